@@ -34,24 +34,7 @@ var auth = []check{
 		Requests:     6,
 		Why:          "Access rules written per route tend to forget one; a forgotten POST lets anybody create an account.",
 		Fix:          "Put authentication in front of the whole SCIM path, not into single handlers.",
-		Run: func(ctx context.Context, t *T) {
-			patch := doc{"schemas": []string{scim.PatchOpMessage}, "Operations": []doc{{"op": "replace", "path": "title", "value": "x"}}}
-			for _, request := range []conformance.Request{
-				{Method: "GET", Path: "/Users/" + t.AbsentID()},
-				{Method: "POST", Path: "/Users", Body: t.User("intruder", nil)},
-				{Method: "PUT", Path: "/Users/" + t.AbsentID(), Body: t.User("intruder", nil)},
-				{Method: "PATCH", Path: "/Users/" + t.AbsentID(), Body: patch},
-				{Method: "DELETE", Path: "/Users/" + t.AbsentID()},
-				{Method: "GET", Path: "/Groups"},
-			} {
-				if request.Path == "/Groups" && !t.Capabilities.Groups || request.Method == http.MethodPatch && !hasPatch(t) {
-					continue
-				}
-				request.Credentials = conformance.WithoutCredentials()
-				res := t.Call(ctx, request)
-				t.Expect("status of "+res.Name+" without credentials", 401, res.Status)
-			}
-		},
+		Run:          authEveryMethod,
 	},
 	{
 		ID:           "auth.wrong-token",
@@ -62,17 +45,7 @@ var auth = []check{
 		Requests:     2,
 		Why:          "A server that only looks whether there is a token is open to everybody.",
 		Fix:          "Compare the token with the stored ones, in constant time, and answer 401 when it is unknown.",
-		Run: func(ctx context.Context, t *T) {
-			for _, authorization := range []string{"Bearer scimconf-wrong-token", "Bearer "} {
-				res := t.Call(ctx, conformance.Request{Method: "GET", Path: "/Users", Credentials: conformance.OtherCredentials(authorization)})
-				what := "status of " + res.Name + " with a wrong token"
-				if authorization == "Bearer " {
-					what = "status of " + res.Name + " with an empty token"
-				}
-				// RFC 6750 answers a malformed header with 400.
-				t.Holds(res.Status == 401 || res.Status == 400 && authorization == "Bearer ", what, "401", res.Status)
-			}
-		},
+		Run:          authWrongToken,
 	},
 	{
 		ID:           "auth.www-authenticate",
@@ -121,4 +94,35 @@ var auth = []check{
 			t.Expect("status of GET of an unknown user without credentials, compared with a known one", present.Status, absent.Status)
 		},
 	},
+}
+
+func authEveryMethod(ctx context.Context, t *T) {
+	patch := doc{"schemas": []string{scim.PatchOpMessage}, "Operations": []doc{{"op": "replace", "path": "title", "value": "x"}}}
+	for _, request := range []conformance.Request{
+		{Method: "GET", Path: "/Users/" + t.AbsentID()},
+		{Method: "POST", Path: "/Users", Body: t.User("intruder", nil)},
+		{Method: "PUT", Path: "/Users/" + t.AbsentID(), Body: t.User("intruder", nil)},
+		{Method: "PATCH", Path: "/Users/" + t.AbsentID(), Body: patch},
+		{Method: "DELETE", Path: "/Users/" + t.AbsentID()},
+		{Method: "GET", Path: "/Groups"},
+	} {
+		if request.Path == "/Groups" && !t.Capabilities.Groups || request.Method == http.MethodPatch && !hasPatch(t) {
+			continue
+		}
+		request.Credentials = conformance.WithoutCredentials()
+		res := t.Call(ctx, request)
+		t.Expect("status of "+res.Name+" without credentials", 401, res.Status)
+	}
+}
+
+func authWrongToken(ctx context.Context, t *T) {
+	for _, authorization := range []string{"Bearer scimconf-wrong-token", "Bearer "} {
+		res := t.Call(ctx, conformance.Request{Method: "GET", Path: "/Users", Credentials: conformance.OtherCredentials(authorization)})
+		what := "status of " + res.Name + " with a wrong token"
+		if authorization == "Bearer " {
+			what = "status of " + res.Name + " with an empty token"
+		}
+		// RFC 6750 answers a malformed header with 400.
+		t.Holds(res.Status == 401 || res.Status == 400 && authorization == "Bearer ", what, "401", res.Status)
+	}
 }

@@ -20,16 +20,7 @@ var create = []check{
 		Requests:     2,
 		Why:          "A client keeps the id for every later change; without it the account cannot be updated or switched off again.",
 		Fix:          "Answer 201 Created with the stored representation, including the id.",
-		Run: func(ctx context.Context, t *T) {
-			res := t.Post(ctx, "/Users", t.User("new", nil))
-			t.SkipIf(res.Status == 403, "the credentials may not create users (403)")
-			succeeded(t, res, 201)
-			t.Must(res.Object() != nil, "body of "+res.Name, "a JSON object", string(res.Body))
-			t.Expect("userName of the new user", t.UserName("new"), res.Object().Text("userName"))
-			id := res.Object().Text("id")
-			t.Holds(id != "", "id of the new user", "a text", value(res.Object(), "id"))
-			t.Holds(!strings.Contains(id, "bulkId"), "id of the new user", "an id without the reserved word bulkId", id)
-		},
+		Run:          createStatus,
 	},
 	{
 		ID:           "create.location",
@@ -40,21 +31,7 @@ var create = []check{
 		Requests:     4,
 		Why:          "Clients follow the header, or store it as the address of the account.",
 		Fix:          "Set Location on 201 to the absolute URI of the resource, and meta.location to the same text.",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "located", nil)
-			res := t.Post(ctx, "/Users", t.User("located-too", nil))
-			t.SkipIf(!res.OK(), "blocked: the user could not be created")
-			location := res.Header.Get("Location")
-			t.Must(location != "", "Location header of the 201", "the URI of the new user", location)
-			t.Expect("meta.location of the new user, compared with the Location header", location, value(res.Object(), "meta.location"))
-			parsed, err := url.Parse(location)
-			t.Must(err == nil, "Location header of the 201", "a URI", location)
-			t.Holds(strings.HasSuffix(parsed.Path, "/Users/"+res.Object().Text("id")), "Location header of the 201", "a URI that ends in /Users/"+res.Object().Text("id"), location)
-			t.Holds(u.Resource.Text("id") != res.Object().Text("id"), "ids of two users", "two different ones", u.ID)
-			if content := res.Header.Get("Content-Location"); content != "" {
-				t.Expect("Content-Location header, compared with meta.location", value(res.Object(), "meta.location"), content)
-			}
-		},
+		Run:          createLocation,
 	},
 	{
 		ID:           "create.meta",
@@ -65,24 +42,7 @@ var create = []check{
 		Requests:     2,
 		Why:          "Clients tell users from groups by resourceType, letter for letter, and import only what changed by lastModified.",
 		Fix:          "Fill meta on the server: resourceType is the name of the resource type, created and lastModified are xsd:dateTime with a zone.",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "dated", nil)
-			t.SkipIf(u.Resource == nil, "the answer to POST has no body")
-			meta := u.Resource.Complex("meta")
-			name := "User"
-			if listed := t.Capabilities.ResourceType(scim.UserSchema).Text("name"); listed != "" {
-				name = listed
-			}
-			t.Expect("meta.resourceType", name, value(meta, "resourceType"))
-			for _, stamp := range []string{"created", "lastModified"} {
-				if has(meta, stamp) { // leaving them out is permitted
-					t.Holds(dateTime.MatchString(meta.Text(stamp)), "meta."+stamp, "an xsd:dateTime such as 2026-01-31T10:20:30Z", value(meta, stamp))
-				}
-			}
-			if has(meta, "created") && has(meta, "lastModified") {
-				t.Warn(meta.Text("created") == meta.Text("lastModified"), "meta.lastModified of a user that was never changed", "the same as created: "+meta.Text("created"), meta.Text("lastModified"))
-			}
-		},
+		Run:          createMeta,
 	},
 	{
 		ID:           "create.ignores-id",
@@ -109,15 +69,7 @@ var create = []check{
 		Requests:     2,
 		Why:          "Clients send meta along, often only with resourceType; taking it over falsifies when things happened.",
 		Fix:          "Drop readOnly attributes of the request body before storing.",
-		Run: func(ctx context.Context, t *T) {
-			forged := "1999-12-31T23:59:59Z"
-			res := t.Post(ctx, "/Users", t.User("forged", doc{"meta": doc{"resourceType": "Group", "created": forged, "lastModified": forged}}))
-			succeeded(t, res, 201, 200)
-			for member, sent := range map[string]string{"resourceType": "Group", "created": forged, "lastModified": forged} {
-				got, _ := value(res.Object(), "meta."+member).(string)
-				t.Holds(got != sent && !strings.HasPrefix(got, "1999-12-31"), "meta."+member+" of the new user", "the server's own value", got)
-			}
-		},
+		Run:          createIgnoresMeta,
 	},
 	{
 		ID:           "create.keeps-attributes",
@@ -128,27 +80,7 @@ var create = []check{
 		Requests:     3,
 		Why:          "An attribute that gets lost or changes its type is sent again at every synchronisation, or never arrives.",
 		Fix:          "Store and return the attributes of the User schema; booleans are JSON literals, multi-valued attributes are arrays, text is UTF-8.",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "whole", doc{
-				"displayName": "Zoë 山田 “Z” \\ 🚀", "active": false,
-				"name":   doc{"givenName": "Zoë", "familyName": "O'Neil-山田"},
-				"emails": []doc{{"value": t.UserName("whole"), "type": "work", "primary": true}, {"value": t.UserName("whole-home"), "type": "home"}},
-			})
-			o := t.Read(ctx, u.Path()).Object()
-			t.Expect("userName", t.UserName("whole"), value(o, "userName"))
-			t.Expect("name.givenName", "Zoë", value(o, "name.givenName"))
-			t.Expect("name.familyName", "O'Neil-山田", value(o, "name.familyName"))
-			t.Expect("active", false, value(o, "active"))
-			if has(o, "displayName") { // a target may not have every attribute of the schema
-				t.Expect("displayName", "Zoë 山田 “Z” \\ 🚀", value(o, "displayName"))
-			}
-			t.Expect("emails.value", sorted(t.UserName("whole"), t.UserName("whole-home")), values(o, "emails", "value"))
-			work := element(o, "emails", "value", t.UserName("whole"))
-			t.Expect("type of the first of emails", "work", value(work, "type"))
-			if has(work, "primary") {
-				t.Expect("primary of the first of emails", true, value(work, "primary"))
-			}
-		},
+		Run:          createKeepsAttributes,
 	},
 	{
 		ID:           "create.external-id",
@@ -176,20 +108,7 @@ var create = []check{
 		Requests:     3,
 		Why:          "Readers choose how to interpret a resource by its schemas; without them it is no SCIM resource.",
 		Fix:          "Return schemas with the base schema and the extensions that the resource has, in POST and in GET alike.",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "typed", nil)
-			for what, o := range map[string]*scim.Object{"POST": u.Resource, "GET": t.Read(ctx, u.Path()).Object()} {
-				if what == "POST" && u.Resource == nil {
-					continue
-				}
-				schemas := texts(o, "schemas")
-				t.Holds(slices.Contains(schemas, scim.UserSchema), "schemas in the answer to "+what, scim.UserSchema+" among them", value(o, "schemas"))
-				t.Expect("number of different schemas in the answer to "+what, len(slices.Compact(sorted(schemas...))), len(schemas))
-				for _, urn := range schemas {
-					t.Holds(!strings.HasPrefix(urn, "urn:ietf:params:scim:api:"), "schemas in the answer to "+what, "no message schema", urn)
-				}
-			}
-		},
+		Run:          createSchemas,
 	},
 	{
 		ID:           "create.enterprise-extension",
@@ -200,18 +119,7 @@ var create = []check{
 		Requests:     3,
 		Why:          "Department, cost centre and manager travel in this extension for nearly every workforce directory.",
 		Fix:          "Keep the extension as an object whose key is the URN, and list the URN in schemas while it has data.",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "employee", doc{
-				"schemas":                 []string{scim.UserSchema, scim.EnterpriseUserSchema},
-				scim.EnterpriseUserSchema: doc{"employeeNumber": "701984", "department": "Tour Operations"},
-			})
-			o := t.Read(ctx, u.Path()).Object()
-			extension := o.Complex(scim.EnterpriseUserSchema)
-			t.Must(extension != nil, "the member "+scim.EnterpriseUserSchema, "an object", value(o, "schemas"))
-			t.Expect("employeeNumber", "701984", value(extension, "employeeNumber"))
-			t.Expect("department", "Tour Operations", value(extension, "department"))
-			t.Holds(slices.Contains(texts(o, "schemas"), scim.EnterpriseUserSchema), "schemas of a user with enterprise data", scim.EnterpriseUserSchema+" among them", value(o, "schemas"))
-		},
+		Run:          createEnterpriseExtension,
 	},
 	{
 		ID:           "create.duplicate-user-name",
@@ -303,14 +211,7 @@ var create = []check{
 		Requests:     3,
 		Why:          "Entra ID sends empty arrays and nulls for attributes without a value.",
 		Fix:          "Treat null and [] like a missing member before validating.",
-		Run: func(ctx context.Context, t *T) {
-			res := t.Post(ctx, "/Users", t.User("blank", doc{"nickName": nil, "roles": []doc{}, "phoneNumbers": []doc{}}))
-			succeeded(t, res, 201, 200)
-			o := t.Read(ctx, "/Users/"+url.PathEscape(res.Object().Text("id"))).Object()
-			for _, name := range []string{"nickName", "roles", "phoneNumbers"} {
-				t.Holds(!has(o, name), name+" read back", "absent", value(o, name))
-			}
-		},
+		Run:          createNullAndEmpty,
 	},
 	{
 		ID:           "create.names-ignore-case",
@@ -321,14 +222,7 @@ var create = []check{
 		Requests:     3,
 		Why:          "RFC 7643 section 2.1 makes names case-insensitive; clients written in other languages use that.",
 		Fix:          "Look attributes up without regard to case when reading a body.",
-		Run: func(ctx context.Context, t *T) {
-			body := t.User("shouting", doc{"userName": omit, "USERNAME": t.UserName("shouting"), "name": omit, "Name": doc{"GIVENNAME": "Ada", "familyname": "Case"}})
-			res := t.Post(ctx, "/Users", body)
-			succeeded(t, res, 201, 200)
-			o := t.Read(ctx, "/Users/"+url.PathEscape(res.Object().Text("id"))).Object()
-			t.Expect("userName of a user sent as USERNAME", t.UserName("shouting"), value(o, "userName"))
-			t.Expect("name.givenName of a user sent as Name.GIVENNAME", "Ada", value(o, "name.givenName"))
-		},
+		Run:          createNamesIgnoreCase,
 	},
 	{
 		ID:           "create.password-never-returned",
@@ -339,19 +233,7 @@ var create = []check{
 		Requests:     5,
 		Why:          "Whoever can read the directory, a log or a proxy in between could log in as the user.",
 		Fix:          "Never put password into a representation, hashed or not, whatever \"attributes\" asks for.",
-		Run: func(ctx context.Context, t *T) {
-			secret := "Xy7!" + t.Prefix() + "pw"
-			u := t.CreateUser(ctx, "secretive", doc{"password": secret})
-			silent := func(what string, o *scim.Object) {
-				t.Holds(!has(o, "password"), "password in "+what, "absent", "it is there")
-			}
-			silent("the answer to POST", u.Resource)
-			silent("the answer to GET", t.Get(ctx, u.Path()).Object())
-			silent("the answer to GET with attributes=password", t.Get(ctx, u.Path(), "attributes", "userName,password").Object())
-			for _, o := range t.Get(ctx, "/Users", "filter", "userName eq "+quote(t.UserName("secretive"))).Resources() {
-				silent("a list", o)
-			}
-		},
+		Run:          createPasswordNeverReturned,
 	},
 	{
 		ID:           "create.accepts-json-media-type",
@@ -368,4 +250,142 @@ var create = []check{
 			succeeded(t, res, 201, 200)
 		},
 	},
+}
+
+func createStatus(ctx context.Context, t *T) {
+	res := t.Post(ctx, "/Users", t.User("new", nil))
+	t.SkipIf(res.Status == 403, "the credentials may not create users (403)")
+	succeeded(t, res, 201)
+	t.Must(res.Object() != nil, "body of "+res.Name, "a JSON object", string(res.Body))
+	t.Expect("userName of the new user", t.UserName("new"), res.Object().Text("userName"))
+	id := res.Object().Text("id")
+	t.Holds(id != "", "id of the new user", "a text", value(res.Object(), "id"))
+	t.Holds(!strings.Contains(id, "bulkId"), "id of the new user", "an id without the reserved word bulkId", id)
+}
+
+func createLocation(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "located", nil)
+	res := t.Post(ctx, "/Users", t.User("located-too", nil))
+	t.SkipIf(!res.OK(), "blocked: the user could not be created")
+	location := res.Header.Get("Location")
+	t.Must(location != "", "Location header of the 201", "the URI of the new user", location)
+	t.Expect("meta.location of the new user, compared with the Location header", location, value(res.Object(), "meta.location"))
+	parsed, err := url.Parse(location)
+	t.Must(err == nil, "Location header of the 201", "a URI", location)
+	t.Holds(strings.HasSuffix(parsed.Path, "/Users/"+res.Object().Text("id")), "Location header of the 201", "a URI that ends in /Users/"+res.Object().Text("id"), location)
+	t.Holds(u.Resource.Text("id") != res.Object().Text("id"), "ids of two users", "two different ones", u.ID)
+	if content := res.Header.Get("Content-Location"); content != "" {
+		t.Expect("Content-Location header, compared with meta.location", value(res.Object(), "meta.location"), content)
+	}
+}
+
+func createMeta(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "dated", nil)
+	t.SkipIf(u.Resource == nil, "the answer to POST has no body")
+	meta := u.Resource.Complex("meta")
+	name := "User"
+	if listed := t.Capabilities.ResourceType(scim.UserSchema).Text("name"); listed != "" {
+		name = listed
+	}
+	t.Expect("meta.resourceType", name, value(meta, "resourceType"))
+	for _, stamp := range []string{"created", "lastModified"} {
+		if has(meta, stamp) { // leaving them out is permitted
+			t.Holds(dateTime.MatchString(meta.Text(stamp)), "meta."+stamp, "an xsd:dateTime such as 2026-01-31T10:20:30Z", value(meta, stamp))
+		}
+	}
+	if has(meta, "created") && has(meta, "lastModified") {
+		t.Warn(meta.Text("created") == meta.Text("lastModified"), "meta.lastModified of a user that was never changed", "the same as created: "+meta.Text("created"), meta.Text("lastModified"))
+	}
+}
+
+func createIgnoresMeta(ctx context.Context, t *T) {
+	forged := "1999-12-31T23:59:59Z"
+	res := t.Post(ctx, "/Users", t.User("forged", doc{"meta": doc{"resourceType": "Group", "created": forged, "lastModified": forged}}))
+	succeeded(t, res, 201, 200)
+	for member, sent := range map[string]string{"resourceType": "Group", "created": forged, "lastModified": forged} {
+		got, _ := value(res.Object(), "meta."+member).(string)
+		t.Holds(got != sent && !strings.HasPrefix(got, "1999-12-31"), "meta."+member+" of the new user", "the server's own value", got)
+	}
+}
+
+func createKeepsAttributes(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "whole", doc{
+		"displayName": "Zoë 山田 “Z” \\ 🚀", "active": false,
+		"name":   doc{"givenName": "Zoë", "familyName": "O'Neil-山田"},
+		"emails": []doc{{"value": t.UserName("whole"), "type": "work", "primary": true}, {"value": t.UserName("whole-home"), "type": "home"}},
+	})
+	o := t.Read(ctx, u.Path()).Object()
+	t.Expect("userName", t.UserName("whole"), value(o, "userName"))
+	t.Expect("name.givenName", "Zoë", value(o, "name.givenName"))
+	t.Expect("name.familyName", "O'Neil-山田", value(o, "name.familyName"))
+	t.Expect("active", false, value(o, "active"))
+	if has(o, "displayName") { // a target may not have every attribute of the schema
+		t.Expect("displayName", "Zoë 山田 “Z” \\ 🚀", value(o, "displayName"))
+	}
+	t.Expect("emails.value", sorted(t.UserName("whole"), t.UserName("whole-home")), values(o, "emails", "value"))
+	work := element(o, "emails", "value", t.UserName("whole"))
+	t.Expect("type of the first of emails", "work", value(work, "type"))
+	if has(work, "primary") {
+		t.Expect("primary of the first of emails", true, value(work, "primary"))
+	}
+}
+
+func createSchemas(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "typed", nil)
+	for what, o := range map[string]*scim.Object{"POST": u.Resource, "GET": t.Read(ctx, u.Path()).Object()} {
+		if what == "POST" && u.Resource == nil {
+			continue
+		}
+		schemas := texts(o, "schemas")
+		t.Holds(slices.Contains(schemas, scim.UserSchema), "schemas in the answer to "+what, scim.UserSchema+" among them", value(o, "schemas"))
+		t.Expect("number of different schemas in the answer to "+what, len(slices.Compact(sorted(schemas...))), len(schemas))
+		for _, urn := range schemas {
+			t.Holds(!strings.HasPrefix(urn, "urn:ietf:params:scim:api:"), "schemas in the answer to "+what, "no message schema", urn)
+		}
+	}
+}
+
+func createEnterpriseExtension(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "employee", doc{
+		"schemas":                 []string{scim.UserSchema, scim.EnterpriseUserSchema},
+		scim.EnterpriseUserSchema: doc{"employeeNumber": "701984", "department": "Tour Operations"},
+	})
+	o := t.Read(ctx, u.Path()).Object()
+	extension := o.Complex(scim.EnterpriseUserSchema)
+	t.Must(extension != nil, "the member "+scim.EnterpriseUserSchema, "an object", value(o, "schemas"))
+	t.Expect("employeeNumber", "701984", value(extension, "employeeNumber"))
+	t.Expect("department", "Tour Operations", value(extension, "department"))
+	t.Holds(slices.Contains(texts(o, "schemas"), scim.EnterpriseUserSchema), "schemas of a user with enterprise data", scim.EnterpriseUserSchema+" among them", value(o, "schemas"))
+}
+
+func createNullAndEmpty(ctx context.Context, t *T) {
+	res := t.Post(ctx, "/Users", t.User("blank", doc{"nickName": nil, "roles": []doc{}, "phoneNumbers": []doc{}}))
+	succeeded(t, res, 201, 200)
+	o := t.Read(ctx, "/Users/"+url.PathEscape(res.Object().Text("id"))).Object()
+	for _, name := range []string{"nickName", "roles", "phoneNumbers"} {
+		t.Holds(!has(o, name), name+" read back", "absent", value(o, name))
+	}
+}
+
+func createNamesIgnoreCase(ctx context.Context, t *T) {
+	body := t.User("shouting", doc{"userName": omit, "USERNAME": t.UserName("shouting"), "name": omit, "Name": doc{"GIVENNAME": "Ada", "familyname": "Case"}})
+	res := t.Post(ctx, "/Users", body)
+	succeeded(t, res, 201, 200)
+	o := t.Read(ctx, "/Users/"+url.PathEscape(res.Object().Text("id"))).Object()
+	t.Expect("userName of a user sent as USERNAME", t.UserName("shouting"), value(o, "userName"))
+	t.Expect("name.givenName of a user sent as Name.GIVENNAME", "Ada", value(o, "name.givenName"))
+}
+
+func createPasswordNeverReturned(ctx context.Context, t *T) {
+	secret := "Xy7!" + t.Prefix() + "pw"
+	u := t.CreateUser(ctx, "secretive", doc{"password": secret})
+	silent := func(what string, o *scim.Object) {
+		t.Holds(!has(o, "password"), "password in "+what, "absent", "it is there")
+	}
+	silent("the answer to POST", u.Resource)
+	silent("the answer to GET", t.Get(ctx, u.Path()).Object())
+	silent("the answer to GET with attributes=password", t.Get(ctx, u.Path(), "attributes", "userName,password").Object())
+	for _, o := range t.Get(ctx, "/Users", "filter", "userName eq "+quote(t.UserName("secretive"))).Resources() {
+		silent("a list", o)
+	}
 }

@@ -9,9 +9,14 @@ import (
 // del holds the checks of DELETE; the area is called "delete".
 var del = []check{
 	{
-		ID: "delete.status", Title: "DELETE answers 204 without a body",
-		Requirements: reqs("RFC7644-3.6-04"), Level: must, Needs: writesUsers, Requests: 2,
-		Why: "Clients wait for 204 before they forget the account.", Fix: "Answer 204 No Content.",
+		ID:           "delete.status",
+		Title:        "DELETE answers 204 without a body",
+		Requirements: reqs("RFC7644-3.6-04"),
+		Level:        must,
+		Needs:        writesUsers,
+		Requests:     2,
+		Why:          "Clients wait for 204 before they forget the account.",
+		Fix:          "Answer 204 No Content.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Delete(ctx, t.CreateUser(ctx, "doomed", nil).Path())
 			t.Expect("status of DELETE", 204, res.Status)
@@ -19,58 +24,84 @@ var del = []check{
 		},
 	},
 	{
-		ID: "delete.gone", Title: "After DELETE every operation on the resource answers 404",
-		Requirements: reqs("RFC7644-3.6-01"), Level: must, Needs: writesUsers, Requests: 6,
-		Why: "An account that is still there after it was deleted is a way in for somebody who left.", Fix: "Remove the resource, or hide it from every operation.",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "gone", nil)
-			res := t.Delete(ctx, u.Path())
-			t.SkipIf(!res.OK(), "blocked: the user could not be deleted")
-			for _, after := range []*conformance.Response{t.Get(ctx, u.Path()), t.Delete(ctx, u.Path()), t.Put(ctx, u.Path(), t.User("gone", nil))} {
-				t.About(after)
-				t.Expect("status of "+after.Name+" after DELETE", 404, after.Status)
-			}
-			if supported, known := t.Capabilities.Supports("patch"); supported || !known {
-				after := t.Patch(ctx, u.Path(), doc{"op": "replace", "path": "displayName", "value": "x"})
-				t.Expect("status of "+after.Name+" after DELETE", 404, after.Status)
-			}
-		},
+		ID:           "delete.gone",
+		Title:        "After DELETE every operation on the resource answers 404",
+		Requirements: reqs("RFC7644-3.6-01"),
+		Level:        must,
+		Needs:        writesUsers,
+		Requests:     6,
+		Why:          "An account that is still there after it was deleted is a way in for somebody who left.",
+		Fix:          "Remove the resource, or hide it from every operation.",
+		Run:          deleteGone,
 	},
 	{
-		ID: "delete.not-listed", Title: "A deleted resource is in no list and found by no filter",
-		Requirements: reqs("RFC7644-3.6-02"), Level: must, Needs: needs(conformance.NeedUser, conformance.NeedWrite, conformance.NeedFilter), Requests: 4,
-		Why: "A client that finds the account by name links to it instead of creating a new one.", Fix: "Leave deleted resources out of every query and out of totalResults.",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "unlisted", nil)
-			filter := "userName eq " + quote(t.UserName("unlisted"))
-			before := t.Get(ctx, "/Users", "filter", filter)
-			t.SkipIf(len(before.IDs()) != 1, "blocked: the filter does not find the user")
-			res := t.Delete(ctx, u.Path())
-			t.SkipIf(!res.OK(), "blocked: the user could not be deleted")
-			after := t.Get(ctx, "/Users", "filter", filter)
-			t.Expect("number of users found by name after DELETE", 0, len(after.Resources()))
-			t.Expect("totalResults after DELETE", 0, value(after.Object(), "totalResults"))
-		},
+		ID:           "delete.not-listed",
+		Title:        "A deleted resource is in no list and found by no filter",
+		Requirements: reqs("RFC7644-3.6-02"),
+		Level:        must,
+		Needs:        needs(conformance.NeedUser, conformance.NeedWrite, conformance.NeedFilter),
+		Requests:     4,
+		Why:          "A client that finds the account by name links to it instead of creating a new one.",
+		Fix:          "Leave deleted resources out of every query and out of totalResults.",
+		Run:          deleteNotListed,
 	},
 	{
-		ID: "delete.name-reusable", Title: "The userName of a deleted user can be used again",
-		Requirements: reqs("RFC7644-3.6-03", "RFC7643-3.1-08"), Level: should, Needs: writesUsers, Requests: 4,
-		Why: "People come back; with a conflict that nobody can see their account cannot be created.", Fix: "Leave deleted resources out of the uniqueness check.",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "again", nil)
-			res := t.Delete(ctx, u.Path())
-			t.SkipIf(!res.OK(), "blocked: the user could not be deleted")
-			second := t.Post(ctx, "/Users", t.User("again", nil))
-			t.Require("status of POST with the userName of a deleted user", 201, second.Status)
-			t.Holds(second.Object().Text("id") != u.ID, "id of the second user", "another one than that of the first", u.ID)
-		},
+		ID:           "delete.name-reusable",
+		Title:        "The userName of a deleted user can be used again",
+		Requirements: reqs("RFC7644-3.6-03", "RFC7643-3.1-08"),
+		Level:        should,
+		Needs:        writesUsers,
+		Requests:     4,
+		Why:          "People come back; with a conflict that nobody can see their account cannot be created.",
+		Fix:          "Leave deleted resources out of the uniqueness check.",
+		Run:          deleteNameReusable,
 	},
 	{
-		ID: "delete.unknown", Title: "DELETE of an unknown id answers 404",
-		Requirements: reqs("RFC7644-3.6-05"), Level: should, Needs: writesUsers, Requests: 1,
-		Why: "Clients take 404 for «already done»; a 500 is retried.", Fix: "Answer 404 with an Error body.",
+		ID:           "delete.unknown",
+		Title:        "DELETE of an unknown id answers 404",
+		Requirements: reqs("RFC7644-3.6-05"),
+		Level:        should,
+		Needs:        writesUsers,
+		Requests:     1,
+		Why:          "Clients take 404 for «already done»; a 500 is retried.",
+		Fix:          "Answer 404 with an Error body.",
 		Run: func(ctx context.Context, t *T) {
 			refused(t, t.Delete(ctx, "/Users/"+t.AbsentID()), 404)
 		},
 	},
+}
+
+func deleteGone(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "gone", nil)
+	res := t.Delete(ctx, u.Path())
+	t.SkipIf(!res.OK(), "blocked: the user could not be deleted")
+	for _, after := range []*conformance.Response{t.Get(ctx, u.Path()), t.Delete(ctx, u.Path()), t.Put(ctx, u.Path(), t.User("gone", nil))} {
+		t.About(after)
+		t.Expect("status of "+after.Name+" after DELETE", 404, after.Status)
+	}
+	if supported, known := t.Capabilities.Supports("patch"); supported || !known {
+		after := t.Patch(ctx, u.Path(), doc{"op": "replace", "path": "displayName", "value": "x"})
+		t.Expect("status of "+after.Name+" after DELETE", 404, after.Status)
+	}
+}
+
+func deleteNotListed(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "unlisted", nil)
+	filter := "userName eq " + quote(t.UserName("unlisted"))
+	before := t.Get(ctx, "/Users", "filter", filter)
+	t.SkipIf(len(before.IDs()) != 1, "blocked: the filter does not find the user")
+	res := t.Delete(ctx, u.Path())
+	t.SkipIf(!res.OK(), "blocked: the user could not be deleted")
+	after := t.Get(ctx, "/Users", "filter", filter)
+	t.Expect("number of users found by name after DELETE", 0, len(after.Resources()))
+	t.Expect("totalResults after DELETE", 0, value(after.Object(), "totalResults"))
+}
+
+func deleteNameReusable(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "again", nil)
+	res := t.Delete(ctx, u.Path())
+	t.SkipIf(!res.OK(), "blocked: the user could not be deleted")
+	second := t.Post(ctx, "/Users", t.User("again", nil))
+	t.Require("status of POST with the userName of a deleted user", 201, second.Status)
+	t.Holds(second.Object().Text("id") != u.ID, "id of the second user", "another one than that of the first", u.ID)
 }

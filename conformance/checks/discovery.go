@@ -21,17 +21,7 @@ var discovery = []check{
 		Requests:     1,
 		Why:          "Clients decide from this document whether they may send PATCH, filters or bulk jobs. A client that finds a feature missing from it falls back to another protocol flow or gives up.",
 		Fix:          "Serve the complete document of RFC 7643 section 5: patch, bulk, filter, changePassword, sort and etag, each an object with a boolean \"supported\".",
-		Run: func(ctx context.Context, t *T) {
-			res := t.Get(ctx, "/ServiceProviderConfig")
-			t.Require("status of "+res.Name, 200, res.Status)
-			t.Must(res.Object() != nil, "body of "+res.Name, "a JSON object", string(res.Body))
-			t.Holds(slices.Contains(texts(res.Object(), "schemas"), scim.ServiceProviderConfigSchema), "schemas of the ServiceProviderConfig", scim.ServiceProviderConfigSchema, texts(res.Object(), "schemas"))
-			for _, feature := range []string{"patch", "bulk", "filter", "changePassword", "sort", "etag"} {
-				supported := value(res.Object(), feature+".supported")
-				_, isBool := supported.(bool)
-				t.Holds(isBool, feature+".supported", "true or false", supported)
-			}
-		},
+		Run:          discoveryServiceProviderConfig,
 	},
 	{
 		ID:           "discovery.limits",
@@ -57,24 +47,7 @@ var discovery = []check{
 		Requests:     1,
 		Why:          "Administrators and setup wizards read here how to authenticate.",
 		Fix:          "Give authenticationSchemes as an array of objects with the three members, also when there is only one.",
-		Run: func(ctx context.Context, t *T) {
-			res := t.Get(ctx, "/ServiceProviderConfig")
-			t.SkipIf(res.Status != 200 || res.Object() == nil, "blocked: there is no ServiceProviderConfig to look at")
-			schemes, _ := res.Object().Get("authenticationSchemes")
-			items, isArray := schemes.([]any)
-			t.Must(isArray, "authenticationSchemes", "an array", schemes)
-			primaries := 0
-			for i, item := range items {
-				scheme, _ := item.(*scim.Object)
-				for _, member := range []string{"type", "name", "description"} {
-					t.Holds(scheme.Text(member) != "", fmt.Sprintf("authenticationSchemes[%d].%s", i, member), "a text", value(scheme, member))
-				}
-				if primary, _ := scheme.Bool("primary"); primary {
-					primaries++
-				}
-			}
-			t.Holds(primaries <= 1, "number of primary authentication schemes", "at most 1", primaries)
-		},
+		Run:          discoveryAuthenticationSchemes,
 	},
 	{
 		ID:           "discovery.resource-types",
@@ -84,23 +57,7 @@ var discovery = []check{
 		Requests:     1,
 		Why:          "A client learns from this list which endpoints exist and which extensions their resources carry.",
 		Fix:          "Answer with a ListResponse whose items have name, endpoint (beginning with a slash) and schema; entries of schemaExtensions have schema and a boolean required.",
-		Run: func(ctx context.Context, t *T) {
-			res := t.Get(ctx, "/ResourceTypes")
-			listEnvelope(t, res)
-			t.Must(len(res.Resources()) > 0, "items of /ResourceTypes", "at least one", len(res.Resources()))
-			for _, rt := range res.Resources() {
-				name := rt.Text("name")
-				t.Holds(name != "", "name of a resource type", "a text", value(rt, "name"))
-				t.Holds(strings.HasPrefix(rt.Text("endpoint"), "/") || strings.Contains(rt.Text("endpoint"), "://"), "endpoint of resource type "+name, "a path below the base URL, such as /Users", value(rt, "endpoint"))
-				t.Holds(rt.Text("schema") != "", "schema of resource type "+name, "the URN of a schema", value(rt, "schema"))
-				for _, item := range rt.Array("schemaExtensions") {
-					extension, _ := item.(*scim.Object)
-					t.Holds(extension.Text("schema") != "", "schemaExtensions.schema of resource type "+name, "the URN of a schema", value(extension, "schema"))
-					_, ok := extension.Bool("required")
-					t.Holds(ok, "schemaExtensions.required of resource type "+name, "true or false", value(extension, "required"))
-				}
-			}
-		},
+		Run:          discoveryResourceTypes,
 	},
 	{
 		ID:           "discovery.resource-type-by-name",
@@ -110,24 +67,7 @@ var discovery = []check{
 		Requests:     5,
 		Why:          "Clients follow meta.location of the list's items.",
 		Fix:          "Route /ResourceTypes/{name} and answer with the same document as in the list.",
-		Run: func(ctx context.Context, t *T) {
-			items := t.Get(ctx, "/ResourceTypes").Resources()
-			t.SkipIf(len(items) == 0, "blocked: /ResourceTypes lists nothing")
-			for _, item := range items {
-				id := item.Text("id")
-				if id == "" {
-					id = item.Text("name")
-				}
-				res := t.Get(ctx, "/ResourceTypes/"+url.PathEscape(id))
-				if t.Expect("status of "+res.Name, 200, res.Status) {
-					for _, member := range []string{"name", "endpoint", "schema"} {
-						t.Expect(member+" in "+res.Name+", as in the list", value(item, member), value(res.Object(), member))
-					}
-				}
-			}
-			res := t.Get(ctx, "/ResourceTypes/NoSuchResourceType")
-			t.Warn(res.Status == 404, "status of "+res.Name, "404", res.Status)
-		},
+		Run:          discoveryResourceTypeByName,
 	},
 	{
 		ID:           "discovery.schemas",
@@ -137,29 +77,7 @@ var discovery = []check{
 		Requests:     2,
 		Why:          "Schema-driven clients map attributes from this list; an empty list leaves them with nothing to map.",
 		Fix:          "List the schema of every resource type and of every extension, with all attribute definitions.",
-		Run: func(ctx context.Context, t *T) {
-			types := t.Get(ctx, "/ResourceTypes").Resources()
-			res := t.Get(ctx, "/Schemas")
-			listEnvelope(t, res)
-			t.Must(len(res.Resources()) > 0, "items of /Schemas", "at least one", len(res.Resources()))
-			listed := map[string]bool{}
-			for _, s := range res.Resources() {
-				listed[strings.ToLower(s.Text("id"))] = true
-				t.Holds(s.Text("id") != "", "id of a schema", "its URN", value(s, "id"))
-				t.Holds(len(s.Array("attributes")) > 0, "attributes of schema "+s.Text("id"), "a list of definitions", value(s, "attributes"))
-			}
-			for _, rt := range types {
-				declared := []string{rt.Text("schema")}
-				for _, item := range rt.Array("schemaExtensions") {
-					if extension, ok := item.(*scim.Object); ok {
-						declared = append(declared, extension.Text("schema"))
-					}
-				}
-				for _, urn := range declared {
-					t.Holds(urn == "" || listed[strings.ToLower(urn)], "schemas declared by resource type "+rt.Text("name"), urn+" in /Schemas", "it is not listed")
-				}
-			}
-		},
+		Run:          discoverySchemas,
 	},
 	{
 		ID:           "discovery.schema-by-urn",
@@ -169,19 +87,7 @@ var discovery = []check{
 		Requests:     5,
 		Why:          "Clients read single schemas; a route that cannot cope with the colons and dots of a URN breaks them.",
 		Fix:          "Route /Schemas/{URN} for every listed schema; mind routers that cut an id at its last dot.",
-		Run: func(ctx context.Context, t *T) {
-			items := t.Get(ctx, "/Schemas").Resources()
-			t.SkipIf(len(items) == 0, "blocked: /Schemas lists nothing")
-			for _, item := range items[:min(len(items), 3)] {
-				res := t.Get(ctx, "/Schemas/"+item.Text("id"))
-				if t.Expect("status of "+res.Name, 200, res.Status) {
-					t.Expect("id in "+res.Name, item.Text("id"), res.Object().Text("id"))
-					t.Expect("number of attributes in "+res.Name+", as in the list", len(item.Array("attributes")), len(res.Object().Array("attributes")))
-				}
-			}
-			res := t.Get(ctx, "/Schemas/urn:example:no-such-schema")
-			t.Warn(res.Status == 404, "status of "+res.Name, "404", res.Status)
-		},
+		Run:          discoverySchemaByUrn,
 	},
 	{
 		ID:           "discovery.attribute-definitions",
@@ -191,16 +97,7 @@ var discovery = []check{
 		Requests:     1,
 		Why:          "A reader of the schema cannot interpret an attribute with an unknown type or mutability.",
 		Fix:          "Compare the definition with RFC 7643 section 7: name, type, multiValued, and the keywords of mutability, returned and uniqueness.",
-		Run: func(ctx context.Context, t *T) {
-			items := t.Get(ctx, "/Schemas").Resources()
-			t.SkipIf(len(items) == 0, "blocked: /Schemas lists nothing")
-			for _, s := range items {
-				for _, item := range s.Array("attributes") {
-					definition, _ := item.(*scim.Object)
-					attributeDefinition(t, s.Text("id")+":"+definition.Text("name"), definition, true)
-				}
-			}
-		},
+		Run:          discoveryAttributeDefinitions,
 	},
 	{
 		ID:           "discovery.user-schema",
@@ -210,31 +107,7 @@ var discovery = []check{
 		Requests:     1,
 		Why:          "These characteristics are fixed by RFC 7643 section 4.1; a schema that says otherwise misleads its readers.",
 		Fix:          "Correct the definitions of userName, password and groups in /Schemas.",
-		Run: func(ctx context.Context, t *T) {
-			var user *scim.Object
-			for _, s := range t.Get(ctx, "/Schemas").Resources() {
-				if scim.EqualName(s.Text("id"), scim.UserSchema) {
-					user = s
-				}
-			}
-			t.SkipIf(user == nil, "the target does not list the User schema")
-			for _, row := range []struct{ attribute, characteristic, want string }{
-				{"userName", "required", "true"}, {"userName", "uniqueness", "server or global"}, {"userName", "caseExact", "false"},
-				{"userName", "multiValued", "false"}, {"password", "mutability", "writeOnly"}, {"password", "returned", "never"},
-				{"groups", "mutability", "readOnly"}, {"active", "type", "boolean"}, {"emails", "multiValued", "true"},
-			} {
-				definition := element(user, "attributes", "name", row.attribute)
-				if definition == nil {
-					t.Holds(row.attribute != "userName", "attributes of the User schema", "userName among them", "it is missing")
-					continue // every other attribute may be left out
-				}
-				got, given := definition.Get(row.characteristic)
-				if !given && row.want == "false" {
-					continue // the default
-				}
-				t.Holds(slices.Contains(strings.Split(row.want, " or "), fmt.Sprint(got)), row.characteristic+" of "+row.attribute, row.want, got)
-			}
-		},
+		Run:          discoveryUserSchema,
 	},
 	{
 		ID:           "discovery.no-message-schemas",
@@ -260,17 +133,7 @@ var discovery = []check{
 		Requests:     4,
 		Why:          "A client that adds its usual paging parameters would otherwise see half of the schemas.",
 		Fix:          "Do not run discovery lists through the paging of resources.",
-		Run: func(ctx context.Context, t *T) {
-			for _, path := range []string{"/ResourceTypes", "/Schemas"} {
-				whole := t.Get(ctx, path)
-				if len(whole.Resources()) < 2 {
-					continue
-				}
-				page := t.Get(ctx, path, "startIndex", "2", "count", "1")
-				t.Expect("status of "+page.Name+" with startIndex=2 and count=1", 200, page.Status)
-				t.Expect("items of "+page.Name+" with startIndex=2 and count=1", len(whole.Resources()), len(page.Resources()))
-			}
-		},
+		Run:          discoveryIgnoresPaging,
 	},
 	{
 		ID:           "discovery.read-only",
@@ -281,20 +144,177 @@ var discovery = []check{
 		Requests:     4,
 		Why:          "They describe the service provider; a client that could change them could change what others rely on.",
 		Fix:          "Answer 405 to every method but GET and HEAD on /ServiceProviderConfig, /ResourceTypes and /Schemas.",
-		Run: func(ctx context.Context, t *T) {
-			body := doc{"schemas": []string{scim.SchemaSchema}, "id": "urn:example:" + t.Prefix() + "schema", "name": t.Prefix() + "schema"}
-			for _, request := range []conformance.Request{
-				{Method: "POST", Path: "/Schemas", Body: body},
-				{Method: "POST", Path: "/ResourceTypes", Body: body},
-				{Method: "PUT", Path: "/ServiceProviderConfig", Body: body},
-				{Method: "DELETE", Path: "/Schemas/urn:example:" + t.Prefix() + "schema"},
-			} {
-				res := t.Call(ctx, request)
-				t.Holds(res.Status >= 400, "status of "+res.Name, "an error, 405 at best", res.Status)
-				t.Warn(res.Status < 500 || res.Status == 501, "status of "+res.Name, "an error that blames the client, 405 at best", res.Status)
-			}
-		},
+		Run:          discoveryReadOnly,
 	},
+}
+
+func discoveryServiceProviderConfig(ctx context.Context, t *T) {
+	res := t.Get(ctx, "/ServiceProviderConfig")
+	t.Require("status of "+res.Name, 200, res.Status)
+	t.Must(res.Object() != nil, "body of "+res.Name, "a JSON object", string(res.Body))
+	t.Holds(slices.Contains(texts(res.Object(), "schemas"), scim.ServiceProviderConfigSchema), "schemas of the ServiceProviderConfig", scim.ServiceProviderConfigSchema, texts(res.Object(), "schemas"))
+	for _, feature := range []string{"patch", "bulk", "filter", "changePassword", "sort", "etag"} {
+		supported := value(res.Object(), feature+".supported")
+		_, isBool := supported.(bool)
+		t.Holds(isBool, feature+".supported", "true or false", supported)
+	}
+}
+
+func discoveryAuthenticationSchemes(ctx context.Context, t *T) {
+	res := t.Get(ctx, "/ServiceProviderConfig")
+	t.SkipIf(res.Status != 200 || res.Object() == nil, "blocked: there is no ServiceProviderConfig to look at")
+	schemes, _ := res.Object().Get("authenticationSchemes")
+	items, isArray := schemes.([]any)
+	t.Must(isArray, "authenticationSchemes", "an array", schemes)
+	primaries := 0
+	for i, item := range items {
+		scheme, _ := item.(*scim.Object)
+		for _, member := range []string{"type", "name", "description"} {
+			t.Holds(scheme.Text(member) != "", fmt.Sprintf("authenticationSchemes[%d].%s", i, member), "a text", value(scheme, member))
+		}
+		if primary, _ := scheme.Bool("primary"); primary {
+			primaries++
+		}
+	}
+	t.Holds(primaries <= 1, "number of primary authentication schemes", "at most 1", primaries)
+}
+
+func discoveryResourceTypes(ctx context.Context, t *T) {
+	res := t.Get(ctx, "/ResourceTypes")
+	listEnvelope(t, res)
+	t.Must(len(res.Resources()) > 0, "items of /ResourceTypes", "at least one", len(res.Resources()))
+	for _, rt := range res.Resources() {
+		name := rt.Text("name")
+		t.Holds(name != "", "name of a resource type", "a text", value(rt, "name"))
+		t.Holds(strings.HasPrefix(rt.Text("endpoint"), "/") || strings.Contains(rt.Text("endpoint"), "://"), "endpoint of resource type "+name, "a path below the base URL, such as /Users", value(rt, "endpoint"))
+		t.Holds(rt.Text("schema") != "", "schema of resource type "+name, "the URN of a schema", value(rt, "schema"))
+		for _, item := range rt.Array("schemaExtensions") {
+			extension, _ := item.(*scim.Object)
+			t.Holds(extension.Text("schema") != "", "schemaExtensions.schema of resource type "+name, "the URN of a schema", value(extension, "schema"))
+			_, ok := extension.Bool("required")
+			t.Holds(ok, "schemaExtensions.required of resource type "+name, "true or false", value(extension, "required"))
+		}
+	}
+}
+
+func discoveryResourceTypeByName(ctx context.Context, t *T) {
+	items := t.Get(ctx, "/ResourceTypes").Resources()
+	t.SkipIf(len(items) == 0, "blocked: /ResourceTypes lists nothing")
+	for _, item := range items {
+		id := item.Text("id")
+		if id == "" {
+			id = item.Text("name")
+		}
+		res := t.Get(ctx, "/ResourceTypes/"+url.PathEscape(id))
+		if t.Expect("status of "+res.Name, 200, res.Status) {
+			for _, member := range []string{"name", "endpoint", "schema"} {
+				t.Expect(member+" in "+res.Name+", as in the list", value(item, member), value(res.Object(), member))
+			}
+		}
+	}
+	res := t.Get(ctx, "/ResourceTypes/NoSuchResourceType")
+	t.Warn(res.Status == 404, "status of "+res.Name, "404", res.Status)
+}
+
+func discoverySchemas(ctx context.Context, t *T) {
+	types := t.Get(ctx, "/ResourceTypes").Resources()
+	res := t.Get(ctx, "/Schemas")
+	listEnvelope(t, res)
+	t.Must(len(res.Resources()) > 0, "items of /Schemas", "at least one", len(res.Resources()))
+	listed := map[string]bool{}
+	for _, s := range res.Resources() {
+		listed[strings.ToLower(s.Text("id"))] = true
+		t.Holds(s.Text("id") != "", "id of a schema", "its URN", value(s, "id"))
+		t.Holds(len(s.Array("attributes")) > 0, "attributes of schema "+s.Text("id"), "a list of definitions", value(s, "attributes"))
+	}
+	for _, rt := range types {
+		declared := []string{rt.Text("schema")}
+		for _, item := range rt.Array("schemaExtensions") {
+			if extension, ok := item.(*scim.Object); ok {
+				declared = append(declared, extension.Text("schema"))
+			}
+		}
+		for _, urn := range declared {
+			t.Holds(urn == "" || listed[strings.ToLower(urn)], "schemas declared by resource type "+rt.Text("name"), urn+" in /Schemas", "it is not listed")
+		}
+	}
+}
+
+func discoverySchemaByUrn(ctx context.Context, t *T) {
+	items := t.Get(ctx, "/Schemas").Resources()
+	t.SkipIf(len(items) == 0, "blocked: /Schemas lists nothing")
+	for _, item := range items[:min(len(items), 3)] {
+		res := t.Get(ctx, "/Schemas/"+item.Text("id"))
+		if t.Expect("status of "+res.Name, 200, res.Status) {
+			t.Expect("id in "+res.Name, item.Text("id"), res.Object().Text("id"))
+			t.Expect("number of attributes in "+res.Name+", as in the list", len(item.Array("attributes")), len(res.Object().Array("attributes")))
+		}
+	}
+	res := t.Get(ctx, "/Schemas/urn:example:no-such-schema")
+	t.Warn(res.Status == 404, "status of "+res.Name, "404", res.Status)
+}
+
+func discoveryAttributeDefinitions(ctx context.Context, t *T) {
+	items := t.Get(ctx, "/Schemas").Resources()
+	t.SkipIf(len(items) == 0, "blocked: /Schemas lists nothing")
+	for _, s := range items {
+		for _, item := range s.Array("attributes") {
+			definition, _ := item.(*scim.Object)
+			attributeDefinition(t, s.Text("id")+":"+definition.Text("name"), definition, true)
+		}
+	}
+}
+
+func discoveryUserSchema(ctx context.Context, t *T) {
+	var user *scim.Object
+	for _, s := range t.Get(ctx, "/Schemas").Resources() {
+		if scim.EqualName(s.Text("id"), scim.UserSchema) {
+			user = s
+		}
+	}
+	t.SkipIf(user == nil, "the target does not list the User schema")
+	for _, row := range []struct{ attribute, characteristic, want string }{
+		{"userName", "required", "true"}, {"userName", "uniqueness", "server or global"}, {"userName", "caseExact", "false"},
+		{"userName", "multiValued", "false"}, {"password", "mutability", "writeOnly"}, {"password", "returned", "never"},
+		{"groups", "mutability", "readOnly"}, {"active", "type", "boolean"}, {"emails", "multiValued", "true"},
+	} {
+		definition := element(user, "attributes", "name", row.attribute)
+		if definition == nil {
+			t.Holds(row.attribute != "userName", "attributes of the User schema", "userName among them", "it is missing")
+			continue // every other attribute may be left out
+		}
+		got, given := definition.Get(row.characteristic)
+		if !given && row.want == "false" {
+			continue // the default
+		}
+		t.Holds(slices.Contains(strings.Split(row.want, " or "), fmt.Sprint(got)), row.characteristic+" of "+row.attribute, row.want, got)
+	}
+}
+
+func discoveryIgnoresPaging(ctx context.Context, t *T) {
+	for _, path := range []string{"/ResourceTypes", "/Schemas"} {
+		whole := t.Get(ctx, path)
+		if len(whole.Resources()) < 2 {
+			continue
+		}
+		page := t.Get(ctx, path, "startIndex", "2", "count", "1")
+		t.Expect("status of "+page.Name+" with startIndex=2 and count=1", 200, page.Status)
+		t.Expect("items of "+page.Name+" with startIndex=2 and count=1", len(whole.Resources()), len(page.Resources()))
+	}
+}
+
+func discoveryReadOnly(ctx context.Context, t *T) {
+	body := doc{"schemas": []string{scim.SchemaSchema}, "id": "urn:example:" + t.Prefix() + "schema", "name": t.Prefix() + "schema"}
+	for _, request := range []conformance.Request{
+		{Method: "POST", Path: "/Schemas", Body: body},
+		{Method: "POST", Path: "/ResourceTypes", Body: body},
+		{Method: "PUT", Path: "/ServiceProviderConfig", Body: body},
+		{Method: "DELETE", Path: "/Schemas/urn:example:" + t.Prefix() + "schema"},
+	} {
+		res := t.Call(ctx, request)
+		t.Holds(res.Status >= 400, "status of "+res.Name, "an error, 405 at best", res.Status)
+		t.Warn(res.Status < 500 || res.Status == 501, "status of "+res.Name, "an error that blames the client, 405 at best", res.Status)
+	}
 }
 
 // listEnvelope requires a complete ListResponse of a discovery endpoint.

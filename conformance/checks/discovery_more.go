@@ -49,9 +49,13 @@ func schemaNamed(ctx context.Context, t *T, urn string) *scim.Object {
 
 var discoveryMore = []check{
 	{
-		ID: "discovery.group-schema", Title: "The Group schema says that displayName is one text and that what is said of a member cannot be changed",
-		Requirements: reqs("RFC7643-8.7.1-17", "RFC7643-8.7.1-16", "RFC7643-4.2-04"), Level: should, Requests: 1,
-		Why: whySchema, Fix: "Correct the definitions of displayName and members in /Schemas.",
+		ID:           "discovery.group-schema",
+		Title:        "The Group schema says that displayName is one text and that what is said of a member cannot be changed",
+		Requirements: reqs("RFC7643-8.7.1-17", "RFC7643-8.7.1-16", "RFC7643-4.2-04"),
+		Level:        should,
+		Requests:     1,
+		Why:          whySchema,
+		Fix:          "Correct the definitions of displayName and members in /Schemas.",
 		Run: func(ctx context.Context, t *T) {
 			described(t, schemaNamed(ctx, t, scim.GroupSchema),
 				characteristic{"displayName", "present", ""}, characteristic{"displayName", "type", "string"}, characteristic{"displayName", "multiValued", "false"},
@@ -60,56 +64,43 @@ var discoveryMore = []check{
 		},
 	},
 	{
-		ID: "discovery.enterprise-schema", Title: "The schema of the enterprise extension describes its five texts and the manager",
-		Requirements: reqs("RFC7643-8.7.1-18", "RFC7643-8.7.1-19", "RFC7643-4.3-01"), Level: should, Requests: 1,
-		Why: whySchema, Fix: "Correct the definitions of the extension in /Schemas.",
-		Run: func(ctx context.Context, t *T) {
-			s := schemaNamed(ctx, t, scim.EnterpriseUserSchema)
-			for _, name := range []string{"employeeNumber", "costCenter", "organization", "division", "department"} {
-				described(t, s, characteristic{name, "present", ""}, characteristic{name, "type", "string"}, characteristic{name, "multiValued", "false"}, characteristic{name, "mutability", "readWrite"})
-			}
-			described(t, s, characteristic{"manager", "present", ""}, characteristic{"manager", "type", "complex"}, characteristic{"manager", "multiValued", "false"},
-				characteristic{"manager.value", "type", "string"}, characteristic{"manager.$ref", "type", "reference"}, characteristic{"manager.displayName", "mutability", "readOnly"})
-		},
+		ID:           "discovery.enterprise-schema",
+		Title:        "The schema of the enterprise extension describes its five texts and the manager",
+		Requirements: reqs("RFC7643-8.7.1-18", "RFC7643-8.7.1-19", "RFC7643-4.3-01"),
+		Level:        should,
+		Requests:     1,
+		Why:          whySchema,
+		Fix:          "Correct the definitions of the extension in /Schemas.",
+		Run:          discoveryEnterpriseSchema,
 	},
 	{
-		ID: "discovery.common-attributes", Title: "A schema that lists id, externalId or meta describes them as RFC 7643 does",
-		Requirements: reqs("RFC7643-3.1-04", "RFC7643-3.1-12", "RFC7643-3.1-17", "RFC7643-3.1-18"), Level: should, Requests: 1,
-		Why: "Their characteristics are the same for every resource; a schema that says otherwise misleads its readers.", Fix: "Leave the common attributes out of the schemas, or describe them as in RFC 7643 section 3.1.",
-		Run: func(ctx context.Context, t *T) {
-			items := t.Get(ctx, "/Schemas").Resources()
-			t.SkipIf(len(items) == 0, "blocked: /Schemas lists nothing")
-			for _, s := range items {
-				if strings.HasPrefix(strings.ToLower(s.Text("id")), "urn:ietf:params:scim:schemas:core:2.0:s") || scim.EqualName(s.Text("id"), scim.ResourceTypeSchema) {
-					continue // the schemas of discovery itself have an id of their own
-				}
-				described(t, s, characteristic{"id", "type", "string"}, characteristic{"id", "multiValued", "false"}, characteristic{"id", "caseExact", "true"}, characteristic{"id", "mutability", "readOnly"}, characteristic{"id", "returned", "always"},
-					characteristic{"externalId", "type", "string"}, characteristic{"externalId", "multiValued", "false"}, characteristic{"externalId", "caseExact", "true"}, characteristic{"externalId", "mutability", "readWrite"},
-					characteristic{"meta", "type", "complex"}, characteristic{"meta", "multiValued", "false"}, characteristic{"meta", "mutability", "readOnly"})
-			}
-		},
+		ID:           "discovery.common-attributes",
+		Title:        "A schema that lists id, externalId or meta describes them as RFC 7643 does",
+		Requirements: reqs("RFC7643-3.1-04", "RFC7643-3.1-12", "RFC7643-3.1-17", "RFC7643-3.1-18"),
+		Level:        should,
+		Requests:     1,
+		Why:          "Their characteristics are the same for every resource; a schema that says otherwise misleads its readers.",
+		Fix:          "Leave the common attributes out of the schemas, or describe them as in RFC 7643 section 3.1.",
+		Run:          discoveryCommonAttributes,
 	},
 	{
-		ID: "discovery.endpoints", Title: "Every endpoint that /ResourceTypes lists is there",
-		Requirements: reqs("RFC7644-4-09"), Level: must, Requests: 4,
-		Why: "Clients go through the list and read what it names.", Fix: "List the endpoints that are served, and serve those that are listed.",
-		Run: func(ctx context.Context, t *T) {
-			items := t.Get(ctx, "/ResourceTypes").Resources()
-			t.SkipIf(len(items) == 0, "blocked: /ResourceTypes lists nothing")
-			for _, rt := range items {
-				where, err := url.Parse(rt.Text("endpoint"))
-				if err != nil || !strings.HasPrefix(where.Path, "/") || where.Host != "" {
-					continue // another check's finding
-				}
-				res := t.Get(ctx, where.Path, "count", "1")
-				t.Holds(res.Status != http.StatusNotFound && res.Status < 500, "status of "+res.Name+", which /ResourceTypes lists", "200, or a refusal other than 404", res.Status)
-			}
-		},
+		ID:           "discovery.endpoints",
+		Title:        "Every endpoint that /ResourceTypes lists is there",
+		Requirements: reqs("RFC7644-4-09"),
+		Level:        must,
+		Requests:     4,
+		Why:          "Clients go through the list and read what it names.",
+		Fix:          "List the endpoints that are served, and serve those that are listed.",
+		Run:          discoveryEndpoints,
 	},
 	{
-		ID: "discovery.filter-refused", Title: "A filter on a discovery endpoint answers 403",
-		Requirements: reqs("RFC7644-4-08"), Level: should, Requests: 2,
-		Why: "The lists are short and never filtered; a client that believes its filter took effect works with the wrong schemas.", Fix: "Answer 403 to a filter on /Schemas and /ResourceTypes.",
+		ID:           "discovery.filter-refused",
+		Title:        "A filter on a discovery endpoint answers 403",
+		Requirements: reqs("RFC7644-4-08"),
+		Level:        should,
+		Requests:     2,
+		Why:          "The lists are short and never filtered; a client that believes its filter took effect works with the wrong schemas.",
+		Fix:          "Answer 403 to a filter on /Schemas and /ResourceTypes.",
 		Run: func(ctx context.Context, t *T) {
 			for _, where := range []string{"/Schemas", "/ResourceTypes"} {
 				res := t.Get(ctx, where, "filter", `name eq "User"`)
@@ -119,49 +110,103 @@ var discoveryMore = []check{
 	},
 }
 
+func discoveryEnterpriseSchema(ctx context.Context, t *T) {
+	s := schemaNamed(ctx, t, scim.EnterpriseUserSchema)
+	for _, name := range []string{"employeeNumber", "costCenter", "organization", "division", "department"} {
+		described(t, s, characteristic{name, "present", ""}, characteristic{name, "type", "string"}, characteristic{name, "multiValued", "false"}, characteristic{name, "mutability", "readWrite"})
+	}
+	described(t, s, characteristic{"manager", "present", ""}, characteristic{"manager", "type", "complex"}, characteristic{"manager", "multiValued", "false"},
+		characteristic{"manager.value", "type", "string"}, characteristic{"manager.$ref", "type", "reference"}, characteristic{"manager.displayName", "mutability", "readOnly"})
+}
+
+func discoveryCommonAttributes(ctx context.Context, t *T) {
+	items := t.Get(ctx, "/Schemas").Resources()
+	t.SkipIf(len(items) == 0, "blocked: /Schemas lists nothing")
+	for _, s := range items {
+		if strings.HasPrefix(strings.ToLower(s.Text("id")), "urn:ietf:params:scim:schemas:core:2.0:s") || scim.EqualName(s.Text("id"), scim.ResourceTypeSchema) {
+			continue // the schemas of discovery itself have an id of their own
+		}
+		described(t, s, characteristic{"id", "type", "string"}, characteristic{"id", "multiValued", "false"}, characteristic{"id", "caseExact", "true"}, characteristic{"id", "mutability", "readOnly"}, characteristic{"id", "returned", "always"},
+			characteristic{"externalId", "type", "string"}, characteristic{"externalId", "multiValued", "false"}, characteristic{"externalId", "caseExact", "true"}, characteristic{"externalId", "mutability", "readWrite"},
+			characteristic{"meta", "type", "complex"}, characteristic{"meta", "multiValued", "false"}, characteristic{"meta", "mutability", "readOnly"})
+	}
+}
+
+func discoveryEndpoints(ctx context.Context, t *T) {
+	items := t.Get(ctx, "/ResourceTypes").Resources()
+	t.SkipIf(len(items) == 0, "blocked: /ResourceTypes lists nothing")
+	for _, rt := range items {
+		where, err := url.Parse(rt.Text("endpoint"))
+		if err != nil || !strings.HasPrefix(where.Path, "/") || where.Host != "" {
+			continue // another check's finding
+		}
+		res := t.Get(ctx, where.Path, "count", "1")
+		t.Holds(res.Status != http.StatusNotFound && res.Status < 500, "status of "+res.Name+", which /ResourceTypes lists", "200, or a refusal other than 404", res.Status)
+	}
+}
+
 // plainHTTP is what a service provider owes to HTTP itself.
 var plainHTTP = []check{
 	{
-		ID: "read.head", Title: "HEAD, where it is supported, answers like GET without a body",
-		Requirements: reqs("RFC9110-9.3.2-01"), Level: should, Needs: writesUsers, Requests: 5,
-		Why: "Proxies and monitors ask by HEAD whether something is there.", Fix: "Route HEAD like GET, or answer 405; a Content-Length is the one that GET would have.",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "head", nil)
-			whole := t.Read(ctx, u.Path())
-			res := t.Call(ctx, conformance.Request{Method: http.MethodHead, Path: u.Path()})
-			absent := t.Call(ctx, conformance.Request{Method: http.MethodHead, Path: "/Users/" + t.AbsentID()})
-			t.About(res)
-			t.SkipIf(res.Status == http.StatusMethodNotAllowed || res.Status == http.StatusNotImplemented, "the target does not support HEAD")
-			t.Expect("status of "+res.Name+", as of GET", whole.Status, res.Status)
-			t.Expect("media type of "+res.Name+", as of GET", whole.MediaType(), res.MediaType())
-			// What rewrites bodies on their way may leave this to GET: worth knowing, and no more.
-			if length, want := res.Header.Get("Content-Length"), whole.Header.Get("Content-Length"); length != "" && want != "" && length != want {
-				t.Inform("Content-Length of "+res.Name+", as of GET", want, length)
-			}
-			t.About(absent)
-			t.Expect("status of "+absent.Name, http.StatusNotFound, absent.Status)
-		},
+		ID:           "read.head",
+		Title:        "HEAD, where it is supported, answers like GET without a body",
+		Requirements: reqs("RFC9110-9.3.2-01"),
+		Level:        should,
+		Needs:        writesUsers,
+		Requests:     5,
+		Why:          "Proxies and monitors ask by HEAD whether something is there.",
+		Fix:          "Route HEAD like GET, or answer 405; a Content-Length is the one that GET would have.",
+		Run:          readHead,
 	},
 	{
-		ID: "read.options", Title: "OPTIONS is answered without a server error",
-		Requirements: reqs("RFC7644-3.12-07"), Level: should, Needs: needs(conformance.NeedUser), Requests: 1,
-		Why: "Browsers and gateways send it without being asked.", Fix: "Answer 200 or 204 with Allow, or 405.",
+		ID:           "read.options",
+		Title:        "OPTIONS is answered without a server error",
+		Requirements: reqs("RFC7644-3.12-07"),
+		Level:        should,
+		Needs:        needs(conformance.NeedUser),
+		Requests:     1,
+		Why:          "Browsers and gateways send it without being asked.",
+		Fix:          "Answer 200 or 204 with Allow, or 405.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Call(ctx, conformance.Request{Method: http.MethodOptions, Path: "/Users"})
 			t.Holds(res.Status < 500 || res.Status == http.StatusNotImplemented, "status of "+res.Name, "204, or 405", res.Status)
 		},
 	},
 	{
-		ID: "read.accept-other", Title: "An Accept that cannot be met answers 406, or the resource all the same",
-		Requirements: reqs("RFC9110-15.5.7-01"), Level: may, Needs: writesUsers, Requests: 3,
-		Why: "Both are permitted; an HTML page or a server error is not what a client can work with.", Fix: "Answer 406, or application/scim+json whatever Accept says.",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "accept", nil)
-			res := t.Call(ctx, conformance.Request{Method: http.MethodGet, Path: u.Path(), Header: http.Header{"Accept": {"image/png"}}})
-			if res.Status != http.StatusNotAcceptable {
-				t.Expect("status of "+res.Name+" with Accept: image/png", 200, res.Status)
-				t.Expect("id in the answer", u.ID, value(res.Object(), "id"))
-			}
-		},
+		ID:           "read.accept-other",
+		Title:        "An Accept that cannot be met answers 406, or the resource all the same",
+		Requirements: reqs("RFC9110-15.5.7-01"),
+		Level:        may,
+		Needs:        writesUsers,
+		Requests:     3,
+		Why:          "Both are permitted; an HTML page or a server error is not what a client can work with.",
+		Fix:          "Answer 406, or application/scim+json whatever Accept says.",
+		Run:          readAcceptOther,
 	},
+}
+
+func readHead(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "head", nil)
+	whole := t.Read(ctx, u.Path())
+	res := t.Call(ctx, conformance.Request{Method: http.MethodHead, Path: u.Path()})
+	absent := t.Call(ctx, conformance.Request{Method: http.MethodHead, Path: "/Users/" + t.AbsentID()})
+	t.About(res)
+	t.SkipIf(res.Status == http.StatusMethodNotAllowed || res.Status == http.StatusNotImplemented, "the target does not support HEAD")
+	t.Expect("status of "+res.Name+", as of GET", whole.Status, res.Status)
+	t.Expect("media type of "+res.Name+", as of GET", whole.MediaType(), res.MediaType())
+	// What rewrites bodies on their way may leave this to GET: worth knowing, and no more.
+	if length, want := res.Header.Get("Content-Length"), whole.Header.Get("Content-Length"); length != "" && want != "" && length != want {
+		t.Inform("Content-Length of "+res.Name+", as of GET", want, length)
+	}
+	t.About(absent)
+	t.Expect("status of "+absent.Name, http.StatusNotFound, absent.Status)
+}
+
+func readAcceptOther(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "accept", nil)
+	res := t.Call(ctx, conformance.Request{Method: http.MethodGet, Path: u.Path(), Header: http.Header{"Accept": {"image/png"}}})
+	if res.Status != http.StatusNotAcceptable {
+		t.Expect("status of "+res.Name+" with Accept: image/png", 200, res.Status)
+		t.Expect("id in the answer", u.ID, value(res.Object(), "id"))
+	}
 }

@@ -58,72 +58,72 @@ const (
 
 var etag = []check{
 	{
-		ID: "etag.header", Title: "GET has the ETag header, and meta.version is the same text",
-		Requirements: reqs("RFC7644-3.14-02", "RFC7643-3.1-25", "RFC7644-3.14-03"), Level: must, Needs: etagUsers, Requests: 3,
-		Why: "A client takes the tag from either place.", Fix: "Send the same text, W/ included, as ETag and as meta.version.",
-		Run: func(ctx context.Context, t *T) {
-			res := t.Read(ctx, t.CreateUser(ctx, "tagged", nil).Path())
-			tag := res.Header.Get("ETag")
-			t.Must(tag != "", "ETag header of GET", "an entity tag", tag)
-			if v := value(res.Object(), "meta.version"); t.Warn(v != nil, "meta.version", tag, v) {
-				t.Expect("meta.version, compared with the ETag header", tag, v)
-			}
-		},
+		ID:           "etag.header",
+		Title:        "GET has the ETag header, and meta.version is the same text",
+		Requirements: reqs("RFC7644-3.14-02", "RFC7643-3.1-25", "RFC7644-3.14-03"),
+		Level:        must,
+		Needs:        etagUsers,
+		Requests:     3,
+		Why:          "A client takes the tag from either place.",
+		Fix:          "Send the same text, W/ included, as ETag and as meta.version.",
+		Run:          etagHeader,
 	},
 	{
-		ID: "etag.syntax", Title: "An entity tag is a quoted text, with W/ in front when it is weak",
-		Requirements: reqs("RFC7643-3.1-27"), Level: must, Needs: etagUsers, Requests: 3,
-		Why: "Proxies and client libraries drop tags of another form.", Fix: "Write \"abc\" or W/\"abc\", quotes included.",
+		ID:           "etag.syntax",
+		Title:        "An entity tag is a quoted text, with W/ in front when it is weak",
+		Requirements: reqs("RFC7643-3.1-27"),
+		Level:        must,
+		Needs:        etagUsers,
+		Requests:     3,
+		Why:          "Proxies and client libraries drop tags of another form.",
+		Fix:          "Write \"abc\" or W/\"abc\", quotes included.",
 		Run: func(ctx context.Context, t *T) {
 			tag := version(ctx, t, t.CreateUser(ctx, "quoted", nil).Path())
 			t.Holds(entityTag.MatchString(tag), "ETag header of GET", `an entity tag such as W/"1"`, tag)
 		},
 	},
 	{
-		ID: "etag.on-writes", Title: "The answers to POST and PUT have the ETag of the resource as it then is",
-		Requirements: reqs("RFC7644-3.14-02"), Level: must, Needs: etagUsers, Requests: 5,
-		Why: "The client can go on changing the resource without reading it.", Fix: "Set ETag on every answer that has the resource.",
-		Run: func(ctx context.Context, t *T) {
-			post := t.Post(ctx, "/Users", t.User("written", nil))
-			t.SkipIf(!post.OK(), "blocked: the user could not be created")
-			where := "/Users/" + url.PathEscape(post.Object().Text("id"))
-			t.Expect("ETag of the answer to POST, compared with GET", version(ctx, t, where), post.Header.Get("ETag"))
-			put := t.Put(ctx, where, renaming(t, "written", "Ada"))
-			t.SkipIf(!put.OK(), "blocked: the user could not be replaced")
-			t.Expect("ETag of the answer to PUT, compared with GET", version(ctx, t, where), put.Header.Get("ETag"))
-		},
+		ID:           "etag.on-writes",
+		Title:        "The answers to POST and PUT have the ETag of the resource as it then is",
+		Requirements: reqs("RFC7644-3.14-02"),
+		Level:        must,
+		Needs:        etagUsers,
+		Requests:     5,
+		Why:          "The client can go on changing the resource without reading it.",
+		Fix:          "Set ETag on every answer that has the resource.",
+		Run:          etagOnWrites,
 	},
 	{
-		ID: "etag.changes", Title: "The entity tag changes with every change and stands still when the resource is read",
-		Requirements: reqs("RFC7644-3.14-09"), Level: must, Needs: etagUsers, Requests: 6,
-		Why: "A tag that stands still hides changes; one that moves by itself makes every update fail.", Fix: "Derive the tag from what clients can write, or count changes.",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "moving", nil)
-			first := version(ctx, t, u.Path())
-			t.Expect("ETag after reading", first, version(ctx, t, u.Path()))
-			res := t.Put(ctx, u.Path(), renaming(t, "moving", "Ada"))
-			t.SkipIf(!res.OK(), "blocked: the user could not be replaced")
-			second := version(ctx, t, u.Path())
-			t.Holds(second != first, "ETag after a change by PUT", "another one than "+first, second)
-		},
+		ID:           "etag.changes",
+		Title:        "The entity tag changes with every change and stands still when the resource is read",
+		Requirements: reqs("RFC7644-3.14-09"),
+		Level:        must,
+		Needs:        etagUsers,
+		Requests:     6,
+		Why:          "A tag that stands still hides changes; one that moves by itself makes every update fail.",
+		Fix:          "Derive the tag from what clients can write, or count changes.",
+		Run:          etagChanges,
 	},
 	{
-		ID: "etag.changes-on-patch", Title: "PATCH changes the entity tag",
-		Requirements: reqs("RFC7644-3.14-09", "RFC7644-3.5.2-32"), Level: must, Needs: etagPatches, Requests: 5,
-		Why: whyETag, Fix: "Give the resource a new tag with every change.",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "moving", nil)
-			first := version(ctx, t, u.Path())
-			res := t.Patch(ctx, u.Path(), doc{"op": "replace", "path": "name.givenName", "value": "Ada"})
-			t.SkipIf(!res.OK(), "blocked: the user could not be patched")
-			second := version(ctx, t, u.Path())
-			t.Holds(second != first, "ETag after a change by PATCH", "another one than "+first, second)
-		},
+		ID:           "etag.changes-on-patch",
+		Title:        "PATCH changes the entity tag",
+		Requirements: reqs("RFC7644-3.14-09", "RFC7644-3.5.2-32"),
+		Level:        must,
+		Needs:        etagPatches,
+		Requests:     5,
+		Why:          whyETag,
+		Fix:          "Give the resource a new tag with every change.",
+		Run:          etagChangesOnPatch,
 	},
 	{
-		ID: "etag.not-modified", Title: "GET with If-None-Match and the current tag answers 304 without a body",
-		Requirements: reqs("RFC7644-3.14-04"), Level: must, Needs: etagUsers, Requests: 4,
-		Why: "Clients that watch many accounts read only what has changed.", Fix: "Compare If-None-Match with the current tag and answer 304.",
+		ID:           "etag.not-modified",
+		Title:        "GET with If-None-Match and the current tag answers 304 without a body",
+		Requirements: reqs("RFC7644-3.14-04"),
+		Level:        must,
+		Needs:        etagUsers,
+		Requests:     4,
+		Why:          "Clients that watch many accounts read only what has changed.",
+		Fix:          "Compare If-None-Match with the current tag and answer 304.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "same", nil)
 			res := under(ctx, t, "GET", u.Path(), "If-None-Match", version(ctx, t, u.Path()), nil)
@@ -132,9 +132,14 @@ var etag = []check{
 		},
 	},
 	{
-		ID: "etag.modified", Title: "GET with If-None-Match and another tag answers 200 with the resource",
-		Requirements: reqs("RFC7644-3.14-04", "RFC7644-3.14-09"), Level: must, Needs: etagUsers, Requests: 5,
-		Why: "A 304 after a change hides it from the client for good.", Fix: "Compare the whole tag.",
+		ID:           "etag.modified",
+		Title:        "GET with If-None-Match and another tag answers 200 with the resource",
+		Requirements: reqs("RFC7644-3.14-04", "RFC7644-3.14-09"),
+		Level:        must,
+		Needs:        etagUsers,
+		Requests:     5,
+		Why:          "A 304 after a change hides it from the client for good.",
+		Fix:          "Compare the whole tag.",
 		Run: func(ctx context.Context, t *T) {
 			u, stale := outdated(ctx, t, "changed")
 			res := under(ctx, t, "GET", u.Path(), "If-None-Match", stale, nil)
@@ -143,8 +148,14 @@ var etag = []check{
 		},
 	},
 	{
-		ID: "etag.put-stale", Title: "PUT with an old tag in If-Match answers 412 and changes nothing",
-		Requirements: reqs("RFC7644-3.14-06", "RFC7644-3.12-12"), Level: must, Needs: etagUsers, Requests: 6, Why: whyETag, Fix: fixMatch,
+		ID:           "etag.put-stale",
+		Title:        "PUT with an old tag in If-Match answers 412 and changes nothing",
+		Requirements: reqs("RFC7644-3.14-06", "RFC7644-3.12-12"),
+		Level:        must,
+		Needs:        etagUsers,
+		Requests:     6,
+		Why:          whyETag,
+		Fix:          fixMatch,
 		Run: func(ctx context.Context, t *T) {
 			u, stale := outdated(ctx, t, "contested")
 			res := under(ctx, t, "PUT", u.Path(), "If-Match", stale, renaming(t, "contested", "Lost"))
@@ -153,8 +164,14 @@ var etag = []check{
 		},
 	},
 	{
-		ID: "etag.patch-stale", Title: "PATCH with an old tag in If-Match answers 412 and changes nothing",
-		Requirements: reqs("RFC7644-3.14-06", "RFC7644-3.12-12"), Level: must, Needs: etagPatches, Requests: 6, Why: whyETag, Fix: fixMatch,
+		ID:           "etag.patch-stale",
+		Title:        "PATCH with an old tag in If-Match answers 412 and changes nothing",
+		Requirements: reqs("RFC7644-3.14-06", "RFC7644-3.12-12"),
+		Level:        must,
+		Needs:        etagPatches,
+		Requests:     6,
+		Why:          whyETag,
+		Fix:          fixMatch,
 		Run: func(ctx context.Context, t *T) {
 			u, stale := outdated(ctx, t, "contested")
 			res := under(ctx, t, "PATCH", u.Path(), "If-Match", stale, givenName("Lost"))
@@ -163,8 +180,14 @@ var etag = []check{
 		},
 	},
 	{
-		ID: "etag.delete-stale", Title: "DELETE with an old tag in If-Match answers 412 and deletes nothing",
-		Requirements: reqs("RFC7644-3.14-07"), Level: must, Needs: etagUsers, Requests: 6, Why: whyETag, Fix: fixMatch,
+		ID:           "etag.delete-stale",
+		Title:        "DELETE with an old tag in If-Match answers 412 and deletes nothing",
+		Requirements: reqs("RFC7644-3.14-07"),
+		Level:        must,
+		Needs:        etagUsers,
+		Requests:     6,
+		Why:          whyETag,
+		Fix:          fixMatch,
 		Run: func(ctx context.Context, t *T) {
 			u, stale := outdated(ctx, t, "contested")
 			res := under(ctx, t, "DELETE", u.Path(), "If-Match", stale, nil)
@@ -173,9 +196,14 @@ var etag = []check{
 		},
 	},
 	{
-		ID: "etag.put-current", Title: "PUT and DELETE with the current tag in If-Match succeed, weak as it may be",
-		Requirements: reqs("RFC7644-3.14-06", "RFC7644-3.14-08"), Level: must, Needs: etagUsers, Requests: 5,
-		Why: "A target that issues weak tags and refuses them in If-Match lets nobody change anything.", Fix: "Compare opaque values; accept the W/ that was issued.",
+		ID:           "etag.put-current",
+		Title:        "PUT and DELETE with the current tag in If-Match succeed, weak as it may be",
+		Requirements: reqs("RFC7644-3.14-06", "RFC7644-3.14-08"),
+		Level:        must,
+		Needs:        etagUsers,
+		Requests:     5,
+		Why:          "A target that issues weak tags and refuses them in If-Match lets nobody change anything.",
+		Fix:          "Compare opaque values; accept the W/ that was issued.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "current", nil)
 			res := under(ctx, t, "PUT", u.Path(), "If-Match", version(ctx, t, u.Path()), renaming(t, "current", "Ada"))
@@ -185,9 +213,14 @@ var etag = []check{
 		},
 	},
 	{
-		ID: "etag.patch-current", Title: "PATCH with the current tag in If-Match succeeds",
-		Requirements: reqs("RFC7644-3.14-06", "RFC7644-3.14-08"), Level: must, Needs: etagPatches, Requests: 5,
-		Why: "A target that issues weak tags and refuses them in If-Match lets nobody change anything.", Fix: "Compare opaque values; accept the W/ that was issued.",
+		ID:           "etag.patch-current",
+		Title:        "PATCH with the current tag in If-Match succeeds",
+		Requirements: reqs("RFC7644-3.14-06", "RFC7644-3.14-08"),
+		Level:        must,
+		Needs:        etagPatches,
+		Requests:     5,
+		Why:          "A target that issues weak tags and refuses them in If-Match lets nobody change anything.",
+		Fix:          "Compare opaque values; accept the W/ that was issued.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "current", nil)
 			res := under(ctx, t, "PATCH", u.Path(), "If-Match", version(ctx, t, u.Path()), givenName("Ada"))
@@ -196,9 +229,14 @@ var etag = []check{
 		},
 	},
 	{
-		ID: "etag.any", Title: "If-Match: * succeeds on a resource that is there",
-		Requirements: reqs("RFC7644-3.14-10"), Level: must, Needs: etagUsers, Requests: 3,
-		Why: "That is how a client says «change it if it still exists».", Fix: "Let * match every existing resource.",
+		ID:           "etag.any",
+		Title:        "If-Match: * succeeds on a resource that is there",
+		Requirements: reqs("RFC7644-3.14-10"),
+		Level:        must,
+		Needs:        etagUsers,
+		Requests:     3,
+		Why:          "That is how a client says «change it if it still exists».",
+		Fix:          "Let * match every existing resource.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "any", nil)
 			res := under(ctx, t, "PUT", u.Path(), "If-Match", "*", renaming(t, "any", "Ada"))
@@ -206,9 +244,14 @@ var etag = []check{
 		},
 	},
 	{
-		ID: "etag.list-of-tags", Title: "If-Match succeeds when one of its tags is the current one",
-		Requirements: reqs("RFC7644-3.14-08"), Level: should, Needs: etagUsers, Requests: 4,
-		Why: "RFC 9110 section 13.1.1 makes If-Match a list.", Fix: "Split the header at commas outside quotes and compare every tag.",
+		ID:           "etag.list-of-tags",
+		Title:        "If-Match succeeds when one of its tags is the current one",
+		Requirements: reqs("RFC7644-3.14-08"),
+		Level:        should,
+		Needs:        etagUsers,
+		Requests:     4,
+		Why:          "RFC 9110 section 13.1.1 makes If-Match a list.",
+		Fix:          "Split the header at commas outside quotes and compare every tag.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "listed", nil)
 			res := under(ctx, t, "PUT", u.Path(), "If-Match", `W/"scimconf-old", `+version(ctx, t, u.Path()), renaming(t, "listed", "Ada"))
@@ -216,9 +259,14 @@ var etag = []check{
 		},
 	},
 	{
-		ID: "etag.in-lists", Title: "Items of a list have the meta.version of the resource",
-		Requirements: reqs("RFC7644-3.14-03", "RFC7643-3.1-25"), Level: should, Needs: append(slices.Clone(etagUsers), conformance.NeedFilter), Requests: 4,
-		Why: "A client that imports pages has no headers to take the tag from.", Fix: "Build list items from the same representation as single resources.",
+		ID:           "etag.in-lists",
+		Title:        "Items of a list have the meta.version of the resource",
+		Requirements: reqs("RFC7644-3.14-03", "RFC7643-3.1-25"),
+		Level:        should,
+		Needs:        append(slices.Clone(etagUsers), conformance.NeedFilter),
+		Requests:     4,
+		Why:          "A client that imports pages has no headers to take the tag from.",
+		Fix:          "Build list items from the same representation as single resources.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "item", nil)
 			tag := version(ctx, t, u.Path())
@@ -228,59 +276,125 @@ var etag = []check{
 		},
 	},
 	{
-		ID: "etag.members", Title: "The entity tag of a group changes with its members",
-		Requirements: reqs("RFC7644-3.14-09"), Level: must, Needs: append(slices.Clone(etagPatches), conformance.NeedGroup), Requests: 7,
-		Why: "Membership is what a group is for; a tag that does not move hides a change of rights.", Fix: "Count changes of members as changes of the group.",
-		Run: func(ctx context.Context, t *T) {
-			g, users := team(ctx, t, 0, "ann")
-			first := version(ctx, t, g.Path())
-			res := t.Patch(ctx, g.Path(), doc{"op": "add", "path": "members", "value": []doc{{"value": users["ann"].ID}}})
-			t.SkipIf(!res.OK(), "blocked: the group could not be patched")
-			second := version(ctx, t, g.Path())
-			t.Holds(second != first, "ETag of a group after a member was added", "another one than "+first, second)
-		},
+		ID:           "etag.members",
+		Title:        "The entity tag of a group changes with its members",
+		Requirements: reqs("RFC7644-3.14-09"),
+		Level:        must,
+		Needs:        append(slices.Clone(etagPatches), conformance.NeedGroup),
+		Requests:     7,
+		Why:          "Membership is what a group is for; a tag that does not move hides a change of rights.",
+		Fix:          "Count changes of members as changes of the group.",
+		Run:          etagMembers,
 	},
 	{
-		ID: "etag.group-stale", Title: "PUT of a group with an old tag in If-Match answers 412",
-		Requirements: reqs("RFC7644-3.14-06"), Level: must, Needs: append(slices.Clone(etagUsers), conformance.NeedGroup), Requests: 5, Why: whyETag, Fix: fixMatch,
-		Run: func(ctx context.Context, t *T) {
-			g := t.CreateGroup(ctx, "contested", nil)
-			stale := version(ctx, t, g.Path())
-			res := t.Put(ctx, g.Path(), t.Group("newer", nil))
-			t.SkipIf(!res.OK(), "blocked: the group could not be replaced")
-			res = under(ctx, t, "PUT", g.Path(), "If-Match", stale, t.Group("lost", nil))
-			t.Expect("status of PUT with an old tag", 412, res.Status)
-		},
+		ID:           "etag.group-stale",
+		Title:        "PUT of a group with an old tag in If-Match answers 412",
+		Requirements: reqs("RFC7644-3.14-06"),
+		Level:        must,
+		Needs:        append(slices.Clone(etagUsers), conformance.NeedGroup),
+		Requests:     5,
+		Why:          whyETag,
+		Fix:          fixMatch,
+		Run:          etagGroupStale,
 	},
 	{
-		ID: "etag.race", Title: "Of several writers with one tag exactly one succeeds; the others get 412",
-		Requirements: reqs("RFC7644-3.14-06"), Level: must, Needs: etagUsers, Requests: 7, Why: whyETag, Fix: "Compare and store in one transaction.",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "raced", nil)
-			tag := version(ctx, t, u.Path())
-			var writers []conformance.Request
-			for _, name := range []string{"One", "Two", "Three", "Four"} {
-				writers = append(writers, conformance.Request{Method: "PUT", Path: u.Path(), Body: renaming(t, "raced", name), Header: http.Header{"If-Match": {tag}}})
-			}
-			won := 0
-			for _, res := range t.Together(ctx, writers...) {
-				t.About(res)
-				if res.OK() {
-					won++
-					continue
-				}
-				t.Holds(res.Status == 412 || res.Status == 409 || res.Status == 429, "status of a PUT that came too late", "412", res.Status)
-			}
-			t.Expect("number of PUTs with one tag that succeeded", 1, won)
-		},
+		ID:           "etag.race",
+		Title:        "Of several writers with one tag exactly one succeeds; the others get 412",
+		Requirements: reqs("RFC7644-3.14-06"),
+		Level:        must,
+		Needs:        etagUsers,
+		Requests:     7,
+		Why:          whyETag,
+		Fix:          "Compare and store in one transaction.",
+		Run:          etagRace,
 	},
 	{
-		ID: "etag.unknown-id", Title: "A change of an unknown id with If-Match answers 404 or 412",
-		Requirements: reqs("RFC7644-3.12-10"), Level: should, Needs: etagUsers, Requests: 1,
-		Why: "A 500 is retried for ever.", Fix: "Look the resource up before comparing tags.",
+		ID:           "etag.unknown-id",
+		Title:        "A change of an unknown id with If-Match answers 404 or 412",
+		Requirements: reqs("RFC7644-3.12-10"),
+		Level:        should,
+		Needs:        etagUsers,
+		Requests:     1,
+		Why:          "A 500 is retried for ever.",
+		Fix:          "Look the resource up before comparing tags.",
 		Run: func(ctx context.Context, t *T) {
 			res := under(ctx, t, "PUT", "/Users/"+t.AbsentID(), "If-Match", `W/"1"`, t.User("nobody", nil))
 			t.Holds(res.Status == 404 || res.Status == 412, "status of PUT of an unknown id with If-Match", "404 or 412", res.Status)
 		},
 	},
+}
+
+func etagHeader(ctx context.Context, t *T) {
+	res := t.Read(ctx, t.CreateUser(ctx, "tagged", nil).Path())
+	tag := res.Header.Get("ETag")
+	t.Must(tag != "", "ETag header of GET", "an entity tag", tag)
+	if v := value(res.Object(), "meta.version"); t.Warn(v != nil, "meta.version", tag, v) {
+		t.Expect("meta.version, compared with the ETag header", tag, v)
+	}
+}
+
+func etagOnWrites(ctx context.Context, t *T) {
+	post := t.Post(ctx, "/Users", t.User("written", nil))
+	t.SkipIf(!post.OK(), "blocked: the user could not be created")
+	where := "/Users/" + url.PathEscape(post.Object().Text("id"))
+	t.Expect("ETag of the answer to POST, compared with GET", version(ctx, t, where), post.Header.Get("ETag"))
+	put := t.Put(ctx, where, renaming(t, "written", "Ada"))
+	t.SkipIf(!put.OK(), "blocked: the user could not be replaced")
+	t.Expect("ETag of the answer to PUT, compared with GET", version(ctx, t, where), put.Header.Get("ETag"))
+}
+
+func etagChanges(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "moving", nil)
+	first := version(ctx, t, u.Path())
+	t.Expect("ETag after reading", first, version(ctx, t, u.Path()))
+	res := t.Put(ctx, u.Path(), renaming(t, "moving", "Ada"))
+	t.SkipIf(!res.OK(), "blocked: the user could not be replaced")
+	second := version(ctx, t, u.Path())
+	t.Holds(second != first, "ETag after a change by PUT", "another one than "+first, second)
+}
+
+func etagChangesOnPatch(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "moving", nil)
+	first := version(ctx, t, u.Path())
+	res := t.Patch(ctx, u.Path(), doc{"op": "replace", "path": "name.givenName", "value": "Ada"})
+	t.SkipIf(!res.OK(), "blocked: the user could not be patched")
+	second := version(ctx, t, u.Path())
+	t.Holds(second != first, "ETag after a change by PATCH", "another one than "+first, second)
+}
+
+func etagMembers(ctx context.Context, t *T) {
+	g, users := team(ctx, t, 0, "ann")
+	first := version(ctx, t, g.Path())
+	res := t.Patch(ctx, g.Path(), doc{"op": "add", "path": "members", "value": []doc{{"value": users["ann"].ID}}})
+	t.SkipIf(!res.OK(), "blocked: the group could not be patched")
+	second := version(ctx, t, g.Path())
+	t.Holds(second != first, "ETag of a group after a member was added", "another one than "+first, second)
+}
+
+func etagGroupStale(ctx context.Context, t *T) {
+	g := t.CreateGroup(ctx, "contested", nil)
+	stale := version(ctx, t, g.Path())
+	res := t.Put(ctx, g.Path(), t.Group("newer", nil))
+	t.SkipIf(!res.OK(), "blocked: the group could not be replaced")
+	res = under(ctx, t, "PUT", g.Path(), "If-Match", stale, t.Group("lost", nil))
+	t.Expect("status of PUT with an old tag", 412, res.Status)
+}
+
+func etagRace(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "raced", nil)
+	tag := version(ctx, t, u.Path())
+	var writers []conformance.Request
+	for _, name := range []string{"One", "Two", "Three", "Four"} {
+		writers = append(writers, conformance.Request{Method: "PUT", Path: u.Path(), Body: renaming(t, "raced", name), Header: http.Header{"If-Match": {tag}}})
+	}
+	won := 0
+	for _, res := range t.Together(ctx, writers...) {
+		t.About(res)
+		if res.OK() {
+			won++
+			continue
+		}
+		t.Holds(res.Status == 412 || res.Status == 409 || res.Status == 429, "status of a PUT that came too late", "412", res.Status)
+	}
+	t.Expect("number of PUTs with one tag that succeeded", 1, won)
 }

@@ -24,8 +24,14 @@ type graded struct {
 // check makes the check.
 func (g graded) check() check {
 	return check{
-		ID: "filter." + g.id, Title: g.title, Requirements: g.requirements, Level: must,
-		Needs: needs(conformance.NeedWrite, conformance.NeedFilter), Requests: 6 + len(g.rows), Why: g.why, Fix: g.fix,
+		ID:           "filter." + g.id,
+		Title:        g.title,
+		Requirements: g.requirements,
+		Level:        must,
+		Needs:        needs(conformance.NeedWrite, conformance.NeedFilter),
+		Requests:     6 + len(g.rows),
+		Why:          g.why,
+		Fix:          g.fix,
 		Run: func(ctx context.Context, t *T) {
 			td, a, ids := grade(ctx, t, g.trait, g.fits, g.values)
 			var any []string

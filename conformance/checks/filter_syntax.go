@@ -15,10 +15,14 @@ var asksUsers = needs(conformance.NeedUser, conformance.NeedFilter)
 // broken makes a check that a filter outside of the grammar is refused.
 func broken(id, what, requirement string, level conformance.Level, filters ...string) check {
 	return check{
-		ID: "filter.invalid-" + id, Title: "A filter with " + what + " is refused with 400 invalidFilter",
-		Requirements: reqs(requirement, "RFC7644-3.12-16"), Level: level, Needs: asksUsers, Requests: len(filters),
-		Why: "A filter that is half understood answers another question than the one that was asked, and nobody notices.",
-		Fix: "Parse the filter to its last character by the grammar of RFC 7644 section 3.4.2.2 before running it; what is left over is an error.",
+		ID:           "filter.invalid-" + id,
+		Title:        "A filter with " + what + " is refused with 400 invalidFilter",
+		Requirements: reqs(requirement, "RFC7644-3.12-16"),
+		Level:        level,
+		Needs:        asksUsers,
+		Requests:     len(filters),
+		Why:          "A filter that is half understood answers another question than the one that was asked, and nobody notices.",
+		Fix:          "Parse the filter to its last character by the grammar of RFC 7644 section 3.4.2.2 before running it; what is left over is an error.",
 		Run: func(ctx context.Context, t *T) {
 			for _, filter := range filters {
 				res := t.Get(ctx, "/Users", "filter", filter)
@@ -67,10 +71,16 @@ var filterSyntax = slices.Concat(
 // unknown makes a check that a name which does not exist selects nobody.
 func unknown(id, title, filter string) check {
 	return check{
-		ID: "filter.unknown-" + id, Title: title, Requirements: reqs("RFC7644-3.4.2.2-61"), Level: must, Needs: filters, Fixture: people, Requests: 1,
-		Why: "A condition that is dropped because a name in it is unknown turns a narrow query into a wide one.",
-		Fix: "Answer 400 invalidFilter, or let the condition match nobody; never leave it out.",
-		Run: func(ctx context.Context, t *T) { findsNobody(ctx, t, filter) },
+		ID:           "filter.unknown-" + id,
+		Title:        title,
+		Requirements: reqs("RFC7644-3.4.2.2-61"),
+		Level:        must,
+		Needs:        filters,
+		Fixture:      people,
+		Requests:     1,
+		Why:          "A condition that is dropped because a name in it is unknown turns a narrow query into a wide one.",
+		Fix:          "Answer 400 invalidFilter, or let the condition match nobody; never leave it out.",
+		Run:          func(ctx context.Context, t *T) { findsNobody(ctx, t, filter) },
 	}
 }
 
@@ -81,20 +91,32 @@ var filterUnknown = []check{
 	unknown("element", "An unknown name in brackets finds nobody or is refused", scope+`emails[scimconfNoSuchAttribute eq "x"]`),
 	unknown("schema", "A name below the URN of an unknown schema finds nobody or is refused", `urn:example:scimconf:2.0:None:userName sw "«P»"`),
 	{
-		ID: "filter.unknown-attribute-or", Title: "An unknown attribute beside or does not widen the result",
-		Requirements: reqs("RFC7644-3.4.2.2-61"), Level: must, Needs: filters, Fixture: people, Requests: 1,
-		Why: "The other side of or still says who is wanted.", Fix: "Let the condition match nobody, or answer 400 invalidFilter.",
-		Run: rows(false, row{bob + ` or scimconfNoSuchAttribute eq "x"`, "bob"}),
+		ID:           "filter.unknown-attribute-or",
+		Title:        "An unknown attribute beside or does not widen the result",
+		Requirements: reqs("RFC7644-3.4.2.2-61"),
+		Level:        must,
+		Needs:        filters,
+		Fixture:      people,
+		Requests:     1,
+		Why:          "The other side of or still says who is wanted.",
+		Fix:          "Let the condition match nobody, or answer 400 invalidFilter.",
+		Run:          rows(false, row{bob + ` or scimconfNoSuchAttribute eq "x"`, "bob"}),
 	},
 }
 
 // literal makes a check that a character in an operand stands for itself.
 func literal(id, character string, table ...row) check {
 	return check{
-		ID: "filter.literal-" + id, Title: character + " in an operand stands for itself",
-		Requirements: reqs("RFC7644-3.4.2.2-15", "RFC7644-3.4.2.2-42"), Level: must, Needs: filters, Fixture: people, Requests: len(table),
-		Why: "An operand that reaches a database as a pattern finds strangers.", Fix: "Escape operands when they become part of a LIKE pattern or a regular expression, or compare in a way that knows no patterns.",
-		Run: rows(false, table...),
+		ID:           "filter.literal-" + id,
+		Title:        character + " in an operand stands for itself",
+		Requirements: reqs("RFC7644-3.4.2.2-15", "RFC7644-3.4.2.2-42"),
+		Level:        must,
+		Needs:        filters,
+		Fixture:      people,
+		Requests:     len(table),
+		Why:          "An operand that reaches a database as a pattern finds strangers.",
+		Fix:          "Escape operands when they become part of a LIKE pattern or a regular expression, or compare in a way that knows no patterns.",
+		Run:          rows(false, table...),
 	}
 }
 
@@ -114,9 +136,14 @@ var filterLiterals = []check{
 // injection makes a check that operands which are code find nobody and break nothing.
 func injection(id, language string, operands ...string) check {
 	return check{
-		ID: "filter.injection-" + id, Title: language + " in an operand finds nobody and breaks nothing",
-		Requirements: reqs("RFC7644-3.4.2.2-63", "RFC7644-3.4.2.2-15"), Level: should, Needs: asksUsers, Requests: len(operands),
-		Why: "A filter goes from a stranger's request into a query of another language.", Fix: "Use parameters; never put operands into the text of a query.",
+		ID:           "filter.injection-" + id,
+		Title:        language + " in an operand finds nobody and breaks nothing",
+		Requirements: reqs("RFC7644-3.4.2.2-63", "RFC7644-3.4.2.2-15"),
+		Level:        should,
+		Needs:        asksUsers,
+		Requests:     len(operands),
+		Why:          "A filter goes from a stranger's request into a query of another language.",
+		Fix:          "Use parameters; never put operands into the text of a query.",
 		Run: func(ctx context.Context, t *T) {
 			for _, operand := range operands {
 				// An object in a text stays a text: quote puts it between quotation marks.
@@ -136,9 +163,15 @@ var filterInjections = []check{
 	injection("pattern", "A pattern", `.*`, `^`, `%`, `(a+)+$`),
 	injection("template", "A template", `${7*7}`, `{{7*7}}`, `%s%n%x`),
 	{
-		ID: "filter.injection-name", Title: "Code in the place of an attribute's name finds nobody and breaks nothing",
-		Requirements: reqs("RFC7644-3.4.2.2-63", abnf), Level: should, Needs: filters, Fixture: people, Requests: 3,
-		Why: "Names become columns; a name that is not looked up in the schema reaches the database.", Fix: "Resolve names against the schema, and refuse what is none.",
+		ID:           "filter.injection-name",
+		Title:        "Code in the place of an attribute's name finds nobody and breaks nothing",
+		Requirements: reqs("RFC7644-3.4.2.2-63", abnf),
+		Level:        should,
+		Needs:        filters,
+		Fixture:      people,
+		Requests:     3,
+		Why:          "Names become columns; a name that is not looked up in the schema reaches the database.",
+		Fix:          "Resolve names against the schema, and refuse what is none.",
 		Run: func(ctx context.Context, t *T) {
 			for _, name := range []string{`userName' OR '1'='1`, `1=1;--`, `__proto__`} {
 				findsNobody(ctx, t, name+` eq "x"`)
@@ -146,25 +179,40 @@ var filterInjections = []check{
 		},
 	},
 	{
-		ID: "filter.long", Title: "A filter of two hundred conditions is answered or refused, without a server error",
-		Requirements: reqs("RFC7644-3.4.2.2-63"), Level: should, Needs: asksUsers, Requests: 1,
-		Why: "Clients look up batches; one of them is longer than anybody thought of.", Fix: "Bound the length of filters, and answer 400, 413 or 414 beyond it.",
+		ID:           "filter.long",
+		Title:        "A filter of two hundred conditions is answered or refused, without a server error",
+		Requirements: reqs("RFC7644-3.4.2.2-63"),
+		Level:        should,
+		Needs:        asksUsers,
+		Requests:     1,
+		Why:          "Clients look up batches; one of them is longer than anybody thought of.",
+		Fix:          "Bound the length of filters, and answer 400, 413 or 414 beyond it.",
 		Run: func(ctx context.Context, t *T) {
 			handled(ctx, t, `userName eq "scimconf-nobody"`+strings.Repeat(` or userName eq "scimconf-nobody"`, 199))
 		},
 	},
 	{
-		ID: "filter.deep", Title: "A filter of two hundred nested groups is answered or refused, without a server error",
-		Requirements: reqs("RFC7644-3.4.2.2-63"), Level: should, Needs: asksUsers, Requests: 1,
-		Why: "A parser that calls itself for each parenthesis can be made to exhaust its stack.", Fix: "Bound the depth of filters, and answer 400 beyond it.",
+		ID:           "filter.deep",
+		Title:        "A filter of two hundred nested groups is answered or refused, without a server error",
+		Requirements: reqs("RFC7644-3.4.2.2-63"),
+		Level:        should,
+		Needs:        asksUsers,
+		Requests:     1,
+		Why:          "A parser that calls itself for each parenthesis can be made to exhaust its stack.",
+		Fix:          "Bound the depth of filters, and answer 400 beyond it.",
 		Run: func(ctx context.Context, t *T) {
 			handled(ctx, t, strings.Repeat("(", 200)+`userName eq "scimconf-nobody"`+strings.Repeat(")", 200))
 		},
 	},
 	{
-		ID: "filter.empty", Title: "An empty filter is refused or read as none",
-		Requirements: reqs("RFC7644-3.4.2.2-07"), Level: should, Needs: asksUsers, Requests: 2,
-		Why: "Forms send empty fields.", Fix: "Answer 400 invalidFilter, or leave the parameter out.",
+		ID:           "filter.empty",
+		Title:        "An empty filter is refused or read as none",
+		Requirements: reqs("RFC7644-3.4.2.2-07"),
+		Level:        should,
+		Needs:        asksUsers,
+		Requests:     2,
+		Why:          "Forms send empty fields.",
+		Fix:          "Answer 400 invalidFilter, or leave the parameter out.",
 		Run: func(ctx context.Context, t *T) {
 			for _, filter := range []string{"", " "} {
 				res := t.Get(ctx, "/Users", "filter", filter, "count", "1")
@@ -173,22 +221,40 @@ var filterInjections = []check{
 		},
 	},
 	{
-		ID: "filter.null", Title: "eq null finds who has no value, or is refused",
-		Requirements: reqs("RFC7644-3.4.2.2-45"), Level: may, Needs: filters, Fixture: people, Requests: 2,
-		Why: "The grammar has null as an operand and does not say what it means.", Fix: "Read eq null as not pr and ne null as pr, or refuse them.",
-		Run: rows(false, row{scope + `title eq null`, "eve"}, row{scope + `title ne null`, "ada bob cyd dan"}),
+		ID:           "filter.null",
+		Title:        "eq null finds who has no value, or is refused",
+		Requirements: reqs("RFC7644-3.4.2.2-45"),
+		Level:        may,
+		Needs:        filters,
+		Fixture:      people,
+		Requests:     2,
+		Why:          "The grammar has null as an operand and does not say what it means.",
+		Fix:          "Read eq null as not pr and ne null as pr, or refuse them.",
+		Run:          rows(false, row{scope + `title eq null`, "eve"}, row{scope + `title ne null`, "ada bob cyd dan"}),
 	},
 	{
-		ID: "filter.extra-blanks", Title: "More than one blank between the parts of a filter changes nothing",
-		Requirements: reqs(abnf), Level: may, Needs: filters, Fixture: people, Requests: 1,
-		Why: "People type filters. The grammar has exactly one blank; refusing more is right, too.", Fix: "Skip blanks between tokens.",
-		Run: rows(false, row{`  userType   eq  "«P» Employee"  `, "ada cyd"}),
+		ID:           "filter.extra-blanks",
+		Title:        "More than one blank between the parts of a filter changes nothing",
+		Requirements: reqs(abnf),
+		Level:        may,
+		Needs:        filters,
+		Fixture:      people,
+		Requests:     1,
+		Why:          "People type filters. The grammar has exactly one blank; refusing more is right, too.",
+		Fix:          "Skip blanks between tokens.",
+		Run:          rows(false, row{`  userType   eq  "«P» Employee"  `, "ada cyd"}),
 	},
 	{
-		ID: "filter.core-schema-of-group", Title: "A name of another type's schema finds no users",
-		Requirements: reqs("RFC7644-3.4.2.2-61", "RFC7644-3.10-01"), Level: must, Needs: filters, Fixture: people, Requests: 1,
-		Why: "A server that cuts the URN off and looks at the last part only finds users by an attribute of groups.", Fix: "Resolve the whole name, URN included.",
-		Run: func(ctx context.Context, t *T) { findsNobody(ctx, t, scim.GroupSchema+`:displayName sw "«P»"`) },
+		ID:           "filter.core-schema-of-group",
+		Title:        "A name of another type's schema finds no users",
+		Requirements: reqs("RFC7644-3.4.2.2-61", "RFC7644-3.10-01"),
+		Level:        must,
+		Needs:        filters,
+		Fixture:      people,
+		Requests:     1,
+		Why:          "A server that cuts the URN off and looks at the last part only finds users by an attribute of groups.",
+		Fix:          "Resolve the whole name, URN included.",
+		Run:          func(ctx context.Context, t *T) { findsNobody(ctx, t, scim.GroupSchema+`:displayName sw "«P»"`) },
 	},
 }
 

@@ -40,58 +40,50 @@ func membersAre(ctx context.Context, t *T, when string, g *conformance.Created, 
 
 var groups = []check{
 	{
-		ID: "groups.create", Title: "A group is created with its members: 201, id, displayName, meta.resourceType Group",
-		Requirements: reqs("RFC7644-3.3-05", "RFC7644-3.3.1-01", "RFC7643-4.2-05"), Level: must, Needs: writesGroups, Requests: 7,
-		Why: "Okta creates groups together with their members.", Fix: "Store members as references to users, and answer 201 with the group.",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "founder", nil)
-			v := t.CreateUser(ctx, "guest", nil)
-			body := t.Group("founders", doc{"members": []doc{{"value": u.ID}, {"value": v.ID}}})
-			res := t.Post(ctx, "/Groups", body)
-			succeeded(t, res, 201)
-			t.Holds(res.Object().Text("id") != "", "id of the new group", "a text", value(res.Object(), "id"))
-			t.Expect("displayName of the new group", body["displayName"], value(res.Object(), "displayName"))
-			name := "Group"
-			if listed := t.Capabilities.ResourceType(scim.GroupSchema).Text("name"); listed != "" {
-				name = listed
-			}
-			t.Expect("meta.resourceType of the new group", name, value(res.Object(), "meta.resourceType"))
-			g := &conformance.Created{ID: res.Object().Text("id"), Collection: "/Groups"}
-			membersAre(ctx, t, "of the new group", g, map[string]*conformance.Created{"founder": u, "guest": v}, "founder", "guest")
-		},
+		ID:           "groups.create",
+		Title:        "A group is created with its members: 201, id, displayName, meta.resourceType Group",
+		Requirements: reqs("RFC7644-3.3-05", "RFC7644-3.3.1-01", "RFC7643-4.2-05"),
+		Level:        must,
+		Needs:        writesGroups,
+		Requests:     7,
+		Why:          "Okta creates groups together with their members.",
+		Fix:          "Store members as references to users, and answer 201 with the group.",
+		Run:          groupsCreate,
 	},
 	{
-		ID: "groups.missing-display-name", Title: "A group without displayName is refused with 400",
-		Requirements: reqs("RFC7643-4.2-02", "RFC7643-7-32", "RFC7644-3.3-11"), Level: must, Needs: writesGroups, Requests: 1,
-		Why: "A group without a name cannot be found again.", Fix: "Require displayName on creation.",
+		ID:           "groups.missing-display-name",
+		Title:        "A group without displayName is refused with 400",
+		Requirements: reqs("RFC7643-4.2-02", "RFC7643-7-32", "RFC7644-3.3-11"),
+		Level:        must,
+		Needs:        writesGroups,
+		Requests:     1,
+		Why:          "A group without a name cannot be found again.",
+		Fix:          "Require displayName on creation.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Post(ctx, "/Groups", t.Group("anonymous", doc{"displayName": omit}))
 			refused(t, res, 400, "invalidValue", "invalidSyntax")
 		},
 	},
 	{
-		ID: "groups.patch-add-member", Title: "PATCH add of members keeps those that are there, and a repetition changes nothing",
-		Requirements: reqs("RFC7644-3.5.2.1-07", "RFC7643-4.2-03", "RFC7644-3.5.2.1-10"), Level: must, Needs: patchesGroups, Requests: 12,
-		Why: "Every membership change of every identity provider goes this way; JumpCloud repeats its adds.", Fix: "Append to the stored members, and compare by value before appending.",
-		Run: func(ctx context.Context, t *T) {
-			g, users := team(ctx, t, 1, "ann", "ben", "cat")
-			add := func(names ...string) doc {
-				var members []doc
-				for _, name := range names {
-					members = append(members, doc{"value": users[name].ID})
-				}
-				return doc{"op": "add", "path": "members", "value": members}
-			}
-			succeeded(t, t.Patch(ctx, g.Path(), add("ben", "cat")), 200, 204)
-			membersAre(ctx, t, "after adding two", g, users, "ann", "ben", "cat")
-			succeeded(t, t.Patch(ctx, g.Path(), add("ben")), 200, 204)
-			membersAre(ctx, t, "after adding one of them again", g, users, "ann", "ben", "cat")
-		},
+		ID:           "groups.patch-add-member",
+		Title:        "PATCH add of members keeps those that are there, and a repetition changes nothing",
+		Requirements: reqs("RFC7644-3.5.2.1-07", "RFC7643-4.2-03", "RFC7644-3.5.2.1-10"),
+		Level:        must,
+		Needs:        patchesGroups,
+		Requests:     12,
+		Why:          "Every membership change of every identity provider goes this way; JumpCloud repeats its adds.",
+		Fix:          "Append to the stored members, and compare by value before appending.",
+		Run:          groupsPatchAddMember,
 	},
 	{
-		ID: "groups.patch-remove-member", Title: "PATCH remove of one member keeps the others",
-		Requirements: reqs("RFC7644-3.5.2.2-04", "RFC7643-4.2-03"), Level: must, Needs: patchesGroups, Requests: 10,
-		Why: "A removal that empties the group takes access away from everybody.", Fix: "Evaluate the filter in members[value eq \"...\"] and remove the matching member only.",
+		ID:           "groups.patch-remove-member",
+		Title:        "PATCH remove of one member keeps the others",
+		Requirements: reqs("RFC7644-3.5.2.2-04", "RFC7643-4.2-03"),
+		Level:        must,
+		Needs:        patchesGroups,
+		Requests:     10,
+		Why:          "A removal that empties the group takes access away from everybody.",
+		Fix:          "Evaluate the filter in members[value eq \"...\"] and remove the matching member only.",
 		Run: func(ctx context.Context, t *T) {
 			g, users := team(ctx, t, 3, "ann", "ben", "cat")
 			res := t.Patch(ctx, g.Path(), doc{"op": "remove", "path": "members[value eq " + quote(users["ben"].ID) + "]"})
@@ -100,9 +92,14 @@ var groups = []check{
 		},
 	},
 	{
-		ID: "groups.patch-remove-all", Title: "PATCH remove of members without a filter empties the group",
-		Requirements: reqs("RFC7644-3.5.2.2-03"), Level: must, Needs: patchesGroups, Requests: 8,
-		Why: "Clients empty a group before they delete it.", Fix: "Unassign members when the path is just members and there is no value.",
+		ID:           "groups.patch-remove-all",
+		Title:        "PATCH remove of members without a filter empties the group",
+		Requirements: reqs("RFC7644-3.5.2.2-03"),
+		Level:        must,
+		Needs:        patchesGroups,
+		Requests:     8,
+		Why:          "Clients empty a group before they delete it.",
+		Fix:          "Unassign members when the path is just members and there is no value.",
 		Run: func(ctx context.Context, t *T) {
 			g, users := team(ctx, t, 2, "ann", "ben")
 			succeeded(t, t.Patch(ctx, g.Path(), doc{"op": "remove", "path": "members"}), 200, 204)
@@ -110,9 +107,14 @@ var groups = []check{
 		},
 	},
 	{
-		ID: "groups.patch-replace-members", Title: "PATCH replace of members sets exactly the new ones",
-		Requirements: reqs("RFC7644-3.5.2.3-05", "RFC7644-3.5.2.3-17"), Level: must, Needs: patchesGroups, Requests: 10,
-		Why: "Okta pushes whole groups so.", Fix: "Store the new list instead of appending to the old one.",
+		ID:           "groups.patch-replace-members",
+		Title:        "PATCH replace of members sets exactly the new ones",
+		Requirements: reqs("RFC7644-3.5.2.3-05", "RFC7644-3.5.2.3-17"),
+		Level:        must,
+		Needs:        patchesGroups,
+		Requests:     10,
+		Why:          "Okta pushes whole groups so.",
+		Fix:          "Store the new list instead of appending to the old one.",
 		Run: func(ctx context.Context, t *T) {
 			g, users := team(ctx, t, 2, "ann", "ben", "cat")
 			res := t.Patch(ctx, g.Path(), doc{"op": "replace", "path": "members", "value": []doc{{"value": users["ben"].ID}, {"value": users["cat"].ID}}})
@@ -121,23 +123,25 @@ var groups = []check{
 		},
 	},
 	{
-		ID: "groups.patch-rename", Title: "Renaming a group by PATCH keeps its id and its members",
-		Requirements: reqs("RFC7644-3.5.2.3-02", "RFC7643-3.1-07"), Level: must, Needs: patchesGroups, Requests: 9,
-		Why: "Okta renames with a path-less replace that names displayName only.", Fix: "Change the attributes that the operation names and no others.",
-		Run: func(ctx context.Context, t *T) {
-			g, users := team(ctx, t, 2, "ann", "ben")
-			renamed := t.Prefix() + "team-renamed"
-			succeeded(t, t.Patch(ctx, g.Path(), doc{"op": "replace", "value": doc{"displayName": renamed}}), 200, 204)
-			o := t.Read(ctx, g.Path()).Object()
-			t.Expect("displayName after renaming", renamed, value(o, "displayName"))
-			t.Expect("id after renaming", g.ID, value(o, "id"))
-			membersAre(ctx, t, "after renaming", g, users, "ann", "ben")
-		},
+		ID:           "groups.patch-rename",
+		Title:        "Renaming a group by PATCH keeps its id and its members",
+		Requirements: reqs("RFC7644-3.5.2.3-02", "RFC7643-3.1-07"),
+		Level:        must,
+		Needs:        patchesGroups,
+		Requests:     9,
+		Why:          "Okta renames with a path-less replace that names displayName only.",
+		Fix:          "Change the attributes that the operation names and no others.",
+		Run:          groupsPatchRename,
 	},
 	{
-		ID: "groups.put-members", Title: "PUT sets exactly the members of its body",
-		Requirements: reqs("RFC7644-3.5.1-04", "RFC7644-3.5.1-03"), Level: must, Needs: writesGroups, Requests: 10,
-		Why: "Clients without PATCH push whole groups so.", Fix: "Replace the stored members by those of the body.",
+		ID:           "groups.put-members",
+		Title:        "PUT sets exactly the members of its body",
+		Requirements: reqs("RFC7644-3.5.1-04", "RFC7644-3.5.1-03"),
+		Level:        must,
+		Needs:        writesGroups,
+		Requests:     10,
+		Why:          "Clients without PATCH push whole groups so.",
+		Fix:          "Replace the stored members by those of the body.",
 		Run: func(ctx context.Context, t *T) {
 			g, users := team(ctx, t, 2, "ann", "ben", "cat")
 			res := t.Put(ctx, g.Path(), t.Group("team", doc{"members": []doc{{"value": users["cat"].ID}}}))
@@ -146,23 +150,25 @@ var groups = []check{
 		},
 	},
 	{
-		ID: "groups.user-groups", Title: "groups of a user names the groups that the user is a member of, and is readOnly",
-		Requirements: reqs("RFC7643-4.1.2-11", "RFC7643-4.1.2-13"), Level: must, Needs: writesGroups, Requests: 5,
-		Why: "Applications grant rights by it.", Fix: "Derive groups from the memberships; ignore it in what clients send.",
-		Run: func(ctx context.Context, t *T) {
-			g, users := team(ctx, t, 1, "ann")
-			o := t.Read(ctx, users["ann"].Path()).Object()
-			if !has(o, "groups") {
-				o = t.Read(ctx, users["ann"].Path(), "attributes", "userName,groups").Object()
-			}
-			t.SkipIf(!has(o, "groups"), "the target does not return groups of users, which is optional")
-			t.Expect("groups.value of the member", []string{g.ID}, values(o, "groups", "value"))
-		},
+		ID:           "groups.user-groups",
+		Title:        "groups of a user names the groups that the user is a member of, and is readOnly",
+		Requirements: reqs("RFC7643-4.1.2-11", "RFC7643-4.1.2-13"),
+		Level:        must,
+		Needs:        writesGroups,
+		Requests:     5,
+		Why:          "Applications grant rights by it.",
+		Fix:          "Derive groups from the memberships; ignore it in what clients send.",
+		Run:          groupsUserGroups,
 	},
 	{
-		ID: "groups.delete-user", Title: "Deleting a user takes it out of its groups",
-		Requirements: reqs("RFC7643-2.3.7-06", "RFC7643-4.2-05"), Level: may, Needs: writesGroups, Requests: 7,
-		Why: "A reference to somebody who is gone confuses every later synchronisation, and revives when ids are reused.", Fix: "Remove memberships together with the user.",
+		ID:           "groups.delete-user",
+		Title:        "Deleting a user takes it out of its groups",
+		Requirements: reqs("RFC7643-2.3.7-06", "RFC7643-4.2-05"),
+		Level:        may,
+		Needs:        writesGroups,
+		Requests:     7,
+		Why:          "A reference to somebody who is gone confuses every later synchronisation, and revives when ids are reused.",
+		Fix:          "Remove memberships together with the user.",
 		Run: func(ctx context.Context, t *T) {
 			g, users := team(ctx, t, 2, "ann", "ben")
 			res := t.Delete(ctx, users["ann"].Path())
@@ -171,33 +177,98 @@ var groups = []check{
 		},
 	},
 	{
-		ID: "groups.delete", Title: "Deleting a group leaves its members alone",
-		Requirements: reqs("RFC7644-3.6-04", "RFC7644-3.6-01"), Level: must, Needs: writesGroups, Requests: 6,
-		Why: "A group is a list of users, not their owner.", Fix: "Remove the group and its memberships only.",
-		Run: func(ctx context.Context, t *T) {
-			g, users := team(ctx, t, 1, "ann")
-			res := t.Delete(ctx, g.Path())
-			t.Expect("status of DELETE of a group", 204, res.Status)
-			after := t.Get(ctx, g.Path())
-			t.Expect("status of GET of the deleted group", 404, after.Status)
-			member := t.Get(ctx, users["ann"].Path())
-			t.Require("status of GET of its member", 200, member.Status)
-			t.Holds(!slices.Contains(values(member.Object(), "groups", "value"), g.ID), "groups of the member", "without the deleted group", value(member.Object(), "groups"))
-		},
+		ID:           "groups.delete",
+		Title:        "Deleting a group leaves its members alone",
+		Requirements: reqs("RFC7644-3.6-04", "RFC7644-3.6-01"),
+		Level:        must,
+		Needs:        writesGroups,
+		Requests:     6,
+		Why:          "A group is a list of users, not their owner.",
+		Fix:          "Remove the group and its memberships only.",
+		Run:          groupsDelete,
 	},
 	{
-		ID: "groups.filter-display-name", Title: "A group is found by its displayName",
-		Requirements: reqs("RFC7644-3.4.2.2-09", "RFC7644-3.4.2.2-03"), Level: must,
-		Needs: needs(conformance.NeedWrite, conformance.NeedGroup, conformance.NeedFilter), Requests: 6,
-		Why: "Identity providers look a group up by name before they create it.", Fix: "Support filters on /Groups as on /Users.",
-		Run: func(ctx context.Context, t *T) {
-			g := t.CreateGroup(ctx, "wanted", nil)
-			t.CreateGroup(ctx, "wanted-too", nil)
-			res := t.Get(ctx, "/Groups", "filter", "displayName eq "+quote(t.Prefix()+"wanted"))
-			t.Require("status of "+res.Name+" with a filter on displayName", 200, res.Status)
-			t.Expect("ids of the groups found", []string{g.ID}, res.IDs())
-			none := t.Get(ctx, "/Groups", "filter", "displayName eq "+quote(t.Prefix()+"nobody"))
-			t.Expect("totalResults for a name that no group has", 0, value(none.Object(), "totalResults"))
-		},
+		ID:           "groups.filter-display-name",
+		Title:        "A group is found by its displayName",
+		Requirements: reqs("RFC7644-3.4.2.2-09", "RFC7644-3.4.2.2-03"),
+		Level:        must,
+		Needs:        needs(conformance.NeedWrite, conformance.NeedGroup, conformance.NeedFilter),
+		Requests:     6,
+		Why:          "Identity providers look a group up by name before they create it.",
+		Fix:          "Support filters on /Groups as on /Users.",
+		Run:          groupsFilterDisplayName,
 	},
+}
+
+func groupsCreate(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "founder", nil)
+	v := t.CreateUser(ctx, "guest", nil)
+	body := t.Group("founders", doc{"members": []doc{{"value": u.ID}, {"value": v.ID}}})
+	res := t.Post(ctx, "/Groups", body)
+	succeeded(t, res, 201)
+	t.Holds(res.Object().Text("id") != "", "id of the new group", "a text", value(res.Object(), "id"))
+	t.Expect("displayName of the new group", body["displayName"], value(res.Object(), "displayName"))
+	name := "Group"
+	if listed := t.Capabilities.ResourceType(scim.GroupSchema).Text("name"); listed != "" {
+		name = listed
+	}
+	t.Expect("meta.resourceType of the new group", name, value(res.Object(), "meta.resourceType"))
+	g := &conformance.Created{ID: res.Object().Text("id"), Collection: "/Groups"}
+	membersAre(ctx, t, "of the new group", g, map[string]*conformance.Created{"founder": u, "guest": v}, "founder", "guest")
+}
+
+func groupsPatchAddMember(ctx context.Context, t *T) {
+	g, users := team(ctx, t, 1, "ann", "ben", "cat")
+	add := func(names ...string) doc {
+		var members []doc
+		for _, name := range names {
+			members = append(members, doc{"value": users[name].ID})
+		}
+		return doc{"op": "add", "path": "members", "value": members}
+	}
+	succeeded(t, t.Patch(ctx, g.Path(), add("ben", "cat")), 200, 204)
+	membersAre(ctx, t, "after adding two", g, users, "ann", "ben", "cat")
+	succeeded(t, t.Patch(ctx, g.Path(), add("ben")), 200, 204)
+	membersAre(ctx, t, "after adding one of them again", g, users, "ann", "ben", "cat")
+}
+
+func groupsPatchRename(ctx context.Context, t *T) {
+	g, users := team(ctx, t, 2, "ann", "ben")
+	renamed := t.Prefix() + "team-renamed"
+	succeeded(t, t.Patch(ctx, g.Path(), doc{"op": "replace", "value": doc{"displayName": renamed}}), 200, 204)
+	o := t.Read(ctx, g.Path()).Object()
+	t.Expect("displayName after renaming", renamed, value(o, "displayName"))
+	t.Expect("id after renaming", g.ID, value(o, "id"))
+	membersAre(ctx, t, "after renaming", g, users, "ann", "ben")
+}
+
+func groupsUserGroups(ctx context.Context, t *T) {
+	g, users := team(ctx, t, 1, "ann")
+	o := t.Read(ctx, users["ann"].Path()).Object()
+	if !has(o, "groups") {
+		o = t.Read(ctx, users["ann"].Path(), "attributes", "userName,groups").Object()
+	}
+	t.SkipIf(!has(o, "groups"), "the target does not return groups of users, which is optional")
+	t.Expect("groups.value of the member", []string{g.ID}, values(o, "groups", "value"))
+}
+
+func groupsDelete(ctx context.Context, t *T) {
+	g, users := team(ctx, t, 1, "ann")
+	res := t.Delete(ctx, g.Path())
+	t.Expect("status of DELETE of a group", 204, res.Status)
+	after := t.Get(ctx, g.Path())
+	t.Expect("status of GET of the deleted group", 404, after.Status)
+	member := t.Get(ctx, users["ann"].Path())
+	t.Require("status of GET of its member", 200, member.Status)
+	t.Holds(!slices.Contains(values(member.Object(), "groups", "value"), g.ID), "groups of the member", "without the deleted group", value(member.Object(), "groups"))
+}
+
+func groupsFilterDisplayName(ctx context.Context, t *T) {
+	g := t.CreateGroup(ctx, "wanted", nil)
+	t.CreateGroup(ctx, "wanted-too", nil)
+	res := t.Get(ctx, "/Groups", "filter", "displayName eq "+quote(t.Prefix()+"wanted"))
+	t.Require("status of "+res.Name+" with a filter on displayName", 200, res.Status)
+	t.Expect("ids of the groups found", []string{g.ID}, res.IDs())
+	none := t.Get(ctx, "/Groups", "filter", "displayName eq "+quote(t.Prefix()+"nobody"))
+	t.Expect("totalResults for a name that no group has", 0, value(none.Object(), "totalResults"))
 }

@@ -37,23 +37,7 @@ var list = []check{
 		Requests:     1,
 		Why:          "Clients look for the schema before anything else, and typed ones fail on a counter that is a text.",
 		Fix:          "Answer with schemas [ListResponse], totalResults, startIndex and itemsPerPage as integers, and Resources as an array.",
-		Run: func(ctx context.Context, t *T) {
-			res := t.Get(ctx, "/Users", "startIndex", "1", "count", "3")
-			t.Require("status of "+res.Name, 200, res.Status)
-			t.Must(res.Object() != nil, "body of "+res.Name, "a JSON object", string(res.Body))
-			t.Holds(slices.Contains(texts(res.Object(), "schemas"), scim.ListResponseMessage), "schemas of a list", scim.ListResponseMessage, value(res.Object(), "schemas"))
-			isInteger(t, "totalResults", value(res.Object(), "totalResults"))
-			for _, counter := range []string{"startIndex", "itemsPerPage"} {
-				if has(res.Object(), counter) || res.Total() > len(res.Resources()) {
-					isInteger(t, counter, value(res.Object(), counter))
-				}
-			}
-			t.Must(len(res.Resources()) > 0, "Resources of a list of at least five users", "an array of users", value(res.Object(), "Resources"))
-			for _, o := range res.Resources() {
-				t.Holds(o.Text("id") != "", "id of an item", "a text", value(o, "id"))
-				t.Holds(len(texts(o, "schemas")) > 0, "schemas of an item", "at least one", value(o, "schemas"))
-			}
-		},
+		Run:          runListEnvelope,
 	},
 	{
 		ID:           "list.total",
@@ -81,17 +65,7 @@ var list = []check{
 		Requests:     2,
 		Why:          "Clients size their buffers and their next startIndex by these numbers.",
 		Fix:          "Apply count as a limit; set itemsPerPage to the number of items in this page.",
-		Run: func(ctx context.Context, t *T) {
-			for _, count := range []int{1, 3} {
-				res := t.Get(ctx, "/Users", "count", strconv.Itoa(count))
-				t.Require("status of "+res.Name, 200, res.Status)
-				n := len(res.Resources())
-				t.Holds(n <= count, "items with count="+strconv.Itoa(count), "at most "+strconv.Itoa(count), n)
-				if has(res.Object(), "itemsPerPage") {
-					t.Expect("itemsPerPage of a page of "+strconv.Itoa(n), n, value(res.Object(), "itemsPerPage"))
-				}
-			}
-		},
+		Run:          listCount,
 	},
 	{
 		ID:           "list.count-zero",
@@ -103,14 +77,7 @@ var list = []check{
 		Requests:     2,
 		Why:          "count=0 is how clients ask for the size of a directory.",
 		Fix:          "Tell count=0 from an absent count, and read a negative one as 0.",
-		Run: func(ctx context.Context, t *T) {
-			for _, count := range []string{"0", "-2"} {
-				res := t.Get(ctx, "/Users", "count", count)
-				t.Require("status of "+res.Name+" with count="+count, 200, res.Status)
-				t.Expect("number of items with count="+count, 0, len(res.Resources()))
-				t.Holds(res.Total() >= 5, "totalResults with count="+count+", while five users of this run exist", "at least 5", value(res.Object(), "totalResults"))
-			}
-		},
+		Run:          listCountZero,
 	},
 	{
 		ID:           "list.start-index-below-one",
@@ -122,17 +89,7 @@ var list = []check{
 		Requests:     3,
 		Why:          "Clients that count from 0 would lose the first user, or get an error.",
 		Fix:          "Clamp startIndex to 1 before computing the offset.",
-		Run: func(ctx context.Context, t *T) {
-			first := t.Get(ctx, "/Users", "startIndex", "1", "count", "2")
-			for _, index := range []string{"0", "-3"} {
-				res := t.Get(ctx, "/Users", "startIndex", index, "count", "2")
-				t.Require("status of "+res.Name+" with startIndex="+index, 200, res.Status)
-				t.Expect("ids with startIndex="+index+", compared with startIndex=1", first.IDs(), res.IDs())
-				if has(res.Object(), "startIndex") {
-					t.Expect("startIndex in the answer", 1, value(res.Object(), "startIndex"))
-				}
-			}
-		},
+		Run:          listStartIndexBelowOne,
 	},
 	{
 		ID:           "list.start-index",
@@ -144,17 +101,7 @@ var list = []check{
 		Requests:     2,
 		Why:          "A server that ignores startIndex sends a client round in circles over the first page.",
 		Fix:          "Skip startIndex-1 matches, and answer with the index of the first item of the page.",
-		Run: func(ctx context.Context, t *T) {
-			first := t.Get(ctx, "/Users", "startIndex", "1", "count", "2")
-			second := t.Get(ctx, "/Users", "startIndex", "3", "count", "2")
-			t.Require("status of "+second.Name, 200, second.Status)
-			t.SkipIf(len(first.IDs()) != 2, "the target returns smaller pages than asked for")
-			t.Must(len(second.IDs()) > 0, "items with startIndex=3, while at least five users exist", "at least one", len(second.IDs()))
-			for _, id := range second.IDs() {
-				t.Holds(!slices.Contains(first.IDs(), id), "users of the pages startIndex=1 and startIndex=3 with count=2", "different ones", id+" is on both")
-			}
-			t.Expect("startIndex in the answer", 3, value(second.Object(), "startIndex"))
-		},
+		Run:          listStartIndex,
 	},
 	{
 		ID:           "list.start-index-beyond",
@@ -184,27 +131,7 @@ var list = []check{
 		Requests:     4,
 		Why:          "A full import that misses users deactivates them at the next synchronisation; one that sees them twice creates duplicates.",
 		Fix:          "Give lists without sortBy a stable order, by creation or by id.",
-		Run: func(ctx context.Context, t *T) {
-			var odd []string
-			for range 2 { // a second try, for targets that others change at the same time
-				odd = nil
-				seen, total := walk(ctx, t)
-				ids := sorted(seen...)
-				if len(slices.Compact(slices.Clone(ids))) != len(ids) {
-					odd = append(odd, "some users are on two pages")
-				}
-				if found := len(labels(t.Fixture, ids)); found != 5 {
-					odd = append(odd, strconv.Itoa(5-found)+" of the five users of this run are on no page")
-				}
-				if len(ids) != total {
-					odd = append(odd, strconv.Itoa(len(ids))+" items on all pages, totalResults "+strconv.Itoa(total))
-				}
-				if len(odd) == 0 {
-					return
-				}
-			}
-			t.Holds(false, "all pages together", "every user once, as many as totalResults says", odd)
-		},
+		Run:          listWalk,
 	},
 	{
 		ID:           "list.stable-order",
@@ -237,6 +164,91 @@ var list = []check{
 			}
 		},
 	},
+}
+
+func runListEnvelope(ctx context.Context, t *T) {
+	res := t.Get(ctx, "/Users", "startIndex", "1", "count", "3")
+	t.Require("status of "+res.Name, 200, res.Status)
+	t.Must(res.Object() != nil, "body of "+res.Name, "a JSON object", string(res.Body))
+	t.Holds(slices.Contains(texts(res.Object(), "schemas"), scim.ListResponseMessage), "schemas of a list", scim.ListResponseMessage, value(res.Object(), "schemas"))
+	isInteger(t, "totalResults", value(res.Object(), "totalResults"))
+	for _, counter := range []string{"startIndex", "itemsPerPage"} {
+		if has(res.Object(), counter) || res.Total() > len(res.Resources()) {
+			isInteger(t, counter, value(res.Object(), counter))
+		}
+	}
+	t.Must(len(res.Resources()) > 0, "Resources of a list of at least five users", "an array of users", value(res.Object(), "Resources"))
+	for _, o := range res.Resources() {
+		t.Holds(o.Text("id") != "", "id of an item", "a text", value(o, "id"))
+		t.Holds(len(texts(o, "schemas")) > 0, "schemas of an item", "at least one", value(o, "schemas"))
+	}
+}
+
+func listCount(ctx context.Context, t *T) {
+	for _, count := range []int{1, 3} {
+		res := t.Get(ctx, "/Users", "count", strconv.Itoa(count))
+		t.Require("status of "+res.Name, 200, res.Status)
+		n := len(res.Resources())
+		t.Holds(n <= count, "items with count="+strconv.Itoa(count), "at most "+strconv.Itoa(count), n)
+		if has(res.Object(), "itemsPerPage") {
+			t.Expect("itemsPerPage of a page of "+strconv.Itoa(n), n, value(res.Object(), "itemsPerPage"))
+		}
+	}
+}
+
+func listCountZero(ctx context.Context, t *T) {
+	for _, count := range []string{"0", "-2"} {
+		res := t.Get(ctx, "/Users", "count", count)
+		t.Require("status of "+res.Name+" with count="+count, 200, res.Status)
+		t.Expect("number of items with count="+count, 0, len(res.Resources()))
+		t.Holds(res.Total() >= 5, "totalResults with count="+count+", while five users of this run exist", "at least 5", value(res.Object(), "totalResults"))
+	}
+}
+
+func listStartIndexBelowOne(ctx context.Context, t *T) {
+	first := t.Get(ctx, "/Users", "startIndex", "1", "count", "2")
+	for _, index := range []string{"0", "-3"} {
+		res := t.Get(ctx, "/Users", "startIndex", index, "count", "2")
+		t.Require("status of "+res.Name+" with startIndex="+index, 200, res.Status)
+		t.Expect("ids with startIndex="+index+", compared with startIndex=1", first.IDs(), res.IDs())
+		if has(res.Object(), "startIndex") {
+			t.Expect("startIndex in the answer", 1, value(res.Object(), "startIndex"))
+		}
+	}
+}
+
+func listStartIndex(ctx context.Context, t *T) {
+	first := t.Get(ctx, "/Users", "startIndex", "1", "count", "2")
+	second := t.Get(ctx, "/Users", "startIndex", "3", "count", "2")
+	t.Require("status of "+second.Name, 200, second.Status)
+	t.SkipIf(len(first.IDs()) != 2, "the target returns smaller pages than asked for")
+	t.Must(len(second.IDs()) > 0, "items with startIndex=3, while at least five users exist", "at least one", len(second.IDs()))
+	for _, id := range second.IDs() {
+		t.Holds(!slices.Contains(first.IDs(), id), "users of the pages startIndex=1 and startIndex=3 with count=2", "different ones", id+" is on both")
+	}
+	t.Expect("startIndex in the answer", 3, value(second.Object(), "startIndex"))
+}
+
+func listWalk(ctx context.Context, t *T) {
+	var odd []string
+	for range 2 { // a second try, for targets that others change at the same time
+		odd = nil
+		seen, total := walk(ctx, t)
+		ids := sorted(seen...)
+		if len(slices.Compact(slices.Clone(ids))) != len(ids) {
+			odd = append(odd, "some users are on two pages")
+		}
+		if found := len(labels(t.Fixture, ids)); found != 5 {
+			odd = append(odd, strconv.Itoa(5-found)+" of the five users of this run are on no page")
+		}
+		if len(ids) != total {
+			odd = append(odd, strconv.Itoa(len(ids))+" items on all pages, totalResults "+strconv.Itoa(total))
+		}
+		if len(odd) == 0 {
+			return
+		}
+	}
+	t.Holds(false, "all pages together", "every user once, as many as totalResults says", odd)
 }
 
 // walk pages through all users, in pages small enough for there to be several, and returns their ids in order and the

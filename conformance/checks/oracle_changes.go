@@ -35,80 +35,107 @@ const whyMadeUp = "Clients send what has changed in one request, in combinations
 
 var oracleChanges = []check{
 	{
-		ID: "oracle.patch", Title: "Made-up sequences of operations change what they name, to what they say, and nothing else",
-		Requirements: reqs("RFC7644-3.5.2-25", "RFC7644-3.5.2.1-07", "RFC7644-3.5.2.2-04", "RFC7644-3.5.2.3-06", "RFC7644-3.5.2-26"), Level: must, Needs: patches, Fixture: forest,
-		Requests: changeRequests, PerRound: changeRequests, Why: whyMadeUp, Fix: "Apply the operations in their order, each to the result of the one before, as RFC 7644 section 3.5.2 says for its kind of target.",
-		Run: func(ctx context.Context, t *T) {
-			tried := false
-			for round := range t.Rounds() {
-				for i, g := range changing(t) {
-					r := oracle.Rand(t.Seed(), fmt.Sprintf("patch %s %d %d", g.td.name, round, i))
-					p := oracle.NewPatcher(r, g.model, g.domain(t))
-					if !p.Useful() {
-						continue
-					}
-					tried = true
-					g.change(ctx, t, r, fmt.Sprintf("oak-%d-%d", round, i), func(o *scim.Object) []oracle.Operation { return p.Operations(o, length(r)) })
-				}
-			}
-			t.SkipIf(!tried, "the target keeps no attribute as it was sent")
-		},
+		ID:           "oracle.patch",
+		Title:        "Made-up sequences of operations change what they name, to what they say, and nothing else",
+		Requirements: reqs("RFC7644-3.5.2-25", "RFC7644-3.5.2.1-07", "RFC7644-3.5.2.2-04", "RFC7644-3.5.2.3-06", "RFC7644-3.5.2-26"),
+		Level:        must,
+		Needs:        patches,
+		Fixture:      forest,
+		Requests:     changeRequests,
+		PerRound:     changeRequests,
+		Why:          whyMadeUp,
+		Fix:          "Apply the operations in their order, each to the result of the one before, as RFC 7644 section 3.5.2 says for its kind of target.",
+		Run:          oraclePatch,
 	},
 	{
-		ID: "oracle.patch-atomic", Title: "Made-up sequences with one operation that must fail change nothing",
-		Requirements: reqs("RFC7644-3.5.2-28"), Level: must, Needs: patches, Fixture: forest, Requests: atomicRequests, PerRound: atomicRequests,
-		Why: "A client that gets an error repeats the whole request; half of it done already makes the second try do something else.", Fix: "Apply the operations to a copy, and store it when all of them have succeeded.",
-		Run: func(ctx context.Context, t *T) {
-			g := usersOf(t)
-			refusals := 0
-			for round := range t.Rounds() {
-				r := oracle.Rand(t.Seed(), fmt.Sprintf("atomic %d", round))
-				p := oracle.NewPatcher(r, g.model, g.domain(t))
-				where, before := g.subject(ctx, t, fmt.Sprintf("elm-%d", round), g.trees[g.labels()[r.IntN(len(g.trees))]].Resource)
-				for range otherPatches {
-					good := p.Operations(before, length(r))
-					at := len(good) - r.IntN(min(2, max(len(good), 1)))
-					operations := slices.Insert(written(good), at, pickOne(r, doomed))
-					res := t.Patch(ctx, where, operations...)
-					after := t.Read(ctx, where).Object()
-					if res.OK() {
-						t.Note("%s was not refused: %s", jsonText(plain(operations[at])), res.Name)
-						before = after
-						continue
-					}
-					refusals++
-					t.About(res)
-					if !g.same(t, before, after, "after the refused PATCH "+jsonText(plain(operations))+again(t, "oracle.patch-atomic")) {
-						return
-					}
-				}
-			}
-			t.SkipIf(refusals == 0, "the target refuses none of the operations that have to fail")
-		},
+		ID:           "oracle.patch-atomic",
+		Title:        "Made-up sequences with one operation that must fail change nothing",
+		Requirements: reqs("RFC7644-3.5.2-28"),
+		Level:        must,
+		Needs:        patches,
+		Fixture:      forest,
+		Requests:     atomicRequests,
+		PerRound:     atomicRequests,
+		Why:          "A client that gets an error repeats the whole request; half of it done already makes the second try do something else.",
+		Fix:          "Apply the operations to a copy, and store it when all of them have succeeded.",
+		Run:          oraclePatchAtomic,
 	},
 	{
-		ID: "oracle.members", Title: "Made-up changes of a group's members leave exactly the members that they say",
-		Requirements: reqs("RFC7644-3.5.2.1-07", "RFC7644-3.5.2.2-04", "RFC7644-3.5.2.3-04"), Level: must, Needs: slices.Concat(patches, needs(conformance.NeedGroup)), Fixture: forest,
-		Requests: memberRequests, PerRound: memberRequests, Why: "One member too many is access for the wrong person.", Fix: "Treat members as a set of ids: add joins, remove with a filter takes out who matches, replace sets.",
-		Run: func(ctx context.Context, t *T) {
-			users := usersOf(t)
-			all := groves(t)
-			i := slices.IndexFunc(all, func(g grove) bool { return g.td.endpoint == "/Groups" })
-			t.SkipIf(i < 0, "the target does not describe its groups")
-			g := all[i]
-			members := oracle.MembersOf()
-			t.SkipIf(slices.ContainsFunc(g.labels(), func(label string) bool { return !keeps(members, g.trees[label]) }), "the target does not show the members of a group, or others than were sent")
-			g.model.Attributes = append(g.model.Attributes, members)
-			var ids []string
-			for _, label := range users.labels() {
-				ids = append(ids, users.trees[label].ID)
-			}
-			for round := range t.Rounds() {
-				r := oracle.Rand(t.Seed(), fmt.Sprintf("members %d", round))
-				g.change(ctx, t, r, fmt.Sprintf("ash-%d", round), func(o *scim.Object) []oracle.Operation { return oracle.Membership(r, o, ids, length(r)) })
-			}
-		},
+		ID:           "oracle.members",
+		Title:        "Made-up changes of a group's members leave exactly the members that they say",
+		Requirements: reqs("RFC7644-3.5.2.1-07", "RFC7644-3.5.2.2-04", "RFC7644-3.5.2.3-04"),
+		Level:        must,
+		Needs:        slices.Concat(patches, needs(conformance.NeedGroup)),
+		Fixture:      forest,
+		Requests:     memberRequests,
+		PerRound:     memberRequests,
+		Why:          "One member too many is access for the wrong person.",
+		Fix:          "Treat members as a set of ids: add joins, remove with a filter takes out who matches, replace sets.",
+		Run:          oracleMembers,
 	},
+}
+
+func oraclePatch(ctx context.Context, t *T) {
+	tried := false
+	for round := range t.Rounds() {
+		for i, g := range changing(t) {
+			r := oracle.Rand(t.Seed(), fmt.Sprintf("patch %s %d %d", g.td.name, round, i))
+			p := oracle.NewPatcher(r, g.model, g.domain(t))
+			if !p.Useful() {
+				continue
+			}
+			tried = true
+			g.change(ctx, t, r, fmt.Sprintf("oak-%d-%d", round, i), func(o *scim.Object) []oracle.Operation { return p.Operations(o, length(r)) })
+		}
+	}
+	t.SkipIf(!tried, "the target keeps no attribute as it was sent")
+}
+
+func oraclePatchAtomic(ctx context.Context, t *T) {
+	g := usersOf(t)
+	refusals := 0
+	for round := range t.Rounds() {
+		r := oracle.Rand(t.Seed(), fmt.Sprintf("atomic %d", round))
+		p := oracle.NewPatcher(r, g.model, g.domain(t))
+		where, before := g.subject(ctx, t, fmt.Sprintf("elm-%d", round), g.trees[g.labels()[r.IntN(len(g.trees))]].Resource)
+		for range otherPatches {
+			good := p.Operations(before, length(r))
+			at := len(good) - r.IntN(min(2, max(len(good), 1)))
+			operations := slices.Insert(written(good), at, pickOne(r, doomed))
+			res := t.Patch(ctx, where, operations...)
+			after := t.Read(ctx, where).Object()
+			if res.OK() {
+				t.Note("%s was not refused: %s", jsonText(plain(operations[at])), res.Name)
+				before = after
+				continue
+			}
+			refusals++
+			t.About(res)
+			if !g.same(t, before, after, "after the refused PATCH "+jsonText(plain(operations))+again(t, "oracle.patch-atomic")) {
+				return
+			}
+		}
+	}
+	t.SkipIf(refusals == 0, "the target refuses none of the operations that have to fail")
+}
+
+func oracleMembers(ctx context.Context, t *T) {
+	users := usersOf(t)
+	all := groves(t)
+	i := slices.IndexFunc(all, func(g grove) bool { return g.td.endpoint == "/Groups" })
+	t.SkipIf(i < 0, "the target does not describe its groups")
+	g := all[i]
+	members := oracle.MembersOf()
+	t.SkipIf(slices.ContainsFunc(g.labels(), func(label string) bool { return !keeps(members, g.trees[label]) }), "the target does not show the members of a group, or others than were sent")
+	g.model.Attributes = append(g.model.Attributes, members)
+	var ids []string
+	for _, label := range users.labels() {
+		ids = append(ids, users.trees[label].ID)
+	}
+	for round := range t.Rounds() {
+		r := oracle.Rand(t.Seed(), fmt.Sprintf("members %d", round))
+		g.change(ctx, t, r, fmt.Sprintf("ash-%d", round), func(o *scim.Object) []oracle.Operation { return oracle.Membership(r, o, ids, length(r)) })
+	}
 }
 
 // doomed are operations that every server has to refuse (RFC 7644 section 3.5.2).

@@ -21,57 +21,81 @@ const (
 
 var oracleLists = []check{
 	{
-		ID: "oracle.sort", Title: "Lists are sorted by any text of the schemas, both ways, without regard to case where the schema says so",
-		Requirements: reqs("RFC7644-3.4.2.3-02", "RFC7644-3.4.2.3-06", "RFC7644-3.4.2.3-08"), Level: must, Needs: sorts, Fixture: forest,
-		Requests: manySorts + 2*fewSorts, PerRound: manySorts + 2*fewSorts,
-		Why: "Who advertises sorting is taken at the word, for every attribute.", Fix: "Order by the value of the attribute that sortBy names, extensions and sub-attributes included, folded as its caseExact says.",
-		Run: func(ctx context.Context, t *T) {
-			asked := 0
-			for _, g := range groves(t) {
-				keys := oracle.Keys(g.model, g.stored())
-				r := oracle.Rand(t.Seed(), "sort "+g.td.name)
-				for range t.Rounds() * g.sorts() {
-					if len(keys) == 0 {
-						break
-					}
-					res, ok := g.sorted(ctx, t, pickOne(r, keys), r.IntN(2) == 0)
-					asked++
-					if t.About(res); !ok {
-						break
-					}
-				}
-			}
-			t.SkipIf(asked == 0, "no text that every object has and every collation sorts alike")
-		},
+		ID:           "oracle.sort",
+		Title:        "Lists are sorted by any text of the schemas, both ways, without regard to case where the schema says so",
+		Requirements: reqs("RFC7644-3.4.2.3-02", "RFC7644-3.4.2.3-06", "RFC7644-3.4.2.3-08"),
+		Level:        must,
+		Needs:        sorts,
+		Fixture:      forest,
+		Requests:     manySorts + 2*fewSorts,
+		PerRound:     manySorts + 2*fewSorts,
+		Why:          "Who advertises sorting is taken at the word, for every attribute.",
+		Fix:          "Order by the value of the attribute that sortBy names, extensions and sub-attributes included, folded as its caseExact says.",
+		Run:          oracleSort,
 	},
 	{
-		ID: "oracle.pages", Title: "Pages of any size at any place are cut out of one list, and follow one another without gap or repetition",
-		Requirements: reqs("RFC7644-3.4.2.4-13", "RFC7644-3.4.2.4-02", "RFC7644-3.4.2.4-04", "RFC7644-3.4.2.4-10"), Level: should, Needs: slices.Concat(filters, needs(conformance.NeedIndex)), Fixture: forest,
-		Requests: 1 + windows + stretches, PerRound: 1 + windows + stretches,
-		Why: "Clients choose their page size as they like, and change it on the way when an answer was too large.", Fix: "Skip startIndex-1 matches and return the next count of them; do not take startIndex for a multiple of count.",
-		Run: func(ctx context.Context, t *T) {
-			g := usersOf(t)
-			for round := range t.Rounds() {
-				if !g.leaf(ctx, t, oracle.Rand(t.Seed(), fmt.Sprintf("pages %d", round))) {
-					return
-				}
-			}
-		},
+		ID:           "oracle.pages",
+		Title:        "Pages of any size at any place are cut out of one list, and follow one another without gap or repetition",
+		Requirements: reqs("RFC7644-3.4.2.4-13", "RFC7644-3.4.2.4-02", "RFC7644-3.4.2.4-04", "RFC7644-3.4.2.4-10"),
+		Level:        should,
+		Needs:        slices.Concat(filters, needs(conformance.NeedIndex)),
+		Fixture:      forest,
+		Requests:     1 + windows + stretches,
+		PerRound:     1 + windows + stretches,
+		Why:          "Clients choose their page size as they like, and change it on the way when an answer was too large.",
+		Fix:          "Skip startIndex-1 matches and return the next count of them; do not take startIndex for a multiple of count.",
+		Run:          oraclePages,
 	},
 	{
-		ID: "oracle.projection", Title: "Any choice of attributes and sub-attributes returns exactly these, or all but these",
-		Requirements: reqs("RFC7644-3.9-02", "RFC7644-3.9-03", "RFC7644-3.9-05", "RFC7644-3.9-08"), Level: must, Needs: writesUsers, Fixture: forest,
-		Requests: 1 + manyProjections + 2*(1+fewProjections), PerRound: 1 + manyProjections + 2*(1+fewProjections),
-		Why: "Clients ask for less because the rest is large or must not be read by them.", Fix: "Resolve every name of the parameter as an attribute path, and build the answer from all of them together.",
-		Run: func(ctx context.Context, t *T) {
-			for round := range t.Rounds() {
-				for _, g := range groves(t) {
-					r := oracle.Rand(t.Seed(), fmt.Sprintf("projection %s %d", g.td.name, round))
-					g.project(ctx, t, r)
-				}
-			}
-		},
+		ID:           "oracle.projection",
+		Title:        "Any choice of attributes and sub-attributes returns exactly these, or all but these",
+		Requirements: reqs("RFC7644-3.9-02", "RFC7644-3.9-03", "RFC7644-3.9-05", "RFC7644-3.9-08"),
+		Level:        must,
+		Needs:        writesUsers,
+		Fixture:      forest,
+		Requests:     1 + manyProjections + 2*(1+fewProjections),
+		PerRound:     1 + manyProjections + 2*(1+fewProjections),
+		Why:          "Clients ask for less because the rest is large or must not be read by them.",
+		Fix:          "Resolve every name of the parameter as an attribute path, and build the answer from all of them together.",
+		Run:          oracleProjection,
 	},
+}
+
+func oracleSort(ctx context.Context, t *T) {
+	asked := 0
+	for _, g := range groves(t) {
+		keys := oracle.Keys(g.model, g.stored())
+		r := oracle.Rand(t.Seed(), "sort "+g.td.name)
+		for range t.Rounds() * g.sorts() {
+			if len(keys) == 0 {
+				break
+			}
+			res, ok := g.sorted(ctx, t, pickOne(r, keys), r.IntN(2) == 0)
+			asked++
+			if t.About(res); !ok {
+				break
+			}
+		}
+	}
+	t.SkipIf(asked == 0, "no text that every object has and every collation sorts alike")
+}
+
+func oraclePages(ctx context.Context, t *T) {
+	g := usersOf(t)
+	for round := range t.Rounds() {
+		if !g.leaf(ctx, t, oracle.Rand(t.Seed(), fmt.Sprintf("pages %d", round))) {
+			return
+		}
+	}
+}
+
+func oracleProjection(ctx context.Context, t *T) {
+	for round := range t.Rounds() {
+		for _, g := range groves(t) {
+			r := oracle.Rand(t.Seed(), fmt.Sprintf("projection %s %d", g.td.name, round))
+			g.project(ctx, t, r)
+		}
+	}
 }
 
 // sorts is how many sorted lists are asked for in one round.

@@ -96,62 +96,78 @@ func (h hunt) miscounts(want int) bool {
 
 var oracleQueries = []check{
 	{
-		ID: "oracle.filter", Title: "Made-up filters of any depth find whom the schemas and the stored values say",
-		Requirements: reqs("RFC7644-3.4.2.2-03", orPrecedence, grouping, negation, "RFC7644-3.4.2.2-37"), Level: must, Needs: filters, Fixture: forest,
-		Requests: manyFilters + 2*fewFilters, PerRound: manyFilters + 2*fewFilters,
-		Why: "Filters that somebody thought of pass somebody's test; those that clients generate are others.", Fix: logicFix,
-		Run: func(ctx context.Context, t *T) {
-			answered := 0
-			for _, g := range groves(t) {
-				r := oracle.Rand(t.Seed(), "filter "+g.td.name)
-				d := oracle.NewDrawer(r, g.model, g.stored())
-				for i := range t.Rounds() * g.filters() {
-					if !d.Useful() {
-						break
-					}
-					q := question{d.Filter(1 + i%deepest), r.IntN(2) == 0}
-					h, differs := g.differs(ctx, t, q)
-					if differs || h.res != nil && h.res.OK() {
-						answered++
-					}
-					if differs {
-						g.complain(ctx, t, q, h)
-						break
-					}
-				}
-			}
-			t.SkipIf(answered == 0, unanswered)
-		},
+		ID:           "oracle.filter",
+		Title:        "Made-up filters of any depth find whom the schemas and the stored values say",
+		Requirements: reqs("RFC7644-3.4.2.2-03", orPrecedence, grouping, negation, "RFC7644-3.4.2.2-37"),
+		Level:        must,
+		Needs:        filters,
+		Fixture:      forest,
+		Requests:     manyFilters + 2*fewFilters,
+		PerRound:     manyFilters + 2*fewFilters,
+		Why:          "Filters that somebody thought of pass somebody's test; those that clients generate are others.",
+		Fix:          logicFix,
+		Run:          oracleFilter,
 	},
 	{
-		ID: "oracle.equivalences", Title: "Made-up filters that mean the same find the same, by GET and by search",
-		Requirements: reqs(negation, grouping, "RFC7644-3.4.2.2-26", "RFC7644-3.4.3-04"), Level: must, Needs: filters, Fixture: forest,
-		Requests: lawRequests, PerRound: lawRequests,
-		Why: "Logic is the same in every query language. A target for which it does not hold evaluates something else than the filter.", Fix: logicFix,
-		Run: func(ctx context.Context, t *T) {
-			g := usersOf(t)
-			r := oracle.Rand(t.Seed(), "equivalences")
-			d := oracle.NewDrawer(r, g.model, g.stored())
-			t.SkipIf(!d.Useful(), "the target keeps no attribute of its users as it was sent")
-			answered := false
-			for range t.Rounds() {
-				p := pair{d.Filter(2), d.Filter(2)}
-				for _, law := range laws {
-					differs := func(p pair) (sides, bool) { return law.sides(ctx, t, g, p) }
-					s, ok := differs(p)
-					answered = answered || s.res != nil
-					if !ok {
-						continue
-					}
-					p, s = least(p, s, pair.smaller, differs, shrinkTries)
-					t.About(s.res)
-					t.Expect(law.what+" for a = "+p.a.String()+" and b = "+p.b.String()+again(t, "oracle.equivalences"), s.one, s.other)
-					return
-				}
-			}
-			t.SkipIf(!answered, unanswered)
-		},
+		ID:           "oracle.equivalences",
+		Title:        "Made-up filters that mean the same find the same, by GET and by search",
+		Requirements: reqs(negation, grouping, "RFC7644-3.4.2.2-26", "RFC7644-3.4.3-04"),
+		Level:        must,
+		Needs:        filters,
+		Fixture:      forest,
+		Requests:     lawRequests,
+		PerRound:     lawRequests,
+		Why:          "Logic is the same in every query language. A target for which it does not hold evaluates something else than the filter.",
+		Fix:          logicFix,
+		Run:          oracleEquivalences,
 	},
+}
+
+func oracleFilter(ctx context.Context, t *T) {
+	answered := 0
+	for _, g := range groves(t) {
+		r := oracle.Rand(t.Seed(), "filter "+g.td.name)
+		d := oracle.NewDrawer(r, g.model, g.stored())
+		for i := range t.Rounds() * g.filters() {
+			if !d.Useful() {
+				break
+			}
+			q := question{d.Filter(1 + i%deepest), r.IntN(2) == 0}
+			h, differs := g.differs(ctx, t, q)
+			if differs || h.res != nil && h.res.OK() {
+				answered++
+			}
+			if differs {
+				g.complain(ctx, t, q, h)
+				break
+			}
+		}
+	}
+	t.SkipIf(answered == 0, unanswered)
+}
+
+func oracleEquivalences(ctx context.Context, t *T) {
+	g := usersOf(t)
+	r := oracle.Rand(t.Seed(), "equivalences")
+	d := oracle.NewDrawer(r, g.model, g.stored())
+	t.SkipIf(!d.Useful(), "the target keeps no attribute of its users as it was sent")
+	answered := false
+	for range t.Rounds() {
+		p := pair{d.Filter(2), d.Filter(2)}
+		for _, law := range laws {
+			differs := func(p pair) (sides, bool) { return law.sides(ctx, t, g, p) }
+			s, ok := differs(p)
+			answered = answered || s.res != nil
+			if !ok {
+				continue
+			}
+			p, s = least(p, s, pair.smaller, differs, shrinkTries)
+			t.About(s.res)
+			t.Expect(law.what+" for a = "+p.a.String()+" and b = "+p.b.String()+again(t, "oracle.equivalences"), s.one, s.other)
+			return
+		}
+	}
+	t.SkipIf(!answered, unanswered)
 }
 
 // complain reports the smallest question that the target answers otherwise than foretold.

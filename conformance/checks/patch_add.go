@@ -27,9 +27,14 @@ func twoEmails(t *T) doc {
 
 var patchAdd = []check{
 	{
-		ID: "patch.add-multi-valued", Title: "add to a multi-valued attribute appends and keeps what is there",
-		Requirements: reqs("RFC7644-3.5.2.1-07", "RFC7644-3.5.2.1-08"), Level: must, Needs: patches, Requests: 6,
-		Why: "An add that replaces loses every address but the last.", Fix: "Append the new values to the stored ones; accept an array and a single object.",
+		ID:           "patch.add-multi-valued",
+		Title:        "add to a multi-valued attribute appends and keeps what is there",
+		Requirements: reqs("RFC7644-3.5.2.1-07", "RFC7644-3.5.2.1-08"),
+		Level:        must,
+		Needs:        patches,
+		Requests:     6,
+		Why:          "An add that replaces loses every address but the last.",
+		Fix:          "Append the new values to the stored ones; accept an array and a single object.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "growing", nil)
 			o := patched(ctx, t, u, doc{"op": "add", "path": "emails", "value": []doc{{"value": t.UserName("second"), "type": "home"}}})
@@ -39,9 +44,14 @@ var patchAdd = []check{
 		},
 	},
 	{
-		ID: "patch.add-single-valued", Title: "add sets a single-valued attribute, whether it had a value or not",
-		Requirements: reqs("RFC7644-3.5.2.1-09", "RFC7644-3.5.2.1-04"), Level: must, Needs: patches, Requests: 4,
-		Why: "Entra ID sends Add for attributes that may or may not be set.", Fix: "Set the value; do not refuse because there is one.",
+		ID:           "patch.add-single-valued",
+		Title:        "add sets a single-valued attribute, whether it had a value or not",
+		Requirements: reqs("RFC7644-3.5.2.1-09", "RFC7644-3.5.2.1-04"),
+		Level:        must,
+		Needs:        patches,
+		Requests:     4,
+		Why:          "Entra ID sends Add for attributes that may or may not be set.",
+		Fix:          "Set the value; do not refuse because there is one.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "titled", doc{"displayName": "Before"})
 			o := patched(ctx, t, u, doc{"op": "add", "path": "displayName", "value": "After"}, doc{"op": "add", "path": "nickName", "value": "Nick"})
@@ -50,9 +60,14 @@ var patchAdd = []check{
 		},
 	},
 	{
-		ID: "patch.add-no-path", Title: "add without a path adds each attribute of the value",
-		Requirements: reqs("RFC7644-3.5.2.1-02"), Level: must, Needs: patches, Requests: 4,
-		Why: "Clients send whole sets of changes in one operation.", Fix: "Treat every member of the value as an add of its own.",
+		ID:           "patch.add-no-path",
+		Title:        "add without a path adds each attribute of the value",
+		Requirements: reqs("RFC7644-3.5.2.1-02"),
+		Level:        must,
+		Needs:        patches,
+		Requests:     4,
+		Why:          "Clients send whole sets of changes in one operation.",
+		Fix:          "Treat every member of the value as an add of its own.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "plural", nil)
 			o := patched(ctx, t, u, doc{"op": "add", "value": doc{"nickName": "Nick", "emails": []doc{{"value": t.UserName("more"), "type": "home"}}}})
@@ -62,37 +77,36 @@ var patchAdd = []check{
 		},
 	},
 	{
-		ID: "patch.add-complex", Title: "add to a complex attribute keeps the sub-attributes that it does not name",
-		Requirements: reqs("RFC7644-3.5.2.1-06", "RFC7644-3.5.2.1-05", "RFC7644-3.5.2.1-12"), Level: should, Needs: patches, Requests: 6,
-		Why: "Changing a given name must not take the family name away.", Fix: "Merge the sub-attributes into the stored ones.",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "named", nil)
-			o := patched(ctx, t, u, doc{"op": "add", "path": "name", "value": doc{"givenName": "Ada"}})
-			t.Expect("name.givenName after add of name", "Ada", value(o, "name.givenName"))
-			t.Expect("name.familyName after add of name", "Check", value(o, "name.familyName"))
-			o = patched(ctx, t, u, doc{"op": "add", "path": "name.givenName", "value": "Bob"})
-			t.Expect("name.givenName after add of name.givenName", "Bob", value(o, "name.givenName"))
-			t.Expect("name.familyName after add of name.givenName", "Check", value(o, "name.familyName"))
-		},
+		ID:           "patch.add-complex",
+		Title:        "add to a complex attribute keeps the sub-attributes that it does not name",
+		Requirements: reqs("RFC7644-3.5.2.1-06", "RFC7644-3.5.2.1-05", "RFC7644-3.5.2.1-12"),
+		Level:        should,
+		Needs:        patches,
+		Requests:     6,
+		Why:          "Changing a given name must not take the family name away.",
+		Fix:          "Merge the sub-attributes into the stored ones.",
+		Run:          patchAddComplex,
 	},
 	{
-		ID: "patch.add-existing", Title: "add of a value that is there already changes nothing",
-		Requirements: reqs("RFC7644-3.5.2.1-10", "RFC7644-3.5.2.1-11"), Level: should, Needs: patches, Requests: 5,
-		Why: "Clients repeat operations; every repetition would add another copy.", Fix: "Compare the value with the stored ones before appending, and leave lastModified alone.",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "same", doc{"emails": []doc{{"value": t.UserName("only"), "type": "work"}}})
-			before := t.Read(ctx, u.Path()).Object()
-			existing, _ := before.Array("emails")[0].(*scim.Object)
-			o := patched(ctx, t, u, doc{"op": "add", "path": "emails", "value": []*scim.Object{existing}})
-			t.Expect("emails.value", []string{t.UserName("only")}, values(o, "emails", "value"))
-			t.Expect("meta.lastModified", value(before, "meta.lastModified"), value(o, "meta.lastModified"))
-		},
+		ID:           "patch.add-existing",
+		Title:        "add of a value that is there already changes nothing",
+		Requirements: reqs("RFC7644-3.5.2.1-10", "RFC7644-3.5.2.1-11"),
+		Level:        should,
+		Needs:        patches,
+		Requests:     5,
+		Why:          "Clients repeat operations; every repetition would add another copy.",
+		Fix:          "Compare the value with the stored ones before appending, and leave lastModified alone.",
+		Run:          patchAddExisting,
 	},
 	{
-		ID: "patch.add-extension", Title: "An extension attribute is added by its qualified name, and its URN then is in schemas",
-		Requirements: reqs("RFC7644-3.5.2-20", "RFC7644-3.5.2-23", "RFC7644-3.5.2-21"), Level: must,
-		Needs: needs(conformance.NeedUser, conformance.NeedWrite, conformance.NeedPatch, conformance.NeedEnterprise), Requests: 4,
-		Why: "Department and manager travel so in every profile update.", Fix: "Split the path at the last colon; add the URN to schemas when the extension gets its first value.",
+		ID:           "patch.add-extension",
+		Title:        "An extension attribute is added by its qualified name, and its URN then is in schemas",
+		Requirements: reqs("RFC7644-3.5.2-20", "RFC7644-3.5.2-23", "RFC7644-3.5.2-21"),
+		Level:        must,
+		Needs:        needs(conformance.NeedUser, conformance.NeedWrite, conformance.NeedPatch, conformance.NeedEnterprise),
+		Requests:     4,
+		Why:          "Department and manager travel so in every profile update.",
+		Fix:          "Split the path at the last colon; add the URN to schemas when the extension gets its first value.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "promoted", nil)
 			o := patched(ctx, t, u, doc{"op": "add", "path": scim.EnterpriseUserSchema + ":department", "value": "Engines"})
@@ -101,9 +115,14 @@ var patchAdd = []check{
 		},
 	},
 	{
-		ID: "patch.add-primary", Title: "Making one value primary takes primary from the others",
-		Requirements: reqs("RFC7644-3.5.2-26", "RFC7644-3.5.2-27"), Level: must, Needs: patches, Requests: 4,
-		Why: "Two primary addresses leave it to chance where mail goes.", Fix: "Set primary to false on all other elements of the attribute.",
+		ID:           "patch.add-primary",
+		Title:        "Making one value primary takes primary from the others",
+		Requirements: reqs("RFC7644-3.5.2-26", "RFC7644-3.5.2-27"),
+		Level:        must,
+		Needs:        patches,
+		Requests:     4,
+		Why:          "Two primary addresses leave it to chance where mail goes.",
+		Fix:          "Set primary to false on all other elements of the attribute.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "moving", twoEmails(t))
 			o := patched(ctx, t, u, doc{"op": "add", "path": "emails", "value": []doc{{"value": t.UserName("newest"), "type": "other", "primary": true}}})
@@ -112,4 +131,23 @@ var patchAdd = []check{
 			t.Holds(old != true, "primary of the old address", "false or absent", old)
 		},
 	},
+}
+
+func patchAddComplex(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "named", nil)
+	o := patched(ctx, t, u, doc{"op": "add", "path": "name", "value": doc{"givenName": "Ada"}})
+	t.Expect("name.givenName after add of name", "Ada", value(o, "name.givenName"))
+	t.Expect("name.familyName after add of name", "Check", value(o, "name.familyName"))
+	o = patched(ctx, t, u, doc{"op": "add", "path": "name.givenName", "value": "Bob"})
+	t.Expect("name.givenName after add of name.givenName", "Bob", value(o, "name.givenName"))
+	t.Expect("name.familyName after add of name.givenName", "Check", value(o, "name.familyName"))
+}
+
+func patchAddExisting(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "same", doc{"emails": []doc{{"value": t.UserName("only"), "type": "work"}}})
+	before := t.Read(ctx, u.Path()).Object()
+	existing, _ := before.Array("emails")[0].(*scim.Object)
+	o := patched(ctx, t, u, doc{"op": "add", "path": "emails", "value": []*scim.Object{existing}})
+	t.Expect("emails.value", []string{t.UserName("only")}, values(o, "emails", "value"))
+	t.Expect("meta.lastModified", value(before, "meta.lastModified"), value(o, "meta.lastModified"))
 }

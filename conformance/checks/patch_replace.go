@@ -4,35 +4,36 @@ import "context"
 
 var patchReplace = []check{
 	{
-		ID: "patch.replace-simple", Title: "replace sets a single-valued attribute and nothing else",
-		Requirements: reqs("RFC7644-3.5.2.3-04", "RFC7644-3.5.2.3-06", "RFC7644-3.5.2-32"), Level: must, Needs: patches, Requests: 4,
-		Why: "It is the most frequent update there is.", Fix: "Set the value, or add it when there is none.",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "renamed", doc{"displayName": "Before"})
-			o := patched(ctx, t, u, doc{"op": "replace", "path": "displayName", "value": "After"}, doc{"op": "replace", "path": "nickName", "value": "Nick"})
-			t.Expect("displayName", "After", value(o, "displayName"))
-			t.Expect("nickName, which had no value", "Nick", value(o, "nickName"))
-			t.Expect("userName", t.UserName("renamed"), value(o, "userName"))
-			t.Expect("emails.value", []string{t.UserName("renamed")}, values(o, "emails", "value"))
-		},
+		ID:           "patch.replace-simple",
+		Title:        "replace sets a single-valued attribute and nothing else",
+		Requirements: reqs("RFC7644-3.5.2.3-04", "RFC7644-3.5.2.3-06", "RFC7644-3.5.2-32"),
+		Level:        must,
+		Needs:        patches,
+		Requests:     4,
+		Why:          "It is the most frequent update there is.",
+		Fix:          "Set the value, or add it when there is none.",
+		Run:          patchReplaceSimple,
 	},
 	{
-		ID: "patch.replace-no-path", Title: "replace without a path changes the attributes of the value and no others",
-		Requirements: reqs("RFC7644-3.5.2.3-01", "RFC7644-3.5.2.3-02", "RFC7644-3.5.2.3-03"), Level: must, Needs: patches, Requests: 4,
-		Why: "Okta and, with its compliance flag, Entra ID send updates in this form.", Fix: "Treat every member of the value as a replace of its own.",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "bundle", doc{"displayName": "Before", "nickName": "Stays"})
-			o := patched(ctx, t, u, doc{"op": "replace", "value": doc{"displayName": "After", "emails": []doc{{"value": t.UserName("fresh"), "type": "work"}}}})
-			t.Expect("displayName", "After", value(o, "displayName"))
-			t.Expect("emails.value", []string{t.UserName("fresh")}, values(o, "emails", "value"))
-			t.Expect("nickName", "Stays", value(o, "nickName"))
-			t.Expect("userName", t.UserName("bundle"), value(o, "userName"))
-		},
+		ID:           "patch.replace-no-path",
+		Title:        "replace without a path changes the attributes of the value and no others",
+		Requirements: reqs("RFC7644-3.5.2.3-01", "RFC7644-3.5.2.3-02", "RFC7644-3.5.2.3-03"),
+		Level:        must,
+		Needs:        patches,
+		Requests:     4,
+		Why:          "Okta and, with its compliance flag, Entra ID send updates in this form.",
+		Fix:          "Treat every member of the value as a replace of its own.",
+		Run:          patchReplaceNoPath,
 	},
 	{
-		ID: "patch.deactivate", Title: "A user is switched off and on again by replacing active, with a path and without",
-		Requirements: reqs("RFC7644-3.5.2.3-04", "RFC7643-4.1.1-12", "RFC7643-2.3.2-01"), Level: must, Needs: patches, Requests: 6,
-		Why: "This is how people lose access when they leave. A success that changes nothing leaves the door open.", Fix: "Store active as a boolean for {\"path\":\"active\"} and for {\"value\":{\"active\":...}}; keep inactive users readable.",
+		ID:           "patch.deactivate",
+		Title:        "A user is switched off and on again by replacing active, with a path and without",
+		Requirements: reqs("RFC7644-3.5.2.3-04", "RFC7643-4.1.1-12", "RFC7643-2.3.2-01"),
+		Level:        must,
+		Needs:        patches,
+		Requests:     6,
+		Why:          "This is how people lose access when they leave. A success that changes nothing leaves the door open.",
+		Fix:          "Store active as a boolean for {\"path\":\"active\"} and for {\"value\":{\"active\":...}}; keep inactive users readable.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "leaver", nil)
 			o := patched(ctx, t, u, doc{"op": "replace", "value": doc{"active": false}})
@@ -42,9 +43,14 @@ var patchReplace = []check{
 		},
 	},
 	{
-		ID: "patch.replace-multi-valued", Title: "replace of a multi-valued attribute without a filter replaces all values",
-		Requirements: reqs("RFC7644-3.5.2.3-05"), Level: must, Needs: patches, Requests: 4,
-		Why: "The old address must not survive its replacement.", Fix: "Store the new list instead of appending to the old one.",
+		ID:           "patch.replace-multi-valued",
+		Title:        "replace of a multi-valued attribute without a filter replaces all values",
+		Requirements: reqs("RFC7644-3.5.2.3-05"),
+		Level:        must,
+		Needs:        patches,
+		Requests:     4,
+		Why:          "The old address must not survive its replacement.",
+		Fix:          "Store the new list instead of appending to the old one.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "swapped", twoEmails(t))
 			o := patched(ctx, t, u, doc{"op": "replace", "path": "emails", "value": []doc{{"value": t.UserName("one-left"), "type": "work"}}})
@@ -52,23 +58,25 @@ var patchReplace = []check{
 		},
 	},
 	{
-		ID: "patch.replace-complex", Title: "replace of a complex attribute keeps the sub-attributes that it does not name",
-		Requirements: reqs("RFC7644-3.5.2.3-08", "RFC7644-3.5.2.3-07"), Level: must, Needs: patches, Requests: 6,
-		Why: "Changing a given name must not take the family name away.", Fix: "Merge the sub-attributes into the stored ones.",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "married", nil)
-			o := patched(ctx, t, u, doc{"op": "replace", "path": "name", "value": doc{"familyName": "Lovelace"}})
-			t.Expect("name.familyName after replace of name", "Lovelace", value(o, "name.familyName"))
-			t.Expect("name.givenName after replace of name", "Conformance", value(o, "name.givenName"))
-			o = patched(ctx, t, u, doc{"op": "replace", "path": "name.familyName", "value": "Byron"})
-			t.Expect("name.familyName after replace of name.familyName", "Byron", value(o, "name.familyName"))
-			t.Expect("name.givenName after replace of name.familyName", "Conformance", value(o, "name.givenName"))
-		},
+		ID:           "patch.replace-complex",
+		Title:        "replace of a complex attribute keeps the sub-attributes that it does not name",
+		Requirements: reqs("RFC7644-3.5.2.3-08", "RFC7644-3.5.2.3-07"),
+		Level:        must,
+		Needs:        patches,
+		Requests:     6,
+		Why:          "Changing a given name must not take the family name away.",
+		Fix:          "Merge the sub-attributes into the stored ones.",
+		Run:          patchReplaceComplex,
 	},
 	{
-		ID: "patch.replace-value-path", Title: "replace with a value filter changes the matching element only",
-		Requirements: reqs("RFC7644-3.5.2.3-10", "RFC7644-3.5.2.3-09"), Level: must, Needs: patches, Requests: 4,
-		Why: "Entra ID updates addresses by emails[type eq \"work\"].value.", Fix: "Apply the operation to the elements for which the filter holds, and to no others.",
+		ID:           "patch.replace-value-path",
+		Title:        "replace with a value filter changes the matching element only",
+		Requirements: reqs("RFC7644-3.5.2.3-10", "RFC7644-3.5.2.3-09"),
+		Level:        must,
+		Needs:        patches,
+		Requests:     4,
+		Why:          "Entra ID updates addresses by emails[type eq \"work\"].value.",
+		Fix:          "Apply the operation to the elements for which the filter holds, and to no others.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "precise", twoEmails(t))
 			o := patched(ctx, t, u, doc{"op": "replace", "path": `emails[type eq "work"].value`, "value": t.UserName("changed")})
@@ -77,23 +85,25 @@ var patchReplace = []check{
 		},
 	},
 	{
-		ID: "patch.replace-no-target", Title: "replace with a value filter that matches nothing fails with 400 noTarget",
-		Requirements: reqs("RFC7644-3.5.2.3-11"), Level: must, Needs: patches, Requests: 4,
-		Why: "A success would tell the client that an address was changed that does not exist.", Fix: "Answer 400 with scimType noTarget and change nothing.",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "missed", nil)
-			res := t.Patch(ctx, u.Path(), doc{"op": "replace", "path": `emails[type eq "scimconf-none"].value`, "value": t.UserName("nowhere")})
-			t.Expect("status of the PATCH", 400, res.Status)
-			if res.Status == 400 {
-				t.Warn(res.ScimType() == "noTarget", "scimType of the PATCH", "noTarget", res.ScimType())
-			}
-			t.Expect("emails.value", []string{t.UserName("missed")}, values(t.Read(ctx, u.Path()).Object(), "emails", "value"))
-		},
+		ID:           "patch.replace-no-target",
+		Title:        "replace with a value filter that matches nothing fails with 400 noTarget",
+		Requirements: reqs("RFC7644-3.5.2.3-11"),
+		Level:        must,
+		Needs:        patches,
+		Requests:     4,
+		Why:          "A success would tell the client that an address was changed that does not exist.",
+		Fix:          "Answer 400 with scimType noTarget and change nothing.",
+		Run:          patchReplaceNoTarget,
 	},
 	{
-		ID: "patch.replace-null", Title: "replace with null or [] unassigns the attribute",
-		Requirements: reqs("RFC7644-3.5.2.3-13", "RFC7643-2.5-01"), Level: must, Needs: patches, Requests: 4,
-		Why: "A null that is stored as a value breaks readers.", Fix: "Treat null and [] like remove.",
+		ID:           "patch.replace-null",
+		Title:        "replace with null or [] unassigns the attribute",
+		Requirements: reqs("RFC7644-3.5.2.3-13", "RFC7643-2.5-01"),
+		Level:        must,
+		Needs:        patches,
+		Requests:     4,
+		Why:          "A null that is stored as a value breaks readers.",
+		Fix:          "Treat null and [] like remove.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "emptied", doc{"nickName": "Nick", "displayName": "Stays"})
 			o := patched(ctx, t, u, doc{"op": "replace", "path": "nickName", "value": nil}, doc{"op": "replace", "path": "emails", "value": []doc{}})
@@ -103,9 +113,14 @@ var patchReplace = []check{
 		},
 	},
 	{
-		ID: "patch.replace-names-ignore-case", Title: "Attribute names in a path are recognised in any letter case and with their URN",
-		Requirements: reqs("RFC7644-3.5.2-19", "RFC7644-3.10-03"), Level: must, Needs: patches, Requests: 4,
-		Why: "Paths are in attribute notation.", Fix: "Resolve paths like the names in filters.",
+		ID:           "patch.replace-names-ignore-case",
+		Title:        "Attribute names in a path are recognised in any letter case and with their URN",
+		Requirements: reqs("RFC7644-3.5.2-19", "RFC7644-3.10-03"),
+		Level:        must,
+		Needs:        patches,
+		Requests:     4,
+		Why:          "Paths are in attribute notation.",
+		Fix:          "Resolve paths like the names in filters.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "spelled", doc{"displayName": "Before", "nickName": "Before"})
 			o := patched(ctx, t, u, doc{"op": "replace", "path": "DISPLAYNAME", "value": "After"},
@@ -115,9 +130,14 @@ var patchReplace = []check{
 		},
 	},
 	{
-		ID: "patch.replace-conflict", Title: "replace of userName by a name in use is refused",
-		Requirements: reqs("RFC7643-4.1.1-02", "RFC7644-3.5.2-33"), Level: must, Needs: patches, Requests: 6,
-		Why: "A renamed account must not take over somebody else's name.", Fix: "Check uniqueness on every write; answer 409 uniqueness.",
+		ID:           "patch.replace-conflict",
+		Title:        "replace of userName by a name in use is refused",
+		Requirements: reqs("RFC7643-4.1.1-02", "RFC7644-3.5.2-33"),
+		Level:        must,
+		Needs:        patches,
+		Requests:     6,
+		Why:          "A renamed account must not take over somebody else's name.",
+		Fix:          "Check uniqueness on every write; answer 409 uniqueness.",
 		Run: func(ctx context.Context, t *T) {
 			t.CreateUser(ctx, "occupied", nil)
 			u := t.CreateUser(ctx, "wants-it", nil)
@@ -126,4 +146,42 @@ var patchReplace = []check{
 			t.Expect("userName read back", t.UserName("wants-it"), value(t.Read(ctx, u.Path()).Object(), "userName"))
 		},
 	},
+}
+
+func patchReplaceSimple(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "renamed", doc{"displayName": "Before"})
+	o := patched(ctx, t, u, doc{"op": "replace", "path": "displayName", "value": "After"}, doc{"op": "replace", "path": "nickName", "value": "Nick"})
+	t.Expect("displayName", "After", value(o, "displayName"))
+	t.Expect("nickName, which had no value", "Nick", value(o, "nickName"))
+	t.Expect("userName", t.UserName("renamed"), value(o, "userName"))
+	t.Expect("emails.value", []string{t.UserName("renamed")}, values(o, "emails", "value"))
+}
+
+func patchReplaceNoPath(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "bundle", doc{"displayName": "Before", "nickName": "Stays"})
+	o := patched(ctx, t, u, doc{"op": "replace", "value": doc{"displayName": "After", "emails": []doc{{"value": t.UserName("fresh"), "type": "work"}}}})
+	t.Expect("displayName", "After", value(o, "displayName"))
+	t.Expect("emails.value", []string{t.UserName("fresh")}, values(o, "emails", "value"))
+	t.Expect("nickName", "Stays", value(o, "nickName"))
+	t.Expect("userName", t.UserName("bundle"), value(o, "userName"))
+}
+
+func patchReplaceComplex(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "married", nil)
+	o := patched(ctx, t, u, doc{"op": "replace", "path": "name", "value": doc{"familyName": "Lovelace"}})
+	t.Expect("name.familyName after replace of name", "Lovelace", value(o, "name.familyName"))
+	t.Expect("name.givenName after replace of name", "Conformance", value(o, "name.givenName"))
+	o = patched(ctx, t, u, doc{"op": "replace", "path": "name.familyName", "value": "Byron"})
+	t.Expect("name.familyName after replace of name.familyName", "Byron", value(o, "name.familyName"))
+	t.Expect("name.givenName after replace of name.familyName", "Conformance", value(o, "name.givenName"))
+}
+
+func patchReplaceNoTarget(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "missed", nil)
+	res := t.Patch(ctx, u.Path(), doc{"op": "replace", "path": `emails[type eq "scimconf-none"].value`, "value": t.UserName("nowhere")})
+	t.Expect("status of the PATCH", 400, res.Status)
+	if res.Status == 400 {
+		t.Warn(res.ScimType() == "noTarget", "scimType of the PATCH", "noTarget", res.ScimType())
+	}
+	t.Expect("emails.value", []string{t.UserName("missed")}, values(t.Read(ctx, u.Path()).Object(), "emails", "value"))
 }

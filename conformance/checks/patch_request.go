@@ -9,103 +9,82 @@ import (
 
 var patchRequest = []check{
 	{
-		ID: "patch.response", Title: "A successful PATCH answers 204, or 200 with the resource as it now is",
-		Requirements: reqs("RFC7644-3.5.2-29", "RFC7644-3.1-05"), Level: must, Needs: patches, Requests: 4,
-		Why: "Clients store what they are answered.", Fix: "Answer 204 without a body, or 200 with the whole new representation.",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "answered", doc{"displayName": "Before"})
-			res := t.Patch(ctx, u.Path(), doc{"op": "replace", "path": "displayName", "value": "After"})
-			succeeded(t, res, 200, 204)
-			after := t.Read(ctx, u.Path()).Object()
-			t.About(res)
-			if res.Status == 204 {
-				t.Expect("length of the body of the 204", 0, len(res.Body))
-				return
-			}
-			for _, name := range []string{"id", "userName", "displayName", "active", "emails"} {
-				t.Expect(name+" in the answer to PATCH, compared with GET", value(after, name), value(res.Object(), name))
-			}
-		},
+		ID:           "patch.response",
+		Title:        "A successful PATCH answers 204, or 200 with the resource as it now is",
+		Requirements: reqs("RFC7644-3.5.2-29", "RFC7644-3.1-05"),
+		Level:        must,
+		Needs:        patches,
+		Requests:     4,
+		Why:          "Clients store what they are answered.",
+		Fix:          "Answer 204 without a body, or 200 with the whole new representation.",
+		Run:          patchResponse,
 	},
 	{
-		ID: "patch.order", Title: "All operations of a request are applied, one after the other",
-		Requirements: reqs("RFC7644-3.5.2-25"), Level: must, Needs: patches, Requests: 4,
-		Why: "Entra ID sends up to dozens of operations at once; the last one on an attribute decides.", Fix: "Apply every operation to the result of the one before.",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "sequence", doc{"displayName": "Zero"})
-			o := patched(ctx, t, u,
-				doc{"op": "replace", "path": "displayName", "value": "One"},
-				doc{"op": "add", "path": "nickName", "value": "Nick"},
-				doc{"op": "replace", "path": "displayName", "value": "Two"},
-				doc{"op": "remove", "path": "nickName"},
-				doc{"op": "add", "path": "title", "value": "Last"})
-			t.Expect("displayName, replaced twice", "Two", value(o, "displayName"))
-			t.Holds(!has(o, "nickName"), "nickName, added and then removed", "absent", value(o, "nickName"))
-			t.Expect("title, added by the last operation", "Last", value(o, "title"))
-		},
+		ID:           "patch.order",
+		Title:        "All operations of a request are applied, one after the other",
+		Requirements: reqs("RFC7644-3.5.2-25"),
+		Level:        must,
+		Needs:        patches,
+		Requests:     4,
+		Why:          "Entra ID sends up to dozens of operations at once; the last one on an attribute decides.",
+		Fix:          "Apply every operation to the result of the one before.",
+		Run:          patchOrder,
 	},
 	{
-		ID: "patch.atomic", Title: "When one operation fails none is applied",
-		Requirements: reqs("RFC7644-3.5.2-28"), Level: must, Needs: patches, Requests: 4,
-		Why: "After an error the client believes that nothing has changed.", Fix: "Apply the operations to a copy and store it only when all of them succeeded.",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "atom", doc{"displayName": "Before"})
-			res := t.Patch(ctx, u.Path(),
-				doc{"op": "replace", "path": "displayName", "value": "After"},
-				doc{"op": "remove"})
-			t.SkipIf(res.OK(), "the target does not refuse the failing operation, which is another check's finding")
-			t.Expect("displayName after the refused PATCH", "Before", value(t.Read(ctx, u.Path()).Object(), "displayName"))
-		},
+		ID:           "patch.atomic",
+		Title:        "When one operation fails none is applied",
+		Requirements: reqs("RFC7644-3.5.2-28"),
+		Level:        must,
+		Needs:        patches,
+		Requests:     4,
+		Why:          "After an error the client believes that nothing has changed.",
+		Fix:          "Apply the operations to a copy and store it only when all of them succeeded.",
+		Run:          patchAtomic,
 	},
 	{
-		ID: "patch.read-only", Title: "PATCH of a readOnly attribute does not change it and is refused with 400 mutability",
-		Requirements: reqs("RFC7644-3.5.2-17", "RFC7644-3.5.2-14"), Level: must, Needs: patches, Requests: 5,
-		Why: "A changed id or creation time breaks every reference to the account.", Fix: "Check mutability per operation and answer 400 with scimType mutability.",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "fixed", nil)
-			for _, op := range []doc{
-				{"op": "replace", "path": "id", "value": t.Prefix() + "other-id"},
-				{"op": "replace", "path": "meta.created", "value": "1999-12-31T23:59:59Z"},
-			} {
-				res := t.Patch(ctx, u.Path(), op)
-				t.Expect("status of PATCH of "+op["path"].(string), 400, res.Status)
-				if kind := res.ScimType(); res.Status == 400 && kind != "" {
-					t.Warn(kind == "mutability", "scimType of PATCH of "+op["path"].(string), "mutability", kind)
-				}
-			}
-			res := t.Get(ctx, u.Path())
-			t.Require("status of GET by the old id", 200, res.Status)
-			t.Expect("id", u.ID, value(res.Object(), "id"))
-			t.Expect("meta.created", value(u.Resource, "meta.created"), value(res.Object(), "meta.created"))
-		},
+		ID:           "patch.read-only",
+		Title:        "PATCH of a readOnly attribute does not change it and is refused with 400 mutability",
+		Requirements: reqs("RFC7644-3.5.2-17", "RFC7644-3.5.2-14"),
+		Level:        must,
+		Needs:        patches,
+		Requests:     5,
+		Why:          "A changed id or creation time breaks every reference to the account.",
+		Fix:          "Check mutability per operation and answer 400 with scimType mutability.",
+		Run:          patchReadOnly,
 	},
 	{
-		ID: "patch.unknown-id", Title: "PATCH of an unknown id answers 404",
-		Requirements: reqs("RFC7644-3.5.2-31"), Level: should, Needs: patches, Requests: 1,
-		Why: "404 tells a client to create the account again.", Fix: "Look the resource up before reading the operations.",
+		ID:           "patch.unknown-id",
+		Title:        "PATCH of an unknown id answers 404",
+		Requirements: reqs("RFC7644-3.5.2-31"),
+		Level:        should,
+		Needs:        patches,
+		Requests:     1,
+		Why:          "404 tells a client to create the account again.",
+		Fix:          "Look the resource up before reading the operations.",
 		Run: func(ctx context.Context, t *T) {
 			refused(t, t.Patch(ctx, "/Users/"+t.AbsentID(), doc{"op": "replace", "path": "displayName", "value": "x"}), 404)
 		},
 	},
 	{
-		ID: "patch.invalid-path", Title: "A path that breaks the grammar is refused with 400",
-		Requirements: reqs("RFC7644-3.5.2-09", "RFC7644-3.5.2-12", "RFC7644-3.12-20"), Level: must, Needs: patches, Requests: 5,
-		Why: "A path that is guessed at changes something else.", Fix: "Parse the whole path before applying, and answer 400 with scimType invalidPath.",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "lost", nil)
-			for _, path := range []string{`emails[type eq "work"`, `emails[type eq].value`, `displayName..x`} {
-				res := t.Patch(ctx, u.Path(), doc{"op": "replace", "path": path, "value": "x"})
-				t.Expect("status of PATCH with the path "+path, 400, res.Status)
-				if kind := res.ScimType(); res.Status == 400 && kind != "" {
-					t.Warn(kind == "invalidPath" || kind == "invalidFilter", "scimType of PATCH with the path "+path, "invalidPath or invalidFilter", kind)
-				}
-			}
-		},
+		ID:           "patch.invalid-path",
+		Title:        "A path that breaks the grammar is refused with 400",
+		Requirements: reqs("RFC7644-3.5.2-09", "RFC7644-3.5.2-12", "RFC7644-3.12-20"),
+		Level:        must,
+		Needs:        patches,
+		Requests:     5,
+		Why:          "A path that is guessed at changes something else.",
+		Fix:          "Parse the whole path before applying, and answer 400 with scimType invalidPath.",
+		Run:          patchInvalidPath,
 	},
 	{
-		ID: "patch.message-schema", Title: "A PATCH body without the PatchOp schema is refused with 400",
-		Requirements: reqs("RFC7644-3.5.2-02"), Level: must, Needs: patches, Requests: 4,
-		Why: "The schema tells a message from a resource.", Fix: "Require schemas [urn:ietf:params:scim:api:messages:2.0:PatchOp].",
+		ID:           "patch.message-schema",
+		Title:        "A PATCH body without the PatchOp schema is refused with 400",
+		Requirements: reqs("RFC7644-3.5.2-02"),
+		Level:        must,
+		Needs:        patches,
+		Requests:     4,
+		Why:          "The schema tells a message from a resource.",
+		Fix:          "Require schemas [urn:ietf:params:scim:api:messages:2.0:PatchOp].",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "untyped", doc{"displayName": "Stays"})
 			res := t.Call(ctx, conformance.Request{Method: "PATCH", Path: u.Path(), Body: doc{
@@ -115,9 +94,14 @@ var patchRequest = []check{
 		},
 	},
 	{
-		ID: "patch.unknown-operation", Title: "An op other than add, remove and replace is refused with 400",
-		Requirements: reqs("RFC7644-3.5.2-05", "RFC7644-3.5.2-04"), Level: must, Needs: patches, Requests: 4,
-		Why: "A silent success makes the client believe that something has changed.", Fix: "Answer 400 with scimType invalidSyntax.",
+		ID:           "patch.unknown-operation",
+		Title:        "An op other than add, remove and replace is refused with 400",
+		Requirements: reqs("RFC7644-3.5.2-05", "RFC7644-3.5.2-04"),
+		Level:        must,
+		Needs:        patches,
+		Requests:     4,
+		Why:          "A silent success makes the client believe that something has changed.",
+		Fix:          "Answer 400 with scimType invalidSyntax.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "jumbled", nil)
 			for _, op := range []doc{{"op": "move", "path": "displayName", "value": "x"}, {"path": "displayName", "value": "x"}} {
@@ -126,9 +110,14 @@ var patchRequest = []check{
 		},
 	},
 	{
-		ID: "patch.op-ignores-case", Title: "Add, Replace and Remove are accepted with a capital letter",
-		Requirements: reqs("RFC7644-3.5.2-06"), Level: should, Needs: patches, Requests: 4,
-		Why: "Entra ID sends them so unless its compliance flag is set.", Fix: "Compare op without regard to case.",
+		ID:           "patch.op-ignores-case",
+		Title:        "Add, Replace and Remove are accepted with a capital letter",
+		Requirements: reqs("RFC7644-3.5.2-06"),
+		Level:        should,
+		Needs:        patches,
+		Requests:     4,
+		Why:          "Entra ID sends them so unless its compliance flag is set.",
+		Fix:          "Compare op without regard to case.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "capital", doc{"displayName": "Before", "nickName": "Nick"})
 			o := patched(ctx, t, u, doc{"op": "Replace", "path": "displayName", "value": "After"}, doc{"op": "Add", "path": "title", "value": "Sir"}, doc{"op": "Remove", "path": "nickName"})
@@ -138,9 +127,14 @@ var patchRequest = []check{
 		},
 	},
 	{
-		ID: "patch.wrong-type", Title: "A value of the wrong type is refused with 400",
-		Requirements: reqs("RFC7644-3.5.2-34"), Level: must, Needs: patches, Requests: 4,
-		Why: "A name that is stored as a text breaks every reader after it.", Fix: "Validate the value against the schema and answer 400 invalidValue.",
+		ID:           "patch.wrong-type",
+		Title:        "A value of the wrong type is refused with 400",
+		Requirements: reqs("RFC7644-3.5.2-34"),
+		Level:        must,
+		Needs:        patches,
+		Requests:     4,
+		Why:          "A name that is stored as a text breaks every reader after it.",
+		Fix:          "Validate the value against the schema and answer 400 invalidValue.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "twisted", nil)
 			res := t.Patch(ctx, u.Path(), doc{"op": "replace", "path": "name", "value": "Ada Lovelace"})
@@ -149,9 +143,14 @@ var patchRequest = []check{
 		},
 	},
 	{
-		ID: "patch.password", Title: "The answer to a PATCH of the password does not contain it",
-		Requirements: reqs("RFC7643-4.1.1-13", "RFC7644-3.5.2.3-16"), Level: must, Needs: patches, Requests: 4,
-		Why: "Okta changes passwords so.", Fix: "Never put password into a representation.",
+		ID:           "patch.password",
+		Title:        "The answer to a PATCH of the password does not contain it",
+		Requirements: reqs("RFC7643-4.1.1-13", "RFC7644-3.5.2.3-16"),
+		Level:        must,
+		Needs:        patches,
+		Requests:     4,
+		Why:          "Okta changes passwords so.",
+		Fix:          "Never put password into a representation.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "rekeyed", nil)
 			res := t.Patch(ctx, u.Path(), doc{"op": "replace", "value": doc{"password": "Xy7!" + t.Prefix() + "pw"}})
@@ -160,4 +159,70 @@ var patchRequest = []check{
 			t.Holds(!has(t.Get(ctx, u.Path()).Object(), "password"), "password in GET after PATCH", "absent", "it is there")
 		},
 	},
+}
+
+func patchResponse(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "answered", doc{"displayName": "Before"})
+	res := t.Patch(ctx, u.Path(), doc{"op": "replace", "path": "displayName", "value": "After"})
+	succeeded(t, res, 200, 204)
+	after := t.Read(ctx, u.Path()).Object()
+	t.About(res)
+	if res.Status == 204 {
+		t.Expect("length of the body of the 204", 0, len(res.Body))
+		return
+	}
+	for _, name := range []string{"id", "userName", "displayName", "active", "emails"} {
+		t.Expect(name+" in the answer to PATCH, compared with GET", value(after, name), value(res.Object(), name))
+	}
+}
+
+func patchOrder(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "sequence", doc{"displayName": "Zero"})
+	o := patched(ctx, t, u,
+		doc{"op": "replace", "path": "displayName", "value": "One"},
+		doc{"op": "add", "path": "nickName", "value": "Nick"},
+		doc{"op": "replace", "path": "displayName", "value": "Two"},
+		doc{"op": "remove", "path": "nickName"},
+		doc{"op": "add", "path": "title", "value": "Last"})
+	t.Expect("displayName, replaced twice", "Two", value(o, "displayName"))
+	t.Holds(!has(o, "nickName"), "nickName, added and then removed", "absent", value(o, "nickName"))
+	t.Expect("title, added by the last operation", "Last", value(o, "title"))
+}
+
+func patchAtomic(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "atom", doc{"displayName": "Before"})
+	res := t.Patch(ctx, u.Path(),
+		doc{"op": "replace", "path": "displayName", "value": "After"},
+		doc{"op": "remove"})
+	t.SkipIf(res.OK(), "the target does not refuse the failing operation, which is another check's finding")
+	t.Expect("displayName after the refused PATCH", "Before", value(t.Read(ctx, u.Path()).Object(), "displayName"))
+}
+
+func patchReadOnly(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "fixed", nil)
+	for _, op := range []doc{
+		{"op": "replace", "path": "id", "value": t.Prefix() + "other-id"},
+		{"op": "replace", "path": "meta.created", "value": "1999-12-31T23:59:59Z"},
+	} {
+		res := t.Patch(ctx, u.Path(), op)
+		t.Expect("status of PATCH of "+op["path"].(string), 400, res.Status)
+		if kind := res.ScimType(); res.Status == 400 && kind != "" {
+			t.Warn(kind == "mutability", "scimType of PATCH of "+op["path"].(string), "mutability", kind)
+		}
+	}
+	res := t.Get(ctx, u.Path())
+	t.Require("status of GET by the old id", 200, res.Status)
+	t.Expect("id", u.ID, value(res.Object(), "id"))
+	t.Expect("meta.created", value(u.Resource, "meta.created"), value(res.Object(), "meta.created"))
+}
+
+func patchInvalidPath(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "lost", nil)
+	for _, path := range []string{`emails[type eq "work"`, `emails[type eq].value`, `displayName..x`} {
+		res := t.Patch(ctx, u.Path(), doc{"op": "replace", "path": path, "value": "x"})
+		t.Expect("status of PATCH with the path "+path, 400, res.Status)
+		if kind := res.ScimType(); res.Status == 400 && kind != "" {
+			t.Warn(kind == "invalidPath" || kind == "invalidFilter", "scimType of PATCH with the path "+path, "invalidPath or invalidFilter", kind)
+		}
+	}
 }

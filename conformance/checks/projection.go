@@ -8,87 +8,83 @@ import (
 
 var projection = []check{
 	{
-		ID: "projection.attributes", Title: "attributes= returns what it names and what is always returned, and nothing else",
-		Requirements: reqs("RFC7644-3.9-02", "RFC7644-3.4.2.5-01", "RFC7644-3.4.2.5-05"), Level: must, Needs: writesUsers, Requests: 3,
-		Why: "Clients ask for less because the rest is large or must not be read by them.", Fix: "Build the answer from the named attributes; keep id and schemas.",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "narrow", doc{"displayName": "Narrow View"})
-			o := t.Read(ctx, u.Path(), "attributes", "userName").Object()
-			t.Expect("userName with attributes=userName", t.UserName("narrow"), value(o, "userName"))
-			t.Expect("id with attributes=userName", u.ID, value(o, "id"))
-			for _, name := range []string{"displayName", "name", "emails", "active"} {
-				t.Holds(!has(o, name), name+" with attributes=userName", "absent", value(o, name))
-			}
-		},
+		ID:           "projection.attributes",
+		Title:        "attributes= returns what it names and what is always returned, and nothing else",
+		Requirements: reqs("RFC7644-3.9-02", "RFC7644-3.4.2.5-01", "RFC7644-3.4.2.5-05"),
+		Level:        must,
+		Needs:        writesUsers,
+		Requests:     3,
+		Why:          "Clients ask for less because the rest is large or must not be read by them.",
+		Fix:          "Build the answer from the named attributes; keep id and schemas.",
+		Run:          projectionAttributes,
 	},
 	{
-		ID: "projection.list", Title: "attributes= works on the items of a list as well",
-		Requirements: reqs("RFC7644-3.9-01", "RFC7644-3.9-02", "RFC7644-3.4.2.5-01"), Level: must, Needs: writesUsers, Requests: 3,
-		Why: "Imports ask for two or three attributes of a hundred thousand users.", Fix: "Project every item of Resources, not only single resources.",
-		Run: func(ctx context.Context, t *T) {
-			t.CreateUser(ctx, "listed", doc{"displayName": "Listed"})
-			res := t.Get(ctx, "/Users", "attributes", "userName", "count", "5")
-			t.SkipIf(len(res.Resources()) == 0, "blocked: the list is empty")
-			for _, o := range res.Resources() {
-				t.Holds(has(o, "userName") && has(o, "id"), "an item with attributes=userName", "id and userName", o)
-				t.Holds(!has(o, "name") && !has(o, "emails") && !has(o, "displayName"), "an item with attributes=userName", "neither name nor emails nor displayName", o)
-			}
-		},
+		ID:           "projection.list",
+		Title:        "attributes= works on the items of a list as well",
+		Requirements: reqs("RFC7644-3.9-01", "RFC7644-3.9-02", "RFC7644-3.4.2.5-01"),
+		Level:        must,
+		Needs:        writesUsers,
+		Requests:     3,
+		Why:          "Imports ask for two or three attributes of a hundred thousand users.",
+		Fix:          "Project every item of Resources, not only single resources.",
+		Run:          projectionList,
 	},
 	{
-		ID: "projection.sub-attribute", Title: "attributes= with a sub-attribute returns just that part",
-		Requirements: reqs("RFC7644-3.9-05", "RFC7644-3.9-08"), Level: must, Needs: writesUsers, Requests: 4,
-		Why: "Names in the parameters are in attribute notation, dots included.", Fix: "Resolve name.familyName and emails.value, and return only those sub-attributes.",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "partial", nil)
-			o := t.Read(ctx, u.Path(), "attributes", "name.familyName").Object()
-			t.Expect("name.familyName with attributes=name.familyName", "Check", value(o, "name.familyName"))
-			t.Holds(value(o, "name.givenName") == nil, "name.givenName with attributes=name.familyName", "absent", value(o, "name.givenName"))
-			o = t.Read(ctx, u.Path(), "attributes", "emails.value").Object()
-			t.Expect("emails.value with attributes=emails.value", []string{t.UserName("partial")}, values(o, "emails", "value"))
-			t.Holds(value(o, "emails.0.type") == nil, "emails.type with attributes=emails.value", "absent", value(o, "emails.0.type"))
-		},
+		ID:           "projection.sub-attribute",
+		Title:        "attributes= with a sub-attribute returns just that part",
+		Requirements: reqs("RFC7644-3.9-05", "RFC7644-3.9-08"),
+		Level:        must,
+		Needs:        writesUsers,
+		Requests:     4,
+		Why:          "Names in the parameters are in attribute notation, dots included.",
+		Fix:          "Resolve name.familyName and emails.value, and return only those sub-attributes.",
+		Run:          projectionSubAttribute,
 	},
 	{
-		ID: "projection.excluded", Title: "excludedAttributes= leaves out what it names and keeps the rest",
-		Requirements: reqs("RFC7644-3.9-03", "RFC7644-3.4.2.5-02", "RFC7644-3.9-04"), Level: must, Needs: writesUsers, Requests: 3,
-		Why: "Entra ID reads groups with excludedAttributes=members to keep answers small.", Fix: "Remove the named attributes from the default set.",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "cut", doc{"displayName": "Cut Out"})
-			o := t.Read(ctx, u.Path(), "excludedAttributes", "emails,name").Object()
-			for _, name := range []string{"emails", "name"} {
-				t.Holds(!has(o, name), name+" with excludedAttributes=emails,name", "absent", value(o, name))
-			}
-			t.Expect("userName with excludedAttributes=emails,name", t.UserName("cut"), value(o, "userName"))
-			t.Expect("active with excludedAttributes=emails,name", true, value(o, "active"))
-		},
+		ID:           "projection.excluded",
+		Title:        "excludedAttributes= leaves out what it names and keeps the rest",
+		Requirements: reqs("RFC7644-3.9-03", "RFC7644-3.4.2.5-02", "RFC7644-3.9-04"),
+		Level:        must,
+		Needs:        writesUsers,
+		Requests:     3,
+		Why:          "Entra ID reads groups with excludedAttributes=members to keep answers small.",
+		Fix:          "Remove the named attributes from the default set.",
+		Run:          projectionExcluded,
 	},
 	{
-		ID: "projection.id-stays", Title: "id cannot be excluded",
-		Requirements: reqs("RFC7644-3.4.2.5-06", "RFC7643-3.1-12", "RFC7643-7-20"), Level: must, Needs: writesUsers, Requests: 3,
-		Why: "A resource without an id cannot be addressed.", Fix: "Keep attributes with returned always whatever the parameters say.",
+		ID:           "projection.id-stays",
+		Title:        "id cannot be excluded",
+		Requirements: reqs("RFC7644-3.4.2.5-06", "RFC7643-3.1-12", "RFC7643-7-20"),
+		Level:        must,
+		Needs:        writesUsers,
+		Requests:     3,
+		Why:          "A resource without an id cannot be addressed.",
+		Fix:          "Keep attributes with returned always whatever the parameters say.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "anchored", nil)
 			t.Expect("id with excludedAttributes=id", u.ID, value(t.Read(ctx, u.Path(), "excludedAttributes", "id,emails").Object(), "id"))
 		},
 	},
 	{
-		ID: "projection.names-ignore-case", Title: "The names in attributes= are recognised in any letter case and with their URN",
-		Requirements: reqs("RFC7644-3.4.2.5-07", "RFC7644-3.4.2.5-04", "RFC7644-3.10-03"), Level: must, Needs: writesUsers, Requests: 4,
-		Why: "Clients qualify names, or write them as in their own schema.", Fix: "Resolve the names as attribute paths.",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "loud", nil)
-			for _, name := range []string{"USERNAME", "urn:ietf:params:scim:schemas:core:2.0:User:userName"} {
-				o := t.Read(ctx, u.Path(), "attributes", name).Object()
-				t.Expect("userName with attributes="+name, t.UserName("loud"), value(o, "userName"))
-				t.Holds(!has(o, "emails"), "emails with attributes="+name, "absent", value(o, "emails"))
-			}
-		},
+		ID:           "projection.names-ignore-case",
+		Title:        "The names in attributes= are recognised in any letter case and with their URN",
+		Requirements: reqs("RFC7644-3.4.2.5-07", "RFC7644-3.4.2.5-04", "RFC7644-3.10-03"),
+		Level:        must,
+		Needs:        writesUsers,
+		Requests:     4,
+		Why:          "Clients qualify names, or write them as in their own schema.",
+		Fix:          "Resolve the names as attribute paths.",
+		Run:          projectionNamesIgnoreCase,
 	},
 	{
-		ID: "projection.unknown-name", Title: "A name that does not exist does not break the request",
-		Requirements: reqs("RFC7644-3.4.2.5-08"), Level: should, Needs: writesUsers, Requests: 3,
-		Why: "Clients ask for attributes of extensions that not every target has.", Fix: "Ignore unknown names in attributes and excludedAttributes.",
+		ID:           "projection.unknown-name",
+		Title:        "A name that does not exist does not break the request",
+		Requirements: reqs("RFC7644-3.4.2.5-08"),
+		Level:        should,
+		Needs:        writesUsers,
+		Requests:     3,
+		Why:          "Clients ask for attributes of extensions that not every target has.",
+		Fix:          "Ignore unknown names in attributes and excludedAttributes.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "lenient", nil)
 			res := t.Get(ctx, u.Path(), "attributes", "userName,scimconfNoSuchAttribute")
@@ -97,9 +93,14 @@ var projection = []check{
 		},
 	},
 	{
-		ID: "projection.on-write", Title: "attributes= also shapes the answer to POST",
-		Requirements: reqs("RFC7644-3.9-01"), Level: must, Needs: writesUsers, Requests: 2,
-		Why: "The parameters belong to every operation that returns a resource.", Fix: "Use the same projection for POST, PUT and PATCH as for GET.",
+		ID:           "projection.on-write",
+		Title:        "attributes= also shapes the answer to POST",
+		Requirements: reqs("RFC7644-3.9-01"),
+		Level:        must,
+		Needs:        writesUsers,
+		Requests:     2,
+		Why:          "The parameters belong to every operation that returns a resource.",
+		Fix:          "Use the same projection for POST, PUT and PATCH as for GET.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Post(ctx, "/Users", t.User("shaped", nil), "attributes", "userName")
 			t.SkipIf(!res.OK() || res.Object() == nil, "blocked: the user could not be created")
@@ -108,10 +109,14 @@ var projection = []check{
 		},
 	},
 	{
-		ID: "projection.members", Title: "excludedAttributes=members reads a group without its members",
-		Requirements: reqs("RFC7644-3.4.2.5-02", "RFC7644-3.9-03"), Level: must,
-		Needs: needs(conformance.NeedWrite, conformance.NeedUser, conformance.NeedGroup), Requests: 5,
-		Why: "Entra ID reads every group so; with members the answer may be thousands of times larger.", Fix: "Honour the parameter on /Groups and leave members out.",
+		ID:           "projection.members",
+		Title:        "excludedAttributes=members reads a group without its members",
+		Requirements: reqs("RFC7644-3.4.2.5-02", "RFC7644-3.9-03"),
+		Level:        must,
+		Needs:        needs(conformance.NeedWrite, conformance.NeedUser, conformance.NeedGroup),
+		Requests:     5,
+		Why:          "Entra ID reads every group so; with members the answer may be thousands of times larger.",
+		Fix:          "Honour the parameter on /Groups and leave members out.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "member", nil)
 			g := t.CreateGroup(ctx, "slim", doc{"members": []doc{{"value": u.ID}}})
@@ -120,4 +125,53 @@ var projection = []check{
 			t.Expect("displayName with excludedAttributes=members", g.Sent["displayName"], value(o, "displayName"))
 		},
 	},
+}
+
+func projectionAttributes(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "narrow", doc{"displayName": "Narrow View"})
+	o := t.Read(ctx, u.Path(), "attributes", "userName").Object()
+	t.Expect("userName with attributes=userName", t.UserName("narrow"), value(o, "userName"))
+	t.Expect("id with attributes=userName", u.ID, value(o, "id"))
+	for _, name := range []string{"displayName", "name", "emails", "active"} {
+		t.Holds(!has(o, name), name+" with attributes=userName", "absent", value(o, name))
+	}
+}
+
+func projectionList(ctx context.Context, t *T) {
+	t.CreateUser(ctx, "listed", doc{"displayName": "Listed"})
+	res := t.Get(ctx, "/Users", "attributes", "userName", "count", "5")
+	t.SkipIf(len(res.Resources()) == 0, "blocked: the list is empty")
+	for _, o := range res.Resources() {
+		t.Holds(has(o, "userName") && has(o, "id"), "an item with attributes=userName", "id and userName", o)
+		t.Holds(!has(o, "name") && !has(o, "emails") && !has(o, "displayName"), "an item with attributes=userName", "neither name nor emails nor displayName", o)
+	}
+}
+
+func projectionSubAttribute(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "partial", nil)
+	o := t.Read(ctx, u.Path(), "attributes", "name.familyName").Object()
+	t.Expect("name.familyName with attributes=name.familyName", "Check", value(o, "name.familyName"))
+	t.Holds(value(o, "name.givenName") == nil, "name.givenName with attributes=name.familyName", "absent", value(o, "name.givenName"))
+	o = t.Read(ctx, u.Path(), "attributes", "emails.value").Object()
+	t.Expect("emails.value with attributes=emails.value", []string{t.UserName("partial")}, values(o, "emails", "value"))
+	t.Holds(value(o, "emails.0.type") == nil, "emails.type with attributes=emails.value", "absent", value(o, "emails.0.type"))
+}
+
+func projectionExcluded(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "cut", doc{"displayName": "Cut Out"})
+	o := t.Read(ctx, u.Path(), "excludedAttributes", "emails,name").Object()
+	for _, name := range []string{"emails", "name"} {
+		t.Holds(!has(o, name), name+" with excludedAttributes=emails,name", "absent", value(o, name))
+	}
+	t.Expect("userName with excludedAttributes=emails,name", t.UserName("cut"), value(o, "userName"))
+	t.Expect("active with excludedAttributes=emails,name", true, value(o, "active"))
+}
+
+func projectionNamesIgnoreCase(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "loud", nil)
+	for _, name := range []string{"USERNAME", "urn:ietf:params:scim:schemas:core:2.0:User:userName"} {
+		o := t.Read(ctx, u.Path(), "attributes", name).Object()
+		t.Expect("userName with attributes="+name, t.UserName("loud"), value(o, "userName"))
+		t.Holds(!has(o, "emails"), "emails with attributes="+name, "absent", value(o, "emails"))
+	}
 }

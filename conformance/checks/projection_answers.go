@@ -11,24 +11,25 @@ import (
 // projectionAnswers are the operations whose answers the parameters shape.
 var projectionAnswers = []check{
 	{
-		ID: "projection.on-put", Title: "attributes= also shapes the answer to PUT",
-		Requirements: reqs("RFC7644-3.9-01"), Level: must, Needs: writesUsers, Requests: 4,
-		Why: "The parameters belong to every operation that returns a resource.", Fix: "Use the same projection for POST, PUT and PATCH as for GET.",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "put", nil)
-			res := t.Put(ctx, u.Path(), t.User("put", doc{"displayName": "Put Down"}), "attributes", "displayName")
-			t.SkipIf(!res.OK() || res.Object() == nil, "blocked: the user could not be replaced")
-			narrow(t, "answer to PUT with attributes=displayName", res.Object(), "displayName")
-			// The parameter shapes the answer, not what is stored.
-			o := t.Read(ctx, u.Path()).Object()
-			t.Expect("userName after a PUT with attributes=displayName", t.UserName("put"), value(o, "userName"))
-			t.Expect("emails.value after a PUT with attributes=displayName", values(u.Resource, "emails", "value"), values(o, "emails", "value"))
-		},
+		ID:           "projection.on-put",
+		Title:        "attributes= also shapes the answer to PUT",
+		Requirements: reqs("RFC7644-3.9-01"),
+		Level:        must,
+		Needs:        writesUsers,
+		Requests:     4,
+		Why:          "The parameters belong to every operation that returns a resource.",
+		Fix:          "Use the same projection for POST, PUT and PATCH as for GET.",
+		Run:          projectionOnPut,
 	},
 	{
-		ID: "projection.on-put-excluded", Title: "excludedAttributes= also shapes the answer to PUT",
-		Requirements: reqs("RFC7644-3.9-01", "RFC7644-3.9-03"), Level: must, Needs: writesUsers, Requests: 3,
-		Why: "The parameters belong to every operation that returns a resource.", Fix: "Use the same projection for POST, PUT and PATCH as for GET.",
+		ID:           "projection.on-put-excluded",
+		Title:        "excludedAttributes= also shapes the answer to PUT",
+		Requirements: reqs("RFC7644-3.9-01", "RFC7644-3.9-03"),
+		Level:        must,
+		Needs:        writesUsers,
+		Requests:     3,
+		Why:          "The parameters belong to every operation that returns a resource.",
+		Fix:          "Use the same projection for POST, PUT and PATCH as for GET.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "cut", nil)
 			res := t.Put(ctx, u.Path(), t.User("cut", nil), "excludedAttributes", "emails")
@@ -38,9 +39,14 @@ var projectionAnswers = []check{
 		},
 	},
 	{
-		ID: "projection.on-patch", Title: "A PATCH with attributes= answers 200 with what was asked for",
-		Requirements: reqs("RFC7644-3.9-01"), Level: must, Needs: append(slices.Clone(writesUsers), conformance.NeedPatch), Requests: 3,
-		Why: "A client that names attributes wants to see them; 204 would leave it without.", Fix: "Answer 200 with the projected resource when attributes or excludedAttributes is given, 204 only without.",
+		ID:           "projection.on-patch",
+		Title:        "A PATCH with attributes= answers 200 with what was asked for",
+		Requirements: reqs("RFC7644-3.9-01"),
+		Level:        must,
+		Needs:        append(slices.Clone(writesUsers), conformance.NeedPatch),
+		Requests:     3,
+		Why:          "A client that names attributes wants to see them; 204 would leave it without.",
+		Fix:          "Answer 200 with the projected resource when attributes or excludedAttributes is given, 204 only without.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "patched", nil)
 			res := patchWith(ctx, t, u, "attributes", "displayName")
@@ -50,22 +56,25 @@ var projectionAnswers = []check{
 		},
 	},
 	{
-		ID: "projection.on-patch-excluded", Title: "excludedAttributes= shapes the answer to PATCH, where it has one",
-		Requirements: reqs("RFC7644-3.9-01", "RFC7644-3.9-03"), Level: must, Needs: append(slices.Clone(writesUsers), conformance.NeedPatch), Requests: 3,
-		Why: "The parameters belong to every operation that returns a resource.", Fix: "Use the same projection for POST, PUT and PATCH as for GET.",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "patched", nil)
-			res := patchWith(ctx, t, u, "excludedAttributes", "emails")
-			t.SkipIf(res.Status == 204, "the target answers a PATCH with 204")
-			t.SkipIf(!res.OK() || res.Object() == nil, "blocked: the user could not be changed")
-			t.Holds(!has(res.Object(), "emails"), "emails in the answer to PATCH with excludedAttributes=emails", "absent", value(res.Object(), "emails"))
-			t.Expect("userName in the answer to PATCH with excludedAttributes=emails", t.UserName("patched"), value(res.Object(), "userName"))
-		},
+		ID:           "projection.on-patch-excluded",
+		Title:        "excludedAttributes= shapes the answer to PATCH, where it has one",
+		Requirements: reqs("RFC7644-3.9-01", "RFC7644-3.9-03"),
+		Level:        must,
+		Needs:        append(slices.Clone(writesUsers), conformance.NeedPatch),
+		Requests:     3,
+		Why:          "The parameters belong to every operation that returns a resource.",
+		Fix:          "Use the same projection for POST, PUT and PATCH as for GET.",
+		Run:          projectionOnPatchExcluded,
 	},
 	{
-		ID: "projection.on-write-excluded", Title: "excludedAttributes= also shapes the answer to POST",
-		Requirements: reqs("RFC7644-3.9-01", "RFC7644-3.9-03"), Level: must, Needs: writesUsers, Requests: 2,
-		Why: "The parameters belong to every operation that returns a resource.", Fix: "Use the same projection for POST, PUT and PATCH as for GET.",
+		ID:           "projection.on-write-excluded",
+		Title:        "excludedAttributes= also shapes the answer to POST",
+		Requirements: reqs("RFC7644-3.9-01", "RFC7644-3.9-03"),
+		Level:        must,
+		Needs:        writesUsers,
+		Requests:     2,
+		Why:          "The parameters belong to every operation that returns a resource.",
+		Fix:          "Use the same projection for POST, PUT and PATCH as for GET.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Post(ctx, "/Users", t.User("shaped", nil), "excludedAttributes", "emails,name")
 			t.SkipIf(!res.OK() || res.Object() == nil, "blocked: the user could not be created")
@@ -74,9 +83,14 @@ var projectionAnswers = []check{
 		},
 	},
 	{
-		ID: "projection.stores-everything", Title: "attributes= on POST does not change what is stored",
-		Requirements: reqs("RFC7644-3.9-01"), Level: must, Needs: writesUsers, Requests: 3,
-		Why: "A server that projects before it stores loses what it does not show.", Fix: "Project the answer, after storing.",
+		ID:           "projection.stores-everything",
+		Title:        "attributes= on POST does not change what is stored",
+		Requirements: reqs("RFC7644-3.9-01"),
+		Level:        must,
+		Needs:        writesUsers,
+		Requests:     3,
+		Why:          "A server that projects before it stores loses what it does not show.",
+		Fix:          "Project the answer, after storing.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Post(ctx, "/Users", t.User("whole", nil), "attributes", "userName")
 			id := res.Object().Text("id")
@@ -86,39 +100,36 @@ var projectionAnswers = []check{
 		},
 	},
 	{
-		ID: "projection.list-excluded", Title: "excludedAttributes= works on the items of a list",
-		Requirements: reqs("RFC7644-3.4.2.5-02", "RFC7644-3.9-03"), Level: must, Needs: writesUsers, Requests: 3,
-		Why: "Imports leave out what is large.", Fix: "Project every item of Resources, not only single resources.",
-		Run: func(ctx context.Context, t *T) {
-			t.CreateUser(ctx, "listed", nil)
-			res := t.Get(ctx, "/Users", "excludedAttributes", "emails,name", "count", "5")
-			t.SkipIf(len(res.Resources()) == 0, "blocked: the list is empty")
-			for _, o := range res.Resources() {
-				t.Holds(has(o, "userName") && has(o, "id"), "an item with excludedAttributes=emails,name", "id and userName", o)
-				t.Holds(!has(o, "emails") && !has(o, "name"), "an item with excludedAttributes=emails,name", "neither emails nor name", o)
-			}
-		},
+		ID:           "projection.list-excluded",
+		Title:        "excludedAttributes= works on the items of a list",
+		Requirements: reqs("RFC7644-3.4.2.5-02", "RFC7644-3.9-03"),
+		Level:        must,
+		Needs:        writesUsers,
+		Requests:     3,
+		Why:          "Imports leave out what is large.",
+		Fix:          "Project every item of Resources, not only single resources.",
+		Run:          projectionListExcluded,
 	},
 	{
-		ID: "projection.list-members", Title: "excludedAttributes=members lists groups without their members",
-		Requirements: reqs("RFC7644-3.4.2.5-02", "RFC7644-3.9-03"), Level: must,
-		Needs: needs(conformance.NeedWrite, conformance.NeedUser, conformance.NeedGroup, conformance.NeedFilter), Requests: 5,
-		Why: "Entra ID looks groups up so; with members the answer may be thousands of times larger.", Fix: "Honour the parameter on lists of groups as well.",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "member", nil)
-			g := t.CreateGroup(ctx, "slim", doc{"members": []doc{{"value": u.ID}}})
-			res := t.Get(ctx, "/Groups", "filter", `displayName eq `+quote(t.Prefix()+"slim"), "excludedAttributes", "members")
-			t.SkipIf(len(res.Resources()) != 1, "blocked: the group is not found by its name")
-			o := res.Resources()[0]
-			t.Holds(!has(o, "members"), "members in a list with excludedAttributes=members", "absent", value(o, "members"))
-			t.Expect("displayName in a list with excludedAttributes=members", g.Sent["displayName"], value(o, "displayName"))
-		},
+		ID:           "projection.list-members",
+		Title:        "excludedAttributes=members lists groups without their members",
+		Requirements: reqs("RFC7644-3.4.2.5-02", "RFC7644-3.9-03"),
+		Level:        must,
+		Needs:        needs(conformance.NeedWrite, conformance.NeedUser, conformance.NeedGroup, conformance.NeedFilter),
+		Requests:     5,
+		Why:          "Entra ID looks groups up so; with members the answer may be thousands of times larger.",
+		Fix:          "Honour the parameter on lists of groups as well.",
+		Run:          projectionListMembers,
 	},
 	{
-		ID: "projection.members-on-demand", Title: "attributes=members returns the members of a group",
-		Requirements: reqs("RFC7644-3.4.2.5-01", "RFC7644-3.9-02"), Level: must,
-		Needs: needs(conformance.NeedWrite, conformance.NeedUser, conformance.NeedGroup), Requests: 5,
-		Why: "Targets that leave members out by default return them this way.", Fix: "Return members whenever attributes names it.",
+		ID:           "projection.members-on-demand",
+		Title:        "attributes=members returns the members of a group",
+		Requirements: reqs("RFC7644-3.4.2.5-01", "RFC7644-3.9-02"),
+		Level:        must,
+		Needs:        needs(conformance.NeedWrite, conformance.NeedUser, conformance.NeedGroup),
+		Requests:     5,
+		Why:          "Targets that leave members out by default return them this way.",
+		Fix:          "Return members whenever attributes names it.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "member", nil)
 			g := t.CreateGroup(ctx, "asked", doc{"members": []doc{{"value": u.ID}}})
@@ -128,10 +139,14 @@ var projectionAnswers = []check{
 		},
 	},
 	{
-		ID: "projection.member-ids", Title: "attributes=members.value returns the ids of the members and nothing else of them",
-		Requirements: reqs("RFC7644-3.9-08", "RFC7644-3.9-05"), Level: must,
-		Needs: needs(conformance.NeedWrite, conformance.NeedUser, conformance.NeedGroup), Requests: 5,
-		Why: "A membership is compared by ids.", Fix: "Project members like any other multi-valued attribute.",
+		ID:           "projection.member-ids",
+		Title:        "attributes=members.value returns the ids of the members and nothing else of them",
+		Requirements: reqs("RFC7644-3.9-08", "RFC7644-3.9-05"),
+		Level:        must,
+		Needs:        needs(conformance.NeedWrite, conformance.NeedUser, conformance.NeedGroup),
+		Requests:     5,
+		Why:          "A membership is compared by ids.",
+		Fix:          "Project members like any other multi-valued attribute.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "member", nil)
 			g := t.CreateGroup(ctx, "ids", doc{"members": []doc{{"value": u.ID}}})
@@ -141,9 +156,14 @@ var projectionAnswers = []check{
 		},
 	},
 	{
-		ID: "projection.never", Title: "A password is not shown when attributes= names it",
-		Requirements: reqs("RFC7643-7-21", "RFC7643-4.1.1-13"), Level: must, Needs: writesUsers, Requests: 5,
-		Why: "The parameter chooses among what may be seen.", Fix: "Never return attributes with returned never, by whatever name they are asked for.",
+		ID:           "projection.never",
+		Title:        "A password is not shown when attributes= names it",
+		Requirements: reqs("RFC7643-7-21", "RFC7643-4.1.1-13"),
+		Level:        must,
+		Needs:        writesUsers,
+		Requests:     5,
+		Why:          "The parameter chooses among what may be seen.",
+		Fix:          "Never return attributes with returned never, by whatever name they are asked for.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "secret", doc{"password": "Scimconf-Secret-1!"})
 			for _, name := range []string{"password", "userName,PASSWORD", scim.UserSchema + ":password"} {
@@ -153,38 +173,36 @@ var projectionAnswers = []check{
 		},
 	},
 	{
-		ID: "projection.never-in-writes", Title: "A password is not shown by POST and PUT when attributes= names it",
-		Requirements: reqs("RFC7643-7-21", "RFC7643-4.1.1-13"), Level: must, Needs: writesUsers, Requests: 3,
-		Why: "What was just written is not to be read back.", Fix: "Never return attributes with returned never, by whatever name they are asked for.",
-		Run: func(ctx context.Context, t *T) {
-			secret := doc{"password": "Scimconf-Secret-1!"}
-			res := t.Post(ctx, "/Users", t.User("secret", secret), "attributes", "userName,password")
-			id := res.Object().Text("id")
-			t.SkipIf(!res.OK() || id == "", "blocked: the user could not be created")
-			t.Holds(!has(res.Object(), "password"), "password in the answer to POST with attributes=userName,password", "absent", "a value")
-			res = t.Put(ctx, "/Users/"+id, t.User("secret", secret), "attributes", "userName,password")
-			t.Holds(!has(res.Object(), "password"), "password in the answer to PUT with attributes=userName,password", "absent", "a value")
-		},
+		ID:           "projection.never-in-writes",
+		Title:        "A password is not shown by POST and PUT when attributes= names it",
+		Requirements: reqs("RFC7643-7-21", "RFC7643-4.1.1-13"),
+		Level:        must,
+		Needs:        writesUsers,
+		Requests:     3,
+		Why:          "What was just written is not to be read back.",
+		Fix:          "Never return attributes with returned never, by whatever name they are asked for.",
+		Run:          projectionNeverInWrites,
 	},
 	{
-		ID: "projection.both", Title: "attributes and excludedAttributes together are refused, or one of them decides",
-		Requirements: reqs("RFC7644-3.4.2.5-03"), Level: may, Needs: writesUsers, Requests: 3,
-		Why: "They exclude each other, and RFC 7644 names no error for both.", Fix: "Answer 400, or let one of the two decide; either way no attribute may appear that neither of them asks for.",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "both", doc{"displayName": "Both Ways"})
-			res := t.Get(ctx, u.Path(), "attributes", "userName,displayName", "excludedAttributes", "displayName")
-			t.Must(res.Status == 200 || res.Status == 400, "status with both parameters", "200 or 400", res.Status)
-			if res.Status == 200 {
-				t.Expect("id with both parameters", u.ID, value(res.Object(), "id"))
-				t.Expect("userName with both parameters", t.UserName("both"), value(res.Object(), "userName"))
-				t.Holds(!has(res.Object(), "displayName") || !has(res.Object(), "emails"), "an answer to both parameters", "without displayName, or without emails", res.Object())
-			}
-		},
+		ID:           "projection.both",
+		Title:        "attributes and excludedAttributes together are refused, or one of them decides",
+		Requirements: reqs("RFC7644-3.4.2.5-03"),
+		Level:        may,
+		Needs:        writesUsers,
+		Requests:     3,
+		Why:          "They exclude each other, and RFC 7644 names no error for both.",
+		Fix:          "Answer 400, or let one of the two decide; either way no attribute may appear that neither of them asks for.",
+		Run:          projectionBoth,
 	},
 	{
-		ID: "projection.unknown-parameter", Title: "A query parameter that SCIM does not know is ignored",
-		Requirements: reqs("RFC7644-3.4.2-02"), Level: should, Needs: writesUsers, Requests: 3,
-		Why: "Proxies and clients add parameters of their own.", Fix: "Ignore what is not known, on single resources as on lists.",
+		ID:           "projection.unknown-parameter",
+		Title:        "A query parameter that SCIM does not know is ignored",
+		Requirements: reqs("RFC7644-3.4.2-02"),
+		Level:        should,
+		Needs:        writesUsers,
+		Requests:     3,
+		Why:          "Proxies and clients add parameters of their own.",
+		Fix:          "Ignore what is not known, on single resources as on lists.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "plain", nil)
 			res := t.Get(ctx, u.Path(), "scimconfNoSuchParameter", "1")
@@ -192,6 +210,67 @@ var projectionAnswers = []check{
 			t.Expect("userName", t.UserName("plain"), value(res.Object(), "userName"))
 		},
 	},
+}
+
+func projectionOnPut(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "put", nil)
+	res := t.Put(ctx, u.Path(), t.User("put", doc{"displayName": "Put Down"}), "attributes", "displayName")
+	t.SkipIf(!res.OK() || res.Object() == nil, "blocked: the user could not be replaced")
+	narrow(t, "answer to PUT with attributes=displayName", res.Object(), "displayName")
+	// The parameter shapes the answer, not what is stored.
+	o := t.Read(ctx, u.Path()).Object()
+	t.Expect("userName after a PUT with attributes=displayName", t.UserName("put"), value(o, "userName"))
+	t.Expect("emails.value after a PUT with attributes=displayName", values(u.Resource, "emails", "value"), values(o, "emails", "value"))
+}
+
+func projectionOnPatchExcluded(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "patched", nil)
+	res := patchWith(ctx, t, u, "excludedAttributes", "emails")
+	t.SkipIf(res.Status == 204, "the target answers a PATCH with 204")
+	t.SkipIf(!res.OK() || res.Object() == nil, "blocked: the user could not be changed")
+	t.Holds(!has(res.Object(), "emails"), "emails in the answer to PATCH with excludedAttributes=emails", "absent", value(res.Object(), "emails"))
+	t.Expect("userName in the answer to PATCH with excludedAttributes=emails", t.UserName("patched"), value(res.Object(), "userName"))
+}
+
+func projectionListExcluded(ctx context.Context, t *T) {
+	t.CreateUser(ctx, "listed", nil)
+	res := t.Get(ctx, "/Users", "excludedAttributes", "emails,name", "count", "5")
+	t.SkipIf(len(res.Resources()) == 0, "blocked: the list is empty")
+	for _, o := range res.Resources() {
+		t.Holds(has(o, "userName") && has(o, "id"), "an item with excludedAttributes=emails,name", "id and userName", o)
+		t.Holds(!has(o, "emails") && !has(o, "name"), "an item with excludedAttributes=emails,name", "neither emails nor name", o)
+	}
+}
+
+func projectionListMembers(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "member", nil)
+	g := t.CreateGroup(ctx, "slim", doc{"members": []doc{{"value": u.ID}}})
+	res := t.Get(ctx, "/Groups", "filter", `displayName eq `+quote(t.Prefix()+"slim"), "excludedAttributes", "members")
+	t.SkipIf(len(res.Resources()) != 1, "blocked: the group is not found by its name")
+	o := res.Resources()[0]
+	t.Holds(!has(o, "members"), "members in a list with excludedAttributes=members", "absent", value(o, "members"))
+	t.Expect("displayName in a list with excludedAttributes=members", g.Sent["displayName"], value(o, "displayName"))
+}
+
+func projectionNeverInWrites(ctx context.Context, t *T) {
+	secret := doc{"password": "Scimconf-Secret-1!"}
+	res := t.Post(ctx, "/Users", t.User("secret", secret), "attributes", "userName,password")
+	id := res.Object().Text("id")
+	t.SkipIf(!res.OK() || id == "", "blocked: the user could not be created")
+	t.Holds(!has(res.Object(), "password"), "password in the answer to POST with attributes=userName,password", "absent", "a value")
+	res = t.Put(ctx, "/Users/"+id, t.User("secret", secret), "attributes", "userName,password")
+	t.Holds(!has(res.Object(), "password"), "password in the answer to PUT with attributes=userName,password", "absent", "a value")
+}
+
+func projectionBoth(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "both", doc{"displayName": "Both Ways"})
+	res := t.Get(ctx, u.Path(), "attributes", "userName,displayName", "excludedAttributes", "displayName")
+	t.Must(res.Status == 200 || res.Status == 400, "status with both parameters", "200 or 400", res.Status)
+	if res.Status == 200 {
+		t.Expect("id with both parameters", u.ID, value(res.Object(), "id"))
+		t.Expect("userName with both parameters", t.UserName("both"), value(res.Object(), "userName"))
+		t.Holds(!has(res.Object(), "displayName") || !has(res.Object(), "emails"), "an answer to both parameters", "without displayName, or without emails", res.Object())
+	}
 }
 
 // narrow expects nothing in an answer but an attribute and what is always there.

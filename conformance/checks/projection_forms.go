@@ -20,8 +20,15 @@ type view struct {
 // views makes a check that reads single users in some ways. What the target does not keep is not looked for.
 func views(id, title string, level conformance.Level, requirements []string, why, fix string, table ...view) check {
 	return check{
-		ID: "projection." + id, Title: title, Requirements: requirements, Level: level, Needs: writesUsers, Fixture: staff, Requests: len(table),
-		Why: why, Fix: fix,
+		ID:           "projection." + id,
+		Title:        title,
+		Requirements: requirements,
+		Level:        level,
+		Needs:        writesUsers,
+		Fixture:      staff,
+		Requests:     len(table),
+		Why:          why,
+		Fix:          fix,
 		Run: func(ctx context.Context, t *T) {
 			for _, v := range table {
 				label := v.of

@@ -6,24 +6,25 @@ import (
 
 var put = []check{
 	{
-		ID: "put.replaces", Title: "PUT answers 200 with the new state, and GET returns it",
-		Requirements: reqs("RFC7644-3.5.1-03", "RFC7644-3.5.1-13", "RFC7644-3.5-01"), Level: must, Needs: writesUsers, Requests: 4,
-		Why: "Okta and Ping update profiles by PUT.", Fix: "Replace the stored attributes by those of the body and answer with the result.",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "old", doc{"displayName": "Old Name"})
-			res := t.Put(ctx, u.Path(), t.User("old", doc{"displayName": "New Name", "active": false}))
-			t.Require("status of "+res.Name, 200, res.Status)
-			t.Expect("displayName in the answer", "New Name", value(res.Object(), "displayName"))
-			o := t.Read(ctx, u.Path()).Object()
-			t.Expect("displayName read back", "New Name", value(o, "displayName"))
-			t.Expect("active read back", false, value(o, "active"))
-			t.Expect("id read back", u.ID, value(o, "id"))
-		},
+		ID:           "put.replaces",
+		Title:        "PUT answers 200 with the new state, and GET returns it",
+		Requirements: reqs("RFC7644-3.5.1-03", "RFC7644-3.5.1-13", "RFC7644-3.5-01"),
+		Level:        must,
+		Needs:        writesUsers,
+		Requests:     4,
+		Why:          "Okta and Ping update profiles by PUT.",
+		Fix:          "Replace the stored attributes by those of the body and answer with the result.",
+		Run:          putReplaces,
 	},
 	{
-		ID: "put.multi-valued", Title: "PUT replaces a multi-valued attribute as a whole",
-		Requirements: reqs("RFC7644-3.5.1-04"), Level: must, Needs: writesUsers, Requests: 4,
-		Why: "A merged list keeps the address that was to be removed.", Fix: "Store the list of the body instead of adding to the old one.",
+		ID:           "put.multi-valued",
+		Title:        "PUT replaces a multi-valued attribute as a whole",
+		Requirements: reqs("RFC7644-3.5.1-04"),
+		Level:        must,
+		Needs:        writesUsers,
+		Requests:     4,
+		Why:          "A merged list keeps the address that was to be removed.",
+		Fix:          "Store the list of the body instead of adding to the old one.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "listed", doc{"emails": []doc{{"value": t.UserName("one"), "type": "work"}, {"value": t.UserName("two"), "type": "home"}}})
 			res := t.Put(ctx, u.Path(), t.User("listed", doc{"emails": []doc{{"value": t.UserName("three"), "type": "work"}}}))
@@ -32,84 +33,69 @@ var put = []check{
 		},
 	},
 	{
-		ID: "put.clears-null", Title: "null and [] in a PUT clear an attribute",
-		Requirements: reqs("RFC7644-3.5.1-06", "RFC7643-2.5-02"), Level: must, Needs: writesUsers, Requests: 4,
-		Why: "That is how a client takes a value away for certain.", Fix: "Treat null and [] as unassigned, not as «leave it».",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "full", doc{"displayName": "Has One", "nickName": "Nick"})
-			res := t.Put(ctx, u.Path(), t.User("full", doc{"displayName": "Has One", "nickName": nil, "emails": []doc{}}))
-			if res.Status == 400 {
-				t.Skip("the target requires one of these attributes")
-			}
-			succeeded(t, res, 200)
-			o := t.Read(ctx, u.Path()).Object()
-			t.Holds(!has(o, "nickName"), "nickName read back", "absent", value(o, "nickName"))
-			t.Holds(!has(o, "emails"), "emails read back", "absent", value(o, "emails"))
-		},
+		ID:           "put.clears-null",
+		Title:        "null and [] in a PUT clear an attribute",
+		Requirements: reqs("RFC7644-3.5.1-06", "RFC7643-2.5-02"),
+		Level:        must,
+		Needs:        writesUsers,
+		Requests:     4,
+		Why:          "That is how a client takes a value away for certain.",
+		Fix:          "Treat null and [] as unassigned, not as «leave it».",
+		Run:          putClearsNull,
 	},
 	{
-		ID: "put.ignores-read-only", Title: "readOnly attributes in a PUT are ignored, not refused",
-		Requirements: reqs("RFC7644-3.5.1-11", "RFC7644-3.1-06", "RFC7643-7-17", "RFC7644-3.5.1-02", "RFC7644-3.5.1-17"), Level: must, Needs: writesUsers, Requests: 4,
-		Why: "Okta reads a user, changes an attribute and sends everything back, id, meta and groups included.", Fix: "Drop readOnly attributes of the body before validating.",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "returned", nil)
-			forged := "1999-12-31T23:59:59Z"
-			res := t.Put(ctx, u.Path(), t.User("returned", doc{"id": u.ID, "meta": doc{"resourceType": "Group", "created": forged}, "groups": []doc{{"value": t.AbsentID()}}}))
-			succeeded(t, res, 200)
-			o := t.Read(ctx, u.Path()).Object()
-			t.Expect("id read back", u.ID, value(o, "id"))
-			t.Expect("meta.created read back", value(u.Resource, "meta.created"), value(o, "meta.created"))
-			t.Holds(value(o, "meta.resourceType") != "Group", "meta.resourceType read back", "the server's own value", value(o, "meta.resourceType"))
-			t.Holds(!has(o, "groups"), "groups read back", "absent: the user is in no group", value(o, "groups"))
-		},
+		ID:           "put.ignores-read-only",
+		Title:        "readOnly attributes in a PUT are ignored, not refused",
+		Requirements: reqs("RFC7644-3.5.1-11", "RFC7644-3.1-06", "RFC7643-7-17", "RFC7644-3.5.1-02", "RFC7644-3.5.1-17"),
+		Level:        must,
+		Needs:        writesUsers,
+		Requests:     4,
+		Why:          "Okta reads a user, changes an attribute and sends everything back, id, meta and groups included.",
+		Fix:          "Drop readOnly attributes of the body before validating.",
+		Run:          putIgnoresReadOnly,
 	},
 	{
-		ID: "put.required-missing", Title: "A PUT without userName is refused with 400 and changes nothing",
-		Requirements: reqs("RFC7644-3.5.1-12", "RFC7643-7-32", "RFC7644-3.5.1-15"), Level: must, Needs: writesUsers, Requests: 4,
-		Why: "A PUT with half a body must not blank the account.", Fix: "Validate the body like that of a POST.",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "required", nil)
-			res := t.Put(ctx, u.Path(), t.User("required", doc{"userName": omit, "displayName": "Half"}))
-			refused(t, res, 400, "invalidValue", "invalidSyntax", "mutability")
-			o := t.Read(ctx, u.Path()).Object()
-			t.Expect("userName read back", t.UserName("required"), value(o, "userName"))
-			t.Holds(value(o, "displayName") != "Half", "displayName read back after the refused PUT", "unchanged", value(o, "displayName"))
-		},
+		ID:           "put.required-missing",
+		Title:        "A PUT without userName is refused with 400 and changes nothing",
+		Requirements: reqs("RFC7644-3.5.1-12", "RFC7643-7-32", "RFC7644-3.5.1-15"),
+		Level:        must,
+		Needs:        writesUsers,
+		Requests:     4,
+		Why:          "A PUT with half a body must not blank the account.",
+		Fix:          "Validate the body like that of a POST.",
+		Run:          putRequiredMissing,
 	},
 	{
-		ID: "put.never-creates", Title: "PUT of an unknown id answers 404 and creates nothing",
-		Requirements: reqs("RFC7644-3.5.1-01"), Level: must, Needs: writesUsers, Requests: 2,
-		Why: "A client that replaces a deleted account must learn that it is gone.", Fix: "Look the resource up first; PUT is no upsert in SCIM.",
-		Run: func(ctx context.Context, t *T) {
-			path := "/Users/" + t.AbsentID()
-			res := t.Put(ctx, path, t.User("upsert", nil))
-			t.Holds(!res.OK(), "status of PUT of an unknown id", "404", res.Status)
-			t.Warn(res.OK() || res.Status == 404, "status of PUT of an unknown id", "404", res.Status)
-			after := t.Get(ctx, path)
-			t.Holds(after.Status != 200, "status of GET after PUT of an unknown id", "404", after.Status)
-		},
+		ID:           "put.never-creates",
+		Title:        "PUT of an unknown id answers 404 and creates nothing",
+		Requirements: reqs("RFC7644-3.5.1-01"),
+		Level:        must,
+		Needs:        writesUsers,
+		Requests:     2,
+		Why:          "A client that replaces a deleted account must learn that it is gone.",
+		Fix:          "Look the resource up first; PUT is no upsert in SCIM.",
+		Run:          putNeverCreates,
 	},
 	{
-		ID: "put.conflict", Title: "PUT with another user's userName is refused; with the own one it is not",
-		Requirements: reqs("RFC7643-4.1.1-02", "RFC7644-3.5.1-14"), Level: must, Needs: writesUsers, Requests: 7,
-		Why: "A renamed account must not take over somebody else's name.", Fix: "Check uniqueness on every write, the resource itself excepted; answer 409 uniqueness.",
-		Run: func(ctx context.Context, t *T) {
-			t.CreateUser(ctx, "taken", nil)
-			u := t.CreateUser(ctx, "mine", nil)
-			own := t.Put(ctx, u.Path(), t.User("mine", doc{"displayName": "Still Me"}))
-			t.Expect("status of a PUT that keeps the own userName", 200, own.Status)
-			res := t.Put(ctx, u.Path(), t.User("mine", doc{"userName": t.UserName("taken")}))
-			t.Holds(res.Status == 409 || res.Status == 400, "status of a PUT with a userName in use", "409 (or 400)", res.Status)
-			if kind := res.ScimType(); kind != "" {
-				t.Warn(kind == "uniqueness", "scimType of a PUT with a userName in use", "uniqueness", kind)
-			}
-			t.Expect("userName read back after the refused PUT", t.UserName("mine"), value(t.Read(ctx, u.Path()).Object(), "userName"))
-		},
+		ID:           "put.conflict",
+		Title:        "PUT with another user's userName is refused; with the own one it is not",
+		Requirements: reqs("RFC7643-4.1.1-02", "RFC7644-3.5.1-14"),
+		Level:        must,
+		Needs:        writesUsers,
+		Requests:     7,
+		Why:          "A renamed account must not take over somebody else's name.",
+		Fix:          "Check uniqueness on every write, the resource itself excepted; answer 409 uniqueness.",
+		Run:          putConflict,
 	},
 	{
-		ID: "put.keeps-password", Title: "The answer to a PUT with a password does not contain it",
-		Requirements: reqs("RFC7643-4.1.1-13", "RFC7643-7-19"), Level: must, Needs: writesUsers, Requests: 3,
-		Why: "Okta sends passwords by PUT.", Fix: "Never put password into a representation.",
+		ID:           "put.keeps-password",
+		Title:        "The answer to a PUT with a password does not contain it",
+		Requirements: reqs("RFC7643-4.1.1-13", "RFC7643-7-19"),
+		Level:        must,
+		Needs:        writesUsers,
+		Requests:     3,
+		Why:          "Okta sends passwords by PUT.",
+		Fix:          "Never put password into a representation.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "rekeyed", nil)
 			res := t.Put(ctx, u.Path(), t.User("rekeyed", doc{"password": "Xy7!" + t.Prefix() + "pw"}))
@@ -117,4 +103,70 @@ var put = []check{
 			t.Holds(!has(res.Object(), "password"), "password in the answer to PUT", "absent", "it is there")
 		},
 	},
+}
+
+func putReplaces(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "old", doc{"displayName": "Old Name"})
+	res := t.Put(ctx, u.Path(), t.User("old", doc{"displayName": "New Name", "active": false}))
+	t.Require("status of "+res.Name, 200, res.Status)
+	t.Expect("displayName in the answer", "New Name", value(res.Object(), "displayName"))
+	o := t.Read(ctx, u.Path()).Object()
+	t.Expect("displayName read back", "New Name", value(o, "displayName"))
+	t.Expect("active read back", false, value(o, "active"))
+	t.Expect("id read back", u.ID, value(o, "id"))
+}
+
+func putClearsNull(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "full", doc{"displayName": "Has One", "nickName": "Nick"})
+	res := t.Put(ctx, u.Path(), t.User("full", doc{"displayName": "Has One", "nickName": nil, "emails": []doc{}}))
+	if res.Status == 400 {
+		t.Skip("the target requires one of these attributes")
+	}
+	succeeded(t, res, 200)
+	o := t.Read(ctx, u.Path()).Object()
+	t.Holds(!has(o, "nickName"), "nickName read back", "absent", value(o, "nickName"))
+	t.Holds(!has(o, "emails"), "emails read back", "absent", value(o, "emails"))
+}
+
+func putIgnoresReadOnly(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "returned", nil)
+	forged := "1999-12-31T23:59:59Z"
+	res := t.Put(ctx, u.Path(), t.User("returned", doc{"id": u.ID, "meta": doc{"resourceType": "Group", "created": forged}, "groups": []doc{{"value": t.AbsentID()}}}))
+	succeeded(t, res, 200)
+	o := t.Read(ctx, u.Path()).Object()
+	t.Expect("id read back", u.ID, value(o, "id"))
+	t.Expect("meta.created read back", value(u.Resource, "meta.created"), value(o, "meta.created"))
+	t.Holds(value(o, "meta.resourceType") != "Group", "meta.resourceType read back", "the server's own value", value(o, "meta.resourceType"))
+	t.Holds(!has(o, "groups"), "groups read back", "absent: the user is in no group", value(o, "groups"))
+}
+
+func putRequiredMissing(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "required", nil)
+	res := t.Put(ctx, u.Path(), t.User("required", doc{"userName": omit, "displayName": "Half"}))
+	refused(t, res, 400, "invalidValue", "invalidSyntax", "mutability")
+	o := t.Read(ctx, u.Path()).Object()
+	t.Expect("userName read back", t.UserName("required"), value(o, "userName"))
+	t.Holds(value(o, "displayName") != "Half", "displayName read back after the refused PUT", "unchanged", value(o, "displayName"))
+}
+
+func putNeverCreates(ctx context.Context, t *T) {
+	path := "/Users/" + t.AbsentID()
+	res := t.Put(ctx, path, t.User("upsert", nil))
+	t.Holds(!res.OK(), "status of PUT of an unknown id", "404", res.Status)
+	t.Warn(res.OK() || res.Status == 404, "status of PUT of an unknown id", "404", res.Status)
+	after := t.Get(ctx, path)
+	t.Holds(after.Status != 200, "status of GET after PUT of an unknown id", "404", after.Status)
+}
+
+func putConflict(ctx context.Context, t *T) {
+	t.CreateUser(ctx, "taken", nil)
+	u := t.CreateUser(ctx, "mine", nil)
+	own := t.Put(ctx, u.Path(), t.User("mine", doc{"displayName": "Still Me"}))
+	t.Expect("status of a PUT that keeps the own userName", 200, own.Status)
+	res := t.Put(ctx, u.Path(), t.User("mine", doc{"userName": t.UserName("taken")}))
+	t.Holds(res.Status == 409 || res.Status == 400, "status of a PUT with a userName in use", "409 (or 400)", res.Status)
+	if kind := res.ScimType(); kind != "" {
+		t.Warn(kind == "uniqueness", "scimType of a PUT with a userName in use", "uniqueness", kind)
+	}
+	t.Expect("userName read back after the refused PUT", t.UserName("mine"), value(t.Read(ctx, u.Path()).Object(), "userName"))
 }

@@ -19,20 +19,7 @@ var read = []check{
 		Requests:     3,
 		Why:          "Clients read an account before they change it.",
 		Fix:          "Build the answers to POST and GET from the same stored representation.",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "reread", doc{"displayName": "Read Again"})
-			res := t.Get(ctx, u.Path())
-			t.Require("status of "+res.Name, 200, res.Status)
-			t.Must(res.Object() != nil, "body of "+res.Name, "a JSON object", string(res.Body))
-			t.Expect("id", u.ID, value(res.Object(), "id"))
-			for _, name := range []string{"userName", "displayName", "name", "active", "emails"} {
-				if u.Resource != nil {
-					t.Expect(name+" in GET, compared with the answer to POST", value(u.Resource, name), value(res.Object(), name))
-				}
-			}
-			location, created := value(res.Object(), "meta.location"), value(u.Resource, "meta.location")
-			t.Holds(created == nil || created == location, "meta.location in GET, compared with the answer to POST", "the same address", location)
-		},
+		Run:          readByID,
 	},
 	{
 		ID:           "read.unknown-id",
@@ -57,18 +44,7 @@ var read = []check{
 		Requests:     2,
 		Why:          "Strict clients do not parse a body of another type. application/json is widely accepted, so it is only reported.",
 		Fix:          "Set Content-Type: application/scim+json on every answer with a body.",
-		Run: func(ctx context.Context, t *T) {
-			for _, path := range []string{"/Users", "/Users/" + t.AbsentID()} {
-				res := t.Get(ctx, path, "count", "1")
-				switch {
-				case len(res.Body) == 0:
-				case res.MediaType() == "application/json":
-					t.Inform("Content-Type of "+res.Name, scim.MediaType, res.Header.Get("Content-Type"))
-				default:
-					t.Expect("Content-Type of "+res.Name, scim.MediaType, res.MediaType())
-				}
-			}
-		},
+		Run:          readMediaType,
 	},
 	{
 		ID:           "read.primary-once",
@@ -79,27 +55,7 @@ var read = []check{
 		Requests:     4,
 		Why:          "Clients send mail to the primary address; with two of them the choice is left to chance.",
 		Fix:          "Refuse two primary elements in one request, or keep only one of them.",
-		Run: func(ctx context.Context, t *T) {
-			primaries := func(path string) {
-				n := 0
-				for _, item := range t.Read(ctx, path).Object().Array("emails") {
-					e, _ := item.(*scim.Object)
-					if primary, _ := e.Bool("primary"); primary {
-						n++
-					}
-				}
-				t.Holds(n <= 1, "number of primary emails", "at most 1", n)
-			}
-			primaries(t.CreateUser(ctx, "decided", twoEmails(t)).Path())
-			res := t.Post(ctx, "/Users", t.User("torn", doc{"emails": []doc{
-				{"value": t.UserName("torn-1"), "type": "work", "primary": true}, {"value": t.UserName("torn-2"), "type": "home", "primary": true},
-			}}))
-			if res.OK() {
-				primaries("/Users/" + url.PathEscape(res.Object().Text("id")))
-				return
-			}
-			refused(t, res, 400, "invalidValue", "invalidSyntax")
-		},
+		Run:          readPrimaryOnce,
 	},
 	{
 		ID:           "read.last-modified",
@@ -110,26 +66,7 @@ var read = []check{
 		Requests:     5,
 		Why:          "Clients import only what has changed since the last time.",
 		Fix:          "Set lastModified on every effective change, with a resolution of at least milliseconds, and never on reading.",
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "aging", doc{"displayName": "Before"})
-			first := t.Read(ctx, u.Path()).Object()
-			t.SkipIf(!has(first.Complex("meta"), "lastModified"), "the target does not return meta.lastModified")
-			again := t.Read(ctx, u.Path()).Object()
-			t.Expect("meta.lastModified after reading", value(first, "meta.lastModified"), value(again, "meta.lastModified"))
-			t.Wait(ctx, 5*time.Millisecond) // milliseconds are fine enough
-			res := t.Put(ctx, u.Path(), t.User("aging", doc{"displayName": "After"}))
-			t.SkipIf(!res.OK() || res.Object() == nil, "blocked: the user could not be replaced")
-			before, changed := first.Complex("meta").Text("lastModified"), res.Object().Complex("meta").Text("lastModified")
-			if changed == before { // perhaps the target counts in seconds
-				t.Wait(ctx, 1100*time.Millisecond)
-				res = t.Put(ctx, u.Path(), t.User("aging", doc{"displayName": "Much later"}))
-				changed = res.Object().Complex("meta").Text("lastModified")
-			}
-			from, errFrom := time.Parse(time.RFC3339, before)
-			to, errTo := time.Parse(time.RFC3339, changed)
-			t.Holds(errFrom == nil && errTo == nil && to.After(from), "meta.lastModified after a change", "later than "+before, changed)
-			t.Expect("meta.created after a change", value(first, "meta.created"), value(res.Object(), "meta.created"))
-		},
+		Run:          readLastModified,
 	},
 	{
 		ID:           "read.ignores-unknown-parameters",
@@ -145,4 +82,75 @@ var read = []check{
 			t.Expect("status of "+res.Name+" with an unknown parameter", 200, res.Status)
 		},
 	},
+}
+
+func readByID(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "reread", doc{"displayName": "Read Again"})
+	res := t.Get(ctx, u.Path())
+	t.Require("status of "+res.Name, 200, res.Status)
+	t.Must(res.Object() != nil, "body of "+res.Name, "a JSON object", string(res.Body))
+	t.Expect("id", u.ID, value(res.Object(), "id"))
+	for _, name := range []string{"userName", "displayName", "name", "active", "emails"} {
+		if u.Resource != nil {
+			t.Expect(name+" in GET, compared with the answer to POST", value(u.Resource, name), value(res.Object(), name))
+		}
+	}
+	location, created := value(res.Object(), "meta.location"), value(u.Resource, "meta.location")
+	t.Holds(created == nil || created == location, "meta.location in GET, compared with the answer to POST", "the same address", location)
+}
+
+func readMediaType(ctx context.Context, t *T) {
+	for _, path := range []string{"/Users", "/Users/" + t.AbsentID()} {
+		res := t.Get(ctx, path, "count", "1")
+		switch {
+		case len(res.Body) == 0:
+		case res.MediaType() == "application/json":
+			t.Inform("Content-Type of "+res.Name, scim.MediaType, res.Header.Get("Content-Type"))
+		default:
+			t.Expect("Content-Type of "+res.Name, scim.MediaType, res.MediaType())
+		}
+	}
+}
+
+func readPrimaryOnce(ctx context.Context, t *T) {
+	primaries := func(path string) {
+		n := 0
+		for _, item := range t.Read(ctx, path).Object().Array("emails") {
+			e, _ := item.(*scim.Object)
+			if primary, _ := e.Bool("primary"); primary {
+				n++
+			}
+		}
+		t.Holds(n <= 1, "number of primary emails", "at most 1", n)
+	}
+	primaries(t.CreateUser(ctx, "decided", twoEmails(t)).Path())
+	res := t.Post(ctx, "/Users", t.User("torn", doc{"emails": []doc{
+		{"value": t.UserName("torn-1"), "type": "work", "primary": true}, {"value": t.UserName("torn-2"), "type": "home", "primary": true},
+	}}))
+	if res.OK() {
+		primaries("/Users/" + url.PathEscape(res.Object().Text("id")))
+		return
+	}
+	refused(t, res, 400, "invalidValue", "invalidSyntax")
+}
+
+func readLastModified(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "aging", doc{"displayName": "Before"})
+	first := t.Read(ctx, u.Path()).Object()
+	t.SkipIf(!has(first.Complex("meta"), "lastModified"), "the target does not return meta.lastModified")
+	again := t.Read(ctx, u.Path()).Object()
+	t.Expect("meta.lastModified after reading", value(first, "meta.lastModified"), value(again, "meta.lastModified"))
+	t.Wait(ctx, 5*time.Millisecond) // milliseconds are fine enough
+	res := t.Put(ctx, u.Path(), t.User("aging", doc{"displayName": "After"}))
+	t.SkipIf(!res.OK() || res.Object() == nil, "blocked: the user could not be replaced")
+	before, changed := first.Complex("meta").Text("lastModified"), res.Object().Complex("meta").Text("lastModified")
+	if changed == before { // perhaps the target counts in seconds
+		t.Wait(ctx, 1100*time.Millisecond)
+		res = t.Put(ctx, u.Path(), t.User("aging", doc{"displayName": "Much later"}))
+		changed = res.Object().Complex("meta").Text("lastModified")
+	}
+	from, errFrom := time.Parse(time.RFC3339, before)
+	to, errTo := time.Parse(time.RFC3339, changed)
+	t.Holds(errFrom == nil && errTo == nil && to.After(from), "meta.lastModified after a change", "later than "+before, changed)
+	t.Expect("meta.created after a change", value(first, "meta.created"), value(res.Object(), "meta.created"))
 }

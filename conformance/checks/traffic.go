@@ -58,18 +58,26 @@ var sample = &conformance.Fixture{
 // traffic looks at every exchange of the run. These checks send nothing themselves.
 var traffic = []check{
 	{
-		ID: "traffic.no-server-errors", Title: "No request of the whole run is answered with a server error",
-		Requirements: reqs("RFC7644-3.12-07", "RFC7644-3.12-14"), Level: should, Fixture: sample,
-		Why: "A 500 tells the client to try again for ever, and hides the mistake that it should correct.", Fix: "Find the exception in the server's log; answer mistakes of the client with 4xx and unsupported operations with 501.",
+		ID:           "traffic.no-server-errors",
+		Title:        "No request of the whole run is answered with a server error",
+		Requirements: reqs("RFC7644-3.12-07", "RFC7644-3.12-14"),
+		Level:        should,
+		Fixture:      sample,
+		Why:          "A 500 tells the client to try again for ever, and hides the mistake that it should correct.",
+		Fix:          "Find the exception in the server's log; answer mistakes of the client with 4xx and unsupported operations with 501.",
 		Watch: func(w *watched) {
 			busy := w.Status == 503 && w.Header.Get("Retry-After") != ""
 			w.Holds(w.Status < 500 || w.Status == 501 || busy, "status", "no server error", w.Status)
 		},
 	},
 	{
-		ID: "traffic.media-type", Title: "Every successful answer with a body is typed application/scim+json, or application/json",
-		Requirements: reqs("RFC7644-3.1-01", "RFC7644-3.8-06"), Level: must, Fixture: sample,
-		Why: "Clients choose the parser by the type; an HTML page with status 200 is a login page, not a resource.", Fix: "Set Content-Type: application/scim+json on every answer, in one place.",
+		ID:           "traffic.media-type",
+		Title:        "Every successful answer with a body is typed application/scim+json, or application/json",
+		Requirements: reqs("RFC7644-3.1-01", "RFC7644-3.8-06"),
+		Level:        must,
+		Fixture:      sample,
+		Why:          "Clients choose the parser by the type; an HTML page with status 200 is a login page, not a resource.",
+		Fix:          "Set Content-Type: application/scim+json on every answer, in one place.",
 		Watch: func(w *watched) {
 			if w.OK() && len(w.Body) > 0 && !w.Bodyless() {
 				w.Holds(isJSON(w.MediaType()), "Content-Type", scim.MediaType, w.Header.Get("Content-Type"))
@@ -77,9 +85,13 @@ var traffic = []check{
 		},
 	},
 	{
-		ID: "traffic.error-media-type", Title: "Every error with a body is typed application/scim+json, or application/json",
-		Requirements: reqs("RFC7644-3.12-26"), Level: should, Fixture: sample,
-		Why: "A client that reads the type first never finds the scimType and the detail.", Fix: "Let one function write all errors, those of middleware and router included.",
+		ID:           "traffic.error-media-type",
+		Title:        "Every error with a body is typed application/scim+json, or application/json",
+		Requirements: reqs("RFC7644-3.12-26"),
+		Level:        should,
+		Fixture:      sample,
+		Why:          "A client that reads the type first never finds the scimType and the detail.",
+		Fix:          "Let one function write all errors, those of middleware and router included.",
 		Watch: func(w *watched) {
 			if w.Status >= 400 && len(w.Body) > 0 && !w.Bodyless() {
 				w.Holds(isJSON(w.MediaType()), "Content-Type", scim.MediaType, w.Header.Get("Content-Type"))
@@ -87,9 +99,13 @@ var traffic = []check{
 		},
 	},
 	{
-		ID: "traffic.json", Title: "Every body that is typed as JSON is one JSON object in valid UTF-8",
-		Requirements: reqs("RFC7644-3.8-01", "RFC7644-3.8-02"), Level: must, Fixture: sample,
-		Why: "One byte that is not UTF-8, a byte order mark or a second value after the first stops strict parsers.", Fix: "Encode answers with a JSON library, as UTF-8 without a byte order mark; repair texts from other encodings when they are read.",
+		ID:           "traffic.json",
+		Title:        "Every body that is typed as JSON is one JSON object in valid UTF-8",
+		Requirements: reqs("RFC7644-3.8-01", "RFC7644-3.8-02"),
+		Level:        must,
+		Fixture:      sample,
+		Why:          "One byte that is not UTF-8, a byte order mark or a second value after the first stops strict parsers.",
+		Fix:          "Encode answers with a JSON library, as UTF-8 without a byte order mark; repair texts from other encodings when they are read.",
 		Watch: func(w *watched) {
 			// What OPTIONS answers is none of SCIM's messages.
 			if len(w.Body) == 0 || w.Bodyless() || !isJSON(w.MediaType()) || w.Request.Method == http.MethodOptions {
@@ -104,9 +120,13 @@ var traffic = []check{
 		},
 	},
 	{
-		ID: "traffic.schemas", Title: "Every resource and message names its schemas",
-		Requirements: reqs("RFC7643-3-01"), Level: must, Fixture: sample,
-		Why: "The schemas say what the object is; typed clients refuse one without.", Fix: "Write schemas into every resource, list and error.",
+		ID:           "traffic.schemas",
+		Title:        "Every resource and message names its schemas",
+		Requirements: reqs("RFC7643-3-01"),
+		Level:        must,
+		Fixture:      sample,
+		Why:          "The schemas say what the object is; typed clients refuse one without.",
+		Fix:          "Write schemas into every resource, list and error.",
 		Watch: func(w *watched) {
 			if !w.OK() || w.Object() == nil {
 				return
@@ -123,9 +143,13 @@ var traffic = []check{
 		},
 	},
 	{
-		ID: "traffic.extensions-named", Title: "A resource with data of an extension names the extension in schemas",
-		Requirements: reqs("RFC7643-3-06"), Level: must, Fixture: sample,
-		Why: "A client that trusts schemas does not look for the data.", Fix: "Add the URN of every extension that has data.",
+		ID:           "traffic.extensions-named",
+		Title:        "A resource with data of an extension names the extension in schemas",
+		Requirements: reqs("RFC7643-3-06"),
+		Level:        must,
+		Fixture:      sample,
+		Why:          "A client that trusts schemas does not look for the data.",
+		Fix:          "Add the URN of every extension that has data.",
 		Watch: func(w *watched) {
 			if w.Projected() || discoveries[w.Collection()] {
 				return
@@ -142,9 +166,13 @@ var traffic = []check{
 		},
 	},
 	{
-		ID: "traffic.no-password", Title: "No answer has an attribute password",
-		Requirements: reqs("RFC7643-4.1.1-13", "RFC7643-7-21"), Level: must, Fixture: sample,
-		Why: "A hash is as good as a password to those who can try many.", Fix: "Treat password as returned never: leave it out wherever a resource is written.",
+		ID:           "traffic.no-password",
+		Title:        "No answer has an attribute password",
+		Requirements: reqs("RFC7643-4.1.1-13", "RFC7643-7-21"),
+		Level:        must,
+		Fixture:      sample,
+		Why:          "A hash is as good as a password to those who can try many.",
+		Fix:          "Treat password as returned never: leave it out wherever a resource is written.",
 		Watch: func(w *watched) {
 			if w.Collection() == "Schemas" {
 				return
@@ -156,9 +184,13 @@ var traffic = []check{
 		},
 	},
 	{
-		ID: "traffic.no-secrets", Title: "No answer repeats a password or a token that was sent",
-		Requirements: reqs("RFC7643-4.1.1-13", "RFC7644-7.3-01"), Level: must, Fixture: sample,
-		Why: "Answers end up in logs of proxies and clients, where nobody expects secrets.", Fix: "Name the attribute in an error, never its value; never echo the request.",
+		ID:           "traffic.no-secrets",
+		Title:        "No answer repeats a password or a token that was sent",
+		Requirements: reqs("RFC7643-4.1.1-13", "RFC7644-7.3-01"),
+		Level:        must,
+		Fixture:      sample,
+		Why:          "Answers end up in logs of proxies and clients, where nobody expects secrets.",
+		Fix:          "Name the attribute in an error, never its value; never echo the request.",
 		Watch: func(w *watched) {
 			w.Holds(w.Leaks(string(w.Body)) == "", "body", "no secret of the run", "a password or token that was sent")
 			for name, values := range w.Header {
@@ -167,9 +199,13 @@ var traffic = []check{
 		},
 	},
 	{
-		ID: "traffic.no-internals", Title: "No error shows stack traces, SQL or source files",
-		Requirements: reqs("RFC7644-3.12-04"), Level: interop, Fixture: sample,
-		Why: "They tell an attacker what to try next.", Fix: "Write two texts: a short one for the client, the whole one for the log.",
+		ID:           "traffic.no-internals",
+		Title:        "No error shows stack traces, SQL or source files",
+		Requirements: reqs("RFC7644-3.12-04"),
+		Level:        interop,
+		Fixture:      sample,
+		Why:          "They tell an attacker what to try next.",
+		Fix:          "Write two texts: a short one for the client, the whole one for the log.",
 		Watch: func(w *watched) {
 			if w.Status >= 400 && len(w.Body) > 0 {
 				w.Holds(!leak.Match(w.Body), "body", "no internals", leak.FindString(string(w.Body)))
@@ -177,9 +213,13 @@ var traffic = []check{
 		},
 	},
 	{
-		ID: "traffic.error-schemas", Title: "Every JSON body of an error is an Error message",
-		Requirements: reqs("RFC7644-3.12-01", "RFC7644-8.2-01"), Level: must, Fixture: sample,
-		Why: "Clients find scimType and detail by the schema of the message.", Fix: "Let one function write all errors, with schemas [urn:ietf:params:scim:api:messages:2.0:Error].",
+		ID:           "traffic.error-schemas",
+		Title:        "Every JSON body of an error is an Error message",
+		Requirements: reqs("RFC7644-3.12-01", "RFC7644-8.2-01"),
+		Level:        must,
+		Fixture:      sample,
+		Why:          "Clients find scimType and detail by the schema of the message.",
+		Fix:          "Let one function write all errors, with schemas [urn:ietf:params:scim:api:messages:2.0:Error].",
 		Watch: func(w *watched) {
 			// What answers 401 and unknown paths may stand in front of the server; other checks ask them.
 			known := w.Collection() == "Users" || w.Collection() == "Groups" || discoveries[w.Collection()]
@@ -189,9 +229,13 @@ var traffic = []check{
 		},
 	},
 	{
-		ID: "traffic.error-status", Title: "Every Error repeats the HTTP status as a JSON text",
-		Requirements: reqs("RFC7644-3.12-02"), Level: must, Fixture: sample,
-		Why: "Typed clients declare status as a text; a number, or another status, hides the real error.", Fix: "Write \"status\":\"404\" from the same variable as the HTTP status.",
+		ID:           "traffic.error-status",
+		Title:        "Every Error repeats the HTTP status as a JSON text",
+		Requirements: reqs("RFC7644-3.12-02"),
+		Level:        must,
+		Fixture:      sample,
+		Why:          "Typed clients declare status as a text; a number, or another status, hides the real error.",
+		Fix:          "Write \"status\":\"404\" from the same variable as the HTTP status.",
 		Watch: func(w *watched) {
 			if isError(w.Object()) {
 				status, isText := value(w.Object(), "status").(string)
@@ -200,9 +244,13 @@ var traffic = []check{
 		},
 	},
 	{
-		ID: "traffic.scim-type", Title: "scimType is a registered keyword and stands only beside its status",
-		Requirements: reqs("RFC7644-3.12-03", "RFC7644-3.12-17"), Level: should, Fixture: sample,
-		Why: "Clients switch on the pair: uniqueness beside 404 means nothing to them.", Fix: "Use the keywords of RFC 7644 table 9: all beside 400, uniqueness and mutability also beside 409, sensitive beside 403.",
+		ID:           "traffic.scim-type",
+		Title:        "scimType is a registered keyword and stands only beside its status",
+		Requirements: reqs("RFC7644-3.12-03", "RFC7644-3.12-17"),
+		Level:        should,
+		Fixture:      sample,
+		Why:          "Clients switch on the pair: uniqueness beside 404 means nothing to them.",
+		Fix:          "Use the keywords of RFC 7644 table 9: all beside 400, uniqueness and mutability also beside 409, sensitive beside 403.",
 		Watch: func(w *watched) {
 			kind := w.ScimType()
 			if w.Status < 400 || kind == "" {
@@ -212,9 +260,13 @@ var traffic = []check{
 		},
 	},
 	{
-		ID: "traffic.no-error-in-success", Title: "No successful answer carries an Error",
-		Requirements: reqs("RFC7644-3.12-02", "RFC7644-3.12-01"), Level: must, Fixture: sample,
-		Why: "Clients look at the status alone and take the failure for a success.", Fix: "Set the HTTP status of an error where its body is written.",
+		ID:           "traffic.no-error-in-success",
+		Title:        "No successful answer carries an Error",
+		Requirements: reqs("RFC7644-3.12-02", "RFC7644-3.12-01"),
+		Level:        must,
+		Fixture:      sample,
+		Why:          "Clients look at the status alone and take the failure for a success.",
+		Fix:          "Set the HTTP status of an error where its body is written.",
 		Watch: func(w *watched) {
 			if w.OK() && w.Object() != nil {
 				w.Holds(!isError(w.Object()), "body", "a resource or a list", "an Error message")
@@ -222,9 +274,13 @@ var traffic = []check{
 		},
 	},
 	{
-		ID: "traffic.no-resource-in-error", Title: "No error carries a resource",
-		Requirements: reqs("RFC7644-3.12-01"), Level: must, Fixture: sample,
-		Why: "A refused request that shows the data all the same has refused nothing.", Fix: "Decide whether a request is allowed before its answer is built.",
+		ID:           "traffic.no-resource-in-error",
+		Title:        "No error carries a resource",
+		Requirements: reqs("RFC7644-3.12-01"),
+		Level:        must,
+		Fixture:      sample,
+		Why:          "A refused request that shows the data all the same has refused nothing.",
+		Fix:          "Decide whether a request is allowed before its answer is built.",
 		Watch: func(w *watched) {
 			if w.Status >= 400 && w.Object() != nil {
 				shown := w.Object().Text("userName") != "" || len(w.Response.Resources()) > 0
@@ -233,9 +289,13 @@ var traffic = []check{
 		},
 	},
 	{
-		ID: "traffic.location", Title: "Wherever a resource comes with a Location header, it is meta.location",
-		Requirements: reqs("RFC7644-3.3-08", "RFC7643-3.1-24"), Level: must, Fixture: sample,
-		Why: "Clients store either of the two; when they differ one of them leads nowhere.", Fix: "Compute the location once, and use it for the header and for meta.",
+		ID:           "traffic.location",
+		Title:        "Wherever a resource comes with a Location header, it is meta.location",
+		Requirements: reqs("RFC7644-3.3-08", "RFC7643-3.1-24"),
+		Level:        must,
+		Fixture:      sample,
+		Why:          "Clients store either of the two; when they differ one of them leads nowhere.",
+		Fix:          "Compute the location once, and use it for the header and for meta.",
 		Watch: func(w *watched) {
 			location := value(w.Object(), "meta.location")
 			if !w.OK() || location == nil {
@@ -249,9 +309,13 @@ var traffic = []check{
 		},
 	},
 	{
-		ID: "traffic.location-of-id", Title: "meta.location of a resource ends in its id",
-		Requirements: reqs("RFC7643-3.1-24"), Level: should, Fixture: sample,
-		Why: "A location that leads to another resource makes the client change the wrong one.", Fix: "Build meta.location from the base URL, the endpoint and the id of the resource itself.",
+		ID:           "traffic.location-of-id",
+		Title:        "meta.location of a resource ends in its id",
+		Requirements: reqs("RFC7643-3.1-24"),
+		Level:        should,
+		Fixture:      sample,
+		Why:          "A location that leads to another resource makes the client change the wrong one.",
+		Fix:          "Build meta.location from the base URL, the endpoint and the id of the resource itself.",
 		Watch: func(w *watched) {
 			if w.Collection() != "Users" && w.Collection() != "Groups" {
 				return
@@ -264,9 +328,13 @@ var traffic = []check{
 		},
 	},
 	{
-		ID: "traffic.location-reachable", Title: "meta.location lies below the base URL that the client uses",
-		Requirements: reqs("RFC7643-2.3.7-05"), Level: may, Fixture: sample,
-		Why: "Behind a proxy a server easily names its inner host; clients that follow the location get nowhere.", Fix: "Build locations from the address the client used: configure the public base URL, or trust the proxy's headers.",
+		ID:           "traffic.location-reachable",
+		Title:        "meta.location lies below the base URL that the client uses",
+		Requirements: reqs("RFC7643-2.3.7-05"),
+		Level:        may,
+		Fixture:      sample,
+		Why:          "Behind a proxy a server easily names its inner host; clients that follow the location get nowhere.",
+		Fix:          "Build locations from the address the client used: configure the public base URL, or trust the proxy's headers.",
 		Watch: func(w *watched) {
 			for _, o := range w.Resources() {
 				if location := o.Complex("meta").Text("location"); strings.Contains(location, "://") {
@@ -276,9 +344,13 @@ var traffic = []check{
 		},
 	},
 	{
-		ID: "traffic.id", Title: "Every resource has an id that is a text, and never the word bulkId in it",
-		Requirements: reqs("RFC7643-3.1-05", "RFC7643-3.1-11"), Level: must, Fixture: sample,
-		Why: "The id is all a client keeps.", Fix: "Return id with every resource, whatever attributes were asked for.",
+		ID:           "traffic.id",
+		Title:        "Every resource has an id that is a text, and never the word bulkId in it",
+		Requirements: reqs("RFC7643-3.1-05", "RFC7643-3.1-11"),
+		Level:        must,
+		Fixture:      sample,
+		Why:          "The id is all a client keeps.",
+		Fix:          "Return id with every resource, whatever attributes were asked for.",
 		Watch: func(w *watched) {
 			if discoveries[w.Collection()] {
 				return
@@ -290,9 +362,13 @@ var traffic = []check{
 		},
 	},
 	{
-		ID: "traffic.id-asked", Title: "A request to one resource answers that resource and no other",
-		Requirements: reqs("RFC7643-3.1-07"), Level: must, Fixture: sample,
-		Why: "A client that gets somebody else's resource changes it as its own.", Fix: "Look resources up by the whole id, with regard to letter case.",
+		ID:           "traffic.id-asked",
+		Title:        "A request to one resource answers that resource and no other",
+		Requirements: reqs("RFC7643-3.1-07"),
+		Level:        must,
+		Fixture:      sample,
+		Why:          "A client that gets somebody else's resource changes it as its own.",
+		Fix:          "Look resources up by the whole id, with regard to letter case.",
 		Watch: func(w *watched) {
 			collection, id, single := strings.Cut(strings.TrimPrefix(w.Request.Path, "/"), "/")
 			if !single || collection != "Users" && collection != "Groups" || strings.Contains(id, "/") || id == ".search" || !w.OK() || w.IsMessage() || w.Object().Text("id") == "" {
@@ -302,9 +378,13 @@ var traffic = []check{
 		},
 	},
 	{
-		ID: "traffic.resource-type", Title: "meta.resourceType of users and groups is User and Group",
-		Requirements: reqs("RFC7643-3.1-20"), Level: must, Fixture: sample,
-		Why: "Clients tell users from groups by it, letter by letter.", Fix: "Write the name of the resource type as /ResourceTypes lists it.",
+		ID:           "traffic.resource-type",
+		Title:        "meta.resourceType of users and groups is User and Group",
+		Requirements: reqs("RFC7643-3.1-20"),
+		Level:        must,
+		Fixture:      sample,
+		Why:          "Clients tell users from groups by it, letter by letter.",
+		Fix:          "Write the name of the resource type as /ResourceTypes lists it.",
 		Watch: func(w *watched) {
 			want := map[string]string{"Users": "User", "Groups": "Group"}[w.Collection()]
 			for _, o := range w.Resources() {
@@ -315,9 +395,13 @@ var traffic = []check{
 		},
 	},
 	{
-		ID: "traffic.date-times", Title: "meta.created and meta.lastModified are dates with times, everywhere",
-		Requirements: reqs("RFC7643-2.3.5-01", "RFC7643-3.1-21"), Level: must, Fixture: sample,
-		Why: "Incremental imports compare them; one that cannot be read ends the import.", Fix: "Format times as RFC 3339 wherever meta is written.",
+		ID:           "traffic.date-times",
+		Title:        "meta.created and meta.lastModified are dates with times, everywhere",
+		Requirements: reqs("RFC7643-2.3.5-01", "RFC7643-3.1-21"),
+		Level:        must,
+		Fixture:      sample,
+		Why:          "Incremental imports compare them; one that cannot be read ends the import.",
+		Fix:          "Format times as RFC 3339 wherever meta is written.",
 		Watch: func(w *watched) {
 			for _, o := range w.Resources() {
 				for _, name := range []string{"created", "lastModified"} {
@@ -330,9 +414,13 @@ var traffic = []check{
 		},
 	},
 	{
-		ID: "traffic.modified-after-created", Title: "No resource was modified before it was created",
-		Requirements: reqs("RFC7643-3.1-22"), Level: must, Fixture: sample,
-		Why: "Incremental imports skip a resource whose time lies before the last import.", Fix: "Take both times from one clock, and set lastModified on creation too.",
+		ID:           "traffic.modified-after-created",
+		Title:        "No resource was modified before it was created",
+		Requirements: reqs("RFC7643-3.1-22"),
+		Level:        must,
+		Fixture:      sample,
+		Why:          "Incremental imports skip a resource whose time lies before the last import.",
+		Fix:          "Take both times from one clock, and set lastModified on creation too.",
 		Watch: func(w *watched) {
 			for _, o := range w.Resources() {
 				created, err1 := time.Parse(time.RFC3339, o.Complex("meta").Text("created"))
@@ -344,9 +432,13 @@ var traffic = []check{
 		},
 	},
 	{
-		ID: "traffic.etag-is-version", Title: "Wherever a resource comes with an ETag, it is meta.version",
-		Requirements: reqs("RFC7643-3.1-25"), Level: must, Fixture: sample,
-		Why: "Clients send back whichever they kept; when the two differ every change is refused as stale.", Fix: "Compute the version once, W/ and quotes included.",
+		ID:           "traffic.etag-is-version",
+		Title:        "Wherever a resource comes with an ETag, it is meta.version",
+		Requirements: reqs("RFC7643-3.1-25"),
+		Level:        must,
+		Fixture:      sample,
+		Why:          "Clients send back whichever they kept; when the two differ every change is refused as stale.",
+		Fix:          "Compute the version once, W/ and quotes included.",
 		Watch: func(w *watched) {
 			version, tag := w.Object().Complex("meta").Text("version"), w.Header.Get("ETag")
 			if w.OK() && version != "" && tag != "" {
@@ -355,9 +447,13 @@ var traffic = []check{
 		},
 	},
 	{
-		ID: "traffic.counters", Title: "Every list has a totalResults that is an integer and not smaller than the page",
-		Requirements: reqs("RFC7644-3.4.2-04", "RFC7644-3.4.2-05"), Level: must, Fixture: sample,
-		Why: "Clients loop until they have seen totalResults items.", Fix: "Count all matches of the query, and write counters as JSON integers.",
+		ID:           "traffic.counters",
+		Title:        "Every list has a totalResults that is an integer and not smaller than the page",
+		Requirements: reqs("RFC7644-3.4.2-04", "RFC7644-3.4.2-05"),
+		Level:        must,
+		Fixture:      sample,
+		Why:          "Clients loop until they have seen totalResults items.",
+		Fix:          "Count all matches of the query, and write counters as JSON integers.",
 		Watch: func(w *watched) {
 			if !w.OK() || !slices.Contains(texts(w.Object(), "schemas"), scim.ListResponseMessage) {
 				return
@@ -373,9 +469,13 @@ var traffic = []check{
 		},
 	},
 	{
-		ID: "traffic.no-content", Title: "A 204 has neither a body nor a Content-Length",
-		Requirements: reqs("RFC7644-3.6-04"), Level: should, Fixture: sample,
-		Why: "What follows a 204 on a kept connection is read as the next answer.", Fix: "Write no body and no Content-Length with 204.",
+		ID:           "traffic.no-content",
+		Title:        "A 204 has neither a body nor a Content-Length",
+		Requirements: reqs("RFC7644-3.6-04"),
+		Level:        should,
+		Fixture:      sample,
+		Why:          "What follows a 204 on a kept connection is read as the next answer.",
+		Fix:          "Write no body and no Content-Length with 204.",
 		Watch: func(w *watched) {
 			if w.Status == 204 {
 				w.Holds(len(w.Body) == 0, "body of a 204", "nothing", string(w.Body))
@@ -384,9 +484,14 @@ var traffic = []check{
 		},
 	},
 	{
-		ID: "traffic.challenge", Title: "Every 401 has a WWW-Authenticate header",
-		Requirements: reqs("RFC7644-2-02", "RFC6750-3-01"), Level: must, Fixture: sample, Needs: needs(conformance.NeedCredentials),
-		Why: "HTTP wants it on every 401; libraries that answer a challenge never try again without.", Fix: "Send WWW-Authenticate: Bearer with every 401, whichever layer answers it.",
+		ID:           "traffic.challenge",
+		Title:        "Every 401 has a WWW-Authenticate header",
+		Requirements: reqs("RFC7644-2-02", "RFC6750-3-01"),
+		Level:        must,
+		Fixture:      sample,
+		Needs:        needs(conformance.NeedCredentials),
+		Why:          "HTTP wants it on every 401; libraries that answer a challenge never try again without.",
+		Fix:          "Send WWW-Authenticate: Bearer with every 401, whichever layer answers it.",
 		Watch: func(w *watched) {
 			if w.Status == 401 {
 				w.Holds(w.Header.Get("WWW-Authenticate") != "", "WWW-Authenticate", "at least one scheme", "nothing")
@@ -394,9 +499,13 @@ var traffic = []check{
 		},
 	},
 	{
-		ID: "traffic.allow", Title: "Every 405 says in Allow what is allowed",
-		Requirements: reqs("RFC9110-15.5.6-01"), Level: must, Fixture: sample,
-		Why: "It is the only way to learn what a path can do.", Fix: "Send Allow with the methods of the path.",
+		ID:           "traffic.allow",
+		Title:        "Every 405 says in Allow what is allowed",
+		Requirements: reqs("RFC9110-15.5.6-01"),
+		Level:        must,
+		Fixture:      sample,
+		Why:          "It is the only way to learn what a path can do.",
+		Fix:          "Send Allow with the methods of the path.",
 		Watch: func(w *watched) {
 			if w.Status == 405 {
 				_, there := w.Header["Allow"]
@@ -405,18 +514,26 @@ var traffic = []check{
 		},
 	},
 	{
-		ID: "traffic.no-redirects", Title: "No request below the base URL is redirected",
-		Requirements: reqs("RFC7644-3.12-10"), Level: interop, Fixture: sample,
-		Why: "Provisioning clients do not follow redirects of POST, PUT and PATCH, or turn them into GET.", Fix: "Serve every path itself, with and without a final slash; redirect from http to https outside the base URL only.",
+		ID:           "traffic.no-redirects",
+		Title:        "No request below the base URL is redirected",
+		Requirements: reqs("RFC7644-3.12-10"),
+		Level:        interop,
+		Fixture:      sample,
+		Why:          "Provisioning clients do not follow redirects of POST, PUT and PATCH, or turn them into GET.",
+		Fix:          "Serve every path itself, with and without a final slash; redirect from http to https outside the base URL only.",
 		Watch: func(w *watched) {
 			redirect := w.Status >= 300 && w.Status < 400 && w.Status != 304 && w.Collection() != "Me"
 			w.Holds(!redirect, "status", "an answer", strconv.Itoa(w.Status)+" to "+w.Header.Get("Location"))
 		},
 	},
 	{
-		ID: "traffic.caching", Title: "No answer with people in it may be stored by shared caches",
-		Requirements: reqs("RFC7644-7.3-01"), Level: interop, Fixture: sample,
-		Why: "A proxy would hand out people's data to whoever asks next, and old states to the client.", Fix: "Send Cache-Control: no-store or private, or nothing, never public or s-maxage.",
+		ID:           "traffic.caching",
+		Title:        "No answer with people in it may be stored by shared caches",
+		Requirements: reqs("RFC7644-7.3-01"),
+		Level:        interop,
+		Fixture:      sample,
+		Why:          "A proxy would hand out people's data to whoever asks next, and old states to the client.",
+		Fix:          "Send Cache-Control: no-store or private, or nothing, never public or s-maxage.",
 		Watch: func(w *watched) {
 			if w.OK() && len(w.Resources()) > 0 && !discoveries[w.Collection()] {
 				control := strings.ToLower(strings.Join(w.Header.Values("Cache-Control"), ","))
@@ -425,9 +542,13 @@ var traffic = []check{
 		},
 	},
 	{
-		ID: "traffic.one-primary", Title: "No multi-valued attribute has two primary elements",
-		Requirements: reqs("RFC7643-2.4-04"), Level: must, Fixture: sample,
-		Why: "Clients take the first primary address they find, and the choice changes from answer to answer.", Fix: "Clear primary on the others whenever one is set.",
+		ID:           "traffic.one-primary",
+		Title:        "No multi-valued attribute has two primary elements",
+		Requirements: reqs("RFC7643-2.4-04"),
+		Level:        must,
+		Fixture:      sample,
+		Why:          "Clients take the first primary address they find, and the choice changes from answer to answer.",
+		Fix:          "Clear primary on the others whenever one is set.",
 		Watch: func(w *watched) {
 			for _, o := range w.Resources() {
 				for name, v := range o.All() {
@@ -448,9 +569,13 @@ var traffic = []check{
 		},
 	},
 	{
-		ID: "traffic.written-only", Title: "No answer has an attribute that the schema calls writeOnly or returned never",
-		Requirements: reqs("RFC7643-7-19", "RFC7643-7-21"), Level: must, Fixture: sample,
-		Why: "What is never to be returned is a secret.", Fix: "Filter answers by the schema, in the one place where resources are written.",
+		ID:           "traffic.written-only",
+		Title:        "No answer has an attribute that the schema calls writeOnly or returned never",
+		Requirements: reqs("RFC7643-7-19", "RFC7643-7-21"),
+		Level:        must,
+		Fixture:      sample,
+		Why:          "What is never to be returned is a secret.",
+		Fix:          "Filter answers by the schema, in the one place where resources are written.",
 		Watch: func(w *watched) {
 			for _, o := range w.Resources() {
 				for name, d := range declared(w, o) {
@@ -462,9 +587,13 @@ var traffic = []check{
 		},
 	},
 	{
-		ID: "traffic.types", Title: "Every attribute has the JSON kind that its schema declares",
-		Requirements: reqs("RFC7643-2.3-02", "RFC7643-2.4-01"), Level: must, Fixture: sample,
-		Why: "Typed clients are generated from the schema: a text where a boolean is declared ends the parsing.", Fix: "Write booleans, numbers and arrays as such; do not unwrap an array of one element.",
+		ID:           "traffic.types",
+		Title:        "Every attribute has the JSON kind that its schema declares",
+		Requirements: reqs("RFC7643-2.3-02", "RFC7643-2.4-01"),
+		Level:        must,
+		Fixture:      sample,
+		Why:          "Typed clients are generated from the schema: a text where a boolean is declared ends the parsing.",
+		Fix:          "Write booleans, numbers and arrays as such; do not unwrap an array of one element.",
 		Watch: func(w *watched) {
 			for _, o := range w.Resources() {
 				for name, d := range declared(w, o) {
@@ -476,9 +605,13 @@ var traffic = []check{
 		},
 	},
 	{
-		ID: "traffic.declared", Title: "No resource has an attribute that its schemas do not declare",
-		Requirements: reqs("RFC7643-3-05"), Level: interop, Fixture: sample,
-		Why: "Typed clients drop what the schema does not declare, and send it back without.", Fix: "Declare the attribute in /Schemas, in an extension of your own if it is not of the RFC, or leave it out.",
+		ID:           "traffic.declared",
+		Title:        "No resource has an attribute that its schemas do not declare",
+		Requirements: reqs("RFC7643-3-05"),
+		Level:        interop,
+		Fixture:      sample,
+		Why:          "Typed clients drop what the schema does not declare, and send it back without.",
+		Fix:          "Declare the attribute in /Schemas, in an extension of your own if it is not of the RFC, or leave it out.",
 		Watch: func(w *watched) {
 			for _, o := range w.Resources() {
 				known := declared(w, o)

@@ -124,7 +124,8 @@ func (s Scenario) check() error {
 func Scenarios() []Scenario {
 	return []Scenario{
 		{
-			Name: "joiner-mover-leaver", Title: "Somebody joins, somebody moves, somebody leaves, and somebody was there already",
+			Name:  "joiner-mover-leaver",
+			Title: "Somebody joins, somebody moves, somebody leaves, and somebody was there already",
 			Do: []string{
 				"Assign ada.joiner@example.com (Ada Joiner), ben.mover@example.com (Ben Mover), cleo.leaver@example.com (Cleo Leaver) and dora.linked@example.com (Dora Linked) to the application. The server has an account for dora already: link it.",
 				"Push the group Mock Engineering with the members ada and ben.",
@@ -145,8 +146,9 @@ func Scenarios() []Scenario {
 			Exactly: true,
 		},
 		{
-			Name: "joiners", Title: "Three people join, without groups",
-			Do: []string{"Assign ada.joiner@example.com, ben.joiner@example.com and cleo.joiner@example.com to the application."},
+			Name:  "joiners",
+			Title: "Three people join, without groups",
+			Do:    []string{"Assign ada.joiner@example.com, ben.joiner@example.com and cleo.joiner@example.com to the application."},
 			Want: Want{Users: []User{
 				{UserName: "ada.joiner@example.com", Attributes: map[string]any{"active": true}},
 				{UserName: "ben.joiner@example.com", Attributes: map[string]any{"active": true}},
@@ -155,7 +157,8 @@ func Scenarios() []Scenario {
 			Exactly: true,
 		},
 		{
-			Name: "returner", Title: "Somebody comes back, and the account is inactive",
+			Name:  "returner",
+			Title: "Somebody comes back, and the account is inactive",
 			Do: []string{
 				"Assign ada.returner@example.com (Ada Returner) to the application. The server has an inactive account for her already: link and activate it.",
 				"Change her family name to Again.",
@@ -167,7 +170,8 @@ func Scenarios() []Scenario {
 			Exactly: true,
 		},
 		{
-			Name: "taken", Title: "The server says that a name is taken",
+			Name:  "taken",
+			Title: "The server says that a name is taken",
 			Do: []string{
 				"Assign ada.taken@example.com to the application. The server answers the create with 409, although it does not list her.",
 				"Do not retry.",

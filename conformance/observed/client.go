@@ -55,8 +55,12 @@ func isJSON(media string) bool {
 func headers() []check {
 	return []check{
 		{
-			ID: "client.media-type", Title: "Every body that the client sends is typed application/scim+json, or application/json", Requirements: reqs("RFC7644-3.1-01"), Level: must,
-			Why: "Servers choose the parser by the type, and many refuse others with 415.", Fix: "Send Content-Type: application/scim+json with every body.",
+			ID:           "client.media-type",
+			Title:        "Every body that the client sends is typed application/scim+json, or application/json",
+			Requirements: reqs("RFC7644-3.1-01"),
+			Level:        must,
+			Why:          "Servers choose the parser by the type, and many refuse others with 415.",
+			Fix:          "Send Content-Type: application/scim+json with every body.",
 			Watch: func(w *watched) {
 				if len(sent(w)) > 0 {
 					w.Holds(isJSON(w.Request.Header.Get("Content-Type")), "Content-Type of the request", scim.MediaType, w.Request.Header.Get("Content-Type"))
@@ -64,8 +68,12 @@ func headers() []check {
 			},
 		},
 		{
-			ID: "client.scim-media-type", Title: "Bodies are typed application/scim+json", Requirements: reqs("RFC7644-8.1-01"), Level: may,
-			Why: "Some servers take nothing else.", Fix: "Send application/scim+json in place of application/json.",
+			ID:           "client.scim-media-type",
+			Title:        "Bodies are typed application/scim+json",
+			Requirements: reqs("RFC7644-8.1-01"),
+			Level:        may,
+			Why:          "Some servers take nothing else.",
+			Fix:          "Send application/scim+json in place of application/json.",
 			Watch: func(w *watched) {
 				if isJSON(w.Request.Header.Get("Content-Type")) && len(sent(w)) > 0 {
 					w.Holds(strings.HasPrefix(strings.ToLower(w.Request.Header.Get("Content-Type")), scim.MediaType), "Content-Type of the request", scim.MediaType, w.Request.Header.Get("Content-Type"))
@@ -73,8 +81,11 @@ func headers() []check {
 			},
 		},
 		{
-			ID: "client.accept", Title: "The client accepts SCIM: application/scim+json, application/json or anything", Level: interop,
-			Why: "A server may answer 406 to anything else.", Fix: "Send Accept: application/scim+json.",
+			ID:    "client.accept",
+			Title: "The client accepts SCIM: application/scim+json, application/json or anything",
+			Level: interop,
+			Why:   "A server may answer 406 to anything else.",
+			Fix:   "Send Accept: application/scim+json.",
 			Watch: func(w *watched) {
 				if accept := w.Request.Header.Get("Accept"); accept != "" {
 					w.Holds(slices.ContainsFunc(strings.Split(accept, ","), func(a string) bool {
@@ -85,16 +96,22 @@ func headers() []check {
 			},
 		},
 		{
-			ID: "client.user-agent", Title: "The client says who it is in User-Agent", Level: may,
-			Why: "Who runs the server wants to know whom to ask.", Fix: "Send a User-Agent with name and version.",
+			ID:    "client.user-agent",
+			Title: "The client says who it is in User-Agent",
+			Level: may,
+			Why:   "Who runs the server wants to know whom to ask.",
+			Fix:   "Send a User-Agent with name and version.",
 			Watch: func(w *watched) {
 				agent := w.Request.Header.Get("User-Agent")
 				w.Holds(agent != "" && !strings.HasPrefix(agent, "Go-http-client/"), "User-Agent of the request", "the name of the client", agent)
 			},
 		},
 		{
-			ID: "client.body-where-none-belongs", Title: "GET and DELETE have no body", Level: interop,
-			Why: "Such a body has no meaning; servers and gateways drop it or refuse the request.", Fix: "Put what a query asks into its parameters, or POST it to .search.",
+			ID:    "client.body-where-none-belongs",
+			Title: "GET and DELETE have no body",
+			Level: interop,
+			Why:   "Such a body has no meaning; servers and gateways drop it or refuse the request.",
+			Fix:   "Put what a query asks into its parameters, or POST it to .search.",
 			Watch: func(w *watched) {
 				if w.Request.Method == http.MethodGet || w.Request.Method == http.MethodDelete {
 					w.Holds(len(sent(w)) == 0, "body of the request", "nothing", "a body")
@@ -102,8 +119,11 @@ func headers() []check {
 			},
 		},
 		{
-			ID: "client.credentials", Title: "Requests for people and groups carry credentials", Level: may,
-			Why: "An endpoint that needs none is open to all.", Fix: "Send an Authorization header.",
+			ID:    "client.credentials",
+			Title: "Requests for people and groups carry credentials",
+			Level: may,
+			Why:   "An endpoint that needs none is open to all.",
+			Fix:   "Send an Authorization header.",
 			Watch: func(w *watched) {
 				if w.Collection() == "Users" || w.Collection() == "Groups" {
 					w.Holds(w.Request.Header.Get("Authorization") != "", "Authorization of the request", "credentials", "none")
@@ -111,8 +131,12 @@ func headers() []check {
 			},
 		},
 		{
-			ID: "client.endpoint-case", Title: "Endpoints are written as /ResourceTypes lists them, without a slash at the end", Requirements: reqs("RFC7644-3.2-04"), Level: interop,
-			Why: "Paths are case exact: /users is another path.", Fix: "Take the endpoints from /ResourceTypes.",
+			ID:           "client.endpoint-case",
+			Title:        "Endpoints are written as /ResourceTypes lists them, without a slash at the end",
+			Requirements: reqs("RFC7644-3.2-04"),
+			Level:        interop,
+			Why:          "Paths are case exact: /users is another path.",
+			Fix:          "Take the endpoints from /ResourceTypes.",
 			Watch: func(w *watched) {
 				for _, name := range []string{"Users", "Groups", "Bulk", "Me", "Schemas", "ResourceTypes", "ServiceProviderConfig"} {
 					if strings.EqualFold(w.Collection(), name) {
@@ -133,8 +157,12 @@ func queries() []check {
 	}
 	return []check{
 		{
-			ID: "client.filter", Title: "Filters follow the grammar", Requirements: reqs("RFC7644-3.4.2.2-06"), Level: must,
-			Why: "A server refuses what it cannot parse, or guesses.", Fix: `Write filters as userName eq "ann", with texts in double quotation marks, and percent-encode them.`,
+			ID:           "client.filter",
+			Title:        "Filters follow the grammar",
+			Requirements: reqs("RFC7644-3.4.2.2-06"),
+			Level:        must,
+			Why:          "A server refuses what it cannot parse, or guesses.",
+			Fix:          `Write filters as userName eq "ann", with texts in double quotation marks, and percent-encode them.`,
 			Watch: func(w *watched) {
 				parameter(w, "filter", func(v string) {
 					err := grammar.Filter(v)
@@ -144,8 +172,12 @@ func queries() []check {
 			},
 		},
 		{
-			ID: "client.filter-form", Title: "Filters compare nothing behind brackets", Requirements: reqs("RFC7644-3.4.2.2-06"), Level: interop,
-			Why: "The grammar has no such form; servers that keep to it answer 400.", Fix: `Put the comparison into the brackets: emails[type eq "work" and value eq "a"].`,
+			ID:           "client.filter-form",
+			Title:        "Filters compare nothing behind brackets",
+			Requirements: reqs("RFC7644-3.4.2.2-06"),
+			Level:        interop,
+			Why:          "The grammar has no such form; servers that keep to it answer 400.",
+			Fix:          `Put the comparison into the brackets: emails[type eq "work" and value eq "a"].`,
 			Watch: func(w *watched) {
 				parameter(w, "filter", func(v string) {
 					e, told := errors.AsType[*grammar.Error](grammar.Filter(v))
@@ -154,8 +186,12 @@ func queries() []check {
 			},
 		},
 		{
-			ID: "client.projection", Title: "attributes and excludedAttributes are in attribute notation", Requirements: reqs("RFC7644-3.4.2.5-04"), Level: must,
-			Why: "What is no name selects nothing.", Fix: "Send names such as userName,name.familyName.",
+			ID:           "client.projection",
+			Title:        "attributes and excludedAttributes are in attribute notation",
+			Requirements: reqs("RFC7644-3.4.2.5-04"),
+			Level:        must,
+			Why:          "What is no name selects nothing.",
+			Fix:          "Send names such as userName,name.familyName.",
 			Watch: func(w *watched) {
 				for _, name := range []string{"attributes", "excludedAttributes"} {
 					parameter(w, name, func(v string) {
@@ -168,8 +204,12 @@ func queries() []check {
 			},
 		},
 		{
-			ID: "client.one-projection", Title: "attributes and excludedAttributes do not come together", Requirements: reqs("RFC7644-3.4.2.5-03"), Level: may,
-			Why: "Servers differ in which of the two they follow.", Fix: "Send one of them.",
+			ID:           "client.one-projection",
+			Title:        "attributes and excludedAttributes do not come together",
+			Requirements: reqs("RFC7644-3.4.2.5-03"),
+			Level:        may,
+			Why:          "Servers differ in which of the two they follow.",
+			Fix:          "Send one of them.",
 			Watch: func(w *watched) {
 				if w.Projected() {
 					w.Holds(!w.Request.Query.Has("attributes") || !w.Request.Query.Has("excludedAttributes"), "parameters", "one of the two", "both")
@@ -177,8 +217,12 @@ func queries() []check {
 			},
 		},
 		{
-			ID: "client.paging", Title: "startIndex is an integer from 1, count one from 0", Requirements: reqs("RFC7644-3.4.2.4-14"), Level: interop,
-			Why: "Servers read smaller values as 1 and 0, and refuse what is no number.", Fix: "Begin with startIndex=1.",
+			ID:           "client.paging",
+			Title:        "startIndex is an integer from 1, count one from 0",
+			Requirements: reqs("RFC7644-3.4.2.4-14"),
+			Level:        interop,
+			Why:          "Servers read smaller values as 1 and 0, and refuse what is no number.",
+			Fix:          "Begin with startIndex=1.",
 			Watch: func(w *watched) {
 				for name, least := range map[string]int{"startIndex": 1, "count": 0} {
 					parameter(w, name, func(v string) {
@@ -189,8 +233,12 @@ func queries() []check {
 			},
 		},
 		{
-			ID: "client.sort", Title: "sortBy is one attribute, sortOrder ascending or descending", Requirements: reqs("RFC7644-3.4.2.3-04"), Level: interop,
-			Why: "Servers that do not understand it answer in any order.", Fix: "Send sortBy=name.familyName&sortOrder=ascending.",
+			ID:           "client.sort",
+			Title:        "sortBy is one attribute, sortOrder ascending or descending",
+			Requirements: reqs("RFC7644-3.4.2.3-04"),
+			Level:        interop,
+			Why:          "Servers that do not understand it answer in any order.",
+			Fix:          "Send sortBy=name.familyName&sortOrder=ascending.",
 			Watch: func(w *watched) {
 				parameter(w, "sortBy", func(v string) {
 					_, err := scim.ParseAttrPath(v)
@@ -203,8 +251,12 @@ func queries() []check {
 		},
 		cursors(),
 		{
-			ID: "client.secret-in-address", Title: "No address carries a password or a token", Requirements: reqs("RFC7644-7.5.2-01"), Level: should,
-			Why: "Addresses end up in the logs of every proxy on the way.", Fix: "Send credentials in the Authorization header, and searches for secrets not at all.",
+			ID:           "client.secret-in-address",
+			Title:        "No address carries a password or a token",
+			Requirements: reqs("RFC7644-7.5.2-01"),
+			Level:        should,
+			Why:          "Addresses end up in the logs of every proxy on the way.",
+			Fix:          "Send credentials in the Authorization header, and searches for secrets not at all.",
 			Watch: func(w *watched) {
 				secret := strings.Contains(w.Exchange().URL, wirelog.Redacted) || strings.Contains(w.Exchange().URL, "%5Bredacted%5D")
 				w.Holds(!secret, "address", "no secret", wirelog.Redacted)
@@ -217,8 +269,12 @@ func queries() []check {
 func cursors() check {
 	given := map[string]string{} // the query that each cursor belongs to
 	return check{
-		ID: "client.cursor", Title: "A cursor is one that the server gave, sent with the parameters of the query that it belongs to", Requirements: reqs("RFC9865-2-10"), Level: must,
-		Why: "A cursor says where the walk was, not what was asked.", Fix: "Repeat all parameters and change cursor alone.",
+		ID:           "client.cursor",
+		Title:        "A cursor is one that the server gave, sent with the parameters of the query that it belongs to",
+		Requirements: reqs("RFC9865-2-10"),
+		Level:        must,
+		Why:          "A cursor says where the walk was, not what was asked.",
+		Fix:          "Repeat all parameters and change cursor alone.",
 		Watch: func(w *watched) {
 			rest := map[string][]string{}
 			for name, values := range w.Request.Query {
@@ -270,8 +326,12 @@ func bodies() []check {
 			level = interop // what binds servers makes a client no liar, but servers will refuse it
 		}
 		out = append(out, check{
-			ID: clientArea + "." + rule.ID, Title: "Sent by the client: " + rule.Title, Requirements: reqs(rule.Requirement), Level: level,
-			Why: "A server refuses what breaks the rule, or stores something other than was meant.", Fix: rule.Fix,
+			ID:           clientArea + "." + rule.ID,
+			Title:        "Sent by the client: " + rule.Title,
+			Requirements: reqs(rule.Requirement),
+			Level:        level,
+			Why:          "A server refuses what breaks the rule, or stores something other than was meant.",
+			Fix:          rule.Fix,
 			Watch: func(w *watched) {
 				if len(sent(w)) == 0 || !isJSON(w.Request.Header.Get("Content-Type")) {
 					return

@@ -16,8 +16,12 @@ func manners() []check {
 	return slices.Concat([]check{
 		lookup(), retryAfter(), repeatedFailure(), repeatedCreate(), ifMatch(), ifMatchKnown(),
 		{
-			ID: "client.patch-supported", Title: "The client does not PATCH a server that says it cannot", Requirements: reqs("RFC7643-5-04"), Level: interop,
-			Why: "Every change then takes two requests, the first of which fails.", Fix: "Read patch.supported in the ServiceProviderConfig, and PUT.",
+			ID:           "client.patch-supported",
+			Title:        "The client does not PATCH a server that says it cannot",
+			Requirements: reqs("RFC7643-5-04"),
+			Level:        interop,
+			Why:          "Every change then takes two requests, the first of which fails.",
+			Fix:          "Read patch.supported in the ServiceProviderConfig, and PUT.",
 			Watch: func(w *watched) {
 				if w.Request.Method == http.MethodPatch {
 					w.Holds(!unsupported(w, "patch"), "method", "PUT: patch.supported is false", "PATCH")
@@ -25,8 +29,12 @@ func manners() []check {
 			},
 		},
 		{
-			ID: "client.filter-supported", Title: "The client does not filter at a server that says it cannot", Requirements: reqs("RFC7643-5-06"), Level: interop,
-			Why: "A server that ignores the filter answers everybody, and the client takes the first.", Fix: "Read filter.supported in the ServiceProviderConfig, and page through the list.",
+			ID:           "client.filter-supported",
+			Title:        "The client does not filter at a server that says it cannot",
+			Requirements: reqs("RFC7643-5-06"),
+			Level:        interop,
+			Why:          "A server that ignores the filter answers everybody, and the client takes the first.",
+			Fix:          "Read filter.supported in the ServiceProviderConfig, and page through the list.",
 			Watch: func(w *watched) {
 				if w.Request.Query.Has("filter") {
 					w.Holds(!unsupported(w, "filter"), "parameters", "no filter: filter.supported is false", "a filter")
@@ -34,8 +42,12 @@ func manners() []check {
 			},
 		},
 		{
-			ID: "client.sort-supported", Title: "The client does not ask a server to sort that says it cannot", Requirements: reqs("RFC7643-5-04"), Level: interop,
-			Why: "A server that cannot sort ignores it.", Fix: "Read sort.supported in the ServiceProviderConfig, and sort in the client.",
+			ID:           "client.sort-supported",
+			Title:        "The client does not ask a server to sort that says it cannot",
+			Requirements: reqs("RFC7643-5-04"),
+			Level:        interop,
+			Why:          "A server that cannot sort ignores it.",
+			Fix:          "Read sort.supported in the ServiceProviderConfig, and sort in the client.",
 			Watch: func(w *watched) {
 				if w.Request.Query.Has("sortBy") {
 					w.Holds(!unsupported(w, "sort"), "parameters", "no sortBy: sort.supported is false", "sortBy")
@@ -43,13 +55,21 @@ func manners() []check {
 			},
 		},
 		{
-			ID: "client.bulk-limits", Title: "Bulk jobs stay within what the server offers", Requirements: reqs("RFC7644-3.7.4-05"), Level: interop,
-			Why: "A job that is too large is refused as a whole.", Fix: "Read bulk in the ServiceProviderConfig, and split the job.",
-			Watch: bulkLimits,
+			ID:           "client.bulk-limits",
+			Title:        "Bulk jobs stay within what the server offers",
+			Requirements: reqs("RFC7644-3.7.4-05"),
+			Level:        interop,
+			Why:          "A job that is too large is refused as a whole.",
+			Fix:          "Read bulk in the ServiceProviderConfig, and split the job.",
+			Watch:        bulkLimits,
 		},
 		{
-			ID: "client.personal-filter", Title: "Personal data is searched for by POST to .search", Requirements: reqs("RFC7644-7.5.2-01"), Level: may,
-			Why: "Addresses are logged by everything on the way.", Fix: "POST the filter to .search, where the server offers it.",
+			ID:           "client.personal-filter",
+			Title:        "Personal data is searched for by POST to .search",
+			Requirements: reqs("RFC7644-7.5.2-01"),
+			Level:        may,
+			Why:          "Addresses are logged by everything on the way.",
+			Fix:          "POST the filter to .search, where the server offers it.",
 			Watch: func(w *watched) {
 				if w.Request.Query.Has("filter") {
 					filter := strings.ToLower(w.Request.Query.Get("filter"))
@@ -108,9 +128,11 @@ func lookup() check {
 	asked := map[string]bool{}
 	listed := map[string]bool{}
 	return check{
-		ID: "client.lookup-before-create", Title: "The client looks for a user or group before it creates one", Level: may,
-		Why: "Who creates without looking makes duplicates where names are not unique, as with groups, and never finds accounts that were there before.",
-		Fix: `Ask GET /Users?filter=userName eq "..." first, and link what is there.`,
+		ID:    "client.lookup-before-create",
+		Title: "The client looks for a user or group before it creates one",
+		Level: may,
+		Why:   "Who creates without looking makes duplicates where names are not unique, as with groups, and never finds accounts that were there before.",
+		Fix:   `Ask GET /Users?filter=userName eq "..." first, and link what is there.`,
 		Watch: func(w *watched) {
 			if w.Request.Method == http.MethodGet {
 				asked[w.Collection()+strings.ToLower(w.Request.Query.Get("filter"))] = true
@@ -144,8 +166,11 @@ func retryAfter() check {
 	var until, since time.Time
 	var refused string // the request that was told to wait
 	return check{
-		ID: "client.retry-after", Title: "After 429 or 503 with Retry-After the client waits that long", Level: interop,
-		Why: "A client that goes on is shut out for longer, and slows down everybody else.", Fix: "Stop all requests to the server until the time in Retry-After is over.",
+		ID:    "client.retry-after",
+		Title: "After 429 or 503 with Retry-After the client waits that long",
+		Level: interop,
+		Why:   "A client that goes on is shut out for longer, and slows down everybody else.",
+		Fix:   "Stop all requests to the server until the time in Retry-After is over.",
 		Watch: func(w *watched) {
 			at, request := w.Exchange().At, w.Request.Method+" "+w.Request.Path+"\x00"+string(sent(w))
 			if !until.IsZero() && (request == refused || at.Sub(since) > underWay) {
@@ -184,8 +209,11 @@ const tolerated = 3
 func repeatedFailure() check {
 	refused := map[string]int{}
 	return check{
-		ID: "client.repeats-refused", Title: "What was refused with 4xx is not sent again unchanged, over and over", Level: interop,
-		Why: "The answer will be the same; the request only costs.", Fix: "Take 400, 403, 404, 409, 412 and 413 for final until something changes.",
+		ID:    "client.repeats-refused",
+		Title: "What was refused with 4xx is not sent again unchanged, over and over",
+		Level: interop,
+		Why:   "The answer will be the same; the request only costs.",
+		Fix:   "Take 400, 403, 404, 409, 412 and 413 for final until something changes.",
 		Watch: func(w *watched) {
 			if w.Request.Method == http.MethodGet {
 				return
@@ -209,8 +237,11 @@ func repeatedFailure() check {
 func repeatedCreate() check {
 	there := map[string]bool{}
 	return check{
-		ID: "client.creates-once", Title: "What was created is not created again", Level: interop,
-		Why: "Where names are not unique there are two of it then; elsewhere it is a conflict.", Fix: "Keep the id of the answer, and look for the resource when the answer was lost.",
+		ID:    "client.creates-once",
+		Title: "What was created is not created again",
+		Level: interop,
+		Why:   "Where names are not unique there are two of it then; elsewhere it is a conflict.",
+		Fix:   "Keep the id of the answer, and look for the resource when the answer was lost.",
 		Watch: func(w *watched) {
 			if w.Request.Method == http.MethodDelete && w.OK() {
 				clear(there) // what was deleted may be created again; which one it was is not known here
@@ -259,8 +290,12 @@ func changes(w *watched) bool {
 func ifMatch() check {
 	seen := versions()
 	return check{
-		ID: "client.if-match", Title: "Changes of a resource whose version is known carry If-Match", Requirements: reqs("RFC7644-3.14-05"), Level: may,
-		Why: "Without it the client overwrites what somebody else has changed since.", Fix: "Send the last ETag in If-Match, and read again after 412.",
+		ID:           "client.if-match",
+		Title:        "Changes of a resource whose version is known carry If-Match",
+		Requirements: reqs("RFC7644-3.14-05"),
+		Level:        may,
+		Why:          "Without it the client overwrites what somebody else has changed since.",
+		Fix:          "Send the last ETag in If-Match, and read again after 412.",
 		Watch: func(w *watched) {
 			if known := seen(w); changes(w) && len(known) > 0 && !unsupported(w, "etag") {
 				w.Holds(w.Request.Header.Get("If-Match") != "", "If-Match of the request", "the last version", "nothing")
@@ -273,8 +308,12 @@ func ifMatch() check {
 func ifMatchKnown() check {
 	seen := versions()
 	return check{
-		ID: "client.if-match-known", Title: "If-Match names versions as the server has given them", Requirements: reqs("RFC7644-3.14-05"), Level: interop,
-		Why: "A tag without its quotation marks or its W/ never matches.", Fix: "Send the ETag back byte for byte.",
+		ID:           "client.if-match-known",
+		Title:        "If-Match names versions as the server has given them",
+		Requirements: reqs("RFC7644-3.14-05"),
+		Level:        interop,
+		Why:          "A tag without its quotation marks or its W/ never matches.",
+		Fix:          "Send the ETag back byte for byte.",
 		Watch: func(w *watched) {
 			known := seen(w)
 			tag := w.Request.Header.Get("If-Match")

@@ -69,7 +69,13 @@ func Compare(before, after Document) Difference {
 	}
 	for _, c := range before.Checks {
 		if gravity(c) > 0 && !seen[c.ID] {
-			d.Unobserved = append(d.Unobserved, Change{ID: c.ID, Title: c.Title, Before: c.Outcome, After: Absent, Reason: "the check was not part of the later run"})
+			d.Unobserved = append(d.Unobserved, Change{
+				ID:     c.ID,
+				Title:  c.Title,
+				Before: c.Outcome,
+				After:  Absent,
+				Reason: "the check was not part of the later run",
+			})
 		}
 	}
 	return d

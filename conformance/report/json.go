@@ -143,8 +143,17 @@ func document(r *conformance.Result, version string) Document {
 	}
 	for _, p := range r.Profiles {
 		entry := Profile{
-			Profile: p.Profile, Conversation: p.Conversation, Client: p.Client, Title: p.Title, Fit: p.Fit, Step: p.Step, Action: p.Action,
-			Why: p.Why, Fix: p.Fix, Limits: p.Limits, Doubt: p.Doubt,
+			Profile:      p.Profile,
+			Conversation: p.Conversation,
+			Client:       p.Client,
+			Title:        p.Title,
+			Fit:          p.Fit,
+			Step:         p.Step,
+			Action:       p.Action,
+			Why:          p.Why,
+			Fix:          p.Fix,
+			Limits:       p.Limits,
+			Doubt:        p.Doubt,
 		}
 		if p.Finding != nil {
 			f := finding(*p.Finding)
@@ -160,8 +169,17 @@ func document(r *conformance.Result, version string) Document {
 	}
 	for _, c := range r.Checks {
 		entry := Check{
-			ID: c.Check.ID, Title: c.Check.Title, Area: c.Check.Area(), Level: c.Check.Level, Outcome: c.Outcome, Reason: c.Reason,
-			Waived: c.Waived(), Notes: c.Notes, Requests: c.Requests, DurationMs: c.Duration.Milliseconds(), Clauses: []Clause{},
+			ID:         c.Check.ID,
+			Title:      c.Check.Title,
+			Area:       c.Check.Area(),
+			Level:      c.Check.Level,
+			Outcome:    c.Outcome,
+			Reason:     c.Reason,
+			Waived:     c.Waived(),
+			Notes:      c.Notes,
+			Requests:   c.Requests,
+			DurationMs: c.Duration.Milliseconds(),
+			Clauses:    []Clause{},
 		}
 		for _, q := range clauses(c.Check) {
 			entry.Clauses = append(entry.Clauses, clause(q))

@@ -162,8 +162,13 @@ func sarifRuleOf(c Check) sarifRule {
 	}
 	help := strings.TrimSpace(c.Why + " " + c.Fix)
 	return sarifRule{
-		ID: c.ID, Name: sarifName(c.ID), Short: sarifText{c.Title + "."}, Full: sarifText{full}, Help: sarifText{help},
-		Default: sarifConfig{sarifLevels[c.Level.Violation()]}, Properties: map[string]any{"tags": tags},
+		ID:         c.ID,
+		Name:       sarifName(c.ID),
+		Short:      sarifText{c.Title + "."},
+		Full:       sarifText{full},
+		Help:       sarifText{help},
+		Default:    sarifConfig{sarifLevels[c.Level.Violation()]},
+		Properties: map[string]any{"tags": tags},
 	}
 }
 
