@@ -235,7 +235,8 @@ func (s *session) exchange(ctx context.Context, req Request) (*Response, error) 
 		return nil, &callError{name: name, reason: err.Error(), cause: err}
 	}
 	var exchange *wirelog.Exchange
-	transport := wirelog.Transport(s.target.Transport, func(e wirelog.Exchange) { exchange = &e }, wirelog.Options{Secrets: s.secrets.all(), Now: s.opts.Now})
+	transport := wirelog.Transport(s.target.Transport, func(e wirelog.Exchange) { exchange = &e },
+		wirelog.Options{Secrets: s.secrets.all(), Now: s.opts.Now})
 	res, err := transport.RoundTrip(r)
 	if err != nil {
 		return nil, &callError{name: name, reason: s.explain(err), cause: err}

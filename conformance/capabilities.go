@@ -169,7 +169,8 @@ func (s *session) discover(ctx context.Context, checks []Check) (problem string)
 		{Request{Method: "GET", Path: "/ServiceProviderConfig"}, func(res *Response) { caps.ServiceProviderConfig = res.Object() }},
 		{Request{Method: "GET", Path: "/ResourceTypes"}, func(res *Response) { caps.ResourceTypes = res.Resources() }},
 		{Request{Method: "GET", Path: "/Schemas"}, func(res *Response) { caps.Schemas = res.Resources() }},
-		{Request{Method: "GET", Path: "/Users", Query: pairs([]string{"startIndex", "1", "count", "1"})}, func(res *Response) { resources, caps.empty = true, res.Total() == 0 }},
+		{Request{Method: "GET", Path: "/Users", Query: pairs([]string{"startIndex", "1", "count", "1"})},
+			func(res *Response) { resources, caps.empty = true, res.Total() == 0 }},
 		{Request{Method: "GET", Path: "/Groups", Query: pairs([]string{"startIndex", "1", "count", "1"})}, func(*Response) { resources = true }},
 	}
 	var usable int
@@ -211,7 +212,8 @@ func (s *session) discover(ctx context.Context, checks []Check) (problem string)
 	switch {
 	case refused != nil && (usable == 0 || wantsUsers && !resources):
 		if s.target.hasCredentials() {
-			return fmt.Sprintf("the target refuses the credentials: %s answered %s; check the token and what it may access", refused.Name, statusText(refused.Status))
+			return fmt.Sprintf("the target refuses the credentials: %s answered %s; check the token and what it may access", refused.Name,
+				statusText(refused.Status))
 		}
 		return fmt.Sprintf("the target wants credentials: %s answered %s; pass a token", refused.Name, statusText(refused.Status))
 	case usable == 0:
@@ -265,9 +267,12 @@ func judge(res *Response) string {
 		}
 		return fmt.Sprintf("%s redirects to %s: run again with the base URL %s", res.Name, show(location), where)
 	case html:
-		return fmt.Sprintf("%s answers %s with HTML: this is a web site, not a SCIM endpoint; the base URL usually ends in /scim/v2", res.Name, statusText(res.Status))
+		return fmt.Sprintf("%s answers %s with HTML: this is a web site, not a SCIM endpoint; the base URL usually ends in /scim/v2", res.Name,
+			statusText(res.Status))
 	case res.Status == http.StatusNotFound:
-		return fmt.Sprintf("%s answers %s, and so does everything else: there is no SCIM endpoint below this base URL; it usually ends in /scim/v2", res.Name, statusText(res.Status))
+		return fmt.Sprintf(
+			"%s answers %s, and so does everything else: there is no SCIM endpoint below this base URL; it usually ends in /scim/v2", res.Name,
+			statusText(res.Status))
 	case res.Status == http.StatusTooManyRequests:
 		return fmt.Sprintf("%s answers %s: the target limits the rate of requests; try again later", res.Name, statusText(res.Status))
 	case res.Status >= 500:
@@ -276,7 +281,8 @@ func judge(res *Response) string {
 		return fmt.Sprintf("%s answers %s: the target does not let itself be read", res.Name, statusText(res.Status))
 	case object == nil:
 		_, err := res.decode()
-		return fmt.Sprintf("%s answers %s without a JSON object (%v): this is no SCIM endpoint, or something in front of it changes its answers", res.Name, statusText(res.Status), err)
+		return fmt.Sprintf("%s answers %s without a JSON object (%v): this is no SCIM endpoint, or something in front of it changes its answers",
+			res.Name, statusText(res.Status), err)
 	case len(object.Array("schemas")) == 0 && len(res.Resources()) == 0 && res.Total() < 0:
 		return fmt.Sprintf("%s answers with JSON that is not SCIM: it has neither schemas nor resources; check the base URL", res.Name)
 	}

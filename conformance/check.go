@@ -124,7 +124,8 @@ type Selection struct {
 func (s Selection) Apply(checks []Check) ([]Check, error) {
 	for _, name := range slices.Concat(s.Only, s.Skip) {
 		if !slices.ContainsFunc(checks, func(c Check) bool { return c.named(name) }) {
-			return nil, &UsageError{Problem: fmt.Sprintf("no check, area, level, section or clause that is tested is called %q%s", name, suggestion(name, checks))}
+			return nil, &UsageError{
+				Problem: fmt.Sprintf("no check, area, level, section or clause that is tested is called %q%s", name, suggestion(name, checks))}
 		}
 	}
 	weakest := len(Levels()) - 1

@@ -69,7 +69,9 @@ const (
 // stored all the same, or stored twice. It returns how many objects it removed. A target that cannot filter by the beginning
 // of a name is not searched.
 func (s *session) sweep(ctx context.Context, run string, places map[place]bool) (removed int) {
-	for _, p := range slices.SortedFunc(maps.Keys(places), func(a, b place) int { return strings.Compare(a.collection+a.attribute, b.collection+b.attribute) }) {
+	for _, p := range slices.SortedFunc(maps.Keys(places), func(a, b place) int {
+		return strings.Compare(a.collection+a.attribute, b.collection+b.attribute)
+	}) {
 		for range maxSweeps {
 			query := pairs([]string{"filter", p.attribute + " sw " + strconv.Quote(run), "count", strconv.Itoa(sweepPage)})
 			res, err := s.call(ctx, Request{Method: http.MethodGet, Path: p.collection, Query: query}, true)
@@ -129,7 +131,9 @@ func (s *session) finish(ctx context.Context, run string, e openEntry, result *C
 		switch {
 		case e.created == "" && object.ID != e.id && !strings.EqualFold(object.name, e.name):
 			// A target that ignores the filter lists strangers.
-		case !slices.ContainsFunc([]string{object.name, object.ID, found.Text(secondName)}, func(text string) bool { return strings.HasPrefix(strings.ToLower(text), run) }):
+		case !slices.ContainsFunc([]string{object.name, object.ID, found.Text(secondName)}, func(text string) bool {
+			return strings.HasPrefix(strings.ToLower(text), run)
+		}):
 			s.leave(object, "it does not carry the marker of the run any more, so it was left alone")
 		default:
 			s.remove(ctx, []*Created{object})
@@ -155,7 +159,8 @@ func (s *session) find(ctx context.Context, e openEntry) []*scim.Object {
 	}
 	// A body without a name was refused, or never sent: there is nothing to look for.
 	if e.created == "" && e.name != "" {
-		lookups = append(lookups, Request{Method: http.MethodGet, Path: e.collection, Query: pairs([]string{"filter", e.attribute + " eq " + strconv.Quote(e.name)})})
+		lookups = append(lookups,
+			Request{Method: http.MethodGet, Path: e.collection, Query: pairs([]string{"filter", e.attribute + " eq " + strconv.Quote(e.name)})})
 	}
 	for _, lookup := range lookups {
 		res, err := s.call(ctx, lookup, true)

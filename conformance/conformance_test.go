@@ -59,7 +59,9 @@ func (s *shelf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case collection == "ServiceProviderConfig":
-		reply(200, map[string]any{"schemas": []string{"urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"}, "patch": map[string]any{"supported": false}})
+		reply(200,
+			map[string]any{"schemas": []string{"urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"},
+				"patch": map[string]any{"supported": false}})
 	case collection != "Users" && collection != "Groups":
 		reply(404, nil)
 	case r.Method == http.MethodPost:
@@ -80,7 +82,9 @@ func (s *shelf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				items = append(items, o)
 			}
 		}
-		reply(200, map[string]any{"schemas": []string{"urn:ietf:params:scim:api:messages:2.0:ListResponse"}, "totalResults": len(items), "Resources": items})
+		reply(200,
+			map[string]any{"schemas": []string{"urn:ietf:params:scim:api:messages:2.0:ListResponse"}, "totalResults": len(items),
+				"Resources": items})
 	case s.objects[r.URL.Path] == nil:
 		reply(404, nil)
 	case r.Method == http.MethodDelete:
@@ -128,7 +132,8 @@ var writes = []conformance.Need{conformance.NeedWrite}
 func TestOutcomesFollowTheLevelOfTheCheck(t *testing.T) {
 	_, target := newShelf(t)
 	for level, want := range map[conformance.Level]conformance.Outcome{
-		conformance.Must: conformance.Fail, conformance.Should: conformance.Warn, conformance.Interop: conformance.Warn, conformance.May: conformance.Info,
+		conformance.Must: conformance.Fail, conformance.Should: conformance.Warn, conformance.Interop: conformance.Warn,
+		conformance.May: conformance.Info,
 	} {
 		check := one("x.y", nil, func(ctx context.Context, t *conformance.T) {
 			t.Get(ctx, "/Users")
@@ -173,12 +178,13 @@ func TestWhatACheckCreatesIsRemovedAndNothingElse(t *testing.T) {
 	s, target := newShelf(t)
 	journal := filepath.Join(t.TempDir(), "run.journal")
 	var during []string
-	r := runChecks(t, target, conformance.Options{Journal: journal, Checks: []conformance.Check{one("x.y", writes, func(ctx context.Context, t *conformance.T) {
-		t.CreateUser(ctx, "ann", nil)
-		t.CreateUser(ctx, "ben", nil)
-		during = s.names()
-		panic("and the check breaks")
-	})}})
+	r := runChecks(t, target,
+		conformance.Options{Journal: journal, Checks: []conformance.Check{one("x.y", writes, func(ctx context.Context, t *conformance.T) {
+			t.CreateUser(ctx, "ann", nil)
+			t.CreateUser(ctx, "ben", nil)
+			during = s.names()
+			panic("and the check breaks")
+		})}})
 	require.Len(t, during, 3)
 	require.Equal(t, []string{"somebody@example.com"}, s.names())
 	require.Empty(t, r.Leftovers)
@@ -194,9 +200,10 @@ func TestWhatCannotBeRemovedIsReportedAndStaysInTheJournal(t *testing.T) {
 		return 0
 	}
 	journal := filepath.Join(t.TempDir(), "run.journal")
-	r := runChecks(t, target, conformance.Options{Journal: journal, Checks: []conformance.Check{one("x.y", writes, func(ctx context.Context, t *conformance.T) {
-		t.CreateUser(ctx, "ann", nil)
-	})}})
+	r := runChecks(t, target,
+		conformance.Options{Journal: journal, Checks: []conformance.Check{one("x.y", writes, func(ctx context.Context, t *conformance.T) {
+			t.CreateUser(ctx, "ann", nil)
+		})}})
 	require.Len(t, r.Leftovers, 1)
 	require.Equal(t, journal, r.Journal)
 	data, err := os.ReadFile(journal)
@@ -223,11 +230,12 @@ func TestWhatATargetOnlyClaimsToDeleteIsLeftBehind(t *testing.T) {
 				return 0
 			}
 			journal := filepath.Join(t.TempDir(), "run.journal")
-			opts := conformance.Options{Journal: journal, Checks: []conformance.Check{one("x.y", writes, func(ctx context.Context, t *conformance.T) {
-				t.CreateUser(ctx, "ann", nil)
-				t.Delete(ctx, t.CreateUser(ctx, "ben", nil).Path())
-				t.CreateGroup(ctx, "team", nil)
-			})}}
+			opts := conformance.Options{Journal: journal,
+				Checks: []conformance.Check{one("x.y", writes, func(ctx context.Context, t *conformance.T) {
+					t.CreateUser(ctx, "ann", nil)
+					t.Delete(ctx, t.CreateUser(ctx, "ben", nil).Path())
+					t.CreateGroup(ctx, "team", nil)
+				})}}
 			r := runChecks(t, target, opts)
 			require.Len(t, r.Leftovers, 3)
 			require.Contains(t, r.Leftovers[0].Reason, "still finds it")
@@ -262,11 +270,12 @@ func TestATargetThatDeletesIsAskedNoMoreThanNeeded(t *testing.T) {
 				return status
 			}
 			journal := filepath.Join(t.TempDir(), "run.journal")
-			r := runChecks(t, target, conformance.Options{Journal: journal, Checks: []conformance.Check{one("x.y", writes, func(ctx context.Context, t *conformance.T) {
-				for i := range users {
-					t.CreateUser(ctx, fmt.Sprint("u", i), nil)
-				}
-			})}})
+			r := runChecks(t, target,
+				conformance.Options{Journal: journal, Checks: []conformance.Check{one("x.y", writes, func(ctx context.Context, t *conformance.T) {
+					for i := range users {
+						t.CreateUser(ctx, fmt.Sprint("u", i), nil)
+					}
+				})}})
 			require.Empty(t, r.Leftovers)
 			require.NoFileExists(t, journal)
 			require.Equal(t, reads, s.reads)
@@ -285,7 +294,8 @@ func TestCleanupFindsWhatACrashLeftBehindAndTouchesNothingElse(t *testing.T) {
 		`{"journal":1,"target":"` + target.URL + `","run":"` + run + `"}`,
 		`{"op":"intent","entry":1,"collection":"/Users","attribute":"userName","name":"` + run + `-1-known@example.com"}`,
 		`{"op":"created","entry":1,"collection":"/Users","id":"known"}`,
-		`{"op":"intent","entry":2,"collection":"/Users","attribute":"userName","name":"` + run + `-2-lost@example.com"}`,  // the answer never came
+		// the answer never came
+		`{"op":"intent","entry":2,"collection":"/Users","attribute":"userName","name":"` + run + `-2-lost@example.com"}`,
 		`{"op":"intent","entry":3,"collection":"/Users","attribute":"userName","name":"` + run + `-3-never@example.com"}`, // nor was it created
 		`{"op":"intent","entry":4,"collection":"/Users","attribute":"userName","name":"` + run + `-4-renamed@example.com"}`,
 		`{"op":"created","entry":4,"collection":"/Users","id":"renamed"}`,
@@ -295,7 +305,8 @@ func TestCleanupFindsWhatACrashLeftBehindAndTouchesNothingElse(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile(journal, []byte(strings.Join(lines, "\n")), 0o600))
 
-	cleaned, err := conformance.Cleanup(t.Context(), journal, conformance.Target{Token: target.Token, Transport: target.Transport}, conformance.Options{})
+	cleaned, err := conformance.Cleanup(t.Context(), journal, conformance.Target{Token: target.Token, Transport: target.Transport},
+		conformance.Options{})
 	require.NoError(t, err)
 	require.Equal(t, 2, cleaned.Removed)
 	require.Equal(t, 1, cleaned.Absent)
@@ -312,10 +323,11 @@ func TestTheJournalAnnouncesNamesInAnyLetterCase(t *testing.T) {
 	_, target := newShelf(t)
 	journal := filepath.Join(t.TempDir(), "run.journal")
 	var announced []byte
-	runChecks(t, target, conformance.Options{Journal: journal, Checks: []conformance.Check{one("x.y", writes, func(ctx context.Context, t *conformance.T) {
-		t.Post(ctx, "/Users", conformance.Doc{"USERNAME": t.UserName("loud")})
-		announced, _ = os.ReadFile(journal)
-	})}})
+	runChecks(t, target,
+		conformance.Options{Journal: journal, Checks: []conformance.Check{one("x.y", writes, func(ctx context.Context, t *conformance.T) {
+			t.Post(ctx, "/Users", conformance.Doc{"USERNAME": t.UserName("loud")})
+			announced, _ = os.ReadFile(journal)
+		})}})
 	require.Regexp(t, `"op":"intent".*"name":"scimconf-[a-z0-9]+-1-loud@example.com"`, string(announced))
 }
 
@@ -373,7 +385,8 @@ func TestWritesElsewhereNeedConsent(t *testing.T) {
 }
 
 func TestMalformedTargetsAreUsageErrors(t *testing.T) {
-	for _, url := range []string{"", "example.com/scim", "ftp://localhost", "http://localhost/scim?tenant=1", "http://localhost/#a", "http://user:pass@localhost", "http://[::1", "http://"} {
+	for _, url := range []string{"", "example.com/scim", "ftp://localhost", "http://localhost/scim?tenant=1", "http://localhost/#a",
+		"http://user:pass@localhost", "http://[::1", "http://"} {
 		_, err := conformance.Run(t.Context(), conformance.Target{URL: url}, conformance.Options{})
 		var usage *conformance.UsageError
 		require.ErrorAs(t, err, &usage, url)
@@ -447,7 +460,8 @@ func TestCredentialsThatMayNotWriteAreNoFaultOfTheTarget(t *testing.T) {
 			}
 			r := runChecks(t, target, conformance.Options{Settle: tt.settle, Checks: []conformance.Check{blames, reads, blames}})
 			require.Equal(t, tt.verdict, r.Verdict)
-			require.Equal(t, []conformance.Outcome{tt.outcome, conformance.Pass, tt.outcome}, []conformance.Outcome{r.Checks[0].Outcome, r.Checks[1].Outcome, r.Checks[2].Outcome})
+			require.Equal(t, []conformance.Outcome{tt.outcome, conformance.Pass, tt.outcome},
+				[]conformance.Outcome{r.Checks[0].Outcome, r.Checks[1].Outcome, r.Checks[2].Outcome})
 			if tt.verdict == conformance.Untested {
 				require.Contains(t, r.Reason, "may not create users")
 				require.Equal(t, r.Reason, r.Checks[2].Reason)
@@ -588,7 +602,8 @@ func TestDiscoveryWaitsOnceForATargetThatIsBusy(t *testing.T) {
 }
 
 func TestSelection(t *testing.T) {
-	checks := []conformance.Check{{ID: "a.one", Level: conformance.Must}, {ID: "a.two", Level: conformance.May}, {ID: "b.one", Level: conformance.Should}}
+	checks := []conformance.Check{{ID: "a.one", Level: conformance.Must}, {ID: "a.two", Level: conformance.May},
+		{ID: "b.one", Level: conformance.Should}}
 	for name, c := range map[string]struct {
 		selection conformance.Selection
 		want      []string

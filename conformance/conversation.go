@@ -36,7 +36,8 @@ type unseen struct {
 }
 
 // hold runs a conversation and returns a result for every step, and the verdict.
-func (s *session) hold(ctx context.Context, number int, p Profile, c Conversation, interrupted *string, progress func(CheckResult)) ([]CheckResult, ProfileResult) {
+func (s *session) hold(ctx context.Context, number int, p Profile, c Conversation, interrupted *string,
+	progress func(CheckResult)) ([]CheckResult, ProfileResult) {
 	t := &talk{
 		session: s, profile: p, outline: c, prefix: fmt.Sprintf("%s-p%d-", s.run, number+1),
 		saved: map[string]string{}, kept: map[string]*scim.Object{}, blamed: map[string]string{},
@@ -122,7 +123,8 @@ func (t *talk) control(ctx context.Context) {
 
 // aside is a T for what is no step of the client.
 func (t *talk) aside() *T {
-	return &T{Capabilities: t.session.caps, session: t.session, check: &Check{ID: t.profile.ID, Level: May}, prefix: t.prefix, ledger: &t.ledger, outcome: Pass}
+	return &T{Capabilities: t.session.caps, session: t.session, check: &Check{ID: t.profile.ID, Level: May}, prefix: t.prefix,
+		ledger: &t.ledger, outcome: Pass}
 }
 
 // take takes one step.
@@ -317,7 +319,8 @@ func (t *talk) compare(c *T, number int, where string, want Expectation, got *sc
 	for _, d := range differences("", contains, got) {
 		what := d.path + " in " + where
 		if d.path == "members" && d.got == nil {
-			t.unseen = append(t.unseen, unseen{number, Finding{Outcome: c.check.Level.Violation(), What: what, Want: wanted(d.want), Got: show(d.got), Exchange: c.last}})
+			t.unseen = append(t.unseen,
+				unseen{number, Finding{Outcome: c.check.Level.Violation(), What: what, Want: wanted(d.want), Got: show(d.got), Exchange: c.last}})
 			continue
 		}
 		c.Holds(false, what, wanted(d.want), d.got)

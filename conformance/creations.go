@@ -178,8 +178,8 @@ func nameOf(doc Doc, attribute string) string {
 	return ""
 }
 
-// The ways a member of a body that is no JSON as a whole may name itself and its text: quoted as in JSON, with single quotes, as in a form, as
-// in XML. They are anchored and without alternatives that begin alike, so that a match costs one pass (bodies may be megabytes).
+// The ways a member of a body that is no JSON as a whole may name itself and its text: quoted as in JSON, with single quotes, as in a form,
+// as in XML. They are anchored and without alternatives that begin alike, so that a match costs one pass (bodies may be megabytes).
 var (
 	quotedForm = regexp.MustCompile(`^["'](\w+)["']\s*:\s*(?:("(?:[^"\\]|\\.)*")|'([^']*)')`)
 	queryForm  = regexp.MustCompile(`^(\w+)=([^&]*)`)

@@ -40,7 +40,9 @@ func TestTheNameInABodyIsFoundHoweverBrokenItIs(t *testing.T) {
 var nameForms = regexp.MustCompile(`["'](\w+)["']\s*:\s*(?:("(?:[^"\\]|\\.)*")|'([^']*)')|(?:^|&)(\w+)=([^&]*)|<(\w+)>([^<]*)</`)
 
 func TestNameIn_FirstReadable(t *testing.T) {
-	pieces := rapid.SampledFrom([]string{`"`, `'`, `\`, `:`, ` `, `&`, `=`, `<`, `>`, `</`, "a", "A", "b", `"a"`, `"a":"x"`, `'a':'y'`, "&a=z%20", "<a>w</", "\n", "ä", "\xff"})
+	pieces := rapid.SampledFrom(
+		[]string{`"`, `'`, `\`, `:`, ` `, `&`, `=`, `<`, `>`, `</`, "a", "A", "b", `"a"`, `"a":"x"`, `'a':'y'`, "&a=z%20", "<a>w</", "\n", "ä",
+			"\xff"})
 	rapid.Check(t, func(t *rapid.T) {
 		text := []byte(strings.Join(rapid.SliceOfN(pieces, 0, 40).Draw(t, "text"), ""))
 		want := ""

@@ -16,7 +16,8 @@ func checkAttributes(attributes map[string]Doc) error {
 	for _, resourceType := range slices.Sorted(maps.Keys(attributes)) {
 		for _, name := range slices.Sorted(maps.Keys(attributes[resourceType])) {
 			if slices.ContainsFunc(reserved, func(r string) bool { return strings.EqualFold(r, name) }) {
-				return &UsageError{Problem: fmt.Sprintf("the attribute %s of %s cannot be given: the suite sets it itself, differently in each object", name, resourceType)}
+				return &UsageError{Problem: fmt.Sprintf("the attribute %s of %s cannot be given: the suite sets it itself, differently in "+
+					"each object", name, resourceType)}
 			}
 		}
 	}

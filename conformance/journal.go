@@ -54,7 +54,8 @@ func (j *journal) next(e openEntry) (int, error) {
 		j.open, j.places = map[int]openEntry{}, map[place]bool{}
 	}
 	j.open[e.entry], j.places[place{e.collection, e.attribute}] = e, true
-	return e.entry, j.write(journalLine{Op: "intent", Entry: e.entry, Collection: e.collection, Attribute: e.attribute, Name: e.name, ID: e.id})
+	return e.entry, j.write(
+		journalLine{Op: "intent", Entry: e.entry, Collection: e.collection, Attribute: e.attribute, Name: e.name, ID: e.id})
 }
 
 func (j *journal) created(entry int, collection, id string) error {

@@ -111,7 +111,8 @@ func (c *Capabilities) learn(req Request, res *Response) {
 }
 
 // requestWords are members of messages whose values are words of the protocol.
-var requestWords = []string{"op", "path", "method", "bulkid", "status", "scimtype", "version", "sortby", "sortorder", "attributes", "excludedattributes", "cursor"}
+var requestWords = []string{"op", "path", "method", "bulkid", "status", "scimtype", "version", "sortby", "sortorder", "attributes",
+	"excludedattributes", "cursor"}
 
 // operand is a text within a filter.
 var operand = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)

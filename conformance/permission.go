@@ -31,7 +31,8 @@ func (s *session) probePermission(ctx context.Context) (denied bool) {
 	s.scratch(ctx, "permission", func(t *T, where string, body Doc) {
 		if res := t.Post(ctx, where, body); forbids(res.Status) {
 			what := map[string]string{"/Users": "users", "/Groups": "groups"}[where]
-			s.denied = fmt.Sprintf("these credentials may not create %s (%s answered %s): use --read-only, or a token that may write", what, res.Name, statusText(res.Status))
+			s.denied = fmt.Sprintf("these credentials may not create %s (%s answered %s): use --read-only, or a token that may write", what,
+				res.Name, statusText(res.Status))
 		}
 	})
 	return s.denied != ""

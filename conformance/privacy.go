@@ -27,7 +27,8 @@ type veil struct {
 }
 
 // structural are the members whose values say nothing about a person. Everything else of a foreign resource is hidden.
-var structural = []string{"schemas", "id", "meta", "type", "primary", "active", "$ref", "ref", "usertype", "locale", "timezone", "preferredlanguage"}
+var structural = []string{"schemas", "id", "meta", "type", "primary", "active", "$ref", "ref", "usertype", "locale", "timezone",
+	"preferredlanguage"}
 
 // descriptive are the paths whose answers describe the service and nobody.
 var descriptive = []string{"/ServiceProviderConfig", "/ResourceTypes", "/Schemas"}
@@ -42,7 +43,8 @@ type secrets struct {
 // credentials adds the words of a header value. The scheme of an Authorization header is none.
 func (s *secrets) credentials(value string) {
 	words := strings.Fields(value)
-	if len(words) > 1 && slices.ContainsFunc([]string{"Bearer", "Basic"}, func(scheme string) bool { return strings.EqualFold(words[0], scheme) }) {
+	if len(words) > 1 &&
+		slices.ContainsFunc([]string{"Bearer", "Basic"}, func(scheme string) bool { return strings.EqualFold(words[0], scheme) }) {
 		words = words[1:]
 	}
 	s.mu.Lock()

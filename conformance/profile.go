@@ -30,8 +30,8 @@ type Conversation struct {
 // A Step is one request of a client, the answer it works with, and the state of the target that the next step builds on.
 //
 // Texts in Path, Query, Body and expectations may hold placeholders: ${run} begins the name of every object of the
-// conversation, ${mail:LABEL} is the userName of a label and ${upper:LABEL} the same in capitals, and ${NAME} what an earlier step saved. A step whose placeholder
-// nobody saved is blocked by the step that should have.
+// conversation, ${mail:LABEL} is the userName of a label and ${upper:LABEL} the same in capitals, and ${NAME} what an earlier step saved. A
+// step whose placeholder nobody saved is blocked by the step that should have.
 type Step struct {
 	// ID is lower-case words, unique within the conversation.
 	ID string
@@ -75,8 +75,9 @@ type State struct {
 }
 
 // An Expectation describes a JSON object. Of a [Doc] each member is looked up in the object and has to match: a Doc member by
-// member, a list element by element in any order and of equal length, a [Kind] by its kind, [AtLeast] by its size, [OneOf] by any of its values,
-// [Including] by an element for each of its own, everything else by equality. nil and an empty list match what is absent, null or empty.
+// member, a list element by element in any order and of equal length, a [Kind] by its kind, [AtLeast] by its size, [OneOf] by any of its
+// values, [Including] by an element for each of its own, everything else by equality. nil and an empty list match what is absent, null or
+// empty.
 type Expectation struct {
 	// Contains has to match, or the step does not work.
 	Contains Doc

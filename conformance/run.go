@@ -105,8 +105,8 @@ func (o Options) withDefaults() Options {
 }
 
 // Run tests the target and returns what it found. A target that cannot be tested is a result with the verdict [Untested],
-// not an error. The error is a [*UsageError] or a [*ConsentError] when the run was asked for in a way that cannot work (a journal that cannot be created included), and
-// something else when the journal could not be written; a result then comes with it.
+// not an error. The error is a [*UsageError] or a [*ConsentError] when the run was asked for in a way that cannot work (a journal that
+// cannot be created included), and something else when the journal could not be written; a result then comes with it.
 //
 // When ctx ends, the run stops, removes what it created and returns a result that says so.
 func Run(ctx context.Context, target Target, opts Options) (*Result, error) {
@@ -325,11 +325,13 @@ func (r *Result) Conclude() {
 	case r.denied != "":
 		r.Verdict, r.Reason = Untested, r.denied
 	case errored > 0:
-		r.Verdict, r.Reason = Untested, fmt.Sprintf("%s ended without an answer: nothing was found, but not everything was tested", plural(errored, "check"))
+		r.Verdict, r.Reason = Untested, fmt.Sprintf("%s ended without an answer: nothing was found, but not everything was tested",
+			plural(errored, "check"))
 	case passed == 0:
 		r.Verdict, r.Reason = Untested, "every check was skipped: nothing was tested"
 	case writes > 0 && wrote == 0:
-		r.Verdict, r.Reason = Untested, "no check could create an object: only reading was tested; check what the credentials may do, or ask for a read-only run"
+		r.Verdict, r.Reason = Untested, "no check could create an object: only reading was tested; check what the credentials may do, or ask "+
+			"for a read-only run"
 	case len(r.Complaints) > 0:
 		r.Verdict, r.Reason = Findings, "the target is clean, the waivers are not"
 	default:
@@ -356,10 +358,13 @@ func (s *session) caution(result *Result) {
 		result.Cautions = append(result.Cautions, why+": most of the suite did not apply")
 	}
 	if s.lag > 0 {
-		result.Cautions = append(result.Cautions, fmt.Sprintf("the target is eventually consistent: a created object could be found after %s; the checks waited for it", s.lag.Round(time.Millisecond)))
+		result.Cautions = append(result.Cautions,
+			fmt.Sprintf("the target is eventually consistent: a created object could be found after %s; the checks waited for it",
+				s.lag.Round(time.Millisecond)))
 	}
 	if s.throttled > 0 {
-		result.Cautions = append(result.Cautions, fmt.Sprintf("the target limits the rate of requests: %s answered with 429 and sent again", plural(s.throttled, "request")))
+		result.Cautions = append(result.Cautions,
+			fmt.Sprintf("the target limits the rate of requests: %s answered with 429 and sent again", plural(s.throttled, "request")))
 	}
 	var blocked []string
 	for _, c := range result.Checks {
@@ -372,7 +377,8 @@ func (s *session) caution(result *Result) {
 		if n > maxNamed {
 			names += ", …"
 		}
-		result.Cautions = append(result.Cautions, fmt.Sprintf("%s that would apply did not get as far as the question: %s", plural(n, "check"), names))
+		result.Cautions = append(result.Cautions,
+			fmt.Sprintf("%s that would apply did not get as far as the question: %s", plural(n, "check"), names))
 	}
 }
 

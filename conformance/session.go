@@ -79,8 +79,9 @@ func newSession(target Target, opts Options) (*session, error) {
 	run := "scimconf-" + strings.ToLower(rand.Text()[:8])
 	return &session{
 		target: target, base: base, opts: opts, run: run, secrets: secrets,
-		journal: &journal{path: opts.Journal, started: opts.JournalStarted, header: journalLine{Journal: journalVersion, Target: base.String(), Run: run, Started: opts.Now().UTC()}},
-		naming:  naming(), shown: map[string]bool{}, fixtures: map[*Fixture]*builtFixture{}, owned: map[string]bool{},
+		journal: &journal{path: opts.Journal, started: opts.JournalStarted,
+			header: journalLine{Journal: journalVersion, Target: base.String(), Run: run, Started: opts.Now().UTC()}},
+		naming: naming(), shown: map[string]bool{}, fixtures: map[*Fixture]*builtFixture{}, owned: map[string]bool{},
 		veil: &veil{run: run, seen: map[string]bool{}},
 		pace: pacer(opts.Rate),
 	}, nil
@@ -132,7 +133,8 @@ func (s *session) fixture(ctx context.Context, t *T, f *Fixture) (map[string]*Cr
 	if !ok {
 		built = &builtFixture{}
 		s.fixtures[f] = built
-		builder := &T{Capabilities: t.Capabilities, session: s, check: t.check, prefix: s.run + "-" + f.Name + "-", ledger: &s.shared, outcome: Pass}
+		builder := &T{Capabilities: t.Capabilities, session: s, check: t.check, prefix: s.run + "-" + f.Name + "-", ledger: &s.shared,
+			outcome: Pass}
 		builder.run(func() { built.objects = f.Build(ctx, builder) })
 		if built.objects == nil {
 			built.blocked = builder.reason

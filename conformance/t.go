@@ -153,7 +153,8 @@ func (t *T) User(label string, extra Doc) Doc {
 
 // Group returns a group to create, named after the label. See [T.User].
 func (t *T) Group(label string, extra Doc) Doc {
-	return t.recognisable("displayName", label, merge(t.session.equip("Group", Doc{"schemas": []string{scim.GroupSchema}, "displayName": t.prefix + label}), extra))
+	return t.recognisable("displayName", label,
+		merge(t.session.equip("Group", Doc{"schemas": []string{scim.GroupSchema}, "displayName": t.prefix + label}), extra))
 }
 
 // recognisable gives a body that is without its name on purpose the run's marker in another place, in case the target takes it.

@@ -88,11 +88,12 @@ func TestRequestsKeepToTheRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, target := newDirectShelf()
 		began := time.Now()
-		r := runChecks(t, target, conformance.Options{Rate: 4, Checks: []conformance.Check{one("x.y", nil, func(ctx context.Context, t *conformance.T) {
-			for range 10 {
-				t.Get(ctx, "/Users")
-			}
-		})}})
+		r := runChecks(t, target,
+			conformance.Options{Rate: 4, Checks: []conformance.Check{one("x.y", nil, func(ctx context.Context, t *conformance.T) {
+				for range 10 {
+					t.Get(ctx, "/Users")
+				}
+			})}})
 		require.Equal(t, conformance.Clean, r.Verdict)
 		require.Equal(t, time.Duration(r.Requests-1)*time.Second/4, time.Since(began))
 	})
@@ -102,11 +103,13 @@ func TestARunThatIsTooSlowForItsTimeEndsInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, target := newDirectShelf()
 		began := time.Now()
-		r := runChecks(t, target, conformance.Options{Rate: 1, Timeout: 20 * time.Second, Checks: []conformance.Check{one("x.y", nil, func(ctx context.Context, t *conformance.T) {
-			for range 100 {
-				t.Get(ctx, "/Users")
-			}
-		})}})
+		r := runChecks(t, target,
+			conformance.Options{Rate: 1, Timeout: 20 * time.Second,
+				Checks: []conformance.Check{one("x.y", nil, func(ctx context.Context, t *conformance.T) {
+					for range 100 {
+						t.Get(ctx, "/Users")
+					}
+				})}})
 		require.Equal(t, conformance.Untested, r.Verdict)
 		require.LessOrEqual(t, time.Since(began), 20*time.Second)
 	})
@@ -187,7 +190,8 @@ func TestARunIsLimitedToResourceTypes(t *testing.T) {
 		one("x.groups", []conformance.Need{conformance.NeedGroup}, func(ctx context.Context, t *conformance.T) { t.Get(ctx, "/Groups") }),
 	}
 	r := runChecks(t, target, conformance.Options{ResourceTypes: []string{"user"}, Checks: checks})
-	require.Equal(t, []conformance.Outcome{conformance.Pass, conformance.Skip}, []conformance.Outcome{r.Checks[0].Outcome, r.Checks[1].Outcome})
+	require.Equal(t, []conformance.Outcome{conformance.Pass, conformance.Skip},
+		[]conformance.Outcome{r.Checks[0].Outcome, r.Checks[1].Outcome})
 	require.Contains(t, r.Checks[1].Reason, "limited to other resource types")
 	r = runChecks(t, target, conformance.Options{ResourceTypes: []string{"Group"}, Checks: checks})
 	require.Contains(t, strings.Join(r.Cautions, " "), "the run was limited to other resource types than User")
@@ -209,7 +213,8 @@ func TestCredentialsThatExpireAreAskedForEachRequest(t *testing.T) {
 		return 0
 	}
 	checks := []conformance.Check{one("x.y", []conformance.Need{conformance.NeedCredentials}, func(ctx context.Context, t *conformance.T) {
-		t.Expect("without", 401, t.Call(ctx, conformance.Request{Method: "GET", Path: "/Users", Credentials: conformance.WithoutCredentials()}).Status)
+		t.Expect("without", 401,
+			t.Call(ctx, conformance.Request{Method: "GET", Path: "/Users", Credentials: conformance.WithoutCredentials()}).Status)
 		t.Expect("with", 200, t.Get(ctx, "/Users").Status)
 	})}
 	r := runChecks(t, target, conformance.Options{Record: true, Checks: checks})
@@ -262,11 +267,12 @@ func TestRequestsOfOneCheckKeepToTheConcurrency(t *testing.T) {
 	for i := range many {
 		many[i] = conformance.Request{Method: "GET", Path: "/Users"}
 	}
-	runChecks(t, target, conformance.Options{Concurrency: 2, Checks: []conformance.Check{one("x.y", nil, func(ctx context.Context, t *conformance.T) {
-		for _, res := range t.Together(ctx, many...) {
-			t.Expect("status", 200, res.Status)
-		}
-	})}})
+	runChecks(t, target,
+		conformance.Options{Concurrency: 2, Checks: []conformance.Check{one("x.y", nil, func(ctx context.Context, t *conformance.T) {
+			for _, res := range t.Together(ctx, many...) {
+				t.Expect("status", 200, res.Status)
+			}
+		})}})
 	require.LessOrEqual(t, most.Load(), int64(2))
 }
 
@@ -299,7 +305,8 @@ func TestAResultSaysNothingAboutPeople(t *testing.T) {
 		"emails":  []any{map[string]any{"value": "grace@home.test", "type": "home"}},
 		"urn:x:y": map[string]any{"badge": "B-1906"}, "meta": map[string]any{"resourceType": "User"}, "nickName": "Gr\"ace",
 	}
-	s.objects["/Groups/7"] = map[string]any{"id": "7", "displayName": "Admirals of the fleet", "members": []any{map[string]any{"value": "0123456789abcdef0123", "display": "Grace Hopper"}}}
+	s.objects["/Groups/7"] = map[string]any{"id": "7", "displayName": "Admirals of the fleet",
+		"members": []any{map[string]any{"value": "0123456789abcdef0123", "display": "Grace Hopper"}}}
 	r := runChecks(t, target, conformance.Options{Record: true, Checks: []conformance.Check{
 		one("x.early", nil, func(ctx context.Context, t *conformance.T) {
 			t.Note("somebody is called grace.hopper@corp.test")
@@ -318,7 +325,8 @@ func TestAResultSaysNothingAboutPeople(t *testing.T) {
 	}})
 	require.Len(t, r.Checks[1].Findings, 9, "two users of others, one of ours, a group, and the password")
 	all := dump(t, r)
-	for _, secret := range []string{"grace", "Grace", "Hopper", "B-1906", "Admirals", "somebody@example.com", "pass-of-the-check", "very-secret-token"} {
+	for _, secret := range []string{"grace", "Grace", "Hopper", "B-1906", "Admirals", "somebody@example.com", "pass-of-the-check",
+		"very-secret-token"} {
 		require.NotContains(t, all, secret)
 	}
 	require.Contains(t, all, "-2-ann@example.com", "what the suite made up itself stays readable")
@@ -360,6 +368,8 @@ func TestSelectionByLevelSectionAndClause(t *testing.T) {
 func TestAJournalIsNotStartedByAReadOnlyRun(t *testing.T) {
 	_, target := newShelf(t)
 	journal := filepath.Join(t.TempDir(), "run.journal")
-	runChecks(t, target, conformance.Options{ReadOnly: true, Settle: time.Second, Journal: journal, Checks: []conformance.Check{one("x.y", nil, func(ctx context.Context, t *conformance.T) { t.Get(ctx, "/Users") })}})
+	runChecks(t, target,
+		conformance.Options{ReadOnly: true, Settle: time.Second, Journal: journal,
+			Checks: []conformance.Check{one("x.y", nil, func(ctx context.Context, t *conformance.T) { t.Get(ctx, "/Users") })}})
 	require.NoFileExists(t, journal)
 }

@@ -54,12 +54,14 @@ func (a annexed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if json.Unmarshal(rec.Body.Bytes(), &made) == nil && op.Method == http.MethodPost {
 			location += "/" + made.ID
 		}
-		results = append(results, map[string]string{"method": op.Method, "bulkId": op.BulkID, "location": location, "status": strings.Fields(rec.Result().Status)[0]})
+		results = append(results,
+			map[string]string{"method": op.Method, "bulkId": op.BulkID, "location": location, "status": strings.Fields(rec.Result().Status)[0]})
 	}
 	if a.loseResults {
 		results = nil
 	}
-	_ = json.NewEncoder(w).Encode(map[string]any{"schemas": []string{"urn:ietf:params:scim:api:messages:2.0:BulkResponse"}, "Operations": results})
+	_ = json.NewEncoder(w).Encode(
+		map[string]any{"schemas": []string{"urn:ietf:params:scim:api:messages:2.0:BulkResponse"}, "Operations": results})
 }
 
 // annex starts one. It holds what every shelf holds: somebody who is none of the suite's business.
@@ -140,7 +142,8 @@ func TestWhatABulkJobCreatesIsRemoved(t *testing.T) {
 func TestWhatABulkJobDoesNotReportIsFoundByItsName(t *testing.T) {
 	creates := func(after func(ctx context.Context)) conformance.Check {
 		return one("bulk.create", []conformance.Need{conformance.NeedWrite}, func(ctx context.Context, t *conformance.T) {
-			t.Post(ctx, "/Bulk", conformance.Doc{"Operations": []conformance.Doc{{"method": "POST", "path": "/Users", "bulkId": "a", "data": t.User("a", nil)}}})
+			t.Post(ctx, "/Bulk",
+				conformance.Doc{"Operations": []conformance.Doc{{"method": "POST", "path": "/Users", "bulkId": "a", "data": t.User("a", nil)}}})
 			after(ctx)
 		})
 	}

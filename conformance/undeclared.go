@@ -110,7 +110,9 @@ func named(req Request) []string {
 // excuse turns what a check found with an attribute that the target does not have, or that every object was given, into a
 // skip. A server error is never excused.
 func (t *T) excuse() {
-	broke := slices.ContainsFunc(t.findings, func(f Finding) bool { return f.Exchange != nil && f.Exchange.Status >= http.StatusInternalServerError })
+	broke := slices.ContainsFunc(t.findings, func(f Finding) bool {
+		return f.Exchange != nil && f.Exchange.Status >= http.StatusInternalServerError
+	})
 	if !slices.Contains([]Outcome{Fail, Warn, Info}, t.outcome) || broke {
 		return
 	}

@@ -17,12 +17,18 @@ func TestTheAttributesThatARequestNames(t *testing.T) {
 		mentions []string
 		not      []string
 	}{
-		{"members of a body, at any depth", Request{Method: "POST", Body: Doc{"nickName": "title", "name": Doc{"givenName": "x"}}}, []string{"nickName", "givenName"}, []string{"title"}},
+		{"members of a body, at any depth", Request{Method: "POST", Body: Doc{"nickName": "title", "name": Doc{"givenName": "x"}}},
+			[]string{"nickName", "givenName"}, []string{"title"}},
 		{"a body that is no JSON", Request{Method: "POST", Body: []byte(`{"nickName":"x"`)}, []string{"nickName"}, nil},
-		{"the path of an operation", Request{Method: "PATCH", Body: Doc{"Operations": []Doc{{"op": "remove", "path": `emails[type eq "title"].value`}}}}, []string{"emails", "value"}, []string{"title"}},
-		{"a path with a URN", Request{Method: "PATCH", Body: Doc{"Operations": []Doc{{"op": "remove", "path": scim.UserSchema + ":nickName"}}}}, []string{"nickName"}, nil},
-		{"a filter", Request{Query: url.Values{"filter": {`nickName eq "title" and active eq true`}}}, []string{"nickName", "active"}, []string{"title"}},
-		{"lists of attributes", Request{Query: url.Values{"attributes": {"userName,nickName"}, "sortBy": {"title"}}}, []string{"nickName", "title"}, nil},
+		{"the path of an operation",
+			Request{Method: "PATCH", Body: Doc{"Operations": []Doc{{"op": "remove", "path": `emails[type eq "title"].value`}}}},
+			[]string{"emails", "value"}, []string{"title"}},
+		{"a path with a URN", Request{Method: "PATCH", Body: Doc{"Operations": []Doc{{"op": "remove", "path": scim.UserSchema + ":nickName"}}}},
+			[]string{"nickName"}, nil},
+		{"a filter", Request{Query: url.Values{"filter": {`nickName eq "title" and active eq true`}}}, []string{"nickName", "active"},
+			[]string{"title"}},
+		{"lists of attributes", Request{Query: url.Values{"attributes": {"userName,nickName"}, "sortBy": {"title"}}},
+			[]string{"nickName", "title"}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			names := named(c.req)
@@ -47,8 +53,10 @@ func TestAnOptionalAttributeIsUndeclaredWhenItIsNeitherListedNorShown(t *testing
 	plain := Doc{"userName": "a@example.com", "emails": []Doc{{"value": "a@example.com", "type": "work", "primary": true}}}
 	require.Empty(t, s.undeclared([]Request{{Method: "POST", Path: "/Users", Body: plain}}), "every user is sent so")
 	require.Contains(t, plain, "emails")
-	require.Equal(t, "emails", s.undeclared([]Request{{Method: "POST", Path: "/Users", Body: Doc{"userName": "a", "emails": []Doc{{"value": "b"}}}}}))
-	require.Empty(t, s.undeclared([]Request{{Method: "GET", Path: "/Groups", Query: url.Values{"filter": {`nickName eq "x"`}}}}), "groups are not described")
+	require.Equal(t, "emails",
+		s.undeclared([]Request{{Method: "POST", Path: "/Users", Body: Doc{"userName": "a", "emails": []Doc{{"value": "b"}}}}}))
+	require.Empty(t, s.undeclared([]Request{{Method: "GET", Path: "/Groups", Query: url.Values{"filter": {`nickName eq "x"`}}}}),
+		"groups are not described")
 	s.show(Request{Method: "GET", Path: "/Users/1"}, &Response{Status: 200, Body: []byte(`{"id":"1","nickName":"Nick"}`)})
 	require.Empty(t, s.undeclared(asks("nickName")), "the target has it after all")
 	s = &session{caps: &Capabilities{}, shown: map[string]bool{}}

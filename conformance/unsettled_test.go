@@ -78,10 +78,11 @@ func TestWhatWasMadeIsRemovedWhateverTheTargetSaid(t *testing.T) {
 			t.Cleanup(server.Close)
 			target.URL = server.URL
 			grown := false
-			r := runChecks(t, target, conformance.Options{Checks: []conformance.Check{one("x.y", writes, func(ctx context.Context, t *conformance.T) {
-				defer func() { grown = len(s.names()) > len(strangers) }()
-				c.check(ctx, t)
-			})}})
+			r := runChecks(t, target,
+				conformance.Options{Checks: []conformance.Check{one("x.y", writes, func(ctx context.Context, t *conformance.T) {
+					defer func() { grown = len(s.names()) > len(strangers) }()
+					c.check(ctx, t)
+				})}})
 			require.True(t, grown, "the target made something")
 			require.Equal(t, strangers, s.names())
 			require.Empty(t, r.Leftovers)

@@ -204,7 +204,8 @@ func (s *session) watched(result *Result) {
 
 // asked tells whether a text stands in the address of the request: a target may repeat what it was asked.
 func (w *Watched) asked(text string) bool {
-	return strings.Contains(w.Request.Path, text) || slices.ContainsFunc(queryValues(w.Request.Query), func(v string) bool { return strings.Contains(v, text) })
+	return strings.Contains(w.Request.Path, text) ||
+		slices.ContainsFunc(queryValues(w.Request.Query), func(v string) bool { return strings.Contains(v, text) })
 }
 
 func queryValues(q url.Values) []string {

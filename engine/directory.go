@@ -58,8 +58,8 @@ type UserState struct {
 	Manager string
 	// RemoteID links the user to this account of the target instead of looking one up. Defaults to a lookup.
 	RemoteID string
-	// Activating says that the user has been given the app anew, after losing it: the account is looked up by name, although an id may be known,
-	// and created when it is not there.
+	// Activating says that the user has been given the app anew, after losing it: the account is looked up by name, although an id may be
+	// known, and created when it is not there.
 	Activating bool
 	// Password is sent when the user is created. Defaults to a random placeholder.
 	Password string

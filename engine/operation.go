@@ -3,8 +3,8 @@ package engine
 // Origin says how the engine came to know a remote resource.
 type Origin string
 
-// The origins. Imported means that somebody, or a rule of an import, said whose it is. Unconfirmed means that a create was sent and its answer was lost, so that a resource without a known id may
-// exist.
+// The origins. Imported means that somebody, or a rule of an import, said whose it is. Unconfirmed means that a create was sent and its
+// answer was lost, so that a resource without a known id may exist.
 const (
 	Created     Origin = "created"
 	Linked      Origin = "linked"

@@ -24,21 +24,22 @@ type Target struct {
 	PushGroups      bool
 	SyncPasswords   bool // set passwords of existing accounts: UserState.PasswordVersion
 
-	UserNameAttribute string        // compared in the lookup. Defaults to userName
-	OnMissing         Missing       // Defaults to Recreate
-	OnExisting        Existing      // Defaults to LinkAuto
-	OnRecycled        Existing      // for an account that a lookup finds and that is or was another user's. Defaults to LinkAsk
-	HoldNames         string        // regular expression (RE2): no account is renamed to such a userName. Defaults to DefaultHoldNames; "-" for none
-	Concurrency       int           // requests at once; 1 also means one principal after another. Defaults to 4
-	Timeout           time.Duration // of one call, at most a little under a third of Options.Lease. Defaults to 60 s
-	MemberBatch       int           // members in one request. Defaults to 100
-	Rate              float64       // requests per second. Defaults to as many as the target takes
-	Burst             int           // requests at once after a rest, when there is a Rate. Defaults to Rate
-	Guard             Guard         // against masses of deactivations. Defaults to none
-	AsyncTimeout      time.Duration // within which a change that was accepted (202) has to be carried out. Defaults to DefaultAsyncTimeout
-	MaxPending        int           // principals with such a change at once; deactivations go out all the same. Defaults to DefaultMaxPending
-	Maintenance       []Window      // when nothing is sent, deactivations included; sequences that are running come to their end
-	Paused            bool          // nothing is sent; the lane idles until the next Mark or Kick
+	UserNameAttribute string   // compared in the lookup. Defaults to userName
+	OnMissing         Missing  // Defaults to Recreate
+	OnExisting        Existing // Defaults to LinkAuto
+	OnRecycled        Existing // for an account that a lookup finds and that is or was another user's. Defaults to LinkAsk
+	// regular expression (RE2): no account is renamed to such a userName. Defaults to DefaultHoldNames; "-" for none
+	HoldNames    string
+	Concurrency  int           // requests at once; 1 also means one principal after another. Defaults to 4
+	Timeout      time.Duration // of one call, at most a little under a third of Options.Lease. Defaults to 60 s
+	MemberBatch  int           // members in one request. Defaults to 100
+	Rate         float64       // requests per second. Defaults to as many as the target takes
+	Burst        int           // requests at once after a rest, when there is a Rate. Defaults to Rate
+	Guard        Guard         // against masses of deactivations. Defaults to none
+	AsyncTimeout time.Duration // within which a change that was accepted (202) has to be carried out. Defaults to DefaultAsyncTimeout
+	MaxPending   int           // principals with such a change at once; deactivations go out all the same. Defaults to DefaultMaxPending
+	Maintenance  []Window      // when nothing is sent, deactivations included; sequences that are running come to their end
+	Paused       bool          // nothing is sent; the lane idles until the next Mark or Kick
 }
 
 // Guard holds deactivations of users and deletions of groups back when they come in masses, so that a source that has lost its

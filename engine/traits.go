@@ -91,16 +91,17 @@ type Trait string
 // The traits. Each is found out by a refusal, or by a success without effect, after which another form of the same request
 // worked.
 const (
-	NoPatch          Trait = "no-patch"           // PATCH is refused or has no effect: PUT is sent
-	NoPut            Trait = "no-put"             // PUT is refused or has no effect: PATCH is sent, an operation for each attribute
-	NeedsPath        Trait = "needs-path"         // a PATCH operation needs a path
-	NoValuePath      Trait = "no-value-path"      // a path must not have a filter: members are removed by a list of values
-	NoMembersReplace Trait = "no-members-replace" // PATCH does not replace the members of a group, or not all: what differs is added and removed
-	NoUserFilter     Trait = "no-user-filter"     // users cannot be filtered: the list is read
-	NoGroupFilter    Trait = "no-group-filter"    // groups cannot be filtered: the list is read
-	MembersHidden    Trait = "members-hidden"     // the members of a group are never shown
-	PatchTrusted     Trait = "patch-trusted"      // a PATCH that was answered without the resource was read back, and had its effect
-	PutTrusted       Trait = "put-trusted"        // the same for PUT
+	NoPatch     Trait = "no-patch"      // PATCH is refused or has no effect: PUT is sent
+	NoPut       Trait = "no-put"        // PUT is refused or has no effect: PATCH is sent, an operation for each attribute
+	NeedsPath   Trait = "needs-path"    // a PATCH operation needs a path
+	NoValuePath Trait = "no-value-path" // a path must not have a filter: members are removed by a list of values
+	// PATCH does not replace the members of a group, or not all: what differs is added and removed
+	NoMembersReplace Trait = "no-members-replace"
+	NoUserFilter     Trait = "no-user-filter"  // users cannot be filtered: the list is read
+	NoGroupFilter    Trait = "no-group-filter" // groups cannot be filtered: the list is read
+	MembersHidden    Trait = "members-hidden"  // the members of a group are never shown
+	PatchTrusted     Trait = "patch-trusted"   // a PATCH that was answered without the resource was read back, and had its effect
+	PutTrusted       Trait = "put-trusted"     // the same for PUT
 )
 
 // Traits says which traits a target has. One that is missing is not known to hold.

@@ -67,7 +67,8 @@ func (a *API) assemble(ctx context.Context, o assembly.Options) (err error) {
 }
 
 // errMixed is about a database that an earlier version shares with SCIM servers or a sandbox. A new set of tables would look like a loss.
-var errMixed = errors.New("the tables of an earlier version, without a prefix, belong to other programs of this module too: set Options.NoPrefix")
+var errMixed = errors.New(
+	"the tables of an earlier version, without a prefix, belong to other programs of this module too: set Options.NoPrefix")
 
 // adoption selects the tables of earlier versions, which had no prefix.
 func adoption(db *sqldb.DB, m *model.Model) docstore.Adoption {

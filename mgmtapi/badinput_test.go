@@ -75,18 +75,27 @@ func newOrganisation(t *testing.T) *organisation {
 	w.env = apitest.New(t, sqldbtest.SQLite(t), func(o *assembly.Options) { o.Work, o.Connections = doneWork{}, reachable{} })
 	w.env.Unrecorded()
 	for _, seed := range []struct{ do, body, name, value string }{
-		{"POST /api/v1/users", `{"profile":{"login":"ann@example.com","email":"ann@example.com","firstName":"Ann","lastName":"Other"},"credentials":{"password":{"value":"Correct-horse-7"},"recovery_question":{"question":"Who?","answer":"the cat"}}}`, "user", "id"},
+		{"POST /api/v1/users",
+			`{"profile":{"login":"ann@example.com","email":"ann@example.com","firstName":"Ann","lastName":"Other"},` +
+				`"credentials":{"password":{"value":"Correct-horse-7"},"recovery_question":{"question":"Who?","answer":"the cat"}}}`, "user", "id"},
 		{"POST /api/v1/groups", `{"profile":{"name":"One"}}`, "group", "id"},
 		{"PUT /api/v1/groups/{group}/users/{user}", "", "", ""},
 		{"POST /api/v1/groups/{group}/owners", `{"id":"{user}","type":"USER"}`, "owner", "id"},
-		{"POST /api/v1/groups/rules", `{"type":"group_rule","name":"Others","conditions":{"expression":{"type":"urn:svc:expression:1.0","value":"user.lastName==\"Nobody\""}},"actions":{"assignUserToGroups":{"groupIds":["{group}"]}}}`, "grouprule", "id"},
+		{"POST /api/v1/groups/rules",
+			`{"type":"group_rule","name":"Others","conditions":{"expression":{"type":"urn:svc:expression:1.0",` +
+				`"value":"user.lastName==\"Nobody\""}},"actions":{"assignUserToGroups":{"groupIds":["{group}"]}}}`, "grouprule", "id"},
 		{"POST /api/v1/apps", `{"name":"scim2_test_app","label":"Provisioned"}`, "app", "id"},
-		{"POST /api/v1/apps/{app}/connections/default?activate=true", `{"baseUrl":"https://scim.example.com","profile":{"token":"secret"}}`, "", ""},
+		{"POST /api/v1/apps/{app}/connections/default?activate=true", `{"baseUrl":"https://scim.example.com","profile":{"token":"secret"}}`, "",
+			""},
 		{"POST /api/v1/apps/{app}/users", `{"id":"{user}"}`, "", ""},
 		{"PUT /api/v1/apps/{app}/groups/{group}", "", "", ""},
 		{"POST /api/v1/apps/{app}/group-push/mappings", `{"sourceGroupId":"{group}","targetGroupName":"Pushed"}`, "push", "id"},
 		{"POST /api/v1/apps/{app}/credentials/keys/generate?validityYears=2", "", "appkey", "kid"},
-		{"POST /api/v1/apps", `{"name":"oidc_client","label":"Client","signOnMode":"OPENID_CONNECT","credentials":{"oauthClient":{"token_endpoint_auth_method":"client_secret_basic"}},"settings":{"oauthClient":{"application_type":"service","grant_types":["client_credentials"],"response_types":["token"]}}}`, "client", "id"},
+		{"POST /api/v1/apps",
+			`{"name":"oidc_client","label":"Client","signOnMode":"OPENID_CONNECT",` +
+				`"credentials":{"oauthClient":{"token_endpoint_auth_method":"client_secret_basic"}},` +
+				`"settings":{"oauthClient":{"application_type":"service","grant_types":["client_credentials"],"response_types":["token"]}}}`, "client",
+			"id"},
 		{"POST /api/v1/apps/{client}/grants", `{"scopeId":"svc.users.read","issuer":"{base}"}`, "grant", "id"},
 		{"POST /api/v1/users/{user}/roles", `{"type":"USER_ADMIN"}`, "userrole", "id"},
 		{"POST /api/v1/groups/{group}/roles", `{"type":"APP_ADMIN"}`, "grouprole", "id"},
@@ -96,15 +105,22 @@ func newOrganisation(t *testing.T) *organisation {
 		{"GET /api/v1/iam/resource-sets/{set}/resources", "", "resource", "resources.0.id"},
 		{"POST /api/v1/iam/resource-sets/{set}/bindings", `{"role":"{role}","members":["/api/v1/users/{user}"]}`, "", ""},
 		{"GET /api/v1/iam/resource-sets/{set}/bindings/{role}/members", "", "member", "members.0.id"},
-		{"POST /api/v1/users/{user}/factors", `{"factorType":"question","provider":"SVC","profile":{"question":"first_award","answer":"a medal"}}`, "factor", "id"},
+		{"POST /api/v1/users/{user}/factors",
+			`{"factorType":"question","provider":"SVC","profile":{"question":"first_award","answer":"a medal"}}`, "factor", "id"},
 		{"POST /api/v1/users/{user}/factors", `{"factorType":"webauthn","provider":"FIDO"}`, "securitykey", "id"},
-		{"POST /api/v1/org/factors/hardware_token/tokens", `{"serialNumber":"7886622","publicId":"ccccccijgibu","privateId":"b74be6169486","aesKey":"1fcc6ce8a0b1a3f1b5d6f3bd7b9f3c2a"}`, "hardware", "id"},
+		{"POST /api/v1/org/factors/hardware_token/tokens",
+			`{"serialNumber":"7886622","publicId":"ccccccijgibu","privateId":"b74be6169486","aesKey":"1fcc6ce8a0b1a3f1b5d6f3bd7b9f3c2a"}`,
+			"hardware", "id"},
 		{"POST /api/v1/meta/types/user", `{"name":"guest","displayName":"Guest"}`, "type", "id"},
 		{"GET /api/v1/mappings?sourceId={app}", "", "mapping", "0.id"},
 		{"GET /api/v1/policies?type=PASSWORD", "", "policy", "0.id"},
 		{"GET /api/v1/policies?type=SVC_SIGN_ON", "", "signonpolicy", "0.id"},
-		{"POST /api/v1/policies/{signonpolicy}/rules", `{"name":"Nobody","conditions":{"people":{"users":{"include":[]}}},"actions":{"signon":{"access":"ALLOW","requireFactor":true}}}`, "signonrule", "id"},
-		{"POST /api/v1/inlineHooks", `{"name":"Hook","type":"com.svc.oauth2.tokens.transform","version":"1.0.0","channel":{"type":"HTTP","version":"1.0.0","config":{"uri":"https://hooks.example.com","method":"POST"}}}`, "hook", "id"},
+		{"POST /api/v1/policies/{signonpolicy}/rules",
+			`{"name":"Nobody","conditions":{"people":{"users":{"include":[]}}},"actions":{"signon":{"access":"ALLOW","requireFactor":true}}}`,
+			"signonrule", "id"},
+		{"POST /api/v1/inlineHooks",
+			`{"name":"Hook","type":"com.svc.oauth2.tokens.transform","version":"1.0.0","channel":{"type":"HTTP","version":"1.0.0",` +
+				`"config":{"uri":"https://hooks.example.com","method":"POST"}}}`, "hook", "id"},
 		{"POST /api/v1/templates/sms", `{"name":"Code","type":"SMS_VERIFY_CODE","template":"${code}"}`, "template", "id"},
 		{"POST /api/v1/hook-keys", `{"name":"Key"}`, "hookkey", "id"},
 		{"GET /api/v1/hook-keys/{hookkey}", "", "hookkeypublic", "keyId"},
@@ -281,7 +297,8 @@ func (w *organisation) inputs(to target) []bad {
 	} {
 		all = append(all, bad{what: "U+0000", do: do, body: body, codes: []string{"E0000001"}, names: what})
 	}
-	all = append(all, bad{what: "another media type", do: do, body: "{}", header: header{"Content-Type": "text/plain"}, codes: []string{"E0000021"}})
+	all = append(all,
+		bad{what: "another media type", do: do, body: "{}", header: header{"Content-Type": "text/plain"}, codes: []string{"E0000021"}})
 	schema := content.Schema.Value
 	if schema.Type.Is("array") {
 		all = append(all, bad{what: "no array", do: do, body: "{}", codes: unread})
@@ -323,7 +340,8 @@ func (w *organisation) badIDs(to target) []bad {
 			other = w.ids["app"]
 		}
 		for what, id := range map[string]string{
-			"an id of nobody": nobody, "an id of another kind": other, "no id": "\u00e4 \n'", "one with U+0000": "a\x00b", "a long one": strings.Repeat("x", 5000),
+			"an id of nobody": nobody, "an id of another kind": other, "no id": "\u00e4 \n'", "one with U+0000": "a\x00b",
+			"a long one": strings.Repeat("x", 5000),
 		} {
 			path := to.path
 			for _, v := range to.operation.Parameters {
@@ -429,7 +447,8 @@ func badMembers(s *openapi3.Schema, at string, depth int, wrap func(any) any) []
 			if p.ReadOnly {
 				continue
 			}
-			all = append(all, badMembers(p, strings.TrimPrefix(at+"."+name, "."), depth+1, func(v any) any { return wrap(map[string]any{name: v}) })...)
+			all = append(all,
+				badMembers(p, strings.TrimPrefix(at+"."+name, "."), depth+1, func(v any) any { return wrap(map[string]any{name: v}) })...)
 		}
 		if at == "profile" && len(s.Properties) == 0 {
 			all = append(all, member{what: "an unknown attribute", names: "unknownAttribute", body: wrap(map[string]any{"unknownAttribute": 1})})
@@ -467,7 +486,8 @@ func (w *organisation) try(t *testing.T, to target, b bad) {
 	a := w.env.Do(traced{t, b.do + "\n" + clip(b.body)}, b.do, b.body, b.header)
 	fail := func(format string, args ...any) {
 		t.Helper()
-		t.Errorf("%s: %s: %s %s\n%d %s\n%s", to.operation.OperationID, b.what, clip(b.do), clip(b.body), a.Status, a.Body, fmt.Sprintf(format, args...))
+		t.Errorf("%s: %s: %s %s\n%d %s\n%s", to.operation.OperationID, b.what, clip(b.do), clip(b.body), a.Status, a.Body,
+			fmt.Sprintf(format, args...))
 	}
 	code := a.Value("errorCode")
 	switch {
@@ -491,7 +511,8 @@ func (w *organisation) try(t *testing.T, to target, b bad) {
 // statuses are those of the codes, by the error table.
 var statuses = map[string]int{
 	"E0000001": http.StatusBadRequest, "E0000003": http.StatusBadRequest, "E0000007": http.StatusNotFound, "E0000021": http.StatusBadRequest,
-	"E0000029": http.StatusBadRequest, "E0000031": http.StatusBadRequest, "E0000053": http.StatusBadRequest, "E0000060": http.StatusNotImplemented,
+	"E0000029": http.StatusBadRequest, "E0000031": http.StatusBadRequest, "E0000053": http.StatusBadRequest,
+	"E0000060": http.StatusNotImplemented,
 	"E0000011": http.StatusUnauthorized,
 }
 

@@ -90,13 +90,15 @@ func newCrowd(b *testing.B, users int) *crowd {
 			for range min(users-len(c.ids), 10_000) {
 				id, name := model.NewID(model.KindUser), login(len(c.ids))
 				user := model.User{Activated: now, Type: org.Value.UserType, Provider: model.ProviderService, Profile: map[string]any{
-					"login": name, "email": name, "firstName": fmt.Sprintf("First%d", len(c.ids)%1000), "lastName": "Last", "title": fmt.Sprintf("Title %d", len(c.ids)%1000), "department": "Sales",
+					"login": name, "email": name, "firstName": fmt.Sprintf("First%d", len(c.ids)%1000), "lastName": "Last",
+					"title": fmt.Sprintf("Title %d", len(c.ids)%1000), "department": "Sales",
 				}}
 				user.Enter(model.UserActive, now)
 				if _, err := c.Model.Users.Insert(ctx, tx, id, user); err != nil {
 					return err
 				}
-				if _, err := c.Model.Memberships.Insert(ctx, tx, model.MembershipID(org.Value.Everyone, id), model.Membership{Group: org.Value.Everyone, User: id}); err != nil {
+				if _, err := c.Model.Memberships.Insert(ctx, tx, model.MembershipID(org.Value.Everyone, id),
+					model.Membership{Group: org.Value.Everyone, User: id}); err != nil {
 					return err
 				}
 				c.ids = append(c.ids, id)
@@ -205,7 +207,8 @@ func BenchmarkCreateAgainstBare(b *testing.B) {
 					made++
 					name := fmt.Sprintf("new%d@example.com", made)
 					work.Go(func() error {
-						return post(client, base+"/api/v1/users", fmt.Sprintf(`{"profile":{"login":%q,"email":%q,"firstName":"First","lastName":"Last","title":"Title"}}`, name, name))
+						return post(client, base+"/api/v1/users",
+							fmt.Sprintf(`{"profile":{"login":%q,"email":%q,"firstName":"First","lastName":"Last","title":"Title"}}`, name, name))
 					})
 				}
 				require.NoError(b, work.Wait())
@@ -273,7 +276,8 @@ func BenchmarkAssignLargeGroup(b *testing.B) {
 		var app struct {
 			ID string `json:"id"`
 		}
-		require.NoError(b, json.Unmarshal(c.ask(b, http.MethodPost, "/api/v1/apps", fmt.Sprintf(`{"name":"scim2_test_app","label":"App %d"}`, i)), &app))
+		require.NoError(b,
+			json.Unmarshal(c.ask(b, http.MethodPost, "/api/v1/apps", fmt.Sprintf(`{"name":"scim2_test_app","label":"App %d"}`, i)), &app))
 		b.StartTimer()
 		started := time.Now()
 		c.ask(b, http.MethodPut, "/api/v1/apps/"+app.ID+"/groups/"+group, "")

@@ -11,11 +11,13 @@ import (
 // A name that an object cannot do without is not made of white space alone: lists of such objects could not be read.
 func TestNames_NotBlank(t *testing.T) {
 	const (
-		group  = `{"profile":{"name":"~"}}`
-		rule   = `{"name":"~","type":"group_rule","conditions":{"expression":{"value":"user.firstName==\"a\"","type":"urn:svc:expression:1.0"}},"actions":{"assignUserToGroups":{"groupIds":["{ruled}"]}}}`
+		group = `{"profile":{"name":"~"}}`
+		rule  = `{"name":"~","type":"group_rule","conditions":{"expression":{"value":"user.firstName==\"a\"",` +
+			`"type":"urn:svc:expression:1.0"}},"actions":{"assignUserToGroups":{"groupIds":["{ruled}"]}}}`
 		app    = `{"name":"bookmark","label":"~","settings":{"app":{"url":"https://a.example/"}}}`
 		client = `{"client_name":"~","application_type":"service","grant_types":["client_credentials"],"response_types":["token"]}`
-		hook   = `{"name":"~","type":"com.svc.oauth2.tokens.transform","version":"1.0.0","channel":{"config":{"uri":"https://hooks.example.com"}}}`
+		hook   = `{"name":"~","type":"com.svc.oauth2.tokens.transform","version":"1.0.0",` +
+			`"channel":{"config":{"uri":"https://hooks.example.com"}}}`
 		key    = `{"name":"~"}`
 		role   = `{"label":"~","description":"d","permissions":["svc.users.read"]}`
 		set    = `{"label":"~","description":"d","resources":["/api/v1/users"]}`
@@ -45,7 +47,8 @@ func TestNames_NotBlank(t *testing.T) {
 		{"POST /api/v1/meta/types/user", kind, "POST /api/v1/meta/types/user/{own}", "displayName", "id"},
 		{"POST /api/v1/authorizationServers", server, "PUT /api/v1/authorizationServers/{own}", "name", "id"},
 		{"POST /api/v1/authorizationServers/default/policies", policy, "PUT /api/v1/authorizationServers/default/policies/{own}", "name", "id"},
-		{"POST /api/v1/authorizationServers/default/policies/{accesspolicy}/rules", access, "PUT /api/v1/authorizationServers/default/policies/{accesspolicy}/rules/{own}", "name", "id"},
+		{"POST /api/v1/authorizationServers/default/policies/{accesspolicy}/rules", access,
+			"PUT /api/v1/authorizationServers/default/policies/{accesspolicy}/rules/{own}", "name", "id"},
 		{"POST /api/v1/authorizationServers/default/claims", claim, "PUT /api/v1/authorizationServers/default/claims/{own}", "name", "id"},
 		{push, `{"sourceGroupId":"{ruled}","targetGroupName":"~"}`, "", "targetGroupName", "id"},
 		{"POST /sandbox/v1/api-tokens", token, "", "name", "id"},

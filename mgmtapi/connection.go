@@ -77,5 +77,6 @@ func credentials(header model.HeaderFormat, secret string, oauth *model.Connecti
 type tester struct{ ConnectionTester }
 
 func (t tester) TestConnection(ctx context.Context, e provisioning.Endpoint) error {
-	return t.ConnectionTester.TestConnection(ctx, Endpoint{App: e.App, BaseURL: e.BaseURL, Credentials: credentials(e.Header, e.Token, e.OAuth)})
+	return t.ConnectionTester.TestConnection(ctx,
+		Endpoint{App: e.App, BaseURL: e.BaseURL, Credentials: credentials(e.Header, e.Token, e.OAuth)})
 }

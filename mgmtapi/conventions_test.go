@@ -29,42 +29,54 @@ func TestConventions(t *testing.T) {
 	for section, steps := range map[string][]apitest.Step{
 		"bodies": {
 			{Name: "unknown members are ignored", Do: "POST /api/v1/groups", Body: `{"profile":{"name":"A"},"unknown":{"x":[1]}}`},
-			{Name: "but not in a profile", Do: "POST /api/v1/groups", Body: `{"profile":{"name":"B","unknown":1}}`, Status: 400, Code: "E0000001", Causes: []string{"unknown: "}},
+			{Name: "but not in a profile", Do: "POST /api/v1/groups", Body: `{"profile":{"name":"B","unknown":1}}`, Status: 400, Code: "E0000001",
+				Causes: []string{"unknown: "}},
 			{Name: "a body is JSON", Do: "POST /api/v1/groups", Body: `{"profile":`, Status: 400, Code: "E0000003"},
 			{Name: "an object", Do: "POST /api/v1/groups", Body: `[]`, Status: 400, Code: "E0000003"},
 			{Name: "and there", Do: "POST /api/v1/groups", Header: header{"Content-Type": "application/json"}, Status: 400, Code: "E0000003"},
-			{Name: "the media type is JSON's", Do: "POST /api/v1/groups", Body: `{"profile":{"name":"C"}}`, Header: header{"Content-Type": "text/plain"}, Status: 400, Code: "E0000021"},
-			{Name: "with whatever parameters", Do: "POST /api/v1/groups", Body: `{"profile":{"name":"D"}}`, Header: header{"Content-Type": "application/json; charset=UTF-8"}},
-			{Name: "a body needs a media type", Do: "POST /api/v1/groups", Body: `{"profile":{"name":"E"}}`, Header: header{"Content-Type": ""}, Status: 400, Code: "E0000021"},
-			{Name: "texts come back as they were sent", Do: "POST /api/v1/groups", Body: `{"profile":{"name":"<b>&\u00e9</b>"}}`, Equal: map[string]any{"profile.name": "<b>&é</b>"}, Then: func(t *testing.T, a *apitest.Answer) {
-				require.Contains(t, string(a.Body), `<b>&é</b>`)
-			}},
+			{Name: "the media type is JSON's", Do: "POST /api/v1/groups", Body: `{"profile":{"name":"C"}}`,
+				Header: header{"Content-Type": "text/plain"}, Status: 400, Code: "E0000021"},
+			{Name: "with whatever parameters", Do: "POST /api/v1/groups", Body: `{"profile":{"name":"D"}}`,
+				Header: header{"Content-Type": "application/json; charset=UTF-8"}},
+			{Name: "a body needs a media type", Do: "POST /api/v1/groups", Body: `{"profile":{"name":"E"}}`, Header: header{"Content-Type": ""},
+				Status: 400, Code: "E0000021"},
+			{Name: "texts come back as they were sent", Do: "POST /api/v1/groups", Body: `{"profile":{"name":"<b>&\u00e9</b>"}}`,
+				Equal: map[string]any{"profile.name": "<b>&é</b>"}, Then: func(t *testing.T, a *apitest.Answer) {
+					require.Contains(t, string(a.Body), `<b>&é</b>`)
+				}},
 		},
 		"answers": {
-			{Name: "an Accept header that excludes JSON", Do: "GET /api/v1/groups", Header: header{"Accept": "application/xml"}, Status: 406, Code: "E0000122"},
+			{Name: "an Accept header that excludes JSON", Do: "GET /api/v1/groups", Header: header{"Accept": "application/xml"}, Status: 406,
+				Code: "E0000122"},
 			{Name: "an Accept header that does not", Do: "GET /api/v1/groups", Header: header{"Accept": "text/html, */*;q=0.1"}},
 			{Name: "no Accept header", Do: "GET /api/v1/groups", Header: header{"Accept": ""}},
 			{Name: "an unknown path", Do: "GET /api/v1/nothing", Status: 404, Code: "E0000008"},
-			{Name: "a known path with another method", Do: "PATCH /api/v1/groups", Status: 405, Code: "E0000022", Equal: map[string]any{"header:Allow": "GET, POST"}},
+			{Name: "a known path with another method", Do: "PATCH /api/v1/groups", Status: 405, Code: "E0000022",
+				Equal: map[string]any{"header:Allow": "GET, POST"}},
 			{Name: "a slash at the end", Do: "GET /api/v1/groups/", Equal: map[string]any{"#": 1}},
 			{Do: "POST /api/v1/users?activate=false", Body: person("empty@example.com", "")},
-			{Name: "an empty object", Do: "POST /api/v1/users/empty/lifecycle/activate", Equal: map[string]any{"header:Content-Type": "application/json"}, Then: func(t *testing.T, a *apitest.Answer) {
-				require.JSONEq(t, `{}`, string(a.Body))
-			}},
-			{Name: "nothing", Do: "DELETE /api/v1/users/empty", Status: 204, Lacks: []string{"header:Content-Type"}, Then: func(t *testing.T, a *apitest.Answer) {
-				require.Empty(t, a.Body)
-			}},
+			{Name: "an empty object", Do: "POST /api/v1/users/empty/lifecycle/activate",
+				Equal: map[string]any{"header:Content-Type": "application/json"}, Then: func(t *testing.T, a *apitest.Answer) {
+					require.JSONEq(t, `{}`, string(a.Body))
+				}},
+			{Name: "nothing", Do: "DELETE /api/v1/users/empty", Status: 204, Lacks: []string{"header:Content-Type"},
+				Then: func(t *testing.T, a *apitest.Answer) {
+					require.Empty(t, a.Body)
+				}},
 		},
 		"parameters": {
-			{Name: "truth in any letter case", Do: "POST /api/v1/users?activate=FaLsE", Body: person("case@example.com", ""), Equal: map[string]any{"status": "STAGED"}},
-			{Name: "and nothing else", Do: "POST /api/v1/users?activate=0", Body: person("bool@example.com", ""), Status: 400, Code: "E0000001", Causes: []string{"activate: "}},
+			{Name: "truth in any letter case", Do: "POST /api/v1/users?activate=FaLsE", Body: person("case@example.com", ""),
+				Equal: map[string]any{"status": "STAGED"}},
+			{Name: "and nothing else", Do: "POST /api/v1/users?activate=0", Body: person("bool@example.com", ""), Status: 400, Code: "E0000001",
+				Causes: []string{"activate: "}},
 			{Name: "empty ones count as absent", Do: "GET /api/v1/users?limit=&sortOrder=&search=&after=&expand="},
 			{Name: "a limit is a number", Do: "GET /api/v1/users?limit=many", Status: 400, Code: "E0000001", Causes: []string{"limit: "}},
 			{Name: "that is positive", Do: "GET /api/v1/groups?limit=0", Status: 400, Code: "E0000001", Causes: []string{"limit: "}},
 			{Name: "indeed", Do: "GET /api/v1/apps?limit=-1", Status: 400, Code: "E0000001", Causes: []string{"limit: "}},
 			{Name: "and is lowered when it is too large", Do: "GET /api/v1/apps?limit=100000"},
 			{Name: "a cursor that nobody gave", Do: "GET /api/v1/users?after=abc", Status: 400, Code: "E0000029"},
-			{Name: "filter and search exclude each other", Do: "GET /api/v1/users?search=id+pr&filter=status+eq+%22ACTIVE%22", Status: 400, Code: "E0000033"},
+			{Name: "filter and search exclude each other", Do: "GET /api/v1/users?search=id+pr&filter=status+eq+%22ACTIVE%22", Status: 400,
+				Code: "E0000033"},
 			{Name: "so do words and filter", Do: "GET /api/v1/groups?q=a&filter=type+eq+%22BUILT_IN%22", Status: 400, Code: "E0000033"},
 			{Name: "and those of applications", Do: "GET /api/v1/apps?q=a&filter=status+eq+%22ACTIVE%22", Status: 400, Code: "E0000033"},
 			{Name: "what cannot be compared", Do: "GET /api/v1/users?search=nothing+eq+%22x%22", Status: 400, Code: "E0000031"},
@@ -92,29 +104,46 @@ func TestConventions(t *testing.T) {
 			{Name: "existence before the body", Do: "PUT /api/v1/groups/nobody", Body: `{`, Status: 404, Code: "E0000007"},
 			{Do: "POST /api/v1/users?activate=false", Body: person("order@example.com", "")},
 			{Name: "validation before the state", Do: "POST /api/v1/users/order/lifecycle/unsuspend?x=y", Status: 400, Code: "E0000001"},
-			{Name: "all causes at once", Do: "POST /api/v1/users?activate=maybe", Body: `{"profile":{"login":"x","nickName":1}}`, Status: 400, Code: "E0000001", Then: func(t *testing.T, a *apitest.Answer) {
-				require.True(t, strings.HasPrefix(a.Value("errorSummary"), "Api validation failed: "), a.Value("errorSummary"))
-				for _, member := range []string{"activate", "login", "nickName", "firstName", "lastName", "email"} {
-					require.Contains(t, string(a.Body), `"`+member+`: `)
-				}
-			}},
-			{Name: "a value that must be unique", Do: "POST /api/v1/users", Body: person("ORDER@example.com", ""), Status: 400, Code: "E0000001", Causes: []string{"login: An object with this field already exists in the current organization"}},
-			{Name: "a mandatory one", Do: "POST /api/v1/groups", Body: `{"profile":{}}`, Status: 400, Code: "E0000001", Causes: []string{"name: The field cannot be left blank"}},
-			{Name: "nothing at all of a user", Do: "POST /api/v1/users", Body: `{}`, Status: 400, Code: "E0000001", Causes: []string{"login: ", "firstName: ", "lastName: ", "email: "}},
-			{Name: "what is missing is named as it was sent", Do: "GET /api/v1/apps/no%20body", Status: 404, Code: "E0000007", Equal: map[string]any{"errorSummary": "Not found: Resource not found: no body (AppInstance)"}},
+			{Name: "all causes at once", Do: "POST /api/v1/users?activate=maybe", Body: `{"profile":{"login":"x","nickName":1}}`, Status: 400,
+				Code: "E0000001", Then: func(t *testing.T, a *apitest.Answer) {
+					require.True(t, strings.HasPrefix(a.Value("errorSummary"), "Api validation failed: "), a.Value("errorSummary"))
+					for _, member := range []string{"activate", "login", "nickName", "firstName", "lastName", "email"} {
+						require.Contains(t, string(a.Body), `"`+member+`: `)
+					}
+				}},
+			{Name: "a value that must be unique", Do: "POST /api/v1/users", Body: person("ORDER@example.com", ""), Status: 400, Code: "E0000001",
+				Causes: []string{"login: An object with this field already exists in the current organization"}},
+			{Name: "a mandatory one", Do: "POST /api/v1/groups", Body: `{"profile":{}}`, Status: 400, Code: "E0000001",
+				Causes: []string{"name: The field cannot be left blank"}},
+			{Name: "nothing at all of a user", Do: "POST /api/v1/users", Body: `{}`, Status: 400, Code: "E0000001",
+				Causes: []string{"login: ", "firstName: ", "lastName: ", "email: "}},
+			{Name: "what is missing is named as it was sent", Do: "GET /api/v1/apps/no%20body", Status: 404, Code: "E0000007",
+				Equal: map[string]any{"errorSummary": "Not found: Resource not found: no body (AppInstance)"}},
 		},
 		"what client libraries send": {
-			{Name: "empty texts, objects and nulls", Do: "POST /api/v1/users", Body: person("lenient@example.com", `,"credentials":{"password":{},"recovery_question":null},"groupIds":null,"type":null`), Save: map[string]string{"id": "id"}},
-			{Name: "lifecycle calls with a media type and no body", Do: "POST /api/v1/users/{{id}}/lifecycle/deactivate", Header: header{"Content-Type": "application/json"}},
+			{Name: "empty texts, objects and nulls", Do: "POST /api/v1/users",
+				Body: person("lenient@example.com", `,"credentials":{"password":{},"recovery_question":null},"groupIds":null,"type":null`),
+				Save: map[string]string{"id": "id"}},
+			{Name: "lifecycle calls with a media type and no body", Do: "POST /api/v1/users/{{id}}/lifecycle/deactivate",
+				Header: header{"Content-Type": "application/json"}},
 			{Name: "or neither", Do: "POST /api/v1/users/{{id}}/lifecycle/activate"},
-			{Name: "applications by their catalog name alone", Do: "POST /api/v1/apps", Body: `{"name":"bookmark","label":"B","signOnMode":"","features":null,"credentials":{"userName":"","password":{},"scheme":""},"settings":{"app":{"url":"https://example.com"}}}`, Equal: map[string]any{"signOnMode": "BOOKMARK"}, Save: map[string]string{"app": "id"}},
-			{Name: "assignments with empty credentials", Do: "POST /api/v1/apps/{{app}}/users", Body: `{"id":"{{id}}","scope":"","credentials":{"userName":"","password":{}},"profile":null}`},
+			{Name: "applications by their catalog name alone", Do: "POST /api/v1/apps",
+				Body: `{"name":"bookmark","label":"B","signOnMode":"","features":null,"credentials":{"userName":"","password":{},"scheme":""},` +
+					`"settings":{"app":{"url":"https://example.com"}}}`, Equal: map[string]any{"signOnMode": "BOOKMARK"},
+				Save: map[string]string{"app": "id"}},
+			{Name: "assignments with empty credentials", Do: "POST /api/v1/apps/{{app}}/users",
+				Body: `{"id":"{{id}}","scope":"","credentials":{"userName":"","password":{}},"profile":null}`},
 			{Do: "POST /api/v1/groups", Body: `{"profile":{"name":"Lenient","description":null}}`, Save: map[string]string{"g": "id"}},
-			{Name: "memberships without a body", Do: "PUT /api/v1/groups/{{g}}/users/{{id}}", Header: header{"Content-Type": "application/json"}, Status: 204},
+			{Name: "memberships without a body", Do: "PUT /api/v1/groups/{{g}}/users/{{id}}", Header: header{"Content-Type": "application/json"},
+				Status: 204},
 			{Name: "group assignments without a body", Do: "PUT /api/v1/apps/{{app}}/groups/{{g}}"},
 			{Name: "or with an empty one", Do: "PUT /api/v1/apps/{{app}}/groups/{{g}}", Body: `{}`},
-			{Name: "a priority of null or 0 is none", Do: "PUT /api/v1/apps/{{app}}/groups/{{g}}", Body: `{"priority":null,"profile":null}`, Equal: map[string]any{"priority": 0}},
-			{Name: "the other spelling of a selector", Do: "POST /api/v1/apps", Body: `{"name":"template_swa3field","label":"T","settings":{"app":{"targetURL":"https://example.com","userNameSelector":"#u","passwordSelector":"#p","buttonSelector":"#b","extraFieldSelector":"#e","extraFieldValue":"v"}}}`, Equal: map[string]any{"settings.app.usernameSelector": "#u"}, Lacks: []string{"settings.app.userNameSelector"}},
+			{Name: "a priority of null or 0 is none", Do: "PUT /api/v1/apps/{{app}}/groups/{{g}}", Body: `{"priority":null,"profile":null}`,
+				Equal: map[string]any{"priority": 0}},
+			{Name: "the other spelling of a selector", Do: "POST /api/v1/apps",
+				Body: `{"name":"template_swa3field","label":"T","settings":{"app":{"targetURL":"https://example.com","userNameSelector":"#u",` +
+					`"passwordSelector":"#p","buttonSelector":"#b","extraFieldSelector":"#e","extraFieldValue":"v"}}}`,
+				Equal: map[string]any{"settings.app.usernameSelector": "#u"}, Lacks: []string{"settings.app.userNameSelector"}},
 		},
 	} {
 		t.Run(section, func(t *testing.T) { apitest.New(t, sqldbtest.SQLite(t)).Run(t, steps...) })
@@ -124,8 +153,9 @@ func TestConventions(t *testing.T) {
 func TestEveryAnswerHasItsHeaders(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), func(o *assembly.Options) { o.RateLimits = auth.Limits{} })
 	for do, want := range map[string]int{
-		"GET /api/v1/users": 600, "GET /api/v1/users/me": 2000, "GET /api/v1/groups": 500, "GET /api/v1/apps": 100, "GET /api/v1/apps/nobody": 500,
-		"GET /api/v1/logs": 120, "GET /api/v1/api-tokens": 1200, "GET /api/v1/nothing": 1200,
+		"GET /api/v1/users": 600, "GET /api/v1/users/me": 2000, "GET /api/v1/groups": 500, "GET /api/v1/apps": 100,
+		"GET /api/v1/apps/nobody": 500,
+		"GET /api/v1/logs":        120, "GET /api/v1/api-tokens": 1200, "GET /api/v1/nothing": 1200,
 	} {
 		a := e.Do(t, do, "", nil)
 		require.Regexp(t, `^req[A-Za-z0-9_-]{22}$`, a.Header.Get("X-Svc-Request-Id"), do)
@@ -175,7 +205,8 @@ func TestIdsTimesAndTags(t *testing.T) {
 	mapping := w.Post("/apps/"+app+"/group-push/mappings", map[string]any{"sourceGroupId": group, "targetGroupName": "G"}).OK(201).Text("id")
 	var tokens []struct{ ID string }
 	w.Get("/api-tokens").OK().Into(&tokens)
-	for id, prefix := range map[string]string{user: "00u", group: "00g", app: "0oa", mapping: "gPm", tokens[0].ID: "00T", w.Get("/users/me").Text("type", "id"): "oty"} {
+	for id, prefix := range map[string]string{user: "00u", group: "00g", app: "0oa", mapping: "gPm", tokens[0].ID: "00T",
+		w.Get("/users/me").Text("type", "id"): "oty"} {
 		require.Regexp(t, "^"+prefix+"[0-9A-Za-z]{17}$", id)
 	}
 	whole := regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.000Z$`)

@@ -1,5 +1,5 @@
-// Package mgmtapi is a management API for embedders: users, groups, applications, assignments and what is to be provisioned, in tables of an
-// embedder's SQLite or PostgreSQL database.
+// Package mgmtapi is a management API for embedders: users, groups, applications, assignments and what is to be provisioned, in tables of
+// an embedder's SQLite or PostgreSQL database.
 //
 //	db, err := sql.Open("pgx", dsn)
 //	api, err := mgmtapi.Open(ctx, mgmtapi.Options{DB: db, Dialect: mgmtapi.Postgres, Secrets: key, BaseURL: "https://id.example.com"})

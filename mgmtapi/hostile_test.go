@@ -117,19 +117,27 @@ func (doneWork) Drain(context.Context) (sandboxapi.Left, error) { return sandbox
 
 func newWorld(t *testing.T, c *choices) *world {
 	t.Helper()
-	w := &world{choices: c, env: apitest.New(t, sqldbtest.SQLite(t), func(o *assembly.Options) { o.Work = doneWork{} }), ids: map[string][]string{}}
+	w := &world{choices: c, env: apitest.New(t, sqldbtest.SQLite(t), func(o *assembly.Options) { o.Work = doneWork{} }),
+		ids: map[string][]string{}}
 	w.env.Unrecorded()
 	w.targets = targets(t, w.env)
 	for _, seed := range []struct{ do, body string }{
-		{"POST /api/v1/users", `{"profile":{"login":"ann@example.com","email":"ann@example.com","firstName":"Ann","lastName":"Other"},"credentials":{"password":{"value":"Correct-horse-7"},"recovery_question":{"question":"Who?","answer":"the cat"}}}`},
-		{"POST /api/v1/users?activate=false", `{"profile":{"login":"ben@example.com","email":"ben@example.com","firstName":"Ben","lastName":"Other"}}`},
+		{"POST /api/v1/users",
+			`{"profile":{"login":"ann@example.com","email":"ann@example.com","firstName":"Ann","lastName":"Other"},` +
+				`"credentials":{"password":{"value":"Correct-horse-7"},"recovery_question":{"question":"Who?","answer":"the cat"}}}`},
+		{"POST /api/v1/users?activate=false",
+			`{"profile":{"login":"ben@example.com","email":"ben@example.com","firstName":"Ben","lastName":"Other"}}`},
 		{"POST /api/v1/groups", `{"profile":{"name":"One"}}`},
 		{"POST /api/v1/groups", `{"profile":{"name":"Two"}}`},
 		{"POST /api/v1/apps", `{"name":"bookmark","label":"Bookmark","settings":{"app":{"url":"https://example.com"}}}`},
 		{"POST /api/v1/apps", `{"name":"scim2_test_app","label":"Provisioned"}`},
-		{"POST /api/v1/apps", `{"name":"template_swa","label":"SWA","settings":{"app":{"url":"https://example.com","usernameField":"u","passwordField":"p","buttonField":"b"}}}`},
+		{"POST /api/v1/apps",
+			`{"name":"template_swa","label":"SWA","settings":{"app":{"url":"https://example.com","usernameField":"u","passwordField":"p",` +
+				`"buttonField":"b"}}}`},
 		{"POST /api/v1/meta/types/user", `{"name":"guest","displayName":"Guest"}`},
-		{"POST /api/v1/groups/rules", `{"type":"group_rule","name":"Others","conditions":{"expression":{"type":"urn:svc:expression:1.0","value":"user.lastName==\"Other\""}},"actions":{"assignUserToGroups":{"groupIds":["{group}"]}}}`},
+		{"POST /api/v1/groups/rules",
+			`{"type":"group_rule","name":"Others","conditions":{"expression":{"type":"urn:svc:expression:1.0",` +
+				`"value":"user.lastName==\"Other\""}},"actions":{"assignUserToGroups":{"groupIds":["{group}"]}}}`},
 		{"GET /api/v1/meta/types/user", ""},
 		{"GET /api/v1/api-tokens", ""},
 		{"GET /api/v1/groups", ""},
@@ -150,7 +158,8 @@ func (w *world) learn(a *apitest.Answer) {
 		switch v := value.(type) {
 		case map[string]any:
 			for name, inner := range v {
-				if id, ok := inner.(string); ok && len(id) >= 3 && (name == "id" || name == "kid" || strings.HasSuffix(strings.ToLower(name), "token")) {
+				if id, ok := inner.(string); ok && len(id) >= 3 &&
+					(name == "id" || name == "kid" || strings.HasSuffix(strings.ToLower(name), "token")) {
 					known := w.ids[id[:3]]
 					if !slices.Contains(known, id) {
 						w.ids[id[:3]] = append(known, id)
@@ -172,29 +181,39 @@ func (w *world) learn(a *apitest.Answer) {
 
 // kinds are the beginnings of the ids that a name asks for.
 var kinds = map[string][]string{
-	"user": {"00u"}, "group": {"00g"}, "app": {"0oa"}, "client": {"0oa"}, "rule": {"0pr"}, "type": {"oty"}, "schema": {"osc", "oty"}, "mapping": {"prm", "gPm"},
-	"owner": {"00u", "00g"}, "key": {"HKY"}, "policy": {"00p"}, "server": {"aus"}, "scope": {"scp"}, "claim": {"ocl"}, "session": {"102"}, "factor": {"ufs", "sms", "emf", "ost"},
-	"token": {"00T", "oar"}, "grant": {"oag"}, "role": {"cr0", "ra1", "gra"}, "member": {"irb", "00u", "00g"}, "resource": {"iam", "ire"}, "id": {"00u", "00g", "0oa", "cal", "00T"},
+	"user": {"00u"}, "group": {"00g"}, "app": {"0oa"}, "client": {"0oa"}, "rule": {"0pr"}, "type": {"oty"}, "schema": {"osc", "oty"},
+	"mapping": {"prm", "gPm"},
+	"owner":   {"00u", "00g"}, "key": {"HKY"}, "policy": {"00p"}, "server": {"aus"}, "scope": {"scp"}, "claim": {"ocl"}, "session": {"102"},
+	"factor": {"ufs", "sms", "emf", "ost"},
+	"token":  {"00T", "oar"}, "grant": {"oag"}, "role": {"cr0", "ra1", "gra"}, "member": {"irb", "00u", "00g"}, "resource": {"iam", "ire"},
+	"id": {"00u", "00g", "0oa", "cal", "00T"},
 }
 
 // names are words that paths and bodies know.
 var names = []string{
-	"me", "default", "current", "USER_PROVISIONING", "INBOUND_PROVISIONING", "ann", "ann@example.com", "admin@example.com", "Everyone", "One", "SUPER_ADMIN",
+	"me", "default", "current", "USER_PROVISIONING", "INBOUND_PROVISIONING", "ann", "ann@example.com", "admin@example.com", "Everyone", "One",
+	"SUPER_ADMIN",
 	"bookmark", "svc", "null", "0", "-1", "true",
 }
 
 // junk is text that hardly anybody expects.
 var junk = []string{
-	"", " ", "nobody", "00unobody00000000000", "..", ".", "a/b", "%00", "\x00", "\u202e", "ﬁ", "İ", "'; drop table users; --", `"\`, "${user.login}", "<script>", "{}", "[]",
-	"\U0001F600", "a\nb", strings.Repeat("x", 300), strings.Repeat("ä", 5000), "9223372036854775808", "1e309", "NaN", "2026-13-45T99:99:99Z", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z",
+	"", " ", "nobody", "00unobody00000000000", "..", ".", "a/b", "%00", "\x00", "\u202e", "ﬁ", "İ", "'; drop table users; --", `"\`,
+	"${user.login}", "<script>", "{}", "[]",
+	"\U0001F600", "a\nb", strings.Repeat("x", 300), strings.Repeat("ä", 5000), "9223372036854775808", "1e309", "NaN", "2026-13-45T99:99:99Z",
+	"0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z",
 }
 
 // expressions are filters, searches and rule expressions, whole and broken.
 var expressions = []string{
-	`status eq "ACTIVE"`, `profile.login sw "a" or id pr`, `profile.lastName co "o" and (status eq "STAGED")`, `type eq "SVC_GROUP"`, `lastUpdated gt "2020-01-01T00:00:00Z"`,
-	`name eq bookmark`, `user.id eq "%s"`, `group.id eq "%s"`, `eventType sw "user." and not (target.id eq "x")`, `debugContext.debugData.url co "x"`, `published ge "x"`,
-	`id eq`, `((((`, `a eq "b" and`, `profile.. eq 1`, `status eq 1`, `profile.login co "\ud800"`, strings.Repeat("(", 200) + `id pr` + strings.Repeat(")", 200),
-	strings.Repeat(`id pr or `, 100) + `id pr`, `user.lastName=="Other"`, `String.len(user.login)>3`, `isMemberOfGroup("%s")`, `user.login`, `1/0`, `[1,2][99]`,
+	`status eq "ACTIVE"`, `profile.login sw "a" or id pr`, `profile.lastName co "o" and (status eq "STAGED")`, `type eq "SVC_GROUP"`,
+	`lastUpdated gt "2020-01-01T00:00:00Z"`,
+	`name eq bookmark`, `user.id eq "%s"`, `group.id eq "%s"`, `eventType sw "user." and not (target.id eq "x")`,
+	`debugContext.debugData.url co "x"`, `published ge "x"`,
+	`id eq`, `((((`, `a eq "b" and`, `profile.. eq 1`, `status eq 1`, `profile.login co "\ud800"`,
+	strings.Repeat("(", 200) + `id pr` + strings.Repeat(")", 200),
+	strings.Repeat(`id pr or `, 100) + `id pr`, `user.lastName=="Other"`, `String.len(user.login)>3`, `isMemberOfGroup("%s")`, `user.login`,
+	`1/0`, `[1,2][99]`,
 }
 
 // id returns an id: of the kind that the name asks for, of another one, or what is none.
@@ -273,7 +292,10 @@ func (w *world) request(t *testing.T) {
 	before := w.count(t)
 	trace := do + "\n" + clip(body)
 	a := w.env.Do(traced{t, trace}, do, body, header)
-	require.True(t, a.Status < 500 || a.Status == http.StatusNotImplemented && (a.Value("errorCode") == "E0000060" || a.Value("error") == "unsupported_operation"), "%s\n%d %s\n%s", trace, a.Status, a.Body, w.env.Log)
+	require.True(t,
+		a.Status < 500 ||
+			a.Status == http.StatusNotImplemented && (a.Value("errorCode") == "E0000060" || a.Value("error") == "unsupported_operation"),
+		"%s\n%d %s\n%s", trace, a.Status, a.Body, w.env.Log)
 	if a.Status >= 400 {
 		after := w.count(t)
 		if strings.Contains(path, "/credentials/") || strings.HasPrefix(path, "/api/v1/authn") {
@@ -467,7 +489,8 @@ func (w *world) fill(out map[string]any, name string, of *openapi3.SchemaRef, de
 }
 
 // attributes are names of members of profiles.
-var attributes = []string{"nickName", "mobilePhone", "secondEmail", "title", "manager", "preferredLanguage", "description", "userType", "hat", "sizes", "userName", "email", "", "__proto__", "a.b"}
+var attributes = []string{"nickName", "mobilePhone", "secondEmail", "title", "manager", "preferredLanguage", "description", "userType",
+	"hat", "sizes", "userName", "email", "", "__proto__", "a.b"}
 
 func (w *world) text(s *openapi3.Schema, name string) string {
 	switch {
@@ -482,7 +505,9 @@ func (w *world) text(s *openapi3.Schema, name string) string {
 	case "login", "email", "username":
 		return fmt.Sprintf("u%d@example.com", w.below(100))
 	case "value", "password":
-		return pick(w.choices, []string{"Correct-horse-7", "Correct-horse-8", "weak", w.expression(), "qaMqvAPULkbiQzkTCWo5XDcvzpk8Tna", "xjrauE6J6kbjcvMjWSSc+PsBBls8Pdy5uPL5XbSRnSg="})
+		return pick(w.choices,
+			[]string{"Correct-horse-7", "Correct-horse-8", "weak", w.expression(), "qaMqvAPULkbiQzkTCWo5XDcvzpk8Tna",
+				"xjrauE6J6kbjcvMjWSSc+PsBBls8Pdy5uPL5XbSRnSg="})
 	case "expression", "template":
 		return w.expression()
 	case "name", "label", "displayname", "title", "question", "answer":
@@ -571,13 +596,16 @@ func (w *world) broken(value any) string {
 func (w *world) header() map[string]string {
 	switch w.below(50) {
 	case 0:
-		return map[string]string{"Content-Type": pick(w.choices, []string{"text/plain", "application/json; charset=x", "application/xml", ";", "application/json; svc-response=\"omitCredentials,x\""})}
+		return map[string]string{
+			"Content-Type": pick(w.choices,
+				[]string{"text/plain", "application/json; charset=x", "application/xml", ";", "application/json; svc-response=\"omitCredentials,x\""})}
 	case 1:
 		return map[string]string{"Accept": pick(w.choices, []string{"text/html", "*/*;q=0", "application/*", ",,", "application/xml"})}
 	case 2:
 		return map[string]string{"If-Match": pick(w.choices, []string{`W/"x"`, "*", `"`, `W/"1"`})}
 	case 3:
-		return map[string]string{"Authorization": pick(w.choices, []string{"", "SSWS", "SSWS x", "Bearer x.y.z", "Basic Og==", "ssws " + apitest.Token})}
+		return map[string]string{
+			"Authorization": pick(w.choices, []string{"", "SSWS", "SSWS x", "Bearer x.y.z", "Basic Og==", "ssws " + apitest.Token})}
 	default:
 		return nil
 	}

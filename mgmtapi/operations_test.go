@@ -91,18 +91,20 @@ const controlAPI = "served by the engine's control API (`engine/control`)"
 
 // logged says what the log must tell of every operation that changes something.
 var logged = map[string][]audit.Type{
-	"createUser":                                         {audit.UserCreate, audit.UserActivate, audit.GroupMemberAdd},
-	"updateUser":                                         {audit.UserUpdateProfile, audit.UserUpdatePassword, audit.RuleTrigger},
-	"replaceUser":                                        {audit.UserUpdateProfile, audit.UserUpdateType},
-	"deleteUser":                                         {audit.UserDeactivate, audit.UserDeleteInitiated, audit.UserDeleteCompleted, audit.TokenRevoke},
-	"activateUser":                                       {audit.UserActivate},
-	"reactivateUser":                                     {audit.UserReactivate},
-	"deactivateUser":                                     {audit.UserDeactivate, audit.GroupMemberRemove, audit.AppUserRemove},
-	"suspendUser":                                        {audit.UserSuspend},
-	"unsuspendUser":                                      {audit.UserUnsuspend},
-	"createGroup":                                        {audit.GroupCreate},
-	"replaceGroup":                                       {audit.GroupUpdate, audit.PushRenamed},
-	"deleteGroup":                                        {audit.GroupDelete, audit.GroupAssignRemove, audit.PushRemoved, audit.RuleInvalidate},
+	"createUser":  {audit.UserCreate, audit.UserActivate, audit.GroupMemberAdd},
+	"updateUser":  {audit.UserUpdateProfile, audit.UserUpdatePassword, audit.RuleTrigger},
+	"replaceUser": {audit.UserUpdateProfile, audit.UserUpdateType},
+	"deleteUser": {audit.UserDeactivate, audit.UserDeleteInitiated, audit.UserDeleteCompleted,
+		audit.TokenRevoke},
+	"activateUser":   {audit.UserActivate},
+	"reactivateUser": {audit.UserReactivate},
+	"deactivateUser": {audit.UserDeactivate, audit.GroupMemberRemove, audit.AppUserRemove},
+	"suspendUser":    {audit.UserSuspend},
+	"unsuspendUser":  {audit.UserUnsuspend},
+	"createGroup":    {audit.GroupCreate},
+	"replaceGroup":   {audit.GroupUpdate, audit.PushRenamed},
+	"deleteGroup": {audit.GroupDelete, audit.GroupAssignRemove, audit.PushRemoved,
+		audit.RuleInvalidate},
 	"addGroupUser":                                       {audit.GroupMemberAdd, audit.AppUserAdd},
 	"removeGroupUser":                                    {audit.GroupMemberRemove, audit.AppUserRemove},
 	"addGroupOwner":                                      {audit.GroupOwnerAdd},
@@ -265,22 +267,23 @@ var logged = map[string][]audit.Type{
 	"activateInlineHook":                                 {audit.HookActivate},
 	"deactivateInlineHook":                               {audit.HookDeactivate},
 	"executeInlineHook":                                  {audit.HookExecute},
-	"enrollFactor":                                       {audit.FactorActivate, audit.FactorSMS, audit.FactorCall, audit.FactorEmail, audit.FactorUpdate},
-	"activateFactor":                                     {audit.FactorActivate},
-	"pollFactorActivation":                               {audit.FactorActivate},
-	"sendPushActivationEmail":                            {audit.FactorEmail},
-	"sendPushActivationSms":                              {audit.FactorSMS},
-	"completePushActivation":                             {audit.FactorActivate},
-	"answerPushTransaction":                              {audit.FactorVerify},
-	"completeWebFactor":                                  {audit.FactorActivate, audit.FactorVerify},
-	"resendEnrollFactor":                                 {audit.FactorSMS, audit.FactorCall, audit.FactorEmail},
-	"verifyFactor":                                       {audit.FactorVerify, audit.FactorSMS},
-	"cancelFactorTransaction":                            {audit.FactorVerify},
-	"replaceFactor":                                      {audit.FactorUpdate},
-	"unenrollFactor":                                     {audit.FactorDeactivate},
-	"resetFactors":                                       {audit.FactorResetAll, audit.FactorDeactivate},
-	"activateOrgFactor":                                  {audit.PolicyActivate},
-	"deactivateOrgFactor":                                {audit.PolicyDeactivate},
+	"enrollFactor": {audit.FactorActivate, audit.FactorSMS, audit.FactorCall, audit.FactorEmail,
+		audit.FactorUpdate},
+	"activateFactor":          {audit.FactorActivate},
+	"pollFactorActivation":    {audit.FactorActivate},
+	"sendPushActivationEmail": {audit.FactorEmail},
+	"sendPushActivationSms":   {audit.FactorSMS},
+	"completePushActivation":  {audit.FactorActivate},
+	"answerPushTransaction":   {audit.FactorVerify},
+	"completeWebFactor":       {audit.FactorActivate, audit.FactorVerify},
+	"resendEnrollFactor":      {audit.FactorSMS, audit.FactorCall, audit.FactorEmail},
+	"verifyFactor":            {audit.FactorVerify, audit.FactorSMS},
+	"cancelFactorTransaction": {audit.FactorVerify},
+	"replaceFactor":           {audit.FactorUpdate},
+	"unenrollFactor":          {audit.FactorDeactivate},
+	"resetFactors":            {audit.FactorResetAll, audit.FactorDeactivate},
+	"activateOrgFactor":       {audit.PolicyActivate},
+	"deactivateOrgFactor":     {audit.PolicyDeactivate},
 }
 
 const changesTargets = "who changes what a role is limited to changes what its administrators may do"
@@ -450,7 +453,8 @@ func TestEveryEventTypeIsSpecifiedAndSeen(t *testing.T) {
 	}
 	for _, event := range audit.Types() {
 		require.Contains(t, written, string(event), "no test has seen it written")
-		require.NotEqual(t, specified[string(event)], ownEvents[string(event)] != "", "%s is either specified or one of ours with a reason", event)
+		require.NotEqual(t, specified[string(event)], ownEvents[string(event)] != "", "%s is either specified or one of ours with a reason",
+			event)
 		require.NotEmpty(t, event.Message())
 	}
 }
@@ -535,16 +539,20 @@ func operationsDocument(t *testing.T) string {
 			}
 			fmt.Fprintf(&tables, "| `%s` | %s | %s | %s | %s |\n", o.Do, o.Subject, o.Document, id, tests)
 		}
-		fmt.Fprintf(&summary, "| [%s](#%s) | %d | %d | %d |\n", section.Title, anchor(section.Title), len(section.Operations), present, len(section.Operations)-present)
+		fmt.Fprintf(&summary, "| [%s](#%s) | %d | %d | %d |\n", section.Title, anchor(section.Title), len(section.Operations), present,
+			len(section.Operations)-present)
 		total, there = total+len(section.Operations), there+present
 	}
-	require.Equal(t, there-shared, len(table(t))-len(own)+len(outside), "the page must list every operation: each is in fixtures/operations/management.json or in ownOperations")
+	require.Equal(t, there-shared, len(table(t))-len(own)+len(outside),
+		"the page must list every operation: each is in fixtures/operations/management.json or in ownOperations")
 	fmt.Fprintf(&tables, "\n## Beside the specification\n\n| Operation | Why | Id | Seen to succeed in |\n|---|---|---|---|\n")
 	for _, info := range own {
-		fmt.Fprintf(&tables, "| `%s %s` | %s | `%s` | %s |\n", info.Method, info.Path, ownOperations[info.ID], info.ID, testNames(seen[info.ID].Tests))
+		fmt.Fprintf(&tables, "| `%s %s` | %s | `%s` | %s |\n", info.Method, info.Path, ownOperations[info.ID], info.ID,
+			testNames(seen[info.ID].Tests))
 	}
 	fmt.Fprintf(&tables, "\n## What the system log tells\n\nThe types of the events that the tests have seen each operation write. "+
-		"What it leads to elsewhere, such as the assignments that a membership gives, is in the same transaction.\n\n| Id | Events |\n|---|---|\n")
+		"What it leads to elsewhere, such as the assignments that a membership gives, is in the same transaction.\n\n| Id | Events "+
+		"|\n|---|---|\n")
 	for _, id := range seen.Operations() {
 		if events := seen[id].Events; len(events) > 0 {
 			fmt.Fprintf(&tables, "| `%s` | `%s` |\n", id, strings.Join(slices.Sorted(slices.Values(events)), "`, `"))

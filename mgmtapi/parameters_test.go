@@ -91,9 +91,11 @@ func loadSource(t *testing.T) *source {
 	}
 	exports := map[string]string{}
 	s := &source{
-		fset: token.NewFileSet(), packages: map[string]*types.Package{}, files: map[string][]*ast.File{}, functions: map[*types.Func]*ast.FuncDecl{},
+		fset: token.NewFileSet(), packages: map[string]*types.Package{}, files: map[string][]*ast.File{},
+		functions: map[*types.Func]*ast.FuncDecl{},
 		info: types.Info{
-			Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
+			Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{},
+			Selections: map[*ast.SelectorExpr]*types.Selection{},
 		},
 	}
 	compiled := importer.ForCompiler(s.fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })

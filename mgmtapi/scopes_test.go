@@ -79,7 +79,8 @@ func TestEveryOperationIsRefusedWithoutItsScope(t *testing.T) {
 		}
 		authorizer.holds = all
 		refused("without credentials", 403, "E0000005", map[string]string{"Authorization": ""})
-		refused("with a token that nobody has", 401, "E0000011", map[string]string{"Authorization": "SSWS 00nobodyHasThisTokenOfFortyTwoCharacters_"})
+		refused("with a token that nobody has", 401, "E0000011",
+			map[string]string{"Authorization": "SSWS 00nobodyHasThisTokenOfFortyTwoCharacters_"})
 		refused("with an access token that is none", 401, "E0000011", map[string]string{"Authorization": "Bearer nothing"})
 		refused("with another scheme", 401, "E0000011", map[string]string{"Authorization": "Basic YTpi"})
 		authorizer.holds = nil
@@ -134,15 +135,18 @@ var areas = []area{
 // open are the prefixes of paths that need no token: people sign in there, sessions prove themselves by a cookie, clients by their
 // own credentials, pictures of enrolments by what their address holds, discovery serves every client, and browsers load the pages of
 // applications.
-var open = []string{"/api/v1/authn", "/api/v1/sessions/me", "/oauth2/v1/token", "/oauth2/v1/introspect", "/oauth2/v1/revoke", "/oauth2/v1/keys",
-	"/oauth2/v1/authorize", "/oauth2/v1/userinfo", "/oauth2/v1/logout", "/oauth2/{}/v1/", "/oauth2/{}/.well-known/", "/.well-known/", "/sandbox/v1/health",
+var open = []string{"/api/v1/authn", "/api/v1/sessions/me", "/oauth2/v1/token", "/oauth2/v1/introspect", "/oauth2/v1/revoke",
+	"/oauth2/v1/keys",
+	"/oauth2/v1/authorize", "/oauth2/v1/userinfo", "/oauth2/v1/logout", "/oauth2/{}/v1/", "/oauth2/{}/.well-known/", "/.well-known/",
+	"/sandbox/v1/health",
 	"/api/v1/users/{}/factors/{}/qr/", "/assets/logos/{}", "/home/{}/{}/{}", "/app/{}/{}/setup/help"}
 
 func TestOperationsNeedTheScopesOfTheirArea(t *testing.T) {
 	for _, op := range table(t) {
 		path := shape(op.Path)
 		if op.Public {
-			require.True(t, slices.ContainsFunc(open, func(prefix string) bool { return strings.HasPrefix(path, prefix) }), "%s needs no token", op.ID)
+			require.True(t, slices.ContainsFunc(open, func(prefix string) bool { return strings.HasPrefix(path, prefix) }), "%s needs no token",
+				op.ID)
 			continue
 		}
 		want := []string{"svc.sandbox.manage"} // whatever it does there

@@ -34,7 +34,8 @@ func orderOfTimes(t *testing.T, what string, value any) (checked int) {
 			}
 		}
 		changes := []string{"activated", "statusChanged", "passwordChanged"}
-		for _, name := range append(changes, "lastUpdated", "lastMembershipUpdated", "lastLogin", "lastVerified", "lastSync", "lastRotated", "expiresAt") {
+		for _, name := range append(changes, "lastUpdated", "lastMembershipUpdated", "lastLogin", "lastVerified", "lastSync", "lastRotated",
+			"expiresAt") {
 			later("created", name)
 		}
 		for _, name := range changes {
@@ -69,7 +70,8 @@ func TestTimes_InOrder(t *testing.T) {
 				}
 				for i := range 5 {
 					user := func(login, more string) string {
-						return fmt.Sprintf(`{"profile":{"login":"%s%d@example.com","email":"u@example.com","firstName":"A","lastName":"B"}%s}`, login, i, more)
+						return fmt.Sprintf(`{"profile":{"login":"%s%d@example.com","email":"u@example.com","firstName":"A","lastName":"B"}%s}`, login, i,
+							more)
 					}
 					password := `"credentials":{"password":{"value":"Correct-horse-7"}}`
 					one := do("POST /api/v1/users", user("with", ","+password)).Value("id")
@@ -88,8 +90,9 @@ func TestTimes_InOrder(t *testing.T) {
 					do("PUT /api/v1/groups/"+group+"/users/"+one, "")
 					do("GET /api/v1/groups/"+group, "")
 					for app, credentials := range map[string]string{
-						`{"name":"scim2_test_app","label":"A","settings":{"app":{}}}`:                                    ``,
-						`{"label":"S","signOnMode":"AUTO_LOGIN","settings":{"signOn":{"loginUrl":"https://a.example"}}}`: `,"credentials":{"userName":"u","password":{"value":"x"}}`,
+						`{"name":"scim2_test_app","label":"A","settings":{"app":{}}}`: ``,
+						`{"label":"S","signOnMode":"AUTO_LOGIN","settings":{"signOn":{"loginUrl":"https://a.example"}}}`: `,"credentials":{"userName":"u",` +
+							`"password":{"value":"x"}}`,
 					} {
 						id := do("POST /api/v1/apps", app).Value("id")
 						do("POST /api/v1/apps/"+id+"/users", `{"id":"`+one+`"`+credentials+`}`)
@@ -99,20 +102,28 @@ func TestTimes_InOrder(t *testing.T) {
 						do("POST /api/v1/apps/"+id+"/users", `{"id":"`+one+`"}`)
 						do("GET /api/v1/apps/"+id+"/credentials/keys", "")
 					}
-					server := do("POST /api/v1/authorizationServers", fmt.Sprintf(`{"name":"A%d","description":"x","audiences":["api://%[1]d"]}`, i)).Value("id")
-					do("POST /api/v1/authorizationServers/"+server+"/policies", `{"type":"OAUTH_AUTHORIZATION_POLICY","name":"P","description":"x","priority":1,"conditions":{"clients":{"include":["ALL_CLIENTS"]}}}`)
+					server := do("POST /api/v1/authorizationServers",
+						fmt.Sprintf(`{"name":"A%d","description":"x","audiences":["api://%[1]d"]}`, i)).Value("id")
+					do("POST /api/v1/authorizationServers/"+server+"/policies",
+						`{"type":"OAUTH_AUTHORIZATION_POLICY","name":"P","description":"x","priority":1,`+
+							`"conditions":{"clients":{"include":["ALL_CLIENTS"]}}}`)
 					do("GET /api/v1/authorizationServers/"+server+"/policies", "")
-					do("POST /api/v1/users/"+one+"/factors", `{"factorType":"question","provider":"SVC","profile":{"question":"first_award","answer":"a medal"}}`)
-					do("POST /api/v1/users/"+one+"/factors", fmt.Sprintf(`{"factorType":"sms","provider":"SVC","profile":{"phoneNumber":"+1555415%04d"}}`, i))
+					do("POST /api/v1/users/"+one+"/factors",
+						`{"factorType":"question","provider":"SVC","profile":{"question":"first_award","answer":"a medal"}}`)
+					do("POST /api/v1/users/"+one+"/factors",
+						fmt.Sprintf(`{"factorType":"sms","provider":"SVC","profile":{"phoneNumber":"+1555415%04d"}}`, i))
 					do("GET /api/v1/users/"+one+"/factors", "")
 					do("POST /api/v1/users/"+one+"/roles", `{"type":"ORG_ADMIN"}`)
 					do("POST /api/v1/iam/roles", fmt.Sprintf(`{"label":"R%d","description":"x","permissions":["svc.users.read"]}`, i))
 					do("GET /api/v1/iam/roles/"+fmt.Sprintf("R%d", i)+"/permissions", "")
-					do("POST /api/v1/inlineHooks", fmt.Sprintf(`{"name":"H%d","type":"com.svc.oauth2.tokens.transform","version":"1.0.0","channel":{"type":"HTTP","version":"1.0.0","config":{"uri":"https://hooks.example.com","method":"POST"}}}`, i))
+					do("POST /api/v1/inlineHooks",
+						fmt.Sprintf(`{"name":"H%d","type":"com.svc.oauth2.tokens.transform","version":"1.0.0","channel":{"type":"HTTP","version":"1.0.0",`+
+							`"config":{"uri":"https://hooks.example.com","method":"POST"}}}`, i))
 					do("POST /api/v1/hook-keys", fmt.Sprintf(`{"name":"K%d"}`, i))
 					do("POST /api/v1/templates/sms", `{"name":"Code","type":"SMS_VERIFY_CODE","template":"${code}"}`)
 				}
-				for _, list := range []string{"users", "groups", "apps", "api-tokens", "inlineHooks", "hook-keys", "meta/types/user", "authorizationServers", "policies?type=PASSWORD", "users/me"} {
+				for _, list := range []string{"users", "groups", "apps", "api-tokens", "inlineHooks", "hook-keys", "meta/types/user",
+					"authorizationServers", "policies?type=PASSWORD", "users/me"} {
 					do("GET /api/v1/"+list, "")
 				}
 				require.Greater(t, checked, 500)

@@ -112,7 +112,9 @@ func genStored(depth int) *rapid.Generator[any] {
 	}
 	if depth > 0 {
 		simple = append(simple,
-			rapid.Map(rapid.SliceOfN(rapid.Deferred(func() *rapid.Generator[any] { return genStored(depth - 1) }), 0, 4), func(l []any) any { return append([]any{}, l...) }),
+			rapid.Map(rapid.SliceOfN(rapid.Deferred(func() *rapid.Generator[any] { return genStored(depth - 1) }), 0, 4), func(l []any) any {
+				return append([]any{}, l...)
+			}),
 			rapid.Map(genObject(depth-1), func(o *Object) any { return o }))
 	}
 	return rapid.OneOf(simple...)
@@ -236,7 +238,8 @@ func BenchmarkAppendJSON(b *testing.B) {
 
 func TestDecodeValue(t *testing.T) {
 	for in, want := range map[string]any{
-		`[1.50, "x", null, true]`: []any{json.Number("1.50"), "x", nil, true}, ` "a" `: "a", `null`: nil, `7`: json.Number("7"), `{}`: map[string]any{},
+		`[1.50, "x", null, true]`: []any{json.Number("1.50"), "x", nil, true}, ` "a" `: "a", `null`: nil, `7`: json.Number("7"),
+		`{}`:                     map[string]any{},
 		`{"a":1,"A":[{"a":{}}]}`: map[string]any{"a": json.Number("1"), "A": []any{map[string]any{"a": map[string]any{}}}},
 	} {
 		got, err := DecodeValue([]byte(in))
@@ -251,7 +254,8 @@ func TestDecodeValue(t *testing.T) {
 	require.Len(t, many, 2*MaxMembers+1)
 	for in, msg := range map[string]string{
 		`{"a":1,"a":2}`: `"a" comes twice`, `[{"x":[{"b":1,"\u0062":2}]}]`: `"b" comes twice`, manyMembers(40, `"n7":0`): `"n7" comes twice`,
-		`[` + deep + `]`: "levels", `[] x`: "after the JSON value", ``: "value is expected", "\xEF\xBB\xBF[]": "byte order mark", "\"\xff\"": "UTF-8",
+		`[` + deep + `]`: "levels", `[] x`: "after the JSON value", ``: "value is expected", "\xEF\xBB\xBF[]": "byte order mark",
+		"\"\xff\"":   "UTF-8",
 		`["\ud83d"]`: "escape",
 	} {
 		_, err := DecodeValue([]byte(in))

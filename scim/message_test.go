@@ -26,29 +26,49 @@ func roundTrip[T any](t *testing.T, v T, text string) {
 func TestMessagesReadBackAsTheyWereWritten(t *testing.T) {
 	two, empty := 2, ""
 	roundTrip(t, Error{Status: 404, Detail: "no"}, `{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"detail":"no","status":"404"}`)
-	roundTrip(t, Error{Status: 400, ScimType: InvalidFilter}, `{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"scimType":"invalidFilter","status":"400"}`)
-	roundTrip(t, ListResponse{TotalResults: 0, Resources: []*Resource{}}, `{"schemas":["urn:ietf:params:scim:api:messages:2.0:ListResponse"],"totalResults":0,"itemsPerPage":0,"Resources":[]}`)
+	roundTrip(t, Error{Status: 400, ScimType: InvalidFilter},
+		`{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"scimType":"invalidFilter","status":"400"}`)
+	roundTrip(t, ListResponse{TotalResults: 0, Resources: []*Resource{}},
+		`{"schemas":["urn:ietf:params:scim:api:messages:2.0:ListResponse"],"totalResults":0,"itemsPerPage":0,"Resources":[]}`)
 	roundTrip(t, ListResponse{TotalResults: 7, StartIndex: 2, ItemsPerPage: 1, Resources: []*Resource{{*NewObject(Member{"id", "1"})}}},
-		`{"schemas":["urn:ietf:params:scim:api:messages:2.0:ListResponse"],"totalResults":7,"startIndex":2,"itemsPerPage":1,"Resources":[{"id":"1"}]}`)
+		`{"schemas":["urn:ietf:params:scim:api:messages:2.0:ListResponse"],"totalResults":7,"startIndex":2,"itemsPerPage":1,`+
+			`"Resources":[{"id":"1"}]}`)
 	roundTrip(t, ListResponse{TotalResults: -1, ItemsPerPage: 0, NextCursor: "n", PreviousCursor: "p", Resources: []*Resource{}},
-		`{"schemas":["urn:ietf:params:scim:api:messages:2.0:ListResponse"],"itemsPerPage":0,"nextCursor":"n","previousCursor":"p","Resources":[]}`)
-	roundTrip(t, SearchRequest{Attributes: []string{"a"}, ExcludedAttributes: []string{"b"}, Filter: "c pr", SortBy: "d", SortOrder: "descending", StartIndex: &two, Count: &two, Cursor: &empty},
-		`{"schemas":["urn:ietf:params:scim:api:messages:2.0:SearchRequest"],"attributes":["a"],"excludedAttributes":["b"],"filter":"c pr","sortBy":"d","sortOrder":"descending","startIndex":2,"count":2,"cursor":""}`)
+		`{"schemas":["urn:ietf:params:scim:api:messages:2.0:ListResponse"],"itemsPerPage":0,"nextCursor":"n","previousCursor":"p",`+
+			`"Resources":[]}`)
+	roundTrip(t,
+		SearchRequest{Attributes: []string{"a"}, ExcludedAttributes: []string{"b"}, Filter: "c pr", SortBy: "d", SortOrder: "descending",
+			StartIndex: &two, Count: &two, Cursor: &empty},
+		`{"schemas":["urn:ietf:params:scim:api:messages:2.0:SearchRequest"],"attributes":["a"],"excludedAttributes":["b"],"filter":"c pr",`+
+			`"sortBy":"d","sortOrder":"descending","startIndex":2,"count":2,"cursor":""}`)
 	roundTrip(t, SearchRequest{}, `{"schemas":["urn:ietf:params:scim:api:messages:2.0:SearchRequest"]}`)
-	roundTrip(t, PatchRequest{Operations: []PatchOperation{{Op: "Add", Path: "a", Value: []any{NewObject(Member{"value", "x"})}, HasValue: true}, {Op: "remove", Path: "b"}, {Op: "replace", Path: "c", HasValue: true}}},
-		`{"schemas":["urn:ietf:params:scim:api:messages:2.0:PatchOp"],"Operations":[{"op":"Add","path":"a","value":[{"value":"x"}]},{"op":"remove","path":"b"},{"op":"replace","path":"c","value":null}]}`)
+	roundTrip(t,
+		PatchRequest{
+			Operations: []PatchOperation{{Op: "Add", Path: "a", Value: []any{NewObject(Member{"value", "x"})}, HasValue: true},
+				{Op: "remove", Path: "b"}, {Op: "replace", Path: "c", HasValue: true}}},
+		`{"schemas":["urn:ietf:params:scim:api:messages:2.0:PatchOp"],"Operations":[{"op":"Add","path":"a","value":[{"value":"x"}]},`+
+			`{"op":"remove","path":"b"},{"op":"replace","path":"c","value":null}]}`)
 	roundTrip(t, PatchOperation{Op: "remove", Path: "b"}, `{"op":"remove","path":"b"}`)
-	roundTrip(t, BulkRequest{FailOnErrors: &two, Operations: []BulkOperation{{Method: "POST", BulkID: "q", Path: "/Users", Data: NewObject(Member{"userName", "x"})}}},
-		`{"schemas":["urn:ietf:params:scim:api:messages:2.0:BulkRequest"],"failOnErrors":2,"Operations":[{"method":"POST","bulkId":"q","path":"/Users","data":{"userName":"x"}}]}`)
-	roundTrip(t, BulkResponse{Operations: []BulkOperation{{Method: "PUT", Version: `W/"1"`, Location: "l", Status: 412, Response: NewObject(Member{"status", "412"})}}},
-		`{"schemas":["urn:ietf:params:scim:api:messages:2.0:BulkResponse"],"Operations":[{"method":"PUT","version":"W/\"1\"","location":"l","status":"412","response":{"status":"412"}}]}`)
+	roundTrip(t,
+		BulkRequest{FailOnErrors: &two,
+			Operations: []BulkOperation{{Method: "POST", BulkID: "q", Path: "/Users", Data: NewObject(Member{"userName", "x"})}}},
+		`{"schemas":["urn:ietf:params:scim:api:messages:2.0:BulkRequest"],"failOnErrors":2,"Operations":[{"method":"POST","bulkId":"q",`+
+			`"path":"/Users","data":{"userName":"x"}}]}`)
+	roundTrip(t,
+		BulkResponse{
+			Operations: []BulkOperation{
+				{Method: "PUT", Version: `W/"1"`, Location: "l", Status: 412, Response: NewObject(Member{"status", "412"})}}},
+		`{"schemas":["urn:ietf:params:scim:api:messages:2.0:BulkResponse"],"Operations":[{"method":"PUT","version":"W/\"1\"","location":"l",`+
+			`"status":"412","response":{"status":"412"}}]}`)
 }
 
 func TestErrorReadsAnIntegerStatus(t *testing.T) {
 	var e Error
-	require.NoError(t, json.Unmarshal([]byte(`{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":409,"scimType":"uniqueness"}`), &e))
+	require.NoError(t,
+		json.Unmarshal([]byte(`{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":409,"scimType":"uniqueness"}`), &e))
 	require.Equal(t, Error{Status: 409, ScimType: Uniqueness}, e)
-	for _, bad := range []string{`{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"4o9"}`, `{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":true}`,
+	for _, bad := range []string{`{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"4o9"}`,
+		`{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":true}`,
 		`{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":99}`, `{"status":"400"}`, `[]`} {
 		require.Error(t, json.Unmarshal([]byte(bad), &e), bad)
 	}
@@ -64,13 +84,16 @@ func TestListResponseTakesNothingElseForAnEmptyList(t *testing.T) {
 	const urn = `"schemas":["urn:ietf:params:scim:api:messages:2.0:ListResponse"]`
 	for _, bad := range []string{
 		`{}`, `{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"404"}`, `{"totalResults":0}`,
-		`{` + urn + `,"totalResults":"1"}`, `{` + urn + `,"totalResults":1.5}`, `{` + urn + `,"startIndex":1e99}`, `{` + urn + `,"Resources":["x"]}`,
+		`{` + urn + `,"totalResults":"1"}`, `{` + urn + `,"totalResults":1.5}`, `{` + urn + `,"startIndex":1e99}`,
+		`{` + urn + `,"Resources":["x"]}`,
 	} {
 		var l ListResponse
 		require.Error(t, json.Unmarshal([]byte(bad), &l), bad)
 	}
 	var l ListResponse
-	require.NoError(t, json.Unmarshal([]byte(`{"Schemas":["URN:ietf:params:scim:api:messages:2.0:ListResponse"],"TOTALRESULTS":1e1,"resources":[{"id":"1"}]}`), &l))
+	require.NoError(t,
+		json.Unmarshal([]byte(`{"Schemas":["URN:ietf:params:scim:api:messages:2.0:ListResponse"],"TOTALRESULTS":1e1,"resources":[{"id":"1"}]}`),
+			&l))
 	require.Equal(t, 10, l.TotalResults)
 	require.Equal(t, "1", l.Resources[0].ID())
 }

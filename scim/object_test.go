@@ -110,8 +110,9 @@ func TestValue(t *testing.T) {
 		})
 	}
 	for name, bad := range map[string]any{
-		"NaN": math.NaN(), "infinity": math.Inf(1), "a channel": make(chan int), "a bad number": json.Number("1x"), "a bad element": []any{make(chan int)},
-		"a name twice": map[string]any{"a": 1, "A": 2}, "a bad member": map[string]any{"a": math.NaN()},
+		"NaN": math.NaN(), "infinity": math.Inf(1), "a channel": make(chan int), "a bad number": json.Number("1x"),
+		"a bad element": []any{make(chan int)},
+		"a name twice":  map[string]any{"a": 1, "A": 2}, "a bad member": map[string]any{"a": math.NaN()},
 	} {
 		t.Run("refuses "+name, func(t *testing.T) {
 			_, err := Value(bad)
@@ -159,7 +160,8 @@ func TestEqual(t *testing.T) {
 }
 
 func TestCompareNumbers(t *testing.T) {
-	ascending := []json.Number{"-1e999999999999999999999", "-1e5", "-12", "-1.5", "-1", "-1e-9", "0", "1e-999999999999999999999", "0.09", "0.1", "1", "1.0000000000000000000001", "9", "10", "12345678901234567890", "12345678901234567891", "1e999999999"}
+	ascending := []json.Number{"-1e999999999999999999999", "-1e5", "-12", "-1.5", "-1", "-1e-9", "0", "1e-999999999999999999999", "0.09",
+		"0.1", "1", "1.0000000000000000000001", "9", "10", "12345678901234567890", "12345678901234567891", "1e999999999"}
 	for i, a := range ascending {
 		for j, b := range ascending {
 			want := 0
@@ -189,7 +191,8 @@ func TestCompareNumbers(t *testing.T) {
 			t.Fatalf("%v %v", a, b)
 		}
 	})
-	for n, whole := range map[json.Number]bool{"0": true, "-5": true, "1.0": true, "1e3": true, "1.5e1": true, "1.5": false, "1e-1": false, "10e-1": true} {
+	for n, whole := range map[json.Number]bool{"0": true, "-5": true, "1.0": true, "1e3": true, "1.5e1": true, "1.5": false, "1e-1": false,
+		"10e-1": true} {
 		require.Equal(t, whole, IsInteger(n), n)
 	}
 }
@@ -244,7 +247,8 @@ func TestParseAttrPath(t *testing.T) {
 		require.Equal(t, want, got, in)
 		require.Equal(t, in, got.String())
 	}
-	for _, in := range []string{"", ".", "a.", ".a", "a.b.c", "1a", "-a", "a b", "a\"", "é", "$reff", ":a", "a:", "1:a", "urn:a b:c", "a[0]", "/emails"} {
+	for _, in := range []string{"", ".", "a.", ".a", "a.b.c", "1a", "-a", "a b", "a\"", "é", "$reff", ":a", "a:", "1:a", "urn:a b:c", "a[0]",
+		"/emails"} {
 		_, err := ParseAttrPath(in)
 		require.Error(t, err, in)
 	}

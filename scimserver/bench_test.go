@@ -31,7 +31,8 @@ func benchHandler(b *testing.B, db *sqldb.DB) (h http.Handler, ids []string) {
 
 func benchUser(name string) string {
 	return fmt.Sprintf(`{"schemas":[%q],"userName":%q,"externalId":"e-%s","name":{"givenName":"Given","familyName":"Family"},
-		"displayName":"Given Family","emails":[{"value":"%s@example.com","type":"work","primary":true}],"active":true}`, scim.UserSchema, name, name, name)
+		"displayName":"Given Family","emails":[{"value":"%s@example.com","type":"work","primary":true}],"active":true}`, scim.UserSchema, name,
+		name, name)
 }
 
 func post(b *testing.B, h http.Handler, target, body string) (id string) {
@@ -91,7 +92,8 @@ func BenchmarkAddMember(b *testing.B) {
 				for i := range members {
 					members[i] = scim.NewObject(scim.Member{Name: "value", Value: ids[i]})
 				}
-				group := post(b, h, "/Groups", fmt.Sprintf(`{"schemas":[%q],"displayName":"team","members":%s}`, scim.GroupSchema, scim.AppendValue(nil, members)))
+				group := post(b, h, "/Groups",
+					fmt.Sprintf(`{"schemas":[%q],"displayName":"team","members":%s}`, scim.GroupSchema, scim.AppendValue(nil, members)))
 				last := ids[len(ids)-1]
 				patch := func(operation string) {
 					body := fmt.Sprintf(`{"schemas":[%q],"Operations":[%s]}`, scim.PatchOpMessage, operation)

@@ -79,11 +79,15 @@ func TestBrokenJSONIsRefusedByEveryMethod(t *testing.T) {
 		}
 		for name, member := range map[string]string{
 			"a name twice": `"x":1,"x":1`, "a name twice in other letters": `"x":1,"X":2`, "a name twice inside": `"x":[{"a":1,"a":1}]`,
-			"NaN": `"x":NaN`, "Infinity": `"x":-Infinity`, "a number with a zero before it": `"x":01`, "a number with a plus": `"x":+1`, "half a number": `"x":1.`,
-			"single quotes": `"x":'a'`, "an unknown escape": `"x":"\x41"`, "half a surrogate pair": `"x":"\ud800"`, "invalid UTF-8": "\"x\":\"\xc3\x28\"", "invalid UTF-8 in a name": "\"\xff\":1",
-			"an overlong encoding": "\"x\":\"\xc0\xaf\"", "a raw control character": "\"x\":\"a\x00b\"", "a comma too many": `"x":1,`, "a comment": `"x":1/**/`,
-			"deep nesting": `"x":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000), "nesting that never ends": `"x":` + strings.Repeat(`{"a":`, 100_000),
-			"too many members": `"x":{"0":0` + manyNames(3000) + `}`,
+			"NaN": `"x":NaN`, "Infinity": `"x":-Infinity`, "a number with a zero before it": `"x":01`, "a number with a plus": `"x":+1`,
+			"half a number": `"x":1.`,
+			"single quotes": `"x":'a'`, "an unknown escape": `"x":"\x41"`, "half a surrogate pair": `"x":"\ud800"`,
+			"invalid UTF-8": "\"x\":\"\xc3\x28\"", "invalid UTF-8 in a name": "\"\xff\":1",
+			"an overlong encoding": "\"x\":\"\xc0\xaf\"", "a raw control character": "\"x\":\"a\x00b\"", "a comma too many": `"x":1,`,
+			"a comment":               `"x":1/**/`,
+			"deep nesting":            `"x":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000),
+			"nesting that never ends": `"x":` + strings.Repeat(`{"a":`, 100_000),
+			"too many members":        `"x":{"0":0` + manyNames(3000) + `}`,
 		} {
 			whole[name] = func(valid string) string { return valid[:len(valid)-1] + "," + member + "}" }
 		}
@@ -111,9 +115,11 @@ func manyNames(n int) string {
 // Wrong values name their attribute, in POST, PUT, PATCH and in bulk jobs alike, and nothing is changed.
 func TestWrongValuesNameTheirAttributeInEveryMethod(t *testing.T) {
 	measured := schema.UserType()
-	measured.Extensions = append(measured.Extensions, schema.Extension{Schema: &schema.Schema{ID: "urn:example:Measured", Attributes: []*schema.Attribute{
-		{Name: "whole", Type: schema.Integer}, {Name: "real", Type: schema.Decimal}, {Name: "when", Type: schema.DateTime}, {Name: "bytes", Type: schema.Binary},
-	}}})
+	measured.Extensions = append(measured.Extensions,
+		schema.Extension{Schema: &schema.Schema{ID: "urn:example:Measured", Attributes: []*schema.Attribute{
+			{Name: "whole", Type: schema.Integer}, {Name: "real", Type: schema.Decimal}, {Name: "when", Type: schema.DateTime},
+			{Name: "bytes", Type: schema.Binary},
+		}}})
 	types := []*schema.ResourceType{measured, schema.GroupType()}
 	h := serve(t, sqliteStore(t, types...), func(o *scimserver.Options) { o.Types = types })
 	ann := h.newUser(t, "ann")
@@ -121,7 +127,8 @@ func TestWrongValuesNameTheirAttributeInEveryMethod(t *testing.T) {
 	huge := json.Number("1" + strings.Repeat("0", 5000))
 	for attribute, values := range map[string][]any{
 		"title": {5, true, object{}, []string{"x"}, huge}, "userName": {"", 7, []string{"x"}}, "active": {"maybe", 1, "", object{}},
-		"name": {"x", 1, []string{"x"}, object{"givenName": 1}}, "emails": {5, []int{1}, []object{{"value": 1}}, []object{{"value": "x", "primary": "maybe"}}},
+		"name":       {"x", 1, []string{"x"}, object{"givenName": 1}},
+		"emails":     {5, []int{1}, []object{{"value": 1}}, []object{{"value": "x", "primary": "maybe"}}},
 		"profileUrl": {"", "a b", 1}, "password": {"", 1}, "externalId": {1, object{}},
 		"urn:example:Measured:whole": {1.5, "1", json.Number("1e3"), huge, json.Number("9223372036854775808")},
 		"urn:example:Measured:real":  {"1", json.Number("1e400"), json.Number("-1e999999999"), true},
@@ -150,7 +157,8 @@ func TestWrongValuesNameTheirAttributeInEveryMethod(t *testing.T) {
 					a := h.patch(t, path, op("replace", "title", "new"), change).wantError(t, http.StatusBadRequest, scim.InvalidValue)
 					require.Contains(t, a.body.Text("detail"), name, "PATCH")
 				}
-				results := h.bulk(t, bulkOf(bulkPost("b", "/Users", body), bulkOp("PUT", path, body), bulkOp("PATCH", path, patchOf(op("replace", attribute, value)))))
+				results := h.bulk(t,
+					bulkOf(bulkPost("b", "/Users", body), bulkOp("PUT", path, body), bulkOp("PATCH", path, patchOf(op("replace", attribute, value)))))
 				for _, result := range results {
 					wantFailure(t, result, "400", scim.InvalidValue)
 					require.Contains(t, result.Complex("response").Text("detail"), name, "bulk")
@@ -159,9 +167,11 @@ func TestWrongValuesNameTheirAttributeInEveryMethod(t *testing.T) {
 			})
 		}
 	}
-	for name, value := range map[string]any{"count": "ten", "startIndex": 1.5, "filter": 5, "attributes": 5, "excludedAttributes": []int{1}, "sortBy": []string{"x"}, "sortOrder": 1, "cursor": 7} {
+	for name, value := range map[string]any{"count": "ten", "startIndex": 1.5, "filter": 5, "attributes": 5, "excludedAttributes": []int{1},
+		"sortBy": []string{"x"}, "sortOrder": 1, "cursor": 7} {
 		for _, path := range []string{"/Users/.search", "/.search"} {
-			a := h.do(t, http.MethodPost, path, object{"schemas": []string{scim.SearchRequestMessage}, name: value}).wantError(t, http.StatusBadRequest, scim.InvalidValue)
+			a := h.do(t, http.MethodPost, path, object{"schemas": []string{scim.SearchRequestMessage}, name: value}).wantError(t,
+				http.StatusBadRequest, scim.InvalidValue)
 			require.Contains(t, a.body.Text("detail"), name)
 		}
 	}

@@ -91,7 +91,8 @@ func (s *server) readBulk(r *request) (*scim.BulkRequest, error) {
 	r.Body = http.MaxBytesReader(nil, r.Body, s.limits.MaxBulkPayload)
 	body, err := s.readObject(r)
 	if tooBig, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return nil, scim.Errorf(http.StatusRequestEntityTooLarge, "", "the size of the bulk request exceeds the maxPayloadSize (%d)", tooBig.Limit)
+		return nil, scim.Errorf(http.StatusRequestEntityTooLarge, "", "the size of the bulk request exceeds the maxPayloadSize (%d)",
+			tooBig.Limit)
 	}
 	if err != nil {
 		return nil, err

@@ -116,7 +116,8 @@ func TestBulkReferences(t *testing.T) {
 		}
 		t.Run("to what is created before and after, in data, extensions, $ref and paths", func(t *testing.T) {
 			old := h.newGroup(t, "old")
-			managed := user("managed", object{scim.EnterpriseUserSchema: object{"manager": object{"value": "bulkId:boss", "$ref": "../Users/bulkId:boss"}}})
+			managed := user("managed",
+				object{scim.EnterpriseUserSchema: object{"manager": object{"value": "bulkId:boss", "$ref": "../Users/bulkId:boss"}}})
 			results := h.bulk(t, bulkOf(
 				bulkOp("PATCH", "/Groups/bulkId:g", patchOf(op("add", "members", refs("bulkId:boss")))),
 				bulkPost("g", "/Groups", group("g", "bulkId:u", "bulkId:managed")),
@@ -334,7 +335,8 @@ func TestBulkRequestsThatAreRefusedAsAWhole(t *testing.T) {
 		{"too large", bulkOf(bulkPost("b", "/Users", user(strings.Repeat("x", 2000)))), 413, "", "maxPayloadSize (2000)"},
 		{"no schema", object{"Operations": []object{}}, 400, scim.InvalidSyntax, ""},
 		{"no Operations", object{"schemas": []string{scim.BulkRequestMessage}}, 400, scim.InvalidSyntax, ""},
-		{"an operation that is no object", object{"schemas": []string{scim.BulkRequestMessage}, "Operations": []any{1}}, 400, scim.InvalidSyntax, ""},
+		{"an operation that is no object", object{"schemas": []string{scim.BulkRequestMessage}, "Operations": []any{1}}, 400, scim.InvalidSyntax,
+			""},
 		{"failOnErrors below zero", merge(bulkOf(), []object{{"failOnErrors": -1}}), 400, scim.InvalidValue, ""},
 		{"no JSON", "{", 400, scim.InvalidSyntax, ""},
 	} {

@@ -103,7 +103,8 @@ func TestRFCSamplesRoundTrip(t *testing.T) {
 				a := h.do(t, http.MethodPost, endpoint, body).want(t, http.StatusCreated)
 				managed := want.Complex(scim.EnterpriseUserSchema).Complex("manager")
 				managed.Delete("displayName")
-				require.JSONEq(t, string(without(want, "id", "meta", "groups", "password").AppendJSON(nil)), string(without(a.body, "id", "meta").AppendJSON(nil)))
+				require.JSONEq(t, string(without(want, "id", "meta", "groups", "password").AppendJSON(nil)),
+					string(without(a.body, "id", "meta").AppendJSON(nil)))
 			})
 		})
 	}

@@ -18,7 +18,8 @@ func TestCreateUser(t *testing.T) {
 				"schemas": ["urn:ietf:params:scim:schemas:core:2.0:User", "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"],
 				"userName": "Full", "externalId": "x1", "NAME": {"GivenName": "Ann", "familyName": "Lee"}, "nickName": null, "photos": [],
 				"emails": [{"value": "ann@example.com", "type": "work", "primary": true}], "active": true,
-				"urn:ietf:params:scim:schemas:extension:enterprise:2.0:User": {"employeeNumber": "7", "manager": {"value": "m"}}}`).want(t, http.StatusCreated)
+				"urn:ietf:params:scim:schemas:extension:enterprise:2.0:User": {"employeeNumber": "7", "manager": {"value": "m"}}}`).want(t,
+				http.StatusCreated)
 			require.NotEmpty(t, a.id())
 			location := h.url + "/Users/" + a.id()
 			require.Equal(t, location, a.header.Get("Location"))
@@ -38,7 +39,8 @@ func TestCreateUser(t *testing.T) {
 			require.Equal(t, a.text, h.get(t, "/Users/"+a.id()).text, "reads back the same")
 		})
 		t.Run("ignores what only the server may set", func(t *testing.T) {
-			a := h.newUser(t, "readonly", object{"id": "mine", "groups": []any{}, "meta": object{"resourceType": "X", "created": "2001-01-01T00:00:00Z"}})
+			a := h.newUser(t, "readonly",
+				object{"id": "mine", "groups": []any{}, "meta": object{"resourceType": "X", "created": "2001-01-01T00:00:00Z"}})
 			require.NotEqual(t, "mine", a.id())
 			require.Equal(t, `"User"`, a.json("meta.resourceType"))
 			require.NotContains(t, a.json("meta.created"), "2001")
@@ -54,7 +56,8 @@ func TestCreateUser(t *testing.T) {
 			require.Equal(t, `["`+scim.UserSchema+`"]`, a.json("schemas"))
 			require.NotContains(t, a.text, "unknown")
 			a = h.newUser(t, "managed", object{scim.EnterpriseUserSchema: object{"manager": "26"}})
-			require.Equal(t, `{"manager":{"value":"26"}}`, string(scim.AppendValue(nil, a.body.Complex(scim.EnterpriseUserSchema))), "a bare manager")
+			require.Equal(t, `{"manager":{"value":"26"}}`, string(scim.AppendValue(nil, a.body.Complex(scim.EnterpriseUserSchema))),
+				"a bare manager")
 		})
 	})
 }
@@ -80,7 +83,8 @@ func TestCreateRefuses(t *testing.T) {
 			{"an object where a string belongs", "/Users", user("x", object{"displayName": object{}}), 400, scim.InvalidValue, "displayName"},
 			{"a string where an object belongs", "/Users", user("x", object{"name": "Ann"}), 400, scim.InvalidValue, "name"},
 			{"a number for a boolean", "/Users", user("x", object{"active": 1}), 400, scim.InvalidValue, "active"},
-			{"two primary values", "/Users", user("x", object{"emails": []object{{"value": "a", "primary": true}, {"value": "b", "primary": true}}}), 400, scim.InvalidValue, "emails"},
+			{"two primary values", "/Users", user("x", object{"emails": []object{{"value": "a", "primary": true}, {"value": "b", "primary": true}}}),
+				400, scim.InvalidValue, "emails"},
 			{"an empty password", "/Users", user("x", object{"password": ""}), 400, scim.InvalidValue, "password"},
 			{"an unknown member", "/Groups", group("g", "nobody"), 400, scim.InvalidValue, "nobody"},
 			{"a member id no resource can have", "/Groups", group("g", strings.Repeat("x", 2000)), 400, scim.InvalidValue, "members"},

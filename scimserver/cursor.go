@@ -86,7 +86,8 @@ func (cs cursors) seal(c cursor, bound []byte) (string, error) {
 
 // open reads the text of a cursor. One that was never made and one that belongs to somebody else are told alike.
 func (cs cursors) open(text string, bound []byte) (cursor, error) {
-	invalid := scim.Errorf(http.StatusBadRequest, scim.InvalidCursor, "the cursor is none that this query was given; an empty one asks for the first page")
+	invalid := scim.Errorf(http.StatusBadRequest, scim.InvalidCursor,
+		"the cursor is none that this query was given; an empty one asks for the first page")
 	if len(text) > maxCursor {
 		return cursor{}, invalid
 	}
@@ -103,7 +104,8 @@ func (cs cursors) open(text string, bound []byte) (cursor, error) {
 		return cursor{}, invalid
 	}
 	if time.Since(time.UnixMilli(c.Made)) >= cs.timeout {
-		return cursor{}, scim.Errorf(http.StatusBadRequest, scim.ExpiredCursor, "the cursor has expired, as cursors do after %s; begin again", cs.timeout)
+		return cursor{}, scim.Errorf(http.StatusBadRequest, scim.ExpiredCursor, "the cursor has expired, as cursors do after %s; begin again",
+			cs.timeout)
 	}
 	return c, nil
 }

@@ -80,9 +80,11 @@ func TestCursorsWalkEverythingThereAndBack(t *testing.T) {
 		}
 		for _, endpoint := range []string{"/Users", ""} {
 			for _, params := range []object{
-				{}, {"sortBy": "userName"}, {"sortBy": "userName", "sortOrder": "descending"}, {"sortBy": "title"}, {"sortBy": "title", "sortOrder": "descending"},
+				{}, {"sortBy": "userName"}, {"sortBy": "userName", "sortOrder": "descending"}, {"sortBy": "title"},
+				{"sortBy": "title", "sortOrder": "descending"},
 				{"sortBy": "displayName"}, {"sortBy": "displayName", "sortOrder": "descending"}, {"sortBy": "externalId", "filter": `title pr`},
-				{"filter": `title pr`}, {"filter": `externalId eq "1"`}, {"sortBy": "meta.created"}, {"sortBy": "id"}, {"sortBy": "unknown", "sortOrder": "descending"},
+				{"filter": `title pr`}, {"filter": `externalId eq "1"`}, {"sortBy": "meta.created"}, {"sortBy": "id"},
+				{"sortBy": "unknown", "sortOrder": "descending"},
 				{"filter": `displayName co "d"`, "sortBy": "meta.lastModified", "sortOrder": "descending"}, {"filter": `userName eq "nobody"`},
 			} {
 				list := url.Values{"count": {"100"}}
@@ -141,7 +143,8 @@ func TestCursorsWalkEverythingThereAndBack(t *testing.T) {
 
 func TestCursorsSurviveDeletions(t *testing.T) {
 	eachStore(t, func(t *testing.T, h *harness) {
-		for _, params := range []object{{"count": 2}, {"count": 2, "sortBy": "userName"}, {"count": 2, "sortBy": "title", "sortOrder": "descending"}, {"count": 2, "filter": "title pr"}} {
+		for _, params := range []object{{"count": 2}, {"count": 2, "sortBy": "userName"},
+			{"count": 2, "sortBy": "title", "sortOrder": "descending"}, {"count": 2, "filter": "title pr"}} {
 			ids := map[string]string{}
 			names := []string{"a", "b", "c", "d", "e", "f"}
 			if params["sortOrder"] != nil {
@@ -171,7 +174,8 @@ func TestCursorsSurviveDeletions(t *testing.T) {
 			require.Empty(t, labels(t, end))
 			next, previous = end.cursors(t)
 			require.Empty(t, next)
-			require.Equal(t, []string{names[3], names[4]}, labels(t, h.byCursor(t, "/Users", false, params, previous)), "the page before the end that is gone")
+			require.Equal(t, []string{names[3], names[4]}, labels(t, h.byCursor(t, "/Users", false, params, previous)),
+				"the page before the end that is gone")
 			_, previous = second.cursors(t)
 			remove(names[0])
 			back = h.byCursor(t, "/Users", false, params, previous)
@@ -208,10 +212,12 @@ func TestCursorsAreForOneQueryOfOneClient(t *testing.T) {
 		refused("/Groups", params, cursor)
 		refused("", params, cursor)
 		refused("/Users", params, cursor, header("Authorization", "Bearer second-token"))
-		for _, other := range []string{"x", " ", "=", "AAAA", cursor + "A", cursor[1:], cursor[:len(cursor)-2], strings.ToUpper(cursor), strings.Repeat("A", 10_000)} {
+		for _, other := range []string{"x", " ", "=", "AAAA", cursor + "A", cursor[1:], cursor[:len(cursor)-2], strings.ToUpper(cursor),
+			strings.Repeat("A", 10_000)} {
 			refused("/Users", params, other)
 		}
-		h.do(t, http.MethodPost, "/Users/.search", object{"schemas": []string{scim.SearchRequestMessage}, "cursor": cursor}).wantError(t, http.StatusBadRequest, scim.InvalidCursor)
+		h.do(t, http.MethodPost, "/Users/.search", object{"schemas": []string{scim.SearchRequestMessage}, "cursor": cursor}).wantError(t,
+			http.StatusBadRequest, scim.InvalidCursor)
 		other := serve(t, newMapStore())
 		other.do(t, http.MethodGet, "/Users?cursor="+cursor, nil).wantError(t, http.StatusBadRequest, scim.InvalidCursor)
 		require.Equal(t, []string{"user2", "user3"}, labels(t, h.byCursor(t, "/Users", true, params, cursor)), "and it is good still")
@@ -247,14 +253,16 @@ func TestCursorParameters(t *testing.T) {
 		}
 		t.Run("refusals", func(t *testing.T) {
 			for params, want := range map[string]scim.Type{
-				"cursor=&count=ten": scim.InvalidCount, "cursor=&count=1.5": scim.InvalidCount, "cursor=&startIndex=1": scim.InvalidValue, "cursor=&cursor=": scim.InvalidValue,
+				"cursor=&count=ten": scim.InvalidCount, "cursor=&count=1.5": scim.InvalidCount, "cursor=&startIndex=1": scim.InvalidValue,
+				"cursor=&cursor=": scim.InvalidValue,
 				"cursor=&filter=": scim.InvalidFilter,
 			} {
 				h.do(t, http.MethodGet, "/Users?"+params, nil).wantError(t, http.StatusBadRequest, want)
 			}
 			search := object{"schemas": []string{scim.SearchRequestMessage}, "cursor": "", "count": "ten"}
 			h.do(t, http.MethodPost, "/Users/.search", search).wantError(t, http.StatusBadRequest, scim.InvalidCount)
-			h.do(t, http.MethodPost, "/Users/.search", object{"schemas": search["schemas"], "cursor": 7}).wantError(t, http.StatusBadRequest, scim.InvalidValue)
+			h.do(t, http.MethodPost, "/Users/.search", object{"schemas": search["schemas"], "cursor": 7}).wantError(t, http.StatusBadRequest,
+				scim.InvalidValue)
 		})
 	}, func(o *scimserver.Options) { o.Limits.MaxPage = 7 })
 	h := serve(t, newMapStore(), func(o *scimserver.Options) { o.Limits.MaxPage = 2 })
@@ -266,10 +274,13 @@ func TestCursorParameters(t *testing.T) {
 
 func TestCursorsExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h, err := scimserver.New(scimserver.Options{Store: newMapStore(), Tokens: scimserver.StaticTokens(token), Cursors: scimserver.CursorOptions{Timeout: time.Minute}})
+		h, err := scimserver.New(
+			scimserver.Options{Store: newMapStore(), Tokens: scimserver.StaticTokens(token),
+				Cursors: scimserver.CursorOptions{Timeout: time.Minute}})
 		require.NoError(t, err)
 		for i := range 3 {
-			require.Equal(t, http.StatusCreated, send(h, http.MethodPost, "/Users", fmt.Sprintf(`{"schemas":[%q],"userName":"u%d"}`, scim.UserSchema, i)).Code)
+			require.Equal(t, http.StatusCreated,
+				send(h, http.MethodPost, "/Users", fmt.Sprintf(`{"schemas":[%q],"userName":"u%d"}`, scim.UserSchema, i)).Code)
 		}
 		o, err := scim.Decode(send(h, http.MethodGet, "/Users?cursor=&count=1", "").Body.Bytes())
 		require.NoError(t, err)
@@ -293,7 +304,8 @@ func TestServersWithOneKeyShareCursors(t *testing.T) {
 	next, _ := one.get(t, "/Users?cursor=&count=1").cursors(t)
 	require.Equal(t, []string{"user1"}, labels(t, other.get(t, "/Users?count=1&cursor="+next)))
 	tenant := serve(t, store, share, func(o *scimserver.Options) { o.Prefix = "/t/other/scim/v2" })
-	tenant.do(t, http.MethodGet, strings.TrimSuffix(tenant.url, prefix)+"/t/other/scim/v2/Users?count=1&cursor="+next, nil).wantError(t, http.StatusBadRequest, scim.InvalidCursor)
+	tenant.do(t, http.MethodGet, strings.TrimSuffix(tenant.url, prefix)+"/t/other/scim/v2/Users?count=1&cursor="+next, nil).wantError(t,
+		http.StatusBadRequest, scim.InvalidCursor)
 }
 
 // eachDatabase is eachStore with PostgreSQL as well.

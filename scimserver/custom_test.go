@@ -39,7 +39,8 @@ const (
 		{"name":"disks","type":"complex","multiValued":true,"subAttributes":[{"name":"name","required":true},{"name":"size","type":"integer"},{"name":"primary","type":"boolean"}]}]}`
 	assetSchema = `{"schemas":["` + scim.SchemaSchema + `"],"id":"` + assetURN + `","name":"Asset","attributes":[
 		{"name":"number","required":true,"uniqueness":"server"},{"name":"room"}]}`
-	deviceType = `{"schemas":["` + scim.ResourceTypeSchema + `"],"id":"Device","name":"Device","endpoint":"/Devices","schema":"` + deviceURN + `",
+	deviceType = `{"schemas":["` + scim.ResourceTypeSchema + `"],"id":"Device","name":"Device","endpoint":"/Devices","schema":"` + deviceURN +
+		`",
 		"schemaExtensions":[{"schema":"` + assetURN + `","required":true}]}`
 )
 
@@ -68,7 +69,8 @@ func TestACustomTypeIsServedWhole(t *testing.T) {
 	eachCustom(t, func(t *testing.T, h *harness) {
 		a := h.newDevice(t, "s1", object{
 			"on": true, "weight": 1.5, "ports": 4, "bought": "2020-01-02T03:04:05Z", "key": "AAEC", "site": "https://example.com/a",
-			"owner": object{"value": "7"}, "aliases": []string{"a", "b", "a"}, "disks": []object{{"name": "sda", "size": 5, "primary": true}, {"name": "sdb"}},
+			"owner": object{"value": "7"}, "aliases": []string{"a", "b", "a"},
+			"disks": []object{{"name": "sda", "size": 5, "primary": true}, {"name": "sdb"}},
 		})
 		path := "/Devices/" + a.id()
 		require.Equal(t, h.url+path, a.header.Get("Location"))
@@ -76,7 +78,8 @@ func TestACustomTypeIsServedWhole(t *testing.T) {
 		require.Equal(t, `["a","b"]`, a.json("aliases"))
 		require.Equal(t, a.text, h.get(t, path).text)
 		for _, filter := range []string{
-			`serial eq "s1"`, `on eq true`, `weight gt 1.4`, `ports le 4`, `bought lt "2020-01-02T04:04:06+01:00"`, `key eq "AAEC"`, `site sw "https:"`,
+			`serial eq "s1"`, `on eq true`, `weight gt 1.4`, `ports le 4`, `bought lt "2020-01-02T04:04:06+01:00"`, `key eq "AAEC"`,
+			`site sw "https:"`,
 			`owner.value eq "7"`, `aliases eq "B"`, `disks[name eq "SDA" and size gt 4]`, assetURN + `:number eq "n-S1"`, `disks.primary eq true`,
 		} {
 			total, _ := h.get(t, filtered("/Devices", filter)).list(t, "id")
@@ -122,7 +125,9 @@ func TestTheCharacteristicsOfACustomType(t *testing.T) {
 		})
 		t.Run("readOnly", func(t *testing.T) {
 			require.Equal(t, "null", a.json("status"), "ignored in a POST")
-			require.Equal(t, "null", h.do(t, "PUT", path, device("s1", object{"label": "Desk", "code": "Ab", "notes": "n", "color": "green", "status": "x"})).want(t, 200).json("status"))
+			require.Equal(t, "null",
+				h.do(t, "PUT", path, device("s1", object{"label": "Desk", "code": "Ab", "notes": "n", "color": "green", "status": "x"})).want(t,
+					200).json("status"))
 			refused(400, scim.Mutability, "PATCH", path, patchOf(op("add", "status", "x")))
 		})
 		t.Run("immutable", func(t *testing.T) {
@@ -159,13 +164,15 @@ func TestTheCharacteristicsOfACustomType(t *testing.T) {
 			h.newDevice(t, "S1", object{assetURN: object{"number": "by case"}})
 			refused(409, scim.Uniqueness, "POST", "/Devices", device("s3", object{assetURN: object{"number": "n-S1"}}))
 			refused(409, scim.Uniqueness, "PATCH", path, patchOf(op("replace", assetURN+":number", "BY CASE")))
-			results := h.bulk(t, bulkOf(bulkPost("a", "/Devices", device("b1")), bulkPost("b", "/Devices", device("b2", object{assetURN: object{"number": "n-B1"}}))))
+			results := h.bulk(t,
+				bulkOf(bulkPost("a", "/Devices", device("b1")), bulkPost("b", "/Devices", device("b2", object{assetURN: object{"number": "n-B1"}}))))
 			require.Equal(t, "201 409", statuses(results))
 		})
 		t.Run("data types", func(t *testing.T) {
 			for attribute, wrong := range map[string][]any{
 				"on": {1, "yes"}, "weight": {"1.5", true}, "ports": {1.5, "4"}, "bought": {"2020-01-02", "yesterday", 5}, "key": {"not base64!", 1},
-				"site": {"", "no uri", 5}, "owner": {true, 5, []int{1}}, "aliases": {[]int{1}}, "disks": {[]string{"sda"}, object{"name": 1}}, "label": {1, true, object{}},
+				"site": {"", "no uri", 5}, "owner": {true, 5, []int{1}}, "aliases": {[]int{1}}, "disks": {[]string{"sda"}, object{"name": 1}},
+				"label": {1, true, object{}},
 			} {
 				for i, value := range wrong {
 					refused(400, scim.InvalidValue, "POST", "/Devices", device(fmt.Sprint("w", attribute, i), object{attribute: value}))

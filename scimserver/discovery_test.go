@@ -72,7 +72,8 @@ func TestDiscoveryLists(t *testing.T) {
 
 func TestDiscoveryIsReadOnly(t *testing.T) {
 	h := serve(t, newMapStore())
-	for _, path := range []string{"/ServiceProviderConfig", "/Schemas", "/Schemas/" + scim.UserSchema, "/ResourceTypes", "/ResourceTypes/User"} {
+	for _, path := range []string{"/ServiceProviderConfig", "/Schemas", "/Schemas/" + scim.UserSchema, "/ResourceTypes",
+		"/ResourceTypes/User"} {
 		for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
 			a := h.do(t, method, path, `{}`).wantError(t, http.StatusMethodNotAllowed, "")
 			require.Equal(t, "GET, HEAD, OPTIONS", a.header.Get("Allow"), path)
@@ -85,7 +86,8 @@ func TestCustomTypesAreServed(t *testing.T) {
 	types := []*schema.ResourceType{schema.UserType(), schema.GroupType(), {
 		ID: "Device", Name: "Device", Endpoint: "/Devices",
 		Schema: &schema.Schema{ID: "urn:example:2.0:Device", Name: "Device", Attributes: []*schema.Attribute{
-			{Name: "serial", Type: schema.String, Required: true, CaseExact: true, Mutability: schema.Immutable, Returned: schema.Always, Uniqueness: schema.Server},
+			{Name: "serial", Type: schema.String, Required: true, CaseExact: true, Mutability: schema.Immutable, Returned: schema.Always,
+				Uniqueness: schema.Server},
 			{Name: "note", Type: schema.String, Returned: schema.Request},
 			{Name: "pin", Type: schema.String, Mutability: schema.WriteOnly, Returned: schema.Never},
 		}},

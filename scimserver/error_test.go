@@ -82,7 +82,8 @@ func TestMediaTypes(t *testing.T) {
 			accept string
 			status int
 		}{
-			{"application/scim+json", 200}, {"application/json", 200}, {"application/json;q=0.8, text/html", 200}, {"*/*", 200}, {"application/*", 200},
+			{"application/scim+json", 200}, {"application/json", 200}, {"application/json;q=0.8, text/html", 200}, {"*/*", 200},
+			{"application/*", 200},
 			{"text/html, image/gif, *; q=.2, */*; q=.2", 200}, {"text/html", 406}, {"application/json;q=0", 406}, {"application/xml", 406},
 		} {
 			a := h.do(t, http.MethodGet, "/Users", nil, header("Accept", test.accept)).want(t, test.status)
@@ -101,7 +102,8 @@ func TestLimits(t *testing.T) {
 	h := serve(t, newMapStore(), limit)
 	ann := h.newUser(t, "ann")
 	h.do(t, http.MethodPost, "/Users", user(strings.Repeat("x", 1000))).wantError(t, http.StatusRequestEntityTooLarge, "")
-	h.do(t, http.MethodGet, filtered("/Users", `userName eq "`+strings.Repeat("x", 100)+`"`), nil).wantError(t, http.StatusBadRequest, scim.InvalidFilter)
+	h.do(t, http.MethodGet, filtered("/Users", `userName eq "`+strings.Repeat("x", 100)+`"`), nil).wantError(t, http.StatusBadRequest,
+		scim.InvalidFilter)
 	change := op("replace", "active", true)
 	h.patch(t, "/Users/"+ann.id(), change, change, change).want(t, http.StatusOK)
 	h.patch(t, "/Users/"+ann.id(), change, change, change, change).wantError(t, http.StatusRequestEntityTooLarge, "")

@@ -63,7 +63,8 @@ func TestETags(t *testing.T) {
 					})
 				}
 				require.Equal(t, second, h.get(t, path).header.Get("ETag"), "nothing has changed")
-				h.do(t, http.MethodPatch, endpoint+"/unknown", patchOf(op("add", "displayName", "x")), header("If-Match", "*")).wantError(t, http.StatusNotFound, "")
+				h.do(t, http.MethodPatch, endpoint+"/unknown", patchOf(op("add", "displayName", "x")), header("If-Match", "*")).wantError(t,
+					http.StatusNotFound, "")
 				h.do(t, http.MethodDelete, path, nil, header("If-Match", second)).want(t, http.StatusNoContent)
 			})
 		}

@@ -36,9 +36,12 @@ func FuzzRequest(f *testing.F) {
 	methods := []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 	for i, seed := range []struct{ path, filter, body string }{
 		{"/Users", `userName eq "ann"`, `{"schemas":["` + scim.UserSchema + `"],"userName":"b"}`},
-		{"/Groups", `members[value eq "x"] and displayName co "\u0041"`, `{"schemas":["` + scim.GroupSchema + `"],"displayName":"b","members":[{"value":"x"}]}`},
-		{"/Users/ID", `emails[type eq "work"].value pr`, `{"schemas":["` + scim.PatchOpMessage + `"],"Operations":[{"op":"replace","path":"members[value eq \"\\u0000\"]","value":[null]}]}`},
-		{"/Groups/ID", `not (groups.value gt null)`, `{"schemas":["` + scim.PatchOpMessage + `"],"Operations":[{"op":"add","path":"members","value":[{"value":"\u0001\u001f"}]}]}`},
+		{"/Groups", `members[value eq "x"] and displayName co "\u0041"`,
+			`{"schemas":["` + scim.GroupSchema + `"],"displayName":"b","members":[{"value":"x"}]}`},
+		{"/Users/ID", `emails[type eq "work"].value pr`,
+			`{"schemas":["` + scim.PatchOpMessage + `"],"Operations":[{"op":"replace","path":"members[value eq \"\\u0000\"]","value":[null]}]}`},
+		{"/Groups/ID", `not (groups.value gt null)`,
+			`{"schemas":["` + scim.PatchOpMessage + `"],"Operations":[{"op":"add","path":"members","value":[{"value":"\u0001\u001f"}]}]}`},
 		{"/.search", ``, `{"schemas":["` + scim.SearchRequestMessage + `"],"filter":"id pr","count":1e3}`},
 		{"/Users/%00", `meta.created ge "2020-01-01T00:00:00Z"`, `[]`},
 	} {
@@ -95,7 +98,8 @@ func FuzzBulk(f *testing.F) {
 		f.Fatal(kept.Code, err)
 	}
 	group := "/Groups/" + o.Text("id")
-	const newUser, newGroup = `{"schemas":["` + scim.UserSchema + `"],"userName":"u"}`, `{"schemas":["` + scim.GroupSchema + `"],"displayName":"g","members":[{"value":"bulkId:b"},{"value":"bulkId:a"}]}`
+	const newUser, newGroup = `{"schemas":["` + scim.UserSchema + `"],"userName":"u"}`, `{"schemas":["` + scim.GroupSchema +
+		`"],"displayName":"g","members":[{"value":"bulkId:b"},{"value":"bulkId:a"}]}`
 	const change = `{"schemas":["` + scim.PatchOpMessage + `"],"Operations":[{"op":"add","path":"members[value eq \"bulkId:a\"]","value":{}}]}`
 	methods := []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, "GET", ""}
 	for _, seed := range []struct {
@@ -113,7 +117,8 @@ func FuzzBulk(f *testing.F) {
 	} {
 		f.Add("", seed.method1, seed.path1, seed.id1, seed.data1, seed.method2, seed.path2, seed.ref2, seed.data2)
 	}
-	f.Add(`{"schemas":["`+scim.BulkRequestMessage+`"],"failOnErrors":1,"Operations":[null,1,{"method":1,"path":[],"bulkId":{},"data":[]}]}`, uint8(0), "", "", "", uint8(0), "", "", "")
+	f.Add(`{"schemas":["`+scim.BulkRequestMessage+`"],"failOnErrors":1,"Operations":[null,1,{"method":1,"path":[],"bulkId":{},"data":[]}]}`,
+		uint8(0), "", "", "", uint8(0), "", "", "")
 	// operation is one of a job. What is no JSON object comes as a text in one.
 	operation := func(method uint8, path, bulkID, data string) *scim.Object {
 		o, err := scim.Decode([]byte(data))
@@ -125,8 +130,9 @@ func FuzzBulk(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body string, method1 uint8, path1, id1, data1 string, method2 uint8, path2, id2, data2 string) {
 		if body == "" {
-			body = string(scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.BulkRequestMessage}}, scim.Member{Name: "Operations", Value: []any{
-				operation(method1, path1, id1, data1), operation(method2, path2, id2, data2)}}).AppendJSON(nil))
+			body = string(
+				scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.BulkRequestMessage}}, scim.Member{Name: "Operations", Value: []any{
+					operation(method1, path1, id1, data1), operation(method2, path2, id2, data2)}}).AppendJSON(nil))
 		}
 		w := send(handler, http.MethodPost, "/Bulk", body)
 		if w.Code >= 500 {
@@ -146,7 +152,8 @@ func FuzzBulk(f *testing.F) {
 			}
 			// What a job made goes again, so that the store does not grow with the number of runs.
 			if location := result.Text("location"); result.Text("status") == "201" {
-				if w := send(handler, http.MethodDelete, strings.TrimPrefix(location, "http://localhost"), ""); w.Code != http.StatusNoContent && w.Code != http.StatusNotFound {
+				if w := send(handler, http.MethodDelete, strings.TrimPrefix(location, "http://localhost"), ""); w.Code != http.StatusNoContent &&
+					w.Code != http.StatusNotFound {
 					t.Fatalf("DELETE %s: %d %s", location, w.Code, w.Body)
 				}
 			}

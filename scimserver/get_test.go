@@ -32,7 +32,8 @@ func TestGet(t *testing.T) {
 			h.get(t, path+"/")
 			h.get(t, "/Users/")
 		})
-		for _, id := range []string{"unknown", ann.id() + "x", strings.ToUpper(ann.id()), "..", "%00", "%ff", "a%2Fb", "%27%20OR%201=1", strings.Repeat("x", 3000), "*", url.PathEscape(ann.id()) + "/more"} {
+		for _, id := range []string{"unknown", ann.id() + "x", strings.ToUpper(ann.id()), "..", "%00", "%ff", "a%2Fb", "%27%20OR%201=1",
+			strings.Repeat("x", 3000), "*", url.PathEscape(ann.id()) + "/more"} {
 			t.Run("unknown id "+id[:min(len(id), 20)], func(t *testing.T) {
 				h.do(t, http.MethodGet, "/Users/"+id, nil).wantError(t, http.StatusNotFound, "")
 			})
@@ -55,7 +56,8 @@ func TestLocationsBeginWithTheBaseURL(t *testing.T) {
 		require.Equal(t, "https://proxy.example.com/scim/Users/"+a.id(), a.header.Get("Location"))
 		g := h.newGroup(t, "team", a.id())
 		require.Contains(t, g.json("members"), `"$ref":"https://proxy.example.com/scim/Users/`+a.id()+`"`)
-		require.Equal(t, `"https://proxy.example.com/scim/Schemas/`+scim.UserSchema+`"`, h.get(t, "/Schemas/"+scim.UserSchema).json("meta.location"))
+		require.Equal(t, `"https://proxy.example.com/scim/Schemas/`+scim.UserSchema+`"`,
+			h.get(t, "/Schemas/"+scim.UserSchema).json("meta.location"))
 	})
 	t.Run("at the root of a host", func(t *testing.T) {
 		h := serve(t, newMapStore(), func(o *scimserver.Options) { o.Prefix = "" })

@@ -67,8 +67,10 @@ func TestMembers(t *testing.T) {
 			require.Equal(t, "Ann A. inner", h.memberNames(t, outer.id()))
 		})
 		t.Run("what a client says of type and display does not count", func(t *testing.T) {
-			g := h.do(t, http.MethodPost, "/Groups", object{"schemas": []string{scim.GroupSchema, "http://schemas.microsoft.com/2006/11/ResourceManagement/ADSCIM/2.0/Group"},
-				"displayName": "g", "members": []object{{"value": ann.id(), "type": "Group", "display": "Eve", "$ref": nil}}}).want(t, http.StatusCreated)
+			g := h.do(t, http.MethodPost, "/Groups",
+				object{"schemas": []string{scim.GroupSchema, "http://schemas.microsoft.com/2006/11/ResourceManagement/ADSCIM/2.0/Group"},
+					"displayName": "g",
+					"members":     []object{{"value": ann.id(), "type": "Group", "display": "Eve", "$ref": nil}}}).want(t, http.StatusCreated)
 			require.Equal(t, "Ann A.", h.memberNames(t, g.id()))
 			require.Contains(t, g.json("members"), `"type":"User"`)
 			require.Equal(t, `["`+scim.GroupSchema+`"]`, g.json("schemas"))

@@ -59,7 +59,8 @@ func grow(b *testing.B, store scimserver.Store, users int) {
 		}
 		o, err := scim.DecodeResource(fmt.Appendf(nil, `{"schemas":[%q],"displayName":%q}`, scim.GroupSchema, name))
 		require.NoError(b, err)
-		_, err = store.Create(context.WithoutCancel(ctx), &scimserver.Record{Type: "Group", ID: "id-" + name, Resource: o, Display: name}, members)
+		_, err = store.Create(context.WithoutCancel(ctx), &scimserver.Record{Type: "Group", ID: "id-" + name, Resource: o, Display: name},
+			members)
 		require.NoError(b, err)
 	}
 }
@@ -86,7 +87,8 @@ func newGrown(b *testing.B, users int) *grown {
 // walk returns a cursor near the end.
 func (g *grown) walk(b *testing.B, query string) (cursor string) {
 	page := func(count int) {
-		o, err := scim.Decode(g.ask(b, http.MethodGet, fmt.Sprintf("/Users?attributes=id&count=%d%s&cursor=%s", count, query, cursor), "", http.StatusOK))
+		o, err := scim.Decode(
+			g.ask(b, http.MethodGet, fmt.Sprintf("/Users?attributes=id&count=%d%s&cursor=%s", count, query, cursor), "", http.StatusOK))
 		require.NoError(b, err)
 		cursor = o.Text("nextCursor")
 	}
@@ -124,8 +126,10 @@ func getting(target func(g *grown) string) task {
 // moving removes a member of a group and adds it again.
 func moving(group string) task {
 	return func(b *testing.B, g *grown) {
-		for _, operation := range []string{`{"op":"remove","path":"members[value eq \"id-user0000000\"]"}`, `{"op":"add","path":"members","value":[{"value":"id-user0000000"}]}`} {
-			g.ask(b, http.MethodPatch, "/Groups/id-"+group, fmt.Sprintf(`{"schemas":[%q],"Operations":[%s]}`, scim.PatchOpMessage, operation), http.StatusNoContent)
+		for _, operation := range []string{`{"op":"remove","path":"members[value eq \"id-user0000000\"]"}`,
+			`{"op":"add","path":"members","value":[{"value":"id-user0000000"}]}`} {
+			g.ask(b, http.MethodPatch, "/Groups/id-"+group, fmt.Sprintf(`{"schemas":[%q],"Operations":[%s]}`, scim.PatchOpMessage, operation),
+				http.StatusNoContent)
 		}
 	}
 }
@@ -137,7 +141,9 @@ func posting(b *testing.B, g *grown) {
 
 func patching(b *testing.B, g *grown) {
 	g.made++
-	g.ask(b, http.MethodPatch, "/Users/id-"+g.anyone(), fmt.Sprintf(`{"schemas":[%q],"Operations":[{"op":"replace","path":"nickName","value":"n%d"}]}`, scim.PatchOpMessage, g.made), http.StatusOK)
+	g.ask(b, http.MethodPatch, "/Users/id-"+g.anyone(),
+		fmt.Sprintf(`{"schemas":[%q],"Operations":[{"op":"replace","path":"nickName","value":"n%d"}]}`, scim.PatchOpMessage, g.made),
+		http.StatusOK)
 }
 
 // page is a list of 100. Pages are compared without groups, which not all users have.
@@ -189,7 +195,8 @@ func BenchmarkGrowth(b *testing.B) {
 	}{
 		{"member", "of-10", "of-all", moving("small"), moving("large")},
 		{"cursor", "first", "far", page(constantly("&cursor=")), page(func(g *grown) string { return "&cursor=" + g.far })},
-		{"cursor-sorted", "first", "far", page(constantly("&sortBy=userName&cursor=")), page(func(g *grown) string { return "&sortBy=userName&cursor=" + g.farSorted })},
+		{"cursor-sorted", "first", "far", page(constantly("&sortBy=userName&cursor=")),
+			page(func(g *grown) string { return "&sortBy=userName&cursor=" + g.farSorted })},
 		{"index", "first", "far", page(constantly("")), page(func(g *grown) string { return fmt.Sprintf("&startIndex=%d", g.users-100) })},
 	} {
 		for _, g := range servers {

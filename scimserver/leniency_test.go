@@ -22,22 +22,34 @@ var leniencyCases = []struct {
 	shown    string // a part of the resource afterwards
 	want     string
 }{
-	{"op-case", "PATCH", "/Users", func(string) object { return patchOf(op("Replace", "nickName", "x")) }, scim.InvalidValue, "nickName", `"x"`},
-	{"spelled-booleans", "PATCH", "/Users", func(string) object { return patchOf(op("replace", "active", "False")) }, scim.InvalidValue, "active", `false`},
-	{"path-keys", "PATCH", "/Users", func(string) object { return patchOf(op("replace", "", object{"name.givenName": "x"})) }, scim.InvalidValue, "name", `{"givenName":"x"}`},
-	{"remove-values", "PATCH", "/Groups", func(u string) object { return patchOf(op("remove", "members", refs(u))) }, scim.InvalidValue, "members", `null`},
-	{"create-element", "PATCH", "/Users", func(string) object { return patchOf(op("add", `emails[type eq "work"].value`, "x@example.com")) }, scim.NoTarget,
+	{"op-case", "PATCH", "/Users", func(string) object { return patchOf(op("Replace", "nickName", "x")) }, scim.InvalidValue, "nickName",
+		`"x"`},
+	{"spelled-booleans", "PATCH", "/Users", func(string) object { return patchOf(op("replace", "active", "False")) }, scim.InvalidValue,
+		"active", `false`},
+	{"path-keys", "PATCH", "/Users", func(string) object { return patchOf(op("replace", "", object{"name.givenName": "x"})) },
+		scim.InvalidValue, "name", `{"givenName":"x"}`},
+	{"remove-values", "PATCH", "/Groups", func(u string) object { return patchOf(op("remove", "members", refs(u))) }, scim.InvalidValue,
+		"members", `null`},
+	{"create-element", "PATCH", "/Users", func(string) object { return patchOf(op("add", `emails[type eq "work"].value`, "x@example.com")) },
+		scim.NoTarget,
 		"emails", `[{"type":"work","value":"x@example.com"}]`},
-	{"read-only-echo", "PATCH", "/Groups", func(string) object { return patchOf(op("replace", "", object{"id": "other", "displayName": "x"})) }, scim.Mutability, "displayName", `"x"`},
-	{"plain-values", "PATCH", "/Users", func(string) object { return patchOf(op("add", scim.EnterpriseUserSchema+":manager", "26")) }, scim.InvalidValue,
+	{"read-only-echo", "PATCH", "/Groups",
+		func(string) object { return patchOf(op("replace", "", object{"id": "other", "displayName": "x"})) }, scim.Mutability, "displayName",
+		`"x"`},
+	{"plain-values", "PATCH", "/Users", func(string) object { return patchOf(op("add", scim.EnterpriseUserSchema+":manager", "26")) },
+		scim.InvalidValue,
 		scim.EnterpriseUserSchema, `{"manager":{"value":"26"}}`},
-	{"single-values", "POST", "/Users", func(string) object { return user("single", object{"emails": object{"value": "x@example.com"}}) }, scim.InvalidValue,
+	{"single-values", "POST", "/Users", func(string) object { return user("single", object{"emails": object{"value": "x@example.com"}}) },
+		scim.InvalidValue,
 		"emails", `[{"value":"x@example.com"}]`},
-	{"unknown-attributes", "POST", "/Users", func(string) object { return user("unknown", object{"shoeSize": 9}) }, scim.InvalidValue, "shoeSize", `null`},
+	{"unknown-attributes", "POST", "/Users", func(string) object { return user("unknown", object{"shoeSize": 9}) }, scim.InvalidValue,
+		"shoeSize", `null`},
 	{"unknown-schemas", "POST", "/Users", func(string) object {
-		return user("schemas", object{"schemas": []string{scim.UserSchema, "http://schemas.microsoft.com/2006/11/ResourceManagement/ADSCIM/2.0/Group"}})
+		return user("schemas",
+			object{"schemas": []string{scim.UserSchema, "http://schemas.microsoft.com/2006/11/ResourceManagement/ADSCIM/2.0/Group"}})
 	}, scim.InvalidValue, "schemas", `["` + scim.UserSchema + `"]`},
-	{"loose-values", "POST", "/Users", func(string) object { return user("Barbara Jensen", object{"timezone": "Eastern Standard Time"}) }, scim.InvalidValue,
+	{"loose-values", "POST", "/Users", func(string) object { return user("Barbara Jensen", object{"timezone": "Eastern Standard Time"}) },
+		scim.InvalidValue,
 		"timezone", `"Eastern Standard Time"`},
 	{"echoed-schemas", "PATCH", "/Users", func(string) object {
 		return patchOf(op("add", scim.EnterpriseUserSchema, object{"schemas": []string{scim.EnterpriseUserSchema}, "division": "x"}))
@@ -122,7 +134,8 @@ func TestThePrimaryRoleIsNamedByAFilter(t *testing.T) {
 // An empty reference is no error by the RFC: there it is a value.
 func TestAnEmptyReferenceUnassignsUnlessRefused(t *testing.T) {
 	manager := scim.EnterpriseUserSchema + ":manager"
-	managed := object{"schemas": []string{scim.UserSchema, scim.EnterpriseUserSchema}, scim.EnterpriseUserSchema: object{"manager": object{"value": "26"}}}
+	managed := object{"schemas": []string{scim.UserSchema, scim.EnterpriseUserSchema},
+		scim.EnterpriseUserSchema: object{"manager": object{"value": "26"}}}
 	for _, value := range []any{"", object{"value": ""}} {
 		for _, name := range []string{"add", "replace"} {
 			h := serve(t, newMapStore())

@@ -112,9 +112,12 @@ func TestFilter(t *testing.T) {
 				require.Equal(t, fmt.Sprint(len(names)), total)
 			})
 		}
-		for _, filter := range []string{``, ` `, `userName`, `userName eq`, `userName eq "ann`, `userName xx "ann"`, `userName eq ann`, `userName eq 'ann'`, `eq "ann"`,
-			`(userName eq "ann"`, `userName eq "ann")`, `userName eq "ann" and`, `emails[type eq "work"`, `not userName eq "ann"`, `active gt true`, `password eq "topsecret"`, `password pr`, `userName eq "a\u0000b"`,
-			strings.Repeat("(", 3000) + `title pr` + strings.Repeat(")", 3000), "userName eq \"\xff\"", strings.Repeat(`title pr or `, 2000) + `title pr`} {
+		for _, filter := range []string{``, ` `, `userName`, `userName eq`, `userName eq "ann`, `userName xx "ann"`, `userName eq ann`,
+			`userName eq 'ann'`, `eq "ann"`,
+			`(userName eq "ann"`, `userName eq "ann")`, `userName eq "ann" and`, `emails[type eq "work"`, `not userName eq "ann"`, `active gt true`,
+			`password eq "topsecret"`, `password pr`, `userName eq "a\u0000b"`,
+			strings.Repeat("(", 3000) + `title pr` + strings.Repeat(")", 3000), "userName eq \"\xff\"",
+			strings.Repeat(`title pr or `, 2000) + `title pr`} {
 			t.Run("refuses "+filter[:min(len(filter), 40)], func(t *testing.T) {
 				h.do(t, http.MethodGet, filtered("/Users", filter), nil).wantError(t, http.StatusBadRequest, scim.InvalidFilter)
 			})
@@ -169,7 +172,8 @@ func TestPaging(t *testing.T) {
 			})
 		}
 		t.Run("search pages the same way", func(t *testing.T) {
-			a := h.do(t, http.MethodPost, "/Users/.search", object{"schemas": []string{scim.SearchRequestMessage}, "startIndex": 5, "count": 4, "attributes": []string{"userName"}})
+			a := h.do(t, http.MethodPost, "/Users/.search",
+				object{"schemas": []string{scim.SearchRequestMessage}, "startIndex": 5, "count": 4, "attributes": []string{"userName"}})
 			total, names := a.list(t, "userName")
 			require.Equal(t, "9", total)
 			require.Equal(t, all[4:8], names)
@@ -255,8 +259,10 @@ func TestRootQueryMixesTypes(t *testing.T) {
 			{`urn:ietf:params:scim:schemas:core:2.0:Group:displayName eq "crew"`, "crew"},
 		} {
 			t.Run(test.filter, func(t *testing.T) {
-				search := object{"schemas": []string{scim.SearchRequestMessage}, "filter": test.filter, "attributes": []string{"userName", "displayName"}}
-				for _, a := range []*answer{h.get(t, filtered("", test.filter, "attributes=userName,displayName")), h.do(t, http.MethodPost, "/.search", search).want(t, http.StatusOK)} {
+				search := object{"schemas": []string{scim.SearchRequestMessage}, "filter": test.filter,
+					"attributes": []string{"userName", "displayName"}}
+				for _, a := range []*answer{h.get(t, filtered("", test.filter, "attributes=userName,displayName")),
+					h.do(t, http.MethodPost, "/.search", search).want(t, http.StatusOK)} {
 					var names []string
 					for _, r := range a.body.Array("Resources") {
 						o := r.(*scim.Object)
@@ -286,7 +292,9 @@ func TestSearchRefuses(t *testing.T) {
 		"no schemas":               {object{"filter": "title pr"}, scim.InvalidSyntax},
 		"a bad filter":             {object{"schemas": []string{scim.SearchRequestMessage}, "filter": "title"}, scim.InvalidFilter},
 		"a count in words":         {object{"schemas": []string{scim.SearchRequestMessage}, "count": "ten"}, scim.InvalidValue},
-		"both projections":         {object{"schemas": []string{scim.SearchRequestMessage}, "attributes": []string{"a"}, "excludedAttributes": []string{"b"}}, scim.InvalidValue},
+		"both projections": {
+			object{"schemas": []string{scim.SearchRequestMessage}, "attributes": []string{"a"}, "excludedAttributes": []string{"b"}},
+			scim.InvalidValue},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h.do(t, http.MethodPost, "/Users/.search", test.body).wantError(t, http.StatusBadRequest, test.scimType)

@@ -26,7 +26,8 @@ func (s *server) hashPassword(password string) (string, error) {
 	}
 	password, err := precis.OpaqueString.String(password)
 	if err != nil {
-		return "", scim.Errorf(http.StatusBadRequest, scim.InvalidValue, "password has characters that no password may have by RFC 8265, such as control characters")
+		return "", scim.Errorf(http.StatusBadRequest, scim.InvalidValue,
+			"password has characters that no password may have by RFC 8265, such as control characters")
 	}
 	hash, err := bcrypt.GenerateFromPassword(prehash(password), s.passwordCost)
 	if err != nil {

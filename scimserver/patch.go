@@ -25,7 +25,8 @@ func (s *server) patch(r *request, t *resourceType) (*reply, error) {
 		return nil, err
 	}
 	if n := len(req.Operations); n > s.limits.MaxPatchOperations {
-		return nil, scim.Errorf(http.StatusRequestEntityTooLarge, "", "%d operations are more than the limit of %d", n, s.limits.MaxPatchOperations)
+		return nil, scim.Errorf(http.StatusRequestEntityTooLarge, "", "%d operations are more than the limit of %d", n,
+			s.limits.MaxPatchOperations)
 	}
 	for _, op := range req.Operations {
 		p.Written = append(p.Written, writtenByOperation(op, t)...)

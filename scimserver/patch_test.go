@@ -12,26 +12,34 @@ import (
 func TestPatchUser(t *testing.T) {
 	eachStore(t, func(t *testing.T, h *harness) {
 		h.newUser(t, "taken")
-		const start = `"userName":"ann","name":{"givenName":"Ann","familyName":"Lee"},"emails":[{"value":"w@example.com","type":"work","primary":true}],"active":true`
+		const start = `"userName":"ann","name":{"givenName":"Ann","familyName":"Lee"},"emails":[{"value":"w@example.com","type":"work",` +
+			`"primary":true}],"active":true`
 		for _, test := range []struct {
 			name       string
 			operations []object
 			want       string // the members besides id, schemas and meta
 		}{
 			{"replace an attribute", []object{op("replace", "active", false)},
-				`{"userName":"ann","name":{"givenName":"Ann","familyName":"Lee"},"emails":[{"value":"w@example.com","type":"work","primary":true}],"active":false}`},
+				`{"userName":"ann","name":{"givenName":"Ann","familyName":"Lee"},"emails":[{"value":"w@example.com","type":"work","primary":true}],` +
+					`"active":false}`},
 			{"replace without a path, as Okta sends it", []object{op("replace", "", object{"active": false})},
-				`{"userName":"ann","name":{"givenName":"Ann","familyName":"Lee"},"emails":[{"value":"w@example.com","type":"work","primary":true}],"active":false}`},
+				`{"userName":"ann","name":{"givenName":"Ann","familyName":"Lee"},"emails":[{"value":"w@example.com","type":"work","primary":true}],` +
+					`"active":false}`},
 			{"what Entra sends by default", []object{op("Replace", "active", "False"), op("Add", `emails[type eq "home"].value`, "h@example.com")},
-				`{"userName":"ann","name":{"givenName":"Ann","familyName":"Lee"},"emails":[{"value":"w@example.com","type":"work","primary":true},{"type":"home","value":"h@example.com"}],"active":false}`},
-			{"what Entra sends with its flag", []object{op("replace", "", object{"name.givenName": "Anna", scim.EnterpriseUserSchema + ":department": "D"})},
-				`{"userName":"ann","name":{"givenName":"Anna","familyName":"Lee"},"emails":[{"value":"w@example.com","type":"work","primary":true}],"active":true,"` + scim.EnterpriseUserSchema + `":{"department":"D"}}`},
-			{"several operations in order", []object{op("remove", "emails"), op("add", "emails", []object{{"value": "n@example.com"}}), op("replace", "NAME.GivenName", "A")},
+				`{"userName":"ann","name":{"givenName":"Ann","familyName":"Lee"},"emails":[{"value":"w@example.com","type":"work","primary":true},` +
+					`{"type":"home","value":"h@example.com"}],"active":false}`},
+			{"what Entra sends with its flag",
+				[]object{op("replace", "", object{"name.givenName": "Anna", scim.EnterpriseUserSchema + ":department": "D"})},
+				`{"userName":"ann","name":{"givenName":"Anna","familyName":"Lee"},"emails":[{"value":"w@example.com","type":"work","primary":true}],` +
+					`"active":true,"` + scim.EnterpriseUserSchema + `":{"department":"D"}}`},
+			{"several operations in order",
+				[]object{op("remove", "emails"), op("add", "emails", []object{{"value": "n@example.com"}}), op("replace", "NAME.GivenName", "A")},
 				`{"userName":"ann","name":{"givenName":"A","familyName":"Lee"},"emails":[{"value":"n@example.com"}],"active":true}`},
 			{"remove a sub-attribute", []object{op("remove", "name.familyName")},
 				`{"userName":"ann","name":{"givenName":"Ann"},"emails":[{"value":"w@example.com","type":"work","primary":true}],"active":true}`},
 			{"a new primary", []object{op("add", "emails", []object{{"value": "p@example.com", "primary": true}})},
-				`{"userName":"ann","name":{"givenName":"Ann","familyName":"Lee"},"emails":[{"value":"w@example.com","type":"work","primary":false},{"value":"p@example.com","primary":true}],"active":true}`},
+				`{"userName":"ann","name":{"givenName":"Ann","familyName":"Lee"},"emails":[{"value":"w@example.com","type":"work","primary":false},` +
+					`{"value":"p@example.com","primary":true}],"active":true}`},
 		} {
 			t.Run(test.name, func(t *testing.T) {
 				ann := h.do(t, http.MethodPost, "/Users", `{"schemas":["`+scim.UserSchema+`"],`+start+`}`).want(t, http.StatusCreated)
@@ -48,7 +56,8 @@ func TestPatchUser(t *testing.T) {
 		ann := h.newUser(t, "ann", object{"active": true})
 		path := "/Users/" + ann.id()
 		t.Run("no difference keeps version and lastModified", func(t *testing.T) {
-			for _, operation := range []object{op("replace", "active", true), op("add", "userName", "ann"), op("remove", "title"), op("replace", "", object{"id": ann.id()})} {
+			for _, operation := range []object{op("replace", "active", true), op("add", "userName", "ann"), op("remove", "title"),
+				op("replace", "", object{"id": ann.id()})} {
 				require.Equal(t, ann.text, h.patch(t, path, operation).want(t, http.StatusOK).text)
 			}
 		})

@@ -68,7 +68,8 @@ func TestProjection(t *testing.T) {
 			require.Equal(t, "id schemas userName", names(a.body))
 		})
 		t.Run("both at once are refused before anything is done", func(t *testing.T) {
-			h.do(t, http.MethodPost, "/Users?attributes=id&excludedAttributes=meta", user("eve")).wantError(t, http.StatusBadRequest, scim.InvalidValue)
+			h.do(t, http.MethodPost, "/Users?attributes=id&excludedAttributes=meta", user("eve")).wantError(t, http.StatusBadRequest,
+				scim.InvalidValue)
 			total, _ := h.get(t, filtered("/Users", `userName eq "eve"`)).list(t, "id")
 			require.Equal(t, "0", total)
 		})

@@ -19,7 +19,8 @@ func TestPut(t *testing.T) {
 
 		t.Run("replaces what clients can write and clears what is not sent", func(t *testing.T) {
 			a := put(t, user("ann", object{"nickName": "A", "emails": []object{{"value": "b@example.com"}}})).want(t, http.StatusOK)
-			sameJSON(t, `{"schemas":["`+scim.UserSchema+`"],"userName":"ann","nickName":"A","emails":[{"value":"b@example.com"}]}`, without(a.body, "id", "meta"))
+			sameJSON(t, `{"schemas":["`+scim.UserSchema+`"],"userName":"ann","nickName":"A","emails":[{"value":"b@example.com"}]}`,
+				without(a.body, "id", "meta"))
 			require.Equal(t, ann.id(), a.id())
 			require.Equal(t, ann.json("meta.created"), a.json("meta.created"))
 			require.NotEqual(t, ann.json("meta.version"), a.json("meta.version"))
@@ -29,7 +30,10 @@ func TestPut(t *testing.T) {
 			now := h.get(t, path)
 			a := put(t, now.text).want(t, http.StatusOK)
 			require.Equal(t, now.text, a.text, "nothing changed, not even the version")
-			a = put(t, user("ann", object{"id": "other", "groups": []object{{"value": "g"}}, "meta": object{"version": "9", "created": "2001-01-01T00:00:00Z"}})).want(t, http.StatusOK)
+			a = put(t,
+				user("ann",
+					object{"id": "other", "groups": []object{{"value": "g"}}, "meta": object{"version": "9", "created": "2001-01-01T00:00:00Z"}})).want(t,
+				http.StatusOK)
 			require.Equal(t, ann.id(), a.id())
 			require.Equal(t, ann.json("meta.created"), a.json("meta.created"))
 			require.Equal(t, "null", a.json("groups"))

@@ -86,7 +86,8 @@ func writtenByOperation(op scim.PatchOperation, t *resourceType) []scim.AttrPath
 
 // represent turns records of one type into what the client sees. What it does not see is not read. It replaces records by
 // newer ones as complete does.
-func (s *server) represent(ctx context.Context, base string, t *resourceType, recs []*Record, p schema.Projection) ([]*scim.Resource, error) {
+func (s *server) represent(ctx context.Context, base string, t *resourceType, recs []*Record, p schema.Projection) ([]*scim.Resource,
+	error) {
 	full, err := s.complete(ctx, base, t, recs, shows(t, p))
 	if err != nil {
 		return nil, err

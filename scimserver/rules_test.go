@@ -23,7 +23,8 @@ import (
 func TestTheOrderOfMembersAndSchemasMeansNothing(t *testing.T) {
 	eachStore(t, func(t *testing.T, h *harness) {
 		members := []string{
-			`"schemas":["` + scim.EnterpriseUserSchema + `","` + scim.UserSchema + `"]`, `"userName":"ann"`, `"name":{"familyName":"L","givenName":"A"}`,
+			`"schemas":["` + scim.EnterpriseUserSchema + `","` + scim.UserSchema + `"]`, `"userName":"ann"`,
+			`"name":{"familyName":"L","givenName":"A"}`,
 			`"roles":[{"type":"any","value":"whatever I like"}]`, `"entitlements":[{"value":"free text"}]`,
 			`"` + scim.EnterpriseUserSchema + `":{"manager":{"value":"m"},"department":"D"}`,
 		}
@@ -40,21 +41,27 @@ func TestTheOrderOfMembersAndSchemasMeansNothing(t *testing.T) {
 // RFC 7643 section 3.1: the common attributes are what they are, whatever a schema says of them, and every type has them.
 func TestCommonAttributesCannotBeRedefined(t *testing.T) {
 	types, err := schema.Load(fstest.MapFS{
-		"schema.json": {Data: []byte(`{"schemas":["` + scim.SchemaSchema + `"],"id":"urn:example:Room","name":"Room","attributes":[{"name":"number","required":true},
+		"schema.json": {
+			Data: []byte(`{"schemas":["` + scim.SchemaSchema +
+				`"],"id":"urn:example:Room","name":"Room","attributes":[{"name":"number","required":true},
 			{"name":"id","mutability":"readWrite","returned":"request"},{"name":"externalId","caseExact":false,"mutability":"readOnly"},
 			{"name":"meta","type":"complex","subAttributes":[{"name":"created","type":"string"}]}]}`)},
-		"type.json": {Data: []byte(`{"schemas":["` + scim.ResourceTypeSchema + `"],"id":"Room","name":"Room","endpoint":"/Rooms","schema":"urn:example:Room"}`)},
+		"type.json": {Data: []byte(`{"schemas":["` + scim.ResourceTypeSchema + `"],"id":"Room","name":"Room","endpoint":"/Rooms",` +
+			`"schema":"urn:example:Room"}`)},
 	})
 	require.NoError(t, err)
 	h := serve(t, sqliteStore(t, types...), func(o *scimserver.Options) { o.Types = types })
-	a := h.do(t, http.MethodPost, "/Rooms", object{"schemas": []string{"urn:example:Room"}, "number": "1", "id": "mine", "externalId": "X", "meta": object{"created": "never"}}).want(t, http.StatusCreated)
+	a := h.do(t, http.MethodPost, "/Rooms",
+		object{"schemas": []string{"urn:example:Room"}, "number": "1", "id": "mine", "externalId": "X",
+			"meta": object{"created": "never"}}).want(t, http.StatusCreated)
 	require.NotEqual(t, "mine", a.id())
 	require.Equal(t, `"X"`, a.json("externalId"))
 	require.Equal(t, `"Room"`, a.json("meta.resourceType"))
 	require.NotContains(t, a.text, "never")
 	a = h.get(t, "/Rooms/"+a.id()+"?attributes=number")
 	require.NotEmpty(t, a.id(), "always returned")
-	for filter, want := range map[string]string{`externalId eq "x"`: "0", `externalId eq "X"`: "1", `id eq "` + a.id() + `"`: "1", `meta.created gt "2001-01-01T00:00:00Z"`: "1"} {
+	for filter, want := range map[string]string{`externalId eq "x"`: "0", `externalId eq "X"`: "1", `id eq "` + a.id() + `"`: "1",
+		`meta.created gt "2001-01-01T00:00:00Z"`: "1"} {
 		total, _ := h.get(t, filtered("/Rooms", filter)).list(t, "id")
 		require.Equal(t, want, total, filter)
 	}
@@ -69,10 +76,14 @@ func TestCommonAttributesCannotBeRedefined(t *testing.T) {
 
 // RFC 7643 sections 2.3.4, 2.3.6, 2.3.7, 2.4 and 3.1, RFC 7644 section 3.4.2.2.
 func TestComparisonsByTypeAndCharacteristic(t *testing.T) {
-	types, err := schema.Load(fstest.MapFS{"device.json": {Data: []byte(deviceSchema)}, "asset.json": {Data: []byte(assetSchema)}, "type.json": {Data: []byte(deviceType)}})
+	types, err := schema.Load(
+		fstest.MapFS{"device.json": {Data: []byte(deviceSchema)}, "asset.json": {Data: []byte(assetSchema)},
+			"type.json": {Data: []byte(deviceType)}})
 	require.NoError(t, err)
 	h := serve(t, sqliteStore(t, types...), func(o *scimserver.Options) { o.Types = types })
-	h.newDevice(t, "s1", object{"ports": 10, "weight": 2.50, "key": "AAEC", "site": "https://example.com/Path", "disks": []object{{"name": "a", "primary": true}, {"name": "b"}}})
+	h.newDevice(t, "s1",
+		object{"ports": 10, "weight": 2.50, "key": "AAEC", "site": "https://example.com/Path",
+			"disks": []object{{"name": "a", "primary": true}, {"name": "b"}}})
 	ann := h.newUser(t, "ann", object{"emails": []object{{"value": "a@example.com"}}})
 	root := strings.TrimSuffix(h.url, prefix)
 	h.newGroup(t, "team", ann.id())
@@ -84,9 +95,11 @@ func TestComparisonsByTypeAndCharacteristic(t *testing.T) {
 		{"/Devices", `disks[primary eq false and name eq "b"]`, "1"}, {"/Devices", `disks[primary eq false and name eq "a"]`, "0"},
 		{"/Devices", `disks.primary eq false`, "1"}, {"/Devices", `disks[name eq "b" and primary pr]`, "0"},
 		{"/Users", `emails[primary eq false]`, "1"}, {"/Users", `emails[primary ne true]`, "1"}, {"/Users", `emails[primary eq true]`, "0"},
-		{"/Users", `meta.version eq ` + string(scim.AppendValue(nil, version)), "1"}, {"/Users", `meta.version eq ` + string(scim.AppendValue(nil, strings.ToLower(version))), "0"},
+		{"/Users", `meta.version eq ` + string(scim.AppendValue(nil, version)), "1"},
+		{"/Users", `meta.version eq ` + string(scim.AppendValue(nil, strings.ToLower(version))), "0"},
 		{"/Groups", `members.$ref eq "` + root + prefix + `/Users/` + strings.ToUpper(ann.id()) + `"`, "0"},
-		{"/Groups", `members.$ref eq "Users/` + ann.id() + `"`, "1"}, {"/Groups", `members.$ref eq "/Users/` + ann.id() + `"`, "1"}, {"/Groups", `members.$ref eq "sers/` + ann.id() + `"`, "0"},
+		{"/Groups", `members.$ref eq "Users/` + ann.id() + `"`, "1"}, {"/Groups", `members.$ref eq "/Users/` + ann.id() + `"`, "1"},
+		{"/Groups", `members.$ref eq "sers/` + ann.id() + `"`, "0"},
 	} {
 		total, _ := h.get(t, filtered(test.endpoint, test.filter)).list(t, "id")
 		require.Equal(t, test.want, total, test.filter)
@@ -100,10 +113,12 @@ func TestComparisonsByTypeAndCharacteristic(t *testing.T) {
 // RFC 7643 section 7: what is write-only is a secret, whatever else its definition says.
 func TestWriteOnlyAttributesAreForNobodyToRead(t *testing.T) {
 	types := []*schema.ResourceType{schema.UserType(), schema.GroupType()}
-	types[0].Extensions = append(types[0].Extensions, schema.Extension{Schema: &schema.Schema{ID: "urn:example:Vault", Attributes: []*schema.Attribute{
-		{Name: "pin", Mutability: schema.WriteOnly}, {Name: "always", Mutability: schema.WriteOnly, Returned: schema.Always},
-		{Name: "keys", Type: schema.Complex, MultiValued: true, SubAttributes: []*schema.Attribute{{Name: "name"}, {Name: "value", Mutability: schema.WriteOnly, Returned: schema.Request}}},
-	}}})
+	types[0].Extensions = append(types[0].Extensions,
+		schema.Extension{Schema: &schema.Schema{ID: "urn:example:Vault", Attributes: []*schema.Attribute{
+			{Name: "pin", Mutability: schema.WriteOnly}, {Name: "always", Mutability: schema.WriteOnly, Returned: schema.Always},
+			{Name: "keys", Type: schema.Complex, MultiValued: true,
+				SubAttributes: []*schema.Attribute{{Name: "name"}, {Name: "value", Mutability: schema.WriteOnly, Returned: schema.Request}}},
+		}}})
 	run := func(t *testing.T, h *harness) {
 		vault := object{"pin": "s3cret-pin", "always": "s3cret-always", "keys": []object{{"name": "k", "value": "s3cret-key"}}}
 		quiet := func(a *answer) *answer {
@@ -115,15 +130,19 @@ func TestWriteOnlyAttributesAreForNobodyToRead(t *testing.T) {
 		a := quiet(h.newUser(t, "ann", object{"urn:example:Vault": vault}))
 		require.Contains(t, a.text, `"keys":[{"name":"k"}]`)
 		path := "/Users/" + a.id()
-		for _, query := range []string{"", "?attributes=urn:example:Vault", "?attributes=urn:example:Vault:pin,urn:example:Vault:always,urn:example:Vault:keys.value", "?excludedAttributes=title"} {
+		for _, query := range []string{"", "?attributes=urn:example:Vault",
+			"?attributes=urn:example:Vault:pin,urn:example:Vault:always,urn:example:Vault:keys.value", "?excludedAttributes=title"} {
 			quiet(h.get(t, path+query))
 			quiet(h.get(t, "/Users"+query))
 			quiet(h.do(t, http.MethodPut, path+query, user("ann", object{"urn:example:Vault": vault})))
-			quiet(h.patch(t, path+query, op("replace", "urn:example:Vault:pin", "s3cret-2"), op("replace", "urn:example:Vault:keys", []object{{"name": "k", "value": "s3cret-3"}})))
+			quiet(
+				h.patch(t, path+query, op("replace", "urn:example:Vault:pin", "s3cret-2"),
+					op("replace", "urn:example:Vault:keys", []object{{"name": "k", "value": "s3cret-3"}})))
 		}
 		for _, name := range []string{"pin", "always", "keys.value"} {
 			attribute := "urn:example:Vault:" + name
-			for _, expression := range []string{attribute + ` pr`, attribute + ` sw "s"`, attribute + ` eq "s3cret-pin"`, `urn:example:Vault:keys[value eq "s3cret-key"]`} {
+			for _, expression := range []string{attribute + ` pr`, attribute + ` sw "s"`, attribute + ` eq "s3cret-pin"`,
+				`urn:example:Vault:keys[value eq "s3cret-key"]`} {
 				h.do(t, http.MethodGet, filtered("/Users", expression), nil).wantError(t, http.StatusBadRequest, scim.InvalidFilter)
 			}
 			h.do(t, http.MethodGet, "/Users?sortBy="+url.QueryEscape(attribute), nil).want(t, http.StatusBadRequest)
@@ -198,14 +217,16 @@ func TestProjectionIsTheSameOnEveryMethod(t *testing.T) {
 			{"attributes=name.givenName,name", `{"id":"?","name":{"givenName":"A","familyName":"L"}}`},
 			{"attributes=" + scim.UserSchema + ":name.familyName", `{"id":"?","name":{"familyName":"L"}}`},
 			{"attributes=" + ext, `{"id":"?","` + ext + `":{"department":"D","division":"E","manager":{"value":"m","$ref":"../Users/m"}}}`},
-			{"attributes=" + strings.ToUpper(ext) + ":Division," + ext + ":manager.$ref", `{"id":"?","` + ext + `":{"division":"E","manager":{"$ref":"../Users/m"}}}`},
+			{"attributes=" + strings.ToUpper(ext) + ":Division," + ext + ":manager.$ref",
+				`{"id":"?","` + ext + `":{"division":"E","manager":{"$ref":"../Users/m"}}}`},
 			{"attributes=meta.location,groups.display", `{"id":"?","meta":{"location":"?"},"groups":[{"display":"team"}]}`},
 			{"attributes=password,unknown,urn:example:unknown:x", `{"id":"?"}`},
 			{"attributes=id,schemas", `{"id":"?"}`},
 			{"excludedAttributes=id,schemas,unknown", all},
 			{"excludedAttributes=meta,groups,emails,name,title,nickName," + ext, `{"id":"?","userName":"ann"}`},
 			{"excludedAttributes=meta,groups,emails.type,name.givenName,title,nickName," + ext + ":manager.$ref," + scim.UserSchema + ":userName",
-				`{"id":"?","emails":[{"value":"a@example.com"},{"value":"b@example.com"}],"name":{"familyName":"L"},"` + ext + `":{"department":"D","division":"E","manager":{"value":"m"}}}`},
+				`{"id":"?","emails":[{"value":"a@example.com"},{"value":"b@example.com"}],"name":{"familyName":"L"},"` + ext +
+					`":{"department":"D","division":"E","manager":{"value":"m"}}}`},
 		} {
 			for name, answer := range methods {
 				t.Run(name+" "+test.query, func(t *testing.T) {

@@ -122,7 +122,8 @@ func (s *server) findType(ctx context.Context, base string, q *search, t *resour
 }
 
 // fromIndex asks the store, which may decline.
-func (s *server) fromIndex(ctx context.Context, base string, selector Selector, q *search, t *resourceType, n int) (hits []hit, total int, exact bool, err error) {
+func (s *server) fromIndex(ctx context.Context, base string, selector Selector, q *search, t *resourceType, n int) (hits []hit, total int,
+	exact bool, err error) {
 	ask := Query{Type: t.Name, Filter: q.filter, Reverse: q.ordering.reverse, Offset: q.offset, Limit: q.limit, Groups: q.groups && t.isUser}
 	ask.SortBy, _ = q.ordering.path(t) // without it, all are equal
 	if q.after != nil {
@@ -199,7 +200,8 @@ func (s *server) scan(ctx context.Context, base string, q *search, t *resourceTy
 	sc := &scan{search: q, server: s, base: base, t: t, typ: n}
 	sc.inOrder = !q.ordering.sorted() && !q.ordering.reverse
 	if !sc.inOrder && q.offset+q.limit > s.limits.MaxSortStart+s.limits.MaxPage+1 {
-		return nil, 0, scim.Errorf(http.StatusBadRequest, scim.TooMany, "startIndex is more than %d, which is too far for this order; a cursor reaches it", s.limits.MaxSortStart)
+		return nil, 0, scim.Errorf(http.StatusBadRequest, scim.TooMany,
+			"startIndex is more than %d, which is too far for this order; a cursor reaches it", s.limits.MaxSortStart)
 	}
 	sc.needs = t.filterNeeds(q.filter)
 	if path, ok := q.ordering.path(t); ok {

@@ -59,9 +59,10 @@ type Limits struct {
 	// MaxSortStart is how far startIndex reaches into an order that no index of the store gives, else 400 tooMany: what comes
 	// before has to be remembered. Cursors reach everything. Defaults to 100,000.
 	MaxSortStart       int
-	MaxPatchOperations int   // operations in one PATCH, else 413. Defaults to 1000
-	MaxBulkOperations  int   // operations in one bulk request, else 413; advertised as bulk.maxOperations. Defaults to 1000
-	MaxBulkPayload     int64 // bytes of a bulk request, else 413; advertised as bulk.maxPayloadSize. Defaults to MaxBody, which is also the most
+	MaxPatchOperations int // operations in one PATCH, else 413. Defaults to 1000
+	MaxBulkOperations  int // operations in one bulk request, else 413; advertised as bulk.maxOperations. Defaults to 1000
+	// bytes of a bulk request, else 413; advertised as bulk.maxPayloadSize. Defaults to MaxBody, which is also the most
+	MaxBulkPayload int64
 }
 
 func (l Limits) withDefaults() Limits {

@@ -23,10 +23,15 @@ func TestSort(t *testing.T) {
 			name string
 			more object
 		}{
-			{"dan", object{"externalId": "b", "title": "Boss", "active": true, "emails": []object{{"value": "z@x"}, {"value": "a@x", "primary": true}}}},
-			{"Bob", object{"externalId": "B", "active": false, "name": object{"familyName": "Zorn"}, "emails": []object{{"value": "m@x"}, {"value": "b@x"}}}},
+			{"dan",
+				object{"externalId": "b", "title": "Boss", "active": true, "emails": []object{{"value": "z@x"}, {"value": "a@x", "primary": true}}}},
+			{"Bob",
+				object{"externalId": "B", "active": false, "name": object{"familyName": "Zorn"},
+					"emails": []object{{"value": "m@x"}, {"value": "b@x"}}}},
 			{"carol", object{"externalId": "a", "title": "assistant", "name": object{"familyName": "ärmel"}, "displayName": "x"}},
-			{"ann", object{"title": "boss", "name": object{"familyName": "adams"}, "displayName": "X", enterprise: object{"employeeNumber": "10", "manager": object{"value": "m"}}}},
+			{"ann",
+				object{"title": "boss", "name": object{"familyName": "adams"}, "displayName": "X",
+					enterprise: object{"employeeNumber": "10", "manager": object{"value": "m"}}}},
 			{"eve", object{enterprise: object{"employeeNumber": "9"}}},
 		} {
 			ids[u.name] = h.newUser(t, u.name, u.more).id()
@@ -124,7 +129,8 @@ func TestSort(t *testing.T) {
 				require.Equal(t, want, strings.Join(names, " "), params)
 			}
 		})
-		for _, params := range []string{"sortBy=userName&sortOrder=sideways", "sortBy=name", "sortBy=meta", "sortBy=password", "sortBy=" + enterprise, "sortBy=%22", "sortBy=a.b.c", "sortBy=userName&sortBy=title"} {
+		for _, params := range []string{"sortBy=userName&sortOrder=sideways", "sortBy=name", "sortBy=meta", "sortBy=password",
+			"sortBy=" + enterprise, "sortBy=%22", "sortBy=a.b.c", "sortBy=userName&sortBy=title"} {
 			t.Run("refuses "+params, func(t *testing.T) {
 				h.do(t, http.MethodGet, "/Users?"+params, nil).wantError(t, http.StatusBadRequest, scim.InvalidValue)
 			})
@@ -133,10 +139,12 @@ func TestSort(t *testing.T) {
 }
 
 func TestSortByEveryType(t *testing.T) {
-	device := &schema.ResourceType{ID: "Device", Name: "Device", Endpoint: "/Devices", Schema: &schema.Schema{ID: "urn:example:2.0:Device", Attributes: []*schema.Attribute{
-		{Name: "label"}, {Name: "size", Type: schema.Decimal, Uniqueness: schema.Server}, {Name: "bought", Type: schema.DateTime}, {Name: "ports", Type: schema.Integer, MultiValued: true},
-		{Name: "blob", Type: schema.Binary}, {Name: "long"},
-	}}}
+	device := &schema.ResourceType{ID: "Device", Name: "Device", Endpoint: "/Devices",
+		Schema: &schema.Schema{ID: "urn:example:2.0:Device", Attributes: []*schema.Attribute{
+			{Name: "label"}, {Name: "size", Type: schema.Decimal, Uniqueness: schema.Server}, {Name: "bought", Type: schema.DateTime},
+			{Name: "ports", Type: schema.Integer, MultiValued: true},
+			{Name: "blob", Type: schema.Binary}, {Name: "long"},
+		}}}
 	types := []*schema.ResourceType{device}
 	for name, store := range map[string]scimserver.Store{"map store": newMapStore(), "sqlite": sqliteStore(t, types...)} {
 		t.Run(name, func(t *testing.T) {

@@ -63,8 +63,8 @@ func (c MemberChange) Empty() bool { return len(c.Add) == 0 && len(c.Remove) == 
 // and is seen by every call that begins afterwards; when it returns an error, nothing has changed. Ids are unique over all
 // types of a store.
 //
-// A userName is unique among users without regard to letter case and spelling in Unicode (as filter.Fold folds). A store may enforce uniqueness
-// for further attributes that their schema declares unique.
+// A userName is unique among users without regard to letter case and spelling in Unicode (as filter.Fold folds). A store may enforce
+// uniqueness for further attributes that their schema declares unique.
 type Store interface {
 	// Get returns one resource, or [ErrNotFound] when no resource of that type has the id.
 	Get(ctx context.Context, typ, id string) (*Record, error)

@@ -15,8 +15,10 @@ import (
 func TestEveryEndpointAndMethodWantsAToken(t *testing.T) {
 	h := serve(t, newMapStore())
 	for _, path := range []string{"", "/", "/Users", "/Users/x", "/Users/.search", "/Groups", "/Groups/x", "/.search", "/Me", "/Bulk",
-		"/ServiceProviderConfig", "/Schemas", "/Schemas/x", "/ResourceTypes", "/ResourceTypes/User", "/nothing/here", "/Users?access_token=" + token} {
-		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions} {
+		"/ServiceProviderConfig", "/Schemas", "/Schemas/x", "/ResourceTypes", "/ResourceTypes/User", "/nothing/here",
+		"/Users?access_token=" + token} {
+		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+			http.MethodOptions} {
 			a := h.do(t, method, path, nil, func(r *http.Request) { r.Header.Del("Authorization") }).wantError(t, http.StatusUnauthorized, "")
 			require.Equal(t, `Bearer realm="SCIM"`, a.header.Get("WWW-Authenticate"), "%s %s", method, path)
 		}

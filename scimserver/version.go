@@ -37,7 +37,8 @@ func (s *server) below(path string) (rest string, ok bool, err error) {
 	case !versionSegment.MatchString(first) || s.routes[first] != nil:
 		return rest, true, nil
 	case first != protocolVersion:
-		return "", false, scim.Errorf(http.StatusBadRequest, scim.InvalidVers, "version %s of the protocol is not served here; %s is", quoteSome([]string{first})[0], protocolVersion)
+		return "", false, scim.Errorf(http.StatusBadRequest, scim.InvalidVers, "version %s of the protocol is not served here; %s is",
+			quoteSome([]string{first})[0], protocolVersion)
 	}
 	return after, true, nil
 }

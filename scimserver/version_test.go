@@ -30,7 +30,8 @@ func TestVersionsInPaths(t *testing.T) {
 		require.True(t, strings.HasPrefix(created.header.Get("Location"), h.url+"/Users/"))
 	}
 	for _, base := range []string{"/scim/v1", "/scim/v9", "/scim/v2/v1", "/scim/v2/v22", "/scim/v0"} {
-		for _, call := range [][2]string{{"GET", "/Users"}, {"GET", "/Users/" + ann.id()}, {"POST", "/Users"}, {"DELETE", "/Users/" + ann.id()}, {"GET", ""}, {"POST", "/Bulk"}} {
+		for _, call := range [][2]string{{"GET", "/Users"}, {"GET", "/Users/" + ann.id()}, {"POST", "/Users"}, {"DELETE", "/Users/" + ann.id()},
+			{"GET", ""}, {"POST", "/Bulk"}} {
 			h.do(t, call[0], root+base+call[1], nil).wantError(t, http.StatusBadRequest, scim.InvalidVers)
 		}
 	}
@@ -47,7 +48,8 @@ func TestReferencesAreTheSameInEveryVersion(t *testing.T) {
 		root := strings.TrimSuffix(h.url, prefix)
 		group := h.do(t, http.MethodPost, "/Groups", object{"schemas": []string{scim.GroupSchema}, "displayName": "team",
 			"members": []object{{"value": ann.id(), "$ref": root + "/scim/v1/Users/" + ann.id()}}}).want(t, http.StatusCreated)
-		h.newUser(t, "bob", object{scim.EnterpriseUserSchema: object{"manager": object{"value": ann.id(), "$ref": root + "/scim/Users/" + ann.id()}}})
+		h.newUser(t, "bob",
+			object{scim.EnterpriseUserSchema: object{"manager": object{"value": ann.id(), "$ref": root + "/scim/Users/" + ann.id()}}})
 		for _, base := range []string{"/scim/v1", "/scim/v2", "/scim", "/scim/v12"} {
 			ref := root + base + "/Users/" + ann.id()
 			for _, test := range []struct{ endpoint, filter, want string }{
@@ -61,7 +63,8 @@ func TestReferencesAreTheSameInEveryVersion(t *testing.T) {
 			_, found := h.get(t, filtered("/Users", scim.EnterpriseUserSchema+`:manager.$ref eq "`+ref+`"`)).list(t, "userName")
 			require.Equal(t, []string{"bob"}, found, ref)
 		}
-		for _, other := range []string{root + "/scim/v2/Groups/" + ann.id(), root + "/scim/v2/Users/" + ann.id() + "x", root + "/scim/vx/Users/" + ann.id()} {
+		for _, other := range []string{root + "/scim/v2/Groups/" + ann.id(), root + "/scim/v2/Users/" + ann.id() + "x",
+			root + "/scim/vx/Users/" + ann.id()} {
 			total, _ := h.get(t, filtered("/Groups", `members.$ref eq "`+other+`"`)).list(t, "id")
 			require.Equal(t, "0", total, other)
 		}
@@ -72,7 +75,8 @@ func TestReferencesAreTheSameInEveryVersion(t *testing.T) {
 
 // RFC 7644 section 7.2: the handler is served over TLS, 1.2 at least, and says so in its locations.
 func TestServedOverTLS(t *testing.T) {
-	handler, err := scimserver.New(scimserver.Options{Store: newMapStore(), Tokens: scimserver.StaticTokens(token), Prefix: prefix, PasswordCost: 4})
+	handler, err := scimserver.New(
+		scimserver.Options{Store: newMapStore(), Tokens: scimserver.StaticTokens(token), Prefix: prefix, PasswordCost: 4})
 	require.NoError(t, err)
 	server := httptest.NewUnstartedServer(handler)
 	server.Config.ErrorLog = log.New(io.Discard, "", 0) // it would tell of the handshake that fails
@@ -100,7 +104,8 @@ func TestFiltersSeeWhatTheAnswerShowed(t *testing.T) {
 		patched := h.patch(t, "/Users/"+h.newUser(t, "patched").id(), op("add", "active", false)).want(t, http.StatusOK)
 		for _, a := range []*answer{bare, patched} {
 			self := ` and id eq "` + a.id() + `"`
-			for _, name := range []string{"active", "userName", "displayName", "title", "locale", "emails", "name", "groups", "meta", "schemas", "id", "externalId"} {
+			for _, name := range []string{"active", "userName", "displayName", "title", "locale", "emails", "name", "groups", "meta", "schemas",
+				"id", "externalId"} {
 				_, shown := a.body.Get(name)
 				total, _ := h.get(t, filtered("/Users", name+" pr"+self)).list(t, "id")
 				require.Equal(t, shown, total == "1", "%s pr", name)

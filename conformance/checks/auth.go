@@ -59,7 +59,8 @@ var auth = []check{
 		Run: func(ctx context.Context, t *T) {
 			res := t.Call(ctx, conformance.Request{Method: "GET", Path: "/Users", Credentials: conformance.WithoutCredentials()})
 			t.SkipIf(res.Status != 401, "the target does not answer 401")
-			t.Holds(res.Header.Get("WWW-Authenticate") != "", "WWW-Authenticate header of the 401", "at least one scheme, such as Bearer", res.Header.Get("WWW-Authenticate"))
+			t.Holds(res.Header.Get("WWW-Authenticate") != "", "WWW-Authenticate header of the 401", "at least one scheme, such as Bearer",
+				res.Header.Get("WWW-Authenticate"))
 		},
 	},
 	{
@@ -74,7 +75,8 @@ var auth = []check{
 		Run: func(ctx context.Context, t *T) {
 			res := t.Call(ctx, conformance.Request{Method: "GET", Path: "/Users", Credentials: conformance.WithoutCredentials()})
 			t.SkipIf(res.Status != 401, "the target does not answer 401")
-			t.Holds(slices.Contains(texts(res.Object(), "schemas"), scim.ErrorMessage), "schemas of the 401 body", scim.ErrorMessage, string(res.Body))
+			t.Holds(slices.Contains(texts(res.Object(), "schemas"), scim.ErrorMessage), "schemas of the 401 body", scim.ErrorMessage,
+				string(res.Body))
 		},
 	},
 	{

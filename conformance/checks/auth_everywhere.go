@@ -29,7 +29,8 @@ func writings(t *T, collection string) []conformance.Request {
 	requests := []conformance.Request{
 		{Method: "POST", Path: collection, Body: body},
 		{Method: "PUT", Path: collection + "/" + t.AbsentID(), Body: body},
-		{Method: "PATCH", Path: collection + "/" + t.AbsentID(), Body: doc{"schemas": []string{scim.PatchOpMessage}, "Operations": []doc{{"op": "remove", "path": "externalId"}}}},
+		{Method: "PATCH", Path: collection + "/" + t.AbsentID(),
+			Body: doc{"schemas": []string{scim.PatchOpMessage}, "Operations": []doc{{"op": "remove", "path": "externalId"}}}},
 		{Method: "DELETE", Path: collection + "/" + t.AbsentID()},
 	}
 	return slices.DeleteFunc(requests, func(r conformance.Request) bool { return r.Method == http.MethodPatch && !hasPatch(t) })
@@ -99,7 +100,9 @@ var authEverywhere = []check{
 		Fix:          "Compare the scheme without regard to letter case, the token with regard to it.",
 		Run: func(ctx context.Context, t *T) {
 			for _, scheme := range []string{"bearer", "BEARER"} {
-				res := t.Call(ctx, conformance.Request{Method: "GET", Path: "/Users", Query: url.Values{"count": {"1"}}, Credentials: conformance.SpelledCredentials(scheme)})
+				res := t.Call(ctx,
+					conformance.Request{Method: "GET", Path: "/Users", Query: url.Values{"count": {"1"}},
+						Credentials: conformance.SpelledCredentials(scheme)})
 				t.Holds(res.OK(), "status of "+res.Name+" with the scheme written "+scheme, "200", res.Status)
 			}
 		},
@@ -114,7 +117,8 @@ var authEverywhere = []check{
 		Why:          "Addresses are kept in logs, histories and referrers; RFC 6750 section 2.3 advises against tokens in them.",
 		Fix:          "Read the token from the Authorization header only.",
 		Run: func(ctx context.Context, t *T) {
-			unauthorised(t, t.Call(ctx, conformance.Request{Method: "GET", Path: "/Users", Credentials: conformance.QueryCredentials()}), "the token in the address alone", true)
+			unauthorised(t, t.Call(ctx, conformance.Request{Method: "GET", Path: "/Users", Credentials: conformance.QueryCredentials()}),
+				"the token in the address alone", true)
 		},
 	},
 	{
@@ -168,7 +172,8 @@ func authOtherScheme(ctx context.Context, t *T) {
 		if header == "Bearer" {
 			with = "the word Bearer and no token"
 		}
-		unauthorised(t, t.Call(ctx, conformance.Request{Method: "GET", Path: "/Users", Credentials: conformance.OtherCredentials(header)}), with, true)
+		unauthorised(t, t.Call(ctx, conformance.Request{Method: "GET", Path: "/Users", Credentials: conformance.OtherCredentials(header)}), with,
+			true)
 	}
 }
 
@@ -179,7 +184,8 @@ func authEveryEndpoint(ctx context.Context, t *T) {
 		{Method: "POST", Path: "/Users/.search", Body: search},
 		{Method: "POST", Path: "/.search", Body: search},
 		{Method: "GET", Path: "/Me"},
-		{Method: "POST", Path: "/Bulk", Body: doc{"schemas": []string{scim.BulkRequestMessage}, "Operations": []doc{{"method": "DELETE", "path": "/Users/" + t.AbsentID()}}}},
+		{Method: "POST", Path: "/Bulk",
+			Body: doc{"schemas": []string{scim.BulkRequestMessage}, "Operations": []doc{{"method": "DELETE", "path": "/Users/" + t.AbsentID()}}}},
 	}
 	for _, rt := range t.Capabilities.ResourceTypes {
 		if endpoint := rt.Text("endpoint"); strings.HasPrefix(endpoint, "/") && endpoint != "/Users" {
@@ -190,7 +196,8 @@ func authEveryEndpoint(ctx context.Context, t *T) {
 		request.Credentials = conformance.WithoutCredentials()
 		res := t.Call(ctx, request)
 		// An endpoint that is not there may say so to everybody.
-		absent := slices.Contains([]int{403, 404, 405, 501}, res.Status) && (strings.HasSuffix(request.Path, ".search") || request.Path == "/Me" || request.Path == "/Bulk")
+		absent := slices.Contains([]int{403, 404, 405, 501}, res.Status) &&
+			(strings.HasSuffix(request.Path, ".search") || request.Path == "/Me" || request.Path == "/Bulk")
 		t.Holds(res.Status == 401 || absent, "status of "+res.Name+" without credentials", "401", res.Status)
 	}
 }

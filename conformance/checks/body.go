@@ -76,7 +76,8 @@ var body = append([]check{
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "stays", nil)
 			for _, text := range []string{`{"schemas":`, `[]`, `"text"`, ``} {
-				refused(t, t.Call(ctx, conformance.Request{Method: http.MethodPut, Path: u.Path(), Body: []byte(text)}), 400, "invalidSyntax", "invalidValue")
+				refused(t, t.Call(ctx, conformance.Request{Method: http.MethodPut, Path: u.Path(), Body: []byte(text)}), 400, "invalidSyntax",
+					"invalidValue")
 			}
 			t.Expect("userName after malformed PUTs", t.UserName("stays"), value(t.Read(ctx, u.Path()).Object(), "userName"))
 		},
@@ -102,7 +103,9 @@ var body = append([]check{
 		Why:          "Okta and many libraries send it.",
 		Fix:          "Parse Content-Type; do not compare it as a text.",
 		Run: func(ctx context.Context, t *T) {
-			res := t.Call(ctx, conformance.Request{Method: http.MethodPost, Path: "/Users", Body: t.User("charset", nil), Header: http.Header{"Content-Type": {"application/scim+json; charset=UTF-8"}}})
+			res := t.Call(ctx,
+				conformance.Request{Method: http.MethodPost, Path: "/Users", Body: t.User("charset", nil),
+					Header: http.Header{"Content-Type": {"application/scim+json; charset=UTF-8"}}})
 			succeeded(t, res, 201)
 		},
 	},
@@ -131,9 +134,11 @@ var body = append([]check{
 		Why:          whyHostile,
 		Fix:          "Treat an id that cannot exist as one that does not exist: 404.",
 		Run: func(ctx context.Context, t *T) {
-			for _, id := range []string{"0", "-1", "00000000-0000-0000-0000-000000000000", "99999999999999999999999", "a%2Fb", "%E5%B1%B1", "%00", strings.Repeat("x", 1500)} {
+			for _, id := range []string{"0", "-1", "00000000-0000-0000-0000-000000000000", "99999999999999999999999", "a%2Fb", "%E5%B1%B1", "%00",
+				strings.Repeat("x", 1500)} {
 				res := t.Get(ctx, "/Users/"+id)
-				t.Holds(res.Status == 404 || res.Status == 400 || res.Status == 414, "status of GET of /Users/"+id[:min(40, len(id))], "404", res.Status)
+				t.Holds(res.Status == 404 || res.Status == 400 || res.Status == 414, "status of GET of /Users/"+id[:min(40, len(id))], "404",
+					res.Status)
 			}
 		},
 	},
@@ -327,7 +332,8 @@ var body = append([]check{
 func bodyPatch(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "stays", nil)
 	for _, text := range []string{
-		`{"schemas":`, `[]`, `"text"`, ``, `{"schemas":["` + scim.PatchOpMessage + `"],"Operations":{"op":"remove","path":"name"}}`, `{"schemas":["` + scim.PatchOpMessage + `"],"Operations":["remove"]}`,
+		`{"schemas":`, `[]`, `"text"`, ``, `{"schemas":["` + scim.PatchOpMessage + `"],"Operations":{"op":"remove","path":"name"}}`,
+		`{"schemas":["` + scim.PatchOpMessage + `"],"Operations":["remove"]}`,
 	} {
 		res := t.Call(ctx, conformance.Request{Method: http.MethodPatch, Path: u.Path(), Body: []byte(text)})
 		refused(t, res, 400, "invalidSyntax", "invalidValue")

@@ -137,8 +137,9 @@ const (
 
 var bulk = []check{
 	{
-		ID:           "bulk.advertised",
-		Title:        "A job is processed when the ServiceProviderConfig says that bulk is supported, and refused without a server error when it says not",
+		ID: "bulk.advertised",
+		Title: "A job is processed when the ServiceProviderConfig says that bulk is supported, and refused without a server error when " +
+			"it says not",
 		Requirements: reqs("RFC7644-3.7-01"),
 		Level:        should,
 		Needs:        writesUsers,
@@ -171,8 +172,9 @@ var bulk = []check{
 		Needs:        bulkUsers,
 		Requests:     4,
 		Why:          whyBulk,
-		Fix:          "Answer schemas [urn:ietf:params:scim:api:messages:2.0:BulkResponse] and Operations, and nothing of the request's own members.",
-		Run:          bulkResponse,
+		Fix: "Answer schemas [urn:ietf:params:scim:api:messages:2.0:BulkResponse] and Operations, and nothing of the request's own " +
+			"members.",
+		Run: bulkResponse,
 	},
 	{
 		ID:           "bulk.status-text",
@@ -199,7 +201,8 @@ var bulk = []check{
 		Fix:          "Treat every operation as the request that it stands for.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "put", nil)
-			res := processed(ctx, t, doc{"method": "PUT", "path": u.Path(), "data": t.User("put", doc{"name": doc{"givenName": "Ada", "familyName": "Byron"}})})
+			res := processed(ctx, t,
+				doc{"method": "PUT", "path": u.Path(), "data": t.User("put", doc{"name": doc{"givenName": "Ada", "familyName": "Byron"}})})
 			t.Expect("status of PUT in the job", 200, code(result(t, res, "PUT", u.ID)))
 			t.Expect("name.givenName read back", "Ada", value(t.Read(ctx, u.Path()).Object(), "name.givenName"))
 		},
@@ -284,7 +287,8 @@ var bulk = []check{
 			list := results(res)
 			t.Must(len(list) == 1, "number of results", "1", len(list))
 			t.Expect("status of DELETE of an unknown id", 404, code(list[0]))
-			t.Holds(path.Base(list[0].Text("location")) == t.AbsentID(), "location of DELETE of an unknown id", "an address that ends in "+t.AbsentID(), value(list[0], "location"))
+			t.Holds(path.Base(list[0].Text("location")) == t.AbsentID(), "location of DELETE of an unknown id",
+				"an address that ends in "+t.AbsentID(), value(list[0], "location"))
 		},
 	},
 	{
@@ -322,7 +326,9 @@ var bulk = []check{
 		Why:          "A client that asks to stop does so because going on would do harm.",
 		Fix:          "Count errors; process nothing more when the count is reached.",
 		Run: func(ctx context.Context, t *T) {
-			res := t.Post(ctx, "/Bulk", doc{"schemas": []string{scim.BulkRequestMessage}, "failOnErrors": 1, "Operations": []doc{posting(t, "before", nil), failing(t, "bad"), posting(t, "after", nil)}})
+			res := t.Post(ctx, "/Bulk",
+				doc{"schemas": []string{scim.BulkRequestMessage}, "failOnErrors": 1,
+					"Operations": []doc{posting(t, "before", nil), failing(t, "bad"), posting(t, "after", nil)}})
 			t.Require("status of "+res.Name, 200, res.Status)
 			t.Expect("status of GET of the user before the error", 200, t.Get(ctx, born(t, res, "/Users", "before")).Status)
 			found := t.Get(ctx, "/Users", "filter", "userName eq "+quote(t.UserName("after")))
@@ -404,7 +410,8 @@ var bulk = []check{
 		Fix:          fixRefs,
 		Run: func(ctx context.Context, t *T) {
 			g := t.CreateGroup(ctx, "team", nil)
-			res := processed(ctx, t, posting(t, "ann", nil), patching(g.Path(), doc{"op": "add", "path": "members", "value": []doc{{"value": "bulkId:ann"}}}))
+			res := processed(ctx, t, posting(t, "ann", nil),
+				patching(g.Path(), doc{"op": "add", "path": "members", "value": []doc{{"value": "bulkId:ann"}}}))
 			membersBecame(ctx, t, g.Path(), path.Base(born(t, res, "/Users", "ann")))
 		},
 	},
@@ -418,7 +425,8 @@ var bulk = []check{
 		Why:          whyRefs,
 		Fix:          "Resolve references in path before routing the operation.",
 		Run: func(ctx context.Context, t *T) {
-			res := processed(ctx, t, posting(t, "ann", nil), patching("/Users/bulkId:ann", doc{"op": "replace", "path": "name.givenName", "value": "Ada"}))
+			res := processed(ctx, t, posting(t, "ann", nil),
+				patching("/Users/bulkId:ann", doc{"op": "replace", "path": "name.givenName", "value": "Ada"}))
 			t.Expect("name.givenName read back", "Ada", value(t.Read(ctx, born(t, res, "/Users", "ann")).Object(), "name.givenName"))
 		},
 	},
@@ -511,9 +519,11 @@ var bulk = []check{
 		Run: func(ctx context.Context, t *T) {
 			limit := numberAt(t, "maxPayloadSize")
 			t.SkipIf(limit <= 0 || limit > 2<<20, "bulk.maxPayloadSize is missing or too large to try")
-			res := job(ctx, t, doc{"method": "PUT", "path": "/Users/" + t.AbsentID(), "data": t.User("large", doc{"displayName": strings.Repeat("x", limit)})})
+			res := job(ctx, t,
+				doc{"method": "PUT", "path": "/Users/" + t.AbsentID(), "data": t.User("large", doc{"displayName": strings.Repeat("x", limit)})})
 			t.Require("status of a job that is too large", 413, res.Status)
-			t.Holds(strings.Contains(res.Object().Text("detail"), strconv.Itoa(limit)), "detail of the 413", "a text with the limit "+strconv.Itoa(limit), res.Object().Text("detail"))
+			t.Holds(strings.Contains(res.Object().Text("detail"), strconv.Itoa(limit)), "detail of the 413",
+				"a text with the limit "+strconv.Itoa(limit), res.Object().Text("detail"))
 		},
 	},
 	{
@@ -526,7 +536,8 @@ var bulk = []check{
 		Why:          "The schema tells a message from a resource.",
 		Fix:          "Require schemas [urn:ietf:params:scim:api:messages:2.0:BulkRequest].",
 		Run: func(ctx context.Context, t *T) {
-			res := t.Post(ctx, "/Bulk", doc{"schemas": []string{scim.PatchOpMessage}, "Operations": []doc{{"method": "DELETE", "path": "/Users/" + t.AbsentID()}}})
+			res := t.Post(ctx, "/Bulk",
+				doc{"schemas": []string{scim.PatchOpMessage}, "Operations": []doc{{"method": "DELETE", "path": "/Users/" + t.AbsentID()}}})
 			refused(t, res, 400, "invalidSyntax", "invalidValue")
 		},
 	},
@@ -545,15 +556,22 @@ var bulk = []check{
 	},
 	malformedBulk("unknown-method", "An operation with a method that jobs do not have is refused", "RFC7644-3.7-06", "the method GET", must, 1,
 		func(t *T) doc { return doc{"method": "GET", "path": "/Users/" + t.AbsentID()} }),
-	malformedBulk("no-method", "An operation without a method is refused", "RFC7644-3.7-06", "no method", must, 1, func(t *T) doc { return doc{"path": "/Users/" + t.AbsentID()} }),
-	malformedBulk("no-path", "An operation without a path is refused", "RFC7644-3.7-10", "no path", must, 1, func(*T) doc { return doc{"method": "DELETE"} }),
-	malformedBulk("no-data", "A PUT without data is refused", "RFC7644-3.7-11", "no data", must, 1, func(t *T) doc { return doc{"method": "PUT", "path": "/Users/" + t.AbsentID()} }),
+	malformedBulk("no-method", "An operation without a method is refused", "RFC7644-3.7-06", "no method", must, 1, func(t *T) doc {
+		return doc{"path": "/Users/" + t.AbsentID()}
+	}),
+	malformedBulk("no-path", "An operation without a path is refused", "RFC7644-3.7-10", "no path", must, 1, func(*T) doc {
+		return doc{"method": "DELETE"}
+	}),
+	malformedBulk("no-data", "A PUT without data is refused", "RFC7644-3.7-11", "no data", must, 1, func(t *T) doc {
+		return doc{"method": "PUT", "path": "/Users/" + t.AbsentID()}
+	}),
 	malformedBulk("no-bulk-id", "A POST without a bulkId is refused", "RFC7644-3.7-07", "no bulkId", must, 1, func(t *T) doc {
 		op := posting(t, "nameless", nil)
 		delete(op, "bulkId")
 		return op
 	}),
-	malformedBulk("unknown-path", "An operation on an endpoint that does not exist is refused", "RFC7644-3.7-27", "an unknown endpoint", must, 1,
+	malformedBulk("unknown-path", "An operation on an endpoint that does not exist is refused", "RFC7644-3.7-27", "an unknown endpoint", must,
+		1,
 		func(t *T) doc {
 			return doc{"method": "POST", "path": "/ScimconfNothing", "bulkId": "x", "data": t.User("lost", nil)}
 		}),
@@ -597,7 +615,8 @@ func bulkResponse(ctx context.Context, t *T) {
 	res := t.Post(ctx, "/Bulk", doc{"schemas": []string{scim.BulkRequestMessage}, "failOnErrors": 5,
 		"Operations": []doc{posting(t, "one", nil), posting(t, "two", nil), failing(t, "three"), {"method": "DELETE", "path": u.Path()}}})
 	t.Require("status of "+res.Name, 200, res.Status)
-	t.Holds(slices.Contains(texts(res.Object(), "schemas"), scim.BulkResponseMessage), "schemas of the answer", scim.BulkResponseMessage, value(res.Object(), "schemas"))
+	t.Holds(slices.Contains(texts(res.Object(), "schemas"), scim.BulkResponseMessage), "schemas of the answer", scim.BulkResponseMessage,
+		value(res.Object(), "schemas"))
 	t.Expect("number of results", 4, len(results(res)))
 	_, there := res.Object().Get("failOnErrors")
 	t.Holds(!there, "failOnErrors in the answer", "absent", value(res.Object(), "failOnErrors"))
@@ -615,7 +634,8 @@ func bulkMixed(ctx context.Context, t *T) {
 
 func bulkOrder(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "ordered", nil)
-	processed(ctx, t, patching(u.Path(), doc{"op": "replace", "path": "name.givenName", "value": "One"}), patching(u.Path(), doc{"op": "add", "path": "name.middleName", "value": "Kept"}),
+	processed(ctx, t, patching(u.Path(), doc{"op": "replace", "path": "name.givenName", "value": "One"}),
+		patching(u.Path(), doc{"op": "add", "path": "name.middleName", "value": "Kept"}),
 		patching(u.Path(), doc{"op": "replace", "path": "name.givenName", "value": "Two"}))
 	o := t.Read(ctx, u.Path()).Object()
 	t.Expect("name.givenName, replaced twice", "Two", value(o, "name.givenName"))
@@ -628,7 +648,8 @@ func bulkError(ctx context.Context, t *T) {
 	t.Expect("status of the failed operation", 400, code(o))
 	e := o.Complex("response")
 	t.Must(e != nil, "response of the failed operation", "an Error", value(o, "response"))
-	t.Holds(slices.Contains(texts(e, "schemas"), scim.ErrorMessage), "response.schemas of the failed operation", scim.ErrorMessage, value(e, "schemas"))
+	t.Holds(slices.Contains(texts(e, "schemas"), scim.ErrorMessage), "response.schemas of the failed operation", scim.ErrorMessage,
+		value(e, "schemas"))
 	t.Expect("response.status of the failed operation", "400", value(e, "status"))
 	t.Warn(e.Text("detail") != "", "response.detail of the failed operation", "a text", value(e, "detail"))
 }
@@ -679,7 +700,8 @@ func bulkPrecondition(ctx context.Context, t *T) {
 	stale, _ := value(first, "meta.version").(string)
 	t.SkipIf(stale == "", "the target does not return meta.version")
 	change := func(name string) doc {
-		return doc{"method": "PUT", "path": u.Path(), "version": stale, "data": t.User("versioned", doc{"name": doc{"givenName": name, "familyName": "Byron"}})}
+		return doc{"method": "PUT", "path": u.Path(), "version": stale,
+			"data": t.User("versioned", doc{"name": doc{"givenName": name, "familyName": "Byron"}})}
 	}
 	res := processed(ctx, t, change("One"), change("Two"))
 	var statuses []int
@@ -705,7 +727,8 @@ func bulkMaxOperations(ctx context.Context, t *T) {
 	operations := slices.Repeat([]doc{{"method": "DELETE", "path": "/Users/" + t.AbsentID()}}, limit+1)
 	res := job(ctx, t, operations...)
 	t.Require("status of a job with one operation too many", 413, res.Status)
-	t.Holds(strings.Contains(res.Object().Text("detail"), strconv.Itoa(limit)), "detail of the 413", "a text with the limit "+strconv.Itoa(limit), res.Object().Text("detail"))
+	t.Holds(strings.Contains(res.Object().Text("detail"), strconv.Itoa(limit)), "detail of the 413",
+		"a text with the limit "+strconv.Itoa(limit), res.Object().Text("detail"))
 }
 
 // membersBecame compares the members of a group with ids.

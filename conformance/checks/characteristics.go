@@ -65,7 +65,8 @@ func kindCheck(word, kind, title, requirement string, requests int, fits func(v 
 					res := t.Post(ctx, td.endpoint, body)
 					where := td.address(res)
 					if where == "" {
-						t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST with "+jsonText(plain(v))+" as "+td.naming(a), "400, or 201 with a value that fits", res.Status)
+						t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST with "+jsonText(plain(v))+" as "+td.naming(a),
+							"400, or 201 with a value that fits", res.Status)
 						continue
 					}
 					got := a.of(t.Read(ctx, where).Object())
@@ -263,11 +264,12 @@ var characteristics = []check{
 		Why:          "They are secrets.",
 		Fix:          "Apply returned:never after attributes.",
 		Run: func(ctx context.Context, t *T) {
-			traits(t, "is returned never", trait(func(a attrDef) bool { return a.returned == "never" && a.writable() && a.sample("x") != nil }), func(td typeDef, a attrDef) {
-				if where, _, _ := created(ctx, t, td, a, a.sample(t.Prefix()+"secret")); where != "" {
-					t.Holds(a.of(a.asked(ctx, t, where)) == nil, td.naming(a)+", asked for by name", "absent", "it is there")
-				}
-			})
+			traits(t, "is returned never", trait(func(a attrDef) bool { return a.returned == "never" && a.writable() && a.sample("x") != nil }),
+				func(td typeDef, a attrDef) {
+					if where, _, _ := created(ctx, t, td, a, a.sample(t.Prefix()+"secret")); where != "" {
+						t.Holds(a.of(a.asked(ctx, t, where)) == nil, td.naming(a)+", asked for by name", "absent", "it is there")
+					}
+				})
 		},
 	},
 	{
@@ -302,11 +304,12 @@ var characteristics = []check{
 		Why:          "The client sees what became of what it sent.",
 		Fix:          "Add the attributes of the request's body to the answer's representation.",
 		Run: func(ctx context.Context, t *T) {
-			traits(t, "is returned on request", trait(func(a attrDef) bool { return a.returned == "request" && a.writable() && a.sample("x") != nil }), func(td typeDef, a attrDef) {
-				if where, _, res := created(ctx, t, td, a, a.sample("written")); where != "" {
-					t.Expect(td.naming(a)+" in the answer to POST", a.sample("written"), a.of(res.Object()))
-				}
-			})
+			traits(t, "is returned on request",
+				trait(func(a attrDef) bool { return a.returned == "request" && a.writable() && a.sample("x") != nil }), func(td typeDef, a attrDef) {
+					if where, _, res := created(ctx, t, td, a, a.sample("written")); where != "" {
+						t.Expect(td.naming(a)+" in the answer to POST", a.sample("written"), a.of(res.Object()))
+					}
+				})
 		},
 	},
 	{
@@ -353,13 +356,18 @@ var characteristics = []check{
 		Fix:          "Store the value, or answer 400 invalidValue.",
 		Run:          characteristicsCanonicalValues,
 	},
-	kindCheck("integer", "integer", "Values with a fraction, texts and objects do not become integers", "RFC7643-2.3.4-01", 12, isWholeNumber, 1.5, "many", doc{"value": 1}, []int{1}),
+	kindCheck("integer", "integer", "Values with a fraction, texts and objects do not become integers", "RFC7643-2.3.4-01", 12, isWholeNumber,
+		1.5, "many", doc{"value": 1}, []int{1}),
 	kindCheck("decimal", "decimal", "Texts and objects do not become decimals", "RFC7643-2.3.3-01", 2, isNumber, "heavy", doc{"value": 1}),
-	kindCheck("boolean", "boolean", "Texts and numbers do not become booleans other than true and false", "RFC7643-2.3.2-01", 2, func(v any) bool { _, ok := v.(bool); return ok }, "perhaps", doc{"value": true}),
-	kindCheck("date-time", "dateTime", "What is no date with a time does not become a dateTime", "RFC7643-2.3.5-02", 3, isDateTime, "2026-01-31", "yesterday", 5),
+	kindCheck("boolean", "boolean", "Texts and numbers do not become booleans other than true and false", "RFC7643-2.3.2-01", 2,
+		func(v any) bool { _, ok := v.(bool); return ok }, "perhaps", doc{"value": true}),
+	kindCheck("date-time", "dateTime", "What is no date with a time does not become a dateTime", "RFC7643-2.3.5-02", 3, isDateTime,
+		"2026-01-31", "yesterday", 5),
 	kindCheck("binary", "binary", "What is not base64 does not become binary", "RFC7643-2.3.6-01", 2, isBase64, "not base64!", 5),
-	kindCheck("string", "string", "Numbers and objects do not become texts of another type", "RFC7643-2.3-02", 26, isText, 5, doc{"value": "x"}),
-	kindCheck("complex", "complex", "Texts and numbers do not become complex values", "RFC7643-2.3-02", 2, func(v any) bool { _, ok := v.(*scim.Object); return ok }, 5, []string{"x"}),
+	kindCheck("string", "string", "Numbers and objects do not become texts of another type", "RFC7643-2.3-02", 26, isText, 5,
+		doc{"value": "x"}),
+	kindCheck("complex", "complex", "Texts and numbers do not become complex values", "RFC7643-2.3-02", 2,
+		func(v any) bool { _, ok := v.(*scim.Object); return ok }, 5, []string{"x"}),
 	kindCheck("reference", "reference", "Numbers and objects do not become references", "RFC7643-2.3.7-01", 2, isText, 5, doc{"value": "x"}),
 	{
 		ID:           "characteristics.instant",
@@ -429,7 +437,8 @@ func characteristicsRequired(ctx context.Context, t *T) {
 
 func characteristicsRequiredSubAttribute(ctx context.Context, t *T) {
 	traits(t, "has a required sub-attribute", func(td typeDef, a attrDef) bool {
-		return ownAttribute(td, a) && a.writable() && slices.ContainsFunc(a.subs, func(s attrDef) bool { return s.required }) && slices.ContainsFunc(a.subs, func(s attrDef) bool { return !s.required && s.kind == "integer" || s.kind == "boolean" })
+		return ownAttribute(td, a) && a.writable() && slices.ContainsFunc(a.subs, func(s attrDef) bool { return s.required }) &&
+			slices.ContainsFunc(a.subs, func(s attrDef) bool { return !s.required && s.kind == "integer" || s.kind == "boolean" })
 	}, func(td typeDef, a attrDef) {
 		part := doc{}
 		for _, s := range a.subs {
@@ -465,44 +474,47 @@ func characteristicsRequiredExtension(ctx context.Context, t *T) {
 }
 
 func characteristicsReadOnlyCreate(ctx context.Context, t *T) {
-	traits(t, "is readOnly", trait(func(a attrDef) bool { return !a.writable() && a.sample("x") != nil && !a.hidden() }), func(td typeDef, a attrDef) {
-		forged := a.sample("scimconf-forged")
-		where, _, res := created(ctx, t, td, a, forged)
-		if t.Holds(res.OK(), "status of a POST with "+td.naming(a), "201", res.Status) {
-			got := a.of(t.Read(ctx, where).Object())
-			t.Holds(!scim.Equal(plain(forged), got), td.naming(a), "the target's own value, or absent", got)
-		}
-	})
+	traits(t, "is readOnly", trait(func(a attrDef) bool { return !a.writable() && a.sample("x") != nil && !a.hidden() }),
+		func(td typeDef, a attrDef) {
+			forged := a.sample("scimconf-forged")
+			where, _, res := created(ctx, t, td, a, forged)
+			if t.Holds(res.OK(), "status of a POST with "+td.naming(a), "201", res.Status) {
+				got := a.of(t.Read(ctx, where).Object())
+				t.Holds(!scim.Equal(plain(forged), got), td.naming(a), "the target's own value, or absent", got)
+			}
+		})
 }
 
 func characteristicsReadOnlyReplace(ctx context.Context, t *T) {
-	traits(t, "is readOnly", trait(func(a attrDef) bool { return !a.writable() && a.sample("x") != nil && !a.hidden() }), func(td typeDef, a attrDef) {
-		body := td.fresh(t, a.label(""))
-		where := td.address(t.Post(ctx, td.endpoint, body))
-		if where == "" {
-			return
-		}
-		forged := a.sample("scimconf-forged")
-		a.set(body, forged)
-		res := t.Put(ctx, where, body)
-		t.Expect("status of a PUT with "+td.naming(a), 200, res.Status)
-		got := a.of(t.Read(ctx, where).Object())
-		t.Holds(!scim.Equal(plain(forged), got), td.naming(a), "the target's own value, or absent", got)
-	})
+	traits(t, "is readOnly", trait(func(a attrDef) bool { return !a.writable() && a.sample("x") != nil && !a.hidden() }),
+		func(td typeDef, a attrDef) {
+			body := td.fresh(t, a.label(""))
+			where := td.address(t.Post(ctx, td.endpoint, body))
+			if where == "" {
+				return
+			}
+			forged := a.sample("scimconf-forged")
+			a.set(body, forged)
+			res := t.Put(ctx, where, body)
+			t.Expect("status of a PUT with "+td.naming(a), 200, res.Status)
+			got := a.of(t.Read(ctx, where).Object())
+			t.Holds(!scim.Equal(plain(forged), got), td.naming(a), "the target's own value, or absent", got)
+		})
 }
 
 func characteristicsReadOnlyPatch(ctx context.Context, t *T) {
-	traits(t, "is readOnly", trait(func(a attrDef) bool { return !a.writable() && a.sample("x") != nil && !a.hidden() }), func(td typeDef, a attrDef) {
-		where := td.address(t.Post(ctx, td.endpoint, td.fresh(t, a.label(""))))
-		if where == "" {
-			return
-		}
-		forged := a.sample("scimconf-forged")
-		res := t.Patch(ctx, where, doc{"op": "replace", "path": a.path(), "value": forged})
-		t.Warn(res.Status == 400, "status of a PATCH of "+td.naming(a), "400", res.Status)
-		got := a.of(t.Read(ctx, where).Object())
-		t.Holds(!scim.Equal(plain(forged), got), td.naming(a), "the target's own value, or absent", got)
-	})
+	traits(t, "is readOnly", trait(func(a attrDef) bool { return !a.writable() && a.sample("x") != nil && !a.hidden() }),
+		func(td typeDef, a attrDef) {
+			where := td.address(t.Post(ctx, td.endpoint, td.fresh(t, a.label(""))))
+			if where == "" {
+				return
+			}
+			forged := a.sample("scimconf-forged")
+			res := t.Patch(ctx, where, doc{"op": "replace", "path": a.path(), "value": forged})
+			t.Warn(res.Status == 400, "status of a PATCH of "+td.naming(a), "400", res.Status)
+			got := a.of(t.Read(ctx, where).Object())
+			t.Holds(!scim.Equal(plain(forged), got), td.naming(a), "the target's own value, or absent", got)
+		})
 }
 
 func characteristicsImmutableSame(ctx context.Context, t *T) {
@@ -567,32 +579,36 @@ func characteristicsImmutableOmitted(ctx context.Context, t *T) {
 }
 
 func characteristicsWriteOnly(ctx context.Context, t *T) {
-	traits(t, "is writeOnly", trait(func(a attrDef) bool { return a.mutability == "writeOnly" && a.sample("x") != nil }), func(td typeDef, a attrDef) {
-		where, _, res := created(ctx, t, td, a, a.sample(t.Prefix()+"secret"))
-		if where == "" {
-			return
-		}
-		t.Holds(a.of(res.Object()) == nil, td.naming(a)+" in the answer to POST", "absent", "it is there")
-		t.Holds(a.of(t.Get(ctx, where).Object()) == nil, td.naming(a)+" in GET", "absent", "it is there")
-	})
+	traits(t, "is writeOnly", trait(func(a attrDef) bool { return a.mutability == "writeOnly" && a.sample("x") != nil }),
+		func(td typeDef, a attrDef) {
+			where, _, res := created(ctx, t, td, a, a.sample(t.Prefix()+"secret"))
+			if where == "" {
+				return
+			}
+			t.Holds(a.of(res.Object()) == nil, td.naming(a)+" in the answer to POST", "absent", "it is there")
+			t.Holds(a.of(t.Get(ctx, where).Object()) == nil, td.naming(a)+" in GET", "absent", "it is there")
+		})
 }
 
 func characteristicsReturnedAlways(ctx context.Context, t *T) {
-	traits(t, "is returned always", trait(func(a attrDef) bool { return a.returned == "always" && a.writable() && a.sample("x") != nil }), func(td typeDef, a attrDef) {
-		if where, _, _ := created(ctx, t, td, a, a.sample("kept")); where != "" {
-			t.Expect(td.naming(a)+" when another attribute is asked for", a.sample("kept"), a.of(t.Get(ctx, where, "attributes", td.carrier).Object()))
-			t.Expect(td.naming(a)+" when it is excluded", a.sample("kept"), a.of(t.Get(ctx, where, "excludedAttributes", a.path()).Object()))
-		}
-	})
+	traits(t, "is returned always", trait(func(a attrDef) bool { return a.returned == "always" && a.writable() && a.sample("x") != nil }),
+		func(td typeDef, a attrDef) {
+			if where, _, _ := created(ctx, t, td, a, a.sample("kept")); where != "" {
+				t.Expect(td.naming(a)+" when another attribute is asked for", a.sample("kept"),
+					a.of(t.Get(ctx, where, "attributes", td.carrier).Object()))
+				t.Expect(td.naming(a)+" when it is excluded", a.sample("kept"), a.of(t.Get(ctx, where, "excludedAttributes", a.path()).Object()))
+			}
+		})
 }
 
 func characteristicsReturnedRequest(ctx context.Context, t *T) {
-	traits(t, "is returned on request", trait(func(a attrDef) bool { return a.returned == "request" && a.writable() && a.sample("x") != nil }), func(td typeDef, a attrDef) {
-		if where, _, _ := created(ctx, t, td, a, a.sample("asked")); where != "" {
-			t.Holds(a.of(t.Get(ctx, where).Object()) == nil, td.naming(a)+" in a plain GET", "absent", "it is there")
-			t.Expect(td.naming(a)+" when it is asked for", a.sample("asked"), a.of(a.asked(ctx, t, where)))
-		}
-	})
+	traits(t, "is returned on request", trait(func(a attrDef) bool { return a.returned == "request" && a.writable() && a.sample("x") != nil }),
+		func(td typeDef, a attrDef) {
+			if where, _, _ := created(ctx, t, td, a, a.sample("asked")); where != "" {
+				t.Holds(a.of(t.Get(ctx, where).Object()) == nil, td.naming(a)+" in a plain GET", "absent", "it is there")
+				t.Expect(td.naming(a)+" when it is asked for", a.sample("asked"), a.of(a.asked(ctx, t, where)))
+			}
+		})
 }
 
 func characteristicsUnique(ctx context.Context, t *T) {
@@ -610,17 +626,20 @@ func characteristicsUnique(ctx context.Context, t *T) {
 }
 
 func characteristicsUniqueOtherCase(ctx context.Context, t *T) {
-	traits(t, "has to be unique in any letter case", func(td typeDef, a attrDef) bool { return uniqueAttribute(td, a) && !a.caseExact && a.kind == "string" }, func(td typeDef, a attrDef) {
-		if where, _, _ := created(ctx, t, td, a, t.Prefix()+"shadow"); where != "" {
-			second := t.Post(ctx, td.endpoint, td.with(t, a.label("-second"), a, strings.ToUpper(t.Prefix()+"shadow")))
-			t.Holds(second.Status == 409 || second.Status == 400, "status of a second POST of one "+td.naming(a)+" in capitals", "409", second.Status)
-		}
-	})
+	traits(t, "has to be unique in any letter case",
+		func(td typeDef, a attrDef) bool { return uniqueAttribute(td, a) && !a.caseExact && a.kind == "string" }, func(td typeDef, a attrDef) {
+			if where, _, _ := created(ctx, t, td, a, t.Prefix()+"shadow"); where != "" {
+				second := t.Post(ctx, td.endpoint, td.with(t, a.label("-second"), a, strings.ToUpper(t.Prefix()+"shadow")))
+				t.Holds(second.Status == 409 || second.Status == 400, "status of a second POST of one "+td.naming(a)+" in capitals", "409",
+					second.Status)
+			}
+		})
 }
 
 func characteristicsCaseKept(ctx context.Context, t *T) {
 	traits(t, "is a caseExact text", func(td typeDef, a attrDef) bool {
-		return ownAttribute(td, a) && a.caseExact && a.kind == "string" && !a.multi && a.writable() && !a.hidden() && len(a.canonical) == 0 && !carries(td, a)
+		return ownAttribute(td, a) && a.caseExact && a.kind == "string" && !a.multi && a.writable() && !a.hidden() && len(a.canonical) == 0 &&
+			!carries(td, a)
 	}, func(td typeDef, a attrDef) {
 		if where, _, _ := created(ctx, t, td, a, "MiXeD-Case"); where != "" {
 			t.Expect(td.naming(a), "MiXeD-Case", a.of(t.Read(ctx, where).Object()))
@@ -668,13 +687,15 @@ func characteristicsMultiValued(ctx context.Context, t *T) {
 
 func characteristicsPrimary(ctx context.Context, t *T) {
 	traits(t, "is multi-valued with primary", func(td typeDef, a attrDef) bool {
-		return ownAttribute(td, a) && a.multi && a.writable() && !a.hidden() && a.sample("x") != nil && slices.ContainsFunc(a.subs, func(s attrDef) bool { return s.name == "primary" })
+		return ownAttribute(td, a) && a.multi && a.writable() && !a.hidden() && a.sample("x") != nil &&
+			slices.ContainsFunc(a.subs, func(s attrDef) bool { return s.name == "primary" })
 	}, func(td typeDef, a attrDef) {
 		one, two := a.element("one").(doc), a.element("two").(doc)
 		one["primary"], two["primary"] = true, true
 		where, _, res := created(ctx, t, td, a, []any{one, two})
 		if where == "" {
-			t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST with two primary values in "+td.naming(a), "400, or 201 with one", res.Status)
+			t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST with two primary values in "+td.naming(a), "400, or 201 with one",
+				res.Status)
 			return
 		}
 		holder := t.Read(ctx, where).Object()
@@ -755,7 +776,8 @@ func instance(ctx context.Context, t *T, td typeDef, label string) (*conformance
 // optional is an attribute of the base schema that can be set and changed, nil when there is none.
 func (td typeDef) optional() *attrDef {
 	for _, a := range td.attributes {
-		if a.urn == "" && a.kind == "string" && !a.multi && a.mutability == "readWrite" && !a.hidden() && !a.common() && len(a.canonical) == 0 && a.uniqueness == "none" && a.name != td.carrier {
+		if a.urn == "" && a.kind == "string" && !a.multi && a.mutability == "readWrite" && !a.hidden() && !a.common() && len(a.canonical) == 0 &&
+			a.uniqueness == "none" && a.name != td.carrier {
 			return &a
 		}
 	}
@@ -859,7 +881,8 @@ func typesCreate(ctx context.Context, t *T) {
 		t.Require("status of "+res.Name, 201, res.Status)
 		id := res.Object().Text("id")
 		t.Holds(id != "", "id of the new "+td.name, "a text", id)
-		t.Holds(strings.HasSuffix(res.Header.Get("Location"), td.endpoint+"/"+id), "Location header", "an address that ends in "+td.endpoint+"/"+id, res.Header.Get("Location"))
+		t.Holds(strings.HasSuffix(res.Header.Get("Location"), td.endpoint+"/"+id), "Location header",
+			"an address that ends in "+td.endpoint+"/"+id, res.Header.Get("Location"))
 		t.Expect("meta.resourceType", td.name, value(res.Object(), "meta.resourceType"))
 		t.Holds(slices.Contains(texts(res.Object(), "schemas"), td.schema), "schemas", td.schema+" among them", value(res.Object(), "schemas"))
 	})
@@ -917,7 +940,8 @@ func typesMalformed(ctx context.Context, t *T) {
 	eachCustom(t, func(td typeDef) {
 		t.Names(td.endpoint, td.carrier)
 		for _, body := range []string{`{"externalId":"` + t.Prefix() + `malformed","schemas":[`, `[]`} {
-			refused(t, t.Call(ctx, conformance.Request{Method: http.MethodPost, Path: td.endpoint, Body: []byte(body)}), 400, "invalidSyntax", "invalidValue")
+			refused(t, t.Call(ctx, conformance.Request{Method: http.MethodPost, Path: td.endpoint, Body: []byte(body)}), 400, "invalidSyntax",
+				"invalidValue")
 		}
 	})
 }

@@ -12,7 +12,8 @@ import (
 
 // yielded tells whether a target has declined a request because of another one, which is honest: nothing was lost.
 func yielded(status int) bool {
-	return slices.Contains([]int{http.StatusConflict, http.StatusPreconditionFailed, http.StatusTooManyRequests, http.StatusServiceUnavailable}, status)
+	return slices.Contains(
+		[]int{http.StatusConflict, http.StatusPreconditionFailed, http.StatusTooManyRequests, http.StatusServiceUnavailable}, status)
 }
 
 // settled expects that each of several requests at once succeeded or was declined, and returns which ones succeeded.
@@ -31,7 +32,8 @@ func settled(t *T, answers []*conformance.Response) (done []int) {
 
 // patchRequestOf is a PATCH as a value.
 func patchRequestOf(where string, operations ...doc) conformance.Request {
-	return conformance.Request{Method: http.MethodPatch, Path: where, Body: doc{"schemas": []string{scim.PatchOpMessage}, "Operations": operations}}
+	return conformance.Request{Method: http.MethodPatch, Path: where,
+		Body: doc{"schemas": []string{scim.PatchOpMessage}, "Operations": operations}}
 }
 
 const whyRace = "Synchronisations run side by side; what is lost between them nobody notices."
@@ -136,7 +138,8 @@ func concurrencyCreateOnce(ctx context.Context, t *T) {
 			created++
 			continue
 		}
-		t.Holds(res.Status == 409 || res.Status == 429 || res.Status == 503, "status of one of several POSTs of one userName", "201 or 409", res.Status)
+		t.Holds(res.Status == 409 || res.Status == 429 || res.Status == 503, "status of one of several POSTs of one userName", "201 or 409",
+			res.Status)
 	}
 	t.Expect("number of users of one userName", 1, created)
 }
@@ -189,7 +192,9 @@ func concurrencyPutWhole(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "torn", nil)
 	var puts []conformance.Request
 	for _, name := range []string{"One", "Two", "Three", "Four"} {
-		puts = append(puts, conformance.Request{Method: "PUT", Path: u.Path(), Body: t.User("torn", doc{"name": doc{"givenName": name, "familyName": name}, "displayName": name})})
+		puts = append(puts,
+			conformance.Request{Method: "PUT", Path: u.Path(),
+				Body: t.User("torn", doc{"name": doc{"givenName": name, "familyName": name}, "displayName": name})})
 	}
 	settled(t, t.Together(ctx, puts...))
 	o := t.Read(ctx, u.Path()).Object()

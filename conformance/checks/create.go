@@ -41,8 +41,9 @@ var create = []check{
 		Needs:        writesUsers,
 		Requests:     2,
 		Why:          "Clients tell users from groups by resourceType, letter for letter, and import only what changed by lastModified.",
-		Fix:          "Fill meta on the server: resourceType is the name of the resource type, created and lastModified are xsd:dateTime with a zone.",
-		Run:          createMeta,
+		Fix: "Fill meta on the server: resourceType is the name of the resource type, created and lastModified are xsd:dateTime with " +
+			"a zone.",
+		Run: createMeta,
 	},
 	{
 		ID:           "create.ignores-id",
@@ -79,8 +80,9 @@ var create = []check{
 		Needs:        writesUsers,
 		Requests:     3,
 		Why:          "An attribute that gets lost or changes its type is sent again at every synchronisation, or never arrives.",
-		Fix:          "Store and return the attributes of the User schema; booleans are JSON literals, multi-valued attributes are arrays, text is UTF-8.",
-		Run:          createKeepsAttributes,
+		Fix: "Store and return the attributes of the User schema; booleans are JSON literals, multi-valued attributes are arrays, " +
+			"text is UTF-8.",
+		Run: createKeepsAttributes,
 	},
 	{
 		ID:           "create.external-id",
@@ -96,7 +98,8 @@ var create = []check{
 			with := t.CreateUser(ctx, "known", doc{"externalId": sent})
 			t.Expect("externalId read back", sent, value(t.Read(ctx, with.Path()).Object(), "externalId"))
 			without := t.CreateUser(ctx, "unknown", nil)
-			t.Holds(!has(without.Resource, "externalId"), "externalId of a user created without one", "absent", value(without.Resource, "externalId"))
+			t.Holds(!has(without.Resource, "externalId"), "externalId of a user created without one", "absent",
+				value(without.Resource, "externalId"))
 		},
 	},
 	{
@@ -179,7 +182,8 @@ var create = []check{
 		Why:          "A 500 makes clients retry a request that can never succeed; a 201 stores rubbish.",
 		Fix:          "Catch errors of the JSON reader and answer 400 invalidSyntax.",
 		Run: func(ctx context.Context, t *T) {
-			for _, body := range []string{`{"schemas":["` + scim.UserSchema + `"],"externalId":"` + t.Prefix() + `malformed","userName":`, `["` + t.UserName("array") + `"]`, `"text"`, ``} {
+			for _, body := range []string{`{"schemas":["` + scim.UserSchema + `"],"externalId":"` + t.Prefix() + `malformed","userName":`,
+				`["` + t.UserName("array") + `"]`, `"text"`, ``} {
 				res := t.Call(ctx, conformance.Request{Method: "POST", Path: "/Users", Body: []byte(body)})
 				t.About(res)
 				refused(t, res, 400, "invalidSyntax", "invalidValue")
@@ -272,7 +276,8 @@ func createLocation(ctx context.Context, t *T) {
 	t.Expect("meta.location of the new user, compared with the Location header", location, value(res.Object(), "meta.location"))
 	parsed, err := url.Parse(location)
 	t.Must(err == nil, "Location header of the 201", "a URI", location)
-	t.Holds(strings.HasSuffix(parsed.Path, "/Users/"+res.Object().Text("id")), "Location header of the 201", "a URI that ends in /Users/"+res.Object().Text("id"), location)
+	t.Holds(strings.HasSuffix(parsed.Path, "/Users/"+res.Object().Text("id")), "Location header of the 201",
+		"a URI that ends in /Users/"+res.Object().Text("id"), location)
 	t.Holds(u.Resource.Text("id") != res.Object().Text("id"), "ids of two users", "two different ones", u.ID)
 	if content := res.Header.Get("Content-Location"); content != "" {
 		t.Expect("Content-Location header, compared with meta.location", value(res.Object(), "meta.location"), content)
@@ -294,7 +299,8 @@ func createMeta(ctx context.Context, t *T) {
 		}
 	}
 	if has(meta, "created") && has(meta, "lastModified") {
-		t.Warn(meta.Text("created") == meta.Text("lastModified"), "meta.lastModified of a user that was never changed", "the same as created: "+meta.Text("created"), meta.Text("lastModified"))
+		t.Warn(meta.Text("created") == meta.Text("lastModified"), "meta.lastModified of a user that was never changed",
+			"the same as created: "+meta.Text("created"), meta.Text("lastModified"))
 	}
 }
 
@@ -355,7 +361,8 @@ func createEnterpriseExtension(ctx context.Context, t *T) {
 	t.Must(extension != nil, "the member "+scim.EnterpriseUserSchema, "an object", value(o, "schemas"))
 	t.Expect("employeeNumber", "701984", value(extension, "employeeNumber"))
 	t.Expect("department", "Tour Operations", value(extension, "department"))
-	t.Holds(slices.Contains(texts(o, "schemas"), scim.EnterpriseUserSchema), "schemas of a user with enterprise data", scim.EnterpriseUserSchema+" among them", value(o, "schemas"))
+	t.Holds(slices.Contains(texts(o, "schemas"), scim.EnterpriseUserSchema), "schemas of a user with enterprise data",
+		scim.EnterpriseUserSchema+" among them", value(o, "schemas"))
 }
 
 func createNullAndEmpty(ctx context.Context, t *T) {
@@ -368,7 +375,8 @@ func createNullAndEmpty(ctx context.Context, t *T) {
 }
 
 func createNamesIgnoreCase(ctx context.Context, t *T) {
-	body := t.User("shouting", doc{"userName": omit, "USERNAME": t.UserName("shouting"), "name": omit, "Name": doc{"GIVENNAME": "Ada", "familyname": "Case"}})
+	body := t.User("shouting",
+		doc{"userName": omit, "USERNAME": t.UserName("shouting"), "name": omit, "Name": doc{"GIVENNAME": "Ada", "familyname": "Case"}})
 	res := t.Post(ctx, "/Users", body)
 	succeeded(t, res, 201, 200)
 	o := t.Read(ctx, "/Users/"+url.PathEscape(res.Object().Text("id"))).Object()

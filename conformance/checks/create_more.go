@@ -97,7 +97,8 @@ func storedKind(id, title, attribute string, requests int, fits func(v any) bool
 				res := t.Post(ctx, "/Users", t.User(fmt.Sprint("kind", i), doc{attribute: v}))
 				what := attribute + " after a POST with " + jsonText(plain(v))
 				if !res.OK() {
-					t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST with "+jsonText(plain(v))+" as "+attribute, "400, or 201 with a value that fits", res.Status)
+					t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST with "+jsonText(plain(v))+" as "+attribute,
+						"400, or 201 with a value that fits", res.Status)
 					continue
 				}
 				got := value(t.Read(ctx, "/Users/"+url.PathEscape(res.Object().Text("id"))).Object(), attribute)
@@ -108,21 +109,29 @@ func storedKind(id, title, attribute string, requests int, fits func(v any) bool
 }
 
 var createMore = []check{
-	keptWhole("core-attributes", "Every single-valued attribute of the User schema comes back as it was sent", scim.UserSchema, writesUsers, doc{
-		"displayName": "Ada Byron", "nickName": "Ada", "title": "Countess", "userType": "Employee", "preferredLanguage": "en-GB", "locale": "en-GB", "timezone": "Europe/London",
-		"profileUrl": "https://example.com/ada",
-		"name":       doc{"formatted": "Dr. Ada King Byron III", "familyName": "Byron", "givenName": "Ada", "middleName": "King", "honorificPrefix": "Dr.", "honorificSuffix": "III"},
-	}),
-	keptWhole("multi-valued-attributes", "Every multi-valued attribute of the User schema comes back as it was sent", scim.UserSchema, writesUsers, doc{
-		"phoneNumbers": []doc{{"value": "tel:+1-201-555-0123", "type": "work"}, {"value": "tel:+1-201-555-0124", "type": "mobile"}},
-		"ims":          []doc{{"value": "ada", "type": "xmpp"}}, "photos": []doc{{"value": "https://example.com/ada.jpg", "type": "photo"}},
-		"entitlements": []doc{{"value": "engines", "type": "use"}}, "roles": []doc{{"value": "mathematician", "type": "main"}},
-	}),
+	keptWhole("core-attributes", "Every single-valued attribute of the User schema comes back as it was sent", scim.UserSchema, writesUsers,
+		doc{
+			"displayName": "Ada Byron", "nickName": "Ada", "title": "Countess", "userType": "Employee", "preferredLanguage": "en-GB",
+			"locale": "en-GB", "timezone": "Europe/London",
+			"profileUrl": "https://example.com/ada",
+			"name": doc{"formatted": "Dr. Ada King Byron III", "familyName": "Byron", "givenName": "Ada", "middleName": "King",
+				"honorificPrefix": "Dr.", "honorificSuffix": "III"},
+		}),
+	keptWhole("multi-valued-attributes", "Every multi-valued attribute of the User schema comes back as it was sent", scim.UserSchema,
+		writesUsers, doc{
+			"phoneNumbers": []doc{{"value": "tel:+1-201-555-0123", "type": "work"}, {"value": "tel:+1-201-555-0124", "type": "mobile"}},
+			"ims":          []doc{{"value": "ada", "type": "xmpp"}}, "photos": []doc{{"value": "https://example.com/ada.jpg", "type": "photo"}},
+			"entitlements": []doc{{"value": "engines", "type": "use"}}, "roles": []doc{{"value": "mathematician", "type": "main"}},
+		}),
 	keptWhole("addresses", "An address comes back with all its parts", scim.UserSchema, writesUsers, doc{
-		"addresses": []doc{{"type": "work", "streetAddress": "12 St James's Square\nSecond floor", "locality": "London", "region": "LDN", "postalCode": "SW1Y 4JH", "country": "GB", "formatted": "12 St James's Square\nLondon"}},
+		"addresses": []doc{
+			{"type": "work", "streetAddress": "12 St James's Square\nSecond floor", "locality": "London", "region": "LDN", "postalCode": "SW1Y 4JH",
+				"country": "GB", "formatted": "12 St James's Square\nLondon"}},
 	}),
 	keptWhole("enterprise-attributes", "Every attribute of the enterprise extension comes back as it was sent", scim.EnterpriseUserSchema,
-		append(slices.Clone(writesUsers), conformance.NeedEnterprise), doc{"employeeNumber": "701984", "costCenter": "4130", "organization": "Universal Studios", "division": "Theme Park", "department": "Tour Operations"}),
+		append(slices.Clone(writesUsers), conformance.NeedEnterprise),
+		doc{"employeeNumber": "701984", "costCenter": "4130", "organization": "Universal Studios", "division": "Theme Park",
+			"department": "Tour Operations"}),
 	{
 		ID:           "create.manager",
 		Title:        "The manager of a user comes back with its value, and with the address of that user",
@@ -224,9 +233,12 @@ var createMore = []check{
 		Fix:          "Drop unknown attributes, or answer 400.",
 		Run:          createUnknownAttribute,
 	},
-	storedKind("kind-text", "Numbers, lists and objects do not become a displayName of another type", "displayName", 3, isText, 5, []string{"x"}, doc{"value": "x"}),
-	storedKind("kind-boolean", "Numbers and objects do not become an active of another type", "active", 2, func(v any) bool { _, ok := v.(bool); return ok }, 5, doc{"value": true}),
-	storedKind("kind-complex", "Numbers and lists do not become a name of another type", "name", 2, func(v any) bool { _, ok := v.(*scim.Object); return ok }, 5, []string{"x"}),
+	storedKind("kind-text", "Numbers, lists and objects do not become a displayName of another type", "displayName", 3, isText, 5,
+		[]string{"x"}, doc{"value": "x"}),
+	storedKind("kind-boolean", "Numbers and objects do not become an active of another type", "active", 2,
+		func(v any) bool { _, ok := v.(bool); return ok }, 5, doc{"value": true}),
+	storedKind("kind-complex", "Numbers and lists do not become a name of another type", "name", 2,
+		func(v any) bool { _, ok := v.(*scim.Object); return ok }, 5, []string{"x"}),
 	storedKind("kind-list", "Texts do not become e-mail addresses of another type", "emails", 4, func(v any) bool {
 		list, ok := v.([]any)
 		return ok && !slices.ContainsFunc(list, func(e any) bool { _, isObject := e.(*scim.Object); return !isObject })
@@ -309,7 +321,8 @@ var createMore = []check{
 			res := t.Post(ctx, "/Users", t.User("capitals", doc{"ID": forged, "META": doc{"resourceType": "Group"}}))
 			succeeded(t, res, 201)
 			t.Holds(res.Object().Text("id") != forged, "id of the new user", "one that the server issued", forged)
-			t.Holds(value(res.Object(), "meta.resourceType") != "Group", "meta.resourceType", "the server's own value", value(res.Object(), "meta.resourceType"))
+			t.Holds(value(res.Object(), "meta.resourceType") != "Group", "meta.resourceType", "the server's own value",
+				value(res.Object(), "meta.resourceType"))
 		},
 	},
 	{
@@ -325,7 +338,8 @@ var createMore = []check{
 			u := t.CreateUser(ctx, "plain", nil)
 			o := t.Read(ctx, u.Path()).Object()
 			if o.Complex(scim.EnterpriseUserSchema).Len() == 0 {
-				t.Holds(!slices.Contains(texts(o, "schemas"), scim.EnterpriseUserSchema), "schemas of a user without enterprise data", "the User schema", value(o, "schemas"))
+				t.Holds(!slices.Contains(texts(o, "schemas"), scim.EnterpriseUserSchema), "schemas of a user without enterprise data",
+					"the User schema", value(o, "schemas"))
 			}
 		},
 	},
@@ -364,7 +378,8 @@ func createLongText(ctx context.Context, t *T) {
 	}
 	o := t.Read(ctx, "/Users/"+url.PathEscape(res.Object().Text("id"))).Object()
 	got, there := o.Get("displayName")
-	t.Holds(!there || got == long, "displayName read back", "the whole text of 1,998 characters", fmt.Sprintf("%d characters", len(fmt.Sprint(got))))
+	t.Holds(!there || got == long, "displayName read back", "the whole text of 1,998 characters",
+		fmt.Sprintf("%d characters", len(fmt.Sprint(got))))
 }
 
 func createManyEmails(ctx context.Context, t *T) {
@@ -407,12 +422,14 @@ func createUnknownSchema(ctx context.Context, t *T) {
 func createUnnamedExtension(ctx context.Context, t *T) {
 	res := t.Post(ctx, "/Users", t.User("unnamed", doc{scim.EnterpriseUserSchema: doc{"department": "Engines"}}))
 	if !res.OK() {
-		t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST with data of an extension that schemas does not name", "201, or 400", res.Status)
+		t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST with data of an extension that schemas does not name", "201, or 400",
+			res.Status)
 		return
 	}
 	o := t.Read(ctx, "/Users/"+url.PathEscape(res.Object().Text("id"))).Object()
 	if o.Complex(scim.EnterpriseUserSchema).Len() > 0 {
-		t.Holds(slices.Contains(texts(o, "schemas"), scim.EnterpriseUserSchema), "schemas", scim.EnterpriseUserSchema+" among them", value(o, "schemas"))
+		t.Holds(slices.Contains(texts(o, "schemas"), scim.EnterpriseUserSchema), "schemas", scim.EnterpriseUserSchema+" among them",
+			value(o, "schemas"))
 	}
 }
 
@@ -447,7 +464,8 @@ func createRepeatedEmails(ctx context.Context, t *T) {
 		return
 	}
 	succeeded(t, res, 201)
-	t.Expect("emails.value", []string{t.UserName("same")}, values(t.Read(ctx, "/Users/"+url.PathEscape(res.Object().Text("id"))).Object(), "emails", "value"))
+	t.Expect("emails.value", []string{t.UserName("same")},
+		values(t.Read(ctx, "/Users/"+url.PathEscape(res.Object().Text("id"))).Object(), "emails", "value"))
 }
 
 func createMemberOrder(ctx context.Context, t *T) {
@@ -457,7 +475,8 @@ func createMemberOrder(ctx context.Context, t *T) {
 	delete(whole, "schemas")
 	delete(whole, scim.EnterpriseUserSchema)
 	rest := strings.TrimPrefix(jsonText(plain(whole)), "{")
-	text := `{"` + scim.EnterpriseUserSchema + `":{"department":"Engines"},` + strings.TrimSuffix(rest, "}") + `,"schemas":["` + scim.EnterpriseUserSchema + `","` + scim.UserSchema + `"]}`
+	text := `{"` + scim.EnterpriseUserSchema + `":{"department":"Engines"},` + strings.TrimSuffix(rest, "}") + `,"schemas":["` +
+		scim.EnterpriseUserSchema + `","` + scim.UserSchema + `"]}`
 	res := t.Call(ctx, conformance.Request{Method: "POST", Path: "/Users", Body: []byte(text)})
 	succeeded(t, res, 201)
 	o := t.Read(ctx, "/Users/"+url.PathEscape(res.Object().Text("id"))).Object()

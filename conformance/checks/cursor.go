@@ -14,7 +14,8 @@ import (
 // Paging by cursor (RFC 9865). The checks ask targets only that say in their ServiceProviderConfig that they do it.
 var cursors = needs(conformance.NeedUser, conformance.NeedWrite, conformance.NeedFilter, conformance.NeedCursor)
 
-const cursorFix = "See RFC 9865 section 2: an empty cursor asks for the first page, nextCursor stands in every page but the last, previousCursor never in the first."
+const cursorFix = "See RFC 9865 section 2: an empty cursor asks for the first page, nextCursor stands in every page but the last, " +
+	"previousCursor never in the first."
 
 // byCursor asks for a page of the people of the fixture; an empty cursor asks for the first one.
 func byCursor(ctx context.Context, t *T, cursor, count string, query ...string) *conformance.Response {
@@ -123,7 +124,8 @@ var cursorPaging = []check{
 		Fix:          "Leave nextCursor out when nothing follows.",
 		Run: func(ctx context.Context, t *T) {
 			_, pages := chain(ctx, t, "2")
-			t.Holds(pages < 10, "number of pages of two out of five", "3, and one more where the end is not known before", "10, and still a nextCursor")
+			t.Holds(pages < 10, "number of pages of two out of five", "3, and one more where the end is not known before",
+				"10, and still a nextCursor")
 		},
 	},
 	{
@@ -139,7 +141,8 @@ var cursorPaging = []check{
 		Run: func(ctx context.Context, t *T) {
 			res := firstByCursor(ctx, t, "50")
 			t.SkipIf(len(res.IDs()) != 5, "the target returns smaller pages than asked for")
-			t.Holds(!has(res.Object(), "nextCursor"), "nextCursor of a page of five out of five, with count=50", "absent", value(res.Object(), "nextCursor"))
+			t.Holds(!has(res.Object(), "nextCursor"), "nextCursor of a page of five out of five, with count=50", "absent",
+				value(res.Object(), "nextCursor"))
 		},
 	},
 	{
@@ -410,14 +413,16 @@ var cursorPaging = []check{
 			t.SkipIf(most <= 0, "the ServiceProviderConfig names no maxPageSize")
 			res := t.Get(ctx, "/Users", "cursor", "", "count", strconv.Itoa(most+1))
 			t.Require("status of a page with count="+strconv.Itoa(most+1), 200, res.Status)
-			t.Holds(len(res.Resources()) <= most, "items of a page with count="+strconv.Itoa(most+1), "at most "+strconv.Itoa(most), len(res.Resources()))
+			t.Holds(len(res.Resources()) <= most, "items of a page with count="+strconv.Itoa(most+1), "at most "+strconv.Itoa(most),
+				len(res.Resources()))
 		},
 	},
 }
 
 func cursorEnvelope(ctx context.Context, t *T) {
 	res := firstByCursor(ctx, t, "2")
-	t.Holds(slices.Contains(texts(res.Object(), "schemas"), scim.ListResponseMessage), "schemas of a page by cursor", scim.ListResponseMessage, value(res.Object(), "schemas"))
+	t.Holds(slices.Contains(texts(res.Object(), "schemas"), scim.ListResponseMessage), "schemas of a page by cursor", scim.ListResponseMessage,
+		value(res.Object(), "schemas"))
 	t.Holds(len(res.Resources()) > 0, "Resources of a page by cursor", "at least one of five users", value(res.Object(), "Resources"))
 	if has(res.Object(), "itemsPerPage") {
 		t.Expect("itemsPerPage", len(res.Resources()), value(res.Object(), "itemsPerPage"))
@@ -517,7 +522,8 @@ func cursorDefaultMethod(ctx context.Context, t *T) {
 	t.Require("status of a list without startIndex and cursor", 200, res.Status)
 	t.SkipIf(len(res.IDs()) != 2, "the target returns other pages than asked for")
 	if method == "cursor" {
-		t.Holds(has(res.Object(), "nextCursor"), "nextCursor of a page of two out of five, while cursor is the default", "a text", value(res.Object(), "nextCursor"))
+		t.Holds(has(res.Object(), "nextCursor"), "nextCursor of a page of two out of five, while cursor is the default", "a text",
+			value(res.Object(), "nextCursor"))
 		return
 	}
 	t.Expect("startIndex of a page of two out of five, while index is the default", 1, value(res.Object(), "startIndex"))

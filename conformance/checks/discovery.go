@@ -14,18 +14,22 @@ import (
 
 var discovery = []check{
 	{
-		ID:           "discovery.service-provider-config",
-		Title:        "GET /ServiceProviderConfig answers 200 with one object of its schema that says for each optional feature whether it is supported",
+		ID: "discovery.service-provider-config",
+		Title: "GET /ServiceProviderConfig answers 200 with one object of its schema that says for each optional feature whether it is " +
+			"supported",
 		Requirements: reqs("RFC7643-5-04", "RFC7643-5-05", "RFC7643-5-06", "RFC7644-4-01"),
 		Level:        must,
 		Requests:     1,
-		Why:          "Clients decide from this document whether they may send PATCH, filters or bulk jobs. A client that finds a feature missing from it falls back to another protocol flow or gives up.",
-		Fix:          "Serve the complete document of RFC 7643 section 5: patch, bulk, filter, changePassword, sort and etag, each an object with a boolean \"supported\".",
-		Run:          discoveryServiceProviderConfig,
+		Why: "Clients decide from this document whether they may send PATCH, filters or bulk jobs. A client that finds a feature " +
+			"missing from it falls back to another protocol flow or gives up.",
+		Fix: "Serve the complete document of RFC 7643 section 5: patch, bulk, filter, changePassword, sort and etag, each an object " +
+			"with a boolean \"supported\".",
+		Run: discoveryServiceProviderConfig,
 	},
 	{
-		ID:           "discovery.limits",
-		Title:        "The ServiceProviderConfig states maxOperations, maxPayloadSize and maxResults as integers, even for features that are not supported",
+		ID: "discovery.limits",
+		Title: "The ServiceProviderConfig states maxOperations, maxPayloadSize and maxResults as integers, even for features that are " +
+			"not supported",
 		Requirements: reqs("RFC7643-5-05", "RFC7643-5-06", "RFC7643-2.3.4-01"),
 		Level:        must,
 		Requests:     1,
@@ -56,8 +60,9 @@ var discovery = []check{
 		Level:        must,
 		Requests:     1,
 		Why:          "A client learns from this list which endpoints exist and which extensions their resources carry.",
-		Fix:          "Answer with a ListResponse whose items have name, endpoint (beginning with a slash) and schema; entries of schemaExtensions have schema and a boolean required.",
-		Run:          discoveryResourceTypes,
+		Fix: "Answer with a ListResponse whose items have name, endpoint (beginning with a slash) and schema; entries of " +
+			"schemaExtensions have schema and a boolean required.",
+		Run: discoveryResourceTypes,
 	},
 	{
 		ID:           "discovery.resource-type-by-name",
@@ -90,14 +95,16 @@ var discovery = []check{
 		Run:          discoverySchemaByUrn,
 	},
 	{
-		ID:           "discovery.attribute-definitions",
-		Title:        "Every attribute definition is complete and uses the defined keywords",
-		Requirements: reqs("RFC7643-7-08", "RFC7643-7-07", "RFC7643-7-10", "RFC7643-7-12", "RFC7643-7-29", "RFC7643-2.1-02", "RFC7643-2.3.8-02", "RFC7643-1.2-01"),
-		Level:        must,
-		Requests:     1,
-		Why:          "A reader of the schema cannot interpret an attribute with an unknown type or mutability.",
-		Fix:          "Compare the definition with RFC 7643 section 7: name, type, multiValued, and the keywords of mutability, returned and uniqueness.",
-		Run:          discoveryAttributeDefinitions,
+		ID:    "discovery.attribute-definitions",
+		Title: "Every attribute definition is complete and uses the defined keywords",
+		Requirements: reqs("RFC7643-7-08", "RFC7643-7-07", "RFC7643-7-10", "RFC7643-7-12", "RFC7643-7-29", "RFC7643-2.1-02", "RFC7643-2.3.8-02",
+			"RFC7643-1.2-01"),
+		Level:    must,
+		Requests: 1,
+		Why:      "A reader of the schema cannot interpret an attribute with an unknown type or mutability.",
+		Fix: "Compare the definition with RFC 7643 section 7: name, type, multiValued, and the keywords of mutability, returned and " +
+			"uniqueness.",
+		Run: discoveryAttributeDefinitions,
 	},
 	{
 		ID:           "discovery.user-schema",
@@ -121,7 +128,8 @@ var discovery = []check{
 			items := t.Get(ctx, "/Schemas").Resources()
 			t.SkipIf(len(items) == 0, "blocked: /Schemas lists nothing")
 			for _, s := range items {
-				t.Holds(!strings.HasPrefix(strings.ToLower(s.Text("id")), "urn:ietf:params:scim:api:"), "ids in /Schemas", "no message schema", s.Text("id"))
+				t.Holds(!strings.HasPrefix(strings.ToLower(s.Text("id")), "urn:ietf:params:scim:api:"), "ids in /Schemas", "no message schema",
+					s.Text("id"))
 			}
 		},
 	},
@@ -152,7 +160,8 @@ func discoveryServiceProviderConfig(ctx context.Context, t *T) {
 	res := t.Get(ctx, "/ServiceProviderConfig")
 	t.Require("status of "+res.Name, 200, res.Status)
 	t.Must(res.Object() != nil, "body of "+res.Name, "a JSON object", string(res.Body))
-	t.Holds(slices.Contains(texts(res.Object(), "schemas"), scim.ServiceProviderConfigSchema), "schemas of the ServiceProviderConfig", scim.ServiceProviderConfigSchema, texts(res.Object(), "schemas"))
+	t.Holds(slices.Contains(texts(res.Object(), "schemas"), scim.ServiceProviderConfigSchema), "schemas of the ServiceProviderConfig",
+		scim.ServiceProviderConfigSchema, texts(res.Object(), "schemas"))
 	for _, feature := range []string{"patch", "bulk", "filter", "changePassword", "sort", "etag"} {
 		supported := value(res.Object(), feature+".supported")
 		_, isBool := supported.(bool)
@@ -186,11 +195,13 @@ func discoveryResourceTypes(ctx context.Context, t *T) {
 	for _, rt := range res.Resources() {
 		name := rt.Text("name")
 		t.Holds(name != "", "name of a resource type", "a text", value(rt, "name"))
-		t.Holds(strings.HasPrefix(rt.Text("endpoint"), "/") || strings.Contains(rt.Text("endpoint"), "://"), "endpoint of resource type "+name, "a path below the base URL, such as /Users", value(rt, "endpoint"))
+		t.Holds(strings.HasPrefix(rt.Text("endpoint"), "/") || strings.Contains(rt.Text("endpoint"), "://"), "endpoint of resource type "+name,
+			"a path below the base URL, such as /Users", value(rt, "endpoint"))
 		t.Holds(rt.Text("schema") != "", "schema of resource type "+name, "the URN of a schema", value(rt, "schema"))
 		for _, item := range rt.Array("schemaExtensions") {
 			extension, _ := item.(*scim.Object)
-			t.Holds(extension.Text("schema") != "", "schemaExtensions.schema of resource type "+name, "the URN of a schema", value(extension, "schema"))
+			t.Holds(extension.Text("schema") != "", "schemaExtensions.schema of resource type "+name, "the URN of a schema",
+				value(extension, "schema"))
 			_, ok := extension.Bool("required")
 			t.Holds(ok, "schemaExtensions.required of resource type "+name, "true or false", value(extension, "required"))
 		}
@@ -235,7 +246,8 @@ func discoverySchemas(ctx context.Context, t *T) {
 			}
 		}
 		for _, urn := range declared {
-			t.Holds(urn == "" || listed[strings.ToLower(urn)], "schemas declared by resource type "+rt.Text("name"), urn+" in /Schemas", "it is not listed")
+			t.Holds(urn == "" || listed[strings.ToLower(urn)], "schemas declared by resource type "+rt.Text("name"), urn+" in /Schemas",
+				"it is not listed")
 		}
 	}
 }
@@ -320,7 +332,8 @@ func discoveryReadOnly(ctx context.Context, t *T) {
 // listEnvelope requires a complete ListResponse of a discovery endpoint.
 func listEnvelope(t *T, res *conformance.Response) {
 	t.Require("status of "+res.Name, 200, res.Status)
-	t.Must(slices.Contains(texts(res.Object(), "schemas"), scim.ListResponseMessage), "schemas of "+res.Name, scim.ListResponseMessage, value(res.Object(), "schemas"))
+	t.Must(slices.Contains(texts(res.Object(), "schemas"), scim.ListResponseMessage), "schemas of "+res.Name, scim.ListResponseMessage,
+		value(res.Object(), "schemas"))
 	t.Expect("totalResults of "+res.Name, len(res.Resources()), res.Total())
 }
 
@@ -337,7 +350,8 @@ var attributeName = regexp.MustCompile(`^([A-Za-z][-_$0-9A-Za-z]*|\$ref)$`)
 
 // attributeDefinition checks one definition; top is false for sub-attributes.
 func attributeDefinition(t *T, where string, d *scim.Object, top bool) {
-	t.Holds(attributeName.MatchString(d.Text("name")), "name of "+where, "a letter, then letters, digits, hyphens, underscores or dollar signs", value(d, "name"))
+	t.Holds(attributeName.MatchString(d.Text("name")), "name of "+where,
+		"a letter, then letters, digits, hyphens, underscores or dollar signs", value(d, "name"))
 	keyword := func(characteristic, words string, optional bool) {
 		got, given := d.Get(characteristic)
 		if given || !optional {

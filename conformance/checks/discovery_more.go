@@ -58,9 +58,12 @@ var discoveryMore = []check{
 		Fix:          "Correct the definitions of displayName and members in /Schemas.",
 		Run: func(ctx context.Context, t *T) {
 			described(t, schemaNamed(ctx, t, scim.GroupSchema),
-				characteristic{"displayName", "present", ""}, characteristic{"displayName", "type", "string"}, characteristic{"displayName", "multiValued", "false"},
-				characteristic{"members", "present", ""}, characteristic{"members", "type", "complex"}, characteristic{"members", "multiValued", "true"}, characteristic{"members", "mutability", "readWrite"},
-				characteristic{"members.value", "present", ""}, characteristic{"members.value", "mutability", "immutable"}, characteristic{"members.$ref", "mutability", "immutable"}, characteristic{"members.type", "mutability", "immutable"})
+				characteristic{"displayName", "present", ""}, characteristic{"displayName", "type", "string"},
+				characteristic{"displayName", "multiValued", "false"},
+				characteristic{"members", "present", ""}, characteristic{"members", "type", "complex"},
+				characteristic{"members", "multiValued", "true"}, characteristic{"members", "mutability", "readWrite"},
+				characteristic{"members.value", "present", ""}, characteristic{"members.value", "mutability", "immutable"},
+				characteristic{"members.$ref", "mutability", "immutable"}, characteristic{"members.type", "mutability", "immutable"})
 		},
 	},
 	{
@@ -113,22 +116,29 @@ var discoveryMore = []check{
 func discoveryEnterpriseSchema(ctx context.Context, t *T) {
 	s := schemaNamed(ctx, t, scim.EnterpriseUserSchema)
 	for _, name := range []string{"employeeNumber", "costCenter", "organization", "division", "department"} {
-		described(t, s, characteristic{name, "present", ""}, characteristic{name, "type", "string"}, characteristic{name, "multiValued", "false"}, characteristic{name, "mutability", "readWrite"})
+		described(t, s, characteristic{name, "present", ""}, characteristic{name, "type", "string"}, characteristic{name, "multiValued", "false"},
+			characteristic{name, "mutability", "readWrite"})
 	}
-	described(t, s, characteristic{"manager", "present", ""}, characteristic{"manager", "type", "complex"}, characteristic{"manager", "multiValued", "false"},
-		characteristic{"manager.value", "type", "string"}, characteristic{"manager.$ref", "type", "reference"}, characteristic{"manager.displayName", "mutability", "readOnly"})
+	described(t, s, characteristic{"manager", "present", ""}, characteristic{"manager", "type", "complex"},
+		characteristic{"manager", "multiValued", "false"},
+		characteristic{"manager.value", "type", "string"}, characteristic{"manager.$ref", "type", "reference"},
+		characteristic{"manager.displayName", "mutability", "readOnly"})
 }
 
 func discoveryCommonAttributes(ctx context.Context, t *T) {
 	items := t.Get(ctx, "/Schemas").Resources()
 	t.SkipIf(len(items) == 0, "blocked: /Schemas lists nothing")
 	for _, s := range items {
-		if strings.HasPrefix(strings.ToLower(s.Text("id")), "urn:ietf:params:scim:schemas:core:2.0:s") || scim.EqualName(s.Text("id"), scim.ResourceTypeSchema) {
+		if strings.HasPrefix(strings.ToLower(s.Text("id")), "urn:ietf:params:scim:schemas:core:2.0:s") ||
+			scim.EqualName(s.Text("id"), scim.ResourceTypeSchema) {
 			continue // the schemas of discovery itself have an id of their own
 		}
-		described(t, s, characteristic{"id", "type", "string"}, characteristic{"id", "multiValued", "false"}, characteristic{"id", "caseExact", "true"}, characteristic{"id", "mutability", "readOnly"}, characteristic{"id", "returned", "always"},
-			characteristic{"externalId", "type", "string"}, characteristic{"externalId", "multiValued", "false"}, characteristic{"externalId", "caseExact", "true"}, characteristic{"externalId", "mutability", "readWrite"},
-			characteristic{"meta", "type", "complex"}, characteristic{"meta", "multiValued", "false"}, characteristic{"meta", "mutability", "readOnly"})
+		described(t, s, characteristic{"id", "type", "string"}, characteristic{"id", "multiValued", "false"},
+			characteristic{"id", "caseExact", "true"}, characteristic{"id", "mutability", "readOnly"}, characteristic{"id", "returned", "always"},
+			characteristic{"externalId", "type", "string"}, characteristic{"externalId", "multiValued", "false"},
+			characteristic{"externalId", "caseExact", "true"}, characteristic{"externalId", "mutability", "readWrite"},
+			characteristic{"meta", "type", "complex"}, characteristic{"meta", "multiValued", "false"},
+			characteristic{"meta", "mutability", "readOnly"})
 	}
 }
 
@@ -141,7 +151,8 @@ func discoveryEndpoints(ctx context.Context, t *T) {
 			continue // another check's finding
 		}
 		res := t.Get(ctx, where.Path, "count", "1")
-		t.Holds(res.Status != http.StatusNotFound && res.Status < 500, "status of "+res.Name+", which /ResourceTypes lists", "200, or a refusal other than 404", res.Status)
+		t.Holds(res.Status != http.StatusNotFound && res.Status < 500, "status of "+res.Name+", which /ResourceTypes lists",
+			"200, or a refusal other than 404", res.Status)
 	}
 }
 

@@ -11,7 +11,8 @@ import (
 )
 
 // leak matches what a detail written for strangers does not contain: stack frames, SQL texts, file names of the source.
-var leak = regexp.MustCompile(`(?i)(\bat [\w.$]+\([\w.]+:\d+\)|goroutine \d+ \[|Traceback \(most recent|\bSELECT\b.+\bFROM\b|\bINSERT INTO\b|\.(go|java|py|rb|php|cs):\d+|SQLSTATE)`)
+var leak = regexp.MustCompile(`(?i)(\bat [\w.$]+\([\w.]+:\d+\)|goroutine \d+ \[|Traceback \(most recent|\bSELECT\b.+\bFROM\b|\bINSERT ` +
+	`INTO\b|\.(go|java|py|rb|php|cs):\d+|SQLSTATE)`)
 
 // mistakes are requests that every target has to refuse; reading ones only.
 func mistakes(ctx context.Context, t *T) []*conformance.Response {
@@ -54,7 +55,8 @@ var errors = []check{
 		Why:          "Clients switch on the keyword.",
 		Fix:          "Use the keywords of RFC 7644 table 9 and RFC 9865, or leave scimType out.",
 		Run: func(ctx context.Context, t *T) {
-			registered := []string{"", "invalidFilter", "tooMany", "uniqueness", "mutability", "invalidSyntax", "invalidPath", "noTarget", "invalidValue", "invalidVers", "sensitive", "invalidCursor", "expiredCursor", "invalidCount"}
+			registered := []string{"", "invalidFilter", "tooMany", "uniqueness", "mutability", "invalidSyntax", "invalidPath", "noTarget",
+				"invalidValue", "invalidVers", "sensitive", "invalidCursor", "expiredCursor", "invalidCount"}
 			for _, res := range mistakes(ctx, t) {
 				t.About(res)
 				t.Holds(slices.Contains(registered, res.ScimType()), "scimType of "+res.Name, "a registered keyword", res.ScimType())
@@ -121,7 +123,8 @@ func errorsSchema(ctx context.Context, t *T) {
 		}
 		t.About(res)
 		if t.Holds(res.Object() != nil, "body of "+res.Name, "a JSON object", string(res.Body)) {
-			t.Holds(slices.Contains(texts(res.Object(), "schemas"), scim.ErrorMessage), "schemas of the body of "+res.Name, scim.ErrorMessage, value(res.Object(), "schemas"))
+			t.Holds(slices.Contains(texts(res.Object(), "schemas"), scim.ErrorMessage), "schemas of the body of "+res.Name, scim.ErrorMessage,
+				value(res.Object(), "schemas"))
 		}
 	}
 }
@@ -129,7 +132,8 @@ func errorsSchema(ctx context.Context, t *T) {
 func errorsWrongMethod(ctx context.Context, t *T) {
 	for _, request := range []conformance.Request{
 		{Method: "PUT", Path: "/Users", Body: t.User("misplaced", nil)},
-		{Method: "PATCH", Path: "/Users", Body: doc{"schemas": []string{scim.PatchOpMessage}, "Operations": []doc{{"op": "remove", "path": "nickName"}}}},
+		{Method: "PATCH", Path: "/Users",
+			Body: doc{"schemas": []string{scim.PatchOpMessage}, "Operations": []doc{{"op": "remove", "path": "nickName"}}}},
 		{Method: "POST", Path: "/Users/" + t.AbsentID(), Body: t.User("misplaced", nil)},
 	} {
 		res := t.Call(ctx, request)

@@ -385,7 +385,8 @@ func etagRace(ctx context.Context, t *T) {
 	tag := version(ctx, t, u.Path())
 	var writers []conformance.Request
 	for _, name := range []string{"One", "Two", "Three", "Four"} {
-		writers = append(writers, conformance.Request{Method: "PUT", Path: u.Path(), Body: renaming(t, "raced", name), Header: http.Header{"If-Match": {tag}}})
+		writers = append(writers,
+			conformance.Request{Method: "PUT", Path: u.Path(), Body: renaming(t, "raced", name), Header: http.Header{"If-Match": {tag}}})
 	}
 	won := 0
 	for _, res := range t.Together(ctx, writers...) {

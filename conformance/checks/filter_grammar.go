@@ -81,8 +81,9 @@ var filterGrammar = []check{
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "Entra ID looks users up by emails[type eq \"work\"].value eq \"...\". The grammar does not have it; servers that Entra ID provisions do.",
-		Fix:          "Accept it as one more condition on the same element.",
+		Why: "Entra ID looks users up by emails[type eq \"work\"].value eq \"...\". The grammar does not have it; servers that Entra " +
+			"ID provisions do.",
+		Fix: "Accept it as one more condition on the same element.",
 		Run: rows(false,
 			row{`emails[type eq "work"].value eq "«P»dan.h@example.com"`, "dan"},
 			row{`emails[type eq "work"].value eq "«P»dan.w@example.com"`, ""}),
@@ -280,7 +281,8 @@ func filterTotal(ctx context.Context, t *T) {
 }
 
 func filterInvalidSyntax(ctx context.Context, t *T) {
-	for _, filter := range []string{`userName eq "unclosed`, `userName eq`, `userName eq "a" and`, `(userName eq "a"`, `userName eq "a")`, `emails[type eq "work"`} {
+	for _, filter := range []string{`userName eq "unclosed`, `userName eq`, `userName eq "a" and`, `(userName eq "a"`, `userName eq "a")`,
+		`emails[type eq "work"`} {
 		res := t.Get(ctx, "/Users", "filter", filter)
 		t.Expect("status of GET /Users?filter="+filter, 400, res.Status)
 		if kind := res.ScimType(); res.Status == 400 {

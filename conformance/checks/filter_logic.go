@@ -4,7 +4,8 @@ import (
 	"context"
 )
 
-const logicFix = "Build the expression tree by the precedence of RFC 7644 section 3.4.2.2 and evaluate it; do not rewrite the text of the filter."
+const logicFix = "Build the expression tree by the precedence of RFC 7644 section 3.4.2.2 and evaluate it; do not rewrite the text of " +
+	"the filter."
 
 // logic makes a check of how conditions are joined.
 func logic(id, title, requirement, why string, table ...row) check {
@@ -34,19 +35,25 @@ const (
 
 // filterLogic are the ways to join conditions, with what they find, and pairs of filters that must find the same.
 var filterLogic = []check{
-	logic("and-chain", "Three conditions joined by and must all hold", "RFC7644-3.4.2.2-25", "A server that evaluates two of three conditions finds too many.",
+	logic("and-chain", "Three conditions joined by and must all hold", "RFC7644-3.4.2.2-25",
+		"A server that evaluates two of three conditions finds too many.",
 		row{scope + employee + ` and title co "Chief"`, "cyd"}, row{scope + employee + ` and title co "Chief" and active eq false`, ""}),
-	logic("or-chain", "One of three conditions joined by or is enough", "RFC7644-3.4.2.2-26", "Clients look up whole batches of accounts by or.",
+	logic("or-chain", "One of three conditions joined by or is enough", "RFC7644-3.4.2.2-26",
+		"Clients look up whole batches of accounts by or.",
 		row{bob + ` or userName eq "«P»cyd@example.com" or userName eq "«P»dan@example.com"`, "bob cyd dan"}),
-	logic("precedence-mirrored", "and binds more tightly than or, also when it comes first", orPrecedence, "A server that reads from right to left passes the other test of precedence.",
+	logic("precedence-mirrored", "and binds more tightly than or, also when it comes first", orPrecedence,
+		"A server that reads from right to left passes the other test of precedence.",
 		row{employee + ` and active eq false or ` + bob, "bob"}),
-	logic("precedence-between", "An and between two ors takes its own two neighbours", orPrecedence, "Only a real precedence gets both sides right.",
+	logic("precedence-between", "An and between two ors takes its own two neighbours", orPrecedence,
+		"Only a real precedence gets both sides right.",
 		row{bob + ` or ` + employee + ` and title co "Chief" or userName eq "«P»dan@example.com"`, "bob cyd dan"}),
-	logic("not-before-and", "not applies to its parentheses only, not to what follows them", orPrecedence, "A not that swallows the rest of the filter turns a narrow query into a wide one.",
+	logic("not-before-and", "not applies to its parentheses only, not to what follows them", orPrecedence,
+		"A not that swallows the rest of the filter turns a narrow query into a wide one.",
 		row{`not (` + employee + `) and userName sw "«P»" and active eq false`, "bob eve"}),
 	logic("not-before-or", "A not before or negates its own side only", orPrecedence, "The precedence of not is above that of or.",
 		row{scope + `(not (active eq true) or ` + employee + `)`, "ada bob cyd eve"}),
-	logic("not-of-and", "not of a conjunction finds whoever lacks one of the two", negation, "It is the condition of every scoping filter that leaves people out.",
+	logic("not-of-and", "not of a conjunction finds whoever lacks one of the two", negation,
+		"It is the condition of every scoping filter that leaves people out.",
 		row{scope + `not (active eq true and ` + employee + `)`, "bob dan eve"}),
 	logic("double-negation", "Two nots cancel each other", negation, "Generated filters nest negations.",
 		row{scope + `not (not (` + employee + `))`, "ada cyd"}),
@@ -87,14 +94,19 @@ var filterLogic = []check{
 	},
 
 	logic("value-path-or", "or works inside of brackets", "RFC7644-3.4.2.2-37", "Clients ask for the work or the home address.",
-		row{`emails[value sw "«P»dan" and (type eq "work" or type eq "home")]`, "dan"}, row{`emails[value eq "«P»ada.w@example.com" or value eq "«P»bob.w@example.com"]`, "ada bob"}),
-	logic("value-path-not", "not works inside of brackets", "RFC7644-3.4.2.2-37", "Whoever has an address that is not of one type is not the same as whoever has none of that type.",
+		row{`emails[value sw "«P»dan" and (type eq "work" or type eq "home")]`, "dan"},
+		row{`emails[value eq "«P»ada.w@example.com" or value eq "«P»bob.w@example.com"]`, "ada bob"}),
+	logic("value-path-not", "not works inside of brackets", "RFC7644-3.4.2.2-37",
+		"Whoever has an address that is not of one type is not the same as whoever has none of that type.",
 		row{`emails[value sw "«P»" and not (type eq "work")]`, "ada dan"}),
-	logic("value-path-negated", "not before brackets finds who has no such element", "RFC7644-3.4.2.2-39", "Clients look for people without a work address.",
+	logic("value-path-negated", "not before brackets finds who has no such element", "RFC7644-3.4.2.2-39",
+		"Clients look for people without a work address.",
 		row{scope + `not (emails[type eq "home"])`, "bob cyd eve"}),
 	logic("value-path-joined", "Brackets join with other conditions", "RFC7644-3.4.2.2-39", "Scoping filters mix both.",
-		row{scope + `emails[type eq "home"] and name.familyName sw "«P» Ing"`, "dan"}, row{scope + `(emails[type eq "home"] or ` + bob + `)`, "ada bob dan"}),
-	logic("value-path-twice", "Two bracketed conditions may hold for different elements", "RFC7644-3.4.2.2-39", "Only what stands in one pair of brackets is bound to one element.",
+		row{scope + `emails[type eq "home"] and name.familyName sw "«P» Ing"`, "dan"},
+		row{scope + `(emails[type eq "home"] or ` + bob + `)`, "ada bob dan"}),
+	logic("value-path-twice", "Two bracketed conditions may hold for different elements", "RFC7644-3.4.2.2-39",
+		"Only what stands in one pair of brackets is bound to one element.",
 		row{scope + `emails[type eq "work"] and emails[type eq "home"]`, "ada dan"}),
 }
 
@@ -108,7 +120,8 @@ func filterComplement(ctx context.Context, t *T) {
 		without, ok2 := found(ctx, t, scope+`not (`+condition+`)`)
 		if ok1 && ok2 {
 			answered = true
-			t.Expect("users found by "+fill(t, condition)+" and by its negation, together", sorted("ada", "bob", "cyd", "dan", "eve"), sorted(append(with, without...)...))
+			t.Expect("users found by "+fill(t, condition)+" and by its negation, together", sorted("ada", "bob", "cyd", "dan", "eve"),
+				sorted(append(with, without...)...))
 		}
 	}
 	t.SkipIf(!answered, unanswered)

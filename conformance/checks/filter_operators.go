@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-const operatorFix = "Evaluate the operator as defined in RFC 7644 table 3; compare with the table of users in the suite's source, and look for a filter that is translated to another query language."
+const operatorFix = "Evaluate the operator as defined in RFC 7644 table 3; compare with the table of users in the suite's source, and " +
+	"look for a filter that is translated to another query language."
 
 var filterOperators = []check{
 	{
@@ -16,8 +17,9 @@ var filterOperators = []check{
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     3,
-		Why:          "Every client looks an account up by eq before it creates one. A lookup that finds the wrong person links the wrong account.",
-		Fix:          operatorFix + " eq must not match a part of the value.",
+		Why: "Every client looks an account up by eq before it creates one. A lookup that finds the wrong person links the wrong " +
+			"account.",
+		Fix: operatorFix + " eq must not match a part of the value.",
 		Run: rows(true,
 			row{`userName eq "«P»ada@example.com"`, "ada"},
 			row{`userType eq "«P» Employee"`, "ada cyd"},

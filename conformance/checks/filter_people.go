@@ -30,8 +30,10 @@ var people = &conformance.Fixture{
 		email := func(kind, name string) doc { return doc{"type": kind, "value": p + name + "@example.com"} }
 		return map[string]*conformance.Created{
 			"ada": t.CreateUser(ctx, "ada", doc{
-				"displayName": p + " Ada", "title": p + " Engineer", "userType": p + " Employee", "nickName": p + " 50% off", "active": true, "externalId": p + "Ext-A",
-				"name": doc{"givenName": p + " Ada", "familyName": p + " Lovelace"}, "emails": []doc{email("work", "ada.w"), email("home", "ada.h")},
+				"displayName": p + " Ada", "title": p + " Engineer", "userType": p + " Employee", "nickName": p + " 50% off", "active": true,
+				"externalId": p + "Ext-A",
+				"name":       doc{"givenName": p + " Ada", "familyName": p + " Lovelace"},
+				"emails":     []doc{email("work", "ada.w"), email("home", "ada.h")},
 			}),
 			"bob": t.CreateUser(ctx, "bob", doc{
 				"displayName": p + " Bob", "title": p + " ENGINEER", "userType": p + " Contract", "active": false, "externalId": p + "ext-a",
@@ -85,7 +87,8 @@ var staff = &conformance.Fixture{
 		add("fin", doc{"displayName": p + " delta", "nickName": p + " Fi", "profileUrl": page + "fin", "emails": []doc{primary("work", "m.fin")}},
 			doc{"department": p + " Research", "employeeNumber": p + "701"})
 		manager := doc{"value": out["fin"].ID}
-		add("gus", doc{"displayName": p + " Bravo", "profileUrl": page + "gus", "emails": []doc{email("home", "a.gus"), primary("work", "z.gus")}},
+		add("gus",
+			doc{"displayName": p + " Bravo", "profileUrl": page + "gus", "emails": []doc{email("home", "a.gus"), primary("work", "z.gus")}},
 			doc{"department": p + " Sales", "employeeNumber": p + "702", "manager": manager})
 		add("hal", doc{"displayName": p + " alpha", "nickName": p + " Ha", "profileUrl": page + "hal/x", "emails": []doc{email("work", "k.hal")}},
 			doc{"department": p + " RESEARCH", "employeeNumber": p + "703", "manager": manager})
@@ -97,7 +100,8 @@ var staff = &conformance.Fixture{
 }
 
 // A row is one filter and the objects of the fixture that it must find; the others must not be found. In the filter «P»
-// stands for the prefix of the fixture, and a label between the same quotes for the id of that object, with a hyphen behind it for that id without its end.
+// stands for the prefix of the fixture, and a label between the same quotes for the id of that object, with a hyphen behind it for that id
+// without its end.
 type row struct {
 	filter string
 	want   string // labels in alphabetical order

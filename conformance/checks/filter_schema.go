@@ -61,7 +61,8 @@ func (g graded) check() check {
 func grade(ctx context.Context, t *T, trait string, fits func(a attrDef) bool, values [3]any) (typeDef, attrDef, map[string]string) {
 	for _, td := range types(t) {
 		for _, a := range td.attributes {
-			if !ownAttribute(td, a) || a.common() || a.name == td.carrier || a.uniqueness != "none" || a.required || !a.writable() || a.hidden() || !fits(a) {
+			if !ownAttribute(td, a) || a.common() || a.name == td.carrier || a.uniqueness != "none" || a.required || !a.writable() || a.hidden() ||
+				!fits(a) {
 				continue
 			}
 			ids := map[string]string{}
@@ -70,7 +71,8 @@ func grade(ctx context.Context, t *T, trait string, fits func(a attrDef) bool, v
 				res := t.Post(ctx, td.endpoint, body)
 				kept := a.of(res.Object())
 				want, err := scim.Value(values[i])
-				t.SkipIf(!res.OK() || err != nil || !scim.Equal(kept, want), "blocked: a "+td.name+" with "+a.path()+" could not be created as it was sent")
+				t.SkipIf(!res.OK() || err != nil || !scim.Equal(kept, want),
+					"blocked: a "+td.name+" with "+a.path()+" could not be created as it was sent")
 				ids[label] = res.Object().Text("id")
 			}
 			return td, a, ids
@@ -103,8 +105,10 @@ const (
 )
 
 var (
-	integers = graded{trait: "is an integer that can be written", fits: simple("integer"), values: [3]any{9, 10, 42}, why: numberWhy, fix: numberFix}
-	decimals = graded{trait: "is a decimal that can be written", fits: simple("decimal"), values: [3]any{2.5, 10.25, -1.5}, why: numberWhy, fix: numberFix}
+	integers = graded{trait: "is an integer that can be written", fits: simple("integer"), values: [3]any{9, 10, 42}, why: numberWhy,
+		fix: numberFix}
+	decimals = graded{trait: "is a decimal that can be written", fits: simple("decimal"), values: [3]any{2.5, 10.25, -1.5}, why: numberWhy,
+		fix: numberFix}
 )
 
 // asked completes a graded question.
@@ -114,32 +118,47 @@ func (g graded) asked(id, title string, requirements []string, table ...row) che
 }
 
 var filterSchema = []check{
-	integers.asked("integer-eq", "eq compares integers", reqs("RFC7644-3.4.2.2-09", "RFC7644-3.4.2.2-48"), row{`«it» eq 10`, "b"}, row{`«it» eq 1`, ""}),
+	integers.asked("integer-eq", "eq compares integers", reqs("RFC7644-3.4.2.2-09", "RFC7644-3.4.2.2-48"), row{`«it» eq 10`, "b"},
+		row{`«it» eq 1`, ""}),
 	integers.asked("integer-ne", "ne compares integers", reqs("RFC7644-3.4.2.2-10", "RFC7644-3.4.2.2-48"), row{`«it» ne 10`, "a c"}),
-	integers.asked("integer-gt", "gt and ge compare integers by their value", reqs("RFC7644-3.4.2.2-21", "RFC7644-3.4.2.2-48"), row{`«it» gt 9`, "b c"}, row{`«it» ge 10`, "b c"}, row{`«it» gt 42`, ""}),
-	integers.asked("integer-lt", "lt and le compare integers by their value", reqs("RFC7644-3.4.2.2-21", "RFC7644-3.4.2.2-48"), row{`«it» lt 42`, "a b"}, row{`«it» le 10`, "a b"}, row{`«it» lt 9`, ""}),
-	integers.asked("integer-pr", "pr finds whoever has an integer", reqs("RFC7644-3.4.2.2-16"), row{`«it» pr`, "a b c"}, row{`not («it» pr)`, ""}),
-	decimals.asked("decimal-eq", "eq compares decimals by their value", reqs("RFC7644-3.4.2.2-09"), row{`«it» eq 2.5`, "a"}, row{`«it» eq 10.250`, "b"}, row{`«it» eq 2`, ""}),
-	decimals.asked("decimal-order", "gt and lt compare decimals by their value, negative ones included", reqs("RFC7644-3.4.2.2-21"), row{`«it» gt 2.5`, "b"}, row{`«it» lt 2.5`, "c"}, row{`«it» ge -1.5`, "a b c"}, row{`«it» le 1e1`, "a c"}),
+	integers.asked("integer-gt", "gt and ge compare integers by their value", reqs("RFC7644-3.4.2.2-21", "RFC7644-3.4.2.2-48"),
+		row{`«it» gt 9`, "b c"}, row{`«it» ge 10`, "b c"}, row{`«it» gt 42`, ""}),
+	integers.asked("integer-lt", "lt and le compare integers by their value", reqs("RFC7644-3.4.2.2-21", "RFC7644-3.4.2.2-48"),
+		row{`«it» lt 42`, "a b"}, row{`«it» le 10`, "a b"}, row{`«it» lt 9`, ""}),
+	integers.asked("integer-pr", "pr finds whoever has an integer", reqs("RFC7644-3.4.2.2-16"), row{`«it» pr`, "a b c"},
+		row{`not («it» pr)`, ""}),
+	decimals.asked("decimal-eq", "eq compares decimals by their value", reqs("RFC7644-3.4.2.2-09"), row{`«it» eq 2.5`, "a"},
+		row{`«it» eq 10.250`, "b"}, row{`«it» eq 2`, ""}),
+	decimals.asked("decimal-order", "gt and lt compare decimals by their value, negative ones included", reqs("RFC7644-3.4.2.2-21"),
+		row{`«it» gt 2.5`, "b"}, row{`«it» lt 2.5`, "c"}, row{`«it» ge -1.5`, "a b c"}, row{`«it» le 1e1`, "a c"}),
 	graded{
-		trait: "is a dateTime that can be written", fits: simple("dateTime"), values: [3]any{"2026-01-31T10:20:30Z", "2026-01-31T23:00:00Z", "2026-06-01T00:00:00Z"},
-		why: "Contracts end at an instant, which two zones write differently.", fix: "Compare instants, not texts.",
+		trait: "is a dateTime that can be written", fits: simple("dateTime"),
+		values: [3]any{"2026-01-31T10:20:30Z", "2026-01-31T23:00:00Z", "2026-06-01T00:00:00Z"},
+		why:    "Contracts end at an instant, which two zones write differently.", fix: "Compare instants, not texts.",
 	}.asked("date-time-own", "DateTimes that clients write are compared as instants", reqs("RFC7644-3.4.2.2-20"),
-		row{`«it» eq "2026-01-31T12:20:30+02:00"`, "a"}, row{`«it» gt "2026-02-01T00:30:00+02:00"`, "b c"}, row{`«it» lt "2026-01-31T18:30:00-05:00"`, "a b"}),
+		row{`«it» eq "2026-01-31T12:20:30+02:00"`, "a"}, row{`«it» gt "2026-02-01T00:30:00+02:00"`, "b c"},
+		row{`«it» lt "2026-01-31T18:30:00-05:00"`, "a b"}),
 	graded{
-		trait: "is a text with caseExact true", fits: func(a attrDef) bool { return simple("string")(a) && a.caseExact }, values: [3]any{"Scimconf-Aa", "Scimconf-aA", "Scimconf-aa"},
+		trait: "is a text with caseExact true", fits: func(a attrDef) bool {
+			return simple("string")(a) && a.caseExact
+		}, values: [3]any{"Scimconf-Aa", "Scimconf-aA", "Scimconf-aa"},
 		why: "Codes that differ only by case are different codes.", fix: "Take the case rule from the schema.",
-	}.asked("case-exact-own", "Texts that the schema calls caseExact are compared with regard to case", reqs("RFC7643-7-14", "RFC7644-3.4.2.2-57"),
+	}.asked("case-exact-own", "Texts that the schema calls caseExact are compared with regard to case",
+		reqs("RFC7643-7-14", "RFC7644-3.4.2.2-57"),
 		row{`«it» eq "Scimconf-Aa"`, "a"}, row{`«it» sw "Scimconf-a"`, "b c"}, row{`«it» ew "AA"`, ""}),
 	graded{
-		trait: "is a text without caseExact", fits: func(a attrDef) bool { return simple("string")(a) && !a.caseExact }, values: [3]any{"Scimconf-Own-A", "Scimconf-own-a", "Scimconf-Own-B"},
+		trait: "is a text without caseExact", fits: func(a attrDef) bool {
+			return simple("string")(a) && !a.caseExact
+		}, values: [3]any{"Scimconf-Own-A", "Scimconf-own-a", "Scimconf-Own-B"},
 		why: "What the schema says holds for any attribute.", fix: "Take the case rule from the schema.",
-	}.asked("case-insensitive-own", "Texts that the schema does not call caseExact are compared without regard to case", reqs("RFC7643-7-14", "RFC7644-3.4.2.2-57"),
+	}.asked("case-insensitive-own", "Texts that the schema does not call caseExact are compared without regard to case",
+		reqs("RFC7643-7-14", "RFC7644-3.4.2.2-57"),
 		row{`«it» eq "SCIMCONF-OWN-A"`, "a b"}, row{`«it» ew "-b"`, "c"}),
 	graded{
 		trait: "is a list of texts", fits: func(a attrDef) bool { return a.kind == "string" && a.multi && len(a.canonical) == 0 && !a.caseExact },
 		values: [3]any{[]string{"scimconf-1", "scimconf-2"}, []string{"scimconf-2"}, []string{"scimconf-3"}},
-		why:    "A list of texts has no sub-attributes, and is filtered by its bare name.", fix: "Compare each text of the list; one that matches is enough.",
+		why:    "A list of texts has no sub-attributes, and is filtered by its bare name.",
+		fix:    "Compare each text of the list; one that matches is enough.",
 	}.asked("plain-list", "A list of plain texts matches when one of them does", reqs("RFC7644-3.4.2.2-50"),
 		row{`«it» eq "scimconf-2"`, "a b"}, row{`«it» eq "scimconf-1"`, "a"}, row{`«it» sw "scimconf-"`, "a b c"}, row{`«it» eq "scimconf"`, ""}),
 	graded{

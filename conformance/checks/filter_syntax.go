@@ -22,7 +22,8 @@ func broken(id, what, requirement string, level conformance.Level, filters ...st
 		Needs:        asksUsers,
 		Requests:     len(filters),
 		Why:          "A filter that is half understood answers another question than the one that was asked, and nobody notices.",
-		Fix:          "Parse the filter to its last character by the grammar of RFC 7644 section 3.4.2.2 before running it; what is left over is an error.",
+		Fix: "Parse the filter to its last character by the grammar of RFC 7644 section 3.4.2.2 before running it; what is left over " +
+			"is an error.",
 		Run: func(ctx context.Context, t *T) {
 			for _, filter := range filters {
 				res := t.Get(ctx, "/Users", "filter", filter)
@@ -85,11 +86,14 @@ func unknown(id, title, filter string) check {
 }
 
 var filterUnknown = []check{
-	unknown("attribute-and", "A condition on an unknown attribute, joined by and, finds nobody or is refused", scope+`scimconfNoSuchAttribute eq "x"`),
+	unknown("attribute-and", "A condition on an unknown attribute, joined by and, finds nobody or is refused",
+		scope+`scimconfNoSuchAttribute eq "x"`),
 	unknown("attribute-present", "pr on an unknown attribute finds nobody or is refused", scope+`scimconfNoSuchAttribute pr`),
-	unknown("sub-attribute", "A condition on an unknown sub-attribute finds nobody or is refused", scope+`name.scimconfNoSuchAttribute eq "x"`),
+	unknown("sub-attribute", "A condition on an unknown sub-attribute finds nobody or is refused",
+		scope+`name.scimconfNoSuchAttribute eq "x"`),
 	unknown("element", "An unknown name in brackets finds nobody or is refused", scope+`emails[scimconfNoSuchAttribute eq "x"]`),
-	unknown("schema", "A name below the URN of an unknown schema finds nobody or is refused", `urn:example:scimconf:2.0:None:userName sw "«P»"`),
+	unknown("schema", "A name below the URN of an unknown schema finds nobody or is refused",
+		`urn:example:scimconf:2.0:None:userName sw "«P»"`),
 	{
 		ID:           "filter.unknown-attribute-or",
 		Title:        "An unknown attribute beside or does not widen the result",
@@ -115,8 +119,9 @@ func literal(id, character string, table ...row) check {
 		Fixture:      people,
 		Requests:     len(table),
 		Why:          "An operand that reaches a database as a pattern finds strangers.",
-		Fix:          "Escape operands when they become part of a LIKE pattern or a regular expression, or compare in a way that knows no patterns.",
-		Run:          rows(false, table...),
+		Fix: "Escape operands when they become part of a LIKE pattern or a regular expression, or compare in a way that knows no " +
+			"patterns.",
+		Run: rows(false, table...),
 	}
 }
 
@@ -126,10 +131,13 @@ var filterLiterals = []check{
 	literal("star", "A star", row{scope + `nickName co "50*"`, ""}, row{scope + `nickName sw "*"`, ""}),
 	literal("full-stop", "A full stop", row{scope + `nickName co "50. off"`, ""}, row{scope + `nickName ew ".9"`, ""}),
 	literal("backslash", "An escaped backslash", row{scope + `displayName co "\\"`, "eve"}),
-	literal("quotation-mark", "An escaped quotation mark", row{scope + `displayName co "\"Eve\""`, "eve"}, row{scope + `displayName co "\"Ada"`, ""}),
+	literal("quotation-mark", "An escaped quotation mark", row{scope + `displayName co "\"Eve\""`, "eve"},
+		row{scope + `displayName co "\"Ada"`, ""}),
 	literal("solidus", "An escaped solidus", row{scope + `displayName co "\/"`, ""}),
-	literal("unicode-escape", "An escaped letter", row{scope + `name.familyName ew "\u0061ge"`, "bob"}, row{scope + `name.familyName ew "\u0041\u0047\u0045"`, "bob"}),
-	literal("keyword", "A keyword", row{`displayName eq "«P» and userName pr or"`, ""}, row{`displayName eq "«P» Bob" and title eq "«P» ENGINEER"`, "bob"}),
+	literal("unicode-escape", "An escaped letter", row{scope + `name.familyName ew "\u0061ge"`, "bob"},
+		row{scope + `name.familyName ew "\u0041\u0047\u0045"`, "bob"}),
+	literal("keyword", "A keyword", row{`displayName eq "«P» and userName pr or"`, ""},
+		row{`displayName eq "«P» Bob" and title eq "«P» ENGINEER"`, "bob"}),
 	literal("bracket", "A bracket", row{`displayName eq "«P») or (userName pr"`, ""}, row{`displayName eq "«P»] or emails[type pr"`, ""}),
 }
 
@@ -261,6 +269,7 @@ var filterInjections = []check{
 // handled puts a filter that finds nobody and may be refused, but may not break the server.
 func handled(ctx context.Context, t *T, filter string) {
 	res := t.Get(ctx, "/Users", "filter", filter)
-	t.Holds(res.Status < 500 || res.Status == 501, "status of a filter of "+strconv.Itoa(len(filter))+" characters", "200, or a status that blames the client", res.Status)
+	t.Holds(res.Status < 500 || res.Status == 501, "status of a filter of "+strconv.Itoa(len(filter))+" characters",
+		"200, or a status that blames the client", res.Status)
 	t.Expect("number of items", 0, len(res.Resources()))
 }

@@ -142,19 +142,26 @@ var filterTypes = slices.Concat(
 		onSubAttribute.on("le", row{scope + `name.familyName le "«P» Charisse"`, "bob cyd"}),
 
 		onMultiValued.on("eq", row{scope + `emails.value eq "«P»dan.h@example.com"`, "dan"}, row{scope + `emails.value eq "«P»dan.h"`, ""}),
-		onMultiValued.on("co", row{scope + `emails.value co ".h@"`, "ada dan"}, row{scope + `emails.value co "«P»dan."`, "dan"}, row{scope + `emails.value co "«P»ada.h"`, "ada"}),
-		onMultiValued.on("sw", row{`emails.value sw "«P»bob"`, "bob"}, row{`emails.value sw "«P»dan.h"`, "dan"}, row{scope + `emails.value sw "example.com"`, ""}),
+		onMultiValued.on("co", row{scope + `emails.value co ".h@"`, "ada dan"}, row{scope + `emails.value co "«P»dan."`, "dan"},
+			row{scope + `emails.value co "«P»ada.h"`, "ada"}),
+		onMultiValued.on("sw", row{`emails.value sw "«P»bob"`, "bob"}, row{`emails.value sw "«P»dan.h"`, "dan"},
+			row{scope + `emails.value sw "example.com"`, ""}),
 		onMultiValued.on("ew", row{scope + `emails.value ew ".h@example.com"`, "ada dan"}, row{scope + `emails.value ew ".w"`, ""}),
 		onMultiValued.on("pr", row{scope + `emails.value pr`, "ada bob dan eve"}, row{scope + `phoneNumbers pr`, ""}),
-		onMultiValued.on("gt", row{scope + `emails.value gt "«P»dan.h@example.com"`, "dan eve"}, row{scope + `emails.value gt "«P»eve.w@example.com"`, ""}),
+		onMultiValued.on("gt", row{scope + `emails.value gt "«P»dan.h@example.com"`, "dan eve"},
+			row{scope + `emails.value gt "«P»eve.w@example.com"`, ""}),
 		onMultiValued.on("ge", row{scope + `emails.value ge "«P»dan.w@example.com"`, "dan eve"}),
-		onMultiValued.on("lt", row{scope + `emails.value lt "«P»ada.w@example.com"`, "ada"}, row{scope + `emails.value lt "«P»ada.h@example.com"`, ""}),
+		onMultiValued.on("lt", row{scope + `emails.value lt "«P»ada.w@example.com"`, "ada"},
+			row{scope + `emails.value lt "«P»ada.h@example.com"`, ""}),
 		onMultiValued.on("le", row{scope + `emails.value le "«P»ada.h@example.com"`, "ada"}),
 
 		onValuePath.on("ne", row{`emails[type ne "work" and value sw "«P»"]`, "ada dan"}),
-		onValuePath.on("co", row{`emails[type eq "home" and value co "«P»dan.w"]`, "dan"}, row{`emails[type eq "home" and value co "«P»dan.h"]`, ""}),
-		onValuePath.on("sw", row{`emails[type eq "home" and value sw "«P»"]`, "ada dan"}, row{`emails[type eq "home" and value sw "«P»bob"]`, ""}),
-		onValuePath.on("ew", row{`emails[value sw "«P»" and value ew ".h@example.com" and type eq "work"]`, "dan"}, row{`emails[value sw "«P»" and value ew ".h"]`, ""}),
+		onValuePath.on("co", row{`emails[type eq "home" and value co "«P»dan.w"]`, "dan"},
+			row{`emails[type eq "home" and value co "«P»dan.h"]`, ""}),
+		onValuePath.on("sw", row{`emails[type eq "home" and value sw "«P»"]`, "ada dan"},
+			row{`emails[type eq "home" and value sw "«P»bob"]`, ""}),
+		onValuePath.on("ew", row{`emails[value sw "«P»" and value ew ".h@example.com" and type eq "work"]`, "dan"},
+			row{`emails[value sw "«P»" and value ew ".h"]`, ""}),
 		onValuePath.on("pr", row{`emails[value sw "«P»" and type pr]`, "ada bob dan eve"}, row{`emails[value sw "«P»" and not (type pr)]`, ""}),
 
 		onURN.on("co", row{scim.UserSchema + `:title co "«P» Chief"`, "cyd"}, row{scope + scim.UserSchema + `:title co " Chief"`, "cyd"}),
@@ -165,9 +172,11 @@ var filterTypes = slices.Concat(
 		onEnterprise.on("eq", row{enterprise + `employeeNumber eq "«P»702"`, "gus"}, row{enterprise + `employeeNumber eq "«P»70"`, ""}),
 		onEnterprise.on("ne", row{scope + enterprise + `employeeNumber pr and ` + enterprise + `employeeNumber ne "«P»702"`, "fin hal"}),
 		onEnterprise.on("co", row{enterprise + `department co "«P» Sal"`, "gus"}, row{scope + enterprise + `department co " Sal"`, "gus"}),
-		onEnterprise.on("sw", row{enterprise + `department sw "«P» Research"`, "fin hal jon"}, row{scope + enterprise + `department sw "Research"`, ""}),
+		onEnterprise.on("sw", row{enterprise + `department sw "«P» Research"`, "fin hal jon"},
+			row{scope + enterprise + `department sw "Research"`, ""}),
 		onEnterprise.on("ew", row{scope + enterprise + `department ew "search2"`, "jon"}, row{scope + enterprise + `employeeNumber ew "70"`, ""}),
-		onEnterprise.on("pr", row{scope + enterprise + `department pr`, "fin gus hal jon"}, row{scope + enterprise + `employeeNumber pr`, "fin gus hal"}),
+		onEnterprise.on("pr", row{scope + enterprise + `department pr`, "fin gus hal jon"},
+			row{scope + enterprise + `employeeNumber pr`, "fin gus hal"}),
 		onEnterprise.on("gt", row{scope + enterprise + `employeeNumber gt "«P»701"`, "gus hal"}),
 		onEnterprise.on("le", row{scope + enterprise + `employeeNumber le "«P»702"`, "fin gus"}),
 
@@ -258,11 +267,12 @@ func stamp(at time.Time) string { return quote(at.Format(time.RFC3339Nano)) }
 const everybody = "ada bob cyd dan eve"
 
 var filterDates = []check{
-	weaker(should, dated("zone", "eq on a dateTime finds the users of that instant, in whichever zone it is written", func(at time.Time, _ string) []row {
-		// RFC 7644 speaks of instants with gt and lt, and only of identical values with eq.
-		elsewhere := at.In(time.FixedZone("", 3*3600)).Format(time.RFC3339Nano)
-		return []row{{`id eq "«cyd»" and meta.created eq ` + quote(elsewhere), "cyd"}}
-	})),
+	weaker(should,
+		dated("zone", "eq on a dateTime finds the users of that instant, in whichever zone it is written", func(at time.Time, _ string) []row {
+			// RFC 7644 speaks of instants with gt and lt, and only of identical values with eq.
+			elsewhere := at.In(time.FixedZone("", 3*3600)).Format(time.RFC3339Nano)
+			return []row{{`id eq "«cyd»" and meta.created eq ` + quote(elsewhere), "cyd"}}
+		})),
 	dated("eq", "eq on a dateTime finds the users of that instant", func(at time.Time, text string) []row {
 		return []row{
 			{`id eq "«cyd»" and meta.created eq ` + quote(text), "cyd"},
@@ -270,13 +280,15 @@ var filterDates = []check{
 		}
 	}),
 	dated("ne", "ne on a dateTime finds the users of any other instant", func(at time.Time, text string) []row {
-		return []row{{scope + `meta.created ne ` + stamp(at.Add(-time.Hour)), everybody}, {`id eq "«cyd»" and meta.created ne ` + quote(text), ""}}
+		return []row{{scope + `meta.created ne ` + stamp(at.Add(-time.Hour)), everybody},
+			{`id eq "«cyd»" and meta.created ne ` + quote(text), ""}}
 	}),
 	dated("ge", "ge on a dateTime finds the users of that instant and later", func(at time.Time, text string) []row {
 		return []row{{`id eq "«cyd»" and meta.created ge ` + quote(text), "cyd"}, {scope + `meta.created ge ` + stamp(at.Add(time.Hour)), ""}}
 	}),
 	dated("gt", "gt on a dateTime finds later users only", func(at time.Time, text string) []row {
-		return []row{{`id eq "«cyd»" and meta.created gt ` + quote(text), ""}, {scope + `meta.created gt ` + stamp(at.Add(-time.Hour)), everybody}}
+		return []row{{`id eq "«cyd»" and meta.created gt ` + quote(text), ""},
+			{scope + `meta.created gt ` + stamp(at.Add(-time.Hour)), everybody}}
 	}),
 	dated("le", "le on a dateTime finds the users of that instant and earlier", func(at time.Time, text string) []row {
 		return []row{{`id eq "«cyd»" and meta.created le ` + quote(text), "cyd"}, {scope + `meta.created le ` + stamp(at.Add(-time.Hour)), ""}}
@@ -297,7 +309,8 @@ var filterDates = []check{
 		}
 	}),
 	dated("last-modified", "meta.lastModified can be filtered by", func(at time.Time, _ string) []row {
-		return []row{{scope + `meta.lastModified gt ` + stamp(at.Add(-time.Hour)), everybody}, {scope + `meta.lastModified gt ` + stamp(at.Add(time.Hour)), ""}}
+		return []row{{scope + `meta.lastModified gt ` + stamp(at.Add(-time.Hour)), everybody},
+			{scope + `meta.lastModified gt ` + stamp(at.Add(time.Hour)), ""}}
 	}),
 }
 
@@ -313,7 +326,8 @@ var filterCommon = []check{
 		Requests:     2,
 		Why:          "Queries over several types select by schema.",
 		Fix:          "Treat schemas as a multi-valued text in filters.",
-		Run:          rows(false, row{scope + `schemas eq "` + scim.UserSchema + `"`, everybody}, row{scope + `schemas eq "urn:example:scimconf:none"`, ""}),
+		Run: rows(false, row{scope + `schemas eq "` + scim.UserSchema + `"`, everybody},
+			row{scope + `schemas eq "urn:example:scimconf:none"`, ""}),
 	},
 	{
 		ID:           "filter.schemas-extension",
@@ -419,8 +433,9 @@ var filterCommon = []check{
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "Ids that differ only by case may belong to different resources. Where ids are numbers in hexadecimal notation nobody is hurt.",
-		Fix:          "Do not fold ids, unless no two of them differ only by case.",
+		Why: "Ids that differ only by case may belong to different resources. Where ids are numbers in hexadecimal notation nobody " +
+			"is hurt.",
+		Fix: "Do not fold ids, unless no two of them differ only by case.",
 		Run: func(ctx context.Context, t *T) {
 			id := t.Fixture["cyd"].ID
 			t.SkipIf(swapCase(id) == id, "the target's ids have no letters")
@@ -451,7 +466,8 @@ var filterCommon = []check{
 		Fix:          "Fold value and operand for all operators alike, unless the schema says caseExact.",
 		Run: func(ctx context.Context, t *T) {
 			t.SkipIf(exact(t, "title"), "the schema says that title is caseExact")
-			rows(false, row{`title sw "«P» ENGINEER"`, "ada bob dan"}, row{scope + `title co "chief"`, "cyd"}, row{scope + `title ew "engineer"`, "ada bob cyd"})(ctx, t)
+			rows(false, row{`title sw "«P» ENGINEER"`, "ada bob dan"}, row{scope + `title co "chief"`, "cyd"},
+				row{scope + `title ew "engineer"`, "ada bob cyd"})(ctx, t)
 		},
 	},
 	{

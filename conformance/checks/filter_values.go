@@ -27,7 +27,8 @@ func spelt(displayName string, wanted bool, filters ...string) func(context.Cont
 			}
 			t.SkipIf(res.Status == 400 && !filterable(ctx, t, filter), unanswered)
 			t.Require("status of GET /Users?filter="+filter, 200, res.Status)
-			t.Holds(slices.Contains(res.IDs(), u.ID) == wanted, "users found by "+filter, choose(wanted, "the one created", "not the one created"), res.IDs())
+			t.Holds(slices.Contains(res.IDs(), u.ID) == wanted, "users found by "+filter, choose(wanted, "the one created", "not the one created"),
+				res.IDs())
 		}
 	}
 }
@@ -112,8 +113,10 @@ var filterValues = []check{
 		Fix:          "Fold case, not accents.",
 		Run:          spelt("Müller", false, `displayName eq "«P»Muller"`),
 	},
-	encoded("percent", "A filter with percent-encoded blanks and quotation marks is understood", percentEncoded, must, "userName%20eq%20%22«P»ada%40example.com%22"),
-	encoded("lower-case", "The case of percent-encoding does not matter", percentEncoded, must, "userName%20eq%20%22«P»%61da%40example%2ecom%22"),
+	encoded("percent", "A filter with percent-encoded blanks and quotation marks is understood", percentEncoded, must,
+		"userName%20eq%20%22«P»ada%40example.com%22"),
+	encoded("lower-case", "The case of percent-encoding does not matter", percentEncoded, must,
+		"userName%20eq%20%22«P»%61da%40example%2ecom%22"),
 	encoded("letters", "Letters that need no encoding may be encoded", percentEncoded, must, "%75ser%4Eame%20%65q%20%22«P»ada@example.com%22"),
 	encoded("plus", "A plus sign in the query stands for a blank", percentEncoded, may, "userName+eq+%22«P»ada%40example.com%22"),
 	{
@@ -164,7 +167,8 @@ var filterValues = []check{
 			res := t.Get(ctx, "/Users", "filter", fill(t, employee), "attributes", "userName")
 			t.SkipIf(res.Status == 400 && !filterable(ctx, t, employee), unanswered)
 			t.Require("status of a filter on userType with attributes=userName", 200, res.Status)
-			t.Expect("users found", []string{"ada", "cyd"}, labels(t.Fixture, rest(ctx, t, res, "filter", fill(t, employee), "attributes", "userName")))
+			t.Expect("users found", []string{"ada", "cyd"},
+				labels(t.Fixture, rest(ctx, t, res, "filter", fill(t, employee), "attributes", "userName")))
 		},
 	},
 	{

@@ -117,7 +117,8 @@ var groups = []check{
 		Fix:          "Store the new list instead of appending to the old one.",
 		Run: func(ctx context.Context, t *T) {
 			g, users := team(ctx, t, 2, "ann", "ben", "cat")
-			res := t.Patch(ctx, g.Path(), doc{"op": "replace", "path": "members", "value": []doc{{"value": users["ben"].ID}, {"value": users["cat"].ID}}})
+			res := t.Patch(ctx, g.Path(),
+				doc{"op": "replace", "path": "members", "value": []doc{{"value": users["ben"].ID}, {"value": users["cat"].ID}}})
 			succeeded(t, res, 200, 204)
 			membersAre(ctx, t, "after replacing", g, users, "ben", "cat")
 		},
@@ -260,7 +261,8 @@ func groupsDelete(ctx context.Context, t *T) {
 	t.Expect("status of GET of the deleted group", 404, after.Status)
 	member := t.Get(ctx, users["ann"].Path())
 	t.Require("status of GET of its member", 200, member.Status)
-	t.Holds(!slices.Contains(values(member.Object(), "groups", "value"), g.ID), "groups of the member", "without the deleted group", value(member.Object(), "groups"))
+	t.Holds(!slices.Contains(values(member.Object(), "groups", "value"), g.ID), "groups of the member", "without the deleted group",
+		value(member.Object(), "groups"))
 }
 
 func groupsFilterDisplayName(ctx context.Context, t *T) {

@@ -72,39 +72,50 @@ func memberPath(id string) string { return "members[value eq " + quote(id) + "]"
 var memberChanges = func() []check {
 	var out []check
 	for _, c := range []memberCell{
-		{"patch-add-remove", "One PATCH adds a member and removes another", reqs("RFC7644-3.5.2-25"), must, []string{"ann", "ben"}, []string{"ben", "cat"}, func(id func(string) string) []doc {
-			return []doc{{"op": "remove", "path": memberPath(id("ann"))}, {"op": "add", "path": "members", "value": memberList(id("cat"))}}
-		}, false},
-		{"patch-replace-empty", "PATCH replace of members with an empty list empties the group", reqs("RFC7644-3.5.2.3-13", "RFC7644-3.5.2.3-05"), must, []string{"ann", "ben"}, nil, func(func(string) string) []doc {
-			return []doc{{"op": "replace", "path": "members", "value": []doc{}}}
-		}, false},
-		{"patch-remove-several", "PATCH remove with or in the filter removes several members", reqs("RFC7644-3.5.2.2-04"), must, []string{"ann", "ben", "cat"}, []string{"cat"}, func(id func(string) string) []doc {
-			return []doc{{"op": "remove", "path": "members[value eq " + quote(id("ann")) + " or value eq " + quote(id("ben")) + "]"}}
-		}, true},
-		{"patch-remove-stranger", "PATCH remove of somebody who is no member changes nothing", reqs("RFC7644-3.5.2.2-09"), should, []string{"ann", "ben"}, []string{"ann", "ben"}, func(id func(string) string) []doc {
-			return []doc{{"op": "remove", "path": memberPath(id("cat"))}}
-		}, true},
-		{"patch-no-path", "PATCH add without a path takes members", reqs("RFC7644-3.5.2.1-02", "RFC7644-3.5.2.1-07"), must, []string{"ann"}, []string{"ann", "ben"}, func(id func(string) string) []doc {
-			return []doc{{"op": "add", "value": doc{"members": memberList(id("ben"))}}}
-		}, false},
-		{"patch-replace-no-path", "PATCH replace without a path sets exactly the members it names", reqs("RFC7644-3.5.2.3-03"), must, []string{"ann", "ben"}, []string{"cat"}, func(id func(string) string) []doc {
-			return []doc{{"op": "replace", "value": doc{"members": memberList(id("cat"))}}}
-		}, false},
-		{"patch-add-object", "PATCH add takes one member without an array", reqs("RFC7644-3.5.2.1-08"), should, []string{"ann"}, []string{"ann", "ben"}, func(id func(string) string) []doc {
-			return []doc{{"op": "add", "path": "members", "value": doc{"value": id("ben")}}}
-		}, true},
-		{"patch-core-urn", "PATCH takes members with the URN of the Group schema", reqs("RFC7644-3.5.2-19"), must, []string{"ann"}, []string{"ann", "ben"}, func(id func(string) string) []doc {
-			return []doc{{"op": "add", "path": scim.GroupSchema + ":members", "value": memberList(id("ben"))}}
-		}, false},
-		{"patch-other-attribute", "PATCH of another attribute leaves the members alone", reqs("RFC7644-3.5.2.3-04", "RFC7644-3.5.2.3-02"), must, []string{"ann", "ben"}, []string{"ann", "ben"}, func(id func(string) string) []doc {
-			return []doc{{"op": "replace", "path": "externalId", "value": "scimconf-" + id("ann")}}
-		}, false},
-		{"patch-twice-in-one", "A member that is removed and added again in one PATCH is a member", reqs("RFC7644-3.5.2-25"), must, []string{"ann", "ben"}, []string{"ann", "ben"}, func(id func(string) string) []doc {
-			return []doc{{"op": "remove", "path": memberPath(id("ann"))}, {"op": "add", "path": "members", "value": memberList(id("ann"))}}
-		}, false},
-		{"patch-same-members", "PATCH replace of members with the same members keeps each once", reqs("RFC7644-3.5.2.3-17"), should, []string{"ann", "ben"}, []string{"ann", "ben"}, func(id func(string) string) []doc {
-			return []doc{{"op": "replace", "path": "members", "value": memberList(id("ben"), id("ann"), id("ben"))}}
-		}, true},
+		{"patch-add-remove", "One PATCH adds a member and removes another", reqs("RFC7644-3.5.2-25"), must, []string{"ann", "ben"},
+			[]string{"ben", "cat"}, func(id func(string) string) []doc {
+				return []doc{{"op": "remove", "path": memberPath(id("ann"))}, {"op": "add", "path": "members", "value": memberList(id("cat"))}}
+			}, false},
+		{"patch-replace-empty", "PATCH replace of members with an empty list empties the group", reqs("RFC7644-3.5.2.3-13", "RFC7644-3.5.2.3-05"),
+			must, []string{"ann", "ben"}, nil, func(func(string) string) []doc {
+				return []doc{{"op": "replace", "path": "members", "value": []doc{}}}
+			}, false},
+		{"patch-remove-several", "PATCH remove with or in the filter removes several members", reqs("RFC7644-3.5.2.2-04"), must,
+			[]string{"ann", "ben", "cat"}, []string{"cat"}, func(id func(string) string) []doc {
+				return []doc{{"op": "remove", "path": "members[value eq " + quote(id("ann")) + " or value eq " + quote(id("ben")) + "]"}}
+			}, true},
+		{"patch-remove-stranger", "PATCH remove of somebody who is no member changes nothing", reqs("RFC7644-3.5.2.2-09"), should,
+			[]string{"ann", "ben"}, []string{"ann", "ben"}, func(id func(string) string) []doc {
+				return []doc{{"op": "remove", "path": memberPath(id("cat"))}}
+			}, true},
+		{"patch-no-path", "PATCH add without a path takes members", reqs("RFC7644-3.5.2.1-02", "RFC7644-3.5.2.1-07"), must, []string{"ann"},
+			[]string{"ann", "ben"}, func(id func(string) string) []doc {
+				return []doc{{"op": "add", "value": doc{"members": memberList(id("ben"))}}}
+			}, false},
+		{"patch-replace-no-path", "PATCH replace without a path sets exactly the members it names", reqs("RFC7644-3.5.2.3-03"), must,
+			[]string{"ann", "ben"}, []string{"cat"}, func(id func(string) string) []doc {
+				return []doc{{"op": "replace", "value": doc{"members": memberList(id("cat"))}}}
+			}, false},
+		{"patch-add-object", "PATCH add takes one member without an array", reqs("RFC7644-3.5.2.1-08"), should, []string{"ann"},
+			[]string{"ann", "ben"}, func(id func(string) string) []doc {
+				return []doc{{"op": "add", "path": "members", "value": doc{"value": id("ben")}}}
+			}, true},
+		{"patch-core-urn", "PATCH takes members with the URN of the Group schema", reqs("RFC7644-3.5.2-19"), must, []string{"ann"},
+			[]string{"ann", "ben"}, func(id func(string) string) []doc {
+				return []doc{{"op": "add", "path": scim.GroupSchema + ":members", "value": memberList(id("ben"))}}
+			}, false},
+		{"patch-other-attribute", "PATCH of another attribute leaves the members alone", reqs("RFC7644-3.5.2.3-04", "RFC7644-3.5.2.3-02"), must,
+			[]string{"ann", "ben"}, []string{"ann", "ben"}, func(id func(string) string) []doc {
+				return []doc{{"op": "replace", "path": "externalId", "value": "scimconf-" + id("ann")}}
+			}, false},
+		{"patch-twice-in-one", "A member that is removed and added again in one PATCH is a member", reqs("RFC7644-3.5.2-25"), must,
+			[]string{"ann", "ben"}, []string{"ann", "ben"}, func(id func(string) string) []doc {
+				return []doc{{"op": "remove", "path": memberPath(id("ann"))}, {"op": "add", "path": "members", "value": memberList(id("ann"))}}
+			}, false},
+		{"patch-same-members", "PATCH replace of members with the same members keeps each once", reqs("RFC7644-3.5.2.3-17"), should,
+			[]string{"ann", "ben"}, []string{"ann", "ben"}, func(id func(string) string) []doc {
+				return []doc{{"op": "replace", "path": "members", "value": memberList(id("ben"), id("ann"), id("ben"))}}
+			}, true},
 	} {
 		out = append(out, c.check())
 	}
@@ -140,7 +151,8 @@ var groupsMore = []check{
 			first := t.CreateGroup(ctx, "double", nil)
 			res := t.Post(ctx, "/Groups", t.Group("double", nil))
 			t.Must(res.Status == 201 || res.Status == 409, "status of a second POST of one displayName", "201 or 409", res.Status)
-			t.Holds(res.Status == 409 || res.Object().Text("id") != first.ID, "id of the second group", "another one than that of the first", first.ID)
+			t.Holds(res.Status == 409 || res.Object().Text("id") != first.ID, "id of the second group", "another one than that of the first",
+				first.ID)
 		},
 	},
 	{
@@ -504,7 +516,8 @@ func groupsMemberReference(ctx context.Context, t *T) {
 		return
 	}
 	parsed, err := url.Parse(ref)
-	t.Holds(err == nil && strings.HasSuffix(parsed.Path, "Users/"+users["ann"].ID), "$ref of the member", "an address that ends in Users/"+users["ann"].ID, ref)
+	t.Holds(err == nil && strings.HasSuffix(parsed.Path, "Users/"+users["ann"].ID), "$ref of the member",
+		"an address that ends in Users/"+users["ann"].ID, ref)
 }
 
 func groupsDirect(ctx context.Context, t *T) {
@@ -628,7 +641,8 @@ func groupsOtherEndpoint(ctx context.Context, t *T) {
 	for _, where := range []string{"/Users/" + url.PathEscape(g.ID), "/Groups/" + url.PathEscape(users["ann"].ID)} {
 		res := t.Get(ctx, where)
 		// Targets may count ids per type: then another object may be there.
-		t.Holds(res.Status == 404 || res.Object().Text("userName") != "" && strings.HasPrefix(where, "/Users") || res.Object().Text("displayName") != "" && value(res.Object(), "userName") == nil && strings.HasPrefix(where, "/Groups"),
+		t.Holds(res.Status == 404 || res.Object().Text("userName") != "" && strings.HasPrefix(where, "/Users") ||
+			res.Object().Text("displayName") != "" && value(res.Object(), "userName") == nil && strings.HasPrefix(where, "/Groups"),
 			"status of "+res.Name, "404", res.Status)
 	}
 }

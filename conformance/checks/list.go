@@ -52,7 +52,8 @@ var list = []check{
 		Run: func(ctx context.Context, t *T) {
 			res := t.Get(ctx, "/Users", "startIndex", "1", "count", "2")
 			t.Require("status of "+res.Name, 200, res.Status)
-			t.Holds(res.Total() >= 5, "totalResults with count=2, while five users of this run exist", "at least 5", value(res.Object(), "totalResults"))
+			t.Holds(res.Total() >= 5, "totalResults with count=2, while five users of this run exist", "at least 5",
+				value(res.Object(), "totalResults"))
 		},
 	},
 	{
@@ -129,9 +130,10 @@ var list = []check{
 		Needs:        writesUsers,
 		Fixture:      crowd,
 		Requests:     4,
-		Why:          "A full import that misses users deactivates them at the next synchronisation; one that sees them twice creates duplicates.",
-		Fix:          "Give lists without sortBy a stable order, by creation or by id.",
-		Run:          listWalk,
+		Why: "A full import that misses users deactivates them at the next synchronisation; one that sees them twice creates " +
+			"duplicates.",
+		Fix: "Give lists without sortBy a stable order, by creation or by id.",
+		Run: listWalk,
 	},
 	{
 		ID:           "list.stable-order",
@@ -170,7 +172,8 @@ func runListEnvelope(ctx context.Context, t *T) {
 	res := t.Get(ctx, "/Users", "startIndex", "1", "count", "3")
 	t.Require("status of "+res.Name, 200, res.Status)
 	t.Must(res.Object() != nil, "body of "+res.Name, "a JSON object", string(res.Body))
-	t.Holds(slices.Contains(texts(res.Object(), "schemas"), scim.ListResponseMessage), "schemas of a list", scim.ListResponseMessage, value(res.Object(), "schemas"))
+	t.Holds(slices.Contains(texts(res.Object(), "schemas"), scim.ListResponseMessage), "schemas of a list", scim.ListResponseMessage,
+		value(res.Object(), "schemas"))
 	isInteger(t, "totalResults", value(res.Object(), "totalResults"))
 	for _, counter := range []string{"startIndex", "itemsPerPage"} {
 		if has(res.Object(), counter) || res.Total() > len(res.Resources()) {
@@ -201,7 +204,8 @@ func listCountZero(ctx context.Context, t *T) {
 		res := t.Get(ctx, "/Users", "count", count)
 		t.Require("status of "+res.Name+" with count="+count, 200, res.Status)
 		t.Expect("number of items with count="+count, 0, len(res.Resources()))
-		t.Holds(res.Total() >= 5, "totalResults with count="+count+", while five users of this run exist", "at least 5", value(res.Object(), "totalResults"))
+		t.Holds(res.Total() >= 5, "totalResults with count="+count+", while five users of this run exist", "at least 5",
+			value(res.Object(), "totalResults"))
 	}
 }
 
@@ -224,7 +228,8 @@ func listStartIndex(ctx context.Context, t *T) {
 	t.SkipIf(len(first.IDs()) != 2, "the target returns smaller pages than asked for")
 	t.Must(len(second.IDs()) > 0, "items with startIndex=3, while at least five users exist", "at least one", len(second.IDs()))
 	for _, id := range second.IDs() {
-		t.Holds(!slices.Contains(first.IDs(), id), "users of the pages startIndex=1 and startIndex=3 with count=2", "different ones", id+" is on both")
+		t.Holds(!slices.Contains(first.IDs(), id), "users of the pages startIndex=1 and startIndex=3 with count=2", "different ones",
+			id+" is on both")
 	}
 	t.Expect("startIndex in the answer", 3, value(second.Object(), "startIndex"))
 }

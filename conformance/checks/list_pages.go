@@ -101,7 +101,8 @@ var listPages = []check{
 		Why:          "startIndex has a default.",
 		Fix:          "Begin with the first match where startIndex is absent.",
 		Run: func(ctx context.Context, t *T) {
-			t.Expect("ids with count=2, compared with startIndex=1 and count=2", knownPage(ctx, t, "startIndex", "1", "count", "2").IDs(), knownPage(ctx, t, "count", "2").IDs())
+			t.Expect("ids with count=2, compared with startIndex=1 and count=2", knownPage(ctx, t, "startIndex", "1", "count", "2").IDs(),
+				knownPage(ctx, t, "count", "2").IDs())
 		},
 	},
 	{
@@ -130,7 +131,8 @@ var listPages = []check{
 		Why:          "A sum that overflows turns negative, and the database complains.",
 		Fix:          "Clamp startIndex and count, or answer 400.",
 		Run: func(ctx context.Context, t *T) {
-			for _, query := range [][]string{{"count", "99999999999999999999"}, {"startIndex", "99999999999999999999"}, {"startIndex", "2147483647", "count", "2147483647"}, {"count", "1.5"}} {
+			for _, query := range [][]string{{"count", "99999999999999999999"}, {"startIndex", "99999999999999999999"},
+				{"startIndex", "2147483647", "count", "2147483647"}, {"count", "1.5"}} {
 				res := t.Get(ctx, "/Users", query...)
 				t.Holds(res.Status == 200 || res.Status == 400, "status of a list with "+strings.Join(query, " "), "200 or 400", res.Status)
 			}
@@ -272,7 +274,8 @@ var listPages = []check{
 			most := limit(t.Capabilities.ServiceProviderConfig.Complex("filter"), "maxResults")
 			t.SkipIf(most <= 0, "the ServiceProviderConfig names no maxResults")
 			res := knownPage(ctx, t, "count", strconv.Itoa(most+1))
-			t.Holds(len(res.Resources()) <= most, "items of a page with count="+strconv.Itoa(most+1), "at most "+strconv.Itoa(most), len(res.Resources()))
+			t.Holds(len(res.Resources()) <= most, "items of a page with count="+strconv.Itoa(most+1), "at most "+strconv.Itoa(most),
+				len(res.Resources()))
 		},
 	},
 	{
@@ -343,7 +346,8 @@ func listItemsWhole(ctx context.Context, t *T) {
 	t.SkipIf(len(res.Resources()) != 1, "blocked: the user is not found by userName")
 	item, single := res.Resources()[0], t.Read(ctx, t.Fixture["bob"].Path()).Object()
 	t.About(res)
-	for _, name := range []string{"id", "userName", "displayName", "active", "externalId", "name.familyName", "emails.0.value", "meta.resourceType", "meta.location"} {
+	for _, name := range []string{"id", "userName", "displayName", "active", "externalId", "name.familyName", "emails.0.value",
+		"meta.resourceType", "meta.location"} {
 		t.Expect(name+" of an item, compared with GET", value(single, name), value(item, name))
 	}
 }
@@ -395,7 +399,8 @@ func listWhileDeleting(ctx context.Context, t *T) {
 }
 
 func listGroups(ctx context.Context, t *T) {
-	named := map[string]*conformance.Created{"a": t.CreateGroup(ctx, "a", nil), "b": t.CreateGroup(ctx, "b", nil), "c": t.CreateGroup(ctx, "c", nil)}
+	named := map[string]*conformance.Created{"a": t.CreateGroup(ctx, "a", nil), "b": t.CreateGroup(ctx, "b", nil),
+		"c": t.CreateGroup(ctx, "c", nil)}
 	var ids []string
 	for _, index := range []string{"1", "2", "3"} {
 		filter := "displayName sw " + quote(t.Prefix())
@@ -418,7 +423,8 @@ func listGroupsEnvelope(ctx context.Context, t *T) {
 	t.CreateGroup(ctx, "listed", nil)
 	res := t.Get(ctx, "/Groups", "count", "10")
 	t.Require("status of "+res.Name, 200, res.Status)
-	t.Holds(slices.Contains(texts(res.Object(), "schemas"), scim.ListResponseMessage), "schemas of a list", scim.ListResponseMessage, value(res.Object(), "schemas"))
+	t.Holds(slices.Contains(texts(res.Object(), "schemas"), scim.ListResponseMessage), "schemas of a list", scim.ListResponseMessage,
+		value(res.Object(), "schemas"))
 	isInteger(t, "totalResults", value(res.Object(), "totalResults"))
 	t.Must(len(res.Resources()) > 0, "Resources of a list of at least one group", "an array of groups", value(res.Object(), "Resources"))
 	for _, o := range res.Resources() {
@@ -429,7 +435,8 @@ func listGroupsEnvelope(ctx context.Context, t *T) {
 func listEmpty(ctx context.Context, t *T) {
 	res := t.Get(ctx, "/Users", "filter", `userName eq "scimconf-nobody-has-this-name"`)
 	t.Require("status of an empty list", 200, res.Status)
-	t.Holds(slices.Contains(texts(res.Object(), "schemas"), scim.ListResponseMessage), "schemas of an empty list", scim.ListResponseMessage, value(res.Object(), "schemas"))
+	t.Holds(slices.Contains(texts(res.Object(), "schemas"), scim.ListResponseMessage), "schemas of an empty list", scim.ListResponseMessage,
+		value(res.Object(), "schemas"))
 	t.Expect("totalResults of an empty list", 0, value(res.Object(), "totalResults"))
 	got, given := res.Object().Get("Resources")
 	_, isArray := got.([]any)

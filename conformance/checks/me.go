@@ -106,7 +106,8 @@ func meAnswer(ctx context.Context, t *T) {
 	}
 	if res.Status == 307 || res.Status == 308 {
 		to, err := url.Parse(res.Header.Get("Location"))
-		t.Holds(err == nil && path.Base(to.Path) != "Me" && to.Path != "", "Location header of the redirect", "the address of the own resource", res.Header.Get("Location"))
+		t.Holds(err == nil && path.Base(to.Path) != "Me" && to.Path != "", "Location header of the redirect", "the address of the own resource",
+			res.Header.Get("Location"))
 	}
 }
 
@@ -114,7 +115,8 @@ func meLocation(ctx context.Context, t *T) {
 	res := whoami(ctx, t)
 	id := res.Object().Text("id")
 	t.Must(id != "", "id of /Me", "the id of the own resource", id)
-	for what, address := range map[string]string{"meta.location of /Me": res.Object().Complex("meta").Text("location"), "Location header of /Me": res.Header.Get("Location")} {
+	for what, address := range map[string]string{"meta.location of /Me": res.Object().Complex("meta").Text("location"),
+		"Location header of /Me": res.Header.Get("Location")} {
 		t.Holds(address == "" || path.Base(address) == id, what, "an address that ends in "+id, address)
 	}
 }

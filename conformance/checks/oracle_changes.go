@@ -44,8 +44,9 @@ var oracleChanges = []check{
 		Requests:     changeRequests,
 		PerRound:     changeRequests,
 		Why:          whyMadeUp,
-		Fix:          "Apply the operations in their order, each to the result of the one before, as RFC 7644 section 3.5.2 says for its kind of target.",
-		Run:          oraclePatch,
+		Fix: "Apply the operations in their order, each to the result of the one before, as RFC 7644 section 3.5.2 says for its kind " +
+			"of target.",
+		Run: oraclePatch,
 	},
 	{
 		ID:           "oracle.patch-atomic",
@@ -126,7 +127,8 @@ func oracleMembers(ctx context.Context, t *T) {
 	t.SkipIf(i < 0, "the target does not describe its groups")
 	g := all[i]
 	members := oracle.MembersOf()
-	t.SkipIf(slices.ContainsFunc(g.labels(), func(label string) bool { return !keeps(members, g.trees[label]) }), "the target does not show the members of a group, or others than were sent")
+	t.SkipIf(slices.ContainsFunc(g.labels(), func(label string) bool { return !keeps(members, g.trees[label]) }),
+		"the target does not show the members of a group, or others than were sent")
 	g.model.Attributes = append(g.model.Attributes, members)
 	var ids []string
 	for _, label := range users.labels() {
@@ -134,7 +136,9 @@ func oracleMembers(ctx context.Context, t *T) {
 	}
 	for round := range t.Rounds() {
 		r := oracle.Rand(t.Seed(), fmt.Sprintf("members %d", round))
-		g.change(ctx, t, r, fmt.Sprintf("ash-%d", round), func(o *scim.Object) []oracle.Operation { return oracle.Membership(r, o, ids, length(r)) })
+		g.change(ctx, t, r, fmt.Sprintf("ash-%d", round), func(o *scim.Object) []oracle.Operation {
+			return oracle.Membership(r, o, ids, length(r))
+		})
 	}
 }
 
@@ -199,7 +203,8 @@ type trial struct {
 
 // differs tells whether the target did otherwise than foretold.
 func (v trial) differs(g grove) bool {
-	return !v.answered() || v.read.Status != 200 || slices.ContainsFunc(g.model.Attributes, func(a oracle.Attribute) bool { return !a.Same(a.Of(v.after), a.Of(v.read.Object())) })
+	return !v.answered() || v.read.Status != 200 ||
+		slices.ContainsFunc(g.model.Attributes, func(a oracle.Attribute) bool { return !a.Same(a.Of(v.after), a.Of(v.read.Object())) })
 }
 
 // answered tells whether the status is one of those that the operations may have.

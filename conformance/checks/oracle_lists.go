@@ -30,8 +30,9 @@ var oracleLists = []check{
 		Requests:     manySorts + 2*fewSorts,
 		PerRound:     manySorts + 2*fewSorts,
 		Why:          "Who advertises sorting is taken at the word, for every attribute.",
-		Fix:          "Order by the value of the attribute that sortBy names, extensions and sub-attributes included, folded as its caseExact says.",
-		Run:          oracleSort,
+		Fix: "Order by the value of the attribute that sortBy names, extensions and sub-attributes included, folded as its " +
+			"caseExact says.",
+		Run: oracleSort,
 	},
 	{
 		ID:           "oracle.pages",
@@ -158,7 +159,8 @@ func (g grove) leaf(ctx context.Context, t *T, r *rand.Rand) bool {
 	page := func(start, count int) (labels []string, ok bool) {
 		res := t.Get(ctx, g.td.endpoint, append(query, "startIndex", strconv.Itoa(start), "count", strconv.Itoa(count))...)
 		what := fmt.Sprintf("with startIndex=%d and count=%d%s", start, count, again(t, "oracle.pages"))
-		if !t.Expect("status of a list "+what, 200, res.Status) || !t.Expect("totalResults "+what, len(all), value(res.Object(), "totalResults")) {
+		if !t.Expect("status of a list "+what, 200, res.Status) ||
+			!t.Expect("totalResults "+what, len(all), value(res.Object(), "totalResults")) {
 			return nil, false
 		}
 		labels = g.named(res.IDs())

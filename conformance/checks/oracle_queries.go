@@ -221,7 +221,9 @@ const lawRequests = 11
 
 // laws hold for all filters a and b.
 var laws = []law{
-	equal("whom not (not (a)) finds, compared with a", func(p pair) (one, other oracle.Filter) { return p.a, oracle.Not{Filter: oracle.Not{Filter: p.a}} }),
+	equal("whom not (not (a)) finds, compared with a", func(p pair) (one, other oracle.Filter) {
+		return p.a, oracle.Not{Filter: oracle.Not{Filter: p.a}}
+	}),
 	equal("whom a and a finds, compared with a", func(p pair) (one, other oracle.Filter) { return p.b, oracle.And(p.b, p.b) }),
 	equal("whom not (a) or not (b) finds, compared with not (a and b)", func(p pair) (one, other oracle.Filter) {
 		return oracle.Not{Filter: oracle.And(p.a, p.b)}, oracle.Or(oracle.Not{Filter: p.a}, oracle.Not{Filter: p.b})

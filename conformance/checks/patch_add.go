@@ -40,7 +40,8 @@ var patchAdd = []check{
 			o := patched(ctx, t, u, doc{"op": "add", "path": "emails", "value": []doc{{"value": t.UserName("second"), "type": "home"}}})
 			t.Expect("emails.value after add of an array", sorted(t.UserName("growing"), t.UserName("second")), values(o, "emails", "value"))
 			o = patched(ctx, t, u, doc{"op": "add", "path": "emails", "value": doc{"value": t.UserName("third"), "type": "other"}})
-			t.Expect("emails.value after add of an object", sorted(t.UserName("growing"), t.UserName("second"), t.UserName("third")), values(o, "emails", "value"))
+			t.Expect("emails.value after add of an object", sorted(t.UserName("growing"), t.UserName("second"), t.UserName("third")),
+				values(o, "emails", "value"))
 		},
 	},
 	{
@@ -70,7 +71,8 @@ var patchAdd = []check{
 		Fix:          "Treat every member of the value as an add of its own.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "plural", nil)
-			o := patched(ctx, t, u, doc{"op": "add", "value": doc{"nickName": "Nick", "emails": []doc{{"value": t.UserName("more"), "type": "home"}}}})
+			o := patched(ctx, t, u,
+				doc{"op": "add", "value": doc{"nickName": "Nick", "emails": []doc{{"value": t.UserName("more"), "type": "home"}}}})
 			t.Expect("nickName", "Nick", value(o, "nickName"))
 			t.Expect("emails.value", sorted(t.UserName("plural"), t.UserName("more")), values(o, "emails", "value"))
 			t.Expect("userName", t.UserName("plural"), value(o, "userName"))
@@ -111,7 +113,8 @@ var patchAdd = []check{
 			u := t.CreateUser(ctx, "promoted", nil)
 			o := patched(ctx, t, u, doc{"op": "add", "path": scim.EnterpriseUserSchema + ":department", "value": "Engines"})
 			t.Expect("department", "Engines", value(o.Complex(scim.EnterpriseUserSchema), "department"))
-			t.Holds(slices.Contains(texts(o, "schemas"), scim.EnterpriseUserSchema), "schemas", scim.EnterpriseUserSchema+" among them", value(o, "schemas"))
+			t.Holds(slices.Contains(texts(o, "schemas"), scim.EnterpriseUserSchema), "schemas", scim.EnterpriseUserSchema+" among them",
+				value(o, "schemas"))
 		},
 	},
 	{
@@ -125,7 +128,8 @@ var patchAdd = []check{
 		Fix:          "Set primary to false on all other elements of the attribute.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "moving", twoEmails(t))
-			o := patched(ctx, t, u, doc{"op": "add", "path": "emails", "value": []doc{{"value": t.UserName("newest"), "type": "other", "primary": true}}})
+			o := patched(ctx, t, u,
+				doc{"op": "add", "path": "emails", "value": []doc{{"value": t.UserName("newest"), "type": "other", "primary": true}}})
 			t.Expect("primary of the new address", true, value(element(o, "emails", "value", t.UserName("newest")), "primary"))
 			old := value(element(o, "emails", "value", t.UserName("work")), "primary")
 			t.Holds(old != true, "primary of the old address", "false or absent", old)

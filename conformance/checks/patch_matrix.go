@@ -186,14 +186,17 @@ const (
 // twoWork is an extra with two work addresses and one for home.
 func twoWork(t *T) doc {
 	return doc{"emails": []doc{
-		{"value": t.UserName("work-1"), "type": "work"}, {"value": t.UserName("work-2"), "type": "work"}, {"value": t.UserName("home"), "type": "home"},
+		{"value": t.UserName("work-1"), "type": "work"}, {"value": t.UserName("work-2"), "type": "work"},
+		{"value": t.UserName("home"), "type": "home"},
 	}}
 }
 
 // shown is an extra with a work address whose display has the given text, and one for home.
 func shown(text string) func(t *T) doc {
 	return func(t *T) doc {
-		return doc{"emails": []doc{{"value": t.UserName("work"), "type": "work", "display": text}, {"value": t.UserName("home"), "type": "home", "display": "plain"}}}
+		return doc{
+			"emails": []doc{{"value": t.UserName("work"), "type": "work", "display": text},
+				{"value": t.UserName("home"), "type": "home", "display": "plain"}}}
 	}
 }
 
@@ -402,7 +405,8 @@ var patchMatrix = cells(
 		fix:    "Do not stop at the first match.",
 		ops:    ops(doc{"op": "replace", "path": `emails[type eq "work"].type`, "value": "other"}),
 		want: func(t *T) []expected {
-			return []expected{{"emails[work].value", nil}, {"emails.*", addresses(t, "work-1", "work-2", "home")}, {"emails[home].value", t.UserName("home")}}
+			return []expected{{"emails[work].value", nil}, {"emails.*", addresses(t, "work-1", "work-2", "home")},
+				{"emails[home].value", t.UserName("home")}}
 		},
 	},
 	patchCell{
@@ -749,7 +753,8 @@ var patchMatrix = cells(
 		why:    "Entra ID removes, adds and replaces in one request.",
 		fix:    "Apply every operation to the result of the one before.",
 		ops: func(t *T) []doc {
-			return []doc{{"op": "remove", "path": `emails[type eq "home"]`}, {"op": "add", "path": "emails", "value": []doc{{"value": t.UserName("mobile"), "type": "other"}}},
+			return []doc{{"op": "remove", "path": `emails[type eq "home"]`},
+				{"op": "add", "path": "emails", "value": []doc{{"value": t.UserName("mobile"), "type": "other"}}},
 				{"op": "replace", "path": `emails[type eq "other"].value`, "value": t.UserName("final")}}
 		},
 		want: func(t *T) []expected { return []expected{{"emails.*", addresses(t, "work", "final")}} },
@@ -763,12 +768,14 @@ var patchMatrix = cells(
 		fix:   "Apply all operations; a limit belongs above a hundred of them.",
 		ops: func(*T) []doc {
 			var out []doc
-			for _, name := range []string{"displayName", "nickName", "title", "userType", "name.middleName", "name.honorificPrefix", "name.honorificSuffix", "name.givenName", "name.familyName"} {
+			for _, name := range []string{"displayName", "nickName", "title", "userType", "name.middleName", "name.honorificPrefix",
+				"name.honorificSuffix", "name.givenName", "name.familyName"} {
 				out = append(out, doc{"op": "replace", "path": name, "value": "Old " + name}, doc{"op": "add", "path": name, "value": "New " + name})
 			}
 			return out
 		},
-		want: wants("displayName", "New displayName", "nickName", "New nickName", "title", "New title", "userType", "New userType", "name.middleName", "New name.middleName", "name.givenName", "New name.givenName", "name.familyName", "New name.familyName"),
+		want: wants("displayName", "New displayName", "nickName", "New nickName", "title", "New title", "userType", "New userType",
+			"name.middleName", "New name.middleName", "name.givenName", "New name.givenName", "name.familyName", "New name.familyName"),
 	},
 	patchCell{
 		id:    "hundred-operations",

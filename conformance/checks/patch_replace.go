@@ -150,7 +150,8 @@ var patchReplace = []check{
 
 func patchReplaceSimple(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "renamed", doc{"displayName": "Before"})
-	o := patched(ctx, t, u, doc{"op": "replace", "path": "displayName", "value": "After"}, doc{"op": "replace", "path": "nickName", "value": "Nick"})
+	o := patched(ctx, t, u, doc{"op": "replace", "path": "displayName", "value": "After"},
+		doc{"op": "replace", "path": "nickName", "value": "Nick"})
 	t.Expect("displayName", "After", value(o, "displayName"))
 	t.Expect("nickName, which had no value", "Nick", value(o, "nickName"))
 	t.Expect("userName", t.UserName("renamed"), value(o, "userName"))
@@ -159,7 +160,8 @@ func patchReplaceSimple(ctx context.Context, t *T) {
 
 func patchReplaceNoPath(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "bundle", doc{"displayName": "Before", "nickName": "Stays"})
-	o := patched(ctx, t, u, doc{"op": "replace", "value": doc{"displayName": "After", "emails": []doc{{"value": t.UserName("fresh"), "type": "work"}}}})
+	o := patched(ctx, t, u,
+		doc{"op": "replace", "value": doc{"displayName": "After", "emails": []doc{{"value": t.UserName("fresh"), "type": "work"}}}})
 	t.Expect("displayName", "After", value(o, "displayName"))
 	t.Expect("emails.value", []string{t.UserName("fresh")}, values(o, "emails", "value"))
 	t.Expect("nickName", "Stays", value(o, "nickName"))

@@ -120,7 +120,8 @@ var patchRequest = []check{
 		Fix:          "Compare op without regard to case.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "capital", doc{"displayName": "Before", "nickName": "Nick"})
-			o := patched(ctx, t, u, doc{"op": "Replace", "path": "displayName", "value": "After"}, doc{"op": "Add", "path": "title", "value": "Sir"}, doc{"op": "Remove", "path": "nickName"})
+			o := patched(ctx, t, u, doc{"op": "Replace", "path": "displayName", "value": "After"}, doc{"op": "Add", "path": "title", "value": "Sir"},
+				doc{"op": "Remove", "path": "nickName"})
 			t.Expect("displayName", "After", value(o, "displayName"))
 			t.Expect("title", "Sir", value(o, "title"))
 			t.Holds(!has(o, "nickName"), "nickName", "absent", value(o, "nickName"))

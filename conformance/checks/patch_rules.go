@@ -153,11 +153,12 @@ var patchRefused = refusals(
 		reqs:   reqs("RFC7644-3.5.2-11"),
 		level:  must,
 		before: twoEmails,
-		ops:    single(doc{"op": "remove", "path": "emails[0]"}, doc{"op": "remove", "path": "/emails/0"}, doc{"op": "replace", "path": "emails/0/value", "value": "x@example.com"}),
-		types:  []string{"invalidPath", "noTarget", "invalidFilter"},
-		same:   []string{"emails.*"},
-		why:    "The order of values means nothing: an index names another value tomorrow.",
-		fix:    "Accept the grammar of RFC 7644 only and answer 400 invalidPath.",
+		ops: single(doc{"op": "remove", "path": "emails[0]"}, doc{"op": "remove", "path": "/emails/0"},
+			doc{"op": "replace", "path": "emails/0/value", "value": "x@example.com"}),
+		types: []string{"invalidPath", "noTarget", "invalidFilter"},
+		same:  []string{"emails.*"},
+		why:   "The order of values means nothing: an index names another value tomorrow.",
+		fix:   "Accept the grammar of RFC 7644 only and answer 400 invalidPath.",
 	},
 	refusedPatch{
 		id:    "two-level-path",
@@ -189,11 +190,12 @@ var patchRefused = refusals(
 		reqs:      reqs("RFC7644-3.5.2-18", "RFC7644-3.5.2-14"),
 		level:     must,
 		ignorable: true,
-		ops:       single(doc{"op": "replace", "value": doc{"id": "scimconf-forged", "meta": doc{"created": forgedTime, "resourceType": "Group"}}}),
-		types:     []string{"mutability"},
-		same:      []string{"id", "meta.created", "meta.resourceType"},
-		why:       "Okta sends the id along; it must not be taken over.",
-		fix:       "Check mutability for every member of the value.",
+		ops: single(
+			doc{"op": "replace", "value": doc{"id": "scimconf-forged", "meta": doc{"created": forgedTime, "resourceType": "Group"}}}),
+		types: []string{"mutability"},
+		same:  []string{"id", "meta.created", "meta.resourceType"},
+		why:   "Okta sends the id along; it must not be taken over.",
+		fix:   "Check mutability for every member of the value.",
 	},
 	refusedPatch{
 		id:        "groups-read-only",
@@ -201,11 +203,12 @@ var patchRefused = refusals(
 		reqs:      reqs("RFC7643-4.1.2-13", "RFC7644-3.5.2-14"),
 		level:     must,
 		ignorable: true,
-		ops:       single(doc{"op": "add", "path": "groups", "value": []doc{{"value": "scimconf-no-such-id"}}}, doc{"op": "replace", "value": doc{"groups": []doc{{"value": "scimconf-no-such-id"}}}}),
-		types:     []string{"mutability", "invalidValue", "invalidPath"},
-		same:      []string{"groups.*"},
-		why:       "Whoever can write groups at the user gives himself rights.",
-		fix:       "Answer 400 mutability; membership belongs to the group.",
+		ops: single(doc{"op": "add", "path": "groups", "value": []doc{{"value": "scimconf-no-such-id"}}},
+			doc{"op": "replace", "value": doc{"groups": []doc{{"value": "scimconf-no-such-id"}}}}),
+		types: []string{"mutability", "invalidValue", "invalidPath"},
+		same:  []string{"groups.*"},
+		why:   "Whoever can write groups at the user gives himself rights.",
+		fix:   "Answer 400 mutability; membership belongs to the group.",
 	},
 	refusedPatch{
 		id:    "remove-read-only",
@@ -245,7 +248,8 @@ var patchRefused = refusals(
 		title: "A value that is no boolean does not become active",
 		reqs:  reqs("RFC7644-3.5.2-34", "RFC7643-2.3.2-01"),
 		level: must,
-		ops:   single(doc{"op": "replace", "path": "active", "value": doc{"value": false}}, doc{"op": "replace", "path": "active", "value": "perhaps"}),
+		ops: single(doc{"op": "replace", "path": "active", "value": doc{"value": false}},
+			doc{"op": "replace", "path": "active", "value": "perhaps"}),
 		types: []string{"invalidValue", "invalidSyntax"},
 		same:  []string{"active"},
 		why:   "Whether somebody may log in must not depend on a guess.",
@@ -268,11 +272,12 @@ var patchRefused = refusals(
 		reqs:   reqs("RFC7644-3.5.2-34", "RFC7643-2.3-02"),
 		level:  must,
 		before: always(doc{"displayName": "Stays"}),
-		ops:    single(doc{"op": "replace", "path": "displayName", "value": doc{"value": "x"}}, doc{"op": "replace", "path": "displayName", "value": []string{"x"}}),
-		types:  []string{"invalidValue", "invalidSyntax", "invalidPath"},
-		same:   []string{"displayName"},
-		why:    "A text that is an object breaks every reader after it.",
-		fix:    "Answer 400 invalidValue.",
+		ops: single(doc{"op": "replace", "path": "displayName", "value": doc{"value": "x"}},
+			doc{"op": "replace", "path": "displayName", "value": []string{"x"}}),
+		types: []string{"invalidValue", "invalidSyntax", "invalidPath"},
+		same:  []string{"displayName"},
+		why:   "A text that is an object breaks every reader after it.",
+		fix:   "Answer 400 invalidValue.",
 	},
 	refusedPatch{
 		id:    "atomic-multi-valued",
@@ -306,7 +311,8 @@ var patchRefused = refusals(
 		level:  must,
 		before: always(doc{"displayName": "Stays"}),
 		ops: func() [][]doc {
-			return [][]doc{{{"op": "replace", "path": "displayName", "value": "Half-way"}, {"op": "replace", "path": "meta.created", "value": forgedTime}}}
+			return [][]doc{
+				{{"op": "replace", "path": "displayName", "value": "Half-way"}, {"op": "replace", "path": "meta.created", "value": forgedTime}}}
 		},
 		types: []string{"mutability"},
 		same:  []string{"displayName", "meta.created"},
@@ -520,7 +526,8 @@ var patchRules = []check{
 		Fix:          "Look the members up without regard to case.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "capitals", nil)
-			res := patchMessage(ctx, t, u.Path(), doc{"schemas": []string{scim.PatchOpMessage}, "operations": []doc{{"Op": "replace", "Path": "name.givenName", "Value": "Ada"}}})
+			res := patchMessage(ctx, t, u.Path(),
+				doc{"schemas": []string{scim.PatchOpMessage}, "operations": []doc{{"Op": "replace", "Path": "name.givenName", "Value": "Ada"}}})
 			t.Must(res.OK(), "status of a PATCH with operations, Op, Path and Value", "200 or 204", res.Status)
 			t.Expect("name.givenName", "Ada", value(t.Read(ctx, u.Path()).Object(), "name.givenName"))
 		},
@@ -568,7 +575,8 @@ func patchTwoPrimaries(ctx context.Context, t *T) {
 func patchAtomicConflict(ctx context.Context, t *T) {
 	t.CreateUser(ctx, "taken", nil)
 	u := t.CreateUser(ctx, "mine", doc{"displayName": "Before"})
-	res := t.Patch(ctx, u.Path(), doc{"op": "replace", "path": "displayName", "value": "Half-way"}, doc{"op": "replace", "path": "userName", "value": t.UserName("taken")})
+	res := t.Patch(ctx, u.Path(), doc{"op": "replace", "path": "displayName", "value": "Half-way"},
+		doc{"op": "replace", "path": "userName", "value": t.UserName("taken")})
 	t.SkipIf(res.OK(), "the target does not refuse a userName in use, which is another check's finding")
 	o := t.Read(ctx, u.Path()).Object()
 	t.Expect("displayName after the refused PATCH", look(u.Resource, "displayName"), value(o, "displayName"))
@@ -584,7 +592,8 @@ func patchLastModified(ctx context.Context, t *T) {
 	o := patched(ctx, t, u, doc{"op": "replace", "path": "name.givenName", "value": "Ada"})
 	from, errFrom := time.Parse(time.RFC3339, stamp)
 	to, errTo := time.Parse(time.RFC3339, o.Complex("meta").Text("lastModified"))
-	t.Holds(errFrom == nil && errTo == nil && to.After(from), "meta.lastModified after PATCH", "later than "+stamp, value(o, "meta.lastModified"))
+	t.Holds(errFrom == nil && errTo == nil && to.After(from), "meta.lastModified after PATCH", "later than "+stamp,
+		value(o, "meta.lastModified"))
 	t.Expect("meta.created after PATCH", value(before, "meta.created"), value(o, "meta.created"))
 }
 
@@ -626,5 +635,6 @@ func patchInactiveStays(ctx context.Context, t *T) {
 	res := t.Get(ctx, u.Path())
 	t.Require("status of GET of an inactive user", 200, res.Status)
 	t.Expect("active", false, value(res.Object(), "active"))
-	t.Expect("ids found by the name of an inactive user", []string{u.ID}, t.Get(ctx, "/Users", "filter", "userName eq "+quote(t.UserName("sleeper"))).IDs())
+	t.Expect("ids found by the name of an inactive user", []string{u.ID},
+		t.Get(ctx, "/Users", "filter", "userName eq "+quote(t.UserName("sleeper"))).IDs())
 }

@@ -105,7 +105,8 @@ var projection = []check{
 			res := t.Post(ctx, "/Users", t.User("shaped", nil), "attributes", "userName")
 			t.SkipIf(!res.OK() || res.Object() == nil, "blocked: the user could not be created")
 			t.Expect("userName", t.UserName("shaped"), value(res.Object(), "userName"))
-			t.Holds(!has(res.Object(), "emails") && !has(res.Object(), "name"), "answer to POST with attributes=userName", "neither emails nor name", res.Object())
+			t.Holds(!has(res.Object(), "emails") && !has(res.Object(), "name"), "answer to POST with attributes=userName", "neither emails nor name",
+				res.Object())
 		},
 	},
 	{
@@ -143,7 +144,8 @@ func projectionList(ctx context.Context, t *T) {
 	t.SkipIf(len(res.Resources()) == 0, "blocked: the list is empty")
 	for _, o := range res.Resources() {
 		t.Holds(has(o, "userName") && has(o, "id"), "an item with attributes=userName", "id and userName", o)
-		t.Holds(!has(o, "name") && !has(o, "emails") && !has(o, "displayName"), "an item with attributes=userName", "neither name nor emails nor displayName", o)
+		t.Holds(!has(o, "name") && !has(o, "emails") && !has(o, "displayName"), "an item with attributes=userName",
+			"neither name nor emails nor displayName", o)
 	}
 }
 

@@ -34,7 +34,8 @@ var projectionAnswers = []check{
 			u := t.CreateUser(ctx, "cut", nil)
 			res := t.Put(ctx, u.Path(), t.User("cut", nil), "excludedAttributes", "emails")
 			t.SkipIf(!res.OK() || res.Object() == nil, "blocked: the user could not be replaced")
-			t.Holds(!has(res.Object(), "emails"), "emails in the answer to PUT with excludedAttributes=emails", "absent", value(res.Object(), "emails"))
+			t.Holds(!has(res.Object(), "emails"), "emails in the answer to PUT with excludedAttributes=emails", "absent",
+				value(res.Object(), "emails"))
 			t.Expect("userName in the answer to PUT with excludedAttributes=emails", t.UserName("cut"), value(res.Object(), "userName"))
 		},
 	},
@@ -79,7 +80,8 @@ var projectionAnswers = []check{
 			res := t.Post(ctx, "/Users", t.User("shaped", nil), "excludedAttributes", "emails,name")
 			t.SkipIf(!res.OK() || res.Object() == nil, "blocked: the user could not be created")
 			t.Expect("userName", t.UserName("shaped"), value(res.Object(), "userName"))
-			t.Holds(!has(res.Object(), "emails") && !has(res.Object(), "name"), "answer to POST with excludedAttributes=emails,name", "neither emails nor name", res.Object())
+			t.Holds(!has(res.Object(), "emails") && !has(res.Object(), "name"), "answer to POST with excludedAttributes=emails,name",
+				"neither emails nor name", res.Object())
 		},
 	},
 	{
@@ -152,7 +154,8 @@ var projectionAnswers = []check{
 			g := t.CreateGroup(ctx, "ids", doc{"members": []doc{{"value": u.ID}}})
 			o := t.Read(ctx, g.Path(), "attributes", "members.value").Object()
 			t.Expect("members.value with attributes=members.value", []string{u.ID}, values(o, "members", "value"))
-			t.Holds(len(values(o, "members", "$ref")) == 0 && len(values(o, "members", "type")) == 0, "members with attributes=members.value", "neither $ref nor type", value(o, "members"))
+			t.Holds(len(values(o, "members", "$ref")) == 0 && len(values(o, "members", "type")) == 0, "members with attributes=members.value",
+				"neither $ref nor type", value(o, "members"))
 		},
 	},
 	{
@@ -228,7 +231,8 @@ func projectionOnPatchExcluded(ctx context.Context, t *T) {
 	res := patchWith(ctx, t, u, "excludedAttributes", "emails")
 	t.SkipIf(res.Status == 204, "the target answers a PATCH with 204")
 	t.SkipIf(!res.OK() || res.Object() == nil, "blocked: the user could not be changed")
-	t.Holds(!has(res.Object(), "emails"), "emails in the answer to PATCH with excludedAttributes=emails", "absent", value(res.Object(), "emails"))
+	t.Holds(!has(res.Object(), "emails"), "emails in the answer to PATCH with excludedAttributes=emails", "absent",
+		value(res.Object(), "emails"))
 	t.Expect("userName in the answer to PATCH with excludedAttributes=emails", t.UserName("patched"), value(res.Object(), "userName"))
 }
 
@@ -269,7 +273,8 @@ func projectionBoth(ctx context.Context, t *T) {
 	if res.Status == 200 {
 		t.Expect("id with both parameters", u.ID, value(res.Object(), "id"))
 		t.Expect("userName with both parameters", t.UserName("both"), value(res.Object(), "userName"))
-		t.Holds(!has(res.Object(), "displayName") || !has(res.Object(), "emails"), "an answer to both parameters", "without displayName, or without emails", res.Object())
+		t.Holds(!has(res.Object(), "displayName") || !has(res.Object(), "emails"), "an answer to both parameters",
+			"without displayName, or without emails", res.Object())
 	}
 }
 

@@ -26,7 +26,8 @@ var put = []check{
 		Why:          "A merged list keeps the address that was to be removed.",
 		Fix:          "Store the list of the body instead of adding to the old one.",
 		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "listed", doc{"emails": []doc{{"value": t.UserName("one"), "type": "work"}, {"value": t.UserName("two"), "type": "home"}}})
+			u := t.CreateUser(ctx, "listed",
+				doc{"emails": []doc{{"value": t.UserName("one"), "type": "work"}, {"value": t.UserName("two"), "type": "home"}}})
 			res := t.Put(ctx, u.Path(), t.User("listed", doc{"emails": []doc{{"value": t.UserName("three"), "type": "work"}}}))
 			succeeded(t, res, 200)
 			t.Expect("emails.value read back", []string{t.UserName("three")}, values(t.Read(ctx, u.Path()).Object(), "emails", "value"))
@@ -131,7 +132,8 @@ func putClearsNull(ctx context.Context, t *T) {
 func putIgnoresReadOnly(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "returned", nil)
 	forged := "1999-12-31T23:59:59Z"
-	res := t.Put(ctx, u.Path(), t.User("returned", doc{"id": u.ID, "meta": doc{"resourceType": "Group", "created": forged}, "groups": []doc{{"value": t.AbsentID()}}}))
+	res := t.Put(ctx, u.Path(),
+		t.User("returned", doc{"id": u.ID, "meta": doc{"resourceType": "Group", "created": forged}, "groups": []doc{{"value": t.AbsentID()}}}))
 	succeeded(t, res, 200)
 	o := t.Read(ctx, u.Path()).Object()
 	t.Expect("id read back", u.ID, value(o, "id"))

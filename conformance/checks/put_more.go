@@ -107,7 +107,8 @@ var putMore = []check{
 			succeeded(t, t.Put(ctx, u.Path(), t.User("cell", extended(doc{"department": "New"}))), 200)
 			o := t.Read(ctx, u.Path()).Object()
 			t.Expect("department", "New", look(o, "@department"))
-			t.Holds(slices.Contains(texts(o, "schemas"), scim.EnterpriseUserSchema), "schemas", scim.EnterpriseUserSchema+" among them", value(o, "schemas"))
+			t.Holds(slices.Contains(texts(o, "schemas"), scim.EnterpriseUserSchema), "schemas", scim.EnterpriseUserSchema+" among them",
+				value(o, "schemas"))
 		},
 	},
 	{
@@ -184,7 +185,11 @@ var putMore = []check{
 		Fix:          "Answer 400 invalidValue, or keep one of them.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "torn", nil)
-			res := t.Put(ctx, u.Path(), t.User("torn", doc{"emails": []doc{{"value": t.UserName("one"), "type": "work", "primary": true}, {"value": t.UserName("two"), "type": "home", "primary": true}}}))
+			res := t.Put(ctx, u.Path(),
+				t.User("torn",
+					doc{
+						"emails": []doc{{"value": t.UserName("one"), "type": "work", "primary": true},
+							{"value": t.UserName("two"), "type": "home", "primary": true}}}))
 			t.Holds(res.OK() || res.Status == 400, "status of a PUT with two primary values", "200, or 400", res.Status)
 			n := primaries(t.Read(ctx, u.Path()).Object(), "emails")
 			t.Holds(n <= 1, "number of primary emails", "at most 1", n)
@@ -344,7 +349,8 @@ func deleteManager(ctx context.Context, t *T) {
 func deleteNotSearched(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "unfound", nil)
 	search := func() *conformance.Response {
-		return t.Post(ctx, "/Users/.search", doc{"schemas": []string{scim.SearchRequestMessage}, "filter": "userName eq " + quote(t.UserName("unfound"))})
+		return t.Post(ctx, "/Users/.search",
+			doc{"schemas": []string{scim.SearchRequestMessage}, "filter": "userName eq " + quote(t.UserName("unfound"))})
 	}
 	before := search()
 	t.SkipIf(before.Status != 200 || len(before.IDs()) != 1, "the target does not support .search on users")

@@ -30,7 +30,8 @@ const rootFix = "Run a query on the root over every resource type; an attribute 
 // rootQuery puts a filter to the root of the target, with whatever else is asked for. It skips the check where the target
 // does not answer queries there with a list, which it need not.
 func rootQuery(ctx context.Context, t *T, filter string, query ...string) *conformance.Response {
-	filter = strings.NewReplacer("«P»", strings.TrimSuffix(t.Fixture["kim"].Sent["userName"].(string), "kim@example.com"), "«kim»", t.Fixture["kim"].ID, "«all»", t.Fixture["all"].ID).Replace(filter)
+	filter = strings.NewReplacer("«P»", strings.TrimSuffix(t.Fixture["kim"].Sent["userName"].(string), "kim@example.com"), "«kim»",
+		t.Fixture["kim"].ID, "«all»", t.Fixture["all"].ID).Replace(filter)
 	res := t.Get(ctx, "/", append([]string{"filter", filter}, query...)...)
 	t.SkipIf(res.Status != 200 || res.Total() < 0, "the target does not answer queries on its root")
 	return res
@@ -70,19 +71,26 @@ var rootQueries = []check{
 		row{`displayName sw "«P»"`, "all kim lee"}),
 	overall("ids", "A query on the root finds resources of any type by id", covers, "Ids are unique over all types; members may be either.",
 		row{`id eq "«kim»" or id eq "«all»"`, "all kim"}, row{`id eq "«all»"`, "all"}),
-	overall("user-type", "A filter on meta.resourceType narrows a query on the root to users", byType, "The filter is what makes such a query manageable.",
+	overall("user-type", "A filter on meta.resourceType narrows a query on the root to users", byType,
+		"The filter is what makes such a query manageable.",
 		row{mixed + `meta.resourceType eq "User"`, "kim lee"}),
-	overall("group-type", "A filter on meta.resourceType narrows a query on the root to groups", byType, "The filter is what makes such a query manageable.",
+	overall("group-type", "A filter on meta.resourceType narrows a query on the root to groups", byType,
+		"The filter is what makes such a query manageable.",
 		row{mixed + `meta.resourceType eq "Group"`, "all"}),
 	overall("either-type", "Several types may be named in a query on the root", byType, "The example of RFC 7644 asks for users and groups.",
-		row{mixed + `(meta.resourceType eq "User" or meta.resourceType eq "Group")`, "all kim lee"}, row{mixed + `meta.resourceType eq "User" and meta.resourceType eq "Group"`, ""}),
-	overall("present", "pr on an attribute that one type does not have finds none of that type", withoutValue, "A group has no userName, and is no match for it.",
+		row{mixed + `(meta.resourceType eq "User" or meta.resourceType eq "Group")`, "all kim lee"},
+		row{mixed + `meta.resourceType eq "User" and meta.resourceType eq "Group"`, ""}),
+	overall("present", "pr on an attribute that one type does not have finds none of that type", withoutValue,
+		"A group has no userName, and is no match for it.",
 		row{mixed + `userName pr`, "kim lee"}),
-	overall("equal", "eq on an attribute that one type does not have finds none of that type", withoutValue, "A query for a user must not fail because groups have no userName.",
+	overall("equal", "eq on an attribute that one type does not have finds none of that type", withoutValue,
+		"A query for a user must not fail because groups have no userName.",
 		row{`userName eq "«P»kim@example.com"`, "kim"}, row{mixed + `(userName eq "«P»lee@example.com" or id eq "«all»")`, "all lee"}),
-	overall("absent", "not pr on an attribute that one type does not have finds all of that type", withoutValue, "No value is no value, for whichever reason.",
+	overall("absent", "not pr on an attribute that one type does not have finds all of that type", withoutValue,
+		"No value is no value, for whichever reason.",
 		row{mixed + `not (userName pr)`, "all"}),
-	overall("no-match", "A query on the root that nothing matches finds nothing", covers, "A filter that no type understands must not be dropped.",
+	overall("no-match", "A query on the root that nothing matches finds nothing", covers,
+		"A filter that no type understands must not be dropped.",
 		row{`displayName eq "«P»nobody"`, ""}, row{mixed + `scimconfNoSuchAttribute eq "x"`, ""}),
 	{
 		ID:           "root.items",
@@ -164,7 +172,8 @@ var rootQueries = []check{
 		Fix:          "Serve POST on /.search below the base URL, over all types.",
 		Run: func(ctx context.Context, t *T) {
 			get := rootQuery(ctx, t, `displayName sw "«P»"`)
-			res := searched(ctx, t, "", doc{"filter": `displayName sw ` + quote(strings.TrimSuffix(t.Fixture["kim"].Sent["displayName"].(string), "a-kim"))})
+			res := searched(ctx, t, "",
+				doc{"filter": `displayName sw ` + quote(strings.TrimSuffix(t.Fixture["kim"].Sent["displayName"].(string), "a-kim"))})
 			t.Expect("ids found by POST /.search, compared with GET /", get.IDs(), res.IDs())
 			t.Expect("totalResults of POST /.search, compared with GET /", value(get.Object(), "totalResults"), value(res.Object(), "totalResults"))
 		},
@@ -214,7 +223,8 @@ func rootAttributes(ctx context.Context, t *T) {
 	t.SkipIf(len(res.Resources()) == 0, "blocked: the query finds nothing")
 	for _, o := range res.Resources() {
 		t.Holds(has(o, "displayName") && has(o, "id"), "an item with attributes=displayName", "id and displayName", o)
-		t.Holds(!has(o, "userName") && !has(o, "emails") && !has(o, "name"), "an item with attributes=displayName", "neither userName nor emails nor name", o)
+		t.Holds(!has(o, "userName") && !has(o, "emails") && !has(o, "name"), "an item with attributes=displayName",
+			"neither userName nor emails nor name", o)
 	}
 }
 

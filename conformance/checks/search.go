@@ -69,7 +69,8 @@ var searching = []check{
 			res := search(ctx, t, "/Users", doc{"filter": bounded(t)})
 			t.SkipIf(res.Status == 400, unanswered)
 			t.Require("status of "+res.Name, 200, res.Status)
-			t.Holds(slices.Contains(texts(res.Object(), "schemas"), scim.ListResponseMessage), "schemas of the answer", scim.ListResponseMessage, value(res.Object(), "schemas"))
+			t.Holds(slices.Contains(texts(res.Object(), "schemas"), scim.ListResponseMessage), "schemas of the answer", scim.ListResponseMessage,
+				value(res.Object(), "schemas"))
 			isInteger(t, "totalResults", value(res.Object(), "totalResults"))
 		},
 	},
@@ -120,7 +121,8 @@ var searching = []check{
 		Fix:          searchFix,
 		Run: func(ctx context.Context, t *T) {
 			res := searched(ctx, t, "/Users", doc{"count": 1})
-			t.Holds(res.Total() >= 5, "totalResults of a search without a filter, while five users of this run exist", "at least 5", value(res.Object(), "totalResults"))
+			t.Holds(res.Total() >= 5, "totalResults of a search without a filter, while five users of this run exist", "at least 5",
+				value(res.Object(), "totalResults"))
 		},
 	},
 	{
@@ -134,11 +136,14 @@ var searching = []check{
 		Why:          "Clients that ask for two attributes of many users do not expect all of them.",
 		Fix:          searchFix,
 		Run: func(ctx context.Context, t *T) {
-			res := searched(ctx, t, "/Users", doc{"filter": `userName eq ` + quote(peoplePrefix(t)+"bob@example.com"), "attributes": []string{"userName", "active"}})
+			res := searched(ctx, t, "/Users",
+				doc{"filter": `userName eq ` + quote(peoplePrefix(t)+"bob@example.com"), "attributes": []string{"userName", "active"}})
 			t.SkipIf(len(res.Resources()) != 1, "blocked: the search does not find the user")
 			o := res.Resources()[0]
-			t.Holds(has(o, "userName") && has(o, "active") && has(o, "id"), "an item of a search with attributes [userName, active]", "id, userName and active", o)
-			t.Holds(!has(o, "name") && !has(o, "emails") && !has(o, "displayName"), "an item of a search with attributes [userName, active]", "neither name nor emails nor displayName", o)
+			t.Holds(has(o, "userName") && has(o, "active") && has(o, "id"), "an item of a search with attributes [userName, active]",
+				"id, userName and active", o)
+			t.Holds(!has(o, "name") && !has(o, "emails") && !has(o, "displayName"), "an item of a search with attributes [userName, active]",
+				"neither name nor emails nor displayName", o)
 		},
 	},
 	{
@@ -152,7 +157,8 @@ var searching = []check{
 		Why:          "Clients leave out what is large.",
 		Fix:          searchFix,
 		Run: func(ctx context.Context, t *T) {
-			res := searched(ctx, t, "/Users", doc{"filter": `userName eq ` + quote(peoplePrefix(t)+"bob@example.com"), "excludedAttributes": []string{"emails", "name"}})
+			res := searched(ctx, t, "/Users",
+				doc{"filter": `userName eq ` + quote(peoplePrefix(t)+"bob@example.com"), "excludedAttributes": []string{"emails", "name"}})
 			t.SkipIf(len(res.Resources()) != 1, "blocked: the search does not find the user")
 			o := res.Resources()[0]
 			t.Holds(has(o, "userName") && has(o, "id"), "an item of a search without emails and name", "id and userName", o)
@@ -170,7 +176,8 @@ var searching = []check{
 		Fix:          "Project the items of searches with the code that projects all others.",
 		Run: func(ctx context.Context, t *T) {
 			t.CreateUser(ctx, "guarded", doc{"password": "Scimconf-Secret-1!"})
-			res := searched(ctx, t, "/Users", doc{"filter": `userName eq ` + quote(t.UserName("guarded")), "attributes": []string{"userName", "password"}})
+			res := searched(ctx, t, "/Users",
+				doc{"filter": `userName eq ` + quote(t.UserName("guarded")), "attributes": []string{"userName", "password"}})
 			for _, o := range res.Resources() {
 				t.Holds(!has(o, "password"), "password in an item of a search", "absent", "a value")
 			}
@@ -294,7 +301,8 @@ var searching = []check{
 		Fix:          "Answer 400 invalidSyntax when the body cannot be read.",
 		Run: func(ctx context.Context, t *T) {
 			searched(ctx, t, "/Users", doc{"filter": bounded(t)})
-			res := t.Call(ctx, conformance.Request{Method: "POST", Path: "/Users/.search", Body: []byte(`{"schemas":["` + scim.SearchRequestMessage + `"],`)})
+			res := t.Call(ctx,
+				conformance.Request{Method: "POST", Path: "/Users/.search", Body: []byte(`{"schemas":["` + scim.SearchRequestMessage + `"],`)})
 			refused(t, res, 400, "invalidSyntax", "invalidValue")
 		},
 	},
@@ -370,12 +378,14 @@ func searchLikeGet(ctx context.Context, t *T) {
 		t.SkipIf(len(get.IDs()) < get.Total(), "the target returns smaller pages than asked for")
 		post := searched(ctx, t, "/Users", doc{"filter": filter})
 		t.Expect("ids found by a search for "+filter+", compared with GET", get.IDs(), post.IDs())
-		t.Expect("totalResults of a search for "+filter+", compared with GET", value(get.Object(), "totalResults"), value(post.Object(), "totalResults"))
+		t.Expect("totalResults of a search for "+filter+", compared with GET", value(get.Object(), "totalResults"),
+			value(post.Object(), "totalResults"))
 	}
 }
 
 func searchNoMatch(ctx context.Context, t *T) {
-	res := t.Post(ctx, "/Users/.search", doc{"schemas": []string{scim.SearchRequestMessage}, "filter": `userName eq "scimconf-nobody-has-this-name"`})
+	res := t.Post(ctx, "/Users/.search",
+		doc{"schemas": []string{scim.SearchRequestMessage}, "filter": `userName eq "scimconf-nobody-has-this-name"`})
 	t.SkipIf(unserved(res) && (res.Status != 404 || !searchServed(ctx, t)), "the target does not serve POST /Users/.search")
 	t.About(res)
 	t.Require("status of "+res.Name, 200, res.Status)
@@ -398,7 +408,8 @@ func searchPages(ctx context.Context, t *T) {
 
 func searchSort(ctx context.Context, t *T) {
 	t.SkipIf(!kept(t, "name"), "the target does not keep name as it was sent")
-	for direction, want := range map[string][]string{"ascending": {"bob", "cyd", "dan", "ada", "eve"}, "descending": {"eve", "ada", "dan", "cyd", "bob"}} {
+	for direction, want := range map[string][]string{"ascending": {"bob", "cyd", "dan", "ada", "eve"},
+		"descending": {"eve", "ada", "dan", "cyd", "bob"}} {
 		res := searched(ctx, t, "/Users", doc{"filter": bounded(t), "sortBy": "name.familyName", "sortOrder": direction})
 		t.SkipIf(len(res.IDs()) < 5, "the target returns smaller pages")
 		t.Expect("order of a search sorted by name.familyName, "+direction, want, inOrder(t, res.IDs()))

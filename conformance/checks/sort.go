@@ -61,16 +61,19 @@ var sort = []check{
 		},
 	},
 	ordered("case-insensitive", "Texts that are not caseExact are ordered without regard to case", staff, "displayName", "RFC7644-3.4.2.3-08",
-		"By code points all capitals come before all small letters, and de Boer ends behind Zuse.", "Fold before comparing, unless the schema says caseExact.",
+		"By code points all capitals come before all small letters, and de Boer ends behind Zuse.",
+		"Fold before comparing, unless the schema says caseExact.",
 		by("hal gus ivy fin jon", "sortBy", "displayName"), by("jon fin ivy gus hal", "sortBy", "displayName", "sortOrder", "descending")),
 	ordered("missing-last", "Who has no value for sortBy comes last", staff, "nickName", "RFC7644-3.4.2.3-05",
-		"Clients that read until the first empty value stop too early otherwise.", "Put absent values behind all others when ascending (NULLS LAST).",
+		"Clients that read until the first empty value stop too early otherwise.",
+		"Put absent values behind all others when ascending (NULLS LAST).",
 		by("fin hal gus+ivy+jon", "sortBy", "nickName")),
 	ordered("missing-first", "Who has no value for sortBy comes first when descending", staff, "nickName", "RFC7644-3.4.2.3-05",
 		"Descending is ascending turned round, absent values included.", "Put absent values before all others when descending (NULLS FIRST).",
 		by("gus+ivy+jon hal fin", "sortBy", "nickName", "sortOrder", "descending")),
 	ordered("primary-value", "A multi-valued attribute is sorted by its primary value", staff, "emails", "RFC7644-3.4.2.3-03",
-		"A list of addresses in which each row is sorted by another column is no order.", "Sort by the element with primary true, and by the first one where there is none.",
+		"A list of addresses in which each row is sorted by another column is no order.",
+		"Sort by the element with primary true, and by the first one where there is none.",
 		by("jon hal fin gus ivy", "sortBy", "emails.value")),
 	ordered("name-ignores-case", "The name in sortBy is recognised in any letter case", people, "name", "RFC7644-3.10-03",
 		"Clients write names as in their own schema.", "Resolve sortBy as an attribute path.",
@@ -275,11 +278,13 @@ func sortDateTime(ctx context.Context, t *T) {
 
 func sortFirstValue(ctx context.Context, t *T) {
 	first := value(t.Fixture["jon"].Resource, "emails.0.value")
-	t.SkipIf(!kept(t, "emails") || first != t.Fixture["jon"].Sent["emails"].([]doc)[0]["value"] || hasPrimary(t.Fixture["jon"].Resource), "the target orders the addresses itself, or makes one of them primary")
+	t.SkipIf(!kept(t, "emails") || first != t.Fixture["jon"].Sent["emails"].([]doc)[0]["value"] || hasPrimary(t.Fixture["jon"].Resource),
+		"the target orders the addresses itself, or makes one of them primary")
 	res := t.Get(ctx, "/Users", "filter", bounded(t), "sortBy", "emails.value")
 	t.Require("status of a list sorted by emails.value", 200, res.Status)
 	ids := rest(ctx, t, res, "filter", bounded(t), "sortBy", "emails.value")
-	t.Expect("who comes first by emails.value, with the addresses c… and y…, before k…, m… and z…", []string{"jon"}, inOrder(t, ids[:min(1, len(ids))]))
+	t.Expect("who comes first by emails.value, with the addresses c… and y…, before k…, m… and z…", []string{"jon"},
+		inOrder(t, ids[:min(1, len(ids))]))
 }
 
 func sortTotal(ctx context.Context, t *T) {
@@ -290,7 +295,8 @@ func sortTotal(ctx context.Context, t *T) {
 		}
 		t.Require("status of a list sorted by "+name, 200, res.Status)
 		t.Expect("totalResults of five users sorted by "+name, 5, value(res.Object(), "totalResults"))
-		t.Expect("ids of five users sorted by "+name, sorted("fin", "gus", "hal", "ivy", "jon"), sorted(inOrder(t, rest(ctx, t, res, "filter", bounded(t), "sortBy", name))...))
+		t.Expect("ids of five users sorted by "+name, sorted("fin", "gus", "hal", "ivy", "jon"),
+			sorted(inOrder(t, rest(ctx, t, res, "filter", bounded(t), "sortBy", name))...))
 	}
 }
 
@@ -298,7 +304,8 @@ func sortPagesDescending(ctx context.Context, t *T) {
 	t.SkipIf(!kept(t, "name"), "the target does not keep name as it was sent")
 	var ids []string
 	for _, index := range []string{"1", "3", "5"} {
-		res := t.Get(ctx, "/Users", "filter", bounded(t), "sortBy", "name.familyName", "sortOrder", "descending", "startIndex", index, "count", "2")
+		res := t.Get(ctx, "/Users", "filter", bounded(t), "sortBy", "name.familyName", "sortOrder", "descending", "startIndex", index, "count",
+			"2")
 		t.SkipIf(res.Status == 400, "blocked: the filter that selects the users is declined")
 		t.Require("status of a page of a sorted list", 200, res.Status)
 		ids = append(ids, res.IDs()...)
@@ -307,7 +314,8 @@ func sortPagesDescending(ctx context.Context, t *T) {
 }
 
 func sortGroups(ctx context.Context, t *T) {
-	named := map[string]*conformance.Created{"m": t.CreateGroup(ctx, "m", nil), "a": t.CreateGroup(ctx, "a", nil), "z": t.CreateGroup(ctx, "z", nil)}
+	named := map[string]*conformance.Created{"m": t.CreateGroup(ctx, "m", nil), "a": t.CreateGroup(ctx, "a", nil),
+		"z": t.CreateGroup(ctx, "z", nil)}
 	for _, r := range []sortRow{by("a m z", "sortOrder", "ascending"), by("z m a", "sortOrder", "descending")} {
 		res := t.Get(ctx, "/Groups", append([]string{"filter", `displayName sw ` + quote(t.Prefix()), "sortBy", "displayName"}, r.query...)...)
 		t.SkipIf(res.Status == 400, "blocked: the filter that selects the groups is declined")
@@ -343,7 +351,8 @@ func ordered(id, title string, fixture *conformance.Fixture, attribute, requirem
 			for _, r := range table {
 				query := append([]string{"filter", bounded(t)}, r.query...)
 				res := t.Get(ctx, "/Users", query...)
-				t.SkipIf(res.Status == 400 && strings.Contains(res.Object().Text("detail"), "filter"), "blocked: the filter that selects the users is declined")
+				t.SkipIf(res.Status == 400 && strings.Contains(res.Object().Text("detail"), "filter"),
+					"blocked: the filter that selects the users is declined")
 				t.Require("status of a list with "+strings.Join(r.query, "="), 200, res.Status)
 				got := inOrder(t, rest(ctx, t, res, query...))
 				t.Expect("order with "+strings.Join(r.query, "=")+tied(r.want), canonical(r.want), canonical(regroup(r.want, got)))

@@ -105,7 +105,8 @@ var traffic = []check{
 		Level:        must,
 		Fixture:      sample,
 		Why:          "One byte that is not UTF-8, a byte order mark or a second value after the first stops strict parsers.",
-		Fix:          "Encode answers with a JSON library, as UTF-8 without a byte order mark; repair texts from other encodings when they are read.",
+		Fix: "Encode answers with a JSON library, as UTF-8 without a byte order mark; repair texts from other encodings when they " +
+			"are read.",
 		Watch: func(w *watched) {
 			// What OPTIONS answers is none of SCIM's messages.
 			if len(w.Body) == 0 || w.Bodyless() || !isJSON(w.MediaType()) || w.Request.Method == http.MethodOptions {
@@ -239,7 +240,8 @@ var traffic = []check{
 		Watch: func(w *watched) {
 			if isError(w.Object()) {
 				status, isText := value(w.Object(), "status").(string)
-				w.Holds(isText && status == strconv.Itoa(w.Status), "status in the body", strconv.Quote(strconv.Itoa(w.Status)), value(w.Object(), "status"))
+				w.Holds(isText && status == strconv.Itoa(w.Status), "status in the body", strconv.Quote(strconv.Itoa(w.Status)),
+					value(w.Object(), "status"))
 			}
 		},
 	},
@@ -371,7 +373,8 @@ var traffic = []check{
 		Fix:          "Look resources up by the whole id, with regard to letter case.",
 		Watch: func(w *watched) {
 			collection, id, single := strings.Cut(strings.TrimPrefix(w.Request.Path, "/"), "/")
-			if !single || collection != "Users" && collection != "Groups" || strings.Contains(id, "/") || id == ".search" || !w.OK() || w.IsMessage() || w.Object().Text("id") == "" {
+			if !single || collection != "Users" && collection != "Groups" || strings.Contains(id, "/") || id == ".search" || !w.OK() ||
+				w.IsMessage() || w.Object().Text("id") == "" {
 				return
 			}
 			w.Holds(w.Object().Text("id") == unescaped(id), "id in the answer", unescaped(id), w.Object().Text("id"))
@@ -426,7 +429,8 @@ var traffic = []check{
 				created, err1 := time.Parse(time.RFC3339, o.Complex("meta").Text("created"))
 				modified, err2 := time.Parse(time.RFC3339, o.Complex("meta").Text("lastModified"))
 				if err1 == nil && err2 == nil {
-					w.Holds(!modified.Before(created), "meta.lastModified", "not before "+o.Complex("meta").Text("created"), o.Complex("meta").Text("lastModified"))
+					w.Holds(!modified.Before(created), "meta.lastModified", "not before "+o.Complex("meta").Text("created"),
+						o.Complex("meta").Text("lastModified"))
 				}
 			}
 		},
@@ -464,7 +468,8 @@ var traffic = []check{
 			items := len(w.Object().Array("Resources"))
 			w.Holds(w.Total() >= items, "totalResults", "an integer of "+strconv.Itoa(items)+" or more", value(w.Object(), "totalResults"))
 			if has(w.Object(), "itemsPerPage") {
-				w.Holds(scim.Equal(value(w.Object(), "itemsPerPage"), jsonInt(items)), "itemsPerPage", strconv.Itoa(items), value(w.Object(), "itemsPerPage"))
+				w.Holds(scim.Equal(value(w.Object(), "itemsPerPage"), jsonInt(items)), "itemsPerPage", strconv.Itoa(items),
+					value(w.Object(), "itemsPerPage"))
 			}
 		},
 	},
@@ -537,7 +542,8 @@ var traffic = []check{
 		Watch: func(w *watched) {
 			if w.OK() && len(w.Resources()) > 0 && !discoveries[w.Collection()] {
 				control := strings.ToLower(strings.Join(w.Header.Values("Cache-Control"), ","))
-				w.Holds(!strings.Contains(control, "public") && !strings.Contains(control, "s-maxage"), "Cache-Control", "nothing that lets shared caches store it", control)
+				w.Holds(!strings.Contains(control, "public") && !strings.Contains(control, "s-maxage"), "Cache-Control",
+					"nothing that lets shared caches store it", control)
 			}
 		},
 	},
@@ -621,7 +627,8 @@ var traffic = []check{
 				for name := range o.All() {
 					common := slices.ContainsFunc([]string{"schemas", "id", "externalId", "meta"}, func(c string) bool { return scim.EqualName(c, name) })
 					_, ok := known[strings.ToLower(name)]
-					w.Holds(ok || common || strings.HasPrefix(strings.ToLower(name), "urn:"), "member "+name, "an attribute that the schema declares", "one that it does not")
+					w.Holds(ok || common || strings.HasPrefix(strings.ToLower(name), "urn:"), "member "+name, "an attribute that the schema declares",
+						"one that it does not")
 				}
 			}
 		},
@@ -633,8 +640,10 @@ var discoveries = map[string]bool{"Schemas": true, "ResourceTypes": true, "Servi
 
 // keywords are the registered values of scimType with the statuses that fit (RFC 7644 table 9, RFC 9865).
 var keywords = map[string][]int{
-	"invalidFilter": {400, 403}, "tooMany": {400}, "uniqueness": {400, 409}, "mutability": {400, 409}, "invalidSyntax": {400, 413, 415}, "invalidPath": {400, 404},
-	"noTarget": {400}, "invalidValue": {400, 413}, "invalidVers": {400, 404}, "sensitive": {400, 403}, "invalidCursor": {400}, "expiredCursor": {400}, "invalidCount": {400},
+	"invalidFilter": {400, 403}, "tooMany": {400}, "uniqueness": {400, 409}, "mutability": {400, 409}, "invalidSyntax": {400, 413, 415},
+	"invalidPath": {400, 404},
+	"noTarget":    {400}, "invalidValue": {400, 413}, "invalidVers": {400, 404}, "sensitive": {400, 403}, "invalidCursor": {400},
+	"expiredCursor": {400}, "invalidCount": {400},
 }
 
 func isJSON(media string) bool { return media == scim.MediaType || media == "application/json" }

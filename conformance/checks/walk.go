@@ -71,8 +71,10 @@ func definitions(schema *scim.Object, urn string) []attrDef {
 // definition reads an attribute's characteristics with the defaults of RFC 7643 section 2.2.
 func definition(o *scim.Object, urn string) attrDef {
 	a := attrDef{
-		urn: urn, name: o.Text("name"), kind: cmp.Or(o.Text("type"), "string"), canonical: texts(o, "canonicalValues"), references: texts(o, "referenceTypes"),
-		mutability: cmp.Or(o.Text("mutability"), "readWrite"), returned: cmp.Or(o.Text("returned"), "default"), uniqueness: cmp.Or(o.Text("uniqueness"), "none"),
+		urn: urn, name: o.Text("name"), kind: cmp.Or(o.Text("type"), "string"), canonical: texts(o, "canonicalValues"),
+		references: texts(o, "referenceTypes"),
+		mutability: cmp.Or(o.Text("mutability"), "readWrite"), returned: cmp.Or(o.Text("returned"), "default"),
+		uniqueness: cmp.Or(o.Text("uniqueness"), "none"),
 	}
 	a.multi, _ = o.Bool("multiValued")
 	a.required, _ = o.Bool("required")
@@ -188,7 +190,8 @@ func (a attrDef) element(seed string) any {
 	case "complex":
 		out := doc{}
 		for _, sub := range a.subs {
-			if v := sub.sample(seed); v != nil && sub.writable() && (sub.required || sub.kind == "string" && sub.name != "type" && sub.mutability == "readWrite") {
+			if v := sub.sample(seed); v != nil && sub.writable() &&
+				(sub.required || sub.kind == "string" && sub.name != "type" && sub.mutability == "readWrite") {
 				out[sub.name] = v
 			}
 		}

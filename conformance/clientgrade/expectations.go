@@ -21,23 +21,31 @@ func expectations() []expectation {
 	}
 	return []expectation{
 		row("users", "Every wanted user is there with the wanted values, and who must not be there is not", conformance.Must,
-			"This is what provisioning is for.", "Compare what the server holds with the directory after each change, and repeat what did not take.", wantedUsers),
+			"This is what provisioning is for.", "Compare what the server holds with the directory after each change, and repeat what did not take.",
+			wantedUsers),
 		row("groups", "Every wanted group is there with exactly the wanted members", conformance.Must,
-			"Membership gives access: one too many is a hole, one too few a call to the help desk.", "Read the group back after a change whose answer was lost, and push all members.", wantedGroups),
+			"Membership gives access: one too many is a hole, one too few a call to the help desk.",
+			"Read the group back after a change whose answer was lost, and push all members.", wantedGroups),
 		row("no-duplicates", "Nobody and nothing is there twice", conformance.Must,
-			"Two accounts of one person drift apart; two groups of one name each hold half of the access.", "Look for what is to be created by its name and its externalId, and link what is found.", duplicates),
+			"Two accounts of one person drift apart; two groups of one name each hold half of the access.",
+			"Look for what is to be created by its name and its externalId, and link what is found.", duplicates),
 		row("nothing-else", "The server holds nobody and nothing beyond what is wanted", conformance.Interop,
 			"What nobody wants there nobody takes away either.", "Create what is assigned and nothing else; remove test objects.", surplus),
 		row("keeps-foreign-changes", "What somebody else has set at the server stays", conformance.Interop,
-			"A PUT of what the client knows takes everything away that it does not know.", "PATCH what changed; where only PUT is there, read first and send everything back, with If-Match.", foreignChanges),
+			"A PUT of what the client knows takes everything away that it does not know.",
+			"PATCH what changed; where only PUT is there, read first and send everything back, with If-Match.", foreignChanges),
 		row("deactivates", "Who leaves is deactivated, not deleted", conformance.Interop,
-			"With the account go the data that belongs to it, and it cannot be given back.", "Set active to false; delete only when the administrator has chosen so.", deactivated),
+			"With the account go the data that belongs to it, and it cannot be given back.",
+			"Set active to false; delete only when the administrator has chosen so.", deactivated),
 		row("looks-after-lost-answer", "When the answer to a create is lost, the client looks before it creates again", conformance.Interop,
-			"The server may have done what it was asked: who creates again makes a duplicate or runs into a conflict.", "Ask for the name or the externalId first whenever a create got no answer or a 5xx.", lostAnswers),
+			"The server may have done what it was asked: who creates again makes a duplicate or runs into a conflict.",
+			"Ask for the name or the externalId first whenever a create got no answer or a 5xx.", lostAnswers),
 		row("links-on-conflict", "A 409 to a create is answered by a lookup", conformance.Interop,
-			"The account is there already. Creating again will never succeed.", "Look the user up by userName, keep its id and update it.", conflicts),
+			"The account is there already. Creating again will never succeed.", "Look the user up by userName, keep its id and update it.",
+			conflicts),
 		row("comes-back", "What failed for the moment is tried again", conformance.Interop,
-			"A change that is dropped after one 503 is never made.", "Keep the change and repeat it with growing delays until it succeeds.", comesBack),
+			"A change that is dropped after one 503 is never made.", "Keep the change and repeat it with growing delays until it succeeds.",
+			comesBack),
 	}
 }
 
@@ -128,7 +136,8 @@ func surplus(g *grading) {
 	}
 	for _, r := range g.held.Groups {
 		name := r.Text("displayName")
-		g.holds(slices.ContainsFunc(g.scenario.Want.Groups, func(w Group) bool { return strings.EqualFold(w.DisplayName, name) }), -1, "group "+name, "no such group", "one")
+		g.holds(slices.ContainsFunc(g.scenario.Want.Groups, func(w Group) bool { return strings.EqualFold(w.DisplayName, name) }), -1,
+			"group "+name, "no such group", "one")
 	}
 }
 
@@ -140,7 +149,8 @@ func foreignChanges(g *grading) {
 		}
 		for _, path := range slices.Sorted(maps.Keys(m.Set)) {
 			value, _ := scim.Value(m.Set[path])
-			g.holds(has(found[0], path, m.Set[path]), -1, path+" of user "+m.UserName, describe(value)+", as somebody else has set it", describe(values(found[0], path)))
+			g.holds(has(found[0], path, m.Set[path]), -1, path+" of user "+m.UserName, describe(value)+", as somebody else has set it",
+				describe(values(found[0], path)))
 		}
 	}
 }

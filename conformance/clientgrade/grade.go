@@ -186,7 +186,8 @@ func creates(x observed.Exchange) (collection, name string) {
 
 // asks tells whether a request reads a collection, by whatever filter.
 func asks(x observed.Exchange, collection string) bool {
-	return x.Method == http.MethodGet && (x.Path == collection || strings.HasPrefix(x.Path, collection+"/")) || x.Method == http.MethodPost && x.Path == collection+"/.search"
+	return x.Method == http.MethodGet && (x.Path == collection || strings.HasPrefix(x.Path, collection+"/")) ||
+		x.Method == http.MethodPost && x.Path == collection+"/.search"
 }
 
 // lost tells whether the client cannot know what became of a request.

@@ -24,8 +24,10 @@ type talk []observed.Exchange
 func (c talk) say(method, path, body string, status int, answer string) talk {
 	path, query, _ := strings.Cut(path, "?")
 	return append(c, observed.Exchange{
-		At: time.Date(2026, 1, 31, 10, 0, len(c), 0, time.UTC), Millis: 10, Method: method, Path: path, Query: query, RequestBody: body, Status: status, ResponseBody: answer,
-		RequestHeader: http.Header{"Content-Type": {scim.MediaType}, "Authorization": {"Bearer [redacted]"}}, ResponseHeader: http.Header{"Content-Type": {scim.MediaType}},
+		At: time.Date(2026, 1, 31, 10, 0, len(c), 0, time.UTC), Millis: 10, Method: method, Path: path, Query: query, RequestBody: body,
+		Status: status, ResponseBody: answer,
+		RequestHeader:  http.Header{"Content-Type": {scim.MediaType}, "Authorization": {"Bearer [redacted]"}},
+		ResponseHeader: http.Header{"Content-Type": {scim.MediaType}},
 	})
 }
 
@@ -55,7 +57,9 @@ want:
   groups: [{displayName: Crew, members: [Ann]}, {displayName: Old, absent: true}]
 `
 
-const ann = `{"id":"1","userName":"Ann","active":false,"nickName":"Annie","name":{"familyName":"Ode"},"emails":[{"value":"x@example.com"},{"value":"ann@example.com"}],"urn:ietf:params:scim:schemas:extension:enterprise:2.0:User":{"department":"R&D"}}`
+const ann = `{"id":"1","userName":"Ann","active":false,"nickName":"Annie","name":{"familyName":"Ode"},` +
+	`"emails":[{"value":"x@example.com"},{"value":"ann@example.com"}],` +
+	`"urn:ietf:params:scim:schemas:extension:enterprise:2.0:User":{"department":"R&D"}}`
 
 func small(t *testing.T) clientgrade.Scenario {
 	t.Helper()
@@ -145,11 +149,16 @@ func TestEachExpectationIsMissed(t *testing.T) {
 		{"a test user was left", "cope.nothing-else", add(`{"id":"9","userName":"test"}`), asked},
 		{"a test group was left", "cope.nothing-else", group(crew, `{"id":"4","displayName":"test"}`), asked},
 		{"a foreign change was overwritten", "cope.keeps-foreign-changes", user(`"nickName":"Annie",=>`), asked},
-		{"a leaver was deleted", "cope.deactivates", nil, asked.say("POST", "/Users", person("ann"), 201, `{"id":"1"}`).say("DELETE", "/Users/1", "", 204, "")},
-		{"a lost create was repeated blindly", "cope.looks-after-lost-answer", nil, asked.say("POST", "/Users", person("ann"), 0, "").say("POST", "/Users", person("ann"), 201, `{"id":"1"}`)},
-		{"a create that failed with 500 was repeated blindly", "cope.looks-after-lost-answer", nil, asked.say("POST", "/Users", person("ann"), 500, "").say("GET", "/Groups", "", 200, "").say("POST", "/Users", person("ANN"), 201, `{"id":"1"}`)},
+		{"a leaver was deleted", "cope.deactivates", nil,
+			asked.say("POST", "/Users", person("ann"), 201, `{"id":"1"}`).say("DELETE", "/Users/1", "", 204, "")},
+		{"a lost create was repeated blindly", "cope.looks-after-lost-answer", nil,
+			asked.say("POST", "/Users", person("ann"), 0, "").say("POST", "/Users", person("ann"), 201, `{"id":"1"}`)},
+		{"a create that failed with 500 was repeated blindly", "cope.looks-after-lost-answer", nil,
+			asked.say("POST", "/Users", person("ann"), 500, "").say("GET", "/Groups", "", 200, "").say("POST", "/Users", person("ANN"), 201,
+				`{"id":"1"}`)},
 		{"a conflict was left", "cope.links-on-conflict", nil, asked.say("POST", "/Users", person("ann"), 409, "")},
-		{"a conflict was repeated", "cope.links-on-conflict", nil, asked.say("POST", "/Users", person("ann"), 409, "").say("POST", "/Users", person("ann"), 409, "").say("GET", "/Users", "", 200, "")},
+		{"a conflict was repeated", "cope.links-on-conflict", nil,
+			asked.say("POST", "/Users", person("ann"), 409, "").say("POST", "/Users", person("ann"), 409, "").say("GET", "/Users", "", 200, "")},
 		{"a change was dropped after 503", "cope.comes-back", nil, asked.say("PATCH", "/Users/1", "{}", 503, "")},
 		{"a change was dropped after 429", "cope.comes-back", nil, asked.say("PUT", "/Users/1", "{}", 429, "")},
 		{"a create was dropped after 503", "cope.comes-back", nil, asked.say("POST", "/Users", person("carl"), 503, "")},
@@ -169,8 +178,10 @@ func TestEachExpectationIsMissed(t *testing.T) {
 
 func TestWhatAClientDoesRightIsNotBlamed(t *testing.T) {
 	for name, conversation := range map[string]talk{
-		"a lookup after a lost create":    asked.say("POST", "/Users", person("ann"), 0, "").say("GET", "/Users?filter=a", "", 200, "").say("POST", "/Users", person("ann"), 201, `{"id":"1"}`),
-		"a conflict that is linked":       asked.say("POST", "/Users", person("ann"), 409, "").say("GET", "/Users?filter=a", "", 200, "").say("PATCH", "/Users/1", "{}", 200, ""),
+		"a lookup after a lost create": asked.say("POST", "/Users", person("ann"), 0, "").say("GET", "/Users?filter=a", "", 200,
+			"").say("POST", "/Users", person("ann"), 201, `{"id":"1"}`),
+		"a conflict that is linked": asked.say("POST", "/Users", person("ann"), 409, "").say("GET", "/Users?filter=a", "", 200,
+			"").say("PATCH", "/Users/1", "{}", 200, ""),
 		"a change that is tried again":    asked.say("PATCH", "/Users/1", "{}", 503, "").say("PATCH", "/Users/1", "{}", 200, ""),
 		"a lost create that had happened": asked.say("POST", "/Users", person("ann"), 500, "").say("GET", "/Users", "", 200, ""),
 		"another user is deleted":         asked.say("POST", "/Users", person("ben"), 201, `{"id":"7"}`).say("DELETE", "/Users/7", "", 204, ""),

@@ -127,7 +127,8 @@ func Scenarios() []Scenario {
 			Name:  "joiner-mover-leaver",
 			Title: "Somebody joins, somebody moves, somebody leaves, and somebody was there already",
 			Do: []string{
-				"Assign ada.joiner@example.com (Ada Joiner), ben.mover@example.com (Ben Mover), cleo.leaver@example.com (Cleo Leaver) and dora.linked@example.com (Dora Linked) to the application. The server has an account for dora already: link it.",
+				"Assign ada.joiner@example.com (Ada Joiner), ben.mover@example.com (Ben Mover), cleo.leaver@example.com (Cleo Leaver) and " +
+					"dora.linked@example.com (Dora Linked) to the application. The server has an account for dora already: link it.",
 				"Push the group Mock Engineering with the members ada and ben.",
 				"Change Ben's family name to Moved, take him out of Mock Engineering and push the group Mock Sales with him.",
 				"Take Cleo's assignment away: she leaves. Her account is to be deactivated, not deleted.",
@@ -141,7 +142,8 @@ func Scenarios() []Scenario {
 					{UserName: "cleo.leaver@example.com", Attributes: map[string]any{"active": false}},
 					{UserName: "dora.linked@example.com", Attributes: map[string]any{"active": true, "name.familyName": "Linked"}},
 				},
-				Groups: []Group{{DisplayName: "Mock Engineering", Members: []string{"ada.joiner@example.com"}}, {DisplayName: "Mock Sales", Members: []string{"ben.mover@example.com"}}},
+				Groups: []Group{{DisplayName: "Mock Engineering", Members: []string{"ada.joiner@example.com"}},
+					{DisplayName: "Mock Sales", Members: []string{"ben.mover@example.com"}}},
 			},
 			Exactly: true,
 		},
@@ -160,7 +162,8 @@ func Scenarios() []Scenario {
 			Name:  "returner",
 			Title: "Somebody comes back, and the account is inactive",
 			Do: []string{
-				"Assign ada.returner@example.com (Ada Returner) to the application. The server has an inactive account for her already: link and activate it.",
+				"Assign ada.returner@example.com (Ada Returner) to the application. The server has an inactive account for her already: link and " +
+					"activate it.",
 				"Change her family name to Again.",
 			},
 			Exists: []map[string]any{{"userName": "ada.returner@example.com", "nickName": "before", "active": false}},

@@ -51,7 +51,8 @@ func Run(t *testing.T, h http.Handler, opts Options) *conformance.Result {
 			t.Fatal(err)
 		}
 	}
-	target := conformance.Target{URL: "http://127.0.0.1/" + strings.Trim(opts.Prefix, "/"), Token: opts.Token, Header: opts.Header, Transport: Transport(h)}
+	target := conformance.Target{URL: "http://127.0.0.1/" + strings.Trim(opts.Prefix, "/"), Token: opts.Token, Header: opts.Header,
+		Transport: Transport(h)}
 	result, err := conformance.Run(t.Context(), target, suite)
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +85,8 @@ func report(t *testing.T, c conformance.CheckResult) {
 	for _, f := range c.Findings {
 		text := fmt.Sprintf("%s\n%s: expected %s, got %s", c.Check.Title, f.What, f.Want, f.Got)
 		if f.Exchange != nil {
-			text += fmt.Sprintf("\n%s %s\n%s\n%d %s", f.Exchange.Method, f.Exchange.URL, f.Exchange.RequestBody, f.Exchange.Status, f.Exchange.ResponseBody)
+			text += fmt.Sprintf("\n%s %s\n%s\n%d %s", f.Exchange.Method, f.Exchange.URL, f.Exchange.RequestBody, f.Exchange.Status,
+				f.Exchange.ResponseBody)
 		}
 		switch {
 		case f.Outcome == conformance.Info || f.Waiver != nil:

@@ -17,9 +17,10 @@ import (
 
 // probe is a check that asks for one path.
 func probe(id, path string, want int) conformance.Check {
-	return conformance.Check{ID: id, Title: "asks for " + path, Level: conformance.Must, Fix: "look there", Run: func(ctx context.Context, t *conformance.T) {
-		t.Expect("status", want, t.Get(ctx, path).Status)
-	}}
+	return conformance.Check{ID: id, Title: "asks for " + path, Level: conformance.Must, Fix: "look there",
+		Run: func(ctx context.Context, t *conformance.T) {
+			t.Expect("status", want, t.Get(ctx, path).Status)
+		}}
 }
 
 func options(checks ...conformance.Check) conformancetest.Options {
@@ -41,7 +42,8 @@ func TestAFindingFailsItsSubtestAndAnUntestableHandlerTheTest(t *testing.T) {
 		return string(out)
 	}
 	out := run("finding")
-	for _, part := range []string{"--- FAIL: TestInAProcessOfItsOwn/x.users", "--- PASS: TestInAProcessOfItsOwn/x.config", "expected 200, got 404", "GET http://127.0.0.1/scim/v2/Users", "mend it: look there"} {
+	for _, part := range []string{"--- FAIL: TestInAProcessOfItsOwn/x.users", "--- PASS: TestInAProcessOfItsOwn/x.config",
+		"expected 200, got 404", "GET http://127.0.0.1/scim/v2/Users", "mend it: look there"} {
 		require.Contains(t, out, part)
 	}
 	require.Contains(t, run("panic"), "the handler could not be tested")
@@ -55,7 +57,8 @@ func TestInAProcessOfItsOwn(t *testing.T) {
 	case "finding":
 		conformancetest.Run(t, myServer, options(probe("x.config", "/ServiceProviderConfig", 200), probe("x.users", "/Users", 200)))
 	case "panic":
-		conformancetest.Run(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("a mistake") }), options(probe("x.users", "/Users", 200)))
+		conformancetest.Run(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("a mistake") }),
+			options(probe("x.users", "/Users", 200)))
 	case "waivers":
 		o := options(probe("x.users", "/Users", 200))
 		o.Waivers = filepath.Join(t.TempDir(), "none")

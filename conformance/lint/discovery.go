@@ -103,7 +103,8 @@ func (l *linter) serviceProviderConfig(n *node) {
 // resourceType judges a ResourceType (RFC 7643 section 6).
 func (l *linter) resourceType(n *node) {
 	l.textual(n, "name", "resourcetype.name", "a text")
-	if endpoint := l.textual(n, "endpoint", "resourcetype.endpoint", "a path such as /Users"); endpoint != nil && strings.Contains(endpoint.text, "://") {
+	if endpoint := l.textual(n, "endpoint", "resourcetype.endpoint", "a path such as /Users"); endpoint != nil &&
+		strings.Contains(endpoint.text, "://") {
 		l.broken(endpoint, "resourcetype.endpoint", "a path such as /Users", endpoint)
 	}
 	l.textual(n, "schema", "resourcetype.schema", "a URN")
@@ -140,7 +141,8 @@ var (
 	attributeName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_$-]*$`)
 	types         = []string{"string", "boolean", "decimal", "integer", "dateTime", "binary", "reference", "complex"}
 	keywords      = map[string][]string{
-		"mutability": {"readOnly", "readWrite", "immutable", "writeOnly"}, "returned": {"always", "never", "default", "request"}, "uniqueness": {"none", "server", "global"},
+		"mutability": {"readOnly", "readWrite", "immutable", "writeOnly"}, "returned": {"always", "never", "default", "request"},
+		"uniqueness": {"none", "server", "global"},
 	}
 )
 

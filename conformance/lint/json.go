@@ -365,7 +365,8 @@ func (r *reader) text(path string) string {
 	if json.Unmarshal(raw, &text) != nil {
 		panic(stop{start, "json.syntax", "the escapes of JSON", "an escape that JSON does not have"})
 	}
-	if strings.ContainsRune(text, utf8.RuneError) && utf8.Valid(raw) && !bytes.ContainsRune(raw, utf8.RuneError) && !bytes.Contains(bytes.ToLower(raw), []byte(`\ufffd`)) {
+	if strings.ContainsRune(text, utf8.RuneError) && utf8.Valid(raw) && !bytes.ContainsRune(raw, utf8.RuneError) &&
+		!bytes.Contains(bytes.ToLower(raw), []byte(`\ufffd`)) {
 		r.l.at(start, path, "json.utf8", "pairs of surrogates", "half a pair in an escape")
 	}
 	return text

@@ -76,7 +76,8 @@ func (r Report) Count(o conformance.Outcome) int {
 
 // Lint judges a document.
 func Lint(data []byte, opts Options) Report {
-	l := &linter{data: data, opts: opts, rules: map[string]Rule{}, schemas: []*schema.Schema{schema.User(), schema.Group(), schema.EnterpriseUser()}}
+	l := &linter{data: data, opts: opts, rules: map[string]Rule{},
+		schemas: []*schema.Schema{schema.User(), schema.Group(), schema.EnterpriseUser()}}
 	for _, r := range Rules() {
 		l.rules[r.ID] = r
 	}
@@ -96,7 +97,9 @@ func Lint(data []byte, opts Options) Report {
 	default:
 		l.document(root, opts.As, opts.From)
 	}
-	slices.SortStableFunc(l.report.Findings, func(a, b Finding) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column)) })
+	slices.SortStableFunc(l.report.Findings, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
 	return l.report
 }
 
@@ -162,7 +165,8 @@ func (l *linter) at(offset int, path, rule, want, got string) {
 	before := l.data[:min(offset, len(l.data))]
 	line := bytes.LastIndexByte(before, '\n') + 1
 	l.report.Findings = append(l.report.Findings, Finding{
-		Rule: l.rules[rule], Path: visible(path), Want: visible(want), Got: visible(got), Line: bytes.Count(before, []byte("\n")) + 1, Column: utf8.RuneCount(before[line:]) + 1,
+		Rule: l.rules[rule], Path: visible(path), Want: visible(want), Got: visible(got), Line: bytes.Count(before, []byte("\n")) + 1,
+		Column: utf8.RuneCount(before[line:]) + 1,
 	})
 }
 
@@ -203,7 +207,8 @@ func forms() []form {
 		}
 	}
 	return []form{
-		{"ListResponse", scim.ListResponseMessage, Server, (*linter).list, func(n *node) bool { return n.get("Resources") != nil || n.get("totalResults") != nil }},
+		{"ListResponse", scim.ListResponseMessage, Server, (*linter).list,
+			func(n *node) bool { return n.get("Resources") != nil || n.get("totalResults") != nil }},
 		{"BulkResponse", scim.BulkResponseMessage, Server, (*linter).bulkResponse, operationHas("status")},
 		{"BulkRequest", scim.BulkRequestMessage, Client, (*linter).bulkRequest, operationHas("method")},
 		{"PatchOp", scim.PatchOpMessage, Client, (*linter).patch, has("Operations")},

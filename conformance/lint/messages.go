@@ -64,8 +64,10 @@ func (l *linter) list(n *node) {
 
 // scimTypes are the registered keywords with the statuses that fit (RFC 7644 table 9, RFC 9865 section 2.1).
 var scimTypes = map[string][]string{
-	"invalidFilter": {"400", "403"}, "tooMany": {"400"}, "uniqueness": {"400", "409"}, "mutability": {"400", "409"}, "invalidSyntax": {"400", "413", "415"},
-	"invalidPath": {"400", "404"}, "noTarget": {"400"}, "invalidValue": {"400", "413"}, "invalidVers": {"400", "404"}, "sensitive": {"400", "403"},
+	"invalidFilter": {"400", "403"}, "tooMany": {"400"}, "uniqueness": {"400", "409"}, "mutability": {"400", "409"},
+	"invalidSyntax": {"400", "413", "415"},
+	"invalidPath":   {"400", "404"}, "noTarget": {"400"}, "invalidValue": {"400", "413"}, "invalidVers": {"400", "404"},
+	"sensitive":     {"400", "403"},
 	"invalidCursor": {"400"}, "expiredCursor": {"400"}, "invalidCount": {"400"},
 }
 

@@ -128,7 +128,8 @@ func (l *linter) target(path, value *node, op string) {
 		}
 	}
 	if a == nil {
-		if p, err := scim.ParseAttrPath(name); l.schema(name) == nil && (err != nil || !slices.ContainsFunc(commonNames, func(c string) bool { return scim.EqualName(c, p.Name) })) {
+		if p, err := scim.ParseAttrPath(name); l.schema(name) == nil &&
+			(err != nil || !slices.ContainsFunc(commonNames, func(c string) bool { return scim.EqualName(c, p.Name) })) {
 			l.broken(path, "patch.unknown-attribute", "an attribute of a known schema", path)
 		} else if err == nil && (scim.EqualName(p.Name, "id") || scim.EqualName(p.Name, "meta")) {
 			l.broken(path, "patch.read-only", "an attribute that clients may change", path)

@@ -110,7 +110,8 @@ func (l *linter) extensions(n *node, core *schema.Schema, urns []string) {
 			}
 			l.members(m.value, s.Attributes, nil)
 			l.requiredOf(m.value, s.Attributes, nil)
-			if manager := m.value.given("manager"); manager.is(kindObject) && scim.EqualName(s.ID, scim.EnterpriseUserSchema) && !l.opts.Partial && manager.given("value").string() == "" {
+			if manager := m.value.given("manager"); manager.is(kindObject) && scim.EqualName(s.ID, scim.EnterpriseUserSchema) && !l.opts.Partial &&
+				manager.given("value").string() == "" {
 				l.missing(manager, "value", "resource.manager-value", "the id of a user")
 			}
 		}
@@ -140,7 +141,8 @@ func (l *linter) attributes(n *node, core *schema.Schema, from Side) {
 			return true
 		}
 		for _, s := range l.schemas {
-			if a := s.Attribute(m.name); a != nil && scim.EqualName(s.ID, scim.EnterpriseUserSchema) && scim.EqualName(core.ID, scim.UserSchema) && core.Attribute(m.name) == nil {
+			if a := s.Attribute(m.name); a != nil && scim.EqualName(s.ID, scim.EnterpriseUserSchema) && scim.EqualName(core.ID, scim.UserSchema) &&
+				core.Attribute(m.name) == nil {
 				l.at(m.at, m.value.path, "resource.extension-container", "the attribute in the object "+s.ID, "the attribute at the top level")
 				return true
 			}
@@ -249,13 +251,15 @@ type shape struct {
 }
 
 var shapes = map[schema.Type]shape{
-	schema.String:    {kind: kindString, rule: "resource.kind", want: "a text"},
-	schema.Boolean:   {kind: kindBool, rule: "resource.boolean", want: "true or false, without quotation marks"},
-	schema.Decimal:   {kind: kindNumber, rule: "resource.kind", want: "a number"},
-	schema.Integer:   {kind: kindNumber, rule: "resource.integer", want: "a number without fraction and exponent", text: regexp.MustCompile(`^-?\d+$`), form: "resource.integer"},
-	schema.DateTime:  {kind: kindString, rule: "resource.date-time", want: "a date with a time, such as 2026-01-31T10:20:30Z"},
-	schema.Binary:    {kind: kindString, rule: "resource.binary", want: "base64"},
-	schema.Reference: {kind: kindString, rule: "resource.reference", want: "a URI", text: regexp.MustCompile(`^[^\s<>"{}|\\^` + "`" + `]*$`), form: "resource.reference"},
+	schema.String:  {kind: kindString, rule: "resource.kind", want: "a text"},
+	schema.Boolean: {kind: kindBool, rule: "resource.boolean", want: "true or false, without quotation marks"},
+	schema.Decimal: {kind: kindNumber, rule: "resource.kind", want: "a number"},
+	schema.Integer: {kind: kindNumber, rule: "resource.integer", want: "a number without fraction and exponent",
+		text: regexp.MustCompile(`^-?\d+$`), form: "resource.integer"},
+	schema.DateTime: {kind: kindString, rule: "resource.date-time", want: "a date with a time, such as 2026-01-31T10:20:30Z"},
+	schema.Binary:   {kind: kindString, rule: "resource.binary", want: "base64"},
+	schema.Reference: {kind: kindString, rule: "resource.reference", want: "a URI", text: regexp.MustCompile(`^[^\s<>"{}|\\^` + "`" + `]*$`),
+		form: "resource.reference"},
 }
 
 // element judges a single value.
@@ -335,7 +339,8 @@ func isAddress(s string) bool {
 
 // required judges what must be there.
 func (l *linter) required(n *node, core *schema.Schema) {
-	special := map[string]string{scim.UserSchema + "userName": "resource.required-username", scim.GroupSchema + "displayName": "resource.required-displayname"}
+	special := map[string]string{scim.UserSchema + "userName": "resource.required-username",
+		scim.GroupSchema + "displayName": "resource.required-displayname"}
 	l.requiredOf(n, core.Attributes, func(a *schema.Attribute) string { return special[core.ID+a.Name] })
 }
 
@@ -396,7 +401,8 @@ func (l *linter) meta(meta, id *node, core *schema.Schema, from Side) {
 	if from == Client {
 		return // what a client sends of it is ignored
 	}
-	if kind := meta.given("resourceType"); kind != nil && (scim.EqualName(core.ID, scim.UserSchema) || scim.EqualName(core.ID, scim.GroupSchema)) && kind.string() != core.Name {
+	if kind := meta.given("resourceType"); kind != nil &&
+		(scim.EqualName(core.ID, scim.UserSchema) || scim.EqualName(core.ID, scim.GroupSchema)) && kind.string() != core.Name {
 		l.broken(kind, "resource.meta-type", core.Name, kind)
 	}
 	created, err1 := schema.ParseDateTime(meta.given("created").string())

@@ -32,12 +32,16 @@ func lent(m match) wrap {
 func unauthenticated(r *http.Request) bool { return r.Header.Get("Authorization") == "" }
 
 var auth = []Mutant{
-	{"auth.reading-open", "users can be read without credentials", lent(func(r *http.Request) bool { return unauthenticated(r) && r.Method == http.MethodGet })},
-	{"auth.creating-open", "users can be created without credentials", lent(func(r *http.Request) bool { return unauthenticated(r) && r.Method == http.MethodPost })},
-	{"auth.deleting-open", "users can be deleted without credentials", lent(func(r *http.Request) bool { return unauthenticated(r) && r.Method == http.MethodDelete })},
+	{"auth.reading-open", "users can be read without credentials",
+		lent(func(r *http.Request) bool { return unauthenticated(r) && r.Method == http.MethodGet })},
+	{"auth.creating-open", "users can be created without credentials",
+		lent(func(r *http.Request) bool { return unauthenticated(r) && r.Method == http.MethodPost })},
+	{"auth.deleting-open", "users can be deleted without credentials",
+		lent(func(r *http.Request) bool { return unauthenticated(r) && r.Method == http.MethodDelete })},
 	{"auth.any-token", "any token is accepted", lent(func(r *http.Request) bool { return !unauthenticated(r) })},
 	{"auth.forbidden", "missing credentials answer 403", after(unauthenticated, func(_ *http.Request, rep *reply) { rep.status = 403 })},
-	{"auth.no-challenge", "a 401 has no WWW-Authenticate", after(everything, func(_ *http.Request, rep *reply) { rep.header.Del("WWW-Authenticate") })},
+	{"auth.no-challenge", "a 401 has no WWW-Authenticate",
+		after(everything, func(_ *http.Request, rep *reply) { rep.header.Del("WWW-Authenticate") })},
 	{"auth.plain-body", "the body of a 401 is plain text", after(everything, func(_ *http.Request, rep *reply) {
 		if rep.status == http.StatusUnauthorized {
 			rep.header.Set("Content-Type", "text/plain")

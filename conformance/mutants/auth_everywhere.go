@@ -25,13 +25,15 @@ var authEverywhere = []Mutant{
 	{"auth.groups-open", "groups can be changed without credentials", lent(both(unauthenticated, both(writing, below("/Groups"))))},
 	{"auth.any-token-writes", "any token may change users", lent(both(writing, authorizedAs("Bearer ")))},
 	{"auth.any-scheme", "credentials of the scheme Basic are not looked at", lent(authorizedAs("Basic "))},
-	{"auth.bare-scheme", "the word Bearer alone is taken for a token", lent(func(r *http.Request) bool { return r.Header.Get("Authorization") == "Bearer" })},
+	{"auth.bare-scheme", "the word Bearer alone is taken for a token",
+		lent(func(r *http.Request) bool { return r.Header.Get("Authorization") == "Bearer" })},
 	{"auth.scheme-exact", "the scheme has to be written Bearer", func(next http.Handler) http.Handler {
-		return instead(func(r *http.Request) bool { return !unauthenticated(r) && !authorizedAs("Bearer")(r) }, func(next http.Handler, r *http.Request) *reply {
-			bare := r.Clone(r.Context())
-			bare.Header.Del("Authorization")
-			return ask(next, bare)
-		})(next)
+		return instead(func(r *http.Request) bool { return !unauthenticated(r) && !authorizedAs("Bearer")(r) },
+			func(next http.Handler, r *http.Request) *reply {
+				bare := r.Clone(r.Context())
+				bare.Header.Del("Authorization")
+				return ask(next, bare)
+			})(next)
 	}},
 	{"auth.token-in-address", "a token in the address is accepted", func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -47,6 +49,7 @@ var authEverywhere = []Mutant{
 		_, collection, _ := place(r)
 		return unauthenticated(r) && collection == ""
 	}, func(http.Handler, *http.Request) *reply {
-		return answer(http.StatusOK, scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.ListResponseMessage}}, scim.Member{Name: "totalResults", Value: 0}))
+		return answer(http.StatusOK,
+			scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.ListResponseMessage}}, scim.Member{Name: "totalResults", Value: 0}))
 	})},
 }

@@ -26,7 +26,8 @@ func typed(part string) match {
 // swallowed answers 201 with a user that nobody keeps.
 func swallowed(m match) wrap {
 	return instead(m, func(http.Handler, *http.Request) *reply {
-		return answer(201, scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.UserSchema}}, scim.Member{Name: "id", Value: "swallowed"}))
+		return answer(201,
+			scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.UserSchema}}, scim.Member{Name: "id", Value: "swallowed"}))
 	})
 }
 
@@ -55,9 +56,10 @@ var body = []Mutant{
 	{"body.put-500", "a malformed PUT answers 500", turned(putUser, 400, 500)},
 	{"body.put-empty-kept", "an empty PUT answers 200", instead(texted(putUser, func(text []byte) bool { return len(text) == 0 }), unchanged)},
 	{"body.patch-500", "a malformed PATCH answers 500", turned(patchUser, 400, 500)},
-	{"body.patch-object-taken", "a PATCH whose Operations are an object answers 204", instead(texted(patchUser, holds(`"Operations":{`)), func(http.Handler, *http.Request) *reply {
-		return &reply{status: http.StatusNoContent, header: http.Header{}}
-	})},
+	{"body.patch-object-taken", "a PATCH whose Operations are an object answers 204",
+		instead(texted(patchUser, holds(`"Operations":{`)), func(http.Handler, *http.Request) *reply {
+			return &reply{status: http.StatusNoContent, header: http.Header{}}
+		})},
 	{"body.charset-415", "a charset parameter answers 415", refusing(typed("charset="), 415)},
 	{"body.delete-500", "a body on a DELETE answers 500", refusing(texted(deleteUser, func(text []byte) bool { return len(text) > 0 }), 500)},
 	{"body.odd-ids-500", "an id that is too long answers 500", refusing(func(r *http.Request) bool {
@@ -68,12 +70,15 @@ var body = []Mutant{
 		_, _, id := place(r)
 		return readUser(r) && strings.Count(id, "-") != 4
 	}, 500)},
-	{"body.trailing-ignored", "text after the object is ignored", swallowed(texted(createUser, func(text []byte) bool { return bytes.HasSuffix(text, []byte("} x")) }))},
+	{"body.trailing-ignored", "text after the object is ignored",
+		swallowed(texted(createUser, func(text []byte) bool { return bytes.HasSuffix(text, []byte("} x")) }))},
 	{"body.second-object-ignored", "a second object is ignored", swallowed(texted(createUser, holds("}{")))},
 	{"body.not-a-number-taken", "NaN is taken", swallowed(texted(createUser, holds("NaN")))},
 	{"body.single-quotes-taken", "single quotes are taken", swallowed(texted(createUser, holds("{'")))},
-	{"body.truncated-taken", "a body that was cut off is taken", swallowed(texted(createUser, func(text []byte) bool { return len(text) > 0 && !bytes.HasSuffix(text, []byte("}")) }))},
-	{"body.duplicate-names-500", "a member that occurs twice answers 500", refusing(texted(createUser, holds(`"active":true,"active":true`)), 500)},
+	{"body.truncated-taken", "a body that was cut off is taken",
+		swallowed(texted(createUser, func(text []byte) bool { return len(text) > 0 && !bytes.HasSuffix(text, []byte("}")) }))},
+	{"body.duplicate-names-500", "a member that occurs twice answers 500",
+		refusing(texted(createUser, holds(`"active":true,"active":true`)), 500)},
 	{"body.deep-500", "deep nesting answers 500", refusing(texted(createUser, holds(strings.Repeat("[", 100))), 500)},
 	{"body.deep-objects-500", "objects in objects answer 500", refusing(texted(createUser, holds(strings.Repeat(`{"a":`, 100))), 500)},
 	{"body.many-members-500", "many members answer 500", refusing(texted(createUser, holds("scimconf4999")), 500)},

@@ -49,7 +49,9 @@ func method(op *scim.Object, name string) bool { return op.Text("method") == nam
 func jobHides(when func(op *scim.Object) bool) wrap {
 	return refuse(postBulk, anyOp(when), func() *reply {
 		done := scim.NewObject(scim.Member{Name: "method", Value: "DELETE"}, scim.Member{Name: "status", Value: "204"})
-		return answer(200, scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.BulkResponseMessage}}, scim.Member{Name: "Operations", Value: []any{done}}))
+		return answer(200,
+			scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.BulkResponseMessage}},
+				scim.Member{Name: "Operations", Value: []any{done}}))
 	})
 }
 
@@ -89,7 +91,8 @@ func withoutMembers(when func(op *scim.Object) bool) wrap {
 }
 
 var bulk = []Mutant{
-	{"bulk.not-there", "/Bulk answers 501 though it is advertised", instead(postBulk, func(http.Handler, *http.Request) *reply { return failure(501, "") })},
+	{"bulk.not-there", "/Bulk answers 501 though it is advertised",
+		instead(postBulk, func(http.Handler, *http.Request) *reply { return failure(501, "") })},
 	{"bulk.status-201", "a job answers 201", after(postBulk, func(_ *http.Request, rep *reply) {
 		if rep.ok() {
 			rep.status = 201
@@ -106,7 +109,10 @@ var bulk = []Mutant{
 	{"bulk.schema-missing", "the answer has no schemas", afterBody(postBulk, func(o *scim.Object) { o.Delete("schemas") })},
 	{"bulk.fail-on-errors-echoed", "the answer repeats failOnErrors", echo(postBulk, echoMember("failOnErrors"))},
 	{"bulk.errors-only", "only failed operations have results", afterBody(postBulk, func(o *scim.Object) {
-		o.Set("Operations", slices.DeleteFunc(slices.Clone(o.Array("Operations")), func(v any) bool { return strings.HasPrefix(v.(*scim.Object).Text("status"), "2") }))
+		o.Set("Operations",
+			slices.DeleteFunc(slices.Clone(o.Array("Operations")), func(v any) bool {
+				return strings.HasPrefix(v.(*scim.Object).Text("status"), "2")
+			}))
 	})},
 	{"bulk.status-number", "the status of a result is a number", jobResults(func(op *scim.Object) {
 		if n, err := strconv.Atoi(op.Text("status")); err == nil {
@@ -145,7 +151,8 @@ var bulk = []Mutant{
 	{"bulk.patch-skipped", "PATCH operations are reported and not executed", jobs(func(_ *scim.Object, list []*scim.Object) []*scim.Object {
 		for _, op := range list {
 			if method(op, "PATCH") {
-				op.Complex("data").Set("Operations", []any{scim.NewObject(scim.Member{Name: "op", Value: "remove"}, scim.Member{Name: "path", Value: "locale"})})
+				op.Complex("data").Set("Operations",
+					[]any{scim.NewObject(scim.Member{Name: "op", Value: "remove"}, scim.Member{Name: "path", Value: "locale"})})
 			}
 		}
 		return list
@@ -164,14 +171,15 @@ var bulk = []Mutant{
 		slices.Reverse(list)
 		return list
 	})},
-	{"bulk.first-per-resource", "only the first operation on a resource is executed", jobs(func(_ *scim.Object, list []*scim.Object) []*scim.Object {
-		seen := map[string]bool{}
-		return slices.DeleteFunc(list, func(op *scim.Object) bool {
-			again := seen[op.Text("path")] && !method(op, "POST")
-			seen[op.Text("path")] = true
-			return again
-		})
-	})},
+	{"bulk.first-per-resource", "only the first operation on a resource is executed",
+		jobs(func(_ *scim.Object, list []*scim.Object) []*scim.Object {
+			seen := map[string]bool{}
+			return slices.DeleteFunc(list, func(op *scim.Object) bool {
+				again := seen[op.Text("path")] && !method(op, "POST")
+				seen[op.Text("path")] = true
+				return again
+			})
+		})},
 	{"bulk.conflict-400", "a duplicate in a job reports 400", jobResults(func(op *scim.Object) {
 		if op.Text("status") == "409" {
 			op.Set("status", "400")
@@ -185,7 +193,8 @@ var bulk = []Mutant{
 		}
 	})},
 	{"bulk.references-kept", "references become somebody else", references(func(string) any { return "scimconf-nobody" })},
-	{"bulk.references-dropped", "members that refer to a bulkId are dropped", withoutMembers(func(op *scim.Object) bool { return method(op, "POST") })},
+	{"bulk.references-dropped", "members that refer to a bulkId are dropped",
+		withoutMembers(func(op *scim.Object) bool { return method(op, "POST") })},
 	{"bulk.forward-dropped", "references to later operations are dropped", jobs(func(_ *scim.Object, list []*scim.Object) []*scim.Object {
 		seen := map[string]bool{}
 		for _, op := range list {
@@ -204,28 +213,30 @@ var bulk = []Mutant{
 			m.Set("value", "bulkId:boss")
 		}
 	})},
-	{"bulk.patch-reference-dropped", "members added by a PATCH with a reference are dropped", jobs(func(_ *scim.Object, list []*scim.Object) []*scim.Object {
-		return slices.DeleteFunc(list, func(op *scim.Object) bool {
-			return method(op, "PATCH") && strings.Contains(string(op.AppendJSON(nil)), "bulkId:")
-		})
-	})},
-	{"bulk.not-atomic", "the operations of a PATCH before the failing one stay applied", jobs(func(_ *scim.Object, list []*scim.Object) []*scim.Object {
-		var out []*scim.Object
-		for _, op := range list {
-			all := op.Complex("data").Array("Operations")
-			if !method(op, "PATCH") || len(all) < 2 {
-				out = append(out, op)
-				continue
+	{"bulk.patch-reference-dropped", "members added by a PATCH with a reference are dropped",
+		jobs(func(_ *scim.Object, list []*scim.Object) []*scim.Object {
+			return slices.DeleteFunc(list, func(op *scim.Object) bool {
+				return method(op, "PATCH") && strings.Contains(string(op.AppendJSON(nil)), "bulkId:")
+			})
+		})},
+	{"bulk.not-atomic", "the operations of a PATCH before the failing one stay applied",
+		jobs(func(_ *scim.Object, list []*scim.Object) []*scim.Object {
+			var out []*scim.Object
+			for _, op := range list {
+				all := op.Complex("data").Array("Operations")
+				if !method(op, "PATCH") || len(all) < 2 {
+					out = append(out, op)
+					continue
+				}
+				for _, single := range all {
+					part := op.Clone()
+					part.Complex("data").Set("Operations", []any{single})
+					out = append(out, part)
+				}
+				slices.Reverse(out)
 			}
-			for _, single := range all {
-				part := op.Clone()
-				part.Complex("data").Set("Operations", []any{single})
-				out = append(out, part)
-			}
-			slices.Reverse(out)
-		}
-		return out
-	})},
+			return out
+		})},
 	{"bulk.version-ignored", "version of an operation is ignored", jobs(func(_ *scim.Object, list []*scim.Object) []*scim.Object {
 		for _, op := range list {
 			op.Delete("version")
@@ -235,7 +246,8 @@ var bulk = []Mutant{
 	{"bulk.version-lost", "results have no version", jobResults(func(op *scim.Object) { op.Delete("version") })},
 	{"bulk.limit-ignored", "too many operations answer 200", after(postBulk, func(_ *http.Request, rep *reply) {
 		if rep.status == 413 {
-			*rep = *answer(200, scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.BulkResponseMessage}}, scim.Member{Name: "Operations", Value: []any{}}))
+			*rep = *answer(200,
+				scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.BulkResponseMessage}}, scim.Member{Name: "Operations", Value: []any{}}))
 		}
 	})},
 	{"bulk.limit-unnamed", "a 413 does not name the limit", after(postBulk, func(_ *http.Request, rep *reply) {
@@ -243,7 +255,8 @@ var bulk = []Mutant{
 			*rep = *failure(413, "")
 		}
 	})},
-	{"bulk.schema-not-needed", "a job of another schema is processed", before(postBulk, func(o *scim.Object) { o.Set("schemas", []any{scim.BulkRequestMessage}) })},
+	{"bulk.schema-not-needed", "a job of another schema is processed",
+		before(postBulk, func(o *scim.Object) { o.Set("schemas", []any{scim.BulkRequestMessage}) })},
 	{"bulk.operations-not-needed", "a job without Operations answers 200", before(postBulk, func(o *scim.Object) {
 		if _, ok := o.Get("Operations"); !ok {
 			o.Set("Operations", []any{})
@@ -252,14 +265,17 @@ var bulk = []Mutant{
 	{"bulk.get-hidden", "GET in a job succeeds", jobHides(func(op *scim.Object) bool { return method(op, "GET") })},
 	{"bulk.method-guessed", "an operation without a method succeeds", jobHides(func(op *scim.Object) bool { return op.Text("method") == "" })},
 	{"bulk.path-guessed", "an operation without a path succeeds", jobHides(func(op *scim.Object) bool { return op.Text("path") == "" })},
-	{"bulk.data-guessed", "a PUT without data succeeds", jobHides(func(op *scim.Object) bool { return method(op, "PUT") && op.Complex("data") == nil })},
-	{"bulk.bulk-id-not-needed", "a POST without a bulkId succeeds", jobHides(func(op *scim.Object) bool { return method(op, "POST") && op.Text("bulkId") == "" })},
+	{"bulk.data-guessed", "a PUT without data succeeds",
+		jobHides(func(op *scim.Object) bool { return method(op, "PUT") && op.Complex("data") == nil })},
+	{"bulk.bulk-id-not-needed", "a POST without a bulkId succeeds",
+		jobHides(func(op *scim.Object) bool { return method(op, "POST") && op.Text("bulkId") == "" })},
 	{"bulk.unknown-path-500", "an unknown endpoint reports 500", jobResults(func(op *scim.Object) {
 		if op.Text("bulkId") == "x" {
 			op.Set("status", "500")
 		}
 	})},
-	{"bulk.absolute-path-followed", "an absolute URL as path succeeds", jobHides(func(op *scim.Object) bool { return strings.HasPrefix(op.Text("path"), "https:") })},
+	{"bulk.absolute-path-followed", "an absolute URL as path succeeds",
+		jobHides(func(op *scim.Object) bool { return strings.HasPrefix(op.Text("path"), "https:") })},
 	{"bulk.same-bulk-id-hidden", "a bulkId may be used twice", jobs(func(_ *scim.Object, list []*scim.Object) []*scim.Object {
 		for i, op := range list {
 			if i > 0 && op.Text("bulkId") == list[0].Text("bulkId") {

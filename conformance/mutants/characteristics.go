@@ -126,16 +126,21 @@ var characteristics = []Mutant{
 	{"characteristics.read-only-replaced", "PUT stores a readOnly attribute", remembered(putDevice, "status", as)},
 	{"characteristics.read-only-patched", "PATCH stores a readOnly attribute", quietDevice("status", true)},
 	{"characteristics.read-only-hidden", "PATCH of a readOnly attribute answers 204", quietDevice("status", false)},
-	{"characteristics.read-only-refused", "a readOnly attribute in POST and PUT answers 400", refuse(either(createDevice, putDevice), func(o *scim.Object) bool { return o.Text("status") != "" }, func() *reply { return failure(400, scim.Mutability) })},
-	{"characteristics.immutable-same-refused", "a PUT with an immutable attribute answers 400", refuse(putDevice, func(o *scim.Object) bool { return o.Text("vendor") != "" }, func() *reply { return failure(400, scim.Mutability) })},
-	{"characteristics.immutable-replaced", "PUT changes an immutable attribute", remembered(putDevice, "vendor", func(next http.Handler, r *http.Request, sent *scim.Object) *reply {
-		rep := as(next, r, sent)
-		if rep.status == http.StatusBadRequest {
-			sent.Delete("vendor")
-			rep = as(next, r, sent)
-		}
-		return rep
-	})},
+	{"characteristics.read-only-refused", "a readOnly attribute in POST and PUT answers 400",
+		refuse(either(createDevice, putDevice), func(o *scim.Object) bool { return o.Text("status") != "" }, func() *reply {
+			return failure(400, scim.Mutability)
+		})},
+	{"characteristics.immutable-same-refused", "a PUT with an immutable attribute answers 400",
+		refuse(putDevice, func(o *scim.Object) bool { return o.Text("vendor") != "" }, func() *reply { return failure(400, scim.Mutability) })},
+	{"characteristics.immutable-replaced", "PUT changes an immutable attribute",
+		remembered(putDevice, "vendor", func(next http.Handler, r *http.Request, sent *scim.Object) *reply {
+			rep := as(next, r, sent)
+			if rep.status == http.StatusBadRequest {
+				sent.Delete("vendor")
+				rep = as(next, r, sent)
+			}
+			return rep
+		})},
 	{"characteristics.immutable-patched", "PATCH changes an immutable attribute", quietDevice("vendor", true)},
 	{"characteristics.immutable-hidden", "PATCH of an immutable attribute answers 204", quietDevice("vendor", false)},
 	{"characteristics.immutable-never-set", "PUT does not set an immutable attribute", merging(putDevice, func(sent, has *scim.Object) {
@@ -143,20 +148,28 @@ var characteristics = []Mutant{
 			sent.Delete("vendor")
 		}
 	})},
-	{"characteristics.immutable-first-refused", "PATCH of an immutable attribute without a value answers 400", refusing(bodied(patchDevice, anyOp(pathHas("vendor"))), 400)},
-	{"characteristics.immutable-cleared", "a PUT without an immutable attribute removes it", stained(putDevice, func(_ *http.Request, sent *scim.Object, rep *reply) any {
-		if rep.ok() && sent.Text("vendor") == "" {
-			return true
-		}
-		return nil
-	}, func(o *scim.Object, _ any) { o.Delete("vendor") })},
+	{"characteristics.immutable-first-refused", "PATCH of an immutable attribute without a value answers 400",
+		refusing(bodied(patchDevice, anyOp(pathHas("vendor"))), 400)},
+	{"characteristics.immutable-cleared", "a PUT without an immutable attribute removes it",
+		stained(putDevice, func(_ *http.Request, sent *scim.Object, rep *reply) any {
+			if rep.ok() && sent.Text("vendor") == "" {
+				return true
+			}
+			return nil
+		}, func(o *scim.Object, _ any) { o.Delete("vendor") })},
 	{"characteristics.write-only-echoed", "the answer to POST has a writeOnly attribute", echo(createDevice, echoMember("pin"))},
-	{"characteristics.never-on-request", "an attribute that is never returned can be asked for", afterEach(with(readDevice, "attributes"), func(o *scim.Object) { o.Set("pin", "1234") })},
-	{"characteristics.always-unasked", "an attribute that is always returned has to be asked for", afterEach(with(readDevice, "attributes"), func(o *scim.Object) { o.Delete("label") })},
-	{"characteristics.always-excluded", "an attribute that is always returned can be excluded", afterEach(with(readDevice, "excludedAttributes"), func(o *scim.Object) { o.Delete("label") })},
-	{"characteristics.request-always", "an attribute that is returned on request is always there", afterEach(readDevice, func(o *scim.Object) { o.Set("notes", "x") })},
-	{"characteristics.request-never", "an attribute that is returned on request cannot be asked for", afterEach(readDevice, func(o *scim.Object) { o.Delete("notes") })},
-	{"characteristics.request-unwritten", "the answer to POST lacks what is returned on request", afterEach(createDevice, func(o *scim.Object) { o.Delete("notes") })},
+	{"characteristics.never-on-request", "an attribute that is never returned can be asked for",
+		afterEach(with(readDevice, "attributes"), func(o *scim.Object) { o.Set("pin", "1234") })},
+	{"characteristics.always-unasked", "an attribute that is always returned has to be asked for",
+		afterEach(with(readDevice, "attributes"), func(o *scim.Object) { o.Delete("label") })},
+	{"characteristics.always-excluded", "an attribute that is always returned can be excluded",
+		afterEach(with(readDevice, "excludedAttributes"), func(o *scim.Object) { o.Delete("label") })},
+	{"characteristics.request-always", "an attribute that is returned on request is always there",
+		afterEach(readDevice, func(o *scim.Object) { o.Set("notes", "x") })},
+	{"characteristics.request-never", "an attribute that is returned on request cannot be asked for",
+		afterEach(readDevice, func(o *scim.Object) { o.Delete("notes") })},
+	{"characteristics.request-unwritten", "the answer to POST lacks what is returned on request",
+		afterEach(createDevice, func(o *scim.Object) { o.Delete("notes") })},
 	{"characteristics.unique-shared", "devices may share a unique value", sharing(func(bool) bool { return true })},
 	{"characteristics.unique-exact", "a unique value is taken in its own letter case only", sharing(func(known bool) bool { return !known })},
 	{"characteristics.unique-own", "a device conflicts with itself", instead(putDevice, func(next http.Handler, r *http.Request) *reply {
@@ -202,7 +215,8 @@ var characteristics = []Mutant{
 	})},
 	{"characteristics.primary-twice", "two values are primary", untyped("disks")},
 	{"characteristics.duplicates-returned", "a repeated value is returned twice", remembered(createDevice, "aliases", as)},
-	{"characteristics.extension-lost", "data of an optional extension is not stored", before(createDevice, func(o *scim.Object) { o.Delete(warrantyURN) })},
+	{"characteristics.extension-lost", "data of an optional extension is not stored",
+		before(createDevice, func(o *scim.Object) { o.Delete(warrantyURN) })},
 	{"characteristics.decimal-rounded", "decimals lose their fraction", afterEach(readDevice, func(o *scim.Object) {
 		if _, ok := o.Get("weight"); ok {
 			o.Set("weight", 1)
@@ -216,8 +230,10 @@ var customTypes = []Mutant{
 			rep.status = 200
 		}
 	})},
-	{"types.no-location", "a new device has no Location", after(createDevice, func(_ *http.Request, rep *reply) { rep.header.Del("Location") })},
-	{"types.resource-type-wrong", "meta.resourceType of a device is device", afterEach(either(createDevice, readDevice), func(o *scim.Object) { o.Complex("meta").Set("resourceType", "device") })},
+	{"types.no-location", "a new device has no Location",
+		after(createDevice, func(_ *http.Request, rep *reply) { rep.header.Del("Location") })},
+	{"types.resource-type-wrong", "meta.resourceType of a device is device",
+		afterEach(either(createDevice, readDevice), func(o *scim.Object) { o.Complex("meta").Set("resourceType", "device") })},
 	{"types.unreadable", "devices cannot be read by id", refusing(readDevice, 404)},
 	{"types.unknown-500", "an unknown device answers 500", turned(readDevice, 404, 500)},
 	{"types.put-ignored", "PUT of a device changes nothing", instead(putDevice, unchanged)},

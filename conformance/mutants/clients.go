@@ -47,41 +47,58 @@ func Incompatible() []Mutant {
 			}
 			return f
 		})},
-		{"lookup.groups-refused", "a filter on groups is refused", instead(with(listGroups, "filter"), func(http.Handler, *http.Request) *reply { return invalidFilter() })},
-		{"lookup.reversed-pages", "lists are ordered anew for each page size", after(either(listUsers, listGroups), func(r *http.Request, rep *reply) {
-			if o := rep.object(); rep.ok() && o != nil && r.URL.Query().Get("startIndex") == "1" && r.URL.Query().Get("filter") == "" {
-				items := slices.Clone(o.Array("Resources"))
-				slices.Reverse(items)
-				o.Set("Resources", items)
-				rep.body = o.AppendJSON(nil)
-			}
-		})},
-		{"lookup.total-of-page", "totalResults is the size of the page", afterBody(either(listUsers, listGroups), func(o *scim.Object) { o.Set("totalResults", len(o.Array("Resources"))) })},
-		{"discovery.absent", "there are neither schemas nor a ServiceProviderConfig", instead(either(config, listSchemas), func(http.Handler, *http.Request) *reply { return failure(404, "") })},
+		{"lookup.groups-refused", "a filter on groups is refused",
+			instead(with(listGroups, "filter"), func(http.Handler, *http.Request) *reply { return invalidFilter() })},
+		{"lookup.reversed-pages", "lists are ordered anew for each page size",
+			after(either(listUsers, listGroups), func(r *http.Request, rep *reply) {
+				if o := rep.object(); rep.ok() && o != nil && r.URL.Query().Get("startIndex") == "1" && r.URL.Query().Get("filter") == "" {
+					items := slices.Clone(o.Array("Resources"))
+					slices.Reverse(items)
+					o.Set("Resources", items)
+					rep.body = o.AppendJSON(nil)
+				}
+			})},
+		{"lookup.total-of-page", "totalResults is the size of the page",
+			afterBody(either(listUsers, listGroups), func(o *scim.Object) { o.Set("totalResults", len(o.Array("Resources"))) })},
+		{"discovery.absent", "there are neither schemas nor a ServiceProviderConfig",
+			instead(either(config, listSchemas), func(http.Handler, *http.Request) *reply { return failure(404, "") })},
 		{"create.empty-answer", "a create answers 201 without a body", after(either(createUser, createGroup), func(_ *http.Request, rep *reply) {
 			if rep.status == http.StatusCreated {
 				rep.body = nil
 			}
 		})},
-		{"create.unknown-schemas-refused", "a schema that carries no data is refused", refuse(either(createUser, createGroup), func(o *scim.Object) bool {
-			return slices.ContainsFunc(o.Array("schemas"), func(s any) bool {
-				urn, _ := s.(string)
-				_, present := o.Get(urn)
-				return urn != scim.UserSchema && urn != scim.GroupSchema && !present
-			})
-		}, func() *reply { return failure(400, scim.InvalidValue) })},
-		{"create.address-required", "a user without an address is refused", refuse(createUser, func(o *scim.Object) bool { return len(o.Array("emails")) == 0 }, func() *reply { return failure(400, scim.InvalidValue) })},
+		{"create.unknown-schemas-refused", "a schema that carries no data is refused",
+			refuse(either(createUser, createGroup), func(o *scim.Object) bool {
+				return slices.ContainsFunc(o.Array("schemas"), func(s any) bool {
+					urn, _ := s.(string)
+					_, present := o.Get(urn)
+					return urn != scim.UserSchema && urn != scim.GroupSchema && !present
+				})
+			}, func() *reply { return failure(400, scim.InvalidValue) })},
+		{"create.address-required", "a user without an address is refused",
+			refuse(createUser, func(o *scim.Object) bool { return len(o.Array("emails")) == 0 }, func() *reply {
+				return failure(400, scim.InvalidValue)
+			})},
 		{"create.conflict-as-400", "a name that is taken answers 400", after(createUser, func(_ *http.Request, rep *reply) {
 			if rep.status == http.StatusConflict {
 				*rep = *failure(400, scim.Uniqueness)
 			}
 		})},
-		{"create.json-refused", "application/json is refused", instead(func(r *http.Request) bool { return strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") }, func(http.Handler, *http.Request) *reply { return failure(415, "") })},
-		{"create.always-active", "a user is created active and stays so", before(either(createUser, putUser), func(o *scim.Object) { o.Set("active", true) })},
-		{"update.no-put", "PUT is not supported", instead(either(putUser, putGroup), func(http.Handler, *http.Request) *reply { return failure(405, "") })},
-		{"update.read-only-refused", "a PUT with read-only members is refused", refuse(either(putUser, putGroup), func(o *scim.Object) bool { _, has := o.Get("id"); return has }, func() *reply { return failure(400, scim.Mutability) })},
-		{"update.no-path-refused", "a PATCH operation without a path is refused", refusePatch(func(op *scim.Object) bool { return op.Text("path") == "" })},
-		{"update.op-case-refused", "an operation that is not in lower case is refused", refusePatch(func(op *scim.Object) bool { return op.Text("op") != strings.ToLower(op.Text("op")) })},
+		{"create.json-refused", "application/json is refused",
+			instead(func(r *http.Request) bool { return strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") },
+				func(http.Handler, *http.Request) *reply { return failure(415, "") })},
+		{"create.always-active", "a user is created active and stays so",
+			before(either(createUser, putUser), func(o *scim.Object) { o.Set("active", true) })},
+		{"update.no-put", "PUT is not supported",
+			instead(either(putUser, putGroup), func(http.Handler, *http.Request) *reply { return failure(405, "") })},
+		{"update.read-only-refused", "a PUT with read-only members is refused",
+			refuse(either(putUser, putGroup), func(o *scim.Object) bool { _, has := o.Get("id"); return has }, func() *reply {
+				return failure(400, scim.Mutability)
+			})},
+		{"update.no-path-refused", "a PATCH operation without a path is refused",
+			refusePatch(func(op *scim.Object) bool { return op.Text("path") == "" })},
+		{"update.op-case-refused", "an operation that is not in lower case is refused",
+			refusePatch(func(op *scim.Object) bool { return op.Text("op") != strings.ToLower(op.Text("op")) })},
 		{"update.boolean-texts-refused", "a boolean as a text is refused", refusePatch(func(op *scim.Object) bool {
 			return op.Text("path") == "active" && op.Text("value") != ""
 		})},
@@ -101,23 +118,26 @@ func Incompatible() []Mutant {
 			}
 			return strings.HasPrefix(op.Text("path"), scim.EnterpriseUserSchema)
 		})},
-		{"update.first-operation-only", "only the first operation of a PATCH is applied", before(either(patchUser, patchGroup), func(o *scim.Object) {
-			if ops := o.Array("Operations"); len(ops) > 1 {
-				o.Set("Operations", ops[:1])
-			}
-		})},
-		{"update.filters-refused", "a PATCH path with a filter is refused", refusePatch(func(op *scim.Object) bool { return strings.Contains(op.Text("path"), "[") })},
-		{"update.no-target-refused", "a PATCH path whose filter matches nothing is refused", instead(patchUser, func(next http.Handler, r *http.Request) *reply {
-			body, user := readBody(r), stored(next, r)
-			if o, err := scim.Decode(body); err == nil && anyOp(func(op *scim.Object) bool {
-				attribute, _, bracketed := strings.Cut(op.Text("path"), "[")
-				return bracketed && len(user.Array(attribute)) == 0
-			})(o) {
-				return failure(400, scim.NoTarget)
-			}
-			setBody(r, body)
-			return ask(next, r)
-		})},
+		{"update.first-operation-only", "only the first operation of a PATCH is applied",
+			before(either(patchUser, patchGroup), func(o *scim.Object) {
+				if ops := o.Array("Operations"); len(ops) > 1 {
+					o.Set("Operations", ops[:1])
+				}
+			})},
+		{"update.filters-refused", "a PATCH path with a filter is refused",
+			refusePatch(func(op *scim.Object) bool { return strings.Contains(op.Text("path"), "[") })},
+		{"update.no-target-refused", "a PATCH path whose filter matches nothing is refused",
+			instead(patchUser, func(next http.Handler, r *http.Request) *reply {
+				body, user := readBody(r), stored(next, r)
+				if o, err := scim.Decode(body); err == nil && anyOp(func(op *scim.Object) bool {
+					attribute, _, bracketed := strings.Cut(op.Text("path"), "[")
+					return bracketed && len(user.Array(attribute)) == 0
+				})(o) {
+					return failure(400, scim.NoTarget)
+				}
+				setBody(r, body)
+				return ask(next, r)
+			})},
 		{"update.manager-object-only", "a manager that is a bare id is refused", refusePatch(func(op *scim.Object) bool {
 			return strings.HasSuffix(op.Text("path"), ":manager") && op.Text("value") != ""
 		})},
@@ -137,23 +157,32 @@ func Incompatible() []Mutant {
 			}
 			return []*scim.Object{op}
 		})},
-		{"update.put-cannot-activate", "PUT never makes an inactive user active", instead(putUser, func(next http.Handler, r *http.Request) *reply {
-			body, user := readBody(r), stored(next, r)
-			setBody(r, body)
-			if on, known := user.Bool("active"); known && !on {
-				if o, err := scim.Decode(body); err == nil {
-					o.Set("active", false)
-					setBody(r, o.AppendJSON(nil))
+		{"update.put-cannot-activate", "PUT never makes an inactive user active",
+			instead(putUser, func(next http.Handler, r *http.Request) *reply {
+				body, user := readBody(r), stored(next, r)
+				setBody(r, body)
+				if on, known := user.Bool("active"); known && !on {
+					if o, err := scim.Decode(body); err == nil {
+						o.Set("active", false)
+						setBody(r, o.AppendJSON(nil))
+					}
 				}
-			}
-			return ask(next, r)
-		})},
-		{"update.password-refused", "a password in a PATCH is refused", refusePatch(func(op *scim.Object) bool { _, has := op.Complex("value").Get("password"); return has })},
-		{"groups.no-push", "groups cannot be created", instead(createGroup, func(http.Handler, *http.Request) *reply { return failure(403, "") })},
-		{"groups.absent-list", "groups cannot be listed", instead(listGroups, func(http.Handler, *http.Request) *reply { return failure(403, "") })},
-		{"groups.members-of-create-lost", "the members of a new group are not stored", before(createGroup, func(o *scim.Object) { o.Delete("members") })},
-		{"groups.exclusion-ignored", "excludedAttributes is ignored", query(either(readGroup, listGroups), func(q url.Values) { q.Del("excludedAttributes") })},
-		{"groups.exclusion-refused", "excludedAttributes is refused", instead(with(either(readGroup, listGroups), "excludedAttributes"), func(http.Handler, *http.Request) *reply { return failure(400, "") })},
+				return ask(next, r)
+			})},
+		{"update.password-refused", "a password in a PATCH is refused",
+			refusePatch(func(op *scim.Object) bool { _, has := op.Complex("value").Get("password"); return has })},
+		{"groups.no-push", "groups cannot be created",
+			instead(createGroup, func(http.Handler, *http.Request) *reply { return failure(403, "") })},
+		{"groups.absent-list", "groups cannot be listed",
+			instead(listGroups, func(http.Handler, *http.Request) *reply { return failure(403, "") })},
+		{"groups.members-of-create-lost", "the members of a new group are not stored",
+			before(createGroup, func(o *scim.Object) { o.Delete("members") })},
+		{"groups.exclusion-ignored", "excludedAttributes is ignored",
+			query(either(readGroup, listGroups), func(q url.Values) { q.Del("excludedAttributes") })},
+		{"groups.exclusion-refused", "excludedAttributes is refused",
+			instead(with(either(readGroup, listGroups), "excludedAttributes"), func(http.Handler, *http.Request) *reply {
+				return failure(400, "")
+			})},
 		{"groups.add-replaces", "adding members replaces those that are there", edit(patchGroup, func(op *scim.Object) {
 			if strings.EqualFold(op.Text("op"), "add") && op.Text("path") == "members" {
 				op.Set("op", "replace")
@@ -162,19 +191,20 @@ func Incompatible() []Mutant {
 		{"groups.add-lost", "adding members answers success and adds nobody", drop(patchGroup, func(op *scim.Object) bool {
 			return strings.EqualFold(op.Text("op"), "add") && op.Text("path") == "members"
 		})},
-		{"groups.add-twice-refused", "adding a member that is there already is refused", instead(patchGroup, func(next http.Handler, r *http.Request) *reply {
-			body, group := readBody(r), stored(next, r)
-			if o, err := scim.Decode(body); err == nil && anyOp(func(op *scim.Object) bool {
-				return strings.EqualFold(op.Text("op"), "add") && slices.ContainsFunc(op.Array("value"), func(item any) bool {
-					m, ok := item.(*scim.Object)
-					return ok && find(group, "members", "value", m.Text("value")) != nil
-				})
-			})(o) {
-				return failure(409, "")
-			}
-			setBody(r, body)
-			return ask(next, r)
-		})},
+		{"groups.add-twice-refused", "adding a member that is there already is refused",
+			instead(patchGroup, func(next http.Handler, r *http.Request) *reply {
+				body, group := readBody(r), stored(next, r)
+				if o, err := scim.Decode(body); err == nil && anyOp(func(op *scim.Object) bool {
+					return strings.EqualFold(op.Text("op"), "add") && slices.ContainsFunc(op.Array("value"), func(item any) bool {
+						m, ok := item.(*scim.Object)
+						return ok && find(group, "members", "value", m.Text("value")) != nil
+					})
+				})(o) {
+					return failure(409, "")
+				}
+				setBody(r, body)
+				return ask(next, r)
+			})},
 		{"groups.references-refused", "a $ref of null is refused", refuse(patchGroup, anyOp(func(op *scim.Object) bool {
 			return slices.ContainsFunc(op.Array("value"), func(item any) bool {
 				m, ok := item.(*scim.Object)
@@ -185,9 +215,10 @@ func Incompatible() []Mutant {
 				return has
 			})
 		}), func() *reply { return failure(400, scim.InvalidValue) })},
-		{"groups.remove-list-ignored", "a remove with a list of members answers success and removes nobody", drop(patchGroup, func(op *scim.Object) bool {
-			return strings.EqualFold(op.Text("op"), "remove") && op.Text("path") == "members" && len(op.Array("value")) > 0
-		})},
+		{"groups.remove-list-ignored", "a remove with a list of members answers success and removes nobody",
+			drop(patchGroup, func(op *scim.Object) bool {
+				return strings.EqualFold(op.Text("op"), "remove") && op.Text("path") == "members" && len(op.Array("value")) > 0
+			})},
 		{"groups.remove-list-empties", "a remove with a list of members removes all", edit(patchGroup, func(op *scim.Object) {
 			if strings.EqualFold(op.Text("op"), "remove") && op.Text("path") == "members" {
 				op.Delete("value")
@@ -206,23 +237,28 @@ func Incompatible() []Mutant {
 			list, isList := v.([]any)
 			return has && isList && len(list) == 0
 		}), func() *reply { return failure(400, scim.InvalidValue) })},
-		{"groups.own-id-refused", "an id in the value of a PATCH is refused", refuse(patchGroup, anyOp(func(op *scim.Object) bool { return op.Complex("value").Text("id") != "" }), func() *reply { return failure(400, scim.Mutability) })},
+		{"groups.own-id-refused", "an id in the value of a PATCH is refused",
+			refuse(patchGroup, anyOp(func(op *scim.Object) bool { return op.Complex("value").Text("id") != "" }), func() *reply {
+				return failure(400, scim.Mutability)
+			})},
 		{"groups.rename-lost", "a new name is accepted and not stored", operations(patchGroup, func(op *scim.Object) []*scim.Object {
 			if op.Text("path") == "displayName" || op.Complex("value").Text("displayName") != "" {
 				return nil
 			}
 			return []*scim.Object{op}
 		})},
-		{"groups.members-put-lost", "PUT of a group keeps the members as they were", instead(putGroup, func(next http.Handler, r *http.Request) *reply {
-			body, group := readBody(r), stored(next, r)
-			setBody(r, body)
-			if o, err := scim.Decode(body); err == nil && group != nil {
-				o.Set("members", group.Array("members"))
-				setBody(r, o.AppendJSON(nil))
-			}
-			return ask(next, r)
-		})},
-		{"delete.refused", "DELETE is not supported", instead(either(deleteUser, on("DELETE", "Groups", true)), func(http.Handler, *http.Request) *reply { return failure(405, "") })},
+		{"groups.members-put-lost", "PUT of a group keeps the members as they were",
+			instead(putGroup, func(next http.Handler, r *http.Request) *reply {
+				body, group := readBody(r), stored(next, r)
+				setBody(r, body)
+				if o, err := scim.Decode(body); err == nil && group != nil {
+					o.Set("members", group.Array("members"))
+					setBody(r, o.AppendJSON(nil))
+				}
+				return ask(next, r)
+			})},
+		{"delete.refused", "DELETE is not supported",
+			instead(either(deleteUser, on("DELETE", "Groups", true)), func(http.Handler, *http.Request) *reply { return failure(405, "") })},
 		{"delete.repeated-204", "a second DELETE answers 204", after(deleteUser, func(_ *http.Request, rep *reply) {
 			if rep.status == http.StatusNotFound {
 				*rep = reply{status: http.StatusNoContent, header: http.Header{}}

@@ -17,15 +17,16 @@ var concurrency = []Mutant{
 			o.Set("op", "replace")
 		}
 	})},
-	{"concurrency.attributes-lost", "the last writer of a user puts back what he had read", operations(patchUser, func(o *scim.Object) []*scim.Object {
-		if is(o, "replace", "name.givenName") || is(o, "replace", "displayName") {
-			return []*scim.Object{o, op("replace", "name.familyName", "Old"), op("replace", "name.formatted", "Old")}
-		}
-		if is(o, "replace", "name.familyName") {
-			return []*scim.Object{o, op("replace", "name.givenName", "Old")}
-		}
-		return []*scim.Object{o}
-	})},
+	{"concurrency.attributes-lost", "the last writer of a user puts back what he had read",
+		operations(patchUser, func(o *scim.Object) []*scim.Object {
+			if is(o, "replace", "name.givenName") || is(o, "replace", "displayName") {
+				return []*scim.Object{o, op("replace", "name.familyName", "Old"), op("replace", "name.formatted", "Old")}
+			}
+			if is(o, "replace", "name.familyName") {
+				return []*scim.Object{o, op("replace", "name.givenName", "Old")}
+			}
+			return []*scim.Object{o}
+		})},
 	{"concurrency.put-mixed", "parts of several PUTs are stored", before(putUser, func(o *scim.Object) {
 		if name := o.Complex("name"); name != nil {
 			name.Set("familyName", "Mixed")

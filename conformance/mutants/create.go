@@ -90,11 +90,13 @@ var create = []Mutant{
 		}
 	})},
 	{"create.no-meta-location", "meta has no location", afterBody(createUser, func(o *scim.Object) { o.Complex("meta").Delete("location") })},
-	{"create.resource-type-case", "meta.resourceType is user", afterEach(users, func(o *scim.Object) { o.Complex("meta").Set("resourceType", "user") })},
+	{"create.resource-type-case", "meta.resourceType is user",
+		afterEach(users, func(o *scim.Object) { o.Complex("meta").Set("resourceType", "user") })},
 	{"create.date-only", "meta.created is a date without a time", afterEach(users, func(o *scim.Object) {
 		o.Complex("meta").Set("created", o.Complex("meta").Text("created")[:10])
 	})},
-	{"create.modified-early", "lastModified of a new user is before created", afterEach(createUser, func(o *scim.Object) { o.Complex("meta").Set("lastModified", "2001-01-01T00:00:00Z") })},
+	{"create.modified-early", "lastModified of a new user is before created",
+		afterEach(createUser, func(o *scim.Object) { o.Complex("meta").Set("lastModified", "2001-01-01T00:00:00Z") })},
 	{"create.client-id", "the id of the client is taken", echo(createUser, echoMember("id"))},
 	{"create.client-meta", "the meta of the client is taken", echo(createUser, echoMember("meta"))},
 	{"create.active-text", "active is a text", afterEach(users, func(o *scim.Object) {
@@ -135,9 +137,12 @@ var create = []Mutant{
 		}
 	})},
 	{"create.schemas-missing", "users have no schemas", afterEach(users, func(o *scim.Object) { o.Delete("schemas") })},
-	{"create.schemas-twice", "schemas names the User schema twice", afterEach(users, func(o *scim.Object) { o.Set("schemas", append(o.Array("schemas"), scim.UserSchema)) })},
-	{"create.extension-lost", "enterprise attributes are not stored", before(createUser, func(o *scim.Object) { o.Delete(scim.EnterpriseUserSchema) })},
-	{"create.extension-unnamed", "schemas does not name the extension", afterEach(readUser, func(o *scim.Object) { o.Set("schemas", []any{scim.UserSchema}) })},
+	{"create.schemas-twice", "schemas names the User schema twice",
+		afterEach(users, func(o *scim.Object) { o.Set("schemas", append(o.Array("schemas"), scim.UserSchema)) })},
+	{"create.extension-lost", "enterprise attributes are not stored",
+		before(createUser, func(o *scim.Object) { o.Delete(scim.EnterpriseUserSchema) })},
+	{"create.extension-unnamed", "schemas does not name the extension",
+		afterEach(readUser, func(o *scim.Object) { o.Set("schemas", []any{scim.UserSchema}) })},
 	{"create.duplicates", "two users may have one userName", duplicates(func(bool) bool { return true })},
 	{"create.duplicates-other-case", "two userNames may differ by case", duplicates(func(known bool) bool { return !known })},
 	{"create.conflict-400", "a duplicate answers 400", after(createUser, func(_ *http.Request, rep *reply) {
@@ -184,7 +189,8 @@ var create = []Mutant{
 		}
 	})},
 	{"create.password-echoed", "the answer to POST has the password", echo(createUser, echoMember("password"))},
-	{"create.password-readable", "a password can be asked for by name", afterEach(with(readUser, "attributes"), func(o *scim.Object) { o.Set("password", "$2a$04$abcdefghijklmnopqrstuv") })},
+	{"create.password-readable", "a password can be asked for by name",
+		afterEach(with(readUser, "attributes"), func(o *scim.Object) { o.Set("password", "$2a$04$abcdefghijklmnopqrstuv") })},
 	{"create.json-unsupported", "application/json answers 415", instead(createUser, func(next http.Handler, r *http.Request) *reply {
 		if strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
 			return failure(415, "")

@@ -52,7 +52,8 @@ func inExtension(m match, fn func(e *scim.Object)) wrap {
 }
 
 var createMore = []Mutant{
-	{"create.no-schemas-500", "a user without schemas breaks the server", refuse(createUser, func(o *scim.Object) bool { _, there := o.Get("schemas"); return !there }, func() *reply { return failure(500, "") })},
+	{"create.no-schemas-500", "a user without schemas breaks the server",
+		refuse(createUser, func(o *scim.Object) bool { _, there := o.Get("schemas"); return !there }, func() *reply { return failure(500, "") })},
 	{"create.no-schemas-kept", "a user without schemas is taken, and shown without", func(next http.Handler) http.Handler {
 		kept := &memory{}
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -108,7 +109,8 @@ var createMore = []Mutant{
 			m.Set("$ref", "https://example.com/scim/v2/Users")
 		}
 	})},
-	{"create.plus-is-blank", "a plus in a filter is a blank", filtering(listUsers, func(f string) string { return strings.ReplaceAll(f, "+", " ") })},
+	{"create.plus-is-blank", "a plus in a filter is a blank",
+		filtering(listUsers, func(f string) string { return strings.ReplaceAll(f, "+", " ") })},
 	{"create.decoded-twice", "percent signs in a userName are decoded", before(createUser, func(o *scim.Object) {
 		if name, err := url.PathUnescape(o.Text("userName")); err == nil && name != "" {
 			o.Set("userName", name)
@@ -119,7 +121,8 @@ var createMore = []Mutant{
 			o.Set("displayName", text[:255])
 		}
 	})},
-	{"create.long-text-500", "a long text answers 500", refuse(createUser, func(o *scim.Object) bool { return len(o.Text("displayName")) > 255 }, func() *reply { return failure(500, "") })},
+	{"create.long-text-500", "a long text answers 500",
+		refuse(createUser, func(o *scim.Object) bool { return len(o.Text("displayName")) > 255 }, func() *reply { return failure(500, "") })},
 	{"create.ten-emails", "only ten e-mail addresses are kept", before(createUser, func(o *scim.Object) {
 		if emails := o.Array("emails"); len(emails) > 10 {
 			o.Set("emails", emails[:10])
@@ -133,25 +136,29 @@ var createMore = []Mutant{
 	{"create.unknown-schema-500", "an unknown schema answers 500", refuse(createUser, func(o *scim.Object) bool {
 		return len(o.Array("schemas")) > 1 && o.Complex(scim.EnterpriseUserSchema) == nil
 	}, func() *reply { return failure(500, "") })},
-	{"create.extension-never-named", "schemas names the User schema only", afterEach(readUser, func(o *scim.Object) { o.Set("schemas", []any{scim.UserSchema}) })},
-	{"create.extension-always-named", "schemas names the extension always", afterEach(readUser, func(o *scim.Object) { o.Set("schemas", []any{scim.UserSchema, scim.EnterpriseUserSchema}) })},
+	{"create.extension-never-named", "schemas names the User schema only",
+		afterEach(readUser, func(o *scim.Object) { o.Set("schemas", []any{scim.UserSchema}) })},
+	{"create.extension-always-named", "schemas names the extension always",
+		afterEach(readUser, func(o *scim.Object) { o.Set("schemas", []any{scim.UserSchema, scim.EnterpriseUserSchema}) })},
 	{"create.unknown-returned", "an unknown attribute is stored and returned", untypedUser("scimconfUnknown")},
 	{"create.untyped-text", "anything is a displayName", untypedUser("displayName")},
 	{"create.untyped-boolean", "anything is active", untypedUser("active")},
 	{"create.untyped-complex", "anything is a name", untypedUser("name")},
 	{"create.untyped-list", "anything is a list of e-mail addresses", untypedUser("emails")},
-	{"create.stored-before-checked", "a refused user is stored all the same", instead(createUser, func(next http.Handler, r *http.Request) *reply {
-		sent, err := scim.Decode(readBody(r))
-		rep := ask(next, r)
-		if err == nil && rep.status == http.StatusBadRequest {
-			sent.Delete("name")
-			as(next, r, sent)
-		}
-		return rep
-	})},
+	{"create.stored-before-checked", "a refused user is stored all the same",
+		instead(createUser, func(next http.Handler, r *http.Request) *reply {
+			sent, err := scim.Decode(readBody(r))
+			rep := ask(next, r)
+			if err == nil && rep.status == http.StatusBadRequest {
+				sent.Delete("name")
+				as(next, r, sent)
+			}
+			return rep
+		})},
 	{"create.external-id-unique", "a second user of one externalId answers 409", func(next http.Handler) http.Handler {
 		posted := &names{}
-		return refuse(createUser, func(o *scim.Object) bool { return o.Text("externalId") != "" && posted.add(o.Text("externalId")) }, func() *reply { return failure(409, scim.Uniqueness) })(next)
+		return refuse(createUser, func(o *scim.Object) bool { return o.Text("externalId") != "" && posted.add(o.Text("externalId")) },
+			func() *reply { return failure(409, scim.Uniqueness) })(next)
 	}},
 	{"create.repeated-returned", "a repeated e-mail address is returned twice", untypedUser("emails")},
 	{"create.schemas-first", "schemas must come first", refuse(createUser, func(o *scim.Object) bool {
@@ -171,7 +178,8 @@ var createMore = []Mutant{
 }
 
 var putMore = []Mutant{
-	{"put.echo-refused", "a PUT with meta answers 400", refusing(bodied(putUser, func(o *scim.Object) bool { return o.Complex("meta") != nil }), 400)},
+	{"put.echo-refused", "a PUT with meta answers 400",
+		refusing(bodied(putUser, func(o *scim.Object) bool { return o.Complex("meta") != nil }), 400)},
 	{"put.echo-clears", "a PUT of what GET answered clears emails", before(putUser, func(o *scim.Object) {
 		if o.Complex("meta") != nil {
 			o.Delete("emails")
@@ -213,13 +221,15 @@ var putMore = []Mutant{
 			}
 		}
 	})},
-	{"put.extension-unnamed", "schemas does not name an extension that a PUT added", afterEach(readUser, func(o *scim.Object) { o.Set("schemas", []any{scim.UserSchema}) })},
+	{"put.extension-unnamed", "schemas does not name an extension that a PUT added",
+		afterEach(readUser, func(o *scim.Object) { o.Set("schemas", []any{scim.UserSchema}) })},
 	{"put.name-fixed", "a PUT does not change userName", merging(putUser, func(sent, has *scim.Object) {
 		if sent.Text("userName") != "" {
 			sent.Set("userName", has.Text("userName"))
 		}
 	})},
-	{"put.old-name-found", "a renamed user is found by its old name", filtering(listUsers, func(f string) string { return strings.Replace(f, "maiden", "married", 1) })},
+	{"put.old-name-found", "a renamed user is found by its old name",
+		filtering(listUsers, func(f string) string { return strings.Replace(f, "maiden", "married", 1) })},
 	{"put.external-id-fixed", "a PUT does not change externalId", merging(putUser, func(sent, has *scim.Object) {
 		if old := has.Text("externalId"); old != "" {
 			sent.Set("externalId", old)
@@ -261,27 +271,29 @@ var putMore = []Mutant{
 }
 
 var deleteMore = []Mutant{
-	{"delete.takes-alike", "DELETE takes the users of the same externalId along", instead(deleteUser, func(next http.Handler, r *http.Request) *reply {
-		was := stored(next, r)
-		base, _, _ := place(r)
-		if id := was.Text("externalId"); id != "" {
-			list := ask(next, alike(r, http.MethodGet, base+"/Users", url.Values{"filter": {`externalId eq "` + id + `"`}}.Encode(), nil)).object()
+	{"delete.takes-alike", "DELETE takes the users of the same externalId along",
+		instead(deleteUser, func(next http.Handler, r *http.Request) *reply {
+			was := stored(next, r)
+			base, _, _ := place(r)
+			if id := was.Text("externalId"); id != "" {
+				list := ask(next, alike(r, http.MethodGet, base+"/Users", url.Values{"filter": {`externalId eq "` + id + `"`}}.Encode(), nil)).object()
+				for _, v := range list.Array("Resources") {
+					ask(next, alike(r, http.MethodDelete, base+"/Users/"+v.(*scim.Object).Text("id"), "", nil))
+				}
+				return &reply{status: http.StatusNoContent, header: http.Header{}}
+			}
+			return ask(next, r)
+		})},
+	{"delete.takes-reports", "DELETE of a manager takes the reports along",
+		instead(deleteUser, func(next http.Handler, r *http.Request) *reply {
+			base, _, id := place(r)
+			filter := url.Values{"filter": {scim.EnterpriseUserSchema + `:manager.value eq "` + id + `"`}}
+			list := ask(next, alike(r, http.MethodGet, base+"/Users", filter.Encode(), nil)).object()
 			for _, v := range list.Array("Resources") {
 				ask(next, alike(r, http.MethodDelete, base+"/Users/"+v.(*scim.Object).Text("id"), "", nil))
 			}
-			return &reply{status: http.StatusNoContent, header: http.Header{}}
-		}
-		return ask(next, r)
-	})},
-	{"delete.takes-reports", "DELETE of a manager takes the reports along", instead(deleteUser, func(next http.Handler, r *http.Request) *reply {
-		base, _, id := place(r)
-		filter := url.Values{"filter": {scim.EnterpriseUserSchema + `:manager.value eq "` + id + `"`}}
-		list := ask(next, alike(r, http.MethodGet, base+"/Users", filter.Encode(), nil)).object()
-		for _, v := range list.Array("Resources") {
-			ask(next, alike(r, http.MethodDelete, base+"/Users/"+v.(*scim.Object).Text("id"), "", nil))
-		}
-		return ask(next, r)
-	})},
+			return ask(next, r)
+		})},
 	{"delete.still-searched", "a deleted user is still found by a search", haunted(func(next http.Handler, r *http.Request, g *graves) *reply {
 		_, _, id := place(r)
 		var sent *scim.Object
@@ -296,15 +308,16 @@ var deleteMore = []Mutant{
 		}
 		return rep
 	})},
-	{"delete.external-id-found", "a deleted user is still found by its externalId", haunted(func(next http.Handler, r *http.Request, g *graves) *reply {
-		rep := ask(next, r)
-		if f := r.URL.Query().Get("filter"); listUsers(r) && rep.ok() && strings.HasPrefix(f, "externalId eq") {
-			if o := g.with("externalId", strings.Trim(strings.TrimPrefix(f, "externalId eq "), `"`)); o != nil {
-				list := rep.object()
-				list.Set("Resources", append(slices.Clone(list.Array("Resources")), o))
-				rep.body = list.AppendJSON(nil)
+	{"delete.external-id-found", "a deleted user is still found by its externalId",
+		haunted(func(next http.Handler, r *http.Request, g *graves) *reply {
+			rep := ask(next, r)
+			if f := r.URL.Query().Get("filter"); listUsers(r) && rep.ok() && strings.HasPrefix(f, "externalId eq") {
+				if o := g.with("externalId", strings.Trim(strings.TrimPrefix(f, "externalId eq "), `"`)); o != nil {
+					list := rep.object()
+					list.Set("Resources", append(slices.Clone(list.Array("Resources")), o))
+					rep.body = list.AppendJSON(nil)
+				}
 			}
-		}
-		return rep
-	})},
+			return rep
+		})},
 }

@@ -63,10 +63,13 @@ func unpage(fn func(cursor string) string) wrap {
 
 var cursor = []Mutant{
 	{"cursor.no-next", "nextCursor is never given", afterBody(cursorPage, func(o *scim.Object) { o.Delete("nextCursor") })},
-	{"cursor.next-null", "nextCursor is an object", retext(cursorPage, "nextCursor", func(text string) any { return scim.NewObject(scim.Member{Name: "value", Value: text}) })},
+	{"cursor.next-null", "nextCursor is an object",
+		retext(cursorPage, "nextCursor", func(text string) any { return scim.NewObject(scim.Member{Name: "value", Value: text}) })},
 	{"cursor.bare-list", "a page by cursor has no schemas", afterBody(cursorPage, func(o *scim.Object) { o.Delete("schemas") })},
-	{"cursor.items-per-page-wrong", "itemsPerPage of a page by cursor is a hundred", afterBody(cursorPage, func(o *scim.Object) { o.Set("itemsPerPage", 100) })},
-	{"cursor.first-has-previous", "the first page has a previousCursor", afterBody(firstPage, func(o *scim.Object) { o.Set("previousCursor", "start") })},
+	{"cursor.items-per-page-wrong", "itemsPerPage of a page by cursor is a hundred",
+		afterBody(cursorPage, func(o *scim.Object) { o.Set("itemsPerPage", 100) })},
+	{"cursor.first-has-previous", "the first page has a previousCursor",
+		afterBody(firstPage, func(o *scim.Object) { o.Set("previousCursor", "start") })},
 	{"cursor.skips-one", "every page after the first begins one item too late", afterBody(laterPage, func(o *scim.Object) {
 		if items := o.Array("Resources"); len(items) > 1 {
 			o.Set("Resources", items[1:])
@@ -74,18 +77,19 @@ var cursor = []Mutant{
 		}
 	})},
 	{"cursor.repeats-first", "every cursor leads to the first page", instead(laterPage, begin)},
-	{"cursor.never-ends", "the last page has a nextCursor that leads to itself", instead(cursorPage, func(next http.Handler, r *http.Request) *reply {
-		rep := ask(next, r)
-		if o := rep.object(); rep.ok() && !hasMember(o, "nextCursor") {
-			given := r.URL.Query().Get("cursor")
-			if given == "" {
-				given = "end"
+	{"cursor.never-ends", "the last page has a nextCursor that leads to itself",
+		instead(cursorPage, func(next http.Handler, r *http.Request) *reply {
+			rep := ask(next, r)
+			if o := rep.object(); rep.ok() && !hasMember(o, "nextCursor") {
+				given := r.URL.Query().Get("cursor")
+				if given == "" {
+					given = "end"
+				}
+				o.Set("nextCursor", given)
+				rep.body = o.AppendJSON(nil)
 			}
-			o.Set("nextCursor", given)
-			rep.body = o.AppendJSON(nil)
-		}
-		return rep
-	})},
+			return rep
+		})},
 	{"cursor.count-ignored", "count is ignored by cursor", query(cursorPage, func(q url.Values) { q.Del("count") })},
 	{"cursor.later-count-ignored", "count is ignored after the first page", count(laterPage, "50")},
 	{"cursor.count-zero-is-all", "count=0 by cursor is read as no count", query(cursorPage, func(q url.Values) {
@@ -98,13 +102,14 @@ var cursor = []Mutant{
 			q.Del("count")
 		}
 	})},
-	{"cursor.count-garbage-500", "a count by cursor that is no number breaks the server", instead(cursorPage, func(next http.Handler, r *http.Request) *reply {
-		rep := ask(next, r)
-		if rep.object().Text("scimType") == string(scim.InvalidCount) {
-			return failure(500, "")
-		}
-		return rep
-	})},
+	{"cursor.count-garbage-500", "a count by cursor that is no number breaks the server",
+		instead(cursorPage, func(next http.Handler, r *http.Request) *reply {
+			rep := ask(next, r)
+			if rep.object().Text("scimType") == string(scim.InvalidCount) {
+				return failure(500, "")
+			}
+			return rep
+		})},
 	{"cursor.count-type-wrong", "a count that is no number is refused with invalidValue", after(cursorPage, func(_ *http.Request, rep *reply) {
 		if rep.object().Text("scimType") == string(scim.InvalidCount) {
 			*rep = *failure(400, scim.InvalidValue)
@@ -124,10 +129,13 @@ var cursor = []Mutant{
 		marked := retext(cursorPage, "nextCursor", func(text string) any { return text + "==" })
 		return marked(unpage(func(c string) string { return strings.TrimSuffix(c, "==") })(next))
 	}},
-	{"cursor.total-of-page", "totalResults of a page by cursor is the size of the page", afterBody(cursorPage, func(o *scim.Object) { o.Set("totalResults", len(o.Array("Resources"))) })},
+	{"cursor.total-of-page", "totalResults of a page by cursor is the size of the page",
+		afterBody(cursorPage, func(o *scim.Object) { o.Set("totalResults", len(o.Array("Resources"))) })},
 	{"cursor.invalid-begins", "an unknown cursor begins again", badCursor(begin)},
-	{"cursor.invalid-500", "an unknown cursor breaks the server", badCursor(func(http.Handler, *http.Request) *reply { return failure(500, "") })},
-	{"cursor.invalid-untyped", "an unknown cursor is refused without scimType", badCursor(func(http.Handler, *http.Request) *reply { return failure(400, "") })},
+	{"cursor.invalid-500", "an unknown cursor breaks the server",
+		badCursor(func(http.Handler, *http.Request) *reply { return failure(500, "") })},
+	{"cursor.invalid-untyped", "an unknown cursor is refused without scimType",
+		badCursor(func(http.Handler, *http.Request) *reply { return failure(400, "") })},
 	{"cursor.any-filter", "a cursor is taken for any filter", badCursor(func(http.Handler, *http.Request) *reply { return nobody() })},
 	{"cursor.any-endpoint", "a cursor of users is taken for groups", instead(listGroups, func(next http.Handler, r *http.Request) *reply {
 		if r.URL.Query().Has("cursor") {
@@ -166,7 +174,8 @@ var cursor = []Mutant{
 		}
 		return rep
 	})},
-	{"cursor.default-untold", "lists by index do not say where they begin", afterBody(listUsers, func(o *scim.Object) { o.Delete("startIndex") })},
+	{"cursor.default-untold", "lists by index do not say where they begin",
+		afterBody(listUsers, func(o *scim.Object) { o.Delete("startIndex") })},
 	{"cursor.page-size-low", "pages are larger than the advertised maxPageSize", func(next http.Handler) http.Handler {
 		return afterBody(config, func(o *scim.Object) { o.Complex("pagination").Set("maxPageSize", 2) })(next)
 	}},

@@ -40,20 +40,28 @@ func page(r *http.Request, rep *reply) {
 }
 
 var discovery = []Mutant{
-	{"discovery.config-without-patch", "patch is missing from the ServiceProviderConfig", afterBody(config, func(o *scim.Object) { o.Delete("patch") })},
-	{"discovery.config-supported-text", "etag.supported is a text", afterBody(config, func(o *scim.Object) { o.Complex("etag").Set("supported", "true") })},
-	{"discovery.config-without-schemas", "the ServiceProviderConfig has no schemas", afterBody(config, func(o *scim.Object) { o.Delete("schemas") })},
-	{"discovery.limits-text", "maxResults is a text", afterBody(config, func(o *scim.Object) { o.Complex("filter").Set("maxResults", "200") })},
+	{"discovery.config-without-patch", "patch is missing from the ServiceProviderConfig",
+		afterBody(config, func(o *scim.Object) { o.Delete("patch") })},
+	{"discovery.config-supported-text", "etag.supported is a text",
+		afterBody(config, func(o *scim.Object) { o.Complex("etag").Set("supported", "true") })},
+	{"discovery.config-without-schemas", "the ServiceProviderConfig has no schemas",
+		afterBody(config, func(o *scim.Object) { o.Delete("schemas") })},
+	{"discovery.limits-text", "maxResults is a text",
+		afterBody(config, func(o *scim.Object) { o.Complex("filter").Set("maxResults", "200") })},
 	{"discovery.limits-missing", "bulk has no limits", afterBody(config, func(o *scim.Object) { o.Complex("bulk").Delete("maxOperations") })},
 	{"discovery.scheme-without-name", "an authentication scheme has no name", afterBody(config, func(o *scim.Object) {
 		for _, item := range o.Array("authenticationSchemes") {
 			item.(*scim.Object).Delete("name")
 		}
 	})},
-	{"discovery.type-without-endpoint", "resource types have no endpoint", afterEach(listTypes, func(o *scim.Object) { o.Delete("endpoint") })},
-	{"discovery.types-empty", "/ResourceTypes lists nothing", afterBody(listTypes, func(o *scim.Object) { o.Set("Resources", []any{}); o.Set("totalResults", 0) })},
-	{"discovery.type-not-found", "a single resource type cannot be read", instead(readDiscovery("ResourceTypes"), func(http.Handler, *http.Request) *reply { return failure(404, "") })},
-	{"discovery.schemas-empty", "/Schemas lists nothing", afterBody(listSchemas, func(o *scim.Object) { o.Set("Resources", []any{}); o.Set("totalResults", 0) })},
+	{"discovery.type-without-endpoint", "resource types have no endpoint",
+		afterEach(listTypes, func(o *scim.Object) { o.Delete("endpoint") })},
+	{"discovery.types-empty", "/ResourceTypes lists nothing",
+		afterBody(listTypes, func(o *scim.Object) { o.Set("Resources", []any{}); o.Set("totalResults", 0) })},
+	{"discovery.type-not-found", "a single resource type cannot be read",
+		instead(readDiscovery("ResourceTypes"), func(http.Handler, *http.Request) *reply { return failure(404, "") })},
+	{"discovery.schemas-empty", "/Schemas lists nothing",
+		afterBody(listSchemas, func(o *scim.Object) { o.Set("Resources", []any{}); o.Set("totalResults", 0) })},
 	{"discovery.schema-unlisted", "the User schema is not listed", afterBody(listSchemas, func(o *scim.Object) {
 		var rest []any
 		for _, item := range o.Array("Resources") {
@@ -64,7 +72,8 @@ var discovery = []Mutant{
 		o.Set("Resources", rest)
 		o.Set("totalResults", len(rest))
 	})},
-	{"discovery.schema-not-found", "a single schema cannot be read", instead(readDiscovery("Schemas"), func(http.Handler, *http.Request) *reply { return failure(404, "") })},
+	{"discovery.schema-not-found", "a single schema cannot be read",
+		instead(readDiscovery("Schemas"), func(http.Handler, *http.Request) *reply { return failure(404, "") })},
 	{"discovery.attribute-type-unknown", "an attribute has a type that does not exist", afterEach(listSchemas, func(o *scim.Object) {
 		if d := definition(o, "userName"); d != nil {
 			d.Set("type", "text")
@@ -87,13 +96,15 @@ var discovery = []Mutant{
 	})},
 	{"discovery.message-schema-listed", "a message schema is listed", afterBody(listSchemas, func(o *scim.Object) {
 		message := scim.NewObject(scim.Member{Name: "id", Value: scim.PatchOpMessage}, scim.Member{Name: "attributes", Value: []any{
-			scim.NewObject(scim.Member{Name: "name", Value: "x"}, scim.Member{Name: "type", Value: "string"}, scim.Member{Name: "multiValued", Value: false}),
+			scim.NewObject(scim.Member{Name: "name", Value: "x"}, scim.Member{Name: "type", Value: "string"},
+				scim.Member{Name: "multiValued", Value: false}),
 		}})
 		o.Set("Resources", append(o.Array("Resources"), message))
 		o.Set("totalResults", len(o.Array("Resources")))
 	})},
 	{"discovery.paged", "/Schemas is cut by startIndex and count", after(listSchemas, page)},
-	{"discovery.writable", "PUT on the ServiceProviderConfig succeeds", instead(on("PUT", "ServiceProviderConfig", false), func(next http.Handler, r *http.Request) *reply {
-		return ask(next, alike(r, http.MethodGet, r.URL.Path, "", nil))
-	})},
+	{"discovery.writable", "PUT on the ServiceProviderConfig succeeds",
+		instead(on("PUT", "ServiceProviderConfig", false), func(next http.Handler, r *http.Request) *reply {
+			return ask(next, alike(r, http.MethodGet, r.URL.Path, "", nil))
+		})},
 }

@@ -43,14 +43,25 @@ func defines(members ...scim.Member) wrap {
 func headUser(r *http.Request) bool { return on("HEAD", "Users", true)(r) }
 
 var discoveryMore = []Mutant{
-	{"discovery.member-changeable", "the Group schema says that members.value can be changed", schemaSays(scim.GroupSchema, "members", "value", "mutability", "readWrite")},
-	{"discovery.members-single", "the Group schema says that there is one member", schemaSays(scim.GroupSchema, "members", "", "multiValued", false)},
+	{"discovery.member-changeable", "the Group schema says that members.value can be changed",
+		schemaSays(scim.GroupSchema, "members", "value", "mutability", "readWrite")},
+	{"discovery.members-single", "the Group schema says that there is one member",
+		schemaSays(scim.GroupSchema, "members", "", "multiValued", false)},
 	{"discovery.members-undescribed", "the Group schema does not have members", schemaSays(scim.GroupSchema, "members", "", "", nil)},
-	{"discovery.department-list", "the enterprise schema says that there are several departments", schemaSays(enterpriseURN, "department", "", "multiValued", true)},
-	{"discovery.manager-text", "the enterprise schema says that the manager is a text", schemaSays(enterpriseURN, "manager", "", "type", "string")},
-	{"discovery.cost-center-undescribed", "the enterprise schema does not have costCenter", schemaSays(enterpriseURN, "costCenter", "", "", nil)},
-	{"discovery.id-writable", "the User schema says that clients write the id", defines(scim.Member{Name: "name", Value: "id"}, scim.Member{Name: "type", Value: "string"}, scim.Member{Name: "multiValued", Value: false}, scim.Member{Name: "caseExact", Value: true}, scim.Member{Name: "mutability", Value: "readWrite"}, scim.Member{Name: "returned", Value: "always"})},
-	{"discovery.external-id-folded", "the User schema says that externalId is not caseExact", defines(scim.Member{Name: "name", Value: "externalId"}, scim.Member{Name: "type", Value: "string"}, scim.Member{Name: "multiValued", Value: false}, scim.Member{Name: "caseExact", Value: false}, scim.Member{Name: "mutability", Value: "readWrite"})},
+	{"discovery.department-list", "the enterprise schema says that there are several departments",
+		schemaSays(enterpriseURN, "department", "", "multiValued", true)},
+	{"discovery.manager-text", "the enterprise schema says that the manager is a text",
+		schemaSays(enterpriseURN, "manager", "", "type", "string")},
+	{"discovery.cost-center-undescribed", "the enterprise schema does not have costCenter",
+		schemaSays(enterpriseURN, "costCenter", "", "", nil)},
+	{"discovery.id-writable", "the User schema says that clients write the id",
+		defines(scim.Member{Name: "name", Value: "id"}, scim.Member{Name: "type", Value: "string"},
+			scim.Member{Name: "multiValued", Value: false}, scim.Member{Name: "caseExact", Value: true},
+			scim.Member{Name: "mutability", Value: "readWrite"}, scim.Member{Name: "returned", Value: "always"})},
+	{"discovery.external-id-folded", "the User schema says that externalId is not caseExact",
+		defines(scim.Member{Name: "name", Value: "externalId"}, scim.Member{Name: "type", Value: "string"},
+			scim.Member{Name: "multiValued", Value: false}, scim.Member{Name: "caseExact", Value: false},
+			scim.Member{Name: "mutability", Value: "readWrite"})},
 	{"discovery.endpoint-not-served", "/ResourceTypes lists an endpoint that is not there", afterEach(listTypes, func(o *scim.Object) {
 		if o.Text("endpoint") == "/Devices" {
 			o.Set("endpoint", "/Machines")
@@ -63,7 +74,8 @@ var discoveryMore = []Mutant{
 		return &reply{status: 200, header: http.Header{"Content-Type": {scim.MediaType}}}
 	})},
 	{"read.options-500", "OPTIONS breaks the server", refusing(on("OPTIONS", "Users", false), 500)},
-	{"read.accept-html", "who does not accept SCIM gets a web page", instead(headed(readUser, "Accept", func(v string) bool { return v == "image/png" }), func(http.Handler, *http.Request) *reply {
-		return &reply{status: 200, header: http.Header{"Content-Type": {"text/html"}}, body: []byte("<html></html>")}
-	})},
+	{"read.accept-html", "who does not accept SCIM gets a web page",
+		instead(headed(readUser, "Accept", func(v string) bool { return v == "image/png" }), func(http.Handler, *http.Request) *reply {
+			return &reply{status: 200, header: http.Header{"Content-Type": {"text/html"}}, body: []byte("<html></html>")}
+		})},
 }

@@ -42,6 +42,8 @@ var errors = []Mutant{
 	}, func(http.Handler, *http.Request) *reply {
 		return &reply{status: 200, header: http.Header{"Content-Type": {"text/html"}}, body: []byte("<!doctype html><title>Welcome</title>")}
 	})},
-	{"errors.wrong-method-500", "PUT on a collection answers 500", instead(on("PUT", "Users", false), func(http.Handler, *http.Request) *reply { return failure(500, "") })},
-	{"errors.wrong-method-200", "POST on a resource answers 200", instead(on("POST", "Users", true), func(http.Handler, *http.Request) *reply { return answer(200, scim.NewObject()) })},
+	{"errors.wrong-method-500", "PUT on a collection answers 500",
+		instead(on("PUT", "Users", false), func(http.Handler, *http.Request) *reply { return failure(500, "") })},
+	{"errors.wrong-method-200", "POST on a resource answers 200",
+		instead(on("POST", "Users", true), func(http.Handler, *http.Request) *reply { return answer(200, scim.NewObject()) })},
 }

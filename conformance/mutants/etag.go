@@ -66,9 +66,12 @@ var etag = []Mutant{
 		o.Complex("meta").Set("version", strings.TrimPrefix(o.Complex("meta").Text("version"), "W/"))
 	})},
 	{"etag.unquoted", "entity tags have no quotes", tagged(users, func(tag string) string { return strings.ReplaceAll(tag, `"`, "") })},
-	{"etag.weak-lower-case", "weak entity tags begin with w/", tagged(users, func(tag string) string { return strings.Replace(tag, "W/", "w/", 1) })},
-	{"etag.writes-untagged", "the answers to POST and PUT have no ETag", after(either(createUser, putUser), func(_ *http.Request, rep *reply) { rep.header.Del("ETag") })},
-	{"etag.put-tags-old", "the answer to PUT has the tag from before", after(putUser, func(_ *http.Request, rep *reply) { rep.header.Set("ETag", `W/"0"`) })},
+	{"etag.weak-lower-case", "weak entity tags begin with w/",
+		tagged(users, func(tag string) string { return strings.Replace(tag, "W/", "w/", 1) })},
+	{"etag.writes-untagged", "the answers to POST and PUT have no ETag",
+		after(either(createUser, putUser), func(_ *http.Request, rep *reply) { rep.header.Del("ETag") })},
+	{"etag.put-tags-old", "the answer to PUT has the tag from before",
+		after(putUser, func(_ *http.Request, rep *reply) { rep.header.Set("ETag", `W/"0"`) })},
 	{"etag.frozen", "the entity tag never changes", tagged(users, func(string) string { return `W/"1"` })},
 	{"etag.moves-on-read", "the entity tag changes with every answer", func(next http.Handler) http.Handler {
 		var n atomic.Int64
@@ -82,25 +85,31 @@ var etag = []Mutant{
 		})(next)
 	}},
 	{"etag.if-none-match-ignored", "If-None-Match is ignored", unchecked(readUser, "If-None-Match")},
-	{"etag.if-none-match-body", "a 304 has a body", instead(headed(readUser, "If-None-Match", anyValue), func(next http.Handler, r *http.Request) *reply {
-		rep := ask(next, r)
-		if rep.status == http.StatusNotModified {
-			rep.body = stored(unchecked(readUser, "If-None-Match")(next), r).AppendJSON(nil)
-		}
-		return rep
-	})},
-	{"etag.if-none-match-always", "If-None-Match with any tag answers 304", instead(headed(readUser, "If-None-Match", anyValue), func(http.Handler, *http.Request) *reply {
-		return &reply{status: http.StatusNotModified, header: http.Header{}}
-	})},
+	{"etag.if-none-match-body", "a 304 has a body",
+		instead(headed(readUser, "If-None-Match", anyValue), func(next http.Handler, r *http.Request) *reply {
+			rep := ask(next, r)
+			if rep.status == http.StatusNotModified {
+				rep.body = stored(unchecked(readUser, "If-None-Match")(next), r).AppendJSON(nil)
+			}
+			return rep
+		})},
+	{"etag.if-none-match-always", "If-None-Match with any tag answers 304",
+		instead(headed(readUser, "If-None-Match", anyValue), func(http.Handler, *http.Request) *reply {
+			return &reply{status: http.StatusNotModified, header: http.Header{}}
+		})},
 	{"etag.put-unchecked", "PUT ignores If-Match", unchecked(putUser, "If-Match")},
 	{"etag.patch-unchecked", "PATCH ignores If-Match", unchecked(patchUser, "If-Match")},
 	{"etag.delete-unchecked", "DELETE ignores If-Match", unchecked(deleteUser, "If-Match")},
 	{"etag.stale-400", "an old tag answers 400", turned(either(putUser, patchUser, deleteUser), 412, 400)},
-	{"etag.weak-refused", "a weak tag in If-Match answers 412", refusing(headed(either(putUser, patchUser, deleteUser), "If-Match", func(tag string) bool { return strings.HasPrefix(tag, "W/") }), 412)},
+	{"etag.weak-refused", "a weak tag in If-Match answers 412",
+		refusing(headed(either(putUser, patchUser, deleteUser), "If-Match", func(tag string) bool { return strings.HasPrefix(tag, "W/") }), 412)},
 	{"etag.any-refused", "If-Match: * answers 412", refusing(headed(putUser, "If-Match", func(tag string) bool { return tag == "*" }), 412)},
-	{"etag.lists-unread", "a list of tags in If-Match answers 412", refusing(headed(putUser, "If-Match", func(tag string) bool { return strings.Contains(tag, ",") }), 412)},
-	{"etag.lists-untagged", "items of a list have no version", afterEach(listUsers, func(o *scim.Object) { o.Complex("meta").Delete("version") })},
-	{"etag.members-uncounted", "the tag of a group does not change with its members", tagged(either(createGroup, readGroup, patchGroup), func(string) string { return `W/"1"` })},
+	{"etag.lists-unread", "a list of tags in If-Match answers 412",
+		refusing(headed(putUser, "If-Match", func(tag string) bool { return strings.Contains(tag, ",") }), 412)},
+	{"etag.lists-untagged", "items of a list have no version",
+		afterEach(listUsers, func(o *scim.Object) { o.Complex("meta").Delete("version") })},
+	{"etag.members-uncounted", "the tag of a group does not change with its members",
+		tagged(either(createGroup, readGroup, patchGroup), func(string) string { return `W/"1"` })},
 	{"etag.group-unchecked", "PUT of a group ignores If-Match", unchecked(putGroup, "If-Match")},
 	{"etag.unknown-500", "If-Match on an unknown id answers 500", turned(putUser, 404, 500)},
 }
@@ -131,6 +140,7 @@ var me = []Mutant{
 			next.ServeHTTP(w, r)
 		})
 	}},
-	{"me.password-shown", "/Me shows the password", afterBody(reads(ofMe), func(o *scim.Object) { o.Set("password", "$2a$04$abcdefghijklmnopqrstuv") })},
+	{"me.password-shown", "/Me shows the password",
+		afterBody(reads(ofMe), func(o *scim.Object) { o.Set("password", "$2a$04$abcdefghijklmnopqrstuv") })},
 	{"me.mistakes-500", "a malformed change of /Me answers 500", turned(ofMe, 400, 500)},
 }

@@ -37,7 +37,8 @@ func invalidFilter() *reply { return failure(400, scim.InvalidFilter) }
 
 // nobody is an empty list.
 func nobody() *reply {
-	return answer(200, scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.ListResponseMessage}}, scim.Member{Name: "totalResults", Value: 0}))
+	return answer(200,
+		scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.ListResponseMessage}}, scim.Member{Name: "totalResults", Value: 0}))
 }
 
 // invalid replaces the answer to what the server refuses as an invalid filter.
@@ -90,7 +91,8 @@ var filter = []Mutant{
 	{"filter.lt-is-gt", "lt acts as gt", swap("lt", "gt")},
 	{"filter.false-is-true", "active eq false finds the active ones", sub(`active eq false`, "active eq true")},
 	{"filter.date-ignored", "comparisons with a date are always true", sub(`meta\.created [gl][te] "[^"]*"`, "id pr")},
-	{"filter.date-is-text", "dates are compared as texts: the zone is ignored", sub(`(meta\.created [gl][te] "[^"]*)[+-]\d\d:\d\d"`, `${1}Z"`)},
+	{"filter.date-is-text", "dates are compared as texts: the zone is ignored",
+		sub(`(meta\.created [gl][te] "[^"]*)[+-]\d\d:\d\d"`, `${1}Z"`)},
 	{"filter.and-is-or", "and acts as or", swap("and", "or")},
 	{"filter.or-is-and", "or acts as and", swap("or", "and")},
 	{"filter.or-first", "only the first side of or is evaluated", sub(`^(userName eq "[^"]*") or .*$`, "$1")},
@@ -98,13 +100,17 @@ var filter = []Mutant{
 	{"filter.left-to-right", "and and or bind alike, from left to right", sub(`^([^()]+ or [^()]+)( and [^()]+)$`, "($1)$2")},
 	{"filter.groups-ignored", "parentheses are ignored", sub(`^\(([^()]+)\)`, "$1")},
 	{"filter.sub-attribute-ignored", "name.familyName is the given name", sub(`name\.familyName`, "name.givenName")},
-	{"filter.first-element", "only the work address of the multi-valued emails is looked at", sub(`emails\.value eq ("[^"]*")`, `emails[type eq "work" and value eq $1]`)},
-	{"filter.value-path-uncorrelated", "conditions in brackets may hold for different elements", sub(`emails\[type eq "work" and value (\w\w "[^"]*")\]`, `(emails.type eq "work" and emails.value $1)`)},
-	{"filter.value-path-sub-uncorrelated", "what follows the brackets may hold for another element", sub(`emails\[type eq "work"\]\.value eq`, `emails.type eq "work" and emails.value eq`)},
-	{"filter.user-name-case-exact", "userName is compared with regard to case", keep(with(listUsers, "filter"), func(r *http.Request, o *scim.Object) bool {
-		m := userNameOperand.FindStringSubmatch(r.URL.Query().Get("filter"))
-		return m == nil || o.Text("userName") == m[1]
-	})},
+	{"filter.first-element", "only the work address of the multi-valued emails is looked at",
+		sub(`emails\.value eq ("[^"]*")`, `emails[type eq "work" and value eq $1]`)},
+	{"filter.value-path-uncorrelated", "conditions in brackets may hold for different elements",
+		sub(`emails\[type eq "work" and value (\w\w "[^"]*")\]`, `(emails.type eq "work" and emails.value $1)`)},
+	{"filter.value-path-sub-uncorrelated", "what follows the brackets may hold for another element",
+		sub(`emails\[type eq "work"\]\.value eq`, `emails.type eq "work" and emails.value eq`)},
+	{"filter.user-name-case-exact", "userName is compared with regard to case",
+		keep(with(listUsers, "filter"), func(r *http.Request, o *scim.Object) bool {
+			m := userNameOperand.FindStringSubmatch(r.URL.Query().Get("filter"))
+			return m == nil || o.Text("userName") == m[1]
+		})},
 	{"filter.external-id-folded", "externalId is compared without regard to case", func(next http.Handler) http.Handler {
 		re := regexp.MustCompile(`externalId eq ("[^"]*)(Ext|ext)(-\w)"`)
 		return filtering(listUsers, func(f string) string {
@@ -128,13 +134,15 @@ var filter = []Mutant{
 		return f
 	})},
 	{"filter.ignored", "filters are ignored", filtering(listUsers, func(string) string { return "" })},
-	{"filter.total-of-page", "with a filter totalResults is the size of the page", afterBody(with(listUsers, "filter"), func(o *scim.Object) { o.Set("totalResults", len(o.Array("Resources"))) })},
+	{"filter.total-of-page", "with a filter totalResults is the size of the page",
+		afterBody(with(listUsers, "filter"), func(o *scim.Object) { o.Set("totalResults", len(o.Array("Resources"))) })},
 	{"filter.invalid-empty", "an invalid filter answers an empty list", invalid(func(http.Handler, *http.Request) *reply { return nobody() })},
 	{"filter.invalid-all", "an invalid filter answers everybody", invalid(func(next http.Handler, r *http.Request) *reply {
 		return ask(next, alike(r, http.MethodGet, r.URL.Path, "", nil))
 	})},
 	{"filter.invalid-500", "an invalid filter answers 500", invalid(func(http.Handler, *http.Request) *reply { return failure(500, "") })},
-	{"filter.invalid-without-type", "an invalid filter answers 400 without scimType", invalid(func(http.Handler, *http.Request) *reply { return failure(400, "") })},
+	{"filter.invalid-without-type", "an invalid filter answers 400 without scimType",
+		invalid(func(http.Handler, *http.Request) *reply { return failure(400, "") })},
 	{"filter.unknown-operator-taken", "an unknown operator acts as eq", swap("xx", "eq")},
 	{"filter.boolean-ordered", "gt on a boolean is evaluated", filterAnswer(contains("active gt"), nobody)},
 	{"filter.quote-500", "a quote in the operand answers 500", filterAnswer(contains("'"), func() *reply { return failure(500, "") })},

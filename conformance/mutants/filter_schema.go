@@ -19,9 +19,11 @@ var filterSchema = []Mutant{
 	{"filter.decimal-rounded", "decimals are rounded", subOwn(` eq 2$`, ` eq 2.5`)},
 	{"filter.decimal-unsigned", "negative decimals are compared by their amount", subOwn(` (ge|le|gt|lt) (-1\.5|2\.5)$`, ` $1 99`)},
 	{"filter.date-time-own-text", "dateTimes that clients write are compared as texts", subOwn(`("2026-[^"]*)[+-]0\d:00"`, `${1}Z"`)},
-	{"filter.own-case-folded", "caseExact of the schema is disregarded", subOwn(`\bcode (eq|sw|ew) "([^"]*)"`, `(code $1 "$2" or code sw "Scimconf-")`)},
+	{"filter.own-case-folded", "caseExact of the schema is disregarded",
+		subOwn(`\bcode (eq|sw|ew) "([^"]*)"`, `(code $1 "$2" or code sw "Scimconf-")`)},
 	{"filter.own-case-exact", "everything is compared with regard to case", subOwn(`"SCIMCONF-OWN-A"|"-b"`, `"?"`)},
-	{"filter.plain-list-first", "only the first text of a list counts", subOwn(`(\w+) eq "scimconf-2"`, `($1 eq "scimconf-2" and not ($1 eq "scimconf-1"))`)},
+	{"filter.plain-list-first", "only the first text of a list counts",
+		subOwn(`(\w+) eq "scimconf-2"`, `($1 eq "scimconf-2" and not ($1 eq "scimconf-1"))`)},
 	{"filter.plain-list-part", "eq on a list of texts looks for a part", subOwn(`(\w+) eq "scimconf"`, `$1 co "scimconf"`)},
 	{"filter.binary-folded", "binary values are compared without regard to case", subOwn(`eq "aaec"`, `eq "AAEC"`)},
 }

@@ -30,7 +30,9 @@ func mistaken(kind, noun, attribute string, operators ...string) []Mutant {
 		if operator == "pr" {
 			operand = `\b`
 		}
-		out = append(out, Mutant{"filter." + kind + "-" + operator + "-wrong", operator + " on " + noun + " " + does, sub(`(`+attribute+`) `+operator+operand, replacement)})
+		out = append(out,
+			Mutant{"filter." + kind + "-" + operator + "-wrong", operator + " on " + noun + " " + does,
+				sub(`(`+attribute+`) `+operator+operand, replacement)})
 	}
 	return out
 }
@@ -43,7 +45,9 @@ func without(kind, noun, attribute string, operators ...string) []Mutant {
 		if operator == "pr" {
 			operand = `\b`
 		}
-		out = append(out, Mutant{"filter." + kind + "-" + operator + "-never", operator + " on " + noun + " is never true", sub(attribute+` `+operator+operand, `id eq "nobody"`)})
+		out = append(out,
+			Mutant{"filter." + kind + "-" + operator + "-never", operator + " on " + noun + " is never true",
+				sub(attribute+` `+operator+operand, `id eq "nobody"`)})
 	}
 	return out
 }
@@ -85,8 +89,10 @@ var filterTypes = slices.Concat(
 		{"filter.value-path-and-wrong", "and in brackets acts as or", inBrackets("and", "or")},
 		{"filter.value-path-not-ignored", "not in brackets is ignored", sub(`(\[[^\]]*)not \(`, `$1(`)},
 		{"filter.value-path-pr-wrong", "pr in brackets is never true", sub(`type pr`, `type eq "none"`)},
-		{"filter.boolean-orders", "ge, lt and le on a boolean are evaluated", filterAnswer(regexp.MustCompile(`active (ge|lt|le) `).MatchString, nobody)},
-		{"filter.binary-orders", "gt, ge, lt and le on a binary are evaluated", filterAnswer(regexp.MustCompile(`x509Certificates\.value (gt|ge|lt|le) `).MatchString, nobody)},
+		{"filter.boolean-orders", "ge, lt and le on a boolean are evaluated",
+			filterAnswer(regexp.MustCompile(`active (ge|lt|le) `).MatchString, nobody)},
+		{"filter.binary-orders", "gt, ge, lt and le on a binary are evaluated",
+			filterAnswer(regexp.MustCompile(`x509Certificates\.value (gt|ge|lt|le) `).MatchString, nobody)},
 		{"filter.schemas-none", "filters on schemas find nobody", filterAnswer(contains("schemas eq"), nobody)},
 		{"filter.schemas-all", "conditions on schemas are always true", sub(`schemas eq "[^"]*"`, `id pr`)},
 		{"filter.resource-type-all", "conditions on meta.resourceType are always true", sub(`meta\.resourceType eq "[^"]*"`, `id pr`)},
@@ -94,20 +100,26 @@ var filterTypes = slices.Concat(
 		{"filter.complex-absent", "a complex attribute is never present", sub(`(name|manager) pr`, `id eq "nobody"`)},
 		{"filter.complex-always", "a complex attribute is always present", sub(`(urn:\S*:)?(name|manager) pr`, `id pr`)},
 		{"filter.element-type-ignored", "conditions on the type of an element are always true", sub(`emails\.type eq "[^"]*"`, `emails pr`)},
-		{"filter.bare-name-none", "the bare name of a multi-valued attribute finds nobody", filterAnswer(regexp.MustCompile(`emails (eq|co)`).MatchString, nobody)},
-		{"filter.complex-as-text", "a complex attribute is compared as the text of its JSON", sub(`\bname co "Lovelace"`, `name.familyName co "Lovelace"`)},
+		{"filter.bare-name-none", "the bare name of a multi-valued attribute finds nobody",
+			filterAnswer(regexp.MustCompile(`emails (eq|co)`).MatchString, nobody)},
+		{"filter.complex-as-text", "a complex attribute is compared as the text of its JSON",
+			sub(`\bname co "Lovelace"`, `name.familyName co "Lovelace"`)},
 		{"filter.id-folded", "id is compared without regard to case", filtering(listUsers, func(f string) string {
 			return regexp.MustCompile(`id eq "[0-9A-F-]+"`).ReplaceAllStringFunc(f, strings.ToLower)
 		})},
-		{"filter.external-id-substring-folded", "co on externalId disregards the case", sub(`externalId co ("[^"]*)EXT"`, `externalId co ${1}Ext"`)},
+		{"filter.external-id-substring-folded", "co on externalId disregards the case",
+			sub(`externalId co ("[^"]*)EXT"`, `externalId co ${1}Ext"`)},
 		{"filter.substring-exact", "sw, co and ew look at the case", sub(`title (sw "[^"]*ENGINEER|co "chief|ew "engineer)"`, `id eq "nobody"`)},
-		{"filter.order-by-code-point", "texts are ordered by code points, capitals first", sub(`displayName gt ("[^"]*) Bravo"`, `(displayName gt $1 Bravo" or displayName eq $1 alpha")`)},
-		{"filter.extension-exact", "values of the extension are compared with regard to case", keep(with(listUsers, "filter"), func(r *http.Request, o *scim.Object) bool {
-			m := departmentOperand.FindStringSubmatch(r.URL.Query().Get("filter"))
-			return m == nil || o.Complex(scim.EnterpriseUserSchema).Text("department") == m[1]
-		})},
+		{"filter.order-by-code-point", "texts are ordered by code points, capitals first",
+			sub(`displayName gt ("[^"]*) Bravo"`, `(displayName gt $1 Bravo" or displayName eq $1 alpha")`)},
+		{"filter.extension-exact", "values of the extension are compared with regard to case",
+			keep(with(listUsers, "filter"), func(r *http.Request, o *scim.Object) bool {
+				m := departmentOperand.FindStringSubmatch(r.URL.Query().Get("filter"))
+				return m == nil || o.Complex(scim.EnterpriseUserSchema).Text("department") == m[1]
+			})},
 		{"filter.last-modified-ignored", "conditions on meta.lastModified are always true", sub(`meta\.lastModified gt "[^"]*"`, `id pr`)},
-		{"filter.range-half", "only the first of two conditions on one attribute counts", sub(`(meta\.created gt "[^"]*") and meta\.created lt "[^"]*"`, `$1`)},
+		{"filter.range-half", "only the first of two conditions on one attribute counts",
+			sub(`(meta\.created gt "[^"]*") and meta\.created lt "[^"]*"`, `$1`)},
 	},
 )
 

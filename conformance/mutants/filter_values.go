@@ -65,24 +65,27 @@ var filterValues = []Mutant{
 		return f
 	})},
 	{"filter.stale", "filters see the values that users were created with", stale},
-	{"filter.stale-removals", "removed e-mail addresses are still found", sub(`emails\.value eq "([^"]*)goes@`, `emails.value eq "${1}stays@`)},
-	{"filter.of-shown-only", "filters see only what the answer shows", instead(with(listUsers, "attributes"), func(next http.Handler, r *http.Request) *reply {
-		if q := r.URL.Query(); q.Get("attributes") == "userName" && strings.Contains(q.Get("filter"), "userType") {
-			return nobody()
-		}
-		return ask(next, r)
-	})},
+	{"filter.stale-removals", "removed e-mail addresses are still found",
+		sub(`emails\.value eq "([^"]*)goes@`, `emails.value eq "${1}stays@`)},
+	{"filter.of-shown-only", "filters see only what the answer shows",
+		instead(with(listUsers, "attributes"), func(next http.Handler, r *http.Request) *reply {
+			if q := r.URL.Query(); q.Get("attributes") == "userName" && strings.Contains(q.Get("filter"), "userType") {
+				return nobody()
+			}
+			return ask(next, r)
+		})},
 	{"filter.password-compared", "passwords can be compared by sw and co", sub(`password (sw|co) "(Scimconf-|Probe)"`, `id pr`)},
 	{"filter.password-ordered", "passwords can be compared by gt", sub(`password gt "S"`, `id pr`)},
 	{"filter.group-eq-is-sw", "eq on groups acts as sw", filteringGroups(` eq `, ` sw `)},
 	{"filter.group-ignored", "filters on groups are ignored", filtering(listGroups, func(string) string { return "" })},
 	{"filter.group-first-side", "or on groups looks at its first side only", filteringGroups(` or .*$`, ``)},
-	{"filter.group-members-none", "groups cannot be found by their members", instead(with(listGroups, "filter"), func(next http.Handler, r *http.Request) *reply {
-		if strings.Contains(r.URL.Query().Get("filter"), "members") {
-			return nobody()
-		}
-		return ask(next, r)
-	})},
+	{"filter.group-members-none", "groups cannot be found by their members",
+		instead(with(listGroups, "filter"), func(next http.Handler, r *http.Request) *reply {
+			if strings.Contains(r.URL.Query().Get("filter"), "members") {
+				return nobody()
+			}
+			return ask(next, r)
+		})},
 	{"filter.group-members-all", "a condition on members is always true", filteringGroups(`members(\.value eq "[^"]*"|\[.*\])`, `id pr`)},
 	{"filter.user-groups-none", "users cannot be found by their groups", filterAnswer(contains("groups.value"), nobody)},
 	{"filter.user-groups-all", "a condition on groups is always true", sub(`groups\.value eq "[^"]*"`, `id pr`)},

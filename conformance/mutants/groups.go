@@ -21,7 +21,8 @@ func pretendMembers(next http.Handler) http.Handler {
 				mu.Lock()
 				for _, item := range was.Array("groups") {
 					group := item.(*scim.Object).Text("value")
-					former[group] = append(former[group], scim.NewObject(scim.Member{Name: "value", Value: id}, scim.Member{Name: "$ref", Value: base + "/Users/" + id}))
+					former[group] = append(former[group],
+						scim.NewObject(scim.Member{Name: "value", Value: id}, scim.Member{Name: "$ref", Value: base + "/Users/" + id}))
 				}
 				mu.Unlock()
 			}
@@ -48,7 +49,8 @@ var groups = []Mutant{
 			rep.status = 200
 		}
 	})},
-	{"groups.resource-type-user", "meta.resourceType of a group is User", afterEach(either(createGroup, readGroup), func(o *scim.Object) { o.Complex("meta").Set("resourceType", "User") })},
+	{"groups.resource-type-user", "meta.resourceType of a group is User",
+		afterEach(either(createGroup, readGroup), func(o *scim.Object) { o.Complex("meta").Set("resourceType", "User") })},
 	{"groups.nameless", "a group without displayName gets one", before(createGroup, func(o *scim.Object) {
 		if o.Text("displayName") == "" {
 			o.Set("displayName", "scimconf unnamed")
@@ -69,8 +71,10 @@ var groups = []Mutant{
 			o.Set("path", "members")
 		}
 	})},
-	{"groups.remove-one-ignored", "removing one member does nothing", drop(patchGroup, func(o *scim.Object) bool { return strings.HasPrefix(o.Text("path"), "members[") })},
-	{"groups.remove-all-ignored", "removing all members does nothing", drop(patchGroup, func(o *scim.Object) bool { return is(o, "remove", "members") })},
+	{"groups.remove-one-ignored", "removing one member does nothing",
+		drop(patchGroup, func(o *scim.Object) bool { return strings.HasPrefix(o.Text("path"), "members[") })},
+	{"groups.remove-all-ignored", "removing all members does nothing",
+		drop(patchGroup, func(o *scim.Object) bool { return is(o, "remove", "members") })},
 	{"groups.replace-adds", "replacing the members adds to them", edit(patchGroup, func(o *scim.Object) {
 		if is(o, "replace", "members") {
 			o.Set("op", "add")
@@ -82,7 +86,8 @@ var groups = []Mutant{
 		}
 		return []*scim.Object{o}
 	})},
-	{"groups.rename-ignored", "renaming a group does nothing", drop(patchGroup, func(o *scim.Object) bool { return o.Text("op") == "replace" && pathless(o) })},
+	{"groups.rename-ignored", "renaming a group does nothing",
+		drop(patchGroup, func(o *scim.Object) bool { return o.Text("op") == "replace" && pathless(o) })},
 	{"groups.put-merges", "PUT adds to the members", merging(putGroup, func(sent, has *scim.Object) {
 		sent.Set("members", append(has.Array("members"), sent.Array("members")...))
 	})},
@@ -92,17 +97,20 @@ var groups = []Mutant{
 		}
 	})},
 	{"groups.deleted-user-stays", "a deleted user stays a member", pretendMembers},
-	{"groups.delete-takes-members", "deleting a group deletes its members", instead(on("DELETE", "Groups", true), func(next http.Handler, r *http.Request) *reply {
-		was := stored(next, r)
-		base, _, _ := place(r)
-		for _, item := range was.Array("members") {
-			ask(next, alike(r, http.MethodDelete, base+"/Users/"+item.(*scim.Object).Text("value"), "", nil))
-		}
-		return ask(next, r)
-	})},
-	{"groups.delete-keeps", "DELETE of a group answers 204 and keeps it", instead(on("DELETE", "Groups", true), func(http.Handler, *http.Request) *reply {
-		return &reply{status: 204, header: http.Header{}}
-	})},
-	{"groups.filter-is-prefix", "displayName eq acts as sw", filtering(listGroups, func(f string) string { return strings.ReplaceAll(f, " eq ", " sw ") })},
+	{"groups.delete-takes-members", "deleting a group deletes its members",
+		instead(on("DELETE", "Groups", true), func(next http.Handler, r *http.Request) *reply {
+			was := stored(next, r)
+			base, _, _ := place(r)
+			for _, item := range was.Array("members") {
+				ask(next, alike(r, http.MethodDelete, base+"/Users/"+item.(*scim.Object).Text("value"), "", nil))
+			}
+			return ask(next, r)
+		})},
+	{"groups.delete-keeps", "DELETE of a group answers 204 and keeps it",
+		instead(on("DELETE", "Groups", true), func(http.Handler, *http.Request) *reply {
+			return &reply{status: 204, header: http.Header{}}
+		})},
+	{"groups.filter-is-prefix", "displayName eq acts as sw",
+		filtering(listGroups, func(f string) string { return strings.ReplaceAll(f, " eq ", " sw ") })},
 	{"groups.filter-ignored", "filters on groups are ignored", query(listGroups, func(q url.Values) { q.Del("filter") })},
 }

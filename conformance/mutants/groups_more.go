@@ -48,10 +48,14 @@ func prunedMembers(all bool) wrap {
 }
 
 var groupsMore = []Mutant{
-	{"groups.empty-refused", "a group without members answers 400", refuse(createGroup, func(o *scim.Object) bool { return len(o.Array("members")) == 0 }, func() *reply { return failure(400, scim.InvalidValue) })},
+	{"groups.empty-refused", "a group without members answers 400",
+		refuse(createGroup, func(o *scim.Object) bool { return len(o.Array("members")) == 0 }, func() *reply {
+			return failure(400, scim.InvalidValue)
+		})},
 	{"groups.same-name-500", "a second group of one displayName answers 500", func(next http.Handler) http.Handler {
 		posted := &names{}
-		return refuse(createGroup, func(o *scim.Object) bool { return o.Text("displayName") != "" && posted.add(o.Text("displayName")) }, func() *reply { return failure(500, "") })(next)
+		return refuse(createGroup, func(o *scim.Object) bool { return o.Text("displayName") != "" && posted.add(o.Text("displayName")) },
+			func() *reply { return failure(500, "") })(next)
 	}},
 	{"groups.same-name-same-id", "a second group of one displayName is answered with the first one", func(next http.Handler) http.Handler {
 		first := &memory{}
@@ -69,27 +73,30 @@ var groupsMore = []Mutant{
 			return rep
 		})(next)
 	}},
-	{"groups.add-again-touches", "adding a member again moves lastModified", stained(patchGroup, func(_ *http.Request, _ *scim.Object, rep *reply) any {
-		if rep.ok() {
-			return late
-		}
-		return nil
-	}, func(o *scim.Object, kept any) { o.Complex("meta").Set("lastModified", kept) })},
+	{"groups.add-again-touches", "adding a member again moves lastModified",
+		stained(patchGroup, func(_ *http.Request, _ *scim.Object, rep *reply) any {
+			if rep.ok() {
+				return late
+			}
+			return nil
+		}, func(o *scim.Object, kept any) { o.Complex("meta").Set("lastModified", kept) })},
 	{"groups.unknown-drops-all", "an unknown member drops the known ones without an error", prunedMembers(true)},
-	{"groups.unknown-half-way", "an unknown member answers 400, and the known ones are added", instead(bodied(patchGroup, func(o *scim.Object) bool {
-		return strings.Contains(string(o.AppendJSON(nil)), "no-such-id")
-	}), func(next http.Handler, r *http.Request) *reply {
-		ask(prunedMembers(false)(next), r)
-		return failure(400, scim.InvalidValue)
-	})},
-	{"groups.unknown-creates-empty", "a POST with an unknown member answers 400 and creates the group without it", instead(bodied(createGroup, func(o *scim.Object) bool {
-		return strings.Contains(string(o.AppendJSON(nil)), "no-such-id")
-	}), func(next http.Handler, r *http.Request) *reply {
-		sent, _ := scim.Decode(readBody(r))
-		sent.Delete("members")
-		as(next, r, sent)
-		return failure(400, scim.InvalidValue)
-	})},
+	{"groups.unknown-half-way", "an unknown member answers 400, and the known ones are added",
+		instead(bodied(patchGroup, func(o *scim.Object) bool {
+			return strings.Contains(string(o.AppendJSON(nil)), "no-such-id")
+		}), func(next http.Handler, r *http.Request) *reply {
+			ask(prunedMembers(false)(next), r)
+			return failure(400, scim.InvalidValue)
+		})},
+	{"groups.unknown-creates-empty", "a POST with an unknown member answers 400 and creates the group without it",
+		instead(bodied(createGroup, func(o *scim.Object) bool {
+			return strings.Contains(string(o.AppendJSON(nil)), "no-such-id")
+		}), func(next http.Handler, r *http.Request) *reply {
+			sent, _ := scim.Decode(readBody(r))
+			sent.Delete("members")
+			as(next, r, sent)
+			return failure(400, scim.InvalidValue)
+		})},
 	{"groups.members-twice", "a member who was named twice is returned twice", echoedMembers},
 	{"groups.nested-dropped", "groups as members are dropped", withMembers(either(createGroup, readGroup), func(members []any) []any {
 		return slices.DeleteFunc(members, func(v any) bool { return v.(*scim.Object).Text("type") == "Group" })
@@ -104,7 +111,8 @@ var groupsMore = []Mutant{
 		nested := &memory{}
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			sent, err := scim.Decode(readBody(r))
-			if err == nil && patchGroup(r) && nested.at("group") != nil && strings.Contains(string(sent.AppendJSON(nil)), nested.at("group").(string)) {
+			if err == nil && patchGroup(r) && nested.at("group") != nil &&
+				strings.Contains(string(sent.AppendJSON(nil)), nested.at("group").(string)) {
 				failure(500, "").send(w)
 				return
 			}
@@ -128,30 +136,35 @@ var groupsMore = []Mutant{
 			v.(*scim.Object).Set("type", "indirect")
 		}
 	})},
-	{"groups.one-per-user", "a user leaves its group when it joins another", instead(createGroup, func(next http.Handler, r *http.Request) *reply {
-		sent, err := scim.Decode(readBody(r))
-		base, _, _ := place(r)
-		if err == nil {
-			for _, v := range sent.Array("members") {
-				m, _ := v.(*scim.Object)
-				u := ask(next, alike(r, http.MethodGet, base+"/Users/"+m.Text("value"), "", nil)).object()
-				for _, g := range u.Array("groups") {
-					body := scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.PatchOpMessage}}, scim.Member{Name: "Operations", Value: []any{op("remove", "members", nil)}})
-					ask(next, alike(r, http.MethodPatch, base+"/Groups/"+g.(*scim.Object).Text("value"), "", body.AppendJSON(nil)))
+	{"groups.one-per-user", "a user leaves its group when it joins another",
+		instead(createGroup, func(next http.Handler, r *http.Request) *reply {
+			sent, err := scim.Decode(readBody(r))
+			base, _, _ := place(r)
+			if err == nil {
+				for _, v := range sent.Array("members") {
+					m, _ := v.(*scim.Object)
+					u := ask(next, alike(r, http.MethodGet, base+"/Users/"+m.Text("value"), "", nil)).object()
+					for _, g := range u.Array("groups") {
+						body := scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.PatchOpMessage}},
+							scim.Member{Name: "Operations", Value: []any{op("remove", "members", nil)}})
+						ask(next, alike(r, http.MethodPatch, base+"/Groups/"+g.(*scim.Object).Text("value"), "", body.AppendJSON(nil)))
+					}
 				}
 			}
-		}
-		return ask(next, r)
-	})},
-	{"groups.members-cut", "no more than thirty members are returned", withMembers(readGroup, func(members []any) []any { return members[:min(30, len(members))] })},
+			return ask(next, r)
+		})},
+	{"groups.members-cut", "no more than thirty members are returned",
+		withMembers(readGroup, func(members []any) []any { return members[:min(30, len(members))] })},
 	{"groups.gone-204", "DELETE of a group that is gone answers 204", after(deleteGroup, func(_ *http.Request, rep *reply) {
 		if rep.status == 404 {
 			*rep = reply{status: http.StatusNoContent, header: http.Header{}}
 		}
 	})},
 	{"groups.gone-500", "PATCH of an unknown group answers 500", turned(patchGroup, 404, 500)},
-	{"groups.exclusion-ignored", "excludedAttributes is ignored on groups", query(either(readGroup, listGroups), func(q url.Values) { q.Del("excludedAttributes") })},
-	{"groups.exclusion-ignored-in-lists", "excludedAttributes is ignored in lists of groups", query(listGroups, func(q url.Values) { q.Del("excludedAttributes") })},
+	{"groups.exclusion-ignored", "excludedAttributes is ignored on groups",
+		query(either(readGroup, listGroups), func(q url.Values) { q.Del("excludedAttributes") })},
+	{"groups.exclusion-ignored-in-lists", "excludedAttributes is ignored in lists of groups",
+		query(listGroups, func(q url.Values) { q.Del("excludedAttributes") })},
 	{"groups.member-filter-ignored", "a filter on members.value is ignored", filtering(listGroups, func(f string) string {
 		if strings.HasPrefix(f, "members.value") {
 			return ""
@@ -184,7 +197,8 @@ var groupsMore = []Mutant{
 	{"groups.not-atomic", "operations on a group before the failing one stay applied", instead(patchGroup, groupApart)},
 	{"groups.member-exchanged", "value of a member can be changed in place", operations(patchGroup, func(o *scim.Object) []*scim.Object {
 		if member, ok := strings.CutSuffix(o.Text("path"), ".value"); ok && o.Text("op") == "replace" {
-			return []*scim.Object{op("remove", member, nil), op("add", "members", []any{scim.NewObject(scim.Member{Name: "value", Value: o.Text("value")})})}
+			return []*scim.Object{op("remove", member, nil),
+				op("add", "members", []any{scim.NewObject(scim.Member{Name: "value", Value: o.Text("value")})})}
 		}
 		return []*scim.Object{o}
 	})},
@@ -199,23 +213,25 @@ var groupsMore = []Mutant{
 	{"groups.remove-first-named", "or in a filter on members removes the first one only", edit(patchGroup, func(o *scim.Object) {
 		o.Set("path", cutAt(" or ")(o.Text("path")))
 	})},
-	{"groups.stranger-removes-all", "removing somebody who is no member empties the group", instead(patchGroup, func(next http.Handler, r *http.Request) *reply {
-		sent, err := scim.Decode(readBody(r))
-		has := stored(next, r)
-		if err == nil && has != nil {
-			text := string(has.AppendJSON(nil))
-			for _, v := range sent.Array("Operations") {
-				o := v.(*scim.Object)
-				_, id, ok := strings.Cut(o.Text("path"), `value eq "`)
-				if id, _, _ = strings.Cut(id, `"`); ok && o.Text("op") == "remove" && !strings.Contains(text, id) {
-					o.Set("path", "members")
+	{"groups.stranger-removes-all", "removing somebody who is no member empties the group",
+		instead(patchGroup, func(next http.Handler, r *http.Request) *reply {
+			sent, err := scim.Decode(readBody(r))
+			has := stored(next, r)
+			if err == nil && has != nil {
+				text := string(has.AppendJSON(nil))
+				for _, v := range sent.Array("Operations") {
+					o := v.(*scim.Object)
+					_, id, ok := strings.Cut(o.Text("path"), `value eq "`)
+					if id, _, _ = strings.Cut(id, `"`); ok && o.Text("op") == "remove" && !strings.Contains(text, id) {
+						o.Set("path", "members")
+					}
 				}
+				return as(next, r, sent)
 			}
-			return as(next, r, sent)
-		}
-		return ask(next, r)
-	})},
-	{"groups.pathless-ignored", "members in a value without path are ignored", edit(patchGroup, func(o *scim.Object) { o.Complex("value").Delete("members") })},
+			return ask(next, r)
+		})},
+	{"groups.pathless-ignored", "members in a value without path are ignored",
+		edit(patchGroup, func(o *scim.Object) { o.Complex("value").Delete("members") })},
 	{"groups.pathless-adds", "replace of members without a path adds to them", edit(patchGroup, func(o *scim.Object) {
 		if pathless(o) && o.Complex("value").Array("members") != nil {
 			o.Set("op", "add")
@@ -227,7 +243,8 @@ var groupsMore = []Mutant{
 		}
 	})},
 	{"groups.urn-unknown", "members with their URN answer 400", refusing(bodied(patchGroup, anyOp(pathHas(scim.GroupSchema))), 400)},
-	{"groups.empty-list-ignored", "replace of members with an empty list is ignored", drop(patchGroup, func(o *scim.Object) bool { v, ok := o.Get("value"); return ok && empty(v) })},
+	{"groups.empty-list-ignored", "replace of members with an empty list is ignored",
+		drop(patchGroup, func(o *scim.Object) bool { v, ok := o.Get("value"); return ok && empty(v) })},
 	{"groups.patch-empties", "a PATCH of another attribute empties the group", operations(patchGroup, func(o *scim.Object) []*scim.Object {
 		if o.Text("path") == "externalId" {
 			return []*scim.Object{o, op("remove", "members", nil)}

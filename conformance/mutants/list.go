@@ -29,9 +29,11 @@ var list = []Mutant{
 			rep.body = scim.AppendValue(nil, v)
 		}
 	})},
-	{"list.total-of-page", "totalResults is the size of the page", afterBody(listUsers, func(o *scim.Object) { o.Set("totalResults", len(o.Array("Resources"))) })},
+	{"list.total-of-page", "totalResults is the size of the page",
+		afterBody(listUsers, func(o *scim.Object) { o.Set("totalResults", len(o.Array("Resources"))) })},
 	{"list.count-ignored", "count is ignored", query(listUsers, func(q url.Values) { q.Del("count") })},
-	{"list.items-per-page-asked", "itemsPerPage is one more than there are items", afterBody(listUsers, func(o *scim.Object) { o.Set("itemsPerPage", len(o.Array("Resources"))+1) })},
+	{"list.items-per-page-asked", "itemsPerPage is one more than there are items",
+		afterBody(listUsers, func(o *scim.Object) { o.Set("itemsPerPage", len(o.Array("Resources"))+1) })},
 	{"list.count-zero-is-all", "count=0 is read as no count", query(listUsers, func(q url.Values) {
 		if q.Get("count") == "0" {
 			q.Del("count")

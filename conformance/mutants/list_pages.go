@@ -53,41 +53,46 @@ func remembers(m match) wrap {
 }
 
 var listPages = []Mutant{
-	{"list.total-so-far", "totalResults counts the matches up to the end of the page", afterBody(with(listUsers, "count"), func(o *scim.Object) {
-		start, _ := o.Get("startIndex")
-		n, err := strconv.Atoi(string(scim.AppendValue(nil, start)))
-		if items := len(o.Array("Resources")); err == nil && items > 0 {
-			o.Set("totalResults", n+items-1)
-		}
-	})},
+	{"list.total-so-far", "totalResults counts the matches up to the end of the page",
+		afterBody(with(listUsers, "count"), func(o *scim.Object) {
+			start, _ := o.Get("startIndex")
+			n, err := strconv.Atoi(string(scim.AppendValue(nil, start)))
+			if items := len(o.Array("Resources")); err == nil && items > 0 {
+				o.Set("totalResults", n+items-1)
+			}
+		})},
 	{"list.pages-overlap", "every page repeats the last item of the page before", shiftStart(listUsers, -1)},
 	{"list.pages-leave-out", "every page leaves out its first item", shiftStart(listUsers, 1)},
-	{"list.last-page-filled", "the last page is filled up with items of the one before", instead(with(listUsers, "startIndex"), func(next http.Handler, r *http.Request) *reply {
-		rep := ask(next, r)
-		start, hasStart := integerOf(r, "startIndex")
-		count, hasCount := integerOf(r, "count")
-		total := totalOf(rep)
-		if !hasStart || !hasCount || start <= 1 || start > total || start+count <= total+1 {
-			return rep
-		}
-		q := r.URL.Query()
-		q.Set("startIndex", strconv.Itoa(max(1, total-count+1)))
-		return ask(next, alike(r, http.MethodGet, r.URL.Path, q.Encode(), nil))
-	})},
-	{"list.start-needs-count", "startIndex is ignored without count", query(lacking(listUsers, "count"), func(q url.Values) { q.Del("startIndex") })},
-	{"list.count-starts-second", "without startIndex a page begins with the second item", query(lacking(with(listUsers, "count"), "startIndex"), func(q url.Values) { q.Set("startIndex", "2") })},
+	{"list.last-page-filled", "the last page is filled up with items of the one before",
+		instead(with(listUsers, "startIndex"), func(next http.Handler, r *http.Request) *reply {
+			rep := ask(next, r)
+			start, hasStart := integerOf(r, "startIndex")
+			count, hasCount := integerOf(r, "count")
+			total := totalOf(rep)
+			if !hasStart || !hasCount || start <= 1 || start > total || start+count <= total+1 {
+				return rep
+			}
+			q := r.URL.Query()
+			q.Set("startIndex", strconv.Itoa(max(1, total-count+1)))
+			return ask(next, alike(r, http.MethodGet, r.URL.Path, q.Encode(), nil))
+		})},
+	{"list.start-needs-count", "startIndex is ignored without count",
+		query(lacking(listUsers, "count"), func(q url.Values) { q.Del("startIndex") })},
+	{"list.count-starts-second", "without startIndex a page begins with the second item",
+		query(lacking(with(listUsers, "count"), "startIndex"), func(q url.Values) { q.Set("startIndex", "2") })},
 	{"list.huge-count-400", "a huge count is refused", instead(listUsers, func(next http.Handler, r *http.Request) *reply {
 		if n, ok := integerOf(r, "count"); ok && n > 10000 {
 			return failure(400, scim.InvalidValue)
 		}
 		return ask(next, r)
 	})},
-	{"list.overflow-500", "a number that fits no integer breaks the server", instead(listUsers, func(next http.Handler, r *http.Request) *reply {
-		if q := r.URL.Query(); max(len(q.Get("startIndex")), len(q.Get("count"))) > 18 {
-			return failure(500, "")
-		}
-		return ask(next, r)
-	})},
+	{"list.overflow-500", "a number that fits no integer breaks the server",
+		instead(listUsers, func(next http.Handler, r *http.Request) *reply {
+			if q := r.URL.Query(); max(len(q.Get("startIndex")), len(q.Get("count"))) > 18 {
+				return failure(500, "")
+			}
+			return ask(next, r)
+		})},
 	{"list.fraction-500", "a count with a fraction breaks the server", instead(listUsers, func(next http.Handler, r *http.Request) *reply {
 		if strings.Contains(r.URL.Query().Get("count"), ".") {
 			return failure(500, "")
@@ -100,16 +105,21 @@ var listPages = []Mutant{
 		}
 		return ask(next, r)
 	})},
-	{"list.sort-drops-filter", "of a filter with and only the first part counts in a sorted list", query(with(listUsers, "sortBy"), func(q url.Values) {
-		first, _, _ := strings.Cut(q.Get("filter"), " and ")
-		q.Set("filter", first)
-	})},
-	{"list.paged-unsorted", "a page of a filtered list is not sorted", query(with(with(listUsers, "sortBy"), "startIndex"), func(q url.Values) { q.Del("sortBy") })},
-	{"list.projected-first-page", "with attributes the first page is always returned", query(with(listUsers, "attributes"), func(q url.Values) { q.Del("startIndex") })},
+	{"list.sort-drops-filter", "of a filter with and only the first part counts in a sorted list",
+		query(with(listUsers, "sortBy"), func(q url.Values) {
+			first, _, _ := strings.Cut(q.Get("filter"), " and ")
+			q.Set("filter", first)
+		})},
+	{"list.paged-unsorted", "a page of a filtered list is not sorted",
+		query(with(with(listUsers, "sortBy"), "startIndex"), func(q url.Values) { q.Del("sortBy") })},
+	{"list.projected-first-page", "with attributes the first page is always returned",
+		query(with(listUsers, "attributes"), func(q url.Values) { q.Del("startIndex") })},
 	{"list.items-cut", "items of lists lack what single resources have", afterEach(listUsers, func(o *scim.Object) { o.Delete("emails") })},
-	{"list.items-elsewhere", "items of lists have another location than single resources", afterEach(listUsers, func(o *scim.Object) { o.Complex("meta").Set("location", "/"+o.Text("id")) })},
+	{"list.items-elsewhere", "items of lists have another location than single resources",
+		afterEach(listUsers, func(o *scim.Object) { o.Complex("meta").Set("location", "/"+o.Text("id")) })},
 	{"list.items-mixed", "a list of users ends with a group", afterBody(listUsers, func(o *scim.Object) {
-		stranger := scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.GroupSchema}}, scim.Member{Name: "id", Value: "a-group"}, scim.Member{Name: "displayName", Value: "A group"})
+		stranger := scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.GroupSchema}}, scim.Member{Name: "id", Value: "a-group"},
+			scim.Member{Name: "displayName", Value: "A group"})
 		o.Set("Resources", append(o.Array("Resources"), stranger))
 	})},
 	{"list.doubled", "the first item of a page is on it twice", afterBody(listUsers, func(o *scim.Object) {
@@ -118,17 +128,21 @@ var listPages = []Mutant{
 		}
 	})},
 	{"list.remembered", "a list is answered as it was the first time", remembers(with(listUsers, "filter"))},
-	{"list.past-the-end-500", "a startIndex past the end breaks the server", instead(with(listUsers, "startIndex"), func(next http.Handler, r *http.Request) *reply {
-		rep := ask(next, r)
-		if start, ok := integerOf(r, "startIndex"); ok && start > totalOf(rep) {
-			return failure(500, "")
-		}
-		return rep
-	})},
-	{"list.unknown-parameter-400", "an unknown parameter is refused", instead(with(listUsers, "scimconfNoSuchParameter"), func(http.Handler, *http.Request) *reply { return failure(400, scim.InvalidValue) })},
-	{"list.limit-not-kept", "pages hold more than the ServiceProviderConfig announces", afterBody(on("GET", "ServiceProviderConfig", false), func(o *scim.Object) { o.Complex("filter").Set("maxResults", 2) })},
+	{"list.past-the-end-500", "a startIndex past the end breaks the server",
+		instead(with(listUsers, "startIndex"), func(next http.Handler, r *http.Request) *reply {
+			rep := ask(next, r)
+			if start, ok := integerOf(r, "startIndex"); ok && start > totalOf(rep) {
+				return failure(500, "")
+			}
+			return rep
+		})},
+	{"list.unknown-parameter-400", "an unknown parameter is refused",
+		instead(with(listUsers, "scimconfNoSuchParameter"), func(http.Handler, *http.Request) *reply { return failure(400, scim.InvalidValue) })},
+	{"list.limit-not-kept", "pages hold more than the ServiceProviderConfig announces",
+		afterBody(on("GET", "ServiceProviderConfig", false), func(o *scim.Object) { o.Complex("filter").Set("maxResults", 2) })},
 	{"list.groups-start-ignored", "startIndex is ignored for groups", query(listGroups, func(q url.Values) { q.Del("startIndex") })},
-	{"list.groups-total-of-page", "totalResults of groups is the size of the page", afterBody(listGroups, func(o *scim.Object) { o.Set("totalResults", len(o.Array("Resources"))) })},
+	{"list.groups-total-of-page", "totalResults of groups is the size of the page",
+		afterBody(listGroups, func(o *scim.Object) { o.Set("totalResults", len(o.Array("Resources"))) })},
 	{"list.groups-no-schemas", "a list of groups has no schemas", afterBody(listGroups, func(o *scim.Object) { o.Delete("schemas") })},
 	{"list.groups-nameless", "groups in lists have no displayName", afterEach(listGroups, func(o *scim.Object) { o.Delete("displayName") })},
 	{"list.empty-404", "an empty list answers 404", after(with(listUsers, "filter"), func(_ *http.Request, rep *reply) {

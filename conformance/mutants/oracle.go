@@ -37,8 +37,10 @@ var oracle = []Mutant{
 			return "(" + g + ")"
 		})
 	})},
-	{"oracle.primary-element-only", "conditions on roles and entitlements look at the primary value only", sub(`(?i)\b(roles|entitlements)\.(type|value) (\w\w "(?:\\.|[^"\\])*")`, `$1[primary eq true and $2 $3]`)},
-	{"oracle.one-case-in-extension", "operands in capitals or in small letters alone do not match attributes of an extension", sub(`(?i:(extension:enterprise:2\.0:User:\w+ (?:eq|sw|ew|co))) "([A-Z ]*[A-Z]|[a-z ]*[a-z])"`, `$1 "no such value"`)},
+	{"oracle.primary-element-only", "conditions on roles and entitlements look at the primary value only",
+		sub(`(?i)\b(roles|entitlements)\.(type|value) (\w\w "(?:\\.|[^"\\])*")`, `$1[primary eq true and $2 $3]`)},
+	{"oracle.one-case-in-extension", "operands in capitals or in small letters alone do not match attributes of an extension",
+		sub(`(?i:(extension:enterprise:2\.0:User:\w+ (?:eq|sw|ew|co))) "([A-Z ]*[A-Z]|[a-z ]*[a-z])"`, `$1 "no such value"`)},
 	{"oracle.same-twice", "two equal conditions joined by and cancel each other", filterAnswer(doubled, nobody)},
 	{"oracle.search-without-groups", "a search drops the groups of its filter", before(on("POST", "Users", true), func(o *scim.Object) {
 		if f := o.Text("filter"); strings.Contains(f, "(") {
@@ -48,18 +50,22 @@ var oracle = []Mutant{
 	{"oracle.add-replaces-lists", "add to a list other than emails replaces it", rewriting(patchUser, func(op *scim.Object) bool {
 		return op.Text("op") == "add" && otherList(op) && !strings.Contains(op.Text("path"), "[")
 	}, func(op *scim.Object) { op.Set("op", "replace") })},
-	{"oracle.remove-ignores-filter", "remove with a filter on a list other than emails removes all values", rewriting(patchUser, func(op *scim.Object) bool {
-		return op.Text("op") == "remove" && otherList(op) && strings.HasSuffix(op.Text("path"), "]")
-	}, func(op *scim.Object) {
-		list, _, _ := strings.Cut(op.Text("path"), "[")
-		op.Set("path", list)
-	})},
-	{"oracle.parts-stick", "what a refused PATCH has done to an extension, or to a list other than emails, stays", sticking(func(op *scim.Object) bool {
-		return strings.Contains(op.Text("path"), "extension:") || otherList(op)
-	})},
+	{"oracle.remove-ignores-filter", "remove with a filter on a list other than emails removes all values",
+		rewriting(patchUser, func(op *scim.Object) bool {
+			return op.Text("op") == "remove" && otherList(op) && strings.HasSuffix(op.Text("path"), "]")
+		}, func(op *scim.Object) {
+			list, _, _ := strings.Cut(op.Text("path"), "[")
+			op.Set("path", list)
+		})},
+	{"oracle.parts-stick", "what a refused PATCH has done to an extension, or to a list other than emails, stays",
+		sticking(func(op *scim.Object) bool {
+			return strings.Contains(op.Text("path"), "extension:") || otherList(op)
+		})},
 	{"oracle.members-replaced-late", "a replace of members behind another operation adds them", func(next http.Handler) http.Handler {
 		late := func(o *scim.Object) bool {
-			return slices.ContainsFunc(o.Array("Operations")[min(1, length(o)):], func(item any) bool { return is(item.(*scim.Object), "replace", "members") })
+			return slices.ContainsFunc(o.Array("Operations")[min(1, length(o)):], func(item any) bool {
+				return is(item.(*scim.Object), "replace", "members")
+			})
 		}
 		return before(bodied(patchGroup, late), func(o *scim.Object) {
 			for _, item := range o.Array("Operations")[1:] {
@@ -70,7 +76,8 @@ var oracle = []Mutant{
 		})(next)
 	}},
 	{"oracle.sort-by-names-only", "lists are sorted by names alone, whatever sortBy says", query(listUsers, func(q url.Values) {
-		if by := strings.ToLower(q.Get("sortBy")); by != "" && !strings.HasPrefix(by, "name.familyname") && !strings.Contains(by, "displayname") && !strings.Contains(by, "username") && !strings.HasPrefix(by, "meta") {
+		if by := strings.ToLower(q.Get("sortBy")); by != "" && !strings.HasPrefix(by, "name.familyname") &&
+			!strings.Contains(by, "displayname") && !strings.Contains(by, "username") && !strings.HasPrefix(by, "meta") {
 			q.Del("sortBy")
 		}
 	})},

@@ -70,8 +70,10 @@ var patch = []Mutant{
 		_, isObject := v.(*scim.Object)
 		return is(o, "add", "emails") && isObject
 	})},
-	{"patch.add-keeps-value", "add to an attribute that has a value is ignored", drop(patchUser, func(o *scim.Object) bool { return is(o, "add", "displayName") })},
-	{"patch.add-pathless-ignored", "add without a path is ignored", drop(patchUser, func(o *scim.Object) bool { return o.Text("op") == "add" && pathless(o) })},
+	{"patch.add-keeps-value", "add to an attribute that has a value is ignored",
+		drop(patchUser, func(o *scim.Object) bool { return is(o, "add", "displayName") })},
+	{"patch.add-pathless-ignored", "add without a path is ignored",
+		drop(patchUser, func(o *scim.Object) bool { return o.Text("op") == "add" && pathless(o) })},
 	{"patch.add-complex-replaces", "add to a complex attribute replaces it", removedFirst("add", "name")},
 	{"patch.add-copies", "add of a value that is there adds a copy", edit(patchUser, func(o *scim.Object) {
 		for _, item := range o.Array("value") {
@@ -81,7 +83,8 @@ var patch = []Mutant{
 		}
 	})},
 	{"patch.urn-unknown", "a path with a URN answers 400", refuseOp(pathHas("urn:"), scim.InvalidPath)},
-	{"patch.extension-unnamed", "schemas does not name an extension that PATCH added", afterEach(readUser, func(o *scim.Object) { o.Set("schemas", []any{scim.UserSchema}) })},
+	{"patch.extension-unnamed", "schemas does not name an extension that PATCH added",
+		afterEach(readUser, func(o *scim.Object) { o.Set("schemas", []any{scim.UserSchema}) })},
 	{"patch.primary-stays", "the old primary value stays primary", func(next http.Handler) http.Handler {
 		return afterEach(readUser, func(o *scim.Object) {
 			for _, item := range o.Array("emails") {
@@ -99,15 +102,19 @@ var patch = []Mutant{
 		}
 	})},
 	{"patch.ignored", "PATCH answers 200 and changes nothing", instead(patchUser, unchanged)},
-	{"patch.replace-needs-value", "replace of an attribute without a value is ignored", drop(patchUser, func(o *scim.Object) bool { return is(o, "replace", "nickName") })},
-	{"patch.replace-pathless-ignored", "replace without a path is ignored", drop(patchUser, func(o *scim.Object) bool { return o.Text("op") == "replace" && pathless(o) })},
-	{"patch.replace-pathless-is-put", "replace without a path removes what it does not name", operations(patchUser, func(o *scim.Object) []*scim.Object {
-		if o.Text("op") == "replace" && pathless(o) {
-			return []*scim.Object{op("remove", "nickName", nil), o}
-		}
-		return []*scim.Object{o}
-	})},
-	{"patch.active-ignored", "active:false without a path answers 200 and changes nothing", edit(patchUser, func(o *scim.Object) { o.Complex("value").Delete("active") })},
+	{"patch.replace-needs-value", "replace of an attribute without a value is ignored",
+		drop(patchUser, func(o *scim.Object) bool { return is(o, "replace", "nickName") })},
+	{"patch.replace-pathless-ignored", "replace without a path is ignored",
+		drop(patchUser, func(o *scim.Object) bool { return o.Text("op") == "replace" && pathless(o) })},
+	{"patch.replace-pathless-is-put", "replace without a path removes what it does not name",
+		operations(patchUser, func(o *scim.Object) []*scim.Object {
+			if o.Text("op") == "replace" && pathless(o) {
+				return []*scim.Object{op("remove", "nickName", nil), o}
+			}
+			return []*scim.Object{o}
+		})},
+	{"patch.active-ignored", "active:false without a path answers 200 and changes nothing",
+		edit(patchUser, func(o *scim.Object) { o.Complex("value").Delete("active") })},
 	{"patch.active-one-way", "a user that was switched off cannot be switched on", drop(patchUser, func(o *scim.Object) bool {
 		on, _ := o.Bool("value")
 		return is(o, "replace", "active") && on
@@ -132,10 +139,12 @@ var patch = []Mutant{
 			*rep = *failure(400, "")
 		}
 	})},
-	{"patch.null-ignored", "replace with null is ignored", drop(patchUser, func(o *scim.Object) bool { v, ok := o.Get("value"); return ok && empty(v) })},
+	{"patch.null-ignored", "replace with null is ignored",
+		drop(patchUser, func(o *scim.Object) bool { v, ok := o.Get("value"); return ok && empty(v) })},
 	{"patch.names-case-exact", "names in a path count with their case", refuseOp(pathHas("DISPLAYNAME"), scim.InvalidPath)},
 	{"patch.conflict-hidden", "a userName in use answers 200", pretend(patchUser, 409)},
-	{"patch.remove-ignored", "remove is ignored", drop(patchUser, func(o *scim.Object) bool { return o.Text("op") == "remove" && !pathless(o) })},
+	{"patch.remove-ignored", "remove is ignored",
+		drop(patchUser, func(o *scim.Object) bool { return o.Text("op") == "remove" && !pathless(o) })},
 	{"patch.remove-parent", "remove of a sub-attribute removes the whole attribute", edit(patchUser, func(o *scim.Object) {
 		if is(o, "remove", "name.givenName") {
 			o.Set("path", "name")
@@ -151,8 +160,10 @@ var patch = []Mutant{
 			o.Set("path", `emails[type eq "work"]`)
 		}
 	})},
-	{"patch.remove-pathless-hidden", "remove without a path answers 204", quiet(func(o *scim.Object) bool { return o.Text("op") == "remove" && pathless(o) })},
-	{"patch.remove-required-hidden", "remove of userName answers 204", quiet(func(o *scim.Object) bool { return is(o, "remove", "userName") })},
+	{"patch.remove-pathless-hidden", "remove without a path answers 204",
+		quiet(func(o *scim.Object) bool { return o.Text("op") == "remove" && pathless(o) })},
+	{"patch.remove-required-hidden", "remove of userName answers 204",
+		quiet(func(o *scim.Object) bool { return is(o, "remove", "userName") })},
 	{"patch.answer-stale", "PATCH answers with the old state", instead(patchUser, func(next http.Handler, r *http.Request) *reply {
 		old := stored(next, r)
 		rep := ask(next, r)
@@ -174,7 +185,8 @@ var patch = []Mutant{
 	{"patch.last-first", "operations are applied from the last to the first", apart(func(operations []any) { slices.Reverse(operations) })},
 	{"patch.not-atomic", "operations before the failing one stay applied", apart(func([]any) {})},
 	{"patch.read-only-hidden", "PATCH of id answers 204", quiet(func(o *scim.Object) bool { return is(o, "replace", "id") })},
-	{"patch.created-hidden", "PATCH of meta.created answers 204", quiet(func(o *scim.Object) bool { return is(o, "replace", "meta.created") })},
+	{"patch.created-hidden", "PATCH of meta.created answers 204",
+		quiet(func(o *scim.Object) bool { return is(o, "replace", "meta.created") })},
 	{"patch.unknown-204", "PATCH of an unknown id answers 204", after(patchUser, func(_ *http.Request, rep *reply) {
 		if rep.status == 404 {
 			*rep = reply{status: 204, header: http.Header{}}
@@ -184,10 +196,13 @@ var patch = []Mutant{
 		path := o.Text("path")
 		return strings.Contains(path, "..") || strings.Count(path, "[") != strings.Count(path, "]")
 	})},
-	{"patch.schema-not-needed", "the PatchOp schema may be missing", before(patchUser, func(o *scim.Object) { o.Set("schemas", []any{scim.PatchOpMessage}) })},
+	{"patch.schema-not-needed", "the PatchOp schema may be missing",
+		before(patchUser, func(o *scim.Object) { o.Set("schemas", []any{scim.PatchOpMessage}) })},
 	{"patch.unknown-operation-hidden", "an unknown op answers 204", quiet(func(o *scim.Object) bool { return o.Text("op") == "move" })},
-	{"patch.op-case-exact", "Replace with a capital letter answers 400", refuseOp(func(o *scim.Object) bool { return o.Text("op") != strings.ToLower(o.Text("op")) }, scim.InvalidSyntax)},
-	{"patch.wrong-type-hidden", "a name that is a text answers 204", quiet(func(o *scim.Object) bool { return is(o, "replace", "name") && o.Text("value") != "" })},
+	{"patch.op-case-exact", "Replace with a capital letter answers 400",
+		refuseOp(func(o *scim.Object) bool { return o.Text("op") != strings.ToLower(o.Text("op")) }, scim.InvalidSyntax)},
+	{"patch.wrong-type-hidden", "a name that is a text answers 204",
+		quiet(func(o *scim.Object) bool { return is(o, "replace", "name") && o.Text("value") != "" })},
 	{"patch.password-echoed", "the answer to PATCH has the password", echo(patchUser, func(sent, got *scim.Object) {
 		for _, item := range sent.Array("Operations") {
 			if password := item.(*scim.Object).Complex("value").Text("password"); password != "" {

@@ -124,14 +124,16 @@ var patchPaths = []Mutant{
 	{"patch.sub-path-replaces-parent", "the path of a sub-attribute replaces the whole attribute", renewed(func(o *scim.Object) bool {
 		return o.Text("op") != "remove" && strings.HasPrefix(o.Text("path"), "name.")
 	}, op("remove", "name", nil))},
-	{"patch.absent-complex-ignored", "operations on a complex attribute without a value are ignored", instead(patchUser, func(next http.Handler, r *http.Request) *reply {
-		if has := stored(next, r); has != nil && has.Complex("name") == nil {
-			if sent, err := scim.Decode(readBody(r)); err == nil && anyOp(func(o *scim.Object) bool { return strings.HasPrefix(o.Text("path"), "name") })(sent) {
-				return unchanged(next, r)
+	{"patch.absent-complex-ignored", "operations on a complex attribute without a value are ignored",
+		instead(patchUser, func(next http.Handler, r *http.Request) *reply {
+			if has := stored(next, r); has != nil && has.Complex("name") == nil {
+				if sent, err := scim.Decode(readBody(r)); err == nil &&
+					anyOp(func(o *scim.Object) bool { return strings.HasPrefix(o.Text("path"), "name") })(sent) {
+					return unchanged(next, r)
+				}
 			}
-		}
-		return ask(next, r)
-	})},
+			return ask(next, r)
+		})},
 	{"patch.add-filter-ignored", "a value filter in an add is ignored", repath("add", func(path string) string {
 		if strings.HasPrefix(path, "emails[") && strings.HasSuffix(path, "].value") {
 			return "emails[value pr].value"
@@ -143,14 +145,18 @@ var patchPaths = []Mutant{
 			o.Set("path", "emails")
 		}
 	})},
-	{"patch.add-no-match-hidden", "add with a value filter that matches nothing answers 204", quiet(func(o *scim.Object) bool { return o.Text("op") == "add" && strings.Contains(o.Text("path"), `"other"`) })},
+	{"patch.add-no-match-hidden", "add with a value filter that matches nothing answers 204",
+		quiet(func(o *scim.Object) bool { return o.Text("op") == "add" && strings.Contains(o.Text("path"), `"other"`) })},
 	{"patch.core-urn-unknown", "a path with the URN of the User schema answers 400", refuseOp(pathHas(scim.UserSchema+":"), scim.InvalidPath)},
-	{"patch.urn-dot-splits", "the dot in 2.0 of a URN splits the path", refuseOp(func(o *scim.Object) bool { return strings.Contains(o.Text("path"), ":User:name.") }, scim.InvalidPath)},
-	{"patch.extension-no-path-ignored", "extension data in a value without path is ignored", edit(patchUser, func(o *scim.Object) { o.Complex("value").Delete(scim.EnterpriseUserSchema) })},
+	{"patch.urn-dot-splits", "the dot in 2.0 of a URN splits the path",
+		refuseOp(func(o *scim.Object) bool { return strings.Contains(o.Text("path"), ":User:name.") }, scim.InvalidPath)},
+	{"patch.extension-no-path-ignored", "extension data in a value without path is ignored",
+		edit(patchUser, func(o *scim.Object) { o.Complex("value").Delete(scim.EnterpriseUserSchema) })},
 	{"patch.extension-whole", "a change of one extension attribute drops the others", renewed(func(o *scim.Object) bool {
 		return o.Text("op") != "remove" && strings.HasPrefix(o.Text("path"), scim.EnterpriseUserSchema+":")
 	}, op("remove", scim.EnterpriseUserSchema, nil))},
-	{"patch.extension-object-ignored", "operations on the bare URN of an extension answer 204", quiet(func(o *scim.Object) bool { return o.Text("path") == scim.EnterpriseUserSchema })},
+	{"patch.extension-object-ignored", "operations on the bare URN of an extension answer 204",
+		quiet(func(o *scim.Object) bool { return o.Text("path") == scim.EnterpriseUserSchema })},
 	{"patch.remove-extension-whole", "remove of one extension attribute removes all", repath("remove", func(path string) string {
 		if strings.HasPrefix(path, scim.EnterpriseUserSchema+":") {
 			return scim.EnterpriseUserSchema
@@ -191,7 +197,8 @@ var patchPaths = []Mutant{
 	{"patch.no-path-complex-whole", "replace without a path drops what a complex value does not name", renewed(func(o *scim.Object) bool {
 		return o.Text("op") == "replace" && pathless(o) && o.Complex("value").Complex("name") != nil
 	}, op("remove", "name", nil))},
-	{"patch.primary-path-ignored", "primary set by a path is ignored", drop(patchUser, func(o *scim.Object) bool { return strings.HasSuffix(o.Text("path"), ".primary") })},
+	{"patch.primary-path-ignored", "primary set by a path is ignored",
+		drop(patchUser, func(o *scim.Object) bool { return strings.HasSuffix(o.Text("path"), ".primary") })},
 	{"patch.all-stay-primary", "several addresses may be primary", afterEach(readUser, func(o *scim.Object) {
 		for _, item := range o.Array("emails") {
 			if len(o.Array("emails")) > 2 {
@@ -214,21 +221,25 @@ var patchPaths = []Mutant{
 			}, text))
 		}
 	})},
-	{"patch.remove-complex-ignored", "remove of a complex attribute is ignored", drop(patchUser, func(o *scim.Object) bool { return is(o, "remove", "name") })},
-	{"patch.remove-filter-sub-element", "remove of a sub-attribute with a value filter removes the value", repath("remove", func(path string) string {
-		if before, ok := strings.CutSuffix(path, "].display"); ok {
-			return before + "]"
-		}
-		return path
-	})},
-	{"patch.remove-not-set-500", "remove of an attribute without a value answers 500", instead(patchUser, func(next http.Handler, r *http.Request) *reply {
-		has := stored(next, r)
-		sent, err := scim.Decode(readBody(r))
-		if err == nil && has != nil && has.Text("nickName") == "" && anyOp(func(o *scim.Object) bool { return is(o, "remove", "nickName") })(sent) && length(sent) == 1 {
-			return failure(500, "")
-		}
-		return ask(next, r)
-	})},
+	{"patch.remove-complex-ignored", "remove of a complex attribute is ignored",
+		drop(patchUser, func(o *scim.Object) bool { return is(o, "remove", "name") })},
+	{"patch.remove-filter-sub-element", "remove of a sub-attribute with a value filter removes the value",
+		repath("remove", func(path string) string {
+			if before, ok := strings.CutSuffix(path, "].display"); ok {
+				return before + "]"
+			}
+			return path
+		})},
+	{"patch.remove-not-set-500", "remove of an attribute without a value answers 500",
+		instead(patchUser, func(next http.Handler, r *http.Request) *reply {
+			has := stored(next, r)
+			sent, err := scim.Decode(readBody(r))
+			if err == nil && has != nil && has.Text("nickName") == "" &&
+				anyOp(func(o *scim.Object) bool { return is(o, "remove", "nickName") })(sent) && length(sent) == 1 {
+				return failure(500, "")
+			}
+			return ask(next, r)
+		})},
 	{"patch.remove-no-match-all", "remove with a value filter that matches nothing removes all", repath("remove", func(path string) string {
 		if strings.Contains(path, "scimconf-none") {
 			return "emails"
@@ -237,20 +248,29 @@ var patchPaths = []Mutant{
 	})},
 	{"patch.filter-and-first", "only the first condition of an and counts", repath("", cutAt(" and "))},
 	{"patch.filter-or-first", "only the first condition of an or counts", repath("", cutAt(" or "))},
-	{"patch.filter-not-ignored", "not in a value filter is ignored", repath("", func(path string) string { return strings.Replace(path, "not (", "(", 1) })},
-	{"patch.filter-ne-is-eq", "ne in a value filter acts as eq", repath("", func(path string) string { return strings.Replace(path, " ne ", " eq ", 1) })},
+	{"patch.filter-not-ignored", "not in a value filter is ignored",
+		repath("", func(path string) string { return strings.Replace(path, "not (", "(", 1) })},
+	{"patch.filter-ne-is-eq", "ne in a value filter acts as eq",
+		repath("", func(path string) string { return strings.Replace(path, " ne ", " eq ", 1) })},
 	{"patch.filter-boolean-ignored", "a value filter on a boolean matches nothing", drop(patchUser, pathHas("eq true"))},
 	{"patch.filter-case-exact", "a path in capitals matches nothing", drop(patchUser, pathHas("EMAILS"))},
 	{"patch.filter-escapes-unknown", "an escaped quote in a value filter answers 400", refuseOp(pathHas(`\"`), scim.InvalidPath)},
 	{"patch.filter-cut-at-bracket", "a bracket in a text ends the value filter", refuseOp(pathHas("a].value[b"), scim.InvalidPath)},
-	{"patch.dotted-keys-stored", "a dotted key is stored as it is", took(func(o *scim.Object) bool { return pathless(o) && withKey(o, "name.") }, func(o *scim.Object) { o.Set("name.familyName", "Lovelace") })},
-	{"patch.extension-keys-stored", "a qualified key is stored as it is", took(func(o *scim.Object) bool { return pathless(o) && withKey(o, ":User:") }, func(o *scim.Object) { o.Set(scim.EnterpriseUserSchema+":department", "New") })},
+	{"patch.dotted-keys-stored", "a dotted key is stored as it is",
+		took(func(o *scim.Object) bool { return pathless(o) && withKey(o, "name.") }, func(o *scim.Object) {
+			o.Set("name.familyName", "Lovelace")
+		})},
+	{"patch.extension-keys-stored", "a qualified key is stored as it is",
+		took(func(o *scim.Object) bool { return pathless(o) && withKey(o, ":User:") }, func(o *scim.Object) {
+			o.Set(scim.EnterpriseUserSchema+":department", "New")
+		})},
 	{"patch.first-ten-only", "only the first ten operations are applied", before(patchUser, func(o *scim.Object) {
 		if all := o.Array("Operations"); len(all) > 10 {
 			o.Set("Operations", all[:10])
 		}
 	})},
-	{"patch.limit-of-fifty", "more than fifty operations answer 413", refuse(patchUser, func(o *scim.Object) bool { return length(o) > 50 }, func() *reply { return failure(413, "") })},
+	{"patch.limit-of-fifty", "more than fifty operations answer 413",
+		refuse(patchUser, func(o *scim.Object) bool { return length(o) > 50 }, func() *reply { return failure(413, "") })},
 	{"patch.once-per-attribute", "only the last operation on an attribute is applied", before(patchUser, func(o *scim.Object) {
 		last := map[string]any{}
 		var order []string
@@ -269,14 +289,17 @@ var patchPaths = []Mutant{
 			o.Set("Operations", kept)
 		}
 	})},
-	{"patch.add-no-value-hidden", "add without a value answers 204", quiet(func(o *scim.Object) bool { return o.Text("op") == "add" && valueless(o) })},
+	{"patch.add-no-value-hidden", "add without a value answers 204",
+		quiet(func(o *scim.Object) bool { return o.Text("op") == "add" && valueless(o) })},
 	{"patch.replace-no-value-clears", "replace without a value removes", edit(patchUser, func(o *scim.Object) {
 		if o.Text("op") == "replace" && valueless(o) {
 			o.Set("op", "remove")
 		}
 	})},
-	{"patch.no-path-text-hidden", "a text without a path answers 204", quiet(func(o *scim.Object) bool { return pathless(o) && !valueless(o) && o.Complex("value") == nil })},
-	{"patch.remove-value-hidden", "remove with a value and no path answers 204", quiet(func(o *scim.Object) bool { return o.Text("op") == "remove" && pathless(o) && !valueless(o) })},
+	{"patch.no-path-text-hidden", "a text without a path answers 204",
+		quiet(func(o *scim.Object) bool { return pathless(o) && !valueless(o) && o.Complex("value") == nil })},
+	{"patch.remove-value-hidden", "remove with a value and no path answers 204",
+		quiet(func(o *scim.Object) bool { return o.Text("op") == "remove" && pathless(o) && !valueless(o) })},
 	{"patch.unknown-stored", "an attribute that no schema has is stored", took(func(o *scim.Object) bool {
 		return o.Text("path") == "scimconfUnknown" || withKey(o, "scimconfUnknown")
 	}, func(o *scim.Object) { o.Set("scimconfUnknown", "x") })},
@@ -286,20 +309,26 @@ var patchPaths = []Mutant{
 		}
 	})},
 	{"patch.pointer-hidden", "a JSON Pointer answers 204", quiet(pathHas("/"))},
-	{"patch.three-names-hidden", "a path of three names answers 204", quiet(func(o *scim.Object) bool { return o.Text("path") == "name.familyName.value" })},
-	{"patch.urn-dropped", "the URN of a path is dropped", repath("", func(path string) string { return strings.TrimPrefix(path, "urn:example:scimconf:2.0:Unknown:") })},
-	{"patch.read-only-taken", "meta in a value without path is taken", took(func(o *scim.Object) bool { return withKey(o, "meta") }, func(o *scim.Object) {
-		o.Complex("meta").Set("created", "1999-12-31T23:59:59Z")
-	})},
-	{"patch.groups-written", "groups of a user can be written", took(func(o *scim.Object) bool { return o.Text("path") == "groups" || withKey(o, "groups") }, func(o *scim.Object) {
-		o.Set("groups", []any{scim.NewObject(scim.Member{Name: "value", Value: "scimconf-no-such-id"})})
-	})},
-	{"patch.remove-read-only-hidden", "remove of id or meta.created answers 204", quiet(func(o *scim.Object) bool { return is(o, "remove", "id") || is(o, "remove", "meta.created") })},
+	{"patch.three-names-hidden", "a path of three names answers 204",
+		quiet(func(o *scim.Object) bool { return o.Text("path") == "name.familyName.value" })},
+	{"patch.urn-dropped", "the URN of a path is dropped",
+		repath("", func(path string) string { return strings.TrimPrefix(path, "urn:example:scimconf:2.0:Unknown:") })},
+	{"patch.read-only-taken", "meta in a value without path is taken",
+		took(func(o *scim.Object) bool { return withKey(o, "meta") }, func(o *scim.Object) {
+			o.Complex("meta").Set("created", "1999-12-31T23:59:59Z")
+		})},
+	{"patch.groups-written", "groups of a user can be written",
+		took(func(o *scim.Object) bool { return o.Text("path") == "groups" || withKey(o, "groups") }, func(o *scim.Object) {
+			o.Set("groups", []any{scim.NewObject(scim.Member{Name: "value", Value: "scimconf-no-such-id"})})
+		})},
+	{"patch.remove-read-only-hidden", "remove of id or meta.created answers 204",
+		quiet(func(o *scim.Object) bool { return is(o, "remove", "id") || is(o, "remove", "meta.created") })},
 	{"patch.null-required-hidden", "null for userName answers 204", quiet(func(o *scim.Object) bool {
 		name, ok := o.Complex("value").Get("userName")
 		return ok && name == nil || o.Text("path") == "userName" && !valueless(o) && valueOf(o) == nil
 	})},
-	{"patch.empty-name-hidden", "an empty userName answers 204", quiet(func(o *scim.Object) bool { return o.Text("path") == "userName" && valueOf(o) == "" })},
+	{"patch.empty-name-hidden", "an empty userName answers 204",
+		quiet(func(o *scim.Object) bool { return o.Text("path") == "userName" && valueOf(o) == "" })},
 	{"patch.active-guessed", "what is no boolean switches a user off", edit(patchUser, func(o *scim.Object) {
 		if _, isBool := valueOf(o).(bool); o.Text("path") == "active" && !isBool {
 			o.Set("value", false)
@@ -308,7 +337,10 @@ var patchPaths = []Mutant{
 	{"patch.number-list-hidden", "a number as a list of addresses answers 204", quiet(func(o *scim.Object) bool {
 		list, isList := valueOf(o).([]any)
 		_, isObject := valueOf(o).(*scim.Object)
-		return o.Text("path") == "emails" && o.Text("op") != "remove" && !isObject && (!isList || len(list) > 0 && !scim.Equal(list[0], scim.NewObject()) && !slices.ContainsFunc(list, func(v any) bool { _, ok := v.(*scim.Object); return ok }))
+		return o.Text("path") == "emails" && o.Text("op") != "remove" && !isObject &&
+			(!isList ||
+				len(list) > 0 && !scim.Equal(list[0], scim.NewObject()) &&
+					!slices.ContainsFunc(list, func(v any) bool { _, ok := v.(*scim.Object); return ok }))
 	})},
 	{"patch.object-text-hidden", "an object as a text answers 204", quiet(func(o *scim.Object) bool {
 		_, isText := valueOf(o).(string)
@@ -320,19 +352,27 @@ var patchPaths = []Mutant{
 		}
 		return nil
 	}, func(o *scim.Object, kept any) { o.Complex("meta").Set("lastModified", kept) })},
-	{"patch.always-touches", "a PATCH that changes nothing moves lastModified", stained(patchUser, func(_ *http.Request, _ *scim.Object, rep *reply) any {
-		if rep.ok() {
-			return late
-		}
-		return nil
-	}, func(o *scim.Object, kept any) { o.Complex("meta").Set("lastModified", kept) })},
-	{"patch.last-modified-frozen", "PATCH does not move lastModified", afterEach(users, func(o *scim.Object) { o.Complex("meta").Set("lastModified", o.Complex("meta").Text("created")) })},
-	{"patch.not-implemented", "PATCH answers 501 though it is advertised", instead(patchUser, func(http.Handler, *http.Request) *reply { return failure(501, "") })},
-	{"patch.no-operations-204", "a PATCH without Operations answers 204", refuse(patchUser, func(o *scim.Object) bool { _, ok := o.Get("Operations"); return !ok }, func() *reply {
-		return &reply{status: http.StatusNoContent, header: http.Header{}}
-	})},
-	{"patch.empty-operations-500", "an empty list of operations answers 500", refuse(patchUser, func(o *scim.Object) bool { return length(o) == 0 }, func() *reply { return failure(500, "") })},
-	{"patch.null-stored", "add of null stores null", took(func(o *scim.Object) bool { return is(o, "add", "nickName") && !valueless(o) && valueOf(o) == nil }, func(o *scim.Object) { o.Set("nickName", nil) })},
+	{"patch.always-touches", "a PATCH that changes nothing moves lastModified",
+		stained(patchUser, func(_ *http.Request, _ *scim.Object, rep *reply) any {
+			if rep.ok() {
+				return late
+			}
+			return nil
+		}, func(o *scim.Object, kept any) { o.Complex("meta").Set("lastModified", kept) })},
+	{"patch.last-modified-frozen", "PATCH does not move lastModified",
+		afterEach(users, func(o *scim.Object) { o.Complex("meta").Set("lastModified", o.Complex("meta").Text("created")) })},
+	{"patch.not-implemented", "PATCH answers 501 though it is advertised",
+		instead(patchUser, func(http.Handler, *http.Request) *reply { return failure(501, "") })},
+	{"patch.no-operations-204", "a PATCH without Operations answers 204",
+		refuse(patchUser, func(o *scim.Object) bool { _, ok := o.Get("Operations"); return !ok }, func() *reply {
+			return &reply{status: http.StatusNoContent, header: http.Header{}}
+		})},
+	{"patch.empty-operations-500", "an empty list of operations answers 500",
+		refuse(patchUser, func(o *scim.Object) bool { return length(o) == 0 }, func() *reply { return failure(500, "") })},
+	{"patch.null-stored", "add of null stores null",
+		took(func(o *scim.Object) bool { return is(o, "add", "nickName") && !valueless(o) && valueOf(o) == nil }, func(o *scim.Object) {
+			o.Set("nickName", nil)
+		})},
 	{"patch.attributes-204", "PATCH with attributes answers 204", after(with(patchUser, "attributes"), func(_ *http.Request, rep *reply) {
 		if rep.ok() {
 			*rep = reply{status: http.StatusNoContent, header: http.Header{}}

@@ -12,7 +12,8 @@ var projection = []Mutant{
 	{"projection.attributes-ignored", "attributes is ignored", query(readUser, func(q url.Values) { q.Del("attributes") })},
 	{"projection.attributes-ignored-in-lists", "attributes is ignored in lists", query(listUsers, func(q url.Values) { q.Del("attributes") })},
 	{"projection.attributes-ignored-on-post", "attributes is ignored on POST", query(createUser, func(q url.Values) { q.Del("attributes") })},
-	{"projection.id-lost", "attributes leaves out the id", afterEach(with(either(readUser, listUsers), "attributes"), func(o *scim.Object) { o.Delete("id") })},
+	{"projection.id-lost", "attributes leaves out the id",
+		afterEach(with(either(readUser, listUsers), "attributes"), func(o *scim.Object) { o.Delete("id") })},
 	{"projection.whole-attribute", "naming a sub-attribute returns all of them", query(readUser, func(q url.Values) {
 		if a := q.Get("attributes"); a == "name.familyName" || a == "emails.value" {
 			q.Set("attributes", strings.Split(a, ".")[0])
@@ -23,10 +24,11 @@ var projection = []Mutant{
 		first, _, _ := strings.Cut(q.Get("excludedAttributes"), ",")
 		q.Set("excludedAttributes", first)
 	})},
-	{"projection.excluded-is-attributes", "excludedAttributes acts as attributes", query(with(readUser, "excludedAttributes"), func(q url.Values) {
-		q.Set("attributes", q.Get("excludedAttributes"))
-		q.Del("excludedAttributes")
-	})},
+	{"projection.excluded-is-attributes", "excludedAttributes acts as attributes",
+		query(with(readUser, "excludedAttributes"), func(q url.Values) {
+			q.Set("attributes", q.Get("excludedAttributes"))
+			q.Del("excludedAttributes")
+		})},
 	{"projection.id-excluded", "the id can be excluded", after(with(readUser, "excludedAttributes"), func(r *http.Request, rep *reply) {
 		if o := rep.object(); rep.ok() && strings.HasPrefix(r.URL.Query().Get("excludedAttributes"), "id") {
 			o.Delete("id")
@@ -43,11 +45,12 @@ var projection = []Mutant{
 			q.Set("attributes", "id")
 		}
 	})},
-	{"projection.unknown-400", "an unknown name answers 400", instead(with(readUser, "attributes"), func(next http.Handler, r *http.Request) *reply {
-		if strings.Contains(r.URL.Query().Get("attributes"), "NoSuchAttribute") {
-			return failure(400, scim.InvalidValue)
-		}
-		return ask(next, r)
-	})},
+	{"projection.unknown-400", "an unknown name answers 400",
+		instead(with(readUser, "attributes"), func(next http.Handler, r *http.Request) *reply {
+			if strings.Contains(r.URL.Query().Get("attributes"), "NoSuchAttribute") {
+				return failure(400, scim.InvalidValue)
+			}
+			return ask(next, r)
+		})},
 	{"projection.members-stay", "members cannot be excluded", query(readGroup, func(q url.Values) { q.Del("excludedAttributes") })},
 }

@@ -32,8 +32,10 @@ func isGroup(o *scim.Object) bool {
 }
 
 var root = []Mutant{
-	{"root.users-only", "a query on the root covers users only", keep(queryRoot, func(_ *http.Request, o *scim.Object) bool { return !isGroup(o) })},
-	{"root.groups-only", "a query on the root covers groups only", keep(queryRoot, func(_ *http.Request, o *scim.Object) bool { return isGroup(o) })},
+	{"root.users-only", "a query on the root covers users only",
+		keep(queryRoot, func(_ *http.Request, o *scim.Object) bool { return !isGroup(o) })},
+	{"root.groups-only", "a query on the root covers groups only",
+		keep(queryRoot, func(_ *http.Request, o *scim.Object) bool { return isGroup(o) })},
 	{"root.type-ignored", "conditions on meta.resourceType are always true", atRoot(`meta\.resourceType eq "\w+"`, `id pr`)},
 	{"root.type-none", "conditions on meta.resourceType are never true", atRoot(`meta\.resourceType eq "\w+"`, `id eq "nobody"`)},
 	{"root.present-always", "pr on an attribute of one type is true for the other", atRoot(`userName pr`, `id pr`)},
@@ -45,13 +47,15 @@ var root = []Mutant{
 	})},
 	{"root.unknown-dropped", "a condition on an unknown attribute is dropped", atRoot(` and scimconfNoSuchAttribute.*`, ``)},
 	{"root.filter-ignored", "filters on the root are ignored", filtering(queryRoot, func(string) string { return "id pr" })},
-	{"root.untyped", "items of a query on the root have the schema of users", afterEach(queryRoot, func(o *scim.Object) { o.Set("schemas", []any{scim.UserSchema}) })},
+	{"root.untyped", "items of a query on the root have the schema of users",
+		afterEach(queryRoot, func(o *scim.Object) { o.Set("schemas", []any{scim.UserSchema}) })},
 	{"root.type-wrong", "meta.resourceType of all items is Resource", afterEach(queryRoot, func(o *scim.Object) {
 		if meta := o.Complex("meta"); meta != nil {
 			meta.Set("resourceType", "Resource")
 		}
 	})},
-	{"root.total-of-page", "totalResults on the root is the size of the page", afterBody(queryRoot, func(o *scim.Object) { o.Set("totalResults", len(o.Array("Resources"))) })},
+	{"root.total-of-page", "totalResults on the root is the size of the page",
+		afterBody(queryRoot, func(o *scim.Object) { o.Set("totalResults", len(o.Array("Resources"))) })},
 	{"root.count-ignored", "count is ignored on the root", query(queryRoot, func(q url.Values) { q.Del("count") })},
 	{"root.start-ignored", "startIndex is ignored on the root", query(queryRoot, func(q url.Values) { q.Del("startIndex") })},
 	{"root.attributes-ignored", "attributes is ignored on the root", query(queryRoot, func(q url.Values) { q.Del("attributes") })},

@@ -35,7 +35,8 @@ func searchBroken(o *scim.Object) bool {
 }
 
 var search = []Mutant{
-	{"search.not-served", "searches are not served", instead(searchUsers, func(http.Handler, *http.Request) *reply { return failure(404, "") })},
+	{"search.not-served", "searches are not served",
+		instead(searchUsers, func(http.Handler, *http.Request) *reply { return failure(404, "") })},
 	{"search.status-201", "a search is answered with 201", after(searchUsers, func(_ *http.Request, rep *reply) {
 		if rep.status == 200 {
 			rep.status = 201
@@ -43,7 +44,8 @@ var search = []Mutant{
 	})},
 	{"search.bare-list", "the answer to a search has no schemas", afterBody(searchUsers, func(o *scim.Object) { o.Delete("schemas") })},
 	{"search.filter-ignored", "the filter of a search is ignored", searchWithout("filter")},
-	{"search.eq-is-sw", "eq acts as sw in searches", before(searchUsers, func(o *scim.Object) { o.Set("filter", strings.ReplaceAll(o.Text("filter"), " eq ", " sw ")) })},
+	{"search.eq-is-sw", "eq acts as sw in searches",
+		before(searchUsers, func(o *scim.Object) { o.Set("filter", strings.ReplaceAll(o.Text("filter"), " eq ", " sw ")) })},
 	{"search.and-ignored", "only the first condition of a search counts", before(searchUsers, func(o *scim.Object) {
 		first, _, _ := strings.Cut(o.Text("filter"), " and ")
 		o.Set("filter", first)
@@ -53,7 +55,10 @@ var search = []Mutant{
 			*rep = *failure(404, "")
 		}
 	})},
-	{"search.filter-required", "a search without a filter finds nobody", instead(bodied(searchUsers, func(o *scim.Object) bool { return o.Text("filter") == "" }), func(http.Handler, *http.Request) *reply { return nobody() })},
+	{"search.filter-required", "a search without a filter finds nobody",
+		instead(bodied(searchUsers, func(o *scim.Object) bool { return o.Text("filter") == "" }), func(http.Handler, *http.Request) *reply {
+			return nobody()
+		})},
 	{"search.attributes-ignored", "attributes of a search is ignored", searchWithout("attributes")},
 	{"search.excluded-ignored", "excludedAttributes of a search is ignored", searchWithout("excludedAttributes")},
 	{"search.excluded-is-attributes", "excludedAttributes of a search acts as attributes", before(searchUsers, func(o *scim.Object) {
@@ -62,16 +67,21 @@ var search = []Mutant{
 			o.Delete("excludedAttributes")
 		}
 	})},
-	{"search.password-shown", "a search shows the password that it was asked for", afterEach(bodied(searchUsers, func(o *scim.Object) bool { return len(o.Array("attributes")) > 0 }), func(o *scim.Object) { o.Set("password", "$2a$10$hash") })},
+	{"search.password-shown", "a search shows the password that it was asked for",
+		afterEach(bodied(searchUsers, func(o *scim.Object) bool { return len(o.Array("attributes")) > 0 }), func(o *scim.Object) {
+			o.Set("password", "$2a$10$hash")
+		})},
 	{"search.count-ignored", "count of a search is ignored", searchWithout("count")},
 	{"search.count-zero-is-all", "count 0 of a search is read as no count", before(searchUsers, func(o *scim.Object) {
 		if v, ok := o.Get("count"); ok && scim.Equal(v, jsonInteger(0)) {
 			o.Delete("count")
 		}
 	})},
-	{"search.total-of-page", "totalResults of a search is the size of the page", afterBody(searchUsers, func(o *scim.Object) { o.Set("totalResults", len(o.Array("Resources"))) })},
+	{"search.total-of-page", "totalResults of a search is the size of the page",
+		afterBody(searchUsers, func(o *scim.Object) { o.Set("totalResults", len(o.Array("Resources"))) })},
 	{"search.start-ignored", "startIndex of a search is ignored", searchWithout("startIndex")},
-	{"search.start-not-echoed", "the answer to a search always says startIndex 1", afterBody(searchUsers, func(o *scim.Object) { o.Set("startIndex", 1) })},
+	{"search.start-not-echoed", "the answer to a search always says startIndex 1",
+		afterBody(searchUsers, func(o *scim.Object) { o.Set("startIndex", 1) })},
 	{"search.sort-ignored", "sortBy of a search is ignored", searchWithout("sortBy")},
 	{"search.order-ignored", "sortOrder of a search is ignored", searchWithout("sortOrder")},
 	{"search.schema-optional", "a search needs no schemas", before(searchUsers, func(o *scim.Object) {
@@ -91,19 +101,25 @@ var search = []Mutant{
 		}
 		return ask(next, r)
 	})},
-	{"search.creates", "a search with a userName creates that user", instead(bodied(searchUsers, func(o *scim.Object) bool { return o.Text("userName") != "" }), func(next http.Handler, r *http.Request) *reply {
-		o, _ := scim.Decode(readBody(r))
-		user := scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.UserSchema}}, scim.Member{Name: "userName", Value: o.Text("userName")})
-		return ask(next, alike(r, http.MethodPost, strings.TrimSuffix(r.URL.Path, "/.search"), "", user.AppendJSON(nil)))
-	})},
-	{"search.by-get", "GET on /.search lists users", instead(func(r *http.Request) bool { return readUser(r) && strings.HasSuffix(r.URL.Path, "/.search") }, func(next http.Handler, r *http.Request) *reply {
-		return ask(next, alike(r, http.MethodGet, strings.TrimSuffix(r.URL.Path, "/.search"), "", nil))
-	})},
+	{"search.creates", "a search with a userName creates that user",
+		instead(bodied(searchUsers, func(o *scim.Object) bool { return o.Text("userName") != "" }),
+			func(next http.Handler, r *http.Request) *reply {
+				o, _ := scim.Decode(readBody(r))
+				user := scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.UserSchema}},
+					scim.Member{Name: "userName", Value: o.Text("userName")})
+				return ask(next, alike(r, http.MethodPost, strings.TrimSuffix(r.URL.Path, "/.search"), "", user.AppendJSON(nil)))
+			})},
+	{"search.by-get", "GET on /.search lists users",
+		instead(func(r *http.Request) bool { return readUser(r) && strings.HasSuffix(r.URL.Path, "/.search") },
+			func(next http.Handler, r *http.Request) *reply {
+				return ask(next, alike(r, http.MethodGet, strings.TrimSuffix(r.URL.Path, "/.search"), "", nil))
+			})},
 	{"search.groups-are-users", "a search for groups looks at users", instead(searchGroups, func(next http.Handler, r *http.Request) *reply {
 		return ask(next, alike(r, http.MethodPost, strings.Replace(r.URL.Path, "/Groups/", "/Users/", 1), "", readBody(r)))
 	})},
 	{"search.groups-unfiltered", "a search for groups ignores its filter", before(searchGroups, func(o *scim.Object) { o.Delete("filter") })},
-	{"search.long-500", "a long search breaks the server", refuse(searchUsers, func(o *scim.Object) bool { return len(o.Text("filter")) > 4096 }, func() *reply { return failure(500, "") })},
+	{"search.long-500", "a long search breaks the server",
+		refuse(searchUsers, func(o *scim.Object) bool { return len(o.Text("filter")) > 4096 }, func() *reply { return failure(500, "") })},
 }
 
 // first is the first of two results.

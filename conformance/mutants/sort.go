@@ -103,9 +103,11 @@ var sort = []Mutant{
 			slices.Reverse(items)
 		}
 	})},
-	{"sort.missing-first", "absent values come first when ascending", absentAt("nickName", true, func(r *http.Request) bool { return !isDescending(r) })},
+	{"sort.missing-first", "absent values come first when ascending",
+		absentAt("nickName", true, func(r *http.Request) bool { return !isDescending(r) })},
 	{"sort.missing-last", "absent values come last when descending", absentAt("nickName", false, isDescending)},
-	{"sort.missing-dropped", "who has no value is left out", keep(sortedBy("nickName"), func(_ *http.Request, o *scim.Object) bool { return o.Text("nickName") != "" })},
+	{"sort.missing-dropped", "who has no value is left out",
+		keep(sortedBy("nickName"), func(_ *http.Request, o *scim.Object) bool { return o.Text("nickName") != "" })},
 	{"sort.doubled", "who has two values is listed twice", after(sortedBy("emails.value"), func(_ *http.Request, rep *reply) {
 		o := rep.object()
 		if !rep.ok() || o == nil {
@@ -121,12 +123,14 @@ var sort = []Mutant{
 		o.Set("totalResults", len(out))
 		rep.body = o.AppendJSON(nil)
 	})},
-	{"sort.first-not-primary", "a multi-valued attribute is sorted by its first value, whichever is primary", rearrange(sortedBy("emails.value"), func(_ *http.Request, items []*scim.Object) {
-		byAddress(items, func(emails []string) string { return emails[0] })
-	})},
-	{"sort.greatest-value", "a multi-valued attribute is sorted by its greatest value", rearrange(sortedBy("emails.value"), func(_ *http.Request, items []*scim.Object) {
-		byAddress(items, func(emails []string) string { return slices.Max(emails) })
-	})},
+	{"sort.first-not-primary", "a multi-valued attribute is sorted by its first value, whichever is primary",
+		rearrange(sortedBy("emails.value"), func(_ *http.Request, items []*scim.Object) {
+			byAddress(items, func(emails []string) string { return emails[0] })
+		})},
+	{"sort.greatest-value", "a multi-valued attribute is sorted by its greatest value",
+		rearrange(sortedBy("emails.value"), func(_ *http.Request, items []*scim.Object) {
+			byAddress(items, func(emails []string) string { return slices.Max(emails) })
+		})},
 	{"sort.name-case-exact", "the name in sortBy counts with its case", query(sortedBy(""), func(q url.Values) {
 		if q.Get("sortBy") == "NAME.familyname" {
 			q.Del("sortBy")
@@ -138,33 +142,43 @@ var sort = []Mutant{
 		}
 	})},
 	{"sort.user-name-ignored", "lists cannot be sorted by userName", unsortedBy("userName")},
-	{"sort.user-name-order-ignored", "sortOrder is ignored for userName", query(sortedBy("userName"), func(q url.Values) { q.Del("sortOrder") })},
-	{"sort.reference-reversed", "a list sorted by a reference is turned round", rearrange(sortedBy("profileUrl"), func(_ *http.Request, items []*scim.Object) { slices.Reverse(items) })},
-	{"sort.shown-only", "lists are sorted only by what they show", instead(with(sortedBy(""), "attributes"), func(next http.Handler, r *http.Request) *reply {
-		q := r.URL.Query()
-		q.Del("sortBy")
-		return ask(next, alike(r, http.MethodGet, r.URL.Path, q.Encode(), nil))
-	})},
-	{"sort.date-disordered", "a list sorted by date is in no order of dates", rearrange(sortedBy("meta.created"), func(_ *http.Request, items []*scim.Object) {
-		for i, item := range items {
-			item.Complex("meta").Set("created", []string{"2026-01-02T00:00:00Z", "2026-01-01T00:00:00Z"}[i%2])
-		}
-	})},
-	{"sort.unknown-500", "an unknown name in sortBy breaks the server", sortBreaks("sortBy", func(v string) bool { return strings.Contains(v, "NoSuchAttribute") })},
-	{"sort.unknown-nobody", "an unknown name in sortBy finds nobody", instead(sortedBy("scimconfNoSuchAttribute"), func(http.Handler, *http.Request) *reply { return nobody() })},
-	{"sort.hostile-500", "code in sortBy breaks the server", sortBreaks("sortBy", func(v string) bool { return strings.ContainsAny(v, "';(") })},
-	{"sort.unknown-order-500", "an unknown sortOrder breaks the server", sortBreaks("sortOrder", func(v string) bool { return v == "sideways" })},
-	{"sort.order-alone", "sortOrder without sortBy turns the list round", rearrange(with(listUsers, "sortOrder"), func(r *http.Request, items []*scim.Object) {
-		if r.URL.Query().Get("sortBy") == "" {
-			slices.Reverse(items)
-		}
-	})},
+	{"sort.user-name-order-ignored", "sortOrder is ignored for userName",
+		query(sortedBy("userName"), func(q url.Values) { q.Del("sortOrder") })},
+	{"sort.reference-reversed", "a list sorted by a reference is turned round",
+		rearrange(sortedBy("profileUrl"), func(_ *http.Request, items []*scim.Object) { slices.Reverse(items) })},
+	{"sort.shown-only", "lists are sorted only by what they show",
+		instead(with(sortedBy(""), "attributes"), func(next http.Handler, r *http.Request) *reply {
+			q := r.URL.Query()
+			q.Del("sortBy")
+			return ask(next, alike(r, http.MethodGet, r.URL.Path, q.Encode(), nil))
+		})},
+	{"sort.date-disordered", "a list sorted by date is in no order of dates",
+		rearrange(sortedBy("meta.created"), func(_ *http.Request, items []*scim.Object) {
+			for i, item := range items {
+				item.Complex("meta").Set("created", []string{"2026-01-02T00:00:00Z", "2026-01-01T00:00:00Z"}[i%2])
+			}
+		})},
+	{"sort.unknown-500", "an unknown name in sortBy breaks the server",
+		sortBreaks("sortBy", func(v string) bool { return strings.Contains(v, "NoSuchAttribute") })},
+	{"sort.unknown-nobody", "an unknown name in sortBy finds nobody",
+		instead(sortedBy("scimconfNoSuchAttribute"), func(http.Handler, *http.Request) *reply { return nobody() })},
+	{"sort.hostile-500", "code in sortBy breaks the server",
+		sortBreaks("sortBy", func(v string) bool { return strings.ContainsAny(v, "';(") })},
+	{"sort.unknown-order-500", "an unknown sortOrder breaks the server",
+		sortBreaks("sortOrder", func(v string) bool { return v == "sideways" })},
+	{"sort.order-alone", "sortOrder without sortBy turns the list round",
+		rearrange(with(listUsers, "sortOrder"), func(r *http.Request, items []*scim.Object) {
+			if r.URL.Query().Get("sortBy") == "" {
+				slices.Reverse(items)
+			}
+		})},
 	{"sort.ties-change", "equal values come in another order each time", everyOther(sortedBy("name.familyName"))},
-	{"sort.pages-reversed", "each page of a descending list is turned round for itself", rearrange(with(sortedBy(""), "count"), func(r *http.Request, items []*scim.Object) {
-		if isDescending(r) {
-			slices.Reverse(items)
-		}
-	})},
+	{"sort.pages-reversed", "each page of a descending list is turned round for itself",
+		rearrange(with(sortedBy(""), "count"), func(r *http.Request, items []*scim.Object) {
+			if isDescending(r) {
+				slices.Reverse(items)
+			}
+		})},
 	{"sort.groups-ignored", "groups cannot be sorted", query(listGroups, func(q url.Values) { q.Del("sortBy") })},
 }
 

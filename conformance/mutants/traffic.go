@@ -75,21 +75,27 @@ var traffic = []Mutant{
 			*rep = *failure(503, "")
 		}
 	})},
-	{"traffic.html", "users are typed text/html", after(readUser, func(_ *http.Request, rep *reply) { rep.header.Set("Content-Type", "text/html") })},
-	{"traffic.untyped", "answers to PATCH have no type", after(patchUser, func(_ *http.Request, rep *reply) { rep.header.Set("Content-Type", "") })},
+	{"traffic.html", "users are typed text/html",
+		after(readUser, func(_ *http.Request, rep *reply) { rep.header.Set("Content-Type", "text/html") })},
+	{"traffic.untyped", "answers to PATCH have no type",
+		after(patchUser, func(_ *http.Request, rep *reply) { rep.header.Set("Content-Type", "") })},
 	{"traffic.error-text", "errors are typed text/plain", afterError(func(rep *reply) { rep.header.Set("Content-Type", "text/plain") })},
 	{"traffic.latin-1-everywhere", "names are encoded as ISO 8859-1", afterBodyBytes(people, func(body []byte) []byte {
 		return []byte(strings.Replace(string(body), "Conformance", "Conformit\xe4t", 1))
 	})},
-	{"traffic.byte-order-mark", "bodies begin with a byte order mark", afterBodyBytes(people, func(body []byte) []byte { return append([]byte("\uFEFF"), body...) })},
-	{"traffic.two-values", "a newline and a second value follow the body", afterBodyBytes(readUser, func(body []byte) []byte { return append(body, "\nnull"...) })},
+	{"traffic.byte-order-mark", "bodies begin with a byte order mark",
+		afterBodyBytes(people, func(body []byte) []byte { return append([]byte("\uFEFF"), body...) })},
+	{"traffic.two-values", "a newline and a second value follow the body",
+		afterBodyBytes(readUser, func(body []byte) []byte { return append(body, "\nnull"...) })},
 	{"traffic.no-schemas", "items of lists have no schemas", afterBody(listUsers, func(o *scim.Object) {
 		for _, item := range o.Array("Resources") {
 			item.(*scim.Object).Delete("schemas")
 		}
 	})},
-	{"traffic.extension-unnamed", "schemas names the core schema only", afterEach(users, func(o *scim.Object) { o.Set("schemas", []any{scim.UserSchema}) })},
-	{"traffic.password-hash", "answers to PUT carry the hash of the password", afterEach(putUser, func(o *scim.Object) { o.Set("password", "$2a$04$abcdefghijklmnopqrstuv") })},
+	{"traffic.extension-unnamed", "schemas names the core schema only",
+		afterEach(users, func(o *scim.Object) { o.Set("schemas", []any{scim.UserSchema}) })},
+	{"traffic.password-hash", "answers to PUT carry the hash of the password",
+		afterEach(putUser, func(o *scim.Object) { o.Set("password", "$2a$04$abcdefghijklmnopqrstuv") })},
 	{"traffic.password-echo", "a conflict repeats the request", instead(createUser, func(next http.Handler, r *http.Request) *reply {
 		body := string(readBody(r))
 		rep := ask(next, r)
@@ -156,24 +162,29 @@ var traffic = []Mutant{
 			meta.Set("lastModified", meta.Text("lastModified")[:16])
 		}
 	})},
-	{"traffic.modified-in-the-past", "PATCH sets lastModified to the epoch", afterEach(patchUser, func(o *scim.Object) { o.Complex("meta").Set("lastModified", "1970-01-01T00:00:00Z") })},
+	{"traffic.modified-in-the-past", "PATCH sets lastModified to the epoch",
+		afterEach(patchUser, func(o *scim.Object) { o.Complex("meta").Set("lastModified", "1970-01-01T00:00:00Z") })},
 	{"traffic.tag-and-version", "meta.version has no quotes", afterEach(readUser, func(o *scim.Object) {
 		o.Complex("meta").Set("version", strings.Trim(strings.TrimPrefix(o.Complex("meta").Text("version"), "W/"), `"`))
 	})},
-	{"traffic.total-zero", "totalResults of a filtered list is 0", afterBody(with(listUsers, "filter"), func(o *scim.Object) { o.Set("totalResults", 0) })},
+	{"traffic.total-zero", "totalResults of a filtered list is 0",
+		afterBody(with(listUsers, "filter"), func(o *scim.Object) { o.Set("totalResults", 0) })},
 	{"traffic.length-of-nothing", "a 204 has a Content-Length", raw(everything, func(rep *reply) {
 		if rep.status == http.StatusNoContent {
 			rep.header.Set("Content-Length", "2")
 		}
 	})},
-	{"traffic.no-challenge", "a wrong token is answered without a challenge", after(everything, func(_ *http.Request, rep *reply) { rep.header.Del("WWW-Authenticate") })},
-	{"traffic.no-allow", "a 405 does not say what is allowed", after(everything, func(_ *http.Request, rep *reply) { rep.header.Del("Allow") })},
+	{"traffic.no-challenge", "a wrong token is answered without a challenge",
+		after(everything, func(_ *http.Request, rep *reply) { rep.header.Del("WWW-Authenticate") })},
+	{"traffic.no-allow", "a 405 does not say what is allowed",
+		after(everything, func(_ *http.Request, rep *reply) { rep.header.Del("Allow") })},
 	{"traffic.redirect", "lists are redirected to an address with a slash", after(listUsers, func(r *http.Request, rep *reply) {
 		if rep.ok() && r.Method == http.MethodGet && r.URL.Query().Get("filter") != "" {
 			*rep = reply{status: http.StatusMovedPermanently, header: http.Header{"Location": {r.URL.Path + "/"}}}
 		}
 	})},
-	{"traffic.public", "users may be cached by everybody", after(readUser, func(_ *http.Request, rep *reply) { rep.header.Set("Cache-Control", "public, max-age=60") })},
+	{"traffic.public", "users may be cached by everybody",
+		after(readUser, func(_ *http.Request, rep *reply) { rep.header.Set("Cache-Control", "public, max-age=60") })},
 	{"traffic.two-primaries", "two addresses are primary", afterEach(readUser, func(o *scim.Object) {
 		second := scim.NewObject(scim.Member{Name: "value", Value: "second@example.com"}, scim.Member{Name: "primary", Value: true})
 		o.Set("emails", append(o.Array("emails"), second))
@@ -183,7 +194,8 @@ var traffic = []Mutant{
 			item.(*scim.Object).Set("active", "true")
 		}
 	})},
-	{"traffic.undeclared", "users carry a member that no schema declares", afterEach(readUser, func(o *scim.Object) { o.Set("internalState", "x") })},
+	{"traffic.undeclared", "users carry a member that no schema declares",
+		afterEach(readUser, func(o *scim.Object) { o.Set("internalState", "x") })},
 }
 
 // afterBodyBytes changes the bytes of a matching request's successful answer.

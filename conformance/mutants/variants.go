@@ -14,37 +14,43 @@ import (
 // Variants returns every variant. The caller may change the slice.
 func Variants() []Variant {
 	return []Variant{
-		{"patch-204", "PATCH answers 204 without a body, unless attributes asks for one", after(either(patchUser, patchGroup), func(r *http.Request, rep *reply) {
-			if rep.status == 200 && !r.URL.Query().Has("attributes") {
-				*rep = reply{status: 204, header: http.Header{}}
-			}
-		})},
-		{"patch-200", "PATCH answers 200 with the resource", instead(either(patchUser, patchGroup), func(next http.Handler, r *http.Request) *reply {
-			rep := ask(next, r)
-			if rep.ok() {
-				return ask(next, alike(r, http.MethodGet, r.URL.Path, r.URL.RawQuery, nil))
-			}
-			return rep
-		})},
+		{"patch-204", "PATCH answers 204 without a body, unless attributes asks for one",
+			after(either(patchUser, patchGroup), func(r *http.Request, rep *reply) {
+				if rep.status == 200 && !r.URL.Query().Has("attributes") {
+					*rep = reply{status: 204, header: http.Header{}}
+				}
+			})},
+		{"patch-200", "PATCH answers 200 with the resource",
+			instead(either(patchUser, patchGroup), func(next http.Handler, r *http.Request) *reply {
+				rep := ask(next, r)
+				if rep.ok() {
+					return ask(next, alike(r, http.MethodGet, r.URL.Path, r.URL.RawQuery, nil))
+				}
+				return rep
+			})},
 		{"group-name-unique", "a second group of one displayName answers 409", func(next http.Handler) http.Handler {
 			posted := &names{}
-			return refuse(createGroup, func(o *scim.Object) bool { return o.Text("displayName") != "" && posted.add(o.Text("displayName")) }, func() *reply { return failure(409, scim.Uniqueness) })(next)
+			return refuse(createGroup, func(o *scim.Object) bool { return o.Text("displayName") != "" && posted.add(o.Text("displayName")) },
+				func() *reply { return failure(409, scim.Uniqueness) })(next)
 		}},
-		{"unknown-members-refused", "a member that does not exist answers 400", refuse(either(createGroup, putGroup, patchGroup), namesAbsent, func() *reply { return failure(400, scim.InvalidValue) })},
-		{"unknown-members-dropped", "a member that does not exist is left out, and the others are kept", before(either(createGroup, putGroup, patchGroup), func(o *scim.Object) {
-			dropAbsent(o, "members")
-			for _, item := range o.Array("Operations") {
-				if op, ok := item.(*scim.Object); ok {
-					dropAbsent(op, "value")
+		{"unknown-members-refused", "a member that does not exist answers 400",
+			refuse(either(createGroup, putGroup, patchGroup), namesAbsent, func() *reply { return failure(400, scim.InvalidValue) })},
+		{"unknown-members-dropped", "a member that does not exist is left out, and the others are kept",
+			before(either(createGroup, putGroup, patchGroup), func(o *scim.Object) {
+				dropAbsent(o, "members")
+				for _, item := range o.Array("Operations") {
+					if op, ok := item.(*scim.Object); ok {
+						dropAbsent(op, "value")
+					}
 				}
-			}
-		})},
+			})},
 		{"open-discovery", "discovery answers without credentials", func(next http.Handler) http.Handler {
 			known := &memory{}
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				const once = "credentials"
 				credentials := r.Header.Get("Authorization")
-				if discovers := either(config, listSchemas, listTypes, readDiscovery("Schemas"), readDiscovery("ResourceTypes")); discovers(r) && credentials == "" {
+				if discovers := either(config, listSchemas, listTypes, readDiscovery("Schemas"), readDiscovery("ResourceTypes")); discovers(r) &&
+					credentials == "" {
 					if good, _ := known.at(once).(string); good != "" {
 						r = r.Clone(r.Context())
 						r.Header.Set("Authorization", good)
@@ -57,12 +63,14 @@ func Variants() []Variant {
 				rep.send(w)
 			})
 		}},
-		{"no-content-location", "Content-Location is absent", after(everything, func(_ *http.Request, rep *reply) { rep.header.Del("Content-Location") })},
-		{"content-location", "Content-Location is the address of the resource", after(either(createUser, readUser), func(_ *http.Request, rep *reply) {
-			if l := rep.object().Complex("meta").Text("location"); rep.ok() && l != "" {
-				rep.header.Set("Content-Location", l)
-			}
-		})},
+		{"no-content-location", "Content-Location is absent",
+			after(everything, func(_ *http.Request, rep *reply) { rep.header.Del("Content-Location") })},
+		{"content-location", "Content-Location is the address of the resource",
+			after(either(createUser, readUser), func(_ *http.Request, rep *reply) {
+				if l := rep.object().Complex("meta").Text("location"); rep.ok() && l != "" {
+					rep.header.Set("Content-Location", l)
+				}
+			})},
 		{"me-not-implemented", "/Me answers 501", refusing(ofMe, 501)},
 		{"me-redirects", "/Me redirects to the own resource", instead(reads(ofMe), func(next http.Handler, r *http.Request) *reply {
 			rep := ask(next, r)
@@ -77,17 +85,22 @@ func Variants() []Variant {
 			}
 			rep.body = bytes.ReplaceAll(rep.body, []byte(`"W/\"`), []byte(`"\"`))
 		})},
-		{"me-is-there", "/Me answers something else than 501", instead(func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/Me") }, func(http.Handler, *http.Request) *reply { return failure(404, "") })},
-		{"no-scim-type", "400 without scimType for a missing or mistyped value", after(either(createUser, createGroup, putUser), func(_ *http.Request, rep *reply) {
-			if rep.status == 400 {
-				*rep = *failure(400, "")
-			}
-		})},
-		{"invalid-syntax", "400 invalidSyntax for a missing value", after(either(createUser, createGroup, putUser), func(_ *http.Request, rep *reply) {
-			if rep.status == 400 {
-				*rep = *failure(400, scim.InvalidSyntax)
-			}
-		})},
+		{"me-is-there", "/Me answers something else than 501",
+			instead(func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/Me") }, func(http.Handler, *http.Request) *reply {
+				return failure(404, "")
+			})},
+		{"no-scim-type", "400 without scimType for a missing or mistyped value",
+			after(either(createUser, createGroup, putUser), func(_ *http.Request, rep *reply) {
+				if rep.status == 400 {
+					*rep = *failure(400, "")
+				}
+			})},
+		{"invalid-syntax", "400 invalidSyntax for a missing value",
+			after(either(createUser, createGroup, putUser), func(_ *http.Request, rep *reply) {
+				if rep.status == 400 {
+					*rep = *failure(400, scim.InvalidSyntax)
+				}
+			})},
 		{"no-etag", "ETag and meta.version are absent, and not advertised", func(next http.Handler) http.Handler {
 			bare := afterEach(everything, func(o *scim.Object) {
 				o.Complex("meta").Delete("version")
@@ -106,12 +119,13 @@ func Variants() []Variant {
 			slices.Reverse(schemas)
 			o.Set("schemas", schemas)
 		})},
-		{"members-on-request", "members are returned only when attributes names them", after(either(readGroup, createGroup, listGroups, putGroup, patchGroup), func(r *http.Request, rep *reply) {
-			if o := rep.object(); rep.ok() && o != nil && !strings.Contains(r.URL.Query().Get("attributes"), "members") {
-				o.Delete("members")
-				rep.body = o.AppendJSON(nil)
-			}
-		})},
+		{"members-on-request", "members are returned only when attributes names them",
+			after(either(readGroup, createGroup, listGroups, putGroup, patchGroup), func(r *http.Request, rep *reply) {
+				if o := rep.object(); rep.ok() && o != nil && !strings.Contains(r.URL.Query().Get("attributes"), "members") {
+					o.Delete("members")
+					rep.body = o.AppendJSON(nil)
+				}
+			})},
 		{"groups-on-request", "groups of a user are returned only when attributes names them", after(users, func(r *http.Request, rep *reply) {
 			if o := rep.object(); rep.ok() && o != nil && !strings.Contains(r.URL.Query().Get("attributes"), "groups") {
 				o.Delete("groups")
@@ -122,8 +136,12 @@ func Variants() []Variant {
 			if find(o, "Resources", "id", scim.ServiceProviderConfigSchema) != nil {
 				return
 			}
-			extra := scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.SchemaSchema}}, scim.Member{Name: "id", Value: scim.ServiceProviderConfigSchema}, scim.Member{Name: "name", Value: "Service Provider Configuration"},
-				scim.Member{Name: "attributes", Value: []any{scim.NewObject(scim.Member{Name: "documentationUri", Value: nil}, scim.Member{Name: "name", Value: "documentationUri"}, scim.Member{Name: "type", Value: "reference"}, scim.Member{Name: "multiValued", Value: false})}})
+			extra := scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.SchemaSchema}},
+				scim.Member{Name: "id", Value: scim.ServiceProviderConfigSchema}, scim.Member{Name: "name", Value: "Service Provider Configuration"},
+				scim.Member{Name: "attributes",
+					Value: []any{
+						scim.NewObject(scim.Member{Name: "documentationUri", Value: nil}, scim.Member{Name: "name", Value: "documentationUri"},
+							scim.Member{Name: "type", Value: "reference"}, scim.Member{Name: "multiValued", Value: false})}})
 			o.Set("Resources", append(o.Array("Resources"), extra))
 			o.Set("totalResults", len(o.Array("Resources")))
 		})},
@@ -136,11 +154,13 @@ func Variants() []Variant {
 			twice := func(o *scim.Object) bool { return typedTwice(o) || anyOp(typedTwice)(o) }
 			return refuse(either(createUser, putUser, patchUser), twice, func() *reply { return failure(400, scim.InvalidValue) })(next)
 		}},
-		{"roles-without-types", "the schema has an empty list of types for roles, as in RFC 7643 section 8.7.1, and a role with a type answers 400", func(next http.Handler) http.Handler {
-			typed := func(o *scim.Object) bool { return typedRole(o) || anyOp(typedRole)(o) }
-			return refuse(either(createUser, putUser, patchUser), typed, func() *reply { return failure(400, scim.InvalidValue) })(
-				afterEach(either(listSchemas, on("GET", "Schemas", true)), untypedRoles)(next))
-		}},
+		{"roles-without-types",
+			"the schema has an empty list of types for roles, as in RFC 7643 section 8.7.1, and a role with a type answers 400",
+			func(next http.Handler) http.Handler {
+				typed := func(o *scim.Object) bool { return typedRole(o) || anyOp(typedRole)(o) }
+				return refuse(either(createUser, putUser, patchUser), typed, func() *reply { return failure(400, scim.InvalidValue) })(
+					afterEach(either(listSchemas, on("GET", "Schemas", true)), untypedRoles)(next))
+			}},
 		{"plain-json", "answers are typed application/json", after(everything, func(_ *http.Request, rep *reply) {
 			if len(rep.body) > 0 {
 				rep.header.Set("Content-Type", "application/json")
@@ -156,15 +176,16 @@ func Variants() []Variant {
 				o.Set("locale", "en-GB")
 			}
 		})},
-		{"few-operators", "only eq, and, sw and pr are supported in filters", instead(with(listUsers, "filter"), func(next http.Handler, r *http.Request) *reply {
-			f := r.URL.Query().Get("filter")
-			for _, operator := range []string{" co ", " ew ", " ne ", " gt ", " ge ", " lt ", " le ", " or ", "not ", "[", "("} {
-				if strings.Contains(f, operator) {
-					return invalidFilter()
+		{"few-operators", "only eq, and, sw and pr are supported in filters",
+			instead(with(listUsers, "filter"), func(next http.Handler, r *http.Request) *reply {
+				f := r.URL.Query().Get("filter")
+				for _, operator := range []string{" co ", " ew ", " ne ", " gt ", " ge ", " lt ", " le ", " or ", "not ", "[", "("} {
+					if strings.Contains(f, operator) {
+						return invalidFilter()
+					}
 				}
-			}
-			return ask(next, r)
-		})},
+				return ask(next, r)
+			})},
 		{"page-of-three", "pages hold at most three items", query(either(listUsers, listGroups), func(q url.Values) {
 			if c := q.Get("count"); len(c) > 1 && c[0] != '-' || c > "3" || c == "" {
 				q.Set("count", "3")
@@ -185,31 +206,39 @@ func Variants() []Variant {
 				rep.body = o.AppendJSON(nil)
 			}
 		})},
-		{"private-cache", "answers may be stored by the client alone", after(everything, func(_ *http.Request, rep *reply) { rep.header.Set("Cache-Control", "private, no-cache") })},
-		{"search-location", "the answer to a search has a Location, as nothing forbids", after(searchUsers, func(_ *http.Request, rep *reply) { rep.header.Set("Location", "/Users/.search") })},
-		{"schemas-of-what-is-shown", "a projected user names the schema of the extension only when it shows data of it", after(with(readUser, "attributes"), func(_ *http.Request, rep *reply) {
-			o := rep.object()
-			if _, extended := o.Get(scim.EnterpriseUserSchema); rep.ok() && !extended {
-				o.Set("schemas", []any{scim.UserSchema})
-				rep.body = o.AppendJSON(nil)
-			}
-		})},
-		{"few-attributes", "only userName, externalId and id can be filtered by", instead(with(listUsers, "filter"), func(next http.Handler, r *http.Request) *reply {
-			bare := strings.ToLower(quoted.ReplaceAllString(r.URL.Query().Get("filter"), ""))
-			if strings.Contains(bare, "username") || strings.Contains(bare, "externalid") || strings.HasPrefix(bare, "id ") {
-				if !slices.ContainsFunc([]string{"title", "usertype", "displayname", "nickname", "active", "name.", "meta.", "emails", "schemas", "urn:"}, func(a string) bool { return strings.Contains(bare, a) }) {
-					return ask(next, r)
+		{"private-cache", "answers may be stored by the client alone",
+			after(everything, func(_ *http.Request, rep *reply) { rep.header.Set("Cache-Control", "private, no-cache") })},
+		{"search-location", "the answer to a search has a Location, as nothing forbids",
+			after(searchUsers, func(_ *http.Request, rep *reply) { rep.header.Set("Location", "/Users/.search") })},
+		{"schemas-of-what-is-shown", "a projected user names the schema of the extension only when it shows data of it",
+			after(with(readUser, "attributes"), func(_ *http.Request, rep *reply) {
+				o := rep.object()
+				if _, extended := o.Get(scim.EnterpriseUserSchema); rep.ok() && !extended {
+					o.Set("schemas", []any{scim.UserSchema})
+					rep.body = o.AppendJSON(nil)
 				}
-			}
-			return invalidFilter()
-		})},
-		{"attributes-undeclared", "users have neither nickName nor profileUrl: not listed, dropped from bodies, refused in paths and filters", undeclared("nickName", "profileUrl")},
-		{"no-paging-echo", "startIndex and itemsPerPage are absent when everything is on the page", afterBody(either(listUsers, listGroups), func(o *scim.Object) {
-			if v, _ := o.Get("totalResults"); scim.Equal(v, jsonInteger(len(o.Array("Resources")))) {
-				o.Delete("startIndex")
-				o.Delete("itemsPerPage")
-			}
-		})},
+			})},
+		{"few-attributes", "only userName, externalId and id can be filtered by",
+			instead(with(listUsers, "filter"), func(next http.Handler, r *http.Request) *reply {
+				bare := strings.ToLower(quoted.ReplaceAllString(r.URL.Query().Get("filter"), ""))
+				if strings.Contains(bare, "username") || strings.Contains(bare, "externalid") || strings.HasPrefix(bare, "id ") {
+					if !slices.ContainsFunc(
+						[]string{"title", "usertype", "displayname", "nickname", "active", "name.", "meta.", "emails", "schemas", "urn:"},
+						func(a string) bool { return strings.Contains(bare, a) }) {
+						return ask(next, r)
+					}
+				}
+				return invalidFilter()
+			})},
+		{"attributes-undeclared", "users have neither nickName nor profileUrl: not listed, dropped from bodies, refused in paths and filters",
+			undeclared("nickName", "profileUrl")},
+		{"no-paging-echo", "startIndex and itemsPerPage are absent when everything is on the page",
+			afterBody(either(listUsers, listGroups), func(o *scim.Object) {
+				if v, _ := o.Get("totalResults"); scim.Equal(v, jsonInteger(len(o.Array("Resources")))) {
+					o.Delete("startIndex")
+					o.Delete("itemsPerPage")
+				}
+			})},
 	}
 }
 
@@ -237,7 +266,9 @@ func undeclared(names ...string) wrap {
 				return ok && named(attribute.Text("name"))
 			}))
 		}),
-		refuse(patchUser, func(o *scim.Object) bool { return named(string(o.AppendJSON(nil))) }, func() *reply { return failure(400, scim.InvalidPath) }),
+		refuse(patchUser, func(o *scim.Object) bool { return named(string(o.AppendJSON(nil))) }, func() *reply {
+			return failure(400, scim.InvalidPath)
+		}),
 		filterAnswer(named, invalidFilter),
 	}
 	return func(next http.Handler) http.Handler {

@@ -63,7 +63,8 @@ func headers() []check {
 			Fix:          "Send Content-Type: application/scim+json with every body.",
 			Watch: func(w *watched) {
 				if len(sent(w)) > 0 {
-					w.Holds(isJSON(w.Request.Header.Get("Content-Type")), "Content-Type of the request", scim.MediaType, w.Request.Header.Get("Content-Type"))
+					w.Holds(isJSON(w.Request.Header.Get("Content-Type")), "Content-Type of the request", scim.MediaType,
+						w.Request.Header.Get("Content-Type"))
 				}
 			},
 		},
@@ -76,7 +77,8 @@ func headers() []check {
 			Fix:          "Send application/scim+json in place of application/json.",
 			Watch: func(w *watched) {
 				if isJSON(w.Request.Header.Get("Content-Type")) && len(sent(w)) > 0 {
-					w.Holds(strings.HasPrefix(strings.ToLower(w.Request.Header.Get("Content-Type")), scim.MediaType), "Content-Type of the request", scim.MediaType, w.Request.Header.Get("Content-Type"))
+					w.Holds(strings.HasPrefix(strings.ToLower(w.Request.Header.Get("Content-Type")), scim.MediaType), "Content-Type of the request",
+						scim.MediaType, w.Request.Header.Get("Content-Type"))
 				}
 			},
 		},
@@ -140,7 +142,8 @@ func headers() []check {
 			Watch: func(w *watched) {
 				for _, name := range []string{"Users", "Groups", "Bulk", "Me", "Schemas", "ResourceTypes", "ServiceProviderConfig"} {
 					if strings.EqualFold(w.Collection(), name) {
-						w.Holds(w.Collection() == name && !strings.HasSuffix(w.Request.Path, "/") && !strings.Contains(w.Request.Path, "//"), "path", "/"+name, w.Request.Path)
+						w.Holds(w.Collection() == name && !strings.HasSuffix(w.Request.Path, "/") && !strings.Contains(w.Request.Path, "//"), "path",
+							"/"+name, w.Request.Path)
 					}
 				}
 			},
@@ -298,7 +301,8 @@ func cursors() check {
 }
 
 // serverRules are the rules of package lint that no request of a client can break.
-var serverRules = []string{"list.", "error.", "config.", "resourcetype.", "schema.", "bulkresponse.", "resource.no-password", "resource.password-here", "resource.id-bulkid", "resource.meta-", "json.size"}
+var serverRules = []string{"list.", "error.", "config.", "resourcetype.", "schema.", "bulkresponse.", "resource.no-password",
+	"resource.password-here", "resource.id-bulkid", "resource.meta-", "json.size"}
 
 // subjects tell which bodies a rule is about.
 var subjects = map[string][]string{"patch": {"PatchOp", "BulkRequest"}, "bulk": {"BulkRequest"}, "search": {"SearchRequest"}}
@@ -376,7 +380,8 @@ func line(x Exchange, status string) string {
 	if x.Query != "" {
 		query = "?" + unescape(x.Query)
 	}
-	text := fmt.Sprintf("%s  %-6s %s%s  %d %s  %s", x.At.Format(time.TimeOnly), x.Method, x.Path, query, x.Status, status, time.Duration(x.Millis*float64(time.Millisecond)).Round(time.Millisecond))
+	text := fmt.Sprintf("%s  %-6s %s%s  %d %s  %s", x.At.Format(time.TimeOnly), x.Method, x.Path, query, x.Status, status,
+		time.Duration(x.Millis*float64(time.Millisecond)).Round(time.Millisecond))
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
 			return ' '

@@ -71,8 +71,9 @@ func (x Exchange) observed(base string) conformance.Observed {
 		Request: conformance.Request{Method: x.Method, Path: x.Path, Query: query, Header: x.RequestHeader},
 		Status:  x.Status, Header: x.ResponseHeader,
 		Exchange: &wirelog.Exchange{
-			At: x.At, Method: x.Method, URL: address, RequestHeader: x.RequestHeader, RequestBody: x.RequestBody, Status: x.Status, ResponseHeader: x.ResponseHeader,
-			ResponseBody: x.ResponseBody, Duration: time.Duration(x.Millis * float64(time.Millisecond)), Err: x.Err,
+			At: x.At, Method: x.Method, URL: address, RequestHeader: x.RequestHeader, RequestBody: x.RequestBody, Status: x.Status,
+			ResponseHeader: x.ResponseHeader,
+			ResponseBody:   x.ResponseBody, Duration: time.Duration(x.Millis * float64(time.Millisecond)), Err: x.Err,
 		},
 	}
 	if o.Header == nil {

@@ -73,7 +73,9 @@ func manners() []check {
 			Watch: func(w *watched) {
 				if w.Request.Query.Has("filter") {
 					filter := strings.ToLower(w.Request.Query.Get("filter"))
-					personal := slices.ContainsFunc([]string{"username", "emails", "phonenumbers", "name.", "displayname"}, func(a string) bool { return strings.Contains(filter, a) })
+					personal := slices.ContainsFunc([]string{"username", "emails", "phonenumbers", "name.", "displayname"}, func(a string) bool {
+						return strings.Contains(filter, a)
+					})
 					w.Holds(!personal || w.Collection() == "Groups", "filter in the address", "a search by POST", "personal data")
 				}
 			},
@@ -131,12 +133,14 @@ func lookup() check {
 		ID:    "client.lookup-before-create",
 		Title: "The client looks for a user or group before it creates one",
 		Level: may,
-		Why:   "Who creates without looking makes duplicates where names are not unique, as with groups, and never finds accounts that were there before.",
-		Fix:   `Ask GET /Users?filter=userName eq "..." first, and link what is there.`,
+		Why: "Who creates without looking makes duplicates where names are not unique, as with groups, and never finds accounts that were " +
+			"there before.",
+		Fix: `Ask GET /Users?filter=userName eq "..." first, and link what is there.`,
 		Watch: func(w *watched) {
 			if w.Request.Method == http.MethodGet {
 				asked[w.Collection()+strings.ToLower(w.Request.Query.Get("filter"))] = true
-				listed[w.Collection()] = listed[w.Collection()] || !w.Request.Query.Has("filter") && !strings.Contains(strings.TrimPrefix(w.Request.Path, "/"), "/")
+				listed[w.Collection()] = listed[w.Collection()] ||
+					!w.Request.Query.Has("filter") && !strings.Contains(strings.TrimPrefix(w.Request.Path, "/"), "/")
 			}
 			object, value := created(w)
 			if value == "" {
@@ -220,7 +224,8 @@ func repeatedFailure() check {
 			}
 			key := w.Request.Method + " " + w.Request.Path + "\x00" + string(sent(w))
 			if refused[key] > 0 {
-				w.Holds(refused[key] < tolerated, "request", "a change, after it was refused", fmt.Sprintf("the same request for the %dth time", refused[key]+1))
+				w.Holds(refused[key] < tolerated, "request", "a change, after it was refused",
+					fmt.Sprintf("the same request for the %dth time", refused[key]+1))
 			}
 			final := []int{400, 403, 404, 405, 409, 412, 413, 415, 422, 501}
 			if slices.Contains(final, w.Status) {

@@ -28,7 +28,8 @@ const (
 )
 
 // behind starts a server with a recorder in front of it.
-func behind(t *testing.T, opts observed.Options, handler http.HandlerFunc) (recorder *observed.Recorder, address string, done func() []observed.Exchange) {
+func behind(t *testing.T, opts observed.Options, handler http.HandlerFunc) (recorder *observed.Recorder, address string,
+	done func() []observed.Exchange) {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
@@ -83,7 +84,8 @@ func TestWhatPassesIsNotChanged(t *testing.T) {
 	u, err := url.Parse(recorder.Target())
 	require.NoError(t, err)
 	host = u.Host
-	res, text := send(t, "PUT", address+"/Users/a%2Fb?filter=a;b&c=%zz&d", large, http.Header{"X-Forwarded-For": {"192.0.2.1"}, "Authorization": {"Bearer " + secretToken}, "User-Agent": {"x"}})
+	res, text := send(t, "PUT", address+"/Users/a%2Fb?filter=a;b&c=%zz&d", large,
+		http.Header{"X-Forwarded-For": {"192.0.2.1"}, "Authorization": {"Bearer " + secretToken}, "User-Agent": {"x"}})
 	require.Equal(t, http.StatusTemporaryRedirect, res.StatusCode, "no redirect is followed")
 	require.Equal(t, []string{"1", "2"}, res.Header["X-Two"])
 	require.Equal(t, len(large), len(text))
@@ -128,8 +130,10 @@ func TestSecretsNeverStandInARecording(t *testing.T) {
 		require.NotContains(t, recording.String(), secret)
 	}
 	require.Contains(t, recording.String(), "ann")
-	require.Equal(t, []bool{true, true, false, false, false}, []bool{exchanges[0].Leak, exchanges[1].Leak, exchanges[2].Leak, exchanges[3].Leak, exchanges[4].Leak})
-	require.Equal(t, []bool{false, false, true, true, false}, []bool{exchanges[0].Secret, exchanges[1].Secret, exchanges[2].Secret, exchanges[3].Secret, exchanges[4].Secret})
+	require.Equal(t, []bool{true, true, false, false, false},
+		[]bool{exchanges[0].Leak, exchanges[1].Leak, exchanges[2].Leak, exchanges[3].Leak, exchanges[4].Leak})
+	require.Equal(t, []bool{false, false, true, true, false},
+		[]bool{exchanges[0].Secret, exchanges[1].Secret, exchanges[2].Secret, exchanges[3].Secret, exchanges[4].Secret})
 
 	r := observed.Judge("https://example.com", exchanges, observed.Checks(observed.Server, observed.Client))
 	require.Equal(t, conformance.Fail, outcome(r, "traffic.no-secrets"))
@@ -189,7 +193,8 @@ func TestACompressedAnswerIsPassedOnAsItIsAndJudged(t *testing.T) {
 	exchanges := done()
 	require.Contains(t, exchanges[0].ResponseBody, `"userName":"ann"`)
 	require.NotContains(t, exchanges[0].ResponseBody, secretPassword)
-	require.Equal(t, conformance.Fail, outcome(observed.Judge("https://example.com", exchanges, observed.Checks(observed.Server)), "traffic.no-password"))
+	require.Equal(t, conformance.Fail,
+		outcome(observed.Judge("https://example.com", exchanges, observed.Checks(observed.Server)), "traffic.no-password"))
 }
 
 func TestBytesThatAreNotUTF8AreNotForgotten(t *testing.T) {
@@ -198,7 +203,8 @@ func TestBytesThatAreNotUTF8AreNotForgotten(t *testing.T) {
 		_, _ = io.WriteString(w, "{\"schemas\":[\""+scim.UserSchema+"\"],\"id\":\"1\",\"title\":\"\xff\"}")
 	})
 	send(t, "GET", address+"/Users/1", "", http.Header{})
-	require.Equal(t, conformance.Fail, outcome(observed.Judge("https://example.com", done(), observed.Checks(observed.Server)), "traffic.json"))
+	require.Equal(t, conformance.Fail,
+		outcome(observed.Judge("https://example.com", done(), observed.Checks(observed.Server)), "traffic.json"))
 }
 
 func TestARecordingReadAgainGivesTheSameVerdict(t *testing.T) {
@@ -237,7 +243,8 @@ func summary(r *conformance.Result) (out []string) {
 
 func TestWhatIsNoRecordingIsRefused(t *testing.T) {
 	for name, text := range map[string]string{
-		"empty": "", "another file": "{}\n", "a later version": `{"recording":99}` + "\n", "broken in the middle": `{"recording":1,"target":"https://x"}` + "\n{\n{}\n", "text": "hello\n",
+		"empty": "", "another file": "{}\n", "a later version": `{"recording":99}` + "\n",
+		"broken in the middle": `{"recording":1,"target":"https://x"}` + "\n{\n{}\n", "text": "hello\n",
 	} {
 		_, _, err := observed.Read(strings.NewReader(text))
 		require.Error(t, err, name)
@@ -249,17 +256,27 @@ func TestWhatIsNoRecordingIsRefused(t *testing.T) {
 }
 
 func TestNothingObservedIsNoVerdict(t *testing.T) {
-	require.Equal(t, conformance.Untested, observed.Judge("https://example.com", nil, observed.Checks(observed.Server, observed.Client)).Verdict)
+	require.Equal(t, conformance.Untested,
+		observed.Judge("https://example.com", nil, observed.Checks(observed.Server, observed.Client)).Verdict)
 	unanswered := observed.Exchange{At: start, Method: "GET", Path: "/Users", Err: "connection refused"}
-	require.Equal(t, conformance.Untested, observed.Judge("https://example.com", []observed.Exchange{unanswered}, observed.Checks(observed.Server)).Verdict, "a server that is down is not clean")
+	require.Equal(t, conformance.Untested,
+		observed.Judge("https://example.com", []observed.Exchange{unanswered}, observed.Checks(observed.Server)).Verdict,
+		"a server that is down is not clean")
 	page := observed.Exchange{At: start, Method: "GET", Path: "/index.html", Status: 304}
-	require.Equal(t, conformance.Untested, observed.Judge("https://example.com", []observed.Exchange{page}, only("client.filter", "traffic.schemas")).Verdict)
+	require.Equal(t, conformance.Untested,
+		observed.Judge("https://example.com", []observed.Exchange{page}, only("client.filter", "traffic.schemas")).Verdict)
 }
 
 func TestReportsMaskPeople(t *testing.T) {
 	exchanges := []observed.Exchange{
-		{At: start, Method: "GET", Path: "/Users", Query: "filter=" + url.QueryEscape(`userName eq "ann.example"`), Status: 200, ResponseHeader: json200, ResponseBody: `{"schemas":["` + scim.ListResponseMessage + `"],"totalResults":"1","Resources":[{"schemas":["` + scim.UserSchema + `"],"id":"1","userName":"ann.example","emails":[{"value":"ann@example.org"}]}]}`},
-		{At: start, Method: "PATCH", Path: "/Users/1", RequestHeader: json200, RequestBody: `{"schemas":["` + scim.PatchOpMessage + `"],"Operations":[{"op":"Replace","path":"name.familyName","value":"Hidden-Name"},{"op":"Replace","path":"active","value":"False"}]}`, Status: 204},
+		{At: start, Method: "GET", Path: "/Users", Query: "filter=" + url.QueryEscape(`userName eq "ann.example"`), Status: 200,
+			ResponseHeader: json200,
+			ResponseBody: `{"schemas":["` + scim.ListResponseMessage + `"],"totalResults":"1","Resources":[{"schemas":["` + scim.UserSchema +
+				`"],"id":"1","userName":"ann.example","emails":[{"value":"ann@example.org"}]}]}`},
+		{At: start, Method: "PATCH", Path: "/Users/1", RequestHeader: json200,
+			RequestBody: `{"schemas":["` + scim.PatchOpMessage +
+				`"],"Operations":[{"op":"Replace","path":"name.familyName","value":"Hidden-Name"},{"op":"Replace","path":"active","value":"False"}]}`,
+			Status: 204},
 		{At: start, Method: "POST", Path: "/Users", RequestHeader: json200, RequestBody: `{"userName":"cut.off`, Status: 400},
 	}
 	r := observed.Judge("https://example.com", exchanges, observed.Checks(observed.Server, observed.Client))
@@ -294,11 +311,18 @@ func TestReportsMaskPeopleWhereNoQuotationMarksAre(t *testing.T) {
 		return `{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":400,"detail":"` + text + `"}`
 	}
 	exchanges := []observed.Exchange{
-		{At: start, Method: "GET", Path: "/Users", Query: "filter=" + url.QueryEscape(`userName eq zed@secret.test`), Status: 400, ResponseHeader: json200, ResponseBody: detail("bad filter userName eq zed@secret.test")},
-		{At: start, Method: "GET", Path: "/Users", Query: "filter=" + url.QueryEscape(`name.familyName eq Quill Marten and active eq true or title co Qx`), Status: 400, ResponseHeader: json200, ResponseBody: detail("Quill Marten is not quoted")},
-		{At: start, Method: "GET", Path: "/Users/yan@secret.test", Status: 404, ResponseHeader: http.Header{"Content-Type": {scim.MediaType}, "X-Who": {"xi@secret.test"}}, ResponseBody: detail("no such user: yan@secret.test")},
-		{At: start, Method: "GET", Path: "/Users", Query: "filter=userName+eq+Wanda;x", Status: 400, ResponseHeader: json200, ResponseBody: detail("no")},
-		{At: start, Method: "PATCH", Path: "/Users/1", RequestHeader: json200, RequestBody: `{"Operations":[{"op":"remove","path":"emails[value eq \"uma@secret.test\"]"}]}`, Status: 204},
+		{At: start, Method: "GET", Path: "/Users", Query: "filter=" + url.QueryEscape(`userName eq zed@secret.test`), Status: 400,
+			ResponseHeader: json200, ResponseBody: detail("bad filter userName eq zed@secret.test")},
+		{At: start, Method: "GET", Path: "/Users",
+			Query: "filter=" + url.QueryEscape(`name.familyName eq Quill Marten and active eq true or title co Qx`), Status: 400,
+			ResponseHeader: json200, ResponseBody: detail("Quill Marten is not quoted")},
+		{At: start, Method: "GET", Path: "/Users/yan@secret.test", Status: 404,
+			ResponseHeader: http.Header{"Content-Type": {scim.MediaType}, "X-Who": {"xi@secret.test"}},
+			ResponseBody:   detail("no such user: yan@secret.test")},
+		{At: start, Method: "GET", Path: "/Users", Query: "filter=userName+eq+Wanda;x", Status: 400, ResponseHeader: json200,
+			ResponseBody: detail("no")},
+		{At: start, Method: "PATCH", Path: "/Users/1", RequestHeader: json200,
+			RequestBody: `{"Operations":[{"op":"remove","path":"emails[value eq \"uma@secret.test\"]"}]}`, Status: 204},
 	}
 	r := observed.Judge("https://example.com", exchanges, observed.Checks(observed.Server, observed.Client))
 	require.Equal(t, conformance.Fail, outcome(r, "client.filter"))

@@ -62,7 +62,8 @@ type Recorder struct {
 // the recorder's own address as the base URL.
 func NewRecorder(base string, opts Options) (*Recorder, error) {
 	target, err := url.Parse(base)
-	if err != nil || target.Scheme != "http" && target.Scheme != "https" || target.Host == "" || target.RawQuery != "" || target.Fragment != "" || target.User != nil {
+	if err != nil || target.Scheme != "http" && target.Scheme != "https" || target.Host == "" || target.RawQuery != "" ||
+		target.Fragment != "" || target.User != nil {
 		return nil, fmt.Errorf("%q is not the http or https URL of a server, such as https://example.com/scim/v2", base)
 	}
 	target.Path = strings.TrimRight(target.Path, "/")
@@ -124,7 +125,8 @@ type passage struct {
 func (r *Recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.open.Add(1)
 	defer r.open.Done()
-	p := &passage{r: r, c: capture{at: r.opts.Now(), method: req.Method, path: req.URL.EscapedPath(), query: req.URL.RawQuery, requestHeader: req.Header.Clone()}}
+	p := &passage{r: r,
+		c: capture{at: r.opts.Now(), method: req.Method, path: req.URL.EscapedPath(), query: req.URL.RawQuery, requestHeader: req.Header.Clone()}}
 	if req.Body != nil && req.Body != http.NoBody {
 		req.Body = &tee{src: req.Body, p: p, into: &p.c.request, size: &p.c.requestSize}
 	}

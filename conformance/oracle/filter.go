@@ -292,8 +292,8 @@ func isAnd(f Filter) bool {
 	return ok && j.Word == "and"
 }
 
-// variants yields the filters that come of f when one of its nodes, the topmost first, is replaced by one of its forms. It ranges over itself:
-// inlined, it was 600 functions and half of what this package and conformance/checks took to compile.
+// variants yields the filters that come of f when one of its nodes, the topmost first, is replaced by one of its forms. It ranges over
+// itself: inlined, it was 600 functions and half of what this package and conformance/checks took to compile.
 //
 //go:noinline
 func variants(f Filter, forms func(Filter) []Filter) iter.Seq[Filter] {

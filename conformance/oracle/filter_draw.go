@@ -76,8 +76,9 @@ func (d *Drawer) Useful() bool { return len(d.names) > 0 }
 // drawTries is how many filters are drawn for each one that is asked.
 const drawTries = 30
 
-// Filter makes up a filter, where there is something to compare ([Drawer.Useful]), of at most the given depth of junctions and negations. Of several it takes the one that tells most:
-// where leaving out any part of it would find others, a target that gets any part wrong is found out.
+// Filter makes up a filter, where there is something to compare ([Drawer.Useful]), of at most the given depth of junctions and negations.
+// Of several it takes the one that tells most: where leaving out any part of it would find others, a target that gets any part wrong is
+// found out.
 func (d *Drawer) Filter(depth int) Filter {
 	var best Filter = Condition{Name: d.names[0], Operator: "pr"}
 	most := -1

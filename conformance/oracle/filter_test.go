@@ -35,7 +35,8 @@ func person() Type {
 	groups := emails
 	groups.Name, groups.Mutability = "groups", "readOnly"
 	return Type{Schema: "urn:x:Person", Carrier: "userName", Attributes: []Attribute{
-		userName, text("title"), code, vague, of("active", "boolean"), of("size", "integer"), of("weight", "decimal"), of("born", "dateTime"), name, emails, aliases, groups, department,
+		userName, text("title"), code, vague, of("active", "boolean"), of("size", "integer"), of("weight", "decimal"), of("born", "dateTime"),
+		name, emails, aliases, groups, department,
 	}}
 }
 
@@ -71,18 +72,23 @@ func TestConditionsHoldAsTheRFCSays(t *testing.T) {
 		operand  any
 		want     bool
 	}{
-		{p.on("title"), "eq", "chief engineer", true}, {p.on("title"), "eq", "chief", false}, {p.on("title"), "ne", "chief", true}, {p.on("title"), "ne", "CHIEF ENGINEER", false},
-		{p.on("title"), "co", "F E", true}, {p.on("title"), "co", "fe", false}, {p.on("title"), "sw", "chi", true}, {p.on("title"), "sw", "engineer", false},
+		{p.on("title"), "eq", "chief engineer", true}, {p.on("title"), "eq", "chief", false}, {p.on("title"), "ne", "chief", true},
+		{p.on("title"), "ne", "CHIEF ENGINEER", false},
+		{p.on("title"), "co", "F E", true}, {p.on("title"), "co", "fe", false}, {p.on("title"), "sw", "chi", true},
+		{p.on("title"), "sw", "engineer", false},
 		{p.on("title"), "ew", "NEER", true}, {p.on("title"), "ew", "chief", false}, {p.on("title"), "pr", nil, true},
 		{p.on("title"), "gt", "chief", true}, {p.on("title"), "gt", "chief engineer", false}, {p.on("title"), "ge", "chief engineer", true},
 		{p.on("title"), "lt", "dean", true}, {p.on("title"), "le", "CHIEF ENGINEER", true}, {p.on("title"), "lt", "chief engineer", false},
 		{p.on("code"), "eq", "aB", true}, {p.on("code"), "eq", "ab", false}, {p.on("code"), "sw", "A", false},
 		{p.on("vague"), "pr", nil, false}, {p.on("vague"), "eq", "x", false},
 		{p.on("active"), "eq", true, true}, {p.on("active"), "eq", false, false}, {p.on("active"), "ne", false, true},
-		{p.on("size"), "gt", jsonNumber("9"), true}, {p.on("size"), "eq", jsonNumber("10.0"), true}, {p.on("size"), "lt", jsonNumber("10"), false},
-		{p.on("born"), "eq", "2020-01-01T01:00:00+01:00", true}, {p.on("born"), "gt", "2019-12-31T23:59:59Z", true}, {p.on("born"), "le", "2019-12-31T23:59:59Z", false},
+		{p.on("size"), "gt", jsonNumber("9"), true}, {p.on("size"), "eq", jsonNumber("10.0"), true},
+		{p.on("size"), "lt", jsonNumber("10"), false},
+		{p.on("born"), "eq", "2020-01-01T01:00:00+01:00", true}, {p.on("born"), "gt", "2019-12-31T23:59:59Z", true},
+		{p.on("born"), "le", "2019-12-31T23:59:59Z", false},
 		{p.on("name"), "pr", nil, true}, {p.on("name", "givenName"), "eq", "ADA", true}, {p.on("name", "familyName"), "pr", nil, false},
-		{p.on("emails", "type"), "eq", "home", true}, {p.on("emails", "value"), "ew", "office", false}, {p.on("emails", "primary"), "eq", true, true},
+		{p.on("emails", "type"), "eq", "home", true}, {p.on("emails", "value"), "ew", "office", false},
+		{p.on("emails", "primary"), "eq", true, true},
 		{p.on("aliases"), "eq", "y", true}, {p.on("aliases"), "eq", "z", false}, {p.on("department"), "co", "&", true},
 	} {
 		c := Condition{Name: tt.name, Operator: tt.operator, Operand: tt.operand}
@@ -107,18 +113,20 @@ func TestAValuePathBindsItsConditionsToOneElement(t *testing.T) {
 	require.False(t, Matches(path(And(sub("type", "eq", "work"), sub("value", "sw", "b"))), o))
 	require.True(t, Matches(path(Not{sub("type", "eq", "work")}), o))
 	require.False(t, Matches(Not{path(sub("type", "eq", "work"))}, o))
-	require.Equal(t, `emails[type eq "work" and not (primary eq true)]`, path(And(sub("type", "eq", "work"), Not{sub("primary", "eq", true)})).String())
+	require.Equal(t, `emails[type eq "work" and not (primary eq true)]`,
+		path(And(sub("type", "eq", "work"), Not{sub("primary", "eq", true)})).String())
 }
 
 func TestParenthesesStandOnlyWhereTheMeaningNeedsThem(t *testing.T) {
 	p := person()
 	c := func(v string) Filter { return Condition{Name: p.on("title"), Operator: "eq", Operand: v} }
 	for want, f := range map[string]Filter{
-		`title eq "a" and title eq "b" or title eq "c"`:                        Or(And(c("a"), c("b")), c("c")),
-		`title eq "a" and (title eq "b" or title eq "c")`:                      And(c("a"), Or(c("b"), c("c"))),
-		`not (title eq "a" or title eq "b") and title eq "c"`:                  And(Not{Or(c("a"), c("b"))}, c("c")),
-		`title eq "a" or (title eq "b" or title eq "c")`:                       Or(c("a"), Or(c("b"), c("c"))),
-		`title eq "a" AND title PR`:                                            Junction{"and", []Filter{c("a"), Condition{Name: p.on("title"), Operator: "pr", Shout: true}}, true},
+		`title eq "a" and title eq "b" or title eq "c"`:       Or(And(c("a"), c("b")), c("c")),
+		`title eq "a" and (title eq "b" or title eq "c")`:     And(c("a"), Or(c("b"), c("c"))),
+		`not (title eq "a" or title eq "b") and title eq "c"`: And(Not{Or(c("a"), c("b"))}, c("c")),
+		`title eq "a" or (title eq "b" or title eq "c")`:      Or(c("a"), Or(c("b"), c("c"))),
+		`title eq "a" AND title PR`: Junction{"and",
+			[]Filter{c("a"), Condition{Name: p.on("title"), Operator: "pr", Shout: true}}, true},
 		`title eq "the \"old\" \\"`:                                            c(`the "old" \`),
 		`userName sw "p" and title eq "a"`:                                     Within(c("a"), p, "p", false),
 		`userName sw "p" and (title eq "a" or title eq "b")`:                   Within(Or(c("a"), c("b")), p, "p", false),

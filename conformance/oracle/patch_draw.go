@@ -110,7 +110,8 @@ func (p *Patcher) value(a Attribute) any {
 // MembersOf is the attribute that holds the members of a group, as far as it is foretold: a set of ids.
 func MembersOf() Attribute {
 	id := Attribute{Name: "value", Kind: "string", CaseExact: true, CaseStated: true, Mutability: "readWrite", Returned: "default"}
-	return Attribute{Name: "members", Kind: "complex", Multi: true, Mutability: "readWrite", Returned: "default", Optional: true, Subs: []Attribute{id}}
+	return Attribute{Name: "members", Kind: "complex", Multi: true, Mutability: "readWrite", Returned: "default", Optional: true,
+		Subs: []Attribute{id}}
 }
 
 // Membership makes up so many operations on the members of a group, who are taken from the given ids.

@@ -57,22 +57,31 @@ func TestOperationsDoWhatTheRFCSays(t *testing.T) {
 		of   string // the attribute to look at
 		want string // "" for absent
 	}{
-		"add sets a single value":                       {at(p, "add", "title", "x"), "title", "title", `"x"`},
-		"replace sets a single value":                   {at(p, "replace", "title", "x"), "title", "title", `"x"`},
-		"replace sets what was absent":                  {at(p, "replace", "vague", "x"), "vague", "vague", `"x"`},
-		"remove unassigns":                              {at(p, "remove", "title", nil), "title", "title", ""},
-		"add appends to a list":                         {at(p, "add", "aliases", stored(`["z"]`)), "aliases", "aliases", `["x","Y","z"]`},
-		"replace replaces a list":                       {at(p, "replace", "aliases", stored(`["z"]`)), "aliases", "aliases", `["z"]`},
-		"remove empties a list":                         {at(p, "remove", "emails", nil), "emails", "emails", ""},
-		"replace merges a complex attribute":            {at(p, "replace", "name", stored(`{"familyName":"L"}`)), "name", "name", `{"givenName":"Ada","familyName":"L"}`},
-		"a sub-attribute is set alone":                  {at(p, "add", "name", "B").part("givenName"), "name.givenName", "name", `{"givenName":"B"}`},
-		"add of a primary takes it from the others":     {at(p, "add", "emails", stored(`[{"value":"c","type":"other","primary":true}]`)), "emails", "emails", `[{"value":"a@work","type":"work"},{"value":"b@home","type":"home"},{"value":"c","type":"other","primary":true}]`},
-		"remove with a filter takes who matches":        {at(p, "remove", "emails", nil).where(p, "WORK"), `emails[type eq "WORK"]`, "emails", `[{"value":"b@home","type":"home"}]`},
-		"replace under a filter keeps the rest":         {at(p, "replace", "emails", "c").where(p, "home").part("value"), `emails[type eq "home"].value`, "emails", `[{"value":"a@work","type":"work","primary":true},{"value":"c","type":"home"}]`},
-		"primary under a filter moves":                  {at(p, "replace", "emails", true).where(p, "home").part("primary"), `emails[type eq "home"].primary`, "emails", `[{"value":"a@work","type":"work"},{"value":"b@home","type":"home","primary":true}]`},
-		"remove of a part under a filter leaves it out": {at(p, "remove", "emails", nil).where(p, "work").part("primary"), `emails[type eq "work"].primary`, "emails", `[{"value":"a@work","type":"work"},{"value":"b@home","type":"home"}]`},
-		"an extension is addressed by its URN":          {at(p, "replace", "department", "D"), "urn:x:Ext:department", "department", `"D"`},
-		"an operation without a path sets its parts":    {Operation{Op: "add", Parts: []Part{{p.attribute("title"), "x"}, {p.attribute("aliases"), stored(`["z"]`)}}}, "", "aliases", `["x","Y","z"]`},
+		"add sets a single value":      {at(p, "add", "title", "x"), "title", "title", `"x"`},
+		"replace sets a single value":  {at(p, "replace", "title", "x"), "title", "title", `"x"`},
+		"replace sets what was absent": {at(p, "replace", "vague", "x"), "vague", "vague", `"x"`},
+		"remove unassigns":             {at(p, "remove", "title", nil), "title", "title", ""},
+		"add appends to a list":        {at(p, "add", "aliases", stored(`["z"]`)), "aliases", "aliases", `["x","Y","z"]`},
+		"replace replaces a list":      {at(p, "replace", "aliases", stored(`["z"]`)), "aliases", "aliases", `["z"]`},
+		"remove empties a list":        {at(p, "remove", "emails", nil), "emails", "emails", ""},
+		"replace merges a complex attribute": {at(p, "replace", "name", stored(`{"familyName":"L"}`)), "name", "name",
+			`{"givenName":"Ada","familyName":"L"}`},
+		"a sub-attribute is set alone": {at(p, "add", "name", "B").part("givenName"), "name.givenName", "name",
+			`{"givenName":"B"}`},
+		"add of a primary takes it from the others": {at(p, "add", "emails", stored(`[{"value":"c","type":"other","primary":true}]`)),
+			"emails", "emails", `[{"value":"a@work","type":"work"},{"value":"b@home","type":"home"},{"value":"c","type":"other","primary":true}]`},
+		"remove with a filter takes who matches": {at(p, "remove", "emails", nil).where(p, "WORK"), `emails[type eq "WORK"]`, "emails",
+			`[{"value":"b@home","type":"home"}]`},
+		"replace under a filter keeps the rest": {at(p, "replace", "emails", "c").where(p, "home").part("value"),
+			`emails[type eq "home"].value`, "emails", `[{"value":"a@work","type":"work","primary":true},{"value":"c","type":"home"}]`},
+		"primary under a filter moves": {at(p, "replace", "emails", true).where(p, "home").part("primary"),
+			`emails[type eq "home"].primary`, "emails", `[{"value":"a@work","type":"work"},{"value":"b@home","type":"home","primary":true}]`},
+		"remove of a part under a filter leaves it out": {at(p, "remove", "emails", nil).where(p, "work").part("primary"),
+			`emails[type eq "work"].primary`, "emails", `[{"value":"a@work","type":"work"},{"value":"b@home","type":"home"}]`},
+		"an extension is addressed by its URN": {at(p, "replace", "department", "D"), "urn:x:Ext:department", "department", `"D"`},
+		"an operation without a path sets its parts": {
+			Operation{Op: "add", Parts: []Part{{p.attribute("title"), "x"}, {p.attribute("aliases"), stored(`["z"]`)}}}, "", "aliases",
+			`["x","Y","z"]`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, tt.path, tt.op.Path())
@@ -136,13 +145,21 @@ func TestTwoElementsOfOneTypeMayBeRefused(t *testing.T) {
 		ops   []Operation
 		want  bool
 	}{
-		"a list with two":                 {`[]`, []Operation{at(p, "replace", "emails", stored(`[`+home+`, {"type": "HOME", "value": "i@x.test"}]`))}, true},
-		"one that joins another":          {`[` + home + `]`, []Operation{at(p, "add", "emails", stored(`[{"type": "home", "value": "i@x.test"}]`))}, true},
-		"two that are gone at the end":    {`[` + home + `]`, []Operation{at(p, "add", "emails", stored(`[{"type": "home", "value": "i@x.test"}]`)), at(p, "remove", "emails", nil)}, true},
-		"a list in a value without path":  {`[]`, []Operation{{Op: "replace", Parts: []Part{{p.attribute("emails"), stored(`[` + home + `, {"type": "home", "value": "i@x.test"}]`)}}}}, true},
-		"two types":                       {`[` + home + `]`, []Operation{at(p, "add", "emails", stored(`[{"type": "work", "value": "i@x.test"}]`))}, false},
-		"elements without a type":         {`[]`, []Operation{at(p, "replace", "emails", stored(`[{"value": "h@x.test"}, {"value": "i@x.test"}]`))}, false},
-		"a single value next to two of a": {`[` + home + `, {"type": "home", "value": "i@x.test"}]`, []Operation{at(p, "replace", "title", "x")}, false},
+		"a list with two": {`[]`,
+			[]Operation{at(p, "replace", "emails", stored(`[`+home+`, {"type": "HOME", "value": "i@x.test"}]`))}, true},
+		"one that joins another": {`[` + home + `]`,
+			[]Operation{at(p, "add", "emails", stored(`[{"type": "home", "value": "i@x.test"}]`))}, true},
+		"two that are gone at the end": {`[` + home + `]`,
+			[]Operation{at(p, "add", "emails", stored(`[{"type": "home", "value": "i@x.test"}]`)), at(p, "remove", "emails", nil)}, true},
+		"a list in a value without path": {`[]`,
+			[]Operation{{Op: "replace", Parts: []Part{{p.attribute("emails"), stored(`[` + home + `, {"type": "home", "value": "i@x.test"}]`)}}}},
+			true},
+		"two types": {`[` + home + `]`,
+			[]Operation{at(p, "add", "emails", stored(`[{"type": "work", "value": "i@x.test"}]`))}, false},
+		"elements without a type": {`[]`,
+			[]Operation{at(p, "replace", "emails", stored(`[{"value": "h@x.test"}, {"value": "i@x.test"}]`))}, false},
+		"a single value next to two of a": {`[` + home + `, {"type": "home", "value": "i@x.test"}]`, []Operation{at(p, "replace", "title", "x")},
+			false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := decoded(t, ada)
@@ -247,13 +264,15 @@ func TestDrawnMembersAreThoseOfASet(t *testing.T) {
 func TestShrinkingEndsAtTheSmallestRequestThatFails(t *testing.T) {
 	p := changeable()
 	bad := at(p, "remove", "emails", nil)
-	bad.Filter = Or(Condition{Name: Name{Sub: p.attribute("emails").sub("value"), Text: "value"}, Operator: "eq", Operand: "x"}, at(p, "remove", "emails", nil).where(p, "work").Filter)
+	bad.Filter = Or(Condition{Name: Name{Sub: p.attribute("emails").sub("value"), Text: "value"}, Operator: "eq", Operand: "x"},
+		at(p, "remove", "emails", nil).where(p, "work").Filter)
 	bad.Spelled = "EMAILS"
 	start := []Operation{at(p, "add", "title", "x"), bad, at(p, "replace", "aliases", stored(`["a","b"]`))}
 	// What is wrong is a remove under a filter that speaks of types.
 	least := Shrink(start, Simpler, func(operations []Operation) bool {
 		return slices.ContainsFunc(operations, func(op Operation) bool {
-			return op.Op == "remove" && op.Filter != nil && slices.ContainsFunc(slices.Collect(leaves(op.Filter)), func(c Condition) bool { return c.Name.Text == "type" })
+			return op.Op == "remove" && op.Filter != nil &&
+				slices.ContainsFunc(slices.Collect(leaves(op.Filter)), func(c Condition) bool { return c.Name.Text == "type" })
 		})
 	}, 100)
 	require.Len(t, least, 1)
@@ -263,9 +282,11 @@ func TestShrinkingEndsAtTheSmallestRequestThatFails(t *testing.T) {
 func TestOperationsAreWrittenAsPatchRequestsHaveThem(t *testing.T) {
 	p := changeable()
 	for want, op := range map[string]Operation{
-		`{"op":"add","value":{"title":"x","urn:x:Ext":{"department":"D"}}}`:       {Op: "add", Parts: []Part{{p.attribute("title"), "x"}, {p.attribute("department"), "D"}}},
-		`{"op":"replace","path":"emails[type eq \"work\"].primary","value":true}`: at(p, "replace", "emails", true).where(p, "work").part("primary"),
-		`{"op":"remove","path":"urn:x:Ext:department"}`:                           at(p, "remove", "department", nil),
+		`{"op":"add","value":{"title":"x","urn:x:Ext":{"department":"D"}}}`: {Op: "add",
+			Parts: []Part{{p.attribute("title"), "x"}, {p.attribute("department"), "D"}}},
+		`{"op":"replace","path":"emails[type eq \"work\"].primary","value":true}`: at(p, "replace", "emails", true).where(p,
+			"work").part("primary"),
+		`{"op":"remove","path":"urn:x:Ext:department"}`: at(p, "remove", "department", nil),
 	} {
 		require.Equal(t, want, string(op.Object().AppendJSON(nil)))
 	}

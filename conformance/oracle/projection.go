@@ -38,7 +38,8 @@ func DrawProjection(r *rand.Rand, t Type, whole *scim.Object) Projection {
 	p := Projection{Exclude: r.IntN(2) == 0}
 	candidates := slices.DeleteFunc(r.Perm(len(t.Attributes)), func(i int) bool {
 		a := t.Attributes[i]
-		return a.Of(whole) == nil || a.Returned != "default" || a.URN == "" && (scim.EqualName(a.Name, t.Carrier) || slices.Contains([]string{"id", "meta", "schemas"}, a.Name))
+		return a.Of(whole) == nil || a.Returned != "default" ||
+			a.URN == "" && (scim.EqualName(a.Name, t.Carrier) || slices.Contains([]string{"id", "meta", "schemas"}, a.Name))
 	})
 	// A complex attribute comes first: naming parts is where most goes wrong.
 	if i := slices.IndexFunc(candidates, func(i int) bool { return t.Attributes[i].Kind == "complex" }); i > 0 {

@@ -12,23 +12,30 @@ import (
 
 func TestProjectionsShowWhatTheyNameAndNothingElse(t *testing.T) {
 	p := person()
-	o := decoded(t, `{"id":"1","meta":{"resourceType":"x"},"userName":"u","title":"t","name":{"givenName":"A","familyName":"B"},"emails":[{"value":"v","type":"work"}],"groups":[{"value":"g"}],"urn:x:Ext":{"department":"D"}}`)
-	everything := []string{"userName", "title", "name.givenName", "name.familyName", "emails.value", "emails.type", "groups.value", "urn:x:Ext:department"}
+	o := decoded(t,
+		`{"id":"1","meta":{"resourceType":"x"},"userName":"u","title":"t","name":{"givenName":"A","familyName":"B"},"emails":[{"value":"v",`+
+			`"type":"work"}],"groups":[{"value":"g"}],"urn:x:Ext":{"department":"D"}}`)
+	everything := []string{"userName", "title", "name.givenName", "name.familyName", "emails.value", "emails.type", "groups.value",
+		"urn:x:Ext:department"}
 	for name, tt := range map[string]struct {
 		projection Projection
 		value      string
 		shown      []string
 	}{
-		"an attribute":         {Projection{Names: []Name{p.on("title")}}, "title", []string{"title"}},
-		"a whole":              {Projection{Names: []Name{p.on("name")}}, "name", []string{"name.givenName", "name.familyName"}},
-		"a part":               {Projection{Names: []Name{p.on("emails", "value")}}, "emails.value", []string{"emails.value"}},
-		"two parts":            {Projection{Names: []Name{p.on("emails", "value"), p.on("emails", "type")}}, "emails.value,emails.type", []string{"emails.value", "emails.type"}},
-		"of an extension":      {Projection{Names: []Name{p.on("department")}}, "urn:x:Ext:department", []string{"urn:x:Ext:department"}},
-		"what is not there":    {Projection{Names: []Name{p.on("born")}}, "born", []string{}},
-		"but an attribute":     {Projection{Exclude: true, Names: []Name{p.on("title")}}, "title", without(everything, "title")},
-		"but a part":           {Projection{Exclude: true, Names: []Name{p.on("name", "givenName")}}, "name.givenName", without(everything, "name.givenName")},
-		"but a whole":          {Projection{Exclude: true, Names: []Name{p.on("emails")}}, "emails", without(everything, "emails.value", "emails.type")},
-		"but of the extension": {Projection{Exclude: true, Names: []Name{p.on("department")}}, "urn:x:Ext:department", without(everything, "urn:x:Ext:department")},
+		"an attribute": {Projection{Names: []Name{p.on("title")}}, "title", []string{"title"}},
+		"a whole":      {Projection{Names: []Name{p.on("name")}}, "name", []string{"name.givenName", "name.familyName"}},
+		"a part":       {Projection{Names: []Name{p.on("emails", "value")}}, "emails.value", []string{"emails.value"}},
+		"two parts": {Projection{Names: []Name{p.on("emails", "value"), p.on("emails", "type")}}, "emails.value,emails.type",
+			[]string{"emails.value", "emails.type"}},
+		"of an extension":   {Projection{Names: []Name{p.on("department")}}, "urn:x:Ext:department", []string{"urn:x:Ext:department"}},
+		"what is not there": {Projection{Names: []Name{p.on("born")}}, "born", []string{}},
+		"but an attribute":  {Projection{Exclude: true, Names: []Name{p.on("title")}}, "title", without(everything, "title")},
+		"but a part": {Projection{Exclude: true, Names: []Name{p.on("name", "givenName")}}, "name.givenName",
+			without(everything, "name.givenName")},
+		"but a whole": {Projection{Exclude: true, Names: []Name{p.on("emails")}}, "emails",
+			without(everything, "emails.value", "emails.type")},
+		"but of the extension": {Projection{Exclude: true, Names: []Name{p.on("department")}}, "urn:x:Ext:department",
+			without(everything, "urn:x:Ext:department")},
 	} {
 		require.Equal(t, tt.value, tt.projection.Value(), name)
 		shown, hidden := tt.projection.Foretell(p, o)

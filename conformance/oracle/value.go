@@ -32,7 +32,8 @@ func Habits(r *rand.Rand, t Type, always ...string) map[string]Habit {
 }
 
 var (
-	plainWords = []string{"Alder", "alder", "ALDER", "Birch", "birch", "Cedar", "Elm", "elm", "Fir", "Hazel", "hazel", "Larch", "Maple", "Oak", "OAK", "Oakum", "Pine", "Rowan", "Willow"}
+	plainWords = []string{"Alder", "alder", "ALDER", "Birch", "birch", "Cedar", "Elm", "elm", "Fir", "Hazel", "hazel", "Larch", "Maple", "Oak",
+		"OAK", "Oakum", "Pine", "Rowan", "Willow"}
 	// oddWords are texts that go wrong where a filter is not parsed but searched, spliced into a query or matched as a pattern.
 	oddWords = []string{
 		"Alder Grove", "alder grove", "50% Oak", "5 of 50 Oaks", "under_score", "under-score", `the "Old" Elm`, `back\slash`, "O'Rowan", "東の森",
@@ -98,7 +99,8 @@ func (a Attribute) one(r *rand.Rand, h Habit, name, domain string) any {
 	case "decimal":
 		return json.Number(strconv.Itoa(r.IntN(6)) + ".5")
 	case "dateTime":
-		return time.Date(2020+r.IntN(4), time.Month(1+r.IntN(12)), 1+r.IntN(28), r.IntN(24), r.IntN(60), r.IntN(60), 0, time.UTC).Format(time.RFC3339)
+		return time.Date(2020+r.IntN(4), time.Month(1+r.IntN(12)), 1+r.IntN(28), r.IntN(24), r.IntN(60), r.IntN(60), 0,
+			time.UTC).Format(time.RFC3339)
 	case "complex":
 		return a.complex(r, h, name, domain)
 	}

@@ -23,7 +23,9 @@ func TestOnlyWhatAClientMayChooseIsFree(t *testing.T) {
 		"read-only": func(a *Attribute) { a.Mutability = "readOnly" }, "immutable": func(a *Attribute) { a.Mutability = "immutable" },
 		"never shown": func(a *Attribute) { a.Returned = "never" }, "on request": func(a *Attribute) { a.Returned = "request" },
 		"unique": func(a *Attribute) { a.Uniqueness = "server" }, "a reference": func(a *Attribute) { a.Kind = "reference" },
-		"ruled": func(a *Attribute) { a.Name = "locale" }, "a type where the schema names none": func(a *Attribute) { a.Name, a.Canonical = "type", []string{} },
+		"ruled": func(a *Attribute) { a.Name = "locale" }, "a type where the schema names none": func(a *Attribute) {
+			a.Name, a.Canonical = "type", []string{}
+		},
 		"complex without parts": func(a *Attribute) { a.Kind = "complex" },
 	} {
 		a := *p.attribute("title")
@@ -76,7 +78,8 @@ func TestWhatAServerAddsIsNoDifference(t *testing.T) {
 	require.False(t, emails.Same(sent, of(emails, `{"emails":[{"value":"a","type":"home"}]}`)))
 	require.False(t, emails.Same(sent, nil))
 	require.True(t, emails.Same(nil, of(emails, `{"emails":[]}`)))
-	require.True(t, name.Same(of(name, `{"name":{"givenName":"A"}}`), of(name, `{"name":{"givenName":"A","formatted":"A B","familyName":null}}`)))
+	require.True(t,
+		name.Same(of(name, `{"name":{"givenName":"A"}}`), of(name, `{"name":{"givenName":"A","formatted":"A B","familyName":null}}`)))
 	require.True(t, born.Same("2020-01-01T00:00:00Z", "2020-01-01T01:00:00.000+01:00"))
 	require.False(t, born.Same("2020-01-01T00:00:00Z", "2020-01-01T00:00:00+01:00"))
 	require.True(t, scim.Equal(emails.Shown(of(emails, `{"emails":[{"value":"a","display":"A"}]}`)), []any{decoded(t, `{"value":"a"}`)}))
@@ -92,7 +95,8 @@ func TestOnlyLettersAndDigitsAreOrdered(t *testing.T) {
 	for _, tt := range []struct {
 		x, y string
 		want bool
-	}{{"oak", "elm", true}, {"oak", "oakum", true}, {"a1", "a2", true}, {"a1", "ab", false}, {"a-b", "a b", false}, {"a.b", "ab", false}, {"é", "z", false}, {"", "a", true}} {
+	}{{"oak", "elm", true}, {"oak", "oakum", true}, {"a1", "a2", true}, {"a1", "ab", false}, {"a-b", "a b", false}, {"a.b", "ab", false},
+		{"é", "z", false}, {"", "a", true}} {
 		require.Equal(t, tt.want, collate(tt.x, tt.y), "%q and %q", tt.x, tt.y)
 	}
 }

@@ -7,7 +7,8 @@ import "github.com/scimwright/scimwright/conformance"
 var google = conformance.Profile{
 	ID:     "google",
 	Client: "Google Workspace",
-	Doubt:  "That active is sent on create and update and that suspension is active false is reported by server projects; whether an update is PUT or PATCH depends on the application, and PUT is assumed.",
+	Doubt: "That active is sent on create and update and that suspension is active false is reported by server projects; whether an " +
+		"update is PUT or PATCH depends on the application, and PUT is assumed.",
 	Conversations: []conformance.Conversation{{
 		Title: "automated user provisioning",
 		Steps: []step{

@@ -10,7 +10,8 @@ import (
 var jumpcloud = conformance.Profile{
 	ID:     "jumpcloud",
 	Client: "JumpCloud",
-	Doubt:  "The order of the connection test and the body of membership changes are taken from a support article and from reports of server projects, not from recorded requests; updates are taken to be PUT.",
+	Doubt: "The order of the connection test and the body of membership changes are taken from a support article and from reports of " +
+		"server projects, not from recorded requests; updates are taken to be PUT.",
 	Conversations: []conformance.Conversation{{
 		Title: "SCIM 2.0 integration with group management",
 		Steps: []step{
@@ -118,10 +119,11 @@ var jumpcloud = conformance.Profile{
 				Method: "PUT",
 				Path:   "/Users/${user}",
 				Status: []int{200},
-				Body:   with(person("marlo"), doc{"id": "${user}", "externalId": "${run}jc1", "name": doc{"givenName": "Marlo", "familyName": "Quist-Hale"}}),
-				State:  after("/Users/${user}", doc{"userName": mail("marlo"), "active": true, "name": doc{"familyName": "Quist-Hale"}}),
-				Why:    "Changes of names and addresses do not arrive.",
-				Fix:    "Accept PUT of the user, and ignore an id in the body.",
+				Body: with(person("marlo"),
+					doc{"id": "${user}", "externalId": "${run}jc1", "name": doc{"givenName": "Marlo", "familyName": "Quist-Hale"}}),
+				State: after("/Users/${user}", doc{"userName": mail("marlo"), "active": true, "name": doc{"familyName": "Quist-Hale"}}),
+				Why:   "Changes of names and addresses do not arrive.",
+				Fix:   "Accept PUT of the user, and ignore an id in the body.",
 			},
 			{
 				ID:       "group-create",

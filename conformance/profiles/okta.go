@@ -33,10 +33,13 @@ func oktaSteps(parts ...[]step) []step {
 }
 
 // oktaPage is what Okta reads from a list. Counts must be integers, never texts.
-var oktaPage = expect{Contains: doc{"totalResults": conformance.AnInteger, "startIndex": conformance.NothingOrWhole, "itemsPerPage": conformance.NothingOrWhole, "Resources": conformance.AnyList}}
+var oktaPage = expect{
+	Contains: doc{"totalResults": conformance.AnInteger, "startIndex": conformance.NothingOrWhole, "itemsPerPage": conformance.NothingOrWhole,
+		"Resources": conformance.AnyList}}
 
 func oktaUser(label, externalID string) doc {
-	return with(person(label), doc{"locale": "en-US", "externalId": externalID, "groups": []any{}, "password": "scimconf-placeholder-1mz050nq"})
+	return with(person(label),
+		doc{"locale": "en-US", "externalId": externalID, "groups": []any{}, "password": "scimconf-placeholder-1mz050nq"})
 }
 
 func oktaStart() []step {
@@ -87,8 +90,9 @@ func oktaStart() []step {
 			Save:     saveUser,
 			Answer:   expect{Keeps: doc{"userName": mail("marlo"), "active": true}},
 			State: []state{{Path: "/Users/${user}", Answer: expect{
-				Contains: doc{"userName": mail("marlo"), "active": true, "name": doc{"givenName": "Marlo", "familyName": "Quist"}, "emails": []doc{{"value": mail("marlo")}}},
-				Keeps:    doc{"displayName": "Marlo Quist", "locale": "en-US", "externalId": "${run}00u1"},
+				Contains: doc{"userName": mail("marlo"), "active": true, "name": doc{"givenName": "Marlo", "familyName": "Quist"},
+					"emails": []doc{{"value": mail("marlo")}}},
+				Keeps: doc{"displayName": "Marlo Quist", "locale": "en-US", "externalId": "${run}00u1"},
 			}}},
 			Why: whyCreate,
 			Fix: fixCreate,
@@ -159,8 +163,9 @@ func oktaStart() []step {
 			Status: []int{200},
 			Within: "page",
 			Answer: expect{Contains: doc{"totalResults": conformance.AtLeast(2), "Resources": conformance.AnyList}},
-			Why:    "Users that change places between two pages, or lie beyond a total that is too small, are missed; the client takes them for deleted.",
-			Fix:    "Order lists by something that does not change, such as the creation, and count all users in totalResults.",
+			Why: "Users that change places between two pages, or lie beyond a total that is too small, are missed; the client takes them for " +
+				"deleted.",
+			Fix: "Order lists by something that does not change, such as the creation, and count all users in totalResults.",
 		},
 		{
 			ID:     "read",
@@ -179,12 +184,15 @@ func oktaStart() []step {
 			Method: "PUT",
 			Path:   "/Users/${user}",
 			Base:   "user",
-			Body:   doc{"name": doc{"givenName": "Marlo", "familyName": "Quist-Hale"}, "displayName": "Marlo Quist-Hale", "groups": []any{}, "password": "scimconf-placeholder-1mz050nq"},
+			Body: doc{"name": doc{"givenName": "Marlo", "familyName": "Quist-Hale"}, "displayName": "Marlo Quist-Hale", "groups": []any{},
+				"password": "scimconf-placeholder-1mz050nq"},
 			Status: []int{200},
 			Answer: expect{Keeps: doc{"id": "${user}", "name": doc{"familyName": "Quist-Hale"}}},
-			State:  after("/Users/${user}", doc{"userName": mail("marlo"), "active": true, "name": doc{"givenName": "Marlo", "familyName": "Quist-Hale"}, "emails": []doc{{"value": mail("marlo")}}}),
-			Why:    "Changes of names, addresses and departments do not arrive.",
-			Fix:    "Accept PUT of the whole user, and ignore read-only members such as id, meta and groups instead of refusing them.",
+			State: after("/Users/${user}",
+				doc{"userName": mail("marlo"), "active": true, "name": doc{"givenName": "Marlo", "familyName": "Quist-Hale"},
+					"emails": []doc{{"value": mail("marlo")}}}),
+			Why: "Changes of names, addresses and departments do not arrive.",
+			Fix: "Accept PUT of the whole user, and ignore read-only members such as id, meta and groups instead of refusing them.",
 		},
 	}
 }
@@ -286,11 +294,12 @@ var oktaGroups = []step{
 		Status:   []int{201},
 		Doubtful: []int{200},
 		Save:     saveGroup,
-		Body:     doc{"schemas": []string{scim.GroupSchema}, "displayName": "${run}editors", "members": []doc{{"value": "${user}", "display": mail("marlo")}}},
-		Answer:   expect{Keeps: doc{"displayName": "${run}editors"}},
-		State:    after("/Groups/${group}", doc{"displayName": "${run}editors", "members": members("user")}),
-		Why:      whyGroup,
-		Fix:      fixGroup,
+		Body: doc{"schemas": []string{scim.GroupSchema}, "displayName": "${run}editors",
+			"members": []doc{{"value": "${user}", "display": mail("marlo")}}},
+		Answer: expect{Keeps: doc{"displayName": "${run}editors"}},
+		State:  after("/Groups/${group}", doc{"displayName": "${run}editors", "members": members("user")}),
+		Why:    whyGroup,
+		Fix:    fixGroup,
 	},
 	{
 		ID:     "group-list",
@@ -312,10 +321,11 @@ var oktaGroups = []step{
 		Method: "PATCH",
 		Path:   "/Groups/${group}",
 		Status: patched,
-		Body:   patch(op("remove", `members[value eq "${user}"]`, conformance.Omit), op("add", "members", []doc{{"value": "${other}", "display": mail("ines")}})),
-		State:  after("/Groups/${group}", doc{"displayName": "${run}editors", "members": members("other")}),
-		Why:    whyMembers,
-		Fix:    "Apply all operations of a PATCH in their order; understand members[value eq \"…\"], and ignore the display of a member.",
+		Body: patch(op("remove", `members[value eq "${user}"]`, conformance.Omit),
+			op("add", "members", []doc{{"value": "${other}", "display": mail("ines")}})),
+		State: after("/Groups/${group}", doc{"displayName": "${run}editors", "members": members("other")}),
+		Why:   whyMembers,
+		Fix:   "Apply all operations of a PATCH in their order; understand members[value eq \"…\"], and ignore the display of a member.",
 	},
 	{
 		ID:     "group-rename",

@@ -12,7 +12,8 @@ import (
 var onelogin = conformance.Profile{
 	ID:     "onelogin",
 	Client: "OneLogin",
-	Doubt:  "The order of the calls is documented, the body of a user's update is not: PUT of the whole user is assumed. Group changes are PATCH with the path members.",
+	Doubt: "The order of the calls is documented, the body of a user's update is not: PUT of the whole user is assumed. Group changes are " +
+		"PATCH with the path members.",
 	Conversations: []conformance.Conversation{{
 		Title: "SCIM 2.0 provisioner with groups",
 		Steps: []step{

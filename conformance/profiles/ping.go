@@ -10,7 +10,8 @@ import (
 var ping = conformance.Profile{
 	ID:     "ping",
 	Client: "PingFederate",
-	Doubt:  "That users are changed by PUT and groups are matched by reading all of them is documented; the size of its pages and the bodies are not recorded.",
+	Doubt: "That users are changed by PUT and groups are matched by reading all of them is documented; the size of its pages and the " +
+		"bodies are not recorded.",
 	Conversations: []conformance.Conversation{{
 		Title: "SCIM provisioner with the default unique attribute userName",
 		Steps: []step{
@@ -35,7 +36,8 @@ var ping = conformance.Profile{
 				Doubtful: []int{200},
 				Save:     saveUser,
 				State: []state{{Path: "/Users/${user}", Answer: expect{
-					Contains: doc{"userName": mail("marlo"), "active": true, "name": doc{"givenName": "Marlo", "familyName": "Quist"}}, Keeps: doc{"displayName": "Marlo Quist"},
+					Contains: doc{"userName": mail("marlo"), "active": true, "name": doc{"givenName": "Marlo", "familyName": "Quist"}},
+					Keeps:    doc{"displayName": "Marlo Quist"},
 				}}},
 				Why: whyCreate,
 				Fix: fixCreate,

@@ -21,7 +21,8 @@ func badge(r *conformance.Result) (message, name, colour string) {
 	case r.Verdict == conformance.Clean:
 		return fmt.Sprintf("%d passed", proved), "brightgreen", "#2c8a2c"
 	case r.Count(conformance.Fail) > 0:
-		return fmt.Sprintf("%d of %d failed", r.Count(conformance.Fail), r.Count(conformance.Fail)+r.Count(conformance.Warn)+proved), "red", "#c0392b"
+		return fmt.Sprintf("%d of %d failed", r.Count(conformance.Fail),
+			r.Count(conformance.Fail)+r.Count(conformance.Warn)+proved), "red", "#c0392b"
 	default:
 		return plural(r.Count(conformance.Warn), "warning"), "yellow", "#9a6700"
 	}

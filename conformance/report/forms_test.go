@@ -113,7 +113,8 @@ func TestJUnitCountsWhatItHolds(t *testing.T) {
 		}
 	}
 	require.Equal(t, []int{suites.Failures, suites.Errors, suites.Skipped}, []int{failures, errs, skipped})
-	require.Equal(t, []int{7, 2, 1, 2}, []int{suites.Tests, failures, errs, skipped}, "one MUST and the waivers fail, a waived SHOULD is skipped")
+	require.Equal(t, []int{7, 2, 1, 2}, []int{suites.Tests, failures, errs, skipped},
+		"one MUST and the waivers fail, a waived SHOULD is skipped")
 	require.NoError(t, xml.Unmarshal([]byte(write(t, "junit", untested())), &suites))
 	require.Equal(t, 1, suites.Errors, "a target that could not be tested does not look like success")
 }
@@ -215,14 +216,18 @@ func TestTheLedgerGoesByTheChecksThatAreAboutAClause(t *testing.T) {
 		got[c.ID] = c.Outcome
 	}
 	require.Equal(t, map[string]conformance.Outcome{
-		"RFC7644-3.3-05": conformance.Fail, "RFC7644-3.12-08": conformance.Pass, "RFC7644-3.1-01": conformance.Fail, "RFC7644-3.4.2.2-09": conformance.Skip,
+		"RFC7644-3.3-05": conformance.Fail, "RFC7644-3.12-08": conformance.Pass, "RFC7644-3.1-01": conformance.Fail,
+		"RFC7644-3.4.2.2-09": conformance.Skip,
 	}, got)
 }
 
 func TestHARHoldsWhatWasRecorded(t *testing.T) {
 	r := mixed()
 	for i := range 3 {
-		r.Traffic = append(r.Traffic, conformance.Sent{Check: "a.b", Exchange: &wirelog.Exchange{At: started.Add(time.Duration(i) * time.Second), Method: "GET", URL: "http://x/Users?filter=a%20eq%20%22b%22&count=1", Status: 200, ResponseHeader: http.Header{"Location": {"http://x/1"}}}})
+		r.Traffic = append(r.Traffic,
+			conformance.Sent{Check: "a.b",
+				Exchange: &wirelog.Exchange{At: started.Add(time.Duration(i) * time.Second), Method: "GET",
+					URL: "http://x/Users?filter=a%20eq%20%22b%22&count=1", Status: 200, ResponseHeader: http.Header{"Location": {"http://x/1"}}}})
 	}
 	var archive struct {
 		Log struct {

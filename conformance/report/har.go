@@ -86,7 +86,8 @@ const unknown = -1
 // HAR writes the exchanges of the run as an HTTP archive 1.2. Without [conformance.Options].Record it holds those that show a
 // finding.
 func HAR(w io.Writer, r *conformance.Result, version string) error {
-	head, err := json.Marshal(harLog{Version: "1.2", Creator: harCreator{Name: "scim-conformance", Version: version}, Comment: "Run " + r.Run + " against " + r.Target})
+	head, err := json.Marshal(
+		harLog{Version: "1.2", Creator: harCreator{Name: "scim-conformance", Version: version}, Comment: "Run " + r.Run + " against " + r.Target})
 	if err != nil {
 		return err
 	}
@@ -131,11 +132,13 @@ func harEntryOf(sent conformance.Sent) harEntry {
 	entry := harEntry{
 		Started: e.At.UTC(), Time: ms, Timings: harTimings{Wait: ms}, Comment: e.Err, Check: sent.Check,
 		Request: harRequest{
-			Method: e.Method, URL: e.URL, HTTPVersion: "HTTP/1.1", Cookies: []harPair{}, Headers: harHeaders(e.RequestHeader), Query: harQuery(e.URL),
+			Method: e.Method, URL: e.URL, HTTPVersion: "HTTP/1.1", Cookies: []harPair{}, Headers: harHeaders(e.RequestHeader),
+			Query:       harQuery(e.URL),
 			HeadersSize: unknown, BodySize: unknown,
 		},
 		Response: harResponse{
-			Status: e.Status, StatusText: http.StatusText(e.Status), HTTPVersion: "HTTP/1.1", Cookies: []harPair{}, Headers: harHeaders(e.ResponseHeader),
+			Status: e.Status, StatusText: http.StatusText(e.Status), HTTPVersion: "HTTP/1.1", Cookies: []harPair{},
+			Headers:     harHeaders(e.ResponseHeader),
 			Content:     harContent{Size: len(e.ResponseBody), MimeType: e.ResponseHeader.Get("Content-Type"), Text: e.ResponseBody},
 			RedirectURL: e.ResponseHeader.Get("Location"), HeadersSize: unknown, BodySize: unknown,
 		},

@@ -59,7 +59,8 @@ func JUnit(w io.Writer, r *conformance.Result, version string) error {
 	d := document(r, version)
 	out := junitSuites{Name: "SCIM conformance of " + d.Target, Time: seconds(d.DurationMs)}
 	for _, area := range areas(r.Checks) {
-		suite := junitSuite{Name: area, Timestamp: d.Started.Format("2006-01-02T15:04:05"), Properties: []junitProperty{{"target", d.Target}, {"run", d.Run}}}
+		suite := junitSuite{Name: area, Timestamp: d.Started.Format("2006-01-02T15:04:05"),
+			Properties: []junitProperty{{"target", d.Target}, {"run", d.Run}}}
 		ms := int64(0)
 		for _, c := range d.Checks {
 			if c.Area != area {
@@ -73,10 +74,14 @@ func JUnit(w io.Writer, r *conformance.Result, version string) error {
 	}
 	run := junitSuite{Name: "run", Time: seconds(0), Timestamp: d.Started.Format("2006-01-02T15:04:05")}
 	if d.Verdict == conformance.Untested {
-		run.add(junitCase{Class: "scim.run", Name: "the target can be tested", Time: seconds(0), Error: &junitRemark{Message: d.Reason, Type: "untested"}})
+		run.add(
+			junitCase{Class: "scim.run", Name: "the target can be tested", Time: seconds(0),
+				Error: &junitRemark{Message: d.Reason, Type: "untested"}})
 	}
 	for _, complaint := range d.Complaints {
-		run.add(junitCase{Class: "scim.run", Name: "the waivers are up to date", Time: seconds(0), Failure: &junitRemark{Message: complaint, Type: "waiver"}})
+		run.add(
+			junitCase{Class: "scim.run", Name: "the waivers are up to date", Time: seconds(0),
+				Failure: &junitRemark{Message: complaint, Type: "waiver"}})
 	}
 	if run.Tests > 0 {
 		out.add(run)

@@ -23,7 +23,8 @@ func Markdown(w io.Writer, r *conformance.Result, version string) error {
 	if !r.Observed() {
 		seed = fmt.Sprintf("seed %d, ", d.Seed)
 	}
-	p("Target %s, %s, %s, %s%s.", code(d.Target), plural(len(d.Checks), "check"), plural(d.Requests, "request"), seed, d.Started.Format("2006-01-02 15:04 MST"))
+	p("Target %s, %s, %s, %s%s.", code(d.Target), plural(len(d.Checks), "check"), plural(d.Requests, "request"), seed,
+		d.Started.Format("2006-01-02 15:04 MST"))
 	if d.Reason != "" {
 		p("\n> %s.", markdownText(d.Reason))
 	}
@@ -49,7 +50,8 @@ func Markdown(w io.Writer, r *conformance.Result, version string) error {
 	return b.Flush()
 }
 
-var verdictWords = map[conformance.Verdict]string{conformance.Clean: "clean", conformance.Findings: "findings", conformance.Untested: "could not test"}
+var verdictWords = map[conformance.Verdict]string{conformance.Clean: "clean", conformance.Findings: "findings",
+	conformance.Untested: "could not test"}
 
 func markdownAreas(p func(string, ...any), r *conformance.Result) {
 	heads := []conformance.Outcome{conformance.Pass, conformance.Fail, conformance.Warn, conformance.Info, conformance.Skip, conformance.Error}
@@ -124,7 +126,8 @@ func markdownFindings(p func(string, ...any), d Document) {
 
 // markdownText keeps a text of the target from being read as Markdown or HTML.
 func markdownText(s string) string {
-	return strings.NewReplacer("\\", "\\\\", "<", "&lt;", ">", "&gt;", "&", "&amp;", "*", "\\*", "_", "\\_", "`", "\\`", "[", "\\[", "]", "\\]", "|", "\\|",
+	return strings.NewReplacer("\\", "\\\\", "<", "&lt;", ">", "&gt;", "&", "&amp;", "*", "\\*", "_", "\\_", "`", "\\`", "[", "\\[", "]",
+		"\\]", "|", "\\|",
 		"#", "\\#", "\r", " ", "\n", " ", "@", "&#64;").Replace(s)
 }
 

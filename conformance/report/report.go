@@ -24,7 +24,9 @@ type Writer struct {
 // Writers lists all forms of the report.
 func Writers() []Writer {
 	return []Writer{
-		{Name: "text", What: "plain text for people", Write: func(w io.Writer, r *conformance.Result, _ string) error { return Text(w, r, TextOptions{}) }},
+		{Name: "text", What: "plain text for people", Write: func(w io.Writer, r *conformance.Result, _ string) error {
+			return Text(w, r, TextOptions{})
+		}},
 		{Name: "json", What: "everything, versioned, with a JSON Schema", Write: JSON},
 		{Name: "html", What: "one file for the browser: every check, clause and exchange", Traffic: true, Write: HTML},
 		{Name: "markdown", What: "a summary for pull requests and job pages", Write: Markdown},
@@ -61,7 +63,8 @@ func clause(r requirements.Requirement) Clause {
 }
 
 // weight orders outcomes for the verdict on a clause: what was seen outweighs what was not, and a pass outweighs only a skip.
-var weight = []conformance.Outcome{conformance.Skip, conformance.Pass, conformance.Info, conformance.Error, conformance.Warn, conformance.Fail}
+var weight = []conformance.Outcome{conformance.Skip, conformance.Pass, conformance.Info, conformance.Error, conformance.Warn,
+	conformance.Fail}
 
 // ledger draws a verdict for every clause that the checks cite, in the order of the catalogue. A clause takes the gravest
 // outcome of the checks that it is the principal one of; only a clause that is nobody's principal goes by the others, for

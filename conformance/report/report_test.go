@@ -36,47 +36,61 @@ func check(id string, level conformance.Level, requirements ...string) conforman
 // mixed is a result with every outcome in it.
 func mixed() *conformance.Result {
 	exchange := &wirelog.Exchange{
-		At: started, Method: "GET", URL: "https://scim.example.com/v2/Users?filter=userName%20eq%20%22ada%22", Status: 200, Duration: 12 * time.Millisecond,
+		At: started, Method: "GET", URL: "https://scim.example.com/v2/Users?filter=userName%20eq%20%22ada%22", Status: 200,
+		Duration:       12 * time.Millisecond,
 		RequestHeader:  http.Header{"Accept": {"application/scim+json"}, "Authorization": {"Bearer " + wirelog.Redacted}},
 		ResponseHeader: http.Header{"Content-Type": {"application/scim+json"}}, ResponseBody: `{"totalResults":2}`,
 	}
 	return &conformance.Result{
-		Target: "https://scim.example.com/v2", Run: "scimconf-abcdefgh", Seed: 7, Started: started, Duration: 1234567 * time.Microsecond, Requests: 42, Verdict: conformance.Findings,
+		Target: "https://scim.example.com/v2", Run: "scimconf-abcdefgh", Seed: 7, Started: started, Duration: 1234567 * time.Microsecond,
+		Requests: 42, Verdict: conformance.Findings,
 		Checks: []conformance.CheckResult{
-			{Check: check("create.status", conformance.Must, "RFC7644-3.3-05"), Outcome: conformance.Pass, Requests: 2, Duration: 3 * time.Millisecond},
-			{Check: check("filter.eq", conformance.Must, "RFC7644-3.4.2.2-09", "RFC7644-3.4.2.2-03"), Outcome: conformance.Fail, Requests: 3, Duration: 40 * time.Millisecond, Findings: []conformance.Finding{
-				{Outcome: conformance.Fail, What: `users found by userName eq "ada"`, Want: `["ada"]`, Got: `["ada","ada.eve"]`, Exchange: exchange},
-				{Outcome: conformance.Fail, What: "totalResults of the same answer", Want: "1", Got: "2", Exchange: exchange},
-				{Outcome: conformance.Warn, What: "a side remark", Want: "this", Got: "that"},
-			}},
-			{Check: check("filter.pr", conformance.Must, "RFC7644-3.4.2.2-16"), Outcome: conformance.Skip, Reason: "the target declines these filters with 400 or 501, as it may", Notes: []string{"declined with 400: title pr"}, Requests: 1},
-			{Check: check("read.media-type", conformance.May, "RFC7644-3.1-01"), Outcome: conformance.Info, Requests: 1, Findings: []conformance.Finding{
-				{Outcome: conformance.Info, What: "Content-Type of GET /Users", Want: "application/scim+json", Got: "application/json"},
-			}},
-			{Check: check("sort.ascending", conformance.Should, "RFC7644-3.4.2.3-01"), Outcome: conformance.Warn, Requests: 1, Findings: []conformance.Finding{
-				{Outcome: conformance.Warn, What: "order of `userName` | <b>bold</b>", Want: "a, b", Got: "b, a\nc ``` d", Waiver: &conformance.Waiver{
-					Check: "sort.ascending", Reason: "sorting comes with 4.3", Ticket: "https://issues.example.com/7", Owner: "directory team", Expires: time.Date(2026, 12, 31, 0, 0, 0, 0, time.UTC)}},
-			}},
-			{Check: check("auth.wrong-token", conformance.Should, "RFC7644-3.12-08"), Outcome: conformance.Error, Reason: "GET /Users: no complete answer within 15s", Requests: 1},
+			{Check: check("create.status", conformance.Must, "RFC7644-3.3-05"), Outcome: conformance.Pass, Requests: 2,
+				Duration: 3 * time.Millisecond},
+			{Check: check("filter.eq", conformance.Must, "RFC7644-3.4.2.2-09", "RFC7644-3.4.2.2-03"), Outcome: conformance.Fail, Requests: 3,
+				Duration: 40 * time.Millisecond, Findings: []conformance.Finding{
+					{Outcome: conformance.Fail, What: `users found by userName eq "ada"`, Want: `["ada"]`, Got: `["ada","ada.eve"]`, Exchange: exchange},
+					{Outcome: conformance.Fail, What: "totalResults of the same answer", Want: "1", Got: "2", Exchange: exchange},
+					{Outcome: conformance.Warn, What: "a side remark", Want: "this", Got: "that"},
+				}},
+			{Check: check("filter.pr", conformance.Must, "RFC7644-3.4.2.2-16"), Outcome: conformance.Skip,
+				Reason: "the target declines these filters with 400 or 501, as it may", Notes: []string{"declined with 400: title pr"}, Requests: 1},
+			{Check: check("read.media-type", conformance.May, "RFC7644-3.1-01"), Outcome: conformance.Info, Requests: 1,
+				Findings: []conformance.Finding{
+					{Outcome: conformance.Info, What: "Content-Type of GET /Users", Want: "application/scim+json", Got: "application/json"},
+				}},
+			{Check: check("sort.ascending", conformance.Should, "RFC7644-3.4.2.3-01"), Outcome: conformance.Warn, Requests: 1,
+				Findings: []conformance.Finding{
+					{Outcome: conformance.Warn, What: "order of `userName` | <b>bold</b>", Want: "a, b", Got: "b, a\nc ``` d", Waiver: &conformance.Waiver{
+						Check: "sort.ascending", Reason: "sorting comes with 4.3", Ticket: "https://issues.example.com/7", Owner: "directory team",
+						Expires: time.Date(2026, 12, 31, 0, 0, 0, 0, time.UTC)}},
+				}},
+			{Check: check("auth.wrong-token", conformance.Should, "RFC7644-3.12-08"), Outcome: conformance.Error,
+				Reason: "GET /Users: no complete answer within 15s", Requests: 1},
 		},
 		Cautions:   []string{"1 check that would apply did not get as far as the question"},
 		Complaints: []string{"the waiver of create.status expired on 2026-01-30: no longer needed after release 4.2"},
 		Lag:        800 * time.Millisecond,
 		Profiles: []conformance.ProfileResult{
-			{Profile: "okta", Conversation: "catalogue", Client: "Okta", Title: "an app of the catalogue", Fit: conformance.Breaks, Step: "okta.catalogue-deactivate", Action: "A user is deactivated with a PATCH without path",
+			{Profile: "okta", Conversation: "catalogue", Client: "Okta", Title: "an app of the catalogue", Fit: conformance.Breaks,
+				Step: "okta.catalogue-deactivate", Action: "A user is deactivated with a PATCH without path",
 				Why: "Okta marks the task as failed and does not repeat it.", Fix: "Accept operations without path.",
-				Finding: &conformance.Finding{Outcome: conformance.Warn, What: "status of PATCH /Users/42", Want: "200 or 204", Got: "400", Exchange: exchange}},
-			{Profile: "entra", Client: "Microsoft Entra ID", Title: "default", Fit: conformance.WorksWithLimits, Limits: []string{"the manager is not kept"}, Doubt: "known from recordings of one tenant"},
+				Finding: &conformance.Finding{Outcome: conformance.Warn, What: "status of PATCH /Users/42", Want: "200 or 204", Got: "400",
+					Exchange: exchange}},
+			{Profile: "entra", Client: "Microsoft Entra ID", Title: "default", Fit: conformance.WorksWithLimits,
+				Limits: []string{"the manager is not kept"}, Doubt: "known from recordings of one tenant"},
 			{Profile: "google", Client: "Google Workspace", Title: "default", Fit: conformance.Works},
 		},
-		Leftovers: []conformance.Leftover{{Path: "/Users/42", Name: "scimconf-abcdefgh-3-ada@example.com", Reason: "DELETE /Users/42 answered 500 Internal Server Error"}},
-		Journal:   "/var/tmp/run.journal",
+		Leftovers: []conformance.Leftover{{Path: "/Users/42", Name: "scimconf-abcdefgh-3-ada@example.com", Reason: "DELETE /Users/42 answered " +
+			"500 Internal Server Error"}},
+		Journal: "/var/tmp/run.journal",
 	}
 }
 
 // files are the names of the golden files of each form.
 var files = map[string]string{
-	"text": "txt", "json": "json", "html": "html", "markdown": "md", "junit": "junit.xml", "sarif": "sarif", "har": "har", "badge": "svg", "shields": "shields.json",
+	"text": "txt", "json": "json", "html": "html", "markdown": "md", "junit": "junit.xml", "sarif": "sarif", "har": "har", "badge": "svg",
+	"shields": "shields.json",
 }
 
 func TestEveryFormOfTheReport(t *testing.T) {
@@ -89,13 +103,18 @@ func TestEveryFormOfTheReport(t *testing.T) {
 			}
 		}
 	}
-	recorded.Traffic = append(recorded.Traffic, conformance.Sent{Exchange: &wirelog.Exchange{At: started, Method: "POST", URL: "https://scim.example.com/v2/Users", RequestHeader: http.Header{"Content-Type": {"application/scim+json"}}, RequestBody: `{"a":"</script><b>"}`, Err: "connection reset"}})
+	recorded.Traffic = append(recorded.Traffic,
+		conformance.Sent{
+			Exchange: &wirelog.Exchange{At: started, Method: "POST", URL: "https://scim.example.com/v2/Users",
+				RequestHeader: http.Header{"Content-Type": {"application/scim+json"}}, RequestBody: `{"a":"</script><b>"}`, Err: "connection reset"}})
 	for name, r := range results {
 		for _, w := range report.Writers() {
 			t.Run(name+" as "+w.Name, func(t *testing.T) {
 				var b bytes.Buffer
 				if w.Name == "text" && name == "findings" {
-					require.NoError(t, report.Text(&b, r, report.TextOptions{Skipped: true, Cleanup: func(journal string) string { return "scim-conformance cleanup " + journal }}))
+					require.NoError(t,
+						report.Text(&b, r,
+							report.TextOptions{Skipped: true, Cleanup: func(journal string) string { return "scim-conformance cleanup " + journal }}))
 				} else {
 					require.NoError(t, w.Write(&b, r, "v1.2.3"))
 				}
@@ -113,8 +132,10 @@ func TestEveryFormOfTheReport(t *testing.T) {
 
 func clean() *conformance.Result {
 	return &conformance.Result{
-		Target: "http://127.0.0.1:8080/scim/v2", Run: "scimconf-abcdefgh", Seed: 7, Started: started, Duration: time.Second, Requests: 7, Verdict: conformance.Clean,
-		Checks: []conformance.CheckResult{{Check: check("create.status", conformance.Must, "RFC7644-3.3-05"), Outcome: conformance.Pass, Requests: 2}},
+		Target: "http://127.0.0.1:8080/scim/v2", Run: "scimconf-abcdefgh", Seed: 7, Started: started, Duration: time.Second, Requests: 7,
+		Verdict: conformance.Clean,
+		Checks: []conformance.CheckResult{
+			{Check: check("create.status", conformance.Must, "RFC7644-3.3-05"), Outcome: conformance.Pass, Requests: 2}},
 	}
 }
 

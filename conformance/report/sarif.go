@@ -124,7 +124,8 @@ func SARIF(w io.Writer, r *conformance.Result, version string) error {
 		ColumnKind: "utf16CodeUnits",
 	}
 	invocation := sarifInvocation{
-		Successful: d.Verdict != conformance.Untested, Start: d.Started.Format("2006-01-02T15:04:05Z"), End: d.Started.Add(r.Duration).Format("2006-01-02T15:04:05Z"),
+		Successful: d.Verdict != conformance.Untested, Start: d.Started.Format("2006-01-02T15:04:05Z"),
+		End: d.Started.Add(r.Duration).Format("2006-01-02T15:04:05Z"),
 	}
 	if d.Reason != "" {
 		invocation.Notifications = append(invocation.Notifications, sarifNotification{"error", sarifText{d.Reason}})
@@ -240,7 +241,8 @@ func sarifExchange(e Exchange) (*sarifRequest, *sarifResponse) {
 	if e.RequestBody != "" {
 		request.Body = &sarifText{e.RequestBody}
 	}
-	response := &sarifResponse{Protocol: "http", Version: "1.1", StatusCode: e.Status, Reason: http.StatusText(e.Status), Headers: sarifHeaders(e.ResponseHeaders)}
+	response := &sarifResponse{Protocol: "http", Version: "1.1", StatusCode: e.Status, Reason: http.StatusText(e.Status),
+		Headers: sarifHeaders(e.ResponseHeaders)}
 	if e.ResponseBody != "" {
 		response.Body = &sarifText{e.ResponseBody}
 	}

@@ -30,7 +30,8 @@ func Text(w io.Writer, r *conformance.Result, opts TextOptions) error {
 	if r.Observed() {
 		p.line("observed exchanges: %d, checks: %d, time: %s", r.Requests, len(r.Checks), r.Duration.Round(time.Millisecond))
 	} else {
-		p.line("run %s, seed: %d, checks: %d, requests: %d, time: %s", r.Run, r.Seed, len(r.Checks), r.Requests, r.Duration.Round(time.Millisecond))
+		p.line("run %s, seed: %d, checks: %d, requests: %d, time: %s", r.Run, r.Seed, len(r.Checks), r.Requests,
+			r.Duration.Round(time.Millisecond))
 	}
 	p.line("")
 	if len(r.Checks) > 0 {
@@ -256,9 +257,11 @@ func (p *printer) leftovers(r *conformance.Result, opts TextOptions) {
 func (p *printer) verdict(r *conformance.Result) {
 	switch r.Verdict {
 	case conformance.Clean:
-		p.line("Verdict: clean. Passed: %d, skipped: %d%s.", r.Count(conformance.Pass)+r.Count(conformance.Info), r.Count(conformance.Skip), waivedText(r))
+		p.line("Verdict: clean. Passed: %d, skipped: %d%s.", r.Count(conformance.Pass)+r.Count(conformance.Info), r.Count(conformance.Skip),
+			waivedText(r))
 	case conformance.Findings:
-		p.line("Verdict: findings. Failed: %d, warned: %d, passed: %d%s.", r.Count(conformance.Fail), r.Count(conformance.Warn), r.Count(conformance.Pass)+r.Count(conformance.Info), waivedText(r))
+		p.line("Verdict: findings. Failed: %d, warned: %d, passed: %d%s.", r.Count(conformance.Fail), r.Count(conformance.Warn),
+			r.Count(conformance.Pass)+r.Count(conformance.Info), waivedText(r))
 		if r.Reason != "" {
 			p.wrapped("", strings.ToUpper(r.Reason[:1])+r.Reason[1:]+".")
 		}

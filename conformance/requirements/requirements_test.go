@@ -17,7 +17,9 @@ func TestEveryEntryIsComplete(t *testing.T) {
 		require.Regexp(t, id, r.ID)
 		require.False(t, seen[r.ID], "%s occurs twice", r.ID)
 		seen[r.ID] = true
-		require.Contains(t, []requirements.Level{requirements.Must, requirements.MustNot, requirements.Should, requirements.ShouldNot, requirements.May}, r.Level, r.ID)
+		require.Contains(t,
+			[]requirements.Level{requirements.Must, requirements.MustNot, requirements.Should, requirements.ShouldNot, requirements.May}, r.Level,
+			r.ID)
 		require.Contains(t, []requirements.Role{requirements.Server, requirements.Client, requirements.Both}, r.Role, r.ID)
 		require.Contains(t, []string{"keyword", "prose", "table", "abnf", "erratum", "http", "derived", "reading"}, r.Basis, r.ID)
 		require.Contains(t, []string{"yes", "no", "conditional"}, r.Testable, r.ID)

@@ -70,7 +70,8 @@ func parse(data []byte, known []conformance.Check) (list List, problem string) {
 	}
 	for i, r := range f.Waivers {
 		where := fmt.Sprintf("waiver %d (%s)", i+1, r.Check)
-		entry := Entry{Waiver: conformance.Waiver{Check: r.Check, Match: r.Match, Reason: strings.TrimSpace(r.Reason), Ticket: r.Ticket, Owner: r.Owner}}
+		entry := Entry{
+			Waiver: conformance.Waiver{Check: r.Check, Match: r.Match, Reason: strings.TrimSpace(r.Reason), Ticket: r.Ticket, Owner: r.Owner}}
 		switch {
 		case !ids[r.Check]:
 			return nil, where + ": no check has this id"
@@ -99,12 +100,14 @@ func parse(data []byte, known []conformance.Check) (list List, problem string) {
 func (l List) Apply(r *conformance.Result, now time.Time, strict bool) {
 	for _, entry := range l {
 		if entry.expired(now) {
-			r.Complaints = append(r.Complaints, fmt.Sprintf("the waiver of %s expired on %s: %s", entry.Check, entry.Expires.Format(time.DateOnly), entry.Reason))
+			r.Complaints = append(r.Complaints,
+				fmt.Sprintf("the waiver of %s expired on %s: %s", entry.Check, entry.Expires.Format(time.DateOnly), entry.Reason))
 			continue
 		}
 		used, ran := entry.excuse(r)
 		if strict && ran && !used {
-			r.Complaints = append(r.Complaints, fmt.Sprintf("the waiver of %s excuses nothing: the fault is mended, and the waiver should go", entry.Check))
+			r.Complaints = append(r.Complaints,
+				fmt.Sprintf("the waiver of %s excuses nothing: the fault is mended, and the waiver should go", entry.Check))
 		}
 	}
 	r.Conclude()

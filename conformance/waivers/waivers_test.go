@@ -34,8 +34,10 @@ func result() *conformance.Result {
 		return conformance.Finding{Outcome: o, What: what, Want: "x", Got: got}
 	}
 	return &conformance.Result{Verdict: conformance.Findings, Checks: []conformance.CheckResult{
-		{Check: known[0], Outcome: conformance.Warn, Requests: 1, Findings: []conformance.Finding{finding(conformance.Warn, "order by userName", "b, a"), finding(conformance.Info, "a remark", "")}},
-		{Check: known[1], Outcome: conformance.Fail, Requests: 1, Findings: []conformance.Finding{finding(conformance.Fail, "totalResults", "2"), finding(conformance.Fail, "status", "500")}},
+		{Check: known[0], Outcome: conformance.Warn, Requests: 1,
+			Findings: []conformance.Finding{finding(conformance.Warn, "order by userName", "b, a"), finding(conformance.Info, "a remark", "")}},
+		{Check: known[1], Outcome: conformance.Fail, Requests: 1,
+			Findings: []conformance.Finding{finding(conformance.Fail, "totalResults", "2"), finding(conformance.Fail, "status", "500")}},
 		{Check: known[2], Outcome: conformance.Pass, Requests: 1},
 	}}
 }

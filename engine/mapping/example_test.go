@@ -10,7 +10,8 @@ func ExampleCompile() {
 	m, err := mapping.Compile([]mapping.Rule{
 		{Target: "userName", Expression: `String.toLowerCase(user.login)`},
 		{Target: "name.givenName", Expression: `user.firstName`},
-		{Target: `emails[type eq "work"].value`, Expression: `user.department == "Sales" ? user.login + "@sales.example.com" : user.login + "@example.com"`},
+		{Target: `emails[type eq "work"].value`,
+			Expression: `user.department == "Sales" ? user.login + "@sales.example.com" : user.login + "@example.com"`},
 		{Target: "locale", Constant: "en-GB", CreateOnly: true},
 	}, mapping.Options{Names: mapping.Names{"user": {"login": mapping.String, "firstName": mapping.String, "department": mapping.String}}})
 	if err != nil {

@@ -14,8 +14,9 @@ import (
 )
 
 var names = mapping.Names{"user": {
-	"login": mapping.String, "first": mapping.String, "last": mapping.String, "mail": mapping.String, "second": mapping.String, "department": mapping.String,
-	"age": mapping.Integer, "on": mapping.Boolean, "roles": mapping.Array, "any": mapping.Any,
+	"login": mapping.String, "first": mapping.String, "last": mapping.String, "mail": mapping.String, "second": mapping.String,
+	"department": mapping.String,
+	"age":        mapping.Integer, "on": mapping.Boolean, "roles": mapping.Array, "any": mapping.Any,
 }}
 
 var values = mapping.Values{Objects: map[string]map[string]any{"user": {
@@ -31,12 +32,14 @@ func e(target, expression string) mapping.Rule {
 func TestRulesMakeAResource(t *testing.T) {
 	m, err := mapping.Compile([]mapping.Rule{
 		e("userName", `user.login`), e("name.givenName", `user.first`), e("NAME.familyname", `user.last`),
-		e(`emails[type eq "work" and primary eq true].value`, `user.mail`), e(`emails[primary eq true and type eq "work"].display`, `user.first + " " + user.last`),
+		e(`emails[type eq "work" and primary eq true].value`, `user.mail`),
+		e(`emails[primary eq true and type eq "work"].display`, `user.first + " " + user.last`),
 		e(`emails[type eq "other"].value`, `user.second`), e(`phoneNumbers[type eq "work"].value`, `user.second`),
 		e("roles", `user.roles`), e("title", `user.on ? "Boss" : "Staff"`), e("nickName", `user.department`), e("timezone", `""`),
 		e(enterprise+":department", `user.department`), e(enterprise+":employeeNumber", `user.age`),
 		e("urn:example:custom:2.0:User:shoeSize", `user.age + 5`),
-		{Target: "userType", Constant: "employee"}, {Target: "locale", Constant: "en-GB", CreateOnly: true}, {Target: "preferredLanguage", Expression: "user.department", CreateOnly: true},
+		{Target: "userType", Constant: "employee"}, {Target: "locale", Constant: "en-GB", CreateOnly: true},
+		{Target: "preferredLanguage", Expression: "user.department", CreateOnly: true},
 		{Target: "addresses", Constant: []any{map[string]any{"type": "work", "country": "DE"}}},
 	}, mapping.Options{Names: names})
 	require.NoError(t, err)
@@ -95,7 +98,8 @@ func TestRulesThatCannotBeUsed(t *testing.T) {
 }
 
 func TestAValueThatDoesNotFitStopsTheUser(t *testing.T) {
-	m, err := mapping.Compile([]mapping.Rule{e("userName", "user.login"), e(`emails[type eq "work"].primary`, "user.first")}, mapping.Options{Names: names})
+	m, err := mapping.Compile([]mapping.Rule{e("userName", "user.login"), e(`emails[type eq "work"].primary`, "user.first")},
+		mapping.Options{Names: names})
 	require.NoError(t, err)
 	_, err = m.Apply(values)
 	require.EqualError(t, err, `rule 2 (emails[type eq "work"].primary): the value "Ada" is neither true nor false`)
@@ -109,10 +113,12 @@ func TestAValueThatDoesNotFitStopsTheUser(t *testing.T) {
 func TestResourcesFitTheSchema(t *testing.T) {
 	rt := schema.UserType()
 	targets := []string{
-		"userName", "title", "name.givenName", "name.familyName", "displayName", `emails[type eq "work"].value`, `emails[type eq "home" and primary eq true].value`, "roles", "entitlements",
+		"userName", "title", "name.givenName", "name.familyName", "displayName", `emails[type eq "work"].value`,
+		`emails[type eq "home" and primary eq true].value`, "roles", "entitlements",
 		`phoneNumbers[type eq "mobile"].value`, enterprise + ":department", enterprise + ":costCenter", "nickName",
 	}
-	expressions := []string{"user.login", "user.first", "user.any", `user.first + "." + user.last`, "user.age", "user.on", `user.department`, `String.toUpperCase(user.last)`}
+	expressions := []string{"user.login", "user.first", "user.any", `user.first + "." + user.last`, "user.age", "user.on", `user.department`,
+		`String.toUpperCase(user.last)`}
 	rapid.Check(t, func(t *rapid.T) {
 		var rules []mapping.Rule
 		for _, target := range rapid.SliceOfDistinct(rapid.SampledFrom(targets), rapid.ID[string]).Draw(t, "targets") {
@@ -124,7 +130,8 @@ func TestResourcesFitTheSchema(t *testing.T) {
 		}
 		text := rapid.OneOf(rapid.Just[any](nil), rapid.Map(rapid.StringMatching(`[a-zäÖ]{0,6}`), func(s string) any { return s }))
 		v := mapping.Values{Objects: map[string]map[string]any{"user": {
-			"login": text.Draw(t, "login"), "first": text.Draw(t, "first"), "last": text.Draw(t, "last"), "any": text.Draw(t, "any"), "age": rapid.Int().Draw(t, "age"), "on": rapid.Bool().Draw(t, "on"),
+			"login": text.Draw(t, "login"), "first": text.Draw(t, "first"), "last": text.Draw(t, "last"), "any": text.Draw(t, "any"),
+			"age": rapid.Int().Draw(t, "age"), "on": rapid.Bool().Draw(t, "on"),
 		}}}
 		got, err := m.Apply(v)
 		if err != nil {

@@ -18,7 +18,10 @@
 //	scim_engine_retrying{app}                                 of these, those in a back-off
 //	scim_engine_failed{app}                                   principals that the target refuses
 //	scim_engine_held{app}                                     principals that wait for a decision
-//	scim_engine_hold{app, kind}                               1 for the hold that the lane is in, 0 for the others: pause, breaker, quarantine
+//	scim_engine_hold{app, kind}                               1 for the hold that the lane is in, 0 for the others: pause, breaker,
+//
+// quarantine
+//
 //	scim_engine_last_success_timestamp_seconds{app}           when a sequence has last succeeded; missing before the first one
 //
 // The counters are of this process, the gauges of the store: of several engines that share one, each tells the same.

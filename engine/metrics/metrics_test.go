@@ -38,7 +38,8 @@ func shown(t *testing.T, m *metrics.Metrics, names ...string) (out []string) {
 	promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	require.Equal(t, http.StatusOK, w.Code, w.Body)
 	for line := range strings.Lines(w.Body.String()) {
-		if !strings.HasPrefix(line, "#") && (len(names) == 0 || slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(line, n) })) {
+		if !strings.HasPrefix(line, "#") &&
+			(len(names) == 0 || slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(line, n) })) {
 			out = append(out, strings.TrimSpace(line))
 		}
 	}
@@ -75,8 +76,10 @@ func TestWhatAnEngineDoesIsCounted(t *testing.T) {
 		`scim_engine_sequences_total{app="crm",operation="create",outcome="done"} 2`,
 		`scim_engine_sequences_total{app="crm",operation="update",outcome="transient"} 1`,
 	}, shown(t, m, "scim_engine_overdue_total", "scim_engine_requests_total", "scim_engine_retries_total", "scim_engine_sequences_total")))
-	require.Equal(t, []string{`scim_engine_sequence_duration_seconds_count{app="crm"} 3`}, shown(t, m, "scim_engine_sequence_duration_seconds_count"))
-	require.Equal(t, []string{`scim_engine_sequence_duration_seconds_sum{app="crm"} 1.04`}, shown(t, m, "scim_engine_sequence_duration_seconds_sum"))
+	require.Equal(t, []string{`scim_engine_sequence_duration_seconds_count{app="crm"} 3`},
+		shown(t, m, "scim_engine_sequence_duration_seconds_count"))
+	require.Equal(t, []string{`scim_engine_sequence_duration_seconds_sum{app="crm"} 1.04`},
+		shown(t, m, "scim_engine_sequence_duration_seconds_sum"))
 	m.Forget("other")
 	require.NotEmpty(t, shown(t, m, ""))
 	m.Forget("crm")
@@ -88,7 +91,8 @@ func TestTheGaugesTellWhatHasNotArrived(t *testing.T) {
 	m := metrics.New()
 	m.Now = func() time.Time { return now }
 	m.Follow(lags{all: []engine.Lag{
-		{App: "crm", Due: 7, Retrying: 2, Failed: 3, Held: 1, Oldest: now.Add(-90 * time.Second), Hold: engine.Hold{Kind: engine.HoldBreaker}, LastSuccess: now.Add(-time.Second)},
+		{App: "crm", Due: 7, Retrying: 2, Failed: 3, Held: 1, Oldest: now.Add(-90 * time.Second), Hold: engine.Hold{Kind: engine.HoldBreaker},
+			LastSuccess: now.Add(-time.Second)},
 		{App: "wiki"},
 	}})
 	require.Empty(t, cmp.Diff([]string{

@@ -124,7 +124,8 @@ func acceptances() map[string]acceptance {
 			given: ann, change: directs, write: "PUT /Users/u1", op: engine.OpUpdate, event: engine.UserUpdated, done: directing,
 		},
 		"an update by PUT alone": {
-			given: ann, change: directs, style: engine.Wizard, write: "PUT /Users/u1", op: engine.OpUpdate, event: engine.UserUpdated, done: directing,
+			given: ann, change: directs, style: engine.Wizard, write: "PUT /Users/u1", op: engine.OpUpdate, event: engine.UserUpdated,
+			done: directing,
 		},
 		"a reactivation": {
 			given: func(w *world) { ann(w); w.wait(); left(w) }, change: ann, write: "PATCH /Users/u1", op: engine.OpReactivate,

@@ -44,7 +44,8 @@ func object(format string, args ...any) *scim.Object {
 }
 
 func lookupOf(endpoint, attribute, value string) plan.Request {
-	return plan.Request{Method: http.MethodGet, Path: fmt.Sprintf("/%s?filter=%s%%20eq%%20%%22%s%%22&startIndex=1&count=100", endpoint, attribute, value)}
+	return plan.Request{Method: http.MethodGet,
+		Path: fmt.Sprintf("/%s?filter=%s%%20eq%%20%%22%s%%22&startIndex=1&count=100", endpoint, attribute, value)}
 }
 
 func memberList(from, to int) string {
@@ -66,7 +67,8 @@ var conversations = map[string]conversation{
 		principals: 800,
 		mark:       func(n int) engine.Mark { return userMark(crowdID(n)) },
 		requests: func(n int) []plan.Request {
-			body := object(`{"schemas":[%q],"externalId":%q,"userName":%[2]q,"password":"placeholder","groups":[],"active":true}`, scim.UserSchema, crowdID(n))
+			body := object(`{"schemas":[%q],"externalId":%q,"userName":%[2]q,"password":"placeholder","groups":[],"active":true}`, scim.UserSchema,
+				crowdID(n))
 			return []plan.Request{lookupOf("Users", "userName", crowdID(n)), {Method: http.MethodPost, Path: "/Users", Body: body}}
 		},
 	},
@@ -95,7 +97,8 @@ var conversations = map[string]conversation{
 			body := object(`{"schemas":[%q],"displayName":"Tea","members":[%s]}`, scim.GroupSchema, memberList(0, plan.DefaultBatch))
 			out := []plan.Request{lookupOf("Groups", "displayName", "Tea"), {Method: http.MethodPost, Path: "/Groups", Body: body}}
 			for from := plan.DefaultBatch; from < 20_000; from += plan.DefaultBatch {
-				patch := object(`{"schemas":[%q],"Operations":[{"op":"add","path":"members","value":[%s]}]}`, scim.PatchOpMessage, memberList(from, from+plan.DefaultBatch))
+				patch := object(`{"schemas":[%q],"Operations":[{"op":"add","path":"members","value":[%s]}]}`, scim.PatchOpMessage,
+					memberList(from, from+plan.DefaultBatch))
 				out = append(out, plan.Request{Method: http.MethodPatch, Path: "/Groups/rg-1", Body: patch})
 			}
 			return out

@@ -235,7 +235,8 @@ func (h *hall) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				found = append(found, fmt.Sprintf(`{"id":%q,"displayName":%q}`, id, g.name))
 			}
 		}
-		answer(http.StatusOK, `{"schemas":[%q],"totalResults":%d,"Resources":[%s]}`, scim.ListResponseMessage, len(found), strings.Join(found, ","))
+		answer(http.StatusOK, `{"schemas":[%q],"totalResults":%d,"Resources":[%s]}`, scim.ListResponseMessage, len(found),
+			strings.Join(found, ","))
 	case r.Method == http.MethodGet:
 		answer(http.StatusOK, `{"schemas":[%q],"totalResults":0,"Resources":[]}`, scim.ListResponseMessage)
 	case r.Method == http.MethodPost:
@@ -350,7 +351,8 @@ func (s *stage) seed(n int) {
 		s.mark(marks...)
 	}
 	require.NoError(s.t, s.db.Update(s.t.Context(), func(tx *sqldb.Tx) error {
-		_, err := tx.Exec(s.t.Context(), `UPDATE scimwright_sync_state SET remote_id = 'r-' || principal_id, remote_name = principal_id, status = 'clean',
+		_, err := tx.Exec(s.t.Context(),
+			`UPDATE scimwright_sync_state SET remote_id = 'r-' || principal_id, remote_name = principal_id, status = 'clean',
 			synced_gen = desired_gen, next_at = NULL, tried = 1, want = 'active', link_origin = 'created' WHERE kind = 'user'`)
 		return err
 	}))

@@ -49,7 +49,8 @@ func TestAnExchangeAsACommandLine(t *testing.T) {
 	}{
 		"a lookup": {
 			engine.Attempt{Method: "GET", URL: "https://h/Users?filter=userName%20eq%20%22o'hara%22&count=1", RequestHeader: bearer}, true,
-			[]string{"https://h/Users?filter=userName%20eq%20%22o'hara%22&count=1", "-H", "Accept: application/scim+json", "-H", "Authorization: Bearer t0k en"},
+			[]string{"https://h/Users?filter=userName%20eq%20%22o'hara%22&count=1", "-H", "Accept: application/scim+json", "-H",
+				"Authorization: Bearer t0k en"},
 		},
 		"without credentials": {
 			engine.Attempt{Method: "DELETE", URL: "https://h/Users/1", RequestHeader: bearer}, false,
@@ -88,7 +89,8 @@ func TestAShellTakesACommandLineForTextOnly(t *testing.T) {
 		a := engine.Attempt{Method: "PUT", URL: "https://h/" + text.Draw(t, "path"), RequestBody: "{" + text.Draw(t, "body")}
 		a.RequestHeader = http.Header{"If-Match": {text.Draw(t, "tag")}}
 		got := words(t, a.Curl(true))
-		require.Equal(t, []string{"-X", "PUT", a.URL, "-H", "If-Match: " + a.RequestHeader.Get("If-Match"), "--data-binary", a.RequestBody}, got[len(got)-7:])
+		require.Equal(t, []string{"-X", "PUT", a.URL, "-H", "If-Match: " + a.RequestHeader.Get("If-Match"), "--data-binary", a.RequestBody},
+			got[len(got)-7:])
 	})
 }
 

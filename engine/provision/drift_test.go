@@ -91,7 +91,8 @@ func TestDriftOfUsersIsReportedAndOnlyThatIsRepaired(t *testing.T) {
 			"stranger  " + stranger,
 		}
 		require.Empty(t, cmp.Diff(want, found))
-		require.Equal(t, []int{9, 8, 7, 0, 0, 5}, []int{report.Listed, report.Known, report.Compared, report.Busy, report.Marked, report.Drifted()})
+		require.Equal(t, []int{9, 8, 7, 0, 0, 5},
+			[]int{report.Listed, report.Known, report.Compared, report.Busy, report.Marked, report.Drifted()})
 		w.requests("GET /Users?startIndex=1&count=100")
 		require.Empty(t, cmp.Diff(users(before), users(w.fake.Users())), "nothing was written")
 		require.Equal(t, 0, pending(w))
@@ -111,7 +112,8 @@ func TestDriftOfUsersIsReportedAndOnlyThatIsRepaired(t *testing.T) {
 		}
 		require.ElementsMatch(t, []string{"renamed", "title", "inactive", "gone", "lost"}, marked, "exactly what has drifted")
 		_, found = w.drift(engine.DriftRequest{})
-		require.Empty(t, cmp.Diff([]string{"duplicate  " + double + " twice as " + remote["twice"], "stranger  " + double, "stranger  " + stranger}, found))
+		require.Empty(t,
+			cmp.Diff([]string{"duplicate  " + double + " twice as " + remote["twice"], "stranger  " + double, "stranger  " + stranger}, found))
 		for _, u := range w.fake.Users() {
 			switch u.ID() {
 			case remote["renamed"]:
@@ -161,7 +163,8 @@ func TestDriftOfGroupsIsReportedAndRepaired(t *testing.T) {
 			w.settled()
 			w.fake.Change("Groups", remote["renamed"], func(r *scim.Resource) { r.Set("displayName", "other") })
 			w.fake.Change("Groups", remote["members"], func(r *scim.Resource) {
-				r.Set("members", []any{map[string]any{"value": w.state(engine.User, "u0").RemoteID}, map[string]any{"value": w.state(engine.User, "u2").RemoteID}})
+				r.Set("members",
+					[]any{map[string]any{"value": w.state(engine.User, "u0").RemoteID}, map[string]any{"value": w.state(engine.User, "u2").RemoteID}})
 			})
 			w.fake.Change("Groups", remote["off"], func(r *scim.Resource) { r.Delete("members") })
 			w.fake.Remove("Groups", remote["lost"])
@@ -242,14 +245,15 @@ func TestNothingIsMarkedAfterAListOrADirectoryThatCannotBeTrusted(t *testing.T) 
 		each  error
 		says  string
 	}{
-		"a page is repeated":           {fault: enginetest.Fault{Path: "/Users?startIndex=101&", Repeat: true}, says: "startIndex has no effect"},
-		"the list ends in an error":    {fault: enginetest.Fault{Path: "/Users?startIndex=101&", Status: 500, Times: -1}, says: "injected 500"},
-		"the credentials":              {fault: enginetest.Fault{Status: 401}, says: "injected 401"},
-		"no such list":                 {fault: enginetest.Fault{Status: 404}, says: "injected 404"},
-		"the list is another page":     {fault: enginetest.Fault{HTML: true}, says: "text/html"},
-		"the directory cannot tell":    {dir: errors.New("the directory is down"), says: "the directory is down"},
-		"the caller has enough of it":  {each: stop, says: "enough"},
-		"a group's members are denied": {fault: enginetest.Fault{Path: "/Groups/", Status: 403}, says: "the members of the group g cannot be read: status 403, injected 403"},
+		"a page is repeated":          {fault: enginetest.Fault{Path: "/Users?startIndex=101&", Repeat: true}, says: "startIndex has no effect"},
+		"the list ends in an error":   {fault: enginetest.Fault{Path: "/Users?startIndex=101&", Status: 500, Times: -1}, says: "injected 500"},
+		"the credentials":             {fault: enginetest.Fault{Status: 401}, says: "injected 401"},
+		"no such list":                {fault: enginetest.Fault{Status: 404}, says: "injected 404"},
+		"the list is another page":    {fault: enginetest.Fault{HTML: true}, says: "text/html"},
+		"the directory cannot tell":   {dir: errors.New("the directory is down"), says: "the directory is down"},
+		"the caller has enough of it": {each: stop, says: "enough"},
+		"a group's members are denied": {fault: enginetest.Fault{Path: "/Groups/", Status: 403},
+			says: "the members of the group g cannot be read: status 403, injected 403"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})

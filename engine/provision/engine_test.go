@@ -39,7 +39,8 @@ func TestAUserIsCreatedUpdatedDeactivatedAndReactivated(t *testing.T) {
 		require.Equal(t, engine.Created, w.state(engine.User, "u-1").Origin)
 		got := w.result()
 		require.Equal(t, engine.Result{
-			App: app, Kind: engine.User, ID: "u-1", Want: engine.Active, Operation: engine.OpCreate, Outcome: engine.Done, Status: engine.StatusClean,
+			App: app, Kind: engine.User, ID: "u-1", Want: engine.Active, Operation: engine.OpCreate, Outcome: engine.Done,
+			Status:   engine.StatusClean,
 			RemoteID: "u1", HTTP: 201, Steps: got.Steps, Duration: got.Duration,
 		}, got)
 		require.Positive(t, got.Duration)
@@ -506,7 +507,8 @@ func TestASecondEngineTakesOverAnExpiredLease(t *testing.T) {
 		w.engine = w.start(provision.Options{Sweep: 10 * time.Millisecond})
 		w.wait()
 		require.Len(t, w.fake.Users(), 1)
-		_, err = w.store.Finish(t.Context(), leases[0], store.Finish{Kind: engine.User, ID: "u-1", Gen: 1, Status: engine.StatusFailed, RemoteID: "stale"})
+		_, err = w.store.Finish(t.Context(), leases[0],
+			store.Finish{Kind: engine.User, ID: "u-1", Gen: 1, Status: engine.StatusFailed, RemoteID: "stale"})
 		require.ErrorIs(t, err, engine.ErrLeaseLost)
 		require.Equal(t, "u1", w.state(engine.User, "u-1").RemoteID)
 	})

@@ -165,19 +165,23 @@ func TestWhatIsTold(t *testing.T) {
 		},
 		"one that changed nothing": {store.Finish{Status: engine.StatusClean, Operation: engine.OpUpdate, RemoteID: "r"}, "r", "", nil, ""},
 		"a create before a failure": {
-			store.Finish{Status: engine.StatusRetrying, Operation: engine.OpCreate, RemoteID: "r", Origin: engine.Created, Exchanges: changed}, "", "",
+			store.Finish{Status: engine.StatusRetrying, Operation: engine.OpCreate, RemoteID: "r", Origin: engine.Created, Exchanges: changed}, "",
+			"",
 			[]engine.EventType{engine.UserCreated, engine.UserFailed}, "retrying",
 		},
 		"another account in its place": {
-			store.Finish{Status: engine.StatusClean, Operation: engine.OpCreate, RemoteID: "r2", Origin: engine.Created, Exchanges: changed}, "r1", "",
+			store.Finish{Status: engine.StatusClean, Operation: engine.OpCreate, RemoteID: "r2", Origin: engine.Created, Exchanges: changed}, "r1",
+			"",
 			[]engine.EventType{engine.UserCreated}, "",
 		},
 		"the same refusal again": {
-			store.Finish{Status: engine.StatusFailed, Operation: engine.OpUpdate, HTTP: 400, RemoteID: "r", Exchanges: refused}, "r", "failed update 400",
+			store.Finish{Status: engine.StatusFailed, Operation: engine.OpUpdate, HTTP: 400, RemoteID: "r", Exchanges: refused}, "r",
+			"failed update 400",
 			nil, "failed update 400",
 		},
 		"another refusal": {
-			store.Finish{Status: engine.StatusFailed, Operation: engine.OpUpdate, HTTP: 409, RemoteID: "r", Exchanges: refused}, "r", "failed update 400",
+			store.Finish{Status: engine.StatusFailed, Operation: engine.OpUpdate, HTTP: 409, RemoteID: "r", Exchanges: refused}, "r",
+			"failed update 400",
 			[]engine.EventType{engine.UserFailed}, "failed update 409",
 		},
 		"an interruption": {

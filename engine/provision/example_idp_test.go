@@ -42,7 +42,8 @@ func (p *idp) Target(_ context.Context, app string) (engine.Target, error) {
 func (p *idp) User(ctx context.Context, app, id string) (engine.UserState, error) {
 	var login, name string
 	var assigned bool
-	err := p.db.QueryRowContext(ctx, `SELECT login, name, EXISTS (SELECT 1 FROM assignment WHERE app = ? AND person = id) FROM person WHERE id = ?`,
+	err := p.db.QueryRowContext(ctx,
+		`SELECT login, name, EXISTS (SELECT 1 FROM assignment WHERE app = ? AND person = id) FROM person WHERE id = ?`,
 		app, id).Scan(&login, &name, &assigned)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
@@ -66,7 +67,8 @@ func (p *idp) Group(_ context.Context, _, team string) (engine.GroupState, error
 
 // Members pages through a team.
 func (p *idp) Members(ctx context.Context, app, team, after string, limit int) ([]string, error) {
-	return p.ids(ctx, `SELECT id FROM person JOIN assignment ON person = id WHERE app = ? AND team = ? AND id > ? ORDER BY id LIMIT ?`, app, team, after, limit)
+	return p.ids(ctx, `SELECT id FROM person JOIN assignment ON person = id WHERE app = ? AND team = ? AND id > ? ORDER BY id LIMIT ?`, app,
+		team, after, limit)
 }
 
 // IsMember says who of some people belongs to a team.

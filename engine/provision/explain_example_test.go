@@ -22,7 +22,8 @@ func (d mapped) Explain(context.Context, string, engine.Kind, string) (engine.Ex
 	x := engine.Explanation{Reasons: []string{"Ada is in the group Sales", "the group Sales is assigned to the app CRM"}}
 	for _, row := range d.mapping.Preview(d.values) {
 		rule := cmp.Or(row.Rule.Expression, fmt.Sprint(row.Rule.Constant))
-		x.Values = append(x.Values, engine.Value{Path: row.Rule.Target, Source: "mapping of the app CRM", Rule: rule, Value: row.Value, Error: row.Error})
+		x.Values = append(x.Values,
+			engine.Value{Path: row.Rule.Target, Source: "mapping of the app CRM", Rule: rule, Value: row.Value, Error: row.Error})
 	}
 	return x, nil
 }

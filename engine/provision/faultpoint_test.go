@@ -79,7 +79,8 @@ func (s faultyStore) Reset(ctx context.Context, owner string) error {
 	return s.points.around("Reset", func() error { return s.All.Reset(ctx, owner) })
 }
 
-func (s faultyStore) Claim(ctx context.Context, owner string, now, until time.Time, limit int) (leases []engine.Lease, next time.Time, err error) {
+func (s faultyStore) Claim(ctx context.Context, owner string, now, until time.Time, limit int) (leases []engine.Lease, next time.Time,
+	err error) {
 	if s.points.woken.Load() {
 		return nil, time.Time{}, nil // whatever a process sends that was frozen belongs to what it was about then
 	}

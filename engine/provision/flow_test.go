@@ -42,7 +42,9 @@ func TestTheRateThatATargetTakesIsLearnedAndKept(t *testing.T) {
 	// Time passes by looking at the clock, so that the requests follow each other closely however slow the machine is.
 	var ticks atomic.Int64
 	begin := time.Now()
-	o := provision.Options{Sweep: 2 * time.Millisecond, Now: func() time.Time { return begin.Add(time.Duration(ticks.Add(1)) * time.Millisecond) }}
+	o := provision.Options{Sweep: 2 * time.Millisecond, Now: func() time.Time {
+		return begin.Add(time.Duration(ticks.Add(1)) * time.Millisecond)
+	}}
 	w := newWorld(t, sqldbtest.SQLite(t), o)
 	w.as(func(t *engine.Target) { t.Concurrency = 1 })
 	var marks []engine.Mark

@@ -59,7 +59,8 @@ func TestAMassOfDeactivationsWaitsForAnApproval(t *testing.T) {
 		require.Equal(t, 10, held())
 		s := w.state(engine.User, id(5))
 		require.Equal(t, engine.OpDeactivate, s.LastOperation)
-		require.Contains(t, s.LastError, "deactivate: 12 accounts would go within 24h0m0s, which is more than the deletion guard allows; it waits for an approval")
+		require.Contains(t, s.LastError,
+			"deactivate: 12 accounts would go within 24h0m0s, which is more than the deletion guard allows; it waits for an approval")
 
 		w.set("u-new", user("u-new", "new"))
 		w.set(id(11), user(id(11), "renamed"))

@@ -51,14 +51,32 @@ func TestWhatIsHaltedIsHeldAndDoneWhenItIsResumed(t *testing.T) {
 		"create": {op: engine.OpCreate, change: known, held: []string{lookup}, done: []string{lookup, "POST /Users"}},
 		"link": {op: engine.OpLink, before: func(w *world) { w.fake.Add("Users", user("", "ann").Resource) }, change: known,
 			held: []string{lookup}, done: []string{lookup, "GET /Users/u1", "PUT /Users/u1"}},
-		"update":            {op: engine.OpUpdate, before: known, change: func(w *world) { w.set("u-1", anna) }, held: []string{"GET /Users/u1"}, done: []string{"GET /Users/u1", "PUT /Users/u1"}},
-		"deactivate":        {op: engine.OpDeactivate, before: known, change: func(w *world) { w.set("u-1", off("u-1", "ann")) }, done: []string{"PATCH /Users/u1"}},
-		"deactivate by PUT": {op: engine.OpDeactivate, style: engine.Wizard, before: known, change: func(w *world) { w.set("u-1", off("u-1", "ann")) }, held: []string{"GET /Users/u1"}, done: []string{"GET /Users/u1", "PUT /Users/u1"}},
-		"reactivate":        {op: engine.OpReactivate, before: func(w *world) { known(w); w.wait(); w.set("u-1", off("u-1", "ann")) }, change: known, held: []string{"GET /Users/u1"}, done: []string{"GET /Users/u1", "PATCH /Users/u1"}},
-		"update in a reactivation by PUT": {op: engine.OpUpdate, style: engine.Wizard, before: func(w *world) { known(w); w.wait(); w.set("u-1", off("u-1", "ann")) },
+		"update": {op: engine.OpUpdate, before: known, change: func(w *world) {
+			w.set("u-1", anna)
+		}, held: []string{"GET /Users/u1"}, done: []string{"GET /Users/u1", "PUT /Users/u1"}},
+		"deactivate": {op: engine.OpDeactivate, before: known, change: func(w *world) {
+			w.set("u-1", off("u-1", "ann"))
+		}, done: []string{"PATCH /Users/u1"}},
+		"deactivate by PUT": {op: engine.OpDeactivate, style: engine.Wizard, before: known, change: func(w *world) {
+			w.set("u-1", off("u-1", "ann"))
+		}, held: []string{"GET /Users/u1"}, done: []string{"GET /Users/u1", "PUT /Users/u1"}},
+		"reactivate": {op: engine.OpReactivate, before: func(w *world) {
+			known(w)
+			w.wait()
+			w.set("u-1", off("u-1", "ann"))
+		}, change: known, held: []string{"GET /Users/u1"}, done: []string{"GET /Users/u1", "PATCH /Users/u1"}},
+		"update in a reactivation by PUT": {op: engine.OpUpdate, style: engine.Wizard, before: func(w *world) {
+			known(w)
+			w.wait()
+			w.set("u-1", off("u-1", "ann"))
+		},
 			change: func(w *world) { w.set("u-1", anna) }, held: []string{"GET /Users/u1"}, done: []string{"GET /Users/u1", "PUT /Users/u1"}},
-		"members": {op: engine.OpMembers, before: pushed, change: func(w *world) { w.join("g", "u-1", true) }, done: []string{"PATCH /Groups/g2"}},
-		"delete":  {op: engine.OpDelete, before: pushed, change: func(w *world) { tea(w, engine.GroupState{Want: engine.Absent, DeleteRemote: true}) }, done: []string{"DELETE /Groups/g2"}},
+		"members": {op: engine.OpMembers, before: pushed, change: func(w *world) {
+			w.join("g", "u-1", true)
+		}, done: []string{"PATCH /Groups/g2"}},
+		"delete": {op: engine.OpDelete, before: pushed, change: func(w *world) {
+			tea(w, engine.GroupState{Want: engine.Absent, DeleteRemote: true})
+		}, done: []string{"DELETE /Groups/g2"}},
 		"create of a group": {op: engine.OpCreate, change: func(w *world) { tea(w, engine.GroupState{Want: engine.Active, DisplayName: "Tea"}) },
 			held: []string{"GET /Groups?filter=displayName%20eq%20%22Tea%22&startIndex=1&count=100"},
 			done: []string{"GET /Groups?filter=displayName%20eq%20%22Tea%22&startIndex=1&count=100", "POST /Groups"}},
@@ -83,7 +101,8 @@ func TestWhatIsHaltedIsHeldAndDoneWhenItIsResumed(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, states, 1)
 			s := states[0]
-			require.Equal(t, []any{true, c.op, string(c.op) + " is halted for this app: an audit", 0}, []any{s.Halted, s.LastOperation, s.LastError, s.Attempts})
+			require.Equal(t, []any{true, c.op, string(c.op) + " is halted for this app: an audit", 0},
+				[]any{s.Halted, s.LastOperation, s.LastError, s.Attempts})
 			require.Less(t, s.Synced, s.Desired, "it is not taken for done")
 			require.NotEqual(t, engine.Unconfirmed, s.Origin, "nothing was sent")
 			require.Empty(t, s.IgnoredAttributes)
@@ -115,7 +134,8 @@ func TestAHaltTakesEffectInTheMiddleOfASequence(t *testing.T) {
 		w.wait()
 		w.requests("GET /Users/u1", "PATCH /Users/u1")
 		s := w.state(engine.User, "u-1")
-		require.Equal(t, []any{engine.StatusHeld, engine.OpUpdate, "update is halted for this app", "ann"}, []any{s.Status, s.LastOperation, s.LastError, s.RemoteName})
+		require.Equal(t, []any{engine.StatusHeld, engine.OpUpdate, "update is halted for this app", "ann"},
+			[]any{s.Status, s.LastOperation, s.LastError, s.RemoteName})
 		on, _ := w.fake.Users()[0].Bool("active")
 		require.True(t, on, "the reactivation was not halted")
 		require.Len(t, w.told()[len(w.told())-1].Steps, 2)

@@ -113,7 +113,8 @@ func TestAnImportTellsWhoseTheAccountsAreAndWritesNothing(t *testing.T) {
 		w := newWorld(t, db, provision.Options{})
 		w.set("u-own", user("u-own", "own"))
 		w.wait()
-		for id, name := range map[string]string{"u-1": "ann@x.org", "u-2": "bob@x.org", "u-3": "cat@x.org", "u-4": "dan@x.org", "u-5": "eve@x.org"} {
+		for id, name := range map[string]string{"u-1": "ann@x.org", "u-2": "bob@x.org", "u-3": "cat@x.org", "u-4": "dan@x.org",
+			"u-5": "eve@x.org"} {
 			u := user(id, name)
 			u.Resource.Set("emails", []any{map[string]any{"value": name}})
 			w.dir.SetUser(app, id, u)
@@ -172,19 +173,22 @@ func TestAnImportTellsWhoseTheAccountsAreAndWritesNothing(t *testing.T) {
 		w.wait()
 		require.Empty(t, w.sentOnlyReads(), "a link sends nothing")
 
-		err := w.confirm(run.ID, engine.Link{Kind: engine.User, ID: "u-2", RemoteID: byID}, engine.Link{Kind: engine.User, ID: "u-3", RemoteID: first})
+		err := w.confirm(run.ID, engine.Link{Kind: engine.User, ID: "u-2", RemoteID: byID},
+			engine.Link{Kind: engine.User, ID: "u-3", RemoteID: first})
 		refusal, ok := errors.AsType[*engine.LinkError](err)
 		require.True(t, ok, "%v", err)
 		require.Len(t, refusal.Conflicts, 1)
 		require.Equal(t, "the account belongs to u-1 already", refusal.Conflicts[0].Reason)
 		require.Len(t, w.links(), 3, "it is refused as a whole")
-		require.ErrorIs(t, w.confirm(run.ID, engine.Link{Kind: engine.User, ID: "u-3", RemoteID: "u99"}), engine.ErrStale, "the run has not seen it")
+		require.ErrorIs(t, w.confirm(run.ID, engine.Link{Kind: engine.User, ID: "u-3", RemoteID: "u99"}), engine.ErrStale,
+			"the run has not seen it")
 		require.ErrorIs(t, w.confirm(run.ID, engine.Link{Kind: engine.Group, ID: "u-3", RemoteID: first}), engine.ErrStale)
 		require.ErrorIs(t, w.confirm(run.ID+1), engine.ErrNotFound)
 
 		next := w.imported(engine.ImportRequest{})
 		require.Equal(t, 3, next.Counts[engine.VerdictLinked])
-		require.ErrorIs(t, w.confirm(run.ID, engine.Link{Kind: engine.User, ID: "u-3", RemoteID: first}), engine.ErrStale, "a newer one has begun")
+		require.ErrorIs(t, w.confirm(run.ID, engine.Link{Kind: engine.User, ID: "u-3", RemoteID: first}), engine.ErrStale,
+			"a newer one has begun")
 		runs, err := w.engine.Imports().Runs(t.Context(), app)
 		require.NoError(t, err)
 		require.Equal(t, []int64{next.ID, run.ID}, []int64{runs[0].ID, runs[1].ID})
@@ -230,7 +234,8 @@ func TestAnImportKeepsWhatObjectsShowWhenItIsAskedTo(t *testing.T) {
 	shows.Set("password", "secret")
 	id := w.fake.Add("Users", shows)
 	whole := func() *scim.Resource {
-		found, err := w.engine.Imports().Objects(t.Context(), engine.RemoteObjectQuery{App: app, Kind: engine.User, Only: []string{id}, Whole: true})
+		found, err := w.engine.Imports().Objects(t.Context(),
+			engine.RemoteObjectQuery{App: app, Kind: engine.User, Only: []string{id}, Whole: true})
 		require.NoError(t, err)
 		require.Len(t, found, 1)
 		return found[0].Resource
@@ -286,7 +291,8 @@ func TestAnImportIsTakenOverWhenTheLeaseOfADeadEngineHasEnded(t *testing.T) {
 			}
 		}
 		now := time.Now()
-		id, err := w.store.StartImport(t.Context(), app, engine.ImportRequest{Kind: engine.User, Match: []engine.MatchRule{engine.MatchUserName}}, now)
+		id, err := w.store.StartImport(t.Context(), app, engine.ImportRequest{Kind: engine.User, Match: []engine.MatchRule{engine.MatchUserName}},
+			now)
 		require.NoError(t, err)
 		leases, _, err := w.store.ImportLeases().Claim(t.Context(), "dead", now, now.Add(100*time.Millisecond), 1)
 		require.NoError(t, err)
@@ -298,7 +304,8 @@ func TestAnImportIsTakenOverWhenTheLeaseOfADeadEngineHasEnded(t *testing.T) {
 		require.Equal(t, engine.ImportDone, run.State, run.Error)
 		require.Equal(t, 130, run.Counts[engine.VerdictUnmatched])
 		w.requests("GET /Users?startIndex=101&count=100")
-		require.ErrorIs(t, w.store.EndImport(t.Context(), leases[0], engine.ImportFailed, "", now), engine.ErrLeaseLost, "the dead one comes back")
+		require.ErrorIs(t, w.store.EndImport(t.Context(), leases[0], engine.ImportFailed, "", now), engine.ErrLeaseLost,
+			"the dead one comes back")
 	})
 }
 
@@ -380,9 +387,10 @@ func TestNothingIsConcludedFromATargetThatLies(t *testing.T) {
 		fault enginetest.Fault
 		says  string
 	}{
-		"a page is repeated":   {enginetest.Fault{Path: "/Users?startIndex=101&", Repeat: true}, "startIndex has no effect"},
-		"everything twice":     {enginetest.Fault{Path: "/Users?startIndex=101&", Twice: true}, "startIndex has no effect"},
-		"the credentials":      {enginetest.Fault{Path: "/Users?startIndex=101&", Status: 401}, "the list /Users cannot be read at startIndex 101: 401: injected 401"},
+		"a page is repeated": {enginetest.Fault{Path: "/Users?startIndex=101&", Repeat: true}, "startIndex has no effect"},
+		"everything twice":   {enginetest.Fault{Path: "/Users?startIndex=101&", Twice: true}, "startIndex has no effect"},
+		"the credentials": {enginetest.Fault{Path: "/Users?startIndex=101&", Status: 401},
+			"the list /Users cannot be read at startIndex 101: 401: injected 401"},
 		"no list":              {enginetest.Fault{Status: 404}, "404: injected 404"},
 		"the endpoint is gone": {enginetest.Fault{Path: "/Users?startIndex=101&", Status: 404}, "404: injected 404"},
 		"without a body":       {enginetest.Fault{Path: "/Users?startIndex=101&", Empty: true}, "the answer has no body"},
@@ -437,7 +445,9 @@ func TestWhatIsNotListedAnyMoreIsReportedAndAMassOfItStopsTheImport(t *testing.T
 		w.fake.Add("Users", account("new", "", ""))
 		run = w.imported(engine.ImportRequest{AutoConfirm: true})
 		require.Equal(t, engine.ImportStopped, run.State)
-		require.Equal(t, "15 of 35 objects that were there before are not listed any more, which is more than 20 %: nothing was concluded from the list", run.Error)
+		require.Equal(t,
+			"15 of 35 objects that were there before are not listed any more, which is more than 20 %: nothing was concluded from the list",
+			run.Error)
 		require.Equal(t, 5, run.Counts[engine.VerdictGone])
 		require.ErrorIs(t, w.confirm(run.ID), engine.ErrStale)
 
@@ -508,7 +518,8 @@ func TestAnImportThatAnotherDirectoryHasBegunFailsAndEndsNothingElse(t *testing.
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.stop(w.engine)
 	w.fake.Add("Users", user("u-1", "ann").Resource)
-	id, err := w.store.StartImport(t.Context(), app, engine.ImportRequest{Kind: engine.User, Match: []engine.MatchRule{engine.MatchUserName}}, time.Now())
+	id, err := w.store.StartImport(t.Context(), app, engine.ImportRequest{Kind: engine.User, Match: []engine.MatchRule{engine.MatchUserName}},
+		time.Now())
 	require.NoError(t, err)
 	w.engine, err = provision.New(provision.Options{Store: w.store, Directory: lone{w.dir}}) // which is no Matcher
 	require.NoError(t, err)

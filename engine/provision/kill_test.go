@@ -123,7 +123,8 @@ func runOrders(ctx context.Context, o orders) error {
 	e, err = provision.New(provision.Options{
 		CheckInitial: 2 * time.Millisecond, CheckMax: 20 * time.Millisecond,
 		Store: faultyStore{All: store, points: points}, Directory: dir, Transport: transport, Owner: o.Owner, UserAgent: o.Owner,
-		Lease: o.Lease, RetryInitial: 2 * time.Millisecond, RetryMax: 20 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		Lease: o.Lease, RetryInitial: 2 * time.Millisecond, RetryMax: 20 * time.Millisecond,
+		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	})
 	if err != nil {
 		return err
@@ -350,7 +351,8 @@ func (w *killWorld) judge() string {
 				}
 			}
 		}
-		others, err := dir.texts(ctx, `SELECT id FROM embedder_user WHERE app = ? AND id <> ? AND name = ? AND want = 'active'`, w.app, id, want.UserName)
+		others, err := dir.texts(ctx, `SELECT id FROM embedder_user WHERE app = ? AND id <> ? AND name = ? AND want = 'active'`, w.app, id,
+			want.UserName)
 		require.NoError(w.t, err)
 		if wanted := map[bool]int{true: 1}[want.Want == engine.Active || len(others) > 0]; active != wanted {
 			complain("%s has %d active accounts, not %d", id, active, wanted)
@@ -512,7 +514,8 @@ func TestKilledAtEveryPointOfEverySequence(t *testing.T) {
 		url    func(t *testing.T) string
 		styles []engine.Style // the style changes what is sent, and nothing of what is stored
 	}{
-		{"sqlite", func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "engine.db") }, []engine.Style{engine.Catalog, engine.Wizard}},
+		{"sqlite", func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "engine.db") },
+			[]engine.Style{engine.Catalog, engine.Wizard}},
 		{"postgres", func(t *testing.T) string { return sqldbtest.PostgresURL(t) }, []engine.Style{engine.Catalog}},
 	}
 	turns := make(chan struct{}, killing)

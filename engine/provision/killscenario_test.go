@@ -80,7 +80,8 @@ func pushedGroup(name string) func(*desk) {
 
 // created are points that a create goes through after the preamble.
 var created = []string{
-	"before Begin", "after Begin", "before POST /Users", "carried out POST /Users", "before Finish", "after Finish", "before Release", "after Release",
+	"before Begin", "after Begin", "before POST /Users", "carried out POST /Users", "before Finish", "after Finish", "before Release",
+	"after Release",
 }
 
 // killScenarios are the sequences, and what may come between a kill and the restart.
@@ -102,7 +103,8 @@ var killScenarios = []killScenario{
 		fake: func(f *enginetest.Target) { f.Add("Users", killedUser("ann", "chair")) },
 	},
 	{
-		name: "a user without our identifier is created while existing accounts are not linked", styles: anyStyle, change: bareAnn, passes: created,
+		name: "a user without our identifier is created while existing accounts are not linked", styles: anyStyle, change: bareAnn,
+		passes: created,
 		target: func(t *engine.Target) { t.OnExisting = engine.LinkNever },
 	},
 	{name: "a user changes", styles: anyStyle, given: []func(*desk){ann}, change: annDirects},
@@ -135,7 +137,8 @@ var killScenarios = []killScenario{
 		},
 	},
 	{
-		name: "a deletion guard lets somebody go", styles: anyStyle, given: []func(*desk){ann}, change: annIsGone, passes: []string{"before Remove", "after Remove"},
+		name: "a deletion guard lets somebody go", styles: anyStyle, given: []func(*desk){ann}, change: annIsGone,
+		passes: []string{"before Remove", "after Remove"},
 		target: func(t *engine.Target) { t.Guard = engine.Guard{Limit: 1} },
 	},
 
@@ -168,8 +171,11 @@ var killScenarios = []killScenario{
 			k.join("g-1", "u-1", "u-2", "u-3", "u-4", "u-5")
 		},
 	},
-	{name: "a group is removed after an unfinished create", styles: anyStyle, change: pushedGroup(everybody), then: func(k *desk) { k.group("g-1", everybody, engine.Absent, true) }},
-	{name: "a group is renamed after an unfinished create", styles: anyStyle, change: pushedGroup(everybody), then: pushedGroup("Nearly everybody")},
+	{name: "a group is removed after an unfinished create", styles: anyStyle, change: pushedGroup(everybody), then: func(k *desk) {
+		k.group("g-1", everybody, engine.Absent, true)
+	}},
+	{name: "a group is renamed after an unfinished create", styles: anyStyle, change: pushedGroup(everybody),
+		then: pushedGroup("Nearly everybody")},
 	{
 		name: "a group is linked", target: inBatches, given: []func(*desk){func(k *desk) { k.staff(3) }},
 		fake:   func(f *enginetest.Target) { f.Add("Groups", collective(everybody, "x1", "x2")) },
@@ -195,18 +201,23 @@ var killScenarios = []killScenario{
 		change: func(k *desk) { k.leave("g-1", "u-1") }, then: func(k *desk) { k.join("g-1", "u-1") },
 	},
 	{name: "a group is renamed", given: []func(*desk){staffed}, change: pushedGroup("Staff")},
-	{name: "a group is renamed, and back after the kill", given: []func(*desk){staffed}, change: pushedGroup("Staff"), then: pushedGroup(everybody)},
+	{name: "a group is renamed, and back after the kill", given: []func(*desk){staffed}, change: pushedGroup("Staff"),
+		then: pushedGroup(everybody)},
 	{
 		name: "a group is pushed again after a pause", target: inBatches,
 		given:  []func(*desk){staffed, func(k *desk) { k.group("g-1", everybody, engine.Inactive, false) }},
 		change: func(k *desk) { pushedGroup(everybody)(k); k.leave("g-1", "u-1"); k.join("g-1", "u-4", "u-5") },
 	},
-	{name: "a group is deleted", styles: anyStyle, given: []func(*desk){staffed}, change: func(k *desk) { k.group("g-1", everybody, engine.Absent, true) }},
+	{name: "a group is deleted", styles: anyStyle, given: []func(*desk){staffed}, change: func(k *desk) {
+		k.group("g-1", everybody, engine.Absent, true)
+	}},
 	{
 		name: "a group is deleted, and pushed after the kill", given: []func(*desk){staffed}, most: 2,
 		change: func(k *desk) { k.group("g-1", everybody, engine.Absent, true) }, then: pushedGroup(everybody),
 	},
-	{name: "a group is left at the target", styles: anyStyle, given: []func(*desk){staffed}, change: func(k *desk) { k.group("g-1", everybody, engine.Absent, false) }},
+	{name: "a group is left at the target", styles: anyStyle, given: []func(*desk){staffed}, change: func(k *desk) {
+		k.group("g-1", everybody, engine.Absent, false)
+	}},
 	{
 		name: "a group is lost by the target", given: []func(*desk){staffed}, most: 2,
 		lost:   func(f *enginetest.Target) { f.Remove("Groups", f.Groups()[1].ID()) },

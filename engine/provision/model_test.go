@@ -47,7 +47,8 @@ func newest(rt *rapid.T) func(method, path string, body []byte) {
 		}
 		n, err := strconv.Atoi(title)
 		if err != nil || n < last[sent.ExternalID()] {
-			rt.Errorf("%s %s writes change %s of %s after change %d:\n%s", method, path, title, sent.ExternalID(), last[sent.ExternalID()], strings.Join(seen, "\n"))
+			rt.Errorf("%s %s writes change %s of %s after change %d:\n%s", method, path, title, sent.ExternalID(), last[sent.ExternalID()],
+				strings.Join(seen, "\n"))
 		}
 		last[sent.ExternalID()] = n
 	}
@@ -69,9 +70,11 @@ func converge(t *testing.T, rt *rapid.T, style engine.Style) {
 	faults := []enginetest.Fault{
 		{Drop: true}, {DropAfter: true}, {Truncate: true}, {Empty: true}, {HTML: true}, {Status: 500}, {Status: 502}, {Status: 504},
 		{Status: 503, RetryAfter: "0"}, {Status: 429, RetryAfter: "0"}, {Status: 401}, {Status: 403}, {Status: 400}, {Status: 409},
-		{Method: "GET", Path: "/Users?", Status: 404}, {Method: "PUT", Status: 412}, {Method: "PATCH", Status: 413}, {Method: "PATCH", Status: 501},
+		{Method: "GET", Path: "/Users?", Status: 404}, {Method: "PUT", Status: 412}, {Method: "PATCH", Status: 413},
+		{Method: "PATCH", Status: 501},
 		{Method: "POST", DropAfter: true}, {Method: "PATCH", DropAfter: true}, {Method: "PUT", Truncate: true},
-		{Method: "GET", Path: "/Users/", Stale: true}, {Method: "GET", Path: "/Groups/", Stale: true}, {Method: "GET", Path: "/Users?", Twice: true},
+		{Method: "GET", Path: "/Users/", Stale: true}, {Method: "GET", Path: "/Groups/", Stale: true},
+		{Method: "GET", Path: "/Users?", Twice: true},
 		{Accept: true, After: 1}, {Accept: true, After: 3, Locate: true}, {Method: "PATCH", Accept: true, After: 2, Times: 3},
 	}
 	want := map[string]engine.UserState{} // by user

@@ -204,7 +204,8 @@ func TestAPlanIsRefusedWhenItsTimeOrItsStateIsOver(t *testing.T) {
 		}
 		w.dir.SetMember(app, "g", ids[0], true)
 		w.dir.SetGroup(app, "g", engine.GroupState{Want: engine.Active, DisplayName: "Tea"})
-		p := w.plan(engine.PlanRequest{Principals: append(principals(ids...), engine.Principal{Kind: engine.Group, ID: "g"}), Expires: time.Minute})
+		p := w.plan(
+			engine.PlanRequest{Principals: append(principals(ids...), engine.Principal{Kind: engine.Group, ID: "g"}), Expires: time.Minute})
 		marks := func() int {
 			n, err := w.engine.Apps().Pending(t.Context())
 			require.NoError(t, err)
@@ -253,7 +254,8 @@ func TestAPlanThatCannotBeMadeLeavesNothing(t *testing.T) {
 			require.Empty(t, all)
 		}
 		refused(t.Context(), `kind "robot"`, engine.PlanRequest{Principals: []engine.Principal{{Kind: "robot", ID: "x"}}})
-		refused(t.Context(), "100001, and it may be about 100000", engine.PlanRequest{Principals: make([]engine.Principal, engine.MaxPlanItems+1)})
+		refused(t.Context(), "100001, and it may be about 100000",
+			engine.PlanRequest{Principals: make([]engine.Principal, engine.MaxPlanItems+1)})
 		w.fake.Inject(enginetest.Fault{Status: 401, Times: -1})
 		refused(t.Context(), "read: 401", engine.PlanRequest{Principals: principals(ids...)})
 		w.fake.ClearFaults()
@@ -262,7 +264,8 @@ func TestAPlanThatCannotBeMadeLeavesNothing(t *testing.T) {
 			cancel()
 			return u
 		}}, All: true})
-		require.NoError(t, w.store.SavePlan(t.Context(), engine.Plan{ID: "half", App: app, Status: engine.PlanMaking, ExpiresAt: time.Now().Add(time.Hour)}))
+		require.NoError(t,
+			w.store.SavePlan(t.Context(), engine.Plan{ID: "half", App: app, Status: engine.PlanMaking, ExpiresAt: time.Now().Add(time.Hour)}))
 		require.ErrorContains(t, w.apply("half", engine.ApplyOptions{}), "plan half is not complete")
 		require.NoError(t, w.engine.Plans().Discard(t.Context(), "half"))
 		d := candidate{&enginetest.Directory{}, gone}

@@ -50,7 +50,8 @@ func TestAReconciliationFindsWhatWasNeverMarked(t *testing.T) {
 
 		got := w.reconciled()
 		require.Equal(t, []int{2, 2}, []int{got[engine.User].Unknown, got[engine.User].Unlisted})
-		require.Equal(t, map[engine.DriftKind]int{engine.DriftActivity: 1, engine.DriftDiffers: 1, engine.DriftUnmanaged: 1}, got[engine.User].Drift.Found)
+		require.Equal(t, map[engine.DriftKind]int{engine.DriftActivity: 1, engine.DriftDiffers: 1, engine.DriftUnmanaged: 1},
+			got[engine.User].Drift.Found)
 		require.Equal(t, []int{2, 1}, []int{got[engine.User].Drift.Marked, got[engine.Group].Unknown})
 		w.settled()
 		require.Empty(t, cmp.Diff(map[string]bool{"ann": false, "bob": true, "cat": true, "dan": true, "eve": true, "zoe": true}, w.active()),
@@ -101,8 +102,10 @@ func TestADirectoryThatHasLostItsListDeprovisionsNobody(t *testing.T) {
 				return page, nil
 			}}
 		}, says: `not in ascending order ("u0000" after "u0999")`},
-		"no list at all":           {directory: func(w *world) engine.Directory { return lone{w.dir} }},
-		"a directory that is down": {directory: func(w *world) engine.Directory { return w.dir }, fail: errors.New("the directory is down"), says: "the directory is down"},
+		"no list at all": {directory: func(w *world) engine.Directory { return lone{w.dir} }},
+		"a directory that is down": {directory: func(w *world) engine.Directory {
+			return w.dir
+		}, fail: errors.New("the directory is down"), says: "the directory is down"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})

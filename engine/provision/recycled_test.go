@@ -68,7 +68,9 @@ func TestAnAccountWhoseNameWasGivenToAnotherPersonIsNotTakenOver(t *testing.T) {
 				w.wait()
 				w.requests("GET /Users?filter=userName%20eq%20%22ann%22&startIndex=1&count=100")
 				s := w.state(engine.User, "new")
-				require.Equal(t, []any{engine.StatusHeld, "", "the account " + id + " is or was that of the user old; somebody has to say whether it is to be this user's"},
+				require.Equal(t,
+					[]any{engine.StatusHeld, "",
+						"the account " + id + " is or was that of the user old; somebody has to say whether it is to be this user's"},
 					[]any{s.Status, s.RemoteID, s.LastError})
 
 				w.set("new", off("new", "ann"))
@@ -140,7 +142,9 @@ func TestARenameToTheNameOfSomebodyWhoWasRemovedIsHeld(t *testing.T) {
 		w.wait()
 		w.requests("GET /Users/u1")
 		s := w.state(engine.User, "u-1")
-		require.Equal(t, []any{engine.StatusHeld, "ann", `the account u1 is called "ann" and would be renamed to "deleted-ann", which looks like the name of somebody who was removed`},
+		require.Equal(t,
+			[]any{engine.StatusHeld, "ann",
+				`the account u1 is called "ann" and would be renamed to "deleted-ann", which looks like the name of somebody who was removed`},
 			[]any{s.Status, s.RemoteName, s.LastError})
 
 		w.set("u-1", off("u-1", "deleted-ann"))
@@ -182,7 +186,8 @@ func TestABrokenExpressionForNamesIsAnErrorOfTheConnection(t *testing.T) {
 	w.set("u-1", user("u-1", "ann"))
 	told := func() bool { return w.state(engine.User, "u-1").LastError != "" }
 	w.poll("the error", told)
-	require.Equal(t, "the connection is not configured: HoldNames: error parsing regexp: missing closing ): `(deleted`", w.state(engine.User, "u-1").LastError)
+	require.Equal(t, "the connection is not configured: HoldNames: error parsing regexp: missing closing ): `(deleted`",
+		w.state(engine.User, "u-1").LastError)
 	w.requests()
 	require.ErrorContains(t, w.engine.Targets().Test(t.Context(), w.target), "HoldNames: error parsing regexp")
 	w.as(func(t *engine.Target) { t.HoldNames = "" })

@@ -214,7 +214,8 @@ func TestARehearsalOfAGroupTellsItsMembers(t *testing.T) {
 		})
 		require.Equal(t, "maintenance until 2126-05-04T03:02:01Z", w.rehearse(engine.Group, "g").Hold)
 		require.Equal(t, []engine.Difference{{Path: "displayName", Before: "Tea", After: "Coffee"}}, got.Diff)
-		require.Empty(t, cmp.Diff(&engine.MemberDiff{Removed: 1, Remove: []engine.MemberRef{{User: "a", ID: ids["a"], Name: "name-a"}}}, got.Members))
+		require.Empty(t,
+			cmp.Diff(&engine.MemberDiff{Removed: 1, Remove: []engine.MemberRef{{User: "a", ID: ids["a"], Name: "name-a"}}}, got.Members))
 		require.Equal(t, "Tea", w.fake.Groups()[0].Text("displayName"))
 		require.Equal(t, []string{"c"}, got.Waiting)
 
@@ -243,7 +244,8 @@ func TestARehearsalSaysWhatKeepsTheEngineFromIt(t *testing.T) {
 		w.dir.SetUser(app, "u-1", off("u-1", "u-1"))
 		got := w.rehearse(engine.User, "u-1")
 		require.Equal(t, engine.Held, got.Outcome)
-		require.Equal(t, "deactivate: 2 accounts would go within 24h0m0s, which is more than the deletion guard allows; it waits for an approval", got.Message)
+		require.Equal(t, "deactivate: 2 accounts would go within 24h0m0s, which is more than the deletion guard allows; it waits for an approval",
+			got.Message)
 		require.Equal(t, engine.OpDeactivate, got.Operation)
 		require.Empty(t, got.Requests)
 

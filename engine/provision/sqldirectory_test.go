@@ -59,7 +59,8 @@ func (d sqlDirectory) User(ctx context.Context, app, id string) (engine.UserStat
 // Group implements engine.Directory.
 func (d sqlDirectory) Group(ctx context.Context, app, id string) (g engine.GroupState, err error) {
 	var remove int
-	err = d.db.Reader().QueryRow(ctx, `SELECT want, name, remove FROM embedder_group WHERE app = ? AND id = ?`, app, id).Scan(&g.Want, &g.DisplayName, &remove)
+	err = d.db.Reader().QueryRow(ctx, `SELECT want, name, remove FROM embedder_group WHERE app = ? AND id = ?`, app, id).Scan(&g.Want,
+		&g.DisplayName, &remove)
 	if errors.Is(err, sql.ErrNoRows) {
 		return engine.GroupState{Want: engine.Absent}, nil
 	}
@@ -69,7 +70,8 @@ func (d sqlDirectory) Group(ctx context.Context, app, id string) (g engine.Group
 
 // Members implements engine.Directory.
 func (d sqlDirectory) Members(ctx context.Context, app, group, after string, limit int) ([]string, error) {
-	return d.texts(ctx, `SELECT user_id FROM embedder_member WHERE app = ? AND group_id = ? AND user_id > ? ORDER BY user_id LIMIT ?`, app, group, after, limit)
+	return d.texts(ctx, `SELECT user_id FROM embedder_member WHERE app = ? AND group_id = ? AND user_id > ? ORDER BY user_id LIMIT ?`, app,
+		group, after, limit)
 }
 
 // IsMember implements engine.Directory.
@@ -108,7 +110,8 @@ type desk struct {
 }
 
 // change commits what fn does to the directory, with its marks.
-func (d sqlDirectory) change(ctx context.Context, app string, mark func(context.Context, engine.Execer, ...engine.Mark) error, fn func(*desk)) error {
+func (d sqlDirectory) change(ctx context.Context, app string, mark func(context.Context, engine.Execer, ...engine.Mark) error,
+	fn func(*desk)) error {
 	return d.db.Update(ctx, func(tx *sqldb.Tx) error {
 		k := &desk{ctx: ctx, tx: tx, app: app}
 		fn(k)

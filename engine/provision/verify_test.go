@@ -25,10 +25,13 @@ func (w *world) verify(kind engine.Kind, id string) engine.Verification {
 func TestAProofReadsLikeASentence(t *testing.T) {
 	at := time.Date(2026, 1, 2, 10, 2, 3, 0, time.UTC)
 	for want, p := range map[string]engine.Verification{
-		"desired 17, confirmed 17, read back equal at 10:02:03":                                             {Desired: 17, Confirmed: 17, ReadAt: at, Equal: true},
-		"desired 18, confirmed 17, read back different at 10:02:03 in title, members":                       {Desired: 18, Confirmed: 17, ReadAt: at, Differ: []string{"title", "members"}},
-		"desired 1, confirmed 0, not read back (no answer)":                                                 {Desired: 1, Message: "no answer"},
-		"desired 2, confirmed 2, read back equal at 10:02:03, not kept by the target: title, waiting for u": {Desired: 2, Confirmed: 2, ReadAt: at, Equal: true, Ignored: []string{"title"}, Waiting: []string{"u"}},
+		"desired 17, confirmed 17, read back equal at 10:02:03": {Desired: 17, Confirmed: 17,
+			ReadAt: at, Equal: true},
+		"desired 18, confirmed 17, read back different at 10:02:03 in title, members": {Desired: 18, Confirmed: 17,
+			ReadAt: at, Differ: []string{"title", "members"}},
+		"desired 1, confirmed 0, not read back (no answer)": {Desired: 1, Message: "no answer"},
+		"desired 2, confirmed 2, read back equal at 10:02:03, not kept by the target: title, waiting for u": {Desired: 2, Confirmed: 2,
+			ReadAt: at, Equal: true, Ignored: []string{"title"}, Waiting: []string{"u"}},
 	} {
 		require.Equal(t, want, p.String())
 		require.Equal(t, p.Equal && p.Waiting == nil, p.Converged())
@@ -132,7 +135,8 @@ func TestAGroupIsProvedByItsNameAndAllItsMembers(t *testing.T) {
 		p := w.verify(engine.Group, "g")
 		require.Equal(t, []string{"displayName", "members"}, p.Differ)
 		require.Equal(t, &engine.MemberDiff{
-			Added: 1, Add: []engine.MemberRef{{User: "b", ID: w.state(engine.User, "b").RemoteID, Name: "name-b"}}, Removed: 1, Remove: []engine.MemberRef{{ID: "somebody"}},
+			Added: 1, Add: []engine.MemberRef{{User: "b", ID: w.state(engine.User, "b").RemoteID, Name: "name-b"}}, Removed: 1,
+			Remove: []engine.MemberRef{{ID: "somebody"}},
 		}, p.Members)
 		w.requests("GET /Groups/" + id)
 

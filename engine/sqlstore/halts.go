@@ -103,7 +103,8 @@ func releaseHalted(ctx context.Context, tx *sqldb.Tx, app string, ops []engine.O
 	if err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, `UPDATE {sync_state} SET next_at = ?, status = 'dirty', halted = 0`+where, append([]any{ms(now)}, args...)...); err != nil {
+	if _, err := tx.Exec(ctx, `UPDATE {sync_state} SET next_at = ?, status = 'dirty', halted = 0`+where,
+		append([]any{ms(now)}, args...)...); err != nil {
 		return err
 	}
 	for _, id := range apps {

@@ -33,7 +33,8 @@ func (i importLeases) Reset(ctx context.Context, owner string) error {
 }
 
 // Claim implements store.Leases.
-func (i importLeases) Claim(ctx context.Context, owner string, now, until time.Time, limit int) (leases []engine.Lease, next time.Time, err error) {
+func (i importLeases) Claim(ctx context.Context, owner string, now, until time.Time, limit int) (leases []engine.Lease, next time.Time,
+	err error) {
 	type run struct{ id, epoch int64 }
 	var found []run
 	if limit > 0 {

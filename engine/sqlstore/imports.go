@@ -23,7 +23,8 @@ const keptImports = 20
 
 // underRun runs fn in a transaction that commits only if the lease on the run still holds. Rows are written in the order
 // principals, remote objects, run, and what then writes.
-func (s *Store) underRun(ctx context.Context, l engine.Lease, what string, fn func(tx *sqldb.Tx, run int64) error, then ...func(tx *sqldb.Tx) error) error {
+func (s *Store) underRun(ctx context.Context, l engine.Lease, what string, fn func(tx *sqldb.Tx, run int64) error,
+	then ...func(tx *sqldb.Tx) error) error {
 	run, err := strconv.ParseInt(l.App, 10, 64)
 	if err == nil {
 		err = s.update(ctx, func(tx *sqldb.Tx) error {
@@ -238,7 +239,8 @@ func (s *Store) EndImport(ctx context.Context, l engine.Lease, state engine.Impo
 	})
 }
 
-func endImport(ctx context.Context, tx *sqldb.Tx, l engine.Lease, run int64, state engine.ImportState, message string, now time.Time) error {
+func endImport(ctx context.Context, tx *sqldb.Tx, l engine.Lease, run int64, state engine.ImportState, message string,
+	now time.Time) error {
 	r, err := importOf(ctx, tx, run)
 	if err != nil {
 		return err

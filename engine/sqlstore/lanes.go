@@ -12,7 +12,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-const laneColumns = `app_id, epoch, owner, lease_until, COALESCE(next_at, 0), kicks, marks, hold, hold_until, hold_reason, hold_streak, learned, rest`
+const laneColumns = `app_id, epoch, owner, lease_until, COALESCE(next_at, 0), kicks, marks, hold, hold_until, hold_reason, hold_streak, ` +
+	`learned, rest`
 
 type laneRow struct {
 	engine.Lane
@@ -22,7 +23,8 @@ type laneRow struct {
 func scanLane(rows interface{ Scan(...any) error }, l *laneRow) error {
 	var until, next, holdUntil int64
 	var learned, rest string
-	err := rows.Scan(&l.App, &l.epoch, &l.Owner, &until, &next, &l.kicks, &l.marks, &l.Hold.Kind, &holdUntil, &l.Hold.Reason, &l.Hold.Streak, &learned, &rest)
+	err := rows.Scan(&l.App, &l.epoch, &l.Owner, &until, &next, &l.kicks, &l.marks, &l.Hold.Kind, &holdUntil, &l.Hold.Reason, &l.Hold.Streak,
+		&learned, &rest)
 	if err != nil {
 		return err
 	}
@@ -79,7 +81,8 @@ const lockedRetry = 50 * time.Millisecond
 
 // claim leaves out what others have claimed meanwhile, and lanes that somebody has locked: who is frozen in the middle of a
 // transaction must not hold up the lanes of other apps.
-func (s *Store) claim(ctx context.Context, owner string, now, until time.Time, found []laneRow) (leases []engine.Lease, locked bool, err error) {
+func (s *Store) claim(ctx context.Context, owner string, now, until time.Time, found []laneRow) (leases []engine.Lease, locked bool,
+	err error) {
 	err = s.update(ctx, func(tx *sqldb.Tx) error {
 		leases, locked = nil, false
 		for _, l := range found {

@@ -224,5 +224,6 @@ CREATE INDEX sync_state_pending ON sync_state (app_id, next_at) WHERE next_at IS
 
 // legacyTables are the tables of legacySteps.
 var legacyTables = []string{
-	"app_lane", "sync_state", "member_state", "sync_attempt", "removal", "halt", "import_run", "remote_object", "plan", "plan_item", "lifecycle_event",
+	"app_lane", "sync_state", "member_state", "sync_attempt", "removal", "halt", "import_run", "remote_object", "plan", "plan_item",
+	"lifecycle_event",
 }

@@ -42,8 +42,8 @@ const ask = `
 INSERT INTO {member_state} (app_id, group_id, principal_id, want, pushed, pushed_id, asked, walk) VALUES (?, ?, ?, 0, 0, '', 1, 0)
 ON CONFLICT (app_id, group_id, principal_id) DO UPDATE SET asked = {member_state}.asked + 1`
 
-// touch makes a lane due, when its hold ends if there is one that nothing gets through. The epochs of a new lane begin with the instant, so that they are
-// later than those of a forgotten lane of the same name. touching makes its parameters.
+// touch makes a lane due, when its hold ends if there is one that nothing gets through. The epochs of a new lane begin with the instant, so
+// that they are later than those of a forgotten lane of the same name. touching makes its parameters.
 const touch = `
 INSERT INTO {app_lane} (app_id, epoch, owner, lease_until, next_at, kicks, hold, hold_until, hold_reason, hold_streak, marks)
 VALUES (?, ?, '', 0, ?, 0, '', 0, '', 0, 1)
@@ -126,7 +126,8 @@ func (s *Store) Mark(ctx context.Context, tx engine.Execer, now time.Time, marks
 func (s *Store) Kick(ctx context.Context, now time.Time, apps []string) error {
 	return s.update(ctx, func(tx *sqldb.Tx) error {
 		for _, app := range slices.Sorted(slices.Values(apps)) {
-			_, err := tx.Exec(ctx, `UPDATE {app_lane} SET next_at = ?, kicks = kicks + 1, hold_until = CASE WHEN hold_until > ? THEN ? ELSE hold_until END
+			_, err := tx.Exec(ctx,
+				`UPDATE {app_lane} SET next_at = ?, kicks = kicks + 1, hold_until = CASE WHEN hold_until > ? THEN ? ELSE hold_until END
 				WHERE app_id = ?`, ms(now), ms(now), ms(now), app)
 			if err != nil {
 				return fmt.Errorf("sqlstore: kick %s: %w", app, err)

@@ -19,9 +19,9 @@ const raiseAll = `UPDATE {sync_state} SET
 	status   = CASE WHEN status = 'retrying' AND ? = 0 OR status = 'pending' THEN status ELSE 'dirty' END,
 	updated_at = ?`
 
-// Rows that are dirty already are raised by a statement of their own that does not assign dirty_since: SQLite writes the entries of an index
-// anew when one of its columns is assigned, whatever the value. It comes first, so that no row is raised by both. The + keeps both from
-// taking the rows by the index on that column, in an order that jumps about in the table.
+// Rows that are dirty already are raised by a statement of their own that does not assign dirty_since: SQLite writes the entries of an
+// index anew when one of its columns is assigned, whatever the value. It comes first, so that no row is raised by both. The + keeps both
+// from taking the rows by the index on that column, in an order that jumps about in the table.
 var raiseParts = []struct{ set, where string }{
 	{``, ` AND +dirty_since > 0`},
 	{`, dirty_since = CAST(? AS BIGINT)`, ` AND +dirty_since <= 0`},

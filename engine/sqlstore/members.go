@@ -111,8 +111,8 @@ func saveMembers(ctx context.Context, tx *sqldb.Tx, app, group string, walk int6
 	return nil
 }
 
-// lockGroup makes PostgreSQL lock the row of a group before those of its members, as a mark does. Whoever was not seen by a walk is written after
-// those of its last page, which is not the order of the members.
+// lockGroup makes PostgreSQL lock the row of a group before those of its members, as a mark does. Whoever was not seen by a walk is written
+// after those of its last page, which is not the order of the members.
 func lockGroup(ctx context.Context, tx *sqldb.Tx, app, group string) error {
 	if tx.Dialect() != sqldb.Postgres {
 		return nil // one writer at a time

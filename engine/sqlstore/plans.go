@@ -170,14 +170,16 @@ func (s *Store) Planned(ctx context.Context, tx engine.Execer, id string) (p eng
 
 // ApplyPlan implements store.Plans. A mark that was committed since the caller looked is seen by the generation that the raise
 // returns, which waits for the row.
-func (s *Store) ApplyPlan(ctx context.Context, tx engine.Execer, now time.Time, p engine.Plan, to engine.PlanStatus, items []engine.PlanItem) error {
+func (s *Store) ApplyPlan(ctx context.Context, tx engine.Execer, now time.Time, p engine.Plan, to engine.PlanStatus,
+	items []engine.PlanItem) error {
 	if err := s.applyPlan(ctx, s.db.Wrap(tx), now, p, to, items); err != nil {
 		return fmt.Errorf("sqlstore: apply the plan %s: %w", p.ID, err)
 	}
 	return nil
 }
 
-func (s *Store) applyPlan(ctx context.Context, tx *sqldb.Tx, now time.Time, p engine.Plan, to engine.PlanStatus, items []engine.PlanItem) error {
+func (s *Store) applyPlan(ctx context.Context, tx *sqldb.Tx, now time.Time, p engine.Plan, to engine.PlanStatus,
+	items []engine.PlanItem) error {
 	items = slices.SortedFunc(slices.Values(items), func(a, b engine.PlanItem) int {
 		return lockOrder(principal{a.Kind, p.App, a.ID}, principal{b.Kind, p.App, b.ID})
 	})

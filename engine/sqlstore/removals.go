@@ -22,7 +22,8 @@ const leaving = `SELECT COUNT(*) FROM (
 	AND NOT EXISTS (SELECT 1 FROM {removal} AS r WHERE r.app_id = ? AND r.kind = s.kind AND r.principal_id = s.principal_id)`
 
 // Remove implements store.Sequences.
-func (s *Store) Remove(ctx context.Context, l engine.Lease, kind engine.Kind, id string, now time.Time, g engine.Guard) (many int, err error) {
+func (s *Store) Remove(ctx context.Context, l engine.Lease, kind engine.Kind, id string, now time.Time, g engine.Guard) (many int,
+	err error) {
 	err = s.under(ctx, l, "let through "+string(kind)+" "+id, func(tx *sqldb.Tx) error {
 		many = 0
 		if _, err := tx.Exec(ctx, `DELETE FROM {removal} WHERE app_id = ? AND at <= ?`, l.App, ms(now.Add(-g.Window))); err != nil {
@@ -67,7 +68,8 @@ func leave(ctx context.Context, q sqldb.Queryer, app string, now time.Time, g en
 }
 
 // CountRemovals implements store.Plans.
-func (s *Store) CountRemovals(ctx context.Context, app string, kind engine.Kind, id string, now time.Time, g engine.Guard) (many int, err error) {
+func (s *Store) CountRemovals(ctx context.Context, app string, kind engine.Kind, id string, now time.Time, g engine.Guard) (many int,
+	err error) {
 	q := s.db.Reader()
 	var let, counted int
 	err = q.QueryRow(ctx, `SELECT COUNT(*) FROM {removal} WHERE app_id = ? AND kind = ? AND principal_id = ? AND at > ?`,

@@ -21,7 +21,8 @@ func scanState(rows *sql.Rows, s *engine.State) error {
 	var tried, anew, next, updated, halted, since int64
 	var unkept, waiting, pending string
 	err := rows.Scan(&s.App, &s.Kind, &s.ID, &s.Desired, &s.Synced, &s.Full, &s.Status, &s.Want, &tried, &anew, &next, &s.Attempts,
-		&s.RemoteID, &s.RemoteName, &s.Origin, &s.LastOperation, &s.LastStatus, &s.LastError, &updated, &unkept, &halted, &s.PasswordVersion, &since,
+		&s.RemoteID, &s.RemoteName, &s.Origin, &s.LastOperation, &s.LastStatus, &s.LastError, &updated, &unkept, &halted, &s.PasswordVersion,
+		&since,
 		&s.Manager, &waiting, &s.PreviousID, &pending)
 	if err != nil {
 		return err
@@ -206,7 +207,8 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish, 
 	// A mark that arrives during the sequence (desired_gen > gen) makes a principal that would rest due again at once. Under a back-off
 	// it waits with the principal. It came when the row was last written. A row that was dismissed or dropped during the sequence stays
 	// dismissed unless the sequence succeeded or needs a decision: it is neither retried nor a new task.
-	over := bit(slices.Contains([]engine.Status{engine.StatusRetrying, engine.StatusDirty, engine.StatusPending, engine.StatusFailed}, f.Status))
+	over := bit(
+		slices.Contains([]engine.Status{engine.StatusRetrying, engine.StatusDirty, engine.StatusPending, engine.StatusFailed}, f.Status))
 	var u assignments
 	u.set(`synced_gen = CASE WHEN ? = 1 THEN CAST(? AS BIGINT) ELSE synced_gen END`, synced, f.Gen)
 	u.set(`full_gen = CASE WHEN ? = 1 THEN desired_gen WHEN ? = 1
@@ -244,7 +246,8 @@ func finishMembers(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish
 // States implements store.States.
 func (s *Store) States(ctx context.Context, q engine.StateQuery) ([]engine.State, error) {
 	where, args := conditions(map[string]string{
-		"app_id": q.App, "kind": string(q.Kind), "principal_id": q.ID, "status": string(q.Status), "remote_id": q.RemoteID, "former_id": q.PreviousID,
+		"app_id": q.App, "kind": string(q.Kind), "principal_id": q.ID, "status": string(q.Status), "remote_id": q.RemoteID,
+		"former_id": q.PreviousID,
 	})
 	if q.RemoteID != "" && q.App != "" && q.Kind != "" { // or the order would make SQLite go through all principals of the app
 		where += ` AND principal_id IN (SELECT principal_id FROM {sync_state}

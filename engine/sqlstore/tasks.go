@@ -147,7 +147,8 @@ func (s *Store) Drop(ctx context.Context, tx engine.Execer, now time.Time, app, 
 			return fmt.Errorf("sqlstore: drop what is queued for %s: %w", app, err)
 		}
 	}
-	_, err := t.Exec(ctx, `UPDATE {sync_state} SET status = 'dismissed', next_at = NULL, dirty_since = 0, overdue_at = 0, told = '', updated_at = ?
+	_, err := t.Exec(ctx,
+		`UPDATE {sync_state} SET status = 'dismissed', next_at = NULL, dirty_since = 0, overdue_at = 0, told = '', updated_at = ?
 		WHERE `+droppable, ms(now), app)
 	if err == nil {
 		err = dropImports(ctx, t, now, app, reason)

@@ -26,7 +26,9 @@ func testRepair(t *testing.T, s *suite) {
 	require.Greater(t, g.Full, g.Synced)
 	require.Equal(t, "Other", g.RemoteName)
 	require.Equal(t, "bob", s.state(engine.User, "b").RemoteName)
-	require.Error(t, s.can.repairs.Repair(t.Context(), s.now, []store.Repair{{Mark: engine.Mark{App: s.app, Kind: engine.User, ID: "a"}}, {Mark: engine.Mark{App: s.app}}}))
+	require.Error(t,
+		s.can.repairs.Repair(t.Context(), s.now,
+			[]store.Repair{{Mark: engine.Mark{App: s.app, Kind: engine.User, ID: "a"}}, {Mark: engine.Mark{App: s.app}}}))
 	require.NotContains(t, s.due(), "user a", "all or none")
 }
 
@@ -50,6 +52,7 @@ func testStatesInBulk(t *testing.T, s *suite) {
 	many[0], many[700], many[1199] = "a", "b", "c"
 	require.ElementsMatch(t, []string{"a", "b", "c"}, ids(s.store.StatesByID(t.Context(), s.app, engine.User, many)))
 	require.Empty(t, ids(s.store.StatesByID(t.Context(), s.app, engine.Group, many)))
-	require.ElementsMatch(t, []string{"a", "b"}, ids(s.store.StatesByRemoteID(t.Context(), s.app, engine.User, []string{"rb", "ra", ""})), "an empty id is none")
+	require.ElementsMatch(t, []string{"a", "b"}, ids(s.store.StatesByRemoteID(t.Context(), s.app, engine.User, []string{"rb", "ra", ""})),
+		"an empty id is none")
 	require.Empty(t, ids(s.store.StatesByRemoteID(t.Context(), s.app, engine.User, nil)))
 }

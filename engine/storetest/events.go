@@ -60,8 +60,9 @@ func testEvents(t *testing.T, s *suite) {
 	require.True(t, first)
 	_, err = s.can.lags.Overdue(t.Context(), s.app, "a", s.now, s.now)
 	require.NoError(t, err)
-	require.Empty(t, cmp.Diff([]engine.Event{{App: s.app, Seq: 4, At: s.now, Type: engine.DeactivationOverdue, Kind: engine.User, Principal: "a",
-		Data: engine.EventData{Status: engine.StatusDirty, RemoteID: "r1", Since: s.now}}}, s.events(3)))
+	require.Empty(t,
+		cmp.Diff([]engine.Event{{App: s.app, Seq: 4, At: s.now, Type: engine.DeactivationOverdue, Kind: engine.User, Principal: "a",
+			Data: engine.EventData{Status: engine.StatusDirty, RemoteID: "r1", Since: s.now}}}, s.events(3)))
 
 	var all sync.WaitGroup
 	const writers, rounds = 4, 30

@@ -47,7 +47,8 @@ func testHalts(t *testing.T, s *suite) {
 	s.now = s.now.Add(time.Minute)
 	s.halt(s.app, "second", engine.OpDeactivate)
 	want := []engine.Halt{
-		{App: s.app, Operation: engine.OpDeactivate, Reason: "second", Since: since}, {App: s.app, Operation: engine.OpUpdate, Reason: "first", Since: since},
+		{App: s.app, Operation: engine.OpDeactivate, Reason: "second", Since: since},
+		{App: s.app, Operation: engine.OpUpdate, Reason: "first", Since: since},
 	}
 	require.Empty(t, cmp.Diff(want, s.halts()))
 

@@ -60,25 +60,31 @@ func testImports(t *testing.T, s *suite) {
 	require.True(t, ok)
 	_, ok = s.claimImport(id)
 	require.False(t, ok, "it is claimed once")
-	object := engine.RemoteObject{App: s.app, Kind: engine.User, RemoteID: "r1", UserName: "a\x00nn", ExternalID: "e", Email: "a@x", DisplayName: "Ann", Active: true,
+	object := engine.RemoteObject{App: s.app, Kind: engine.User, RemoteID: "r1", UserName: "a\x00nn", ExternalID: "e", Email: "a@x",
+		DisplayName: "Ann", Active: true,
 		Hash: "h", Run: id, Verdict: engine.VerdictAmbiguous, Rule: engine.MatchEmail, Candidates: []string{`p"1`, "p2"}, Note: "why"}
 	require.NoError(t, s.savePage(l, 2, false, object, engine.RemoteObject{RemoteID: "r0"}))
-	require.ErrorIs(t, s.savePage(l, 4, false, engine.RemoteObject{RemoteID: "r3"}, engine.RemoteObject{RemoteID: "r1"}), store.ErrDuplicateObject)
+	require.ErrorIs(t, s.savePage(l, 4, false, engine.RemoteObject{RemoteID: "r3"}, engine.RemoteObject{RemoteID: "r1"}),
+		store.ErrDuplicateObject)
 	require.NoError(t, s.can.imports.DelayImport(t.Context(), l, 3, "it is down"))
 
 	run, err := s.can.imports.ImportRun(t.Context(), id)
 	require.NoError(t, err)
-	require.Empty(t, cmp.Diff(engine.ImportRun{ID: id, App: s.app, Request: request, State: engine.ImportRunning, Seen: 2, Total: 2, Attempts: 3, Error: "it is down",
-		Begun: s.now, Counts: map[engine.Verdict]int{engine.VerdictAmbiguous: 1, engine.VerdictUnmatched: 1}}, run))
+	require.Empty(t,
+		cmp.Diff(
+			engine.ImportRun{ID: id, App: s.app, Request: request, State: engine.ImportRunning, Seen: 2, Total: 2, Attempts: 3, Error: "it is down",
+				Begun: s.now, Counts: map[engine.Verdict]int{engine.VerdictAmbiguous: 1, engine.VerdictUnmatched: 1}}, run))
 	object.UserName = "a\uFFFDnn"
-	found, err := s.can.imports.RemoteObjects(t.Context(), engine.RemoteObjectQuery{App: s.app, Kind: engine.User, Verdict: engine.VerdictAmbiguous})
+	found, err := s.can.imports.RemoteObjects(t.Context(),
+		engine.RemoteObjectQuery{App: s.app, Kind: engine.User, Verdict: engine.VerdictAmbiguous})
 	require.NoError(t, err)
 	require.Empty(t, cmp.Diff([]engine.RemoteObject{object}, found), "and nothing of the page that was refused")
 	found, err = s.can.imports.RemoteObjects(t.Context(), engine.RemoteObjectQuery{App: s.app, Kind: engine.User, After: "r0", Limit: 1})
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	require.Equal(t, "r1", found[0].RemoteID)
-	found, err = s.can.imports.RemoteObjects(t.Context(), engine.RemoteObjectQuery{App: s.app, Kind: engine.User, Only: []string{"r0", "r9"}, Whole: true})
+	found, err = s.can.imports.RemoteObjects(t.Context(),
+		engine.RemoteObjectQuery{App: s.app, Kind: engine.User, Only: []string{"r0", "r9"}, Whole: true})
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	require.Equal(t, "r0", found[0].RemoteID)
@@ -152,8 +158,9 @@ func testImportConfirm(t *testing.T, s *suite) {
 	matched := func(remote, principal string) engine.RemoteObject {
 		return engine.RemoteObject{RemoteID: remote, UserName: "name of " + remote, Verdict: engine.VerdictMatched, Principal: principal}
 	}
-	require.NoError(t, s.savePage(l, 6, true, matched("r1", "z"), matched("r2", "busy"), matched("r3", "a"), matched("r4", "twice"), matched("r5", "twice"),
-		engine.RemoteObject{RemoteID: "r0", Verdict: engine.VerdictLinked, Principal: "has"}))
+	require.NoError(t,
+		s.savePage(l, 6, true, matched("r1", "z"), matched("r2", "busy"), matched("r3", "a"), matched("r4", "twice"), matched("r5", "twice"),
+			engine.RemoteObject{RemoteID: "r0", Verdict: engine.VerdictLinked, Principal: "has"}))
 	for range 2 { // as after a crash
 		require.NoError(t, s.can.imports.CloseImport(t.Context(), l, s.now))
 	}
@@ -174,7 +181,8 @@ func testImportConfirm(t *testing.T, s *suite) {
 		{Kind: engine.User, ID: "has", RemoteID: "r0", Origin: engine.Imported},
 		{Kind: engine.User, ID: "z", RemoteID: "r1", RemoteName: "name of r1", Origin: engine.Imported},
 	}, links))
-	found, err := s.can.imports.RemoteObjects(t.Context(), engine.RemoteObjectQuery{App: s.app, Kind: engine.User, Verdict: engine.VerdictAmbiguous})
+	found, err := s.can.imports.RemoteObjects(t.Context(),
+		engine.RemoteObjectQuery{App: s.app, Kind: engine.User, Verdict: engine.VerdictAmbiguous})
 	require.NoError(t, err)
 	var why []string
 	for _, o := range found {

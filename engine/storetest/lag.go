@@ -67,7 +67,8 @@ func testLag(t *testing.T, s *suite) {
 // Invariant 22
 func testOverdue(t *testing.T, s *suite) {
 	ctx := t.Context()
-	s.mark(engine.Mark{ID: "gone"}, engine.Mark{ID: "known"}, engine.Mark{ID: "tried"}, engine.Mark{ID: "new"}, engine.Mark{Kind: engine.Group, ID: "g"})
+	s.mark(engine.Mark{ID: "gone"}, engine.Mark{ID: "known"}, engine.Mark{ID: "tried"}, engine.Mark{ID: "new"},
+		engine.Mark{Kind: engine.Group, ID: "g"})
 	l := s.claim()
 	require.NoError(t, s.store.Begin(ctx, l, []store.Intent{{Kind: engine.User, ID: "tried", Want: engine.Active}}))
 	for _, id := range []string{"gone", "known"} {

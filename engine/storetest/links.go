@@ -45,8 +45,9 @@ func testLinks(t *testing.T, s *suite) {
 	require.Empty(t, cmp.Diff([]engine.Link{bob}, all))
 	state := s.state(engine.User, "ann")
 	state.UpdatedAt = time.Time{}
-	require.Empty(t, cmp.Diff(engine.State{App: s.app, Kind: engine.User, ID: "ann", Desired: 1, Synced: 1, Status: engine.StatusClean, MayExist: true,
-		RemoteID: "r1", RemoteName: "Ann", Origin: engine.Created, LastOperation: engine.OpLink}, state))
+	require.Empty(t,
+		cmp.Diff(engine.State{App: s.app, Kind: engine.User, ID: "ann", Desired: 1, Synced: 1, Status: engine.StatusClean, MayExist: true,
+			RemoteID: "r1", RemoteName: "Ann", Origin: engine.Created, LastOperation: engine.OpLink}, state))
 	require.Empty(t, s.due(), "a link sends nothing")
 	s.mark(engine.Mark{Kind: engine.Group, ID: "tea"})
 	group := s.state(engine.Group, "tea")
@@ -72,7 +73,8 @@ func testLinks(t *testing.T, s *suite) {
 }
 
 func testLinkStopped(t *testing.T, s *suite) {
-	s.mark(engine.Mark{ID: "due"}, engine.Mark{ID: "failed"}, engine.Mark{ID: "idle"}, engine.Mark{Kind: engine.Group, ID: "g", Members: []string{"idle"}})
+	s.mark(engine.Mark{ID: "due"}, engine.Mark{ID: "failed"}, engine.Mark{ID: "idle"},
+		engine.Mark{Kind: engine.Group, ID: "g", Members: []string{"idle"}})
 	l := s.claim()
 	s.finish(l, store.Finish{ID: "failed", Status: engine.StatusFailed})
 	s.finish(l, store.Finish{ID: "idle"})
@@ -82,8 +84,10 @@ func testLinkStopped(t *testing.T, s *suite) {
 
 	refused := s.refused(s.link(engine.Link{Kind: engine.User, ID: "due", RemoteID: "r1"}))
 	require.Contains(t, refused["due"], "about to be provisioned", "its sequence may be finding an account now")
-	require.NoError(t, s.link(engine.Link{Kind: engine.User, ID: "failed", RemoteID: "r2"}, engine.Link{Kind: engine.User, ID: "idle", RemoteID: "r3"}))
-	require.ElementsMatch(t, []string{"user due", "user failed", "group g"}, s.due(), "what failed has an account now, and the group its member")
+	require.NoError(t,
+		s.link(engine.Link{Kind: engine.User, ID: "failed", RemoteID: "r2"}, engine.Link{Kind: engine.User, ID: "idle", RemoteID: "r3"}))
+	require.ElementsMatch(t, []string{"user due", "user failed", "group g"}, s.due(),
+		"what failed has an account now, and the group its member")
 }
 
 func testLinkRace(t *testing.T, s *suite) {

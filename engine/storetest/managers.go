@@ -32,7 +32,8 @@ func (s *suite) manage(l engine.Lease, manager string, ids ...string) {
 }
 
 func waitingFor(id, manager string) store.Finish {
-	return store.Finish{ID: id, Status: engine.StatusWaiting, RemoteID: "r" + id, Manager: manager, WaitingOn: []string{manager}, Error: "waiting"}
+	return store.Finish{ID: id, Status: engine.StatusWaiting, RemoteID: "r" + id, Manager: manager, WaitingOn: []string{manager},
+		Error: "waiting"}
 }
 
 // Invariant 19
@@ -100,7 +101,8 @@ func testManagerRace(t *testing.T, s *suite) {
 		both.Go(func() { s.race(l, store.Finish{ID: "boss", RemoteID: "rboss"}) })
 		both.Wait()
 		if read == "" {
-			require.Equal(t, engine.StatusDirty, s.finish(l, store.Finish{ID: "a", Gen: 1, Manager: "boss", Status: engine.StatusWaiting}), "one of them finds the other")
+			require.Equal(t, engine.StatusDirty, s.finish(l, store.Finish{ID: "a", Gen: 1, Manager: "boss", Status: engine.StatusWaiting}),
+				"one of them finds the other")
 		}
 		s.finish(l, store.Finish{ID: "a"})
 		s.finish(l, store.Finish{ID: "boss"})

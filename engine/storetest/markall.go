@@ -56,7 +56,8 @@ func testMarkAll(t *testing.T, s *suite) {
 				}
 				var marks []engine.Mark
 				for _, p := range fitting {
-					marks = append(marks, engine.Mark{App: s.app, Kind: p.Kind, ID: p.ID, Retry: m.Retry, AllMembers: m.AllMembers && p.Kind == engine.Group})
+					marks = append(marks,
+						engine.Mark{App: s.app, Kind: p.Kind, ID: p.ID, Retry: m.Retry, AllMembers: m.AllMembers && p.Kind == engine.Group})
 				}
 				return s.store.Mark(t.Context(), tx, s.now, marks)
 			}))

@@ -42,7 +42,8 @@ func testAgain(t *testing.T, s *suite) {
 }
 
 func testRehearsalReads(t *testing.T, s *suite) {
-	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "b"}, engine.Mark{ID: "c"}, engine.Mark{Kind: engine.Group, ID: "g", Members: []string{"a", "b"}})
+	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "b"}, engine.Mark{ID: "c"},
+		engine.Mark{Kind: engine.Group, ID: "g", Members: []string{"a", "b"}})
 	l := s.claim()
 	s.finish(l, store.Finish{ID: "a", RemoteID: "ra", RemoteName: "ann"})
 	s.finish(l, store.Finish{ID: "b", RemoteID: "rb"})
@@ -88,7 +89,8 @@ func testRehearsalReads(t *testing.T, s *suite) {
 func (s *suite) newPlan(id string, items ...engine.PlanItem) engine.Plan {
 	s.t.Helper()
 	p := engine.Plan{
-		ID: s.app + id, App: s.app, Reason: "tidy", BaseURL: "https://example.com", Status: engine.PlanMaking, CreatedAt: s.now, ExpiresAt: s.now.Add(time.Hour),
+		ID: s.app + id, App: s.app, Reason: "tidy", BaseURL: "https://example.com", Status: engine.PlanMaking, CreatedAt: s.now,
+		ExpiresAt:  s.now.Add(time.Hour),
 		Operations: map[engine.Operation]int{}, Outcomes: map[engine.Class]int{},
 	}
 	require.NoError(s.t, s.can.plans.SavePlan(s.t.Context(), p))
@@ -110,8 +112,9 @@ func testPlans(t *testing.T, s *suite) {
 	for i := range 5 {
 		items = append(items, engine.PlanItem{
 			ID: fmt.Sprint("u", i), Operation: []engine.Operation{engine.OpUpdate, engine.OpDeactivate}[i%2], Generation: int64(i),
-			Requests: []engine.Sent{{Method: "PUT", Path: "/Users/1", Body: `{"a":"` + "\x00" + `"}`}}, Diff: []engine.Difference{{Path: "title", Before: "a", After: nil}},
-			Members: &engine.MemberDiff{Added: 1},
+			Requests: []engine.Sent{{Method: "PUT", Path: "/Users/1", Body: `{"a":"` + "\x00" + `"}`}},
+			Diff:     []engine.Difference{{Path: "title", Before: "a", After: nil}},
+			Members:  &engine.MemberDiff{Added: 1},
 		})
 	}
 	first := s.newPlan(" 1", items...)
@@ -180,7 +183,8 @@ func testApplyPlan(t *testing.T, s *suite) {
 		s.finish(l, store.Finish{ID: id, RemoteID: "r" + id})
 	}
 	items := []engine.PlanItem{
-		{ID: "b", Operation: engine.OpDeactivate, Generation: 1}, {ID: "new", Operation: engine.OpCreate}, {ID: "g", Kind: engine.Group, Operation: engine.OpMembers},
+		{ID: "b", Operation: engine.OpDeactivate, Generation: 1}, {ID: "new", Operation: engine.OpCreate},
+		{ID: "g", Kind: engine.Group, Operation: engine.OpMembers},
 	}
 	p := s.newPlan("", items...)
 	planned := func() (out engine.Plan, all []store.Planned) {
@@ -193,10 +197,16 @@ func testApplyPlan(t *testing.T, s *suite) {
 	got, all := planned()
 	require.Empty(t, cmp.Diff(p, got))
 	require.Empty(t, cmp.Diff([]store.Planned{
-		{PlanItem: engine.PlanItem{Plan: p.ID, Seq: 1, Kind: engine.User, ID: "b", Operation: engine.OpDeactivate, Outcome: engine.Done, Generation: 1, Digest: "d"},
+		{
+			PlanItem: engine.PlanItem{Plan: p.ID, Seq: 1, Kind: engine.User, ID: "b", Operation: engine.OpDeactivate, Outcome: engine.Done,
+				Generation: 1, Digest: "d"},
 			Now: 1, Status: engine.StatusClean},
-		{PlanItem: engine.PlanItem{Plan: p.ID, Seq: 2, Kind: engine.User, ID: "new", Operation: engine.OpCreate, Outcome: engine.Done, Digest: "d"}},
-		{PlanItem: engine.PlanItem{Plan: p.ID, Seq: 3, Kind: engine.Group, ID: "g", Operation: engine.OpMembers, Outcome: engine.Done, Digest: "d"}},
+		{
+			PlanItem: engine.PlanItem{Plan: p.ID, Seq: 2, Kind: engine.User, ID: "new", Operation: engine.OpCreate, Outcome: engine.Done,
+				Digest: "d"}},
+		{
+			PlanItem: engine.PlanItem{Plan: p.ID, Seq: 3, Kind: engine.Group, ID: "g", Operation: engine.OpMembers, Outcome: engine.Done,
+				Digest: "d"}},
 	}, all))
 	apply := func(p engine.Plan, to engine.PlanStatus, items ...engine.PlanItem) error {
 		return s.inTx(t.Context(), func(tx engine.Execer) error { return s.can.plans.ApplyPlan(t.Context(), tx, s.now, p, to, items) })

@@ -30,7 +30,10 @@ func testProfile(t *testing.T, s *suite) {
 	l := s.claim()
 	_, err = s.store.Learn(ctx, l, func(k *engine.Learned) { k.Probed = engine.Traits{engine.NoPut: true, engine.NoPatch: false} })
 	require.NoError(t, err)
-	save(store.TargetProfile{BaseURL: "https://h/v2", Profile: engine.Profile{Results: []engine.ProbeResult{{Feature: engine.FeaturePutUser, Verdict: engine.ProbeNoEffect, Detail: "\"ä\" became \"?\""}}}})
+	save(
+		store.TargetProfile{BaseURL: "https://h/v2",
+			Profile: engine.Profile{
+				Results: []engine.ProbeResult{{Feature: engine.FeaturePutUser, Verdict: engine.ProbeNoEffect, Detail: "\"ä\" became \"?\""}}}})
 	row, err = s.store.Lane(ctx, s.app)
 	require.NoError(t, err)
 	want := engine.Learned{MemberBatch: 2, Probed: engine.Traits{engine.NoPut: true, engine.NoPatch: false}}

@@ -54,12 +54,14 @@ func testProgress(t *testing.T, s *suite) {
 	require.Empty(t, cmp.Diff([]store.Member{row("b", false, true, "rb")}, s.members(store.MembersPending)),
 		"whether b is in the group is not known, and c was never sent")
 	require.Empty(t, cmp.Diff([]store.Member{row("b", false, true, "rb")}, s.members(store.MembersLeaving)))
-	progress(store.Progress{Gen: 1, RemoteID: "rg", Removed: []engine.RemoteMember{member("b")}, NextRemove: []engine.RemoteMember{member("a")}})
+	progress(
+		store.Progress{Gen: 1, RemoteID: "rg", Removed: []engine.RemoteMember{member("b")}, NextRemove: []engine.RemoteMember{member("a")}})
 	require.Empty(t, s.state(engine.Group, "g").RemoteName)
 	require.Empty(t, cmp.Diff([]store.Member{row("a", true, true, "ra")}, s.members(store.MembersPending)),
 		"whether a is still in the group is not known")
 	require.Empty(t, s.members(store.MembersLeaving), "it is wanted")
-	s.finish(l, store.Finish{Kind: engine.Group, ID: "g", Added: []engine.RemoteMember{member("a")}, Status: engine.StatusRetrying, NextAt: s.now})
+	s.finish(l,
+		store.Finish{Kind: engine.Group, ID: "g", Added: []engine.RemoteMember{member("a")}, Status: engine.StatusRetrying, NextAt: s.now})
 	require.Empty(t, s.members(store.MembersPending))
 
 	s.mark(engine.Mark{Kind: engine.Group, ID: "g", AllMembers: true})
@@ -88,7 +90,8 @@ func testMemberRows(t *testing.T, s *suite) {
 	}
 	s.mark(append(marks, engine.Mark{Kind: engine.Group, ID: "g", Members: []string{"u0", "u1", "u2"}})...)
 	l := s.claim()
-	require.NoError(t, s.store.SaveMembers(t.Context(), l, "g", 0, []store.MemberAnswer{{User: "u0", Asked: 1}, {User: "u1", Want: true, Asked: 1}}))
+	require.NoError(t,
+		s.store.SaveMembers(t.Context(), l, "g", 0, []store.MemberAnswer{{User: "u0", Asked: 1}, {User: "u1", Want: true, Asked: 1}}))
 	require.Len(t, s.members(store.MembersAsked), 1, "u2 was not answered")
 	require.NoError(t, s.store.SaveMembers(t.Context(), l, "g", 9, []store.MemberAnswer{{User: "u3", Want: true}}))
 	require.NoError(t, s.store.EndWalk(t.Context(), l, "g", 9, nil))

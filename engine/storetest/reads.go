@@ -16,8 +16,10 @@ import (
 func testExchanges(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"})
 	l := s.claim()
-	x := engine.Attempt{Run: "run", At: s.now, Method: "POST", URL: "http://h/Users", RequestHeader: http.Header{"A": {"b"}}, RequestBody: "{}",
-		Status: 201, ResponseHeader: http.Header{"C": {"d"}}, ResponseBody: "bad \x00 \xff text", Duration: 3 * time.Millisecond, Error: "oops"}
+	x := engine.Attempt{Run: "run", At: s.now, Method: "POST", URL: "http://h/Users", RequestHeader: http.Header{"A": {"b"}},
+		RequestBody: "{}",
+		Status:      201, ResponseHeader: http.Header{"C": {"d"}}, ResponseBody: "bad \x00 \xff text", Duration: 3 * time.Millisecond,
+		Error: "oops"}
 	s.finish(l, store.Finish{ID: "a", Exchanges: []engine.Attempt{x}})
 	got, err := s.can.attempts.Attempts(t.Context(), engine.AttemptQuery{App: s.app, Kind: engine.User, Principal: "a"})
 	require.NoError(t, err)
@@ -104,7 +106,8 @@ func testDueUsers(t *testing.T, s *suite) {
 }
 
 func testCounts(t *testing.T, s *suite) {
-	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "b"}, engine.Mark{ID: "c"}, engine.Mark{Kind: engine.Group, ID: "g"}, engine.Mark{App: s.app + "/other", ID: "a"})
+	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "b"}, engine.Mark{ID: "c"}, engine.Mark{Kind: engine.Group, ID: "g"},
+		engine.Mark{App: s.app + "/other", ID: "a"})
 	l := s.claim()
 	s.finish(l, store.Finish{ID: "a", RemoteID: "ra"})
 	s.finish(l, store.Finish{ID: "b", Status: engine.StatusFailed, Operation: engine.OpCreate})

@@ -129,7 +129,8 @@ func (s *suite) finish(l engine.Lease, f store.Finish) engine.Status {
 func testMark(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "a"}, engine.Mark{ID: "b"})
 	require.ElementsMatch(t, []string{"user a", "user b"}, s.due())
-	want := engine.State{App: s.app, Kind: engine.User, ID: "a", Desired: 1, Status: engine.StatusDirty, NextAt: s.now, UpdatedAt: s.now, DirtySince: s.now}
+	want := engine.State{App: s.app, Kind: engine.User, ID: "a", Desired: 1, Status: engine.StatusDirty, NextAt: s.now, UpdatedAt: s.now,
+		DirtySince: s.now}
 	require.Empty(t, cmp.Diff(want, s.state(engine.User, "a")))
 	n, err := s.store.Pending(t.Context(), s.app)
 	require.NoError(t, err)
@@ -401,13 +402,16 @@ func testMembers(t *testing.T, s *suite) {
 	asked := s.members(store.MembersAsked)
 	require.Empty(t, cmp.Diff([]store.Member{{User: "a", Asked: 1}, {User: "b", Asked: 1}}, asked))
 	s.mark(engine.Mark{Kind: engine.Group, ID: "g", Members: []string{"b"}})
-	require.NoError(t, s.store.SaveMembers(t.Context(), l, "g", 0, []store.MemberAnswer{{User: "b", Want: true, Asked: 1}, {User: "a", Want: true, Asked: 1}}))
+	require.NoError(t,
+		s.store.SaveMembers(t.Context(), l, "g", 0, []store.MemberAnswer{{User: "b", Want: true, Asked: 1}, {User: "a", Want: true, Asked: 1}}))
 	require.Empty(t, cmp.Diff([]store.Member{{User: "b", Want: true, Asked: 2}}, s.members(store.MembersAsked)), "the later mark stays")
 	require.NoError(t, s.store.SaveMembers(t.Context(), l, "g", 0, []store.MemberAnswer{{User: "b", Want: true, Asked: 2}}))
 	require.Empty(t, s.members(store.MembersAsked))
 
 	s.finish(l, store.Finish{ID: "a", RemoteID: "r1", RemoteName: "ann"})
-	require.Empty(t, cmp.Diff([]store.Member{{User: "a", Want: true, RemoteID: "r1", RemoteName: "ann"}, {User: "b", Want: true}}, s.members(store.MembersPending)))
+	require.Empty(t,
+		cmp.Diff([]store.Member{{User: "a", Want: true, RemoteID: "r1", RemoteName: "ann"}, {User: "b", Want: true}},
+			s.members(store.MembersPending)))
 	s.finish(l, store.Finish{Kind: engine.Group, ID: "g", Replaced: true, Added: []engine.RemoteMember{{User: "a", ID: "r1"}}})
 	require.Empty(t, cmp.Diff([]store.Member{{User: "b", Want: true}}, s.members(store.MembersPending)))
 
@@ -419,7 +423,8 @@ func testMembers(t *testing.T, s *suite) {
 	require.NoError(t, s.store.EndWalk(t.Context(), l, "g", 8, []store.MemberAnswer{{User: "c", Want: true}}))
 	require.Empty(t, cmp.Diff([]store.Member{{User: "c", Want: true}}, s.members(store.MembersWanted)))
 	pending := s.members(store.MembersPending)
-	require.Empty(t, cmp.Diff([]store.Member{{User: "a", Pushed: true, PushedID: "r1", RemoteID: "r1", RemoteName: "ann"}, {User: "c", Want: true}}, pending))
+	require.Empty(t,
+		cmp.Diff([]store.Member{{User: "a", Pushed: true, PushedID: "r1", RemoteID: "r1", RemoteName: "ann"}, {User: "c", Want: true}}, pending))
 	s.finish(l, store.Finish{Kind: engine.Group, ID: "g", Removed: []engine.RemoteMember{{User: "a", ID: "r1"}}})
 	require.Empty(t, cmp.Diff([]store.Member{{User: "c", Want: true}}, s.members(store.MembersPending)))
 	s.mark(engine.Mark{Kind: engine.Group, ID: "g"})
@@ -455,7 +460,8 @@ func testMemberRace(t *testing.T, s *suite) {
 		waiting := false
 		var both sync.WaitGroup
 		both.Go(func() {
-			if _, err := s.store.Finish(t.Context(), l, store.Finish{Kind: engine.User, ID: u, Gen: 1, Status: engine.StatusClean, RemoteID: "r" + u, At: s.now}); err != nil {
+			if _, err := s.store.Finish(t.Context(), l,
+				store.Finish{Kind: engine.User, ID: u, Gen: 1, Status: engine.StatusClean, RemoteID: "r" + u, At: s.now}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -468,7 +474,8 @@ func testMemberRace(t *testing.T, s *suite) {
 				t.Error(err)
 			}
 			waiting = len(found) == 1 && found[0].RemoteID == ""
-			if _, err := s.store.Finish(t.Context(), l, store.Finish{Kind: engine.Group, ID: g, Gen: 1, Status: engine.StatusWaiting, RemoteID: "r" + g, At: s.now}); err != nil {
+			if _, err := s.store.Finish(t.Context(), l,
+				store.Finish{Kind: engine.Group, ID: g, Gen: 1, Status: engine.StatusWaiting, RemoteID: "r" + g, At: s.now}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -494,7 +501,8 @@ func testAccounts(t *testing.T, s *suite) {
 	begin := func(l engine.Lease, id string, want engine.Want) {
 		require.NoError(t, s.store.Begin(t.Context(), l, []store.Intent{{Kind: engine.User, ID: id, Want: want}}))
 	}
-	s.mark(engine.Mark{ID: "old"}, engine.Mark{ID: "new"}, engine.Mark{ID: "other"}, engine.Mark{Kind: engine.Group, ID: "g", Members: []string{"old"}})
+	s.mark(engine.Mark{ID: "old"}, engine.Mark{ID: "new"}, engine.Mark{ID: "other"},
+		engine.Mark{Kind: engine.Group, ID: "g", Members: []string{"old"}})
 	l := s.claim()
 	begin(l, "old", engine.Active)
 	s.finish(l, store.Finish{ID: "old", RemoteID: "r1"})
@@ -589,7 +597,8 @@ func testConcurrent(t *testing.T, s *suite) {
 		}
 		all.Go(func() {
 			for n := range rounds {
-				_, err := s.store.Finish(t.Context(), l, store.Finish{Kind: engine.User, ID: id, Gen: 1, Status: engine.StatusClean, RemoteID: fmt.Sprint(id, n), At: s.now})
+				_, err := s.store.Finish(t.Context(), l,
+					store.Finish{Kind: engine.User, ID: id, Gen: 1, Status: engine.StatusClean, RemoteID: fmt.Sprint(id, n), At: s.now})
 				if err != nil && !errors.Is(err, engine.ErrNotFound) {
 					t.Error(err)
 				}

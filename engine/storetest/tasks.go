@@ -100,7 +100,8 @@ func testTasks(t *testing.T, s *suite) {
 
 func testDrop(t *testing.T, s *suite) {
 	ctx := t.Context()
-	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "b"}, engine.Mark{ID: "c"}, engine.Mark{ID: "d"}, engine.Mark{ID: "e"}, engine.Mark{Kind: engine.Group, ID: "g"})
+	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "b"}, engine.Mark{ID: "c"}, engine.Mark{ID: "d"}, engine.Mark{ID: "e"},
+		engine.Mark{Kind: engine.Group, ID: "g"})
 	other := *s
 	other.app = s.app + " other"
 	other.mark(engine.Mark{ID: "a"})
@@ -134,9 +135,11 @@ func testDrop(t *testing.T, s *suite) {
 	require.Equal(t, s.now, got.Ended)
 	require.ErrorIs(t, s.savePage(reading, 1, true, engine.RemoteObject{RemoteID: "r1"}), engine.ErrLeaseLost)
 
-	require.Equal(t, engine.StatusDismissed, s.finish(l, store.Finish{ID: "d", Status: engine.StatusRetrying, Attempts: 1, NextAt: later}), "it was on its way, and is not tried again")
+	require.Equal(t, engine.StatusDismissed, s.finish(l, store.Finish{ID: "d", Status: engine.StatusRetrying, Attempts: 1, NextAt: later}),
+		"it was on its way, and is not tried again")
 	require.Zero(t, s.state(engine.User, "d").NextAt)
-	require.Equal(t, engine.StatusDismissed, s.finish(l, store.Finish{Kind: engine.Group, ID: "g", Status: engine.StatusFailed}), "nor is it a new task")
+	require.Equal(t, engine.StatusDismissed, s.finish(l, store.Finish{Kind: engine.Group, ID: "g", Status: engine.StatusFailed}),
+		"nor is it a new task")
 	tasks, err := s.can.tasks.Tasks(ctx, engine.TaskQuery{App: s.app, Now: s.now})
 	require.NoError(t, err)
 	require.Empty(t, tasks)

@@ -27,7 +27,8 @@ func testUnfinished(t *testing.T, s *suite) {
 	s.finish(l, store.Finish{ID: "a", RemoteID: "r1", RemoteName: "anna", Origin: engine.Created})
 	begin(store.Intent{Kind: engine.User, ID: "a", Name: "anne", Creating: true})
 	got = s.state(engine.User, "a")
-	require.Equal(t, []string{"r1", "anna", string(engine.Created)}, []string{got.RemoteID, got.RemoteName, string(got.Origin)}, "its account may come back")
+	require.Equal(t, []string{"r1", "anna", string(engine.Created)}, []string{got.RemoteID, got.RemoteName, string(got.Origin)},
+		"its account may come back")
 
 	begin(store.Intent{Kind: engine.Group, ID: "g", Name: "A"})
 	s.finish(l, store.Finish{Kind: engine.Group, ID: "g", RemoteID: "g1", RemoteName: "A", Origin: engine.Created})

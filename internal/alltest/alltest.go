@@ -1,7 +1,8 @@
-// Package alltest decides what a run of tests includes: the quick ones by default, all of them with SCIMWRIGHT_TEST_ALL=1 ("make test-all").
+// Package alltest decides what a run of tests includes: the quick ones by default, all of them with SCIMWRIGHT_TEST_ALL=1 ("make
+// test-all").
 //
-// A test that takes long asks for it with [Only], one that has a short form with [All], [Sample] or [Draws], and one that needs a program or a service that a
-// machine may lack calls [Lacks] without it. In a run of all tests nothing is left out: what is lacking is a failure.
+// A test that takes long asks for it with [Only], one that has a short form with [All], [Sample] or [Draws], and one that needs a program
+// or a service that a machine may lack calls [Lacks] without it. In a run of all tests nothing is left out: what is lacking is a failure.
 package alltest
 
 import (
@@ -38,8 +39,8 @@ func Sample[T any](cases []T, n int) []T {
 	return some
 }
 
-// Draws bounds how many cases a property of package rapid draws, unless the run is one of all tests or the command line says how many. It is
-// called by TestMain, before the tests.
+// Draws bounds how many cases a property of package rapid draws, unless the run is one of all tests or the command line says how many. It
+// is called by TestMain, before the tests.
 func Draws(n int) error {
 	if All() {
 		return nil
@@ -47,8 +48,8 @@ func Draws(n int) error {
 	return flag.Set("rapid.checks", strconv.Itoa(n))
 }
 
-// Together lets at least n parallel tests of a package run at the same time, unless the command line says how many. It is for tests that wait
-// more than they compute, and is called by TestMain, before the tests. The default is one test per processor.
+// Together lets at least n parallel tests of a package run at the same time, unless the command line says how many. It is for tests that
+// wait more than they compute, and is called by TestMain, before the tests. The default is one test per processor.
 func Together(n int) error {
 	return flag.Set("test.parallel", strconv.Itoa(max(n, runtime.GOMAXPROCS(0))))
 }
@@ -62,8 +63,8 @@ func Lacks(t testing.TB, what string) {
 	t.Skipf("needs %s", what)
 }
 
-// Installs returns the folder in which a test installs software of others from their registries: the one that variable names, or a temporary
-// one for any other value and in a run of all tests. Without both the test is skipped.
+// Installs returns the folder in which a test installs software of others from their registries: the one that variable names, or a
+// temporary one for any other value and in a run of all tests. Without both the test is skipped.
 func Installs(t testing.TB, variable string) string {
 	t.Helper()
 	folder := os.Getenv(variable)

@@ -73,7 +73,8 @@ func Check(files []File) []string {
 	documented := map[string]bool{}
 	for _, f := range files {
 		broken = append(broken, checkImports(f)...)
-		documented[f.Package] = documented[f.Package] || (!f.Test && (strings.HasPrefix(f.Doc, "Package ") || strings.HasPrefix(f.Doc, "Command ")))
+		documented[f.Package] = documented[f.Package] ||
+			(!f.Test && (strings.HasPrefix(f.Doc, "Package ") || strings.HasPrefix(f.Doc, "Command ")))
 		if f.Test {
 			continue
 		}
@@ -81,7 +82,8 @@ func Check(files []File) []string {
 			broken = append(broken, fmt.Sprintf("%s/%s has an init function: start-up work belongs into constructors", f.Package, f.Name))
 		}
 		if len(f.Getenv) > 0 && !match(f.Package, "cmd/...") && !strings.HasSuffix(f.Package, "test") {
-			broken = append(broken, fmt.Sprintf("%s/%s calls %s: the environment is read by the mains and by command line tags only", f.Package, f.Name, f.Getenv[0]))
+			broken = append(broken,
+				fmt.Sprintf("%s/%s calls %s: the environment is read by the mains and by command line tags only", f.Package, f.Name, f.Getenv[0]))
 		}
 	}
 	for pkg, ok := range documented {

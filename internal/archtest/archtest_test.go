@@ -27,13 +27,18 @@ func TestEachKindOfBreachIsFound(t *testing.T) {
 		file File
 		want string
 	}{
-		{"the engine imports the management API", File{Package: "engine/internal/plan", Imports: []string{ours("mgmtapi/model")}, Doc: doc}, "engine/internal/plan/x.go imports mgmtapi/model"},
-		{"a check shares code with the server", File{Package: "conformance/checks", Imports: []string{ours("scim/filter")}, Doc: doc}, "would hide a bug"},
-		{"a check's test shares code with the server", File{Package: "conformance/checks", Imports: []string{ours("scimserver")}, Test: true, Doc: doc}, "imports scimserver"},
+		{"the engine imports the management API", File{Package: "engine/internal/plan", Imports: []string{ours("mgmtapi/model")}, Doc: doc},
+			"engine/internal/plan/x.go imports mgmtapi/model"},
+		{"a check shares code with the server", File{Package: "conformance/checks", Imports: []string{ours("scim/filter")}, Doc: doc},
+			"would hide a bug"},
+		{"a check's test shares code with the server",
+			File{Package: "conformance/checks", Imports: []string{ours("scimserver")}, Test: true, Doc: doc}, "imports scimserver"},
 		{"one slice imports another", File{Package: "mgmtapi/users", Imports: []string{ours("mgmtapi/groups")}, Doc: doc}, "no slice"},
-		{"the protocol leaf imports a library", File{Package: "scim/filter", Imports: []string{"github.com/stretchr/testify/require"}, Doc: doc}, "standard library only"},
+		{"the protocol leaf imports a library", File{Package: "scim/filter", Imports: []string{"github.com/stretchr/testify/require"}, Doc: doc},
+			"standard library only"},
 		{"a driver strays", File{Package: "internal/docstore", Imports: []string{"github.com/mattn/go-sqlite3"}, Doc: doc}, "drivers and cgo"},
-		{"a package opens databases itself", File{Package: "scimserver/sqlstore", Imports: []string{ours("internal/sqldb/sqlopen")}, Doc: doc}, "open databases"},
+		{"a package opens databases itself", File{Package: "scimserver/sqlstore", Imports: []string{ours("internal/sqldb/sqlopen")}, Doc: doc},
+			"open databases"},
 		{"testing in production code", File{Package: "internal/rest", Imports: []string{"testing"}, Doc: doc}, "names end in test"},
 		{"a package without a rule", File{Package: "helpers", Doc: doc}, "has no rule"},
 		{"a package without an opening comment", File{Package: "engine"}, "no opening comment"},
@@ -53,7 +58,8 @@ func TestWhatTheRulesAllowPasses(t *testing.T) {
 	for _, f := range []File{
 		{Package: "engine/internal/plan", Imports: []string{Module + "/scim", Module + "/engine", "net/http"}, Doc: doc},
 		{Package: "mgmtapi/users", Imports: []string{Module + "/internal/rest", Module + "/internal/docstore"}, Doc: doc},
-		{Package: "internal/sandbox", Imports: []string{Module + "/engine", Module + "/scimserver", Module + "/internal/sqldb/sqlopen"}, Doc: doc},
+		{Package: "internal/sandbox", Imports: []string{Module + "/engine", Module + "/scimserver", Module + "/internal/sqldb/sqlopen"},
+			Doc: doc},
 		{Package: "engine/enginetest", Imports: []string{"testing", Module + "/internal/sqldb/sqldbtest"}, Doc: doc},
 	} {
 		f.Name = "x.go"

@@ -96,7 +96,8 @@ func TestNonPublic_FindsEachWay(t *testing.T) {
 			require.NotEmpty(t, NonPublic(pkg, []string{"public"}))
 		})
 	}
-	pkg := compile(t, Module+"/public", "package public\nimport \"hidden\"\ntype f = hidden.T\ntype F struct { a hidden.T }\nfunc (F) m(hidden.T) {}\nfunc g(f) {}", hidden)
+	pkg := compile(t, Module+"/public",
+		"package public\nimport \"hidden\"\ntype f = hidden.T\ntype F struct { a hidden.T }\nfunc (F) m(hidden.T) {}\nfunc g(f) {}", hidden)
 	require.Empty(t, NonPublic(pkg, []string{"public"}))
 	require.Contains(t, API(pkg), "type F struct {\n\t// unexported fields\n}\n")
 }

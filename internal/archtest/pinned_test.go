@@ -38,7 +38,8 @@ func TestActionsAndImages_ArePinned(t *testing.T) {
 func TestMakefile_HardensTheBinary(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "Makefile"))
 	require.NoError(t, err)
-	for _, want := range []string{"-buildmode=pie", "-Wl,-z,relro,-z,now", "go build $(HARDENED) -o bin/scimwright ", "$(MAKE) --no-print-directory hardened"} {
+	for _, want := range []string{"-buildmode=pie", "-Wl,-z,relro,-z,now", "go build $(HARDENED) -o bin/scimwright ",
+		"$(MAKE) --no-print-directory hardened"} {
 		require.Contains(t, string(text), want)
 	}
 }

@@ -3,8 +3,10 @@ package archtest
 // Public lists the packages that other modules import. An outsider can construct everything that they export from public types alone.
 var Public = []string{
 	"scim", "scim/filter", "scim/lenient", "scim/patch", "scim/schema", "scim/wirelog",
-	"engine", "engine/control", "engine/control/client", "engine/enginetest", "engine/mapping", "engine/metrics", "engine/provision", "engine/sqlstore", "engine/store", "engine/storetest",
-	"scimserver", "scimserver/memstore", "scimserver/observe", "scimserver/quirks", "scimserver/sqlstore", "scimserver/storetest", "scimserver/tenants",
+	"engine", "engine/control", "engine/control/client", "engine/enginetest", "engine/mapping", "engine/metrics", "engine/provision",
+	"engine/sqlstore", "engine/store", "engine/storetest",
+	"scimserver", "scimserver/memstore", "scimserver/observe", "scimserver/quirks", "scimserver/sqlstore", "scimserver/storetest",
+	"scimserver/tenants",
 	"conformance", "conformance/checks", "conformance/clientgrade", "conformance/conformancetest", "conformance/lint", "conformance/observed",
 	"conformance/profiles", "conformance/report", "conformance/requirements", "conformance/waivers",
 	"mgmtapi", "fixtures",

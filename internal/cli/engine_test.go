@@ -58,7 +58,8 @@ func newTranscript(t *testing.T) *transcript {
 		server.ServeHTTP(w, r)
 	}))
 	t.Cleanup(x.target.Close)
-	x.s, err = sandbox.Start(t.Context(), sandbox.Options{Listen: "127.0.0.1:0", Empty: true, NoRateLimits: true, Guard: 1, RetryMax: 500 * time.Millisecond})
+	x.s, err = sandbox.Start(t.Context(),
+		sandbox.Options{Listen: "127.0.0.1:0", Empty: true, NoRateLimits: true, Guard: 1, RetryMax: 500 * time.Millisecond})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		http.DefaultClient.CloseIdleConnections()
@@ -86,9 +87,11 @@ func (x *transcript) do(method, path, body string) string {
 func (x *transcript) app(label string) string {
 	x.t.Helper()
 	id := x.do(http.MethodPost, "/api/v1/apps", fmt.Sprintf(`{"name":"scim2_test_app","label":%q,"settings":{"app":{}}}`, label))
-	x.do(http.MethodPost, "/api/v1/apps/"+id+"/connections/default?activate=true", fmt.Sprintf(`{"baseUrl":%q,"profile":{"authScheme":"TOKEN","token":%q}}`, x.target.URL, targetToken))
+	x.do(http.MethodPost, "/api/v1/apps/"+id+"/connections/default?activate=true",
+		fmt.Sprintf(`{"baseUrl":%q,"profile":{"authScheme":"TOKEN","token":%q}}`, x.target.URL, targetToken))
 	x.do(http.MethodPut, "/api/v1/apps/"+id+"/features/USER_PROVISIONING",
-		`{"create":{"lifecycleCreate":{"status":"ENABLED"}},"update":{"profile":{"status":"ENABLED"},"lifecycleDeactivate":{"status":"ENABLED"}}}`)
+		`{"create":{"lifecycleCreate":{"status":"ENABLED"}},"update":{"profile":{"status":"ENABLED"},`+
+			`"lifecycleDeactivate":{"status":"ENABLED"}}}`)
 	x.masks[id] = "<" + label + ">"
 	return id
 }
@@ -96,7 +99,8 @@ func (x *transcript) app(label string) string {
 func (x *transcript) user(name string) string {
 	x.t.Helper()
 	id := x.do(http.MethodPost, "/api/v1/users?provider=true", fmt.Sprintf(
-		`{"profile":{"login":"%[1]s@northwind.example","email":"%[1]s@northwind.example","firstName":%[1]q,"lastName":"Person"},"credentials":{"provider":{"type":"FEDERATION","name":"FEDERATION"}}}`, name))
+		`{"profile":{"login":"%[1]s@northwind.example","email":"%[1]s@northwind.example","firstName":%[1]q,"lastName":"Person"},`+
+			`"credentials":{"provider":{"type":"FEDERATION","name":"FEDERATION"}}}`, name))
 	x.masks[id] = "<" + name + ">"
 	return id
 }
@@ -116,8 +120,10 @@ func (x *transcript) settle(app string) {
 // alter changes an account behind the engine's back.
 func (x *transcript) alter(app, user, givenName string) {
 	x.t.Helper()
-	req, err := http.NewRequestWithContext(x.t.Context(), http.MethodPatch, x.target.URL+"/Users/"+x.account(app, user), strings.NewReader(fmt.Sprintf(
-		`{"schemas":["urn:ietf:params:scim:api:messages:2.0:PatchOp"],"Operations":[{"op":"replace","path":"name.givenName","value":%q}]}`, givenName)))
+	req, err := http.NewRequestWithContext(x.t.Context(), http.MethodPatch, x.target.URL+"/Users/"+x.account(app, user),
+		strings.NewReader(fmt.Sprintf(
+			`{"schemas":["urn:ietf:params:scim:api:messages:2.0:PatchOp"],"Operations":[{"op":"replace","path":"name.givenName","value":%q}]}`,
+			givenName)))
 	require.NoError(x.t, err)
 	req.Header.Set("Authorization", "Bearer "+targetToken)
 	req.Header.Set("Content-Type", "application/scim+json")
@@ -220,7 +226,8 @@ func TestTheEngineFromTheCommandLine(t *testing.T) {
 	x.assign(crm, cy)
 	x.run(1, "wait", "CRM", "cy@northwind.example")
 	x.run(1, "trace", "CRM", "cy@northwind.example", "--apply")
-	code, stdout, stderr := run(t.Context(), "engine", "--url", x.api.BaseURL, "--api-token", x.api.Token, "explain", "CRM", "cy@northwind.example")
+	code, stdout, stderr := run(t.Context(), "engine", "--url", x.api.BaseURL, "--api-token", x.api.Token, "explain", "CRM",
+		"cy@northwind.example")
 	require.Equal(t, cli.ExitFailure, code)
 	require.Contains(t, stdout, "no licence is left")
 	require.Contains(t, stderr, "cy@northwind.example has not converged")
@@ -260,7 +267,8 @@ func TestTheEngineFromTheCommandLine(t *testing.T) {
 	sales := x.do(http.MethodPost, "/api/v1/groups", `{"profile":{"name":"Sales"}}`)
 	x.masks[sales] = "<Sales>"
 	x.do(http.MethodPut, "/api/v1/groups/"+sales+"/users/"+dee, "")
-	x.do(http.MethodPost, "/api/v1/apps/"+crm+"/group-push/mappings", fmt.Sprintf(`{"sourceGroupId":%q,"targetGroupName":"Sales team","status":"ACTIVE"}`, sales))
+	x.do(http.MethodPost, "/api/v1/apps/"+crm+"/group-push/mappings",
+		fmt.Sprintf(`{"sourceGroupId":%q,"targetGroupName":"Sales team","status":"ACTIVE"}`, sales))
 	x.settle(crm)
 	x.run(0, "verify", "--group", "CRM", "Sales")
 	x.run(0, "drift", "CRM", "--groups")
@@ -343,7 +351,8 @@ func TestEveryCommandPrintsTheAnswerOfTheAPI(t *testing.T) {
 		{"probe", "CRM"}, {"probe", "CRM", "--stored"}, {"events", "CRM"},
 	} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
-			code, stdout, stderr := run(t.Context(), append([]string{"engine", "--json", "--url", x.api.BaseURL, "--api-token", x.api.Token}, args...)...)
+			code, stdout, stderr := run(t.Context(),
+				append([]string{"engine", "--json", "--url", x.api.BaseURL, "--api-token", x.api.Token}, args...)...)
 			require.Equal(t, cli.ExitOK, code, stderr)
 			require.True(t, json.Valid([]byte(stdout)), stdout)
 		})
@@ -358,7 +367,8 @@ func TestEventsAreFollowedUntilTheInterrupt(t *testing.T) {
 	done := make(chan int, 1)
 	go func() {
 		var stderr bytes.Buffer
-		done <- cli.Run(ctx, []string{"engine", "--json", "--url", x.api.BaseURL, "--api-token", x.api.Token, "events", "CRM", "--follow"}, &out, &stderr, os.LookupEnv)
+		done <- cli.Run(ctx, []string{"engine", "--json", "--url", x.api.BaseURL, "--api-token", x.api.Token, "events", "CRM", "--follow"}, &out,
+			&stderr, os.LookupEnv)
 	}()
 	x.assign(crm, x.user("ann"))
 	require.Eventually(t, func() bool { return strings.Contains(out.String(), `"type":"user.created"`) }, time.Minute, 10*time.Millisecond)

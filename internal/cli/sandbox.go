@@ -135,7 +135,8 @@ func (c *serveSCIMCommand) Run(in *invocation) error {
 		return err
 	}
 	o := sandbox.SCIMOptions{
-		Listen: c.Listen, DB: c.DB, Tokens: c.Token, ReadTokens: c.ReadToken, Schemas: c.Schemas, Refuse: refuse, Quirks: c.Quirk, Tenants: configs,
+		Listen: c.Listen, DB: c.DB, Tokens: c.Token, ReadTokens: c.ReadToken, Schemas: c.Schemas, Refuse: refuse, Quirks: c.Quirk,
+		Tenants: configs,
 		TLSCert: c.TLSCert, TLSKey: c.TLSKey, Metrics: c.metricsFlags.options(), Logger: in.log,
 	}
 	if err := o.Check(); err != nil {

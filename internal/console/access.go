@@ -19,7 +19,8 @@ func localOnly(next http.Handler) http.Handler {
 			return
 		}
 		if sign := proxied(r); sign != "" {
-			const text = "The console has no login, so that it rejects requests that a proxy forwards (%s): open it through 127.0.0.1, without the proxy."
+			const text = "The console has no login, so that it rejects requests that a proxy forwards (%s): open it through 127.0.0.1, without " +
+				"the proxy."
 			http.Error(w, fmt.Sprintf(text, sign), http.StatusForbidden)
 			return
 		}

@@ -17,21 +17,30 @@ type fixed struct{}
 
 func (fixed) Overview(context.Context) (Overview, error) {
 	return Overview{Users: 25, Groups: 5, Endpoints: []Endpoint{{"Management API", "http://127.0.0.1:8080/api/v1"}},
-		Apps: []App{{ID: "0oa1", Label: "Wiki <b>", Style: "PATCH", Lane: "quarantined", Reason: "401 from the target", InSync: 3, Wrong: 1}}}, nil
+		Apps: []App{
+			{ID: "0oa1", Label: "Wiki <b>", Style: "PATCH", Lane: "quarantined", Reason: "401 from the target", InSync: 3, Wrong: 1}}}, nil
 }
 
 func (fixed) App(_ context.Context, app string) (AppPage, error) {
 	if app != "0oa1" {
 		return AppPage{}, ErrNotFound
 	}
-	return AppPage{App: App{ID: "0oa1", Label: "Wiki", Lane: "running", WaitingSince: time.UnixMilli(0), Halts: []string{"update: audit"}}, Principals: []Principal{{Kind: "user", ID: "00u1", Name: "ada@x.example", Want: "active", Status: "failed", Attempts: 1, Error: `409 "taken"`, Updated: time.UnixMilli(0)}},
-		Exchanges: []Exchange{{Of: &Principal{Kind: "user", ID: "00u1", Name: "ada@x.example"}, At: time.UnixMilli(0), Method: "POST", Path: "/Users", Status: 409, Duration: time.Millisecond, Request: `{"userName":"<script>"}`}}}, nil
+	return AppPage{App: App{ID: "0oa1", Label: "Wiki", Lane: "running", WaitingSince: time.UnixMilli(0), Halts: []string{"update: audit"}},
+		Principals: []Principal{
+			{Kind: "user", ID: "00u1", Name: "ada@x.example", Want: "active", Status: "failed", Attempts: 1, Error: `409 "taken"`,
+				Updated: time.UnixMilli(0)}},
+		Exchanges: []Exchange{
+			{Of: &Principal{Kind: "user", ID: "00u1", Name: "ada@x.example"}, At: time.UnixMilli(0), Method: "POST", Path: "/Users", Status: 409,
+				Duration: time.Millisecond, Request: `{"userName":"<script>"}`}}}, nil
 }
 
 func (fixed) History(context.Context, string, string, string) (HistoryPage, error) {
 	return HistoryPage{Principal: Principal{Name: "ada@x.example", Status: "in sync", Want: "active"},
-		Wanted: 3, Reached: 2, Reasons: []string{"assigned directly"}, Values: []Value{{Path: "userName", Value: "<script>", Rule: "login", Source: "profile"}},
-		Exchanges: []Exchange{{At: time.UnixMilli(0), Method: "GET", Path: "/Users?filter=x", Status: 200, Duration: time.Millisecond, Response: `{"a":"<script>"}`, Curl: "curl ..."}}}, nil
+		Wanted: 3, Reached: 2, Reasons: []string{"assigned directly"},
+		Values: []Value{{Path: "userName", Value: "<script>", Rule: "login", Source: "profile"}},
+		Exchanges: []Exchange{
+			{At: time.UnixMilli(0), Method: "GET", Path: "/Users?filter=x", Status: 200, Duration: time.Millisecond, Response: `{"a":"<script>"}`,
+				Curl: "curl ..."}}}, nil
 }
 
 func TestPages(t *testing.T) {
@@ -99,7 +108,8 @@ func TestConsole_RejectsForwardedRequests(t *testing.T) {
 	}
 	for _, path := range []string{"/", "/apps/0oa1", "/apps/0oa1/user/00u1", "/welcome/3DX0SCRVXut4Hhys2YQu", "/nowhere", style} {
 		for _, name := range []string{
-			"Forwarded", "forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "x-forwarded-port", "X-Forwarded-Anything", "X-Forwarded",
+			"Forwarded", "forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "x-forwarded-port", "X-Forwarded-Anything",
+			"X-Forwarded",
 			"X-Real-IP", "Via", "X-Original-URL", "True-Client-IP",
 		} {
 			for _, value := range []string{"127.0.0.1", ""} {

@@ -81,7 +81,8 @@ func (q *Query[T]) erased() query {
 		limit = DefaultLimit
 	}
 	return query{
-		where: q.Where, orderBy: q.OrderBy, desc: q.Desc, after: q.After, from: q.From, offset: max(q.Offset, 0), limit: limit, link: q.Link, matching: q.Match != nil,
+		where: q.Where, orderBy: q.OrderBy, desc: q.Desc, after: q.After, from: q.From, offset: max(q.Offset, 0), limit: limit, link: q.Link,
+		matching: q.Match != nil,
 	}
 }
 

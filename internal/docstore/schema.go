@@ -210,7 +210,8 @@ func (t *table) addSide(ctx context.Context, tx *sqldb.Tx, ix *index) error {
 		options = " WITHOUT ROWID"
 	}
 	return execAll(ctx, tx,
-		"CREATE TABLE "+ix.side+" ("+ix.quoted+" "+ix.valueType(d)+" NOT NULL, seq BIGINT NOT NULL REFERENCES "+t.quoted+" (seq) ON DELETE CASCADE, "+
+		"CREATE TABLE "+ix.side+" ("+ix.quoted+" "+ix.valueType(d)+" NOT NULL, seq BIGINT NOT NULL REFERENCES "+t.quoted+
+			" (seq) ON DELETE CASCADE, "+
 			"PRIMARY KEY ("+ix.quoted+", seq))"+options,
 		"CREATE INDEX {."+t.sideSeqName(ix.name)+"} ON "+ix.side+" (seq)")
 }

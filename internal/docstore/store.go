@@ -170,8 +170,8 @@ func (s *Store) Update(ctx context.Context, fn func(tx *Tx) error) error {
 	})
 }
 
-// Within runs fn in a transaction that is not the store's own: that of another store in the same database, or of an embedder. What fn registers
-// with AfterCommit does not run, so that events of fn are noticed when a relay next looks.
+// Within runs fn in a transaction that is not the store's own: that of another store in the same database, or of an embedder. What fn
+// registers with AfterCommit does not run, so that events of fn are noticed when a relay next looks.
 func (s *Store) Within(ctx context.Context, tx Execer, fn func(tx *Tx) error) error {
 	t := &Tx{sql: s.db.Wrap(tx), store: s, began: s.now()}
 	return t.run(ctx, func() error { return fn(t) })

@@ -40,8 +40,8 @@ func Current(ctx context.Context, q Reader, versions ...Version) (current bool, 
 	return current, err
 }
 
-// Memory keeps what was made of documents, by a key, for as long as the documents are current: whoever asks for it need not read them again.
-// It is safe for use by many goroutines. The zero value is empty.
+// Memory keeps what was made of documents, by a key, for as long as the documents are current: whoever asks for it need not read them
+// again. It is safe for use by many goroutines. The zero value is empty.
 type Memory[V any] struct {
 	// Max is how many values are kept; all of them go when it is full. Defaults to 10,000.
 	Max int
@@ -71,8 +71,9 @@ func (m *Memory[V]) Get(ctx context.Context, q Reader, key string) (value V, ok 
 	return found.value, true, nil
 }
 
-// Put keeps a value that was made of the documents, which q has read, and of nothing that can change while they do not. The value itself must not
-// change any more. What a transaction has read is not kept: it may be rolled back, and another change may then get the same version.
+// Put keeps a value that was made of the documents, which q has read, and of nothing that can change while they do not. The value itself
+// must not change any more. What a transaction has read is not kept: it may be rolled back, and another change may then get the same
+// version.
 func (m *Memory[V]) Put(q Reader, key string, value V, versions ...Version) {
 	switch q.(type) {
 	case *Tx, *sqldb.Tx:

@@ -221,11 +221,12 @@ func (t *table) fill(ctx context.Context, tx *sqldb.Tx, fresh []*index) (documen
 	}
 	for after := int64(0); ; {
 		var some []stored
-		err := t.readRows(ctx, tx, columns{}, t.selectSQL(columns{})+" WHERE seq > ? ORDER BY seq"+sqldb.Limit, []any{after, chunkSize}, func(r *row) error {
-			document := t.blank()
-			some = append(some, stored{r.seq, r.id, document})
-			return t.decode(r, document)
-		})
+		err := t.readRows(ctx, tx, columns{}, t.selectSQL(columns{})+" WHERE seq > ? ORDER BY seq"+sqldb.Limit, []any{after, chunkSize},
+			func(r *row) error {
+				document := t.blank()
+				some = append(some, stored{r.seq, r.id, document})
+				return t.decode(r, document)
+			})
 		if err != nil {
 			return documents, err
 		}

@@ -25,19 +25,27 @@ func TestWhichAddressesMayBeConnectedTo(t *testing.T) {
 		never
 	)
 	for address, want := range map[string]int{
-		"1.1.1.1": always, "2606:4700::1111": always, "::ffff:1.1.1.1": always, "64:ff9b::101:101": always, "2002:101:101::1": always, "::1.1.1.1": always,
+		"1.1.1.1": always, "2606:4700::1111": always, "::ffff:1.1.1.1": always, "64:ff9b::101:101": always, "2002:101:101::1": always,
+		"::1.1.1.1": always,
 		"192.0.1.1": always, "198.17.255.255": always, "198.20.0.0": always, "100.128.0.1": always, "239.255.255.255": never, "2001:1::1": always,
 
-		"127.0.0.1": machine, "127.255.255.254": machine, "::1": machine, "::ffff:127.0.0.1": machine, "64:ff9b::7f00:1": machine, "2002:7f00:1::": machine, "::127.0.0.1": machine,
-		"10.0.0.1": inside, "172.16.0.1": inside, "172.31.255.255": inside, "192.168.1.1": inside, "::ffff:10.0.0.1": inside, "64:ff9b::a00:1": inside, "2002:a00:1::1": inside,
+		"127.0.0.1": machine, "127.255.255.254": machine, "::1": machine, "::ffff:127.0.0.1": machine, "64:ff9b::7f00:1": machine,
+		"2002:7f00:1::": machine, "::127.0.0.1": machine,
+		"10.0.0.1": inside, "172.16.0.1": inside, "172.31.255.255": inside, "192.168.1.1": inside, "::ffff:10.0.0.1": inside,
+		"64:ff9b::a00:1": inside, "2002:a00:1::1": inside,
 		"fc00::1": inside, "fd12:3456::1": inside, "fec0::1": inside,
 		"100.64.0.1": inside, "100.127.255.255": inside, "192.0.0.1": inside, "192.0.2.1": inside, "198.18.0.1": inside, "198.19.255.255": inside,
-		"198.51.100.1": inside, "203.0.113.1": inside, "0.1.2.3": inside, "64:ff9b:1::1": inside, "100::1": inside, "2001:db8::1": inside, "2001:0:1::1": inside,
+		"198.51.100.1": inside, "203.0.113.1": inside, "0.1.2.3": inside, "64:ff9b:1::1": inside, "100::1": inside, "2001:db8::1": inside,
+		"2001:0:1::1": inside,
 
-		"169.254.169.254": never, "169.254.0.1": never, "::ffff:169.254.169.254": never, "64:ff9b::a9fe:a9fe": never, "2002:a9fe:a9fe::": never, "::169.254.169.254": never,
-		"fe80::1": never, "fe80::1%eth0": never, "fd00:ec2::254": never, "fd20:ce::254": never, "168.63.129.16": never, "100.100.100.200": never, "192.0.0.192": never,
-		"224.0.0.1": never, "ff02::1": never, "ff01::1": never, "ff0e::1": never,
-		"0.0.0.0": never, "::": never, "::ffff:0.0.0.0": never, "240.0.0.1": never, "255.255.255.255": never, "::ffff:255.255.255.255": never, "2002:f000:1::": never,
+		"169.254.169.254": never, "169.254.0.1": never, "::ffff:169.254.169.254": never, "64:ff9b::a9fe:a9fe": never, "2002:a9fe:a9fe::": never,
+		"::169.254.169.254": never,
+		"fe80::1":           never, "fe80::1%eth0": never, "fd00:ec2::254": never, "fd20:ce::254": never, "168.63.129.16": never,
+		"100.100.100.200": never,
+		"192.0.0.192":     never,
+		"224.0.0.1":       never, "ff02::1": never, "ff01::1": never, "ff0e::1": never,
+		"0.0.0.0": never, "::": never, "::ffff:0.0.0.0": never, "240.0.0.1": never, "255.255.255.255": never, "::ffff:255.255.255.255": never,
+		"2002:f000:1::": never,
 	} {
 		a := netip.MustParseAddr(address)
 		for policy, allowed := range map[egress.Range]bool{
@@ -49,16 +57,19 @@ func TestWhichAddressesMayBeConnectedTo(t *testing.T) {
 }
 
 func TestAnAddressThatIsAllowedAllTheSame(t *testing.T) {
-	p := egress.Policy{Range: egress.Public, Allow: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("169.254.7.7/32")}}
+	p := egress.Policy{Range: egress.Public,
+		Allow: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("169.254.7.7/32")}}
 	for address, allowed := range map[string]bool{
-		"10.1.2.3": true, "::ffff:10.1.2.3": true, "2002:a01:203::": true, "169.254.7.7": true, "10.2.0.1": false, "169.254.169.254": false, "127.0.0.1": false,
+		"10.1.2.3": true, "::ffff:10.1.2.3": true, "2002:a01:203::": true, "169.254.7.7": true, "10.2.0.1": false, "169.254.169.254": false,
+		"127.0.0.1": false,
 	} {
 		require.Equal(t, allowed, p.Check(netip.MustParseAddr(address)) == nil, address)
 	}
 }
 
 func TestPolicy_OwnAddresses(t *testing.T) {
-	p := egress.Policy{Range: egress.Public, Own: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:8080"), netip.MustParseAddrPort("[::1]:8080")}}
+	p := egress.Policy{Range: egress.Public,
+		Own: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:8080"), netip.MustParseAddrPort("[::1]:8080")}}
 	for address, allowed := range map[string]bool{
 		"127.0.0.1:8080": true, "[::ffff:127.0.0.1]:8080": true, "[::1]:8080": true,
 		"127.0.0.1:8081": false, "127.0.0.2:8080": false, "10.0.0.1:8080": false, "169.254.169.254:8080": false,
@@ -111,7 +122,8 @@ func (n *names) serve(conn net.Conn) {
 		message.Response, message.Additionals = true, nil
 		if q := message.Questions[0]; q.Type == dnsmessage.TypeA {
 			i := min(int(n.asked.Add(1)), len(n.addresses)) - 1
-			message.Answers = []dnsmessage.Resource{{Header: dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class}, Body: &dnsmessage.AResource{A: n.addresses[i]}}}
+			message.Answers = []dnsmessage.Resource{
+				{Header: dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class}, Body: &dnsmessage.AResource{A: n.addresses[i]}}}
 		}
 		packed, err := message.Pack()
 		if err != nil {
@@ -161,7 +173,8 @@ func TestANameThatPointsElsewhereLaterDoesNotGetAround(t *testing.T) {
 }
 
 func TestARedirectionDoesNotGetAround(t *testing.T) {
-	for _, target := range []string{"http://169.254.169.254/latest", "http://[::ffff:a9fe:a9fe]/", "http://[64:ff9b::a9fe:a9fe]/", "http://255.255.255.255/"} {
+	for _, target := range []string{"http://169.254.169.254/latest", "http://[::ffff:a9fe:a9fe]/", "http://[64:ff9b::a9fe:a9fe]/",
+		"http://255.255.255.255/"} {
 		server := httptest.NewServer(http.RedirectHandler(target, http.StatusTemporaryRedirect))
 		require.True(t, send(t, client(egress.Policy{}, nil), server.URL), target)
 		server.Close()

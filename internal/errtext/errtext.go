@@ -8,7 +8,8 @@ import (
 
 // packages are the packages that put their names in front of their errors, for those who embed them and for the log of the program.
 var packages = []string{
-	"apps", "client", "connect", "console", "control", "desired", "docstore", "engine", "enginetest", "fido", "hooks", "lane", "mgmtapi", "otp",
+	"apps", "client", "connect", "console", "control", "desired", "docstore", "engine", "enginetest", "fido", "hooks", "lane", "mgmtapi",
+	"otp",
 	"outbox", "plan", "probe", "rest",
 	"sandboxapi", "scimserver", "scimstore", "seal", "signkey", "softkey", "sqldb", "sqlopen", "sqlstore", "tenants", "u2f", "yubikey",
 }

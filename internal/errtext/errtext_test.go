@@ -20,12 +20,13 @@ import (
 func TestPlain(t *testing.T) {
 	inner := errors.New("engine: it was listed before")
 	for want, err := range map[string]error{
-		"it was listed before":                                inner,
-		"save a page: it was listed before":                   fmt.Errorf("sqlstore: save a page: %w", inner),
-		"it was listed before: at once":                       fmt.Errorf("sqlstore: %w: at once", inner),
-		"import 3 of app: it was listed before\nno such host": errors.Join(fmt.Errorf("engine: import 3 of app: %w", inner), errors.New("connect: no such host")),
-		"the search engine: it broke":                         errors.New("the search engine: it broke"),
-		"engines: none":                                       errors.New("engines: none"),
+		"it was listed before":              inner,
+		"save a page: it was listed before": fmt.Errorf("sqlstore: save a page: %w", inner),
+		"it was listed before: at once":     fmt.Errorf("sqlstore: %w: at once", inner),
+		"import 3 of app: it was listed before\nno such host": errors.Join(fmt.Errorf("engine: import 3 of app: %w", inner),
+			errors.New("connect: no such host")),
+		"the search engine: it broke": errors.New("the search engine: it broke"),
+		"engines: none":               errors.New("engines: none"),
 	} {
 		require.Equal(t, want, errtext.Plain(err))
 	}

@@ -64,7 +64,8 @@ func stringEnd(text string, i int) int {
 }
 
 // operators are replaced by functions that know what null means.
-var operators = map[string]string{"+": "add", "<": "less", "<=": "lessOrEqual", ">": "greater", ">=": "greaterOrEqual", "==": "equal", "!=": "unequal"}
+var operators = map[string]string{"+": "add", "<": "less", "<=": "lessOrEqual", ">": "greater", ">=": "greaterOrEqual", "==": "equal",
+	"!=": "unequal"}
 
 // dialect turns the tree of the library into one with the rules of this language. It walks from the leaves to the root.
 type dialect struct {

@@ -59,8 +59,12 @@ var functions = []aFunction{
 	{name: "String.join", types: []any{new(func(string, ...any) string)}, nulls: true, do: join},
 	{name: "String.len", types: []any{new(func(string) int)}, do: func(a []any) any { return len([]rune(str(a, 0))) }},
 	{name: "String.removeSpaces", types: []any{new(s1)}, do: func(a []any) any { return strings.Join(strings.Fields(str(a, 0)), "") }},
-	{name: "String.replace", types: []any{new(func(string, string, string) string)}, do: func(a []any) any { return replace(str(a, 0), str(a, 1), str(a, 2), -1) }},
-	{name: "String.replaceFirst", types: []any{new(func(string, string, string) string)}, do: func(a []any) any { return replace(str(a, 0), str(a, 1), str(a, 2), 1) }},
+	{name: "String.replace", types: []any{new(func(string, string, string) string)}, do: func(a []any) any {
+		return replace(str(a, 0), str(a, 1), str(a, 2), -1)
+	}},
+	{name: "String.replaceFirst", types: []any{new(func(string, string, string) string)}, do: func(a []any) any {
+		return replace(str(a, 0), str(a, 1), str(a, 2), 1)
+	}},
 	{name: "String.startsWith", types: []any{new(sBool)}, do: func(a []any) any { return strings.HasPrefix(str(a, 0), str(a, 1)) }},
 	{name: "String.stringContains", types: []any{new(sBool)}, do: func(a []any) any { return strings.Contains(str(a, 0), str(a, 1)) }},
 	{name: "String.stringSwitch", types: []any{new(func(string, string, ...string) string)}, nulls: true, do: stringSwitch},
@@ -72,7 +76,9 @@ var functions = []aFunction{
 	{name: "String.toLowerCase", types: []any{new(s1)}, do: func(a []any) any { return strings.ToLower(str(a, 0)) }},
 	{name: "String.toUpperCase", types: []any{new(s1)}, do: func(a []any) any { return strings.ToUpper(str(a, 0)) }},
 
-	{name: "Arrays.add", types: []any{new(func([]any, any) []any)}, nulls: true, do: func(a []any) any { return append(slices.Clone(list(a[0])), a[1]) }},
+	{name: "Arrays.add", types: []any{new(func([]any, any) []any)}, nulls: true, do: func(a []any) any {
+		return append(slices.Clone(list(a[0])), a[1])
+	}},
 	{name: "Arrays.clear", types: []any{new(func([]any) []any)}, nulls: true, do: func([]any) any { return []any{} }},
 	{name: "Arrays.contains", types: []any{new(func([]any, any) bool)}, nulls: true, do: func(a []any) any {
 		return slices.ContainsFunc(list(a[0]), func(v any) bool { return equal(v, a[1]) })
@@ -107,13 +113,19 @@ var functions = []aFunction{
 	{name: "Time.now", types: []any{new(func() string), new(func(string) string)}, do: now},
 	{name: "Time.fromWindowsToIso8601", types: []any{new(func(any) string)}, do: fromWindows},
 
-	{name: "isMemberOfGroup", context: true, types: []any{new(func(*context, string) bool)}, do: inGroup(func(g Group, v string) bool { return g.ID == v })},
-	{name: "isMemberOfAnyGroup", context: true, types: []any{new(func(*context, ...string) bool)}, do: inGroup(func(g Group, v string) bool { return g.ID == v })},
-	{name: "isMemberOfGroupName", context: true, types: []any{new(func(*context, string) bool)}, do: inGroup(func(g Group, v string) bool { return g.Name == v })},
-	{name: "isMemberOfGroupNameStartsWith", context: true, types: []any{new(func(*context, string) bool)}, do: inGroup(func(g Group, v string) bool { return strings.HasPrefix(g.Name, v) })},
-	{name: "isMemberOfGroupNameContains", context: true, types: []any{new(func(*context, string) bool)}, do: inGroup(func(g Group, v string) bool { return strings.Contains(g.Name, v) })},
+	{name: "isMemberOfGroup", context: true, types: []any{new(func(*context, string) bool)},
+		do: inGroup(func(g Group, v string) bool { return g.ID == v })},
+	{name: "isMemberOfAnyGroup", context: true, types: []any{new(func(*context, ...string) bool)},
+		do: inGroup(func(g Group, v string) bool { return g.ID == v })},
+	{name: "isMemberOfGroupName", context: true, types: []any{new(func(*context, string) bool)},
+		do: inGroup(func(g Group, v string) bool { return g.Name == v })},
+	{name: "isMemberOfGroupNameStartsWith", context: true, types: []any{new(func(*context, string) bool)},
+		do: inGroup(func(g Group, v string) bool { return strings.HasPrefix(g.Name, v) })},
+	{name: "isMemberOfGroupNameContains", context: true, types: []any{new(func(*context, string) bool)},
+		do: inGroup(func(g Group, v string) bool { return strings.Contains(g.Name, v) })},
 	{name: "isMemberOfGroupNameRegex", context: true, types: []any{new(func(*context, string) bool)}, do: groupRegex},
-	{name: "Groups.startsWith", context: true, types: []any{new(func(*context, string, string, int) []any)}, do: groupNames(strings.HasPrefix)},
+	{name: "Groups.startsWith", context: true, types: []any{new(func(*context, string, string, int) []any)},
+		do: groupNames(strings.HasPrefix)},
 	{name: "Groups.contains", context: true, types: []any{new(func(*context, string, string, int) []any)}, do: groupNames(strings.Contains)},
 	{name: "Groups.endsWith", context: true, types: []any{new(func(*context, string, string, int) []any)}, do: groupNames(strings.HasSuffix)},
 
@@ -128,7 +140,8 @@ var functions = []aFunction{
 		}
 	}},
 	{name: "add", hidden: true, nulls: true, types: []any{
-		new(func(int, int) int), new(func(float64, float64) float64), new(func(int, float64) float64), new(func(float64, int) float64), new(func(any, any) string),
+		new(func(int, int) int), new(func(float64, float64) float64), new(func(int, float64) float64), new(func(float64, int) float64),
+		new(func(any, any) string),
 	}, do: add},
 	{name: "equal", hidden: true, nulls: true, types: []any{new(func(any, any) bool)}, do: func(a []any) any { return equal(a[0], a[1]) }},
 	{name: "unequal", hidden: true, nulls: true, types: []any{new(func(any, any) bool)}, do: func(a []any) any { return !equal(a[0], a[1]) }},
@@ -140,7 +153,8 @@ var functions = []aFunction{
 
 // ordered are the pairs that can be compared: numbers and strings, not truth values, lists or both kinds mixed.
 var ordered = []any{
-	new(func(string, string) bool), new(func(int, int) bool), new(func(float64, float64) bool), new(func(int, float64) bool), new(func(float64, int) bool),
+	new(func(string, string) bool), new(func(int, int) bool), new(func(float64, float64) bool), new(func(int, float64) bool),
+	new(func(float64, int) bool),
 }
 
 // normal brings a value into one of the forms that Eval promises.

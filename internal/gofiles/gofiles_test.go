@@ -14,7 +14,8 @@ import (
 
 func TestWalk(t *testing.T) {
 	root := filepath.Join(t.TempDir(), ".hidden") // the root may have any name
-	for _, file := range []string{"b.go", "b_test.go", "a/a.go", "a/testdata/x.go", ".git/x.go", "node_modules/x.go", "a/readme.md", "module/go.mod", "module/x.go"} {
+	for _, file := range []string{"b.go", "b_test.go", "a/a.go", "a/testdata/x.go", ".git/x.go", "node_modules/x.go", "a/readme.md",
+		"module/go.mod", "module/x.go"} {
 		path := filepath.Join(root, filepath.FromSlash(file))
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		require.NoError(t, os.WriteFile(path, nil, 0o600))

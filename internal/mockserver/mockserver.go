@@ -93,7 +93,8 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	}
 	s.carrier = http.DefaultTransport.(*http.Transport).Clone()
 	s.carrier.DisableCompression, s.carrier.Proxy = true, nil
-	s.recorder, err = observed.NewRecorder("http://"+inside.Addr().String(), observed.Options{Transport: s.carrier, Each: opts.Each, Hangup: true})
+	s.recorder, err = observed.NewRecorder("http://"+inside.Addr().String(),
+		observed.Options{Transport: s.carrier, Each: opts.Each, Hangup: true})
 	if err != nil {
 		return nil, errors.Join(err, outside.Close(), inside.Close())
 	}

@@ -19,7 +19,8 @@ func Profiles() []Profile {
 		{"google", "Google Cloud Identity", []string{"no-put", "no-etag"}},
 		{"vcenter", "VMware vCenter", []string{"no-patch", "partial-answers"}},
 		{"workos", "WorkOS", []string{"unknown-members-dropped"}},
-		{"flaky", "a server behind an unreliable network", []string{"rate-limit=1,p=0.1", "error=503,p=0.1", "error-after=500,p=0.05", "drop-after,p=0.05"}},
+		{"flaky", "a server behind an unreliable network",
+			[]string{"rate-limit=1,p=0.1", "error=503,p=0.1", "error-after=500,p=0.05", "drop-after,p=0.05"}},
 	}
 }
 

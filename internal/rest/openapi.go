@@ -33,7 +33,8 @@ func (h *Handler) Document(title, version string) (*openapi3.T, error) {
 				SecuritySchemes: openapi3.SecuritySchemes{"apiToken": &openapi3.SecuritySchemeRef{Value: &openapi3.SecurityScheme{
 					Type: "apiKey", Name: "Authorization", In: "header", Description: "An API token, as `SSWS <token>`.",
 				}}, "accessToken": &openapi3.SecuritySchemeRef{Value: &openapi3.SecurityScheme{
-					Type: "http", Scheme: "bearer", BearerFormat: "JWT", Description: "An access token of the org authorization server, with the scopes of the operation.",
+					Type: "http", Scheme: "bearer", BearerFormat: "JWT",
+					Description: "An access token of the org authorization server, with the scopes of the operation.",
 				}}},
 			},
 			Security: openapi3.SecurityRequirements{{"apiToken": {}}, {"accessToken": {}}},
@@ -110,7 +111,8 @@ func (d *document) add(op *operation) error {
 				schema.Required = append(schema.Required, f.name)
 			}
 		}
-		out.RequestBody = &openapi3.RequestBodyRef{Value: &openapi3.RequestBody{Content: openapi3.NewContentWithSchema(schema, []string{formType})}}
+		out.RequestBody = &openapi3.RequestBodyRef{
+			Value: &openapi3.RequestBody{Content: openapi3.NewContentWithSchema(schema, []string{formType})}}
 	}
 	success, err := d.success(op)
 	if err != nil {

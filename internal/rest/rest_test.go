@@ -101,22 +101,29 @@ func routes() []rest.Route {
 	do := func(_ context.Context, r *echo) (content, error) { return r.Body, nil }
 	return []rest.Route{
 		rest.Op[echo, content]{ID: "echo", Route: "POST /api/v1/things/{id}", Tag: "t", Summary: "s", Scopes: []string{"x"}, Find: find, Do: do},
-		rest.Op[echo, content]{ID: "forbidden", Route: "PUT /api/v1/things/{id}", Tag: "t", Summary: "s", Scopes: []string{"x"}, Find: find, Do: do},
-		rest.Op[nothing, rest.Empty]{ID: "bodyless", Route: "POST /api/v1/things/{id}/touch", Tag: "t", Summary: "s", Scopes: []string{"x"}, Do: func(context.Context, *nothing) (rest.Empty, error) { return rest.Empty{}, nil }},
-		rest.Op[nothing, content]{ID: "path", Route: "GET /api/v1/things/{id}", Tag: "t", Summary: "s", Scopes: []string{"x"}, Do: func(_ context.Context, r *nothing) (content, error) { return content{Name: r.ID}, nil }},
-		rest.Op[struct{}, content]{ID: "literal", Route: "GET /api/v1/things/special", Tag: "t", Summary: "s", Scopes: []string{"x"}, Do: func(context.Context, *struct{}) (content, error) { return content{Name: "literal"}, nil }},
+		rest.Op[echo, content]{ID: "forbidden", Route: "PUT /api/v1/things/{id}", Tag: "t", Summary: "s", Scopes: []string{"x"}, Find: find,
+			Do: do},
+		rest.Op[nothing, rest.Empty]{ID: "bodyless", Route: "POST /api/v1/things/{id}/touch", Tag: "t", Summary: "s", Scopes: []string{"x"},
+			Do: func(context.Context, *nothing) (rest.Empty, error) { return rest.Empty{}, nil }},
+		rest.Op[nothing, content]{ID: "path", Route: "GET /api/v1/things/{id}", Tag: "t", Summary: "s", Scopes: []string{"x"},
+			Do: func(_ context.Context, r *nothing) (content, error) { return content{Name: r.ID}, nil }},
+		rest.Op[struct{}, content]{ID: "literal", Route: "GET /api/v1/things/special", Tag: "t", Summary: "s", Scopes: []string{"x"},
+			Do: func(context.Context, *struct{}) (content, error) { return content{Name: "literal"}, nil }},
 		failing("panics", "/api/v1/panics", func() error { panic("the roof is on fire") }),
 		failing("breaks", "/api/v1/breaks", func() error { return errors.New("secret detail") }),
 		failing("unique", "/api/v1/unique", func() error { return fmt.Errorf("x: %w", &docstore.UniqueError{Collection: "c", Index: "name"}) }),
 		failing("cursor", "/api/v1/cursor", func() error { return fmt.Errorf("x: %w", docstore.ErrBadCursor) }),
 		failing("filter", "/api/v1/filter", func() error { return scim.Errorf(400, scim.InvalidFilter, "at 3") }),
-		rest.Op[nothing, any]{ID: "unwritable", Route: "GET /api/v1/unwritable/{id}", Tag: "t", Summary: "s", Scopes: []string{"x"}, Do: func(context.Context, *nothing) (any, error) { return func() {}, nil }},
+		rest.Op[nothing, any]{ID: "unwritable", Route: "GET /api/v1/unwritable/{id}", Tag: "t", Summary: "s", Scopes: []string{"x"},
+			Do: func(context.Context, *nothing) (any, error) { return func() {}, nil }},
 	}
 }
 
 func serve(t testing.TB, log *bytes.Buffer) *rest.Handler {
 	t.Helper()
-	h, err := rest.NewHandler(routes(), rest.Options{Guard: guard{}, Limiter: noLimits{}, BaseURL: "https://svc.example.com/", Logger: slog.New(slog.NewTextHandler(log, nil)), MaxBody: 4096})
+	h, err := rest.NewHandler(routes(),
+		rest.Options{Guard: guard{}, Limiter: noLimits{}, BaseURL: "https://svc.example.com/", Logger: slog.New(slog.NewTextHandler(log, nil)),
+			MaxBody: 4096})
 	require.NoError(t, err)
 	return h
 }
@@ -145,10 +152,14 @@ func TestABodyIsBoundByItsTags(t *testing.T) {
 		want       content
 	}{
 		{"defaults", `{"name":"ab"}`, content{Name: "ab", Count: 7, On: true}},
-		{"null is absent", `{"name":"ab","url":null,"count":null,"on":null,"tags":null,"inner":null,"labels":null,"at":null}`, content{Name: "ab", Count: 7, On: true}},
+		{"null is absent", `{"name":"ab","url":null,"count":null,"on":null,"tags":null,"inner":null,"labels":null,"at":null}`,
+			content{Name: "ab", Count: 7, On: true}},
 		{"empty text that counts as absent", `{"name":"ab","url":""}`, content{Name: "ab", Count: 7, On: true}},
-		{"everything", `{"name":"äöüß","url":"https://x","count":0,"on":false,"at":"2026-01-02T03:04:05+01:00","tags":["x","y"],"labels":{"a":"b"},"inner":{"value":"v"},"many":[{"value":"w"}],"anything":{"a":[1.50]}}`,
-			content{Name: "äöüß", URL: &url, Count: 0, At: &at, Tags: []string{"x", "y"}, Labels: map[string]string{"a": "b"}, Inner: &inner{"v"}, Many: []inner{{"w"}}, Anything: map[string]any{"a": []any{json.Number("1.50")}}}},
+		{"everything",
+			`{"name":"äöüß","url":"https://x","count":0,"on":false,"at":"2026-01-02T03:04:05+01:00","tags":["x","y"],"labels":{"a":"b"},` +
+				`"inner":{"value":"v"},"many":[{"value":"w"}],"anything":{"a":[1.50]}}`,
+			content{Name: "äöüß", URL: &url, Count: 0, At: &at, Tags: []string{"x", "y"}, Labels: map[string]string{"a": "b"}, Inner: &inner{"v"},
+				Many: []inner{{"w"}}, Anything: map[string]any{"a": []any{json.Number("1.50")}}}},
 		{"integers written as decimals", `{"name":"ab","count":1e1}`, content{Name: "ab", Count: 10, On: true}},
 		{"unknown and read-only members are ignored", `{"name":"ab","created":5,"more":{}}`, content{Name: "ab", Count: 7, On: true}},
 	} {
@@ -171,16 +182,22 @@ func TestAllCausesAreCollected(t *testing.T) {
 		{"parameters and members", "?flag=x&limit=0&ratio=2&mode=C", `{"name":"a"}`, []string{
 			"flag: The value must be true or false", "limit: The value must be a positive integer", "ratio: The value must be between 0 and 1",
 			"mode: The value must be one of: A, B", "name: The field must have between 2 and 4 characters"}},
-		{"wrong types", "", `{"name":1,"url":[],"count":"5","small":1.5,"on":"true","at":"x","tags":{},"labels":[],"inner":"x","many":[1]}`, []string{
-			"name: The value must be a string", "url: The value must be a string", "count: The value must be an integer", "small: The value must be an integer",
-			"on: The value must be true or false", "at: The value must be an RFC 3339 timestamp", "tags: The value must be an array", "labels: The value must be an object",
-			"inner: The value must be an object", "many[0]: The value must be an object"}},
-		{"bounds", "", `{"name":"ab","count":101,"small":99999999999,"tags":["x","x","x","x"],"labels":{"a":"","b":"","c":""},"many":[{}]}`, []string{
-			"count: The value must be between 0 and 100", "small: The value must be an integer", "tags: The field must have at most 3 elements",
-			"labels: The field must have at most 2 elements", "many[0].value: The field cannot be left blank"}},
+		{"wrong types", "", `{"name":1,"url":[],"count":"5","small":1.5,"on":"true","at":"x","tags":{},"labels":[],"inner":"x","many":[1]}`,
+			[]string{
+				"name: The value must be a string", "url: The value must be a string", "count: The value must be an integer",
+				"small: The value must be an integer",
+				"on: The value must be true or false", "at: The value must be an RFC 3339 timestamp", "tags: The value must be an array",
+				"labels: The value must be an object",
+				"inner: The value must be an object", "many[0]: The value must be an object"}},
+		{"bounds", "", `{"name":"ab","count":101,"small":99999999999,"tags":["x","x","x","x"],"labels":{"a":"","b":"","c":""},"many":[{}]}`,
+			[]string{
+				"count: The value must be between 0 and 100", "small: The value must be an integer", "tags: The field must have at most 3 elements",
+				"labels: The field must have at most 2 elements", "many[0].value: The field cannot be left blank"}},
 		{"inside of lists and maps", "", `{"name":"ab","tags":["z",null],"labels":{"b":1,"a":2}}`, []string{
-			"tags[0]: The value must be one of: x, y", "tags[1]: The value must be a string", "labels.a: The value must be a string", "labels.b: The value must be a string"}},
-		{"rules beyond tags", "", `{"name":"bad","count":-1}`, []string{"count: The value must be between 0 and 100", "name: bad names are refused"}},
+			"tags[0]: The value must be one of: x, y", "tags[1]: The value must be a string", "labels.a: The value must be a string",
+			"labels.b: The value must be a string"}},
+		{"rules beyond tags", "", `{"name":"bad","count":-1}`,
+			[]string{"count: The value must be between 0 and 100", "name: bad names are refused"}},
 		{"blank", "", `{"name":""}`, []string{"name: The field cannot be left blank"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -245,7 +262,8 @@ func TestTheOrderOfChecks(t *testing.T) {
 func TestPathsAreUnescapedOnce(t *testing.T) {
 	h := serve(t, &bytes.Buffer{})
 	for sent, want := range map[string]string{
-		"a%40b": "a@b", "a+b": "a+b", "a%2Bb": "a+b", "a%20b": "a b", "a%2Fb": "a/b", "a%252Fb": "a%2Fb", "special": "literal", "special/": "literal", "x//": "x", "%C3%BC": "ü", "a:b": "a:b", "a..b": "a..b",
+		"a%40b": "a@b", "a+b": "a+b", "a%2Bb": "a+b", "a%20b": "a b", "a%2Fb": "a/b", "a%252Fb": "a%2Fb", "special": "literal",
+		"special/": "literal", "x//": "x", "%C3%BC": "ü", "a:b": "a:b", "a..b": "a..b",
 	} {
 		w := send(h, "GET /api/v1/things/"+sent, "")
 		require.Equal(t, 200, w.Code, "%s: %s", sent, w.Body)
@@ -281,7 +299,9 @@ func TestAtLevelDebugEveryRequestIsOneLineWithoutItsSecrets(t *testing.T) {
 	} {
 		t.Run(do, func(t *testing.T) {
 			var log bytes.Buffer
-			h, err := rest.NewHandler(routes(), rest.Options{Guard: guard{}, Limiter: noLimits{}, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+			h, err := rest.NewHandler(routes(),
+				rest.Options{Guard: guard{}, Limiter: noLimits{},
+					Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 			require.NoError(t, err)
 			w := send(h, do, "", "Authorization", "top-secret")
 			line := regexp.MustCompile(`(?m)^.*level=DEBUG msg=request.*$`).FindAllString(log.String(), -1)
@@ -297,7 +317,8 @@ func TestAtLevelDebugEveryRequestIsOneLineWithoutItsSecrets(t *testing.T) {
 
 func TestMistakesInTheTableAreFoundWhenItIsBuilt(t *testing.T) {
 	op := func(change func(*rest.Op[nothing, rest.Nothing])) rest.Route {
-		o := rest.Op[nothing, rest.Nothing]{ID: "a", Route: "GET /api/v1/x/{id}", Tag: "t", Summary: "s", Scopes: []string{"x"}, Do: func(context.Context, *nothing) (rest.Nothing, error) { return rest.Nothing{}, nil }}
+		o := rest.Op[nothing, rest.Nothing]{ID: "a", Route: "GET /api/v1/x/{id}", Tag: "t", Summary: "s", Scopes: []string{"x"},
+			Do: func(context.Context, *nothing) (rest.Nothing, error) { return rest.Nothing{}, nil }}
 		change(&o)
 		return o
 	}
@@ -319,11 +340,13 @@ func TestMistakesInTheTableAreFoundWhenItIsBuilt(t *testing.T) {
 		"is public":                        {op(func(o *rest.Op[nothing, rest.Nothing]) { o.Public = true })},
 		"does not take variable \"other\"": {op(func(o *rest.Op[nothing, rest.Nothing]) { o.Route = "GET /x/{id}/{other}" })},
 		"has no variable \"id\"":           {op(func(o *rest.Op[nothing, rest.Nothing]) { o.Route = "GET /x" })},
-		"two operations are called a":      {op(func(*rest.Op[nothing, rest.Nothing]) {}), op(func(o *rest.Op[nothing, rest.Nothing]) { o.Route = "PUT /x/{id}" })},
-		"have the same route":              {op(func(*rest.Op[nothing, rest.Nothing]) {}), op(func(o *rest.Op[nothing, rest.Nothing]) { o.ID = "b" })},
-		"tag min":                          {broken[badTag]()},
-		"chan int cannot be described":     {broken[badType]()},
-		"has no json tag":                  {broken[untagged]()},
+		"two operations are called a": {op(func(*rest.Op[nothing, rest.Nothing]) {}),
+			op(func(o *rest.Op[nothing, rest.Nothing]) { o.Route = "PUT /x/{id}" })},
+		"have the same route": {op(func(*rest.Op[nothing, rest.Nothing]) {}),
+			op(func(o *rest.Op[nothing, rest.Nothing]) { o.ID = "b" })},
+		"tag min":                      {broken[badTag]()},
+		"chan int cannot be described": {broken[badType]()},
+		"has no json tag":              {broken[untagged]()},
 	} {
 		_, err := rest.NewHandler(routes, rest.Options{Guard: guard{}, Limiter: noLimits{}})
 		require.ErrorContains(t, err, want)
@@ -331,7 +354,8 @@ func TestMistakesInTheTableAreFoundWhenItIsBuilt(t *testing.T) {
 }
 
 func broken[Req any]() rest.Route {
-	return rest.Op[Req, rest.Nothing]{ID: "a", Route: "POST /x", Tag: "t", Summary: "s", Scopes: []string{"x"}, Do: func(context.Context, *Req) (rest.Nothing, error) { return rest.Nothing{}, nil }}
+	return rest.Op[Req, rest.Nothing]{ID: "a", Route: "POST /x", Tag: "t", Summary: "s", Scopes: []string{"x"},
+		Do: func(context.Context, *Req) (rest.Nothing, error) { return rest.Nothing{}, nil }}
 }
 
 func TestTheDocumentSaysWhatTheTagsSay(t *testing.T) {
@@ -353,7 +377,8 @@ func TestTheDocumentSaysWhatTheTagsSay(t *testing.T) {
 }
 
 func FuzzBodiesNeverBreakTheHandler(f *testing.F) {
-	for _, seed := range []string{`{}`, `{"name":"ab","tags":["x"],"labels":{"a":"b"}}`, `{"name":`, `[]`, `{"count":1e400}`, `{"count":9223372036854775808}`, `{"at":""}`, `{"many":[{},null]}`, `{"inner":{"value":null}}`} {
+	for _, seed := range []string{`{}`, `{"name":"ab","tags":["x"],"labels":{"a":"b"}}`, `{"name":`, `[]`, `{"count":1e400}`,
+		`{"count":9223372036854775808}`, `{"at":""}`, `{"many":[{},null]}`, `{"inner":{"value":null}}`} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, body string) {

@@ -258,7 +258,8 @@ func shapeOfRequest(t reflect.Type, words Words) (*requestShape, error) {
 	s := newShaper(words)
 	out := &requestShape{}
 	var err error
-	for tag, to := range map[string]*[]field{"path": &out.path, "header": &out.header, "cookie": &out.cookie, "query": &out.query, "form": &out.form} {
+	for tag, to := range map[string]*[]field{"path": &out.path, "header": &out.header, "cookie": &out.cookie, "query": &out.query,
+		"form": &out.form} {
 		if *to, err = s.fieldsOf(t, tag, nil); err != nil {
 			return nil, err
 		}

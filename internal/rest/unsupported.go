@@ -6,7 +6,8 @@ import (
 )
 
 // Unsupported is an operation that the public API has and this one has not: it asks for the credentials and the scopes, looks for
-// the entity and answers with CodeUnsupported (an OAuth endpoint with its status), whatever the body. It is no part of the OpenAPI document.
+// the entity and answers with CodeUnsupported (an OAuth endpoint with its status), whatever the body. It is no part of the OpenAPI
+// document.
 type Unsupported[Req any] struct {
 	ID     string
 	Route  string // method, space, path template

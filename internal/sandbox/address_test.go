@@ -76,7 +76,9 @@ func (c *caller) admin() string { return "SSWS " + c.ready.APIToken }
 // client registers a client of the default server and returns the form that authenticates it.
 func (c *caller) client() string {
 	c.t.Helper()
-	client := c.ok("127.0.0.1", "POST", "/oauth2/v1/clients", c.admin(), `{"client_name":"Robot","application_type":"service","grant_types":["client_credentials"],"response_types":["token"],"token_endpoint_auth_method":"client_secret_post"}`)
+	client := c.ok("127.0.0.1", "POST", "/oauth2/v1/clients", c.admin(),
+		`{"client_name":"Robot","application_type":"service","grant_types":["client_credentials"],"response_types":["token"],`+
+			`"token_endpoint_auth_method":"client_secret_post"}`)
 	c.ok("127.0.0.1", "POST", "/api/v1/authorizationServers/default/scopes", c.admin(), `{"name":"orders"}`)
 	return url.Values{"client_id": {client["client_id"].(string)}, "client_secret": {client["client_secret"].(string)}}.Encode()
 }
@@ -107,14 +109,16 @@ func TestAddress_AliasesOfOneIssuer(t *testing.T) {
 		fetched := c.ok(from, "POST", "/oauth2/default/v1/token", "", token+form)["access_token"].(string)
 		require.Equal(t, issuer, claims(t, fetched)["iss"])
 		for _, through := range loopback {
-			require.Equal(t, true, c.ok(through, "POST", "/oauth2/default/v1/introspect", "", "token="+fetched+"&"+form)["active"], "from %s through %s", from, through)
+			require.Equal(t, true, c.ok(through, "POST", "/oauth2/default/v1/introspect", "", "token="+fetched+"&"+form)["active"],
+				"from %s through %s", from, through)
 		}
 	}
 
 	foreign := []string{"evil.example", "evil.example:" + c.port, "127.0.0.1.example", "localhost.example"}
 	for _, host := range foreign {
 		for _, do := range []string{
-			"GET /.well-known/openid-configuration", "GET /.well-known/oauth-authorization-server", "GET /oauth2/default/.well-known/openid-configuration",
+			"GET /.well-known/openid-configuration", "GET /.well-known/oauth-authorization-server",
+			"GET /oauth2/default/.well-known/openid-configuration",
 			"GET /oauth2/default/.well-known/oauth-authorization-server", "POST /oauth2/default/v1/token", "POST /oauth2/default/v1/introspect",
 			"POST /oauth2/default/v1/revoke", "POST /oauth2/v1/token", "POST /oauth2/v1/introspect", "POST /oauth2/v1/revoke",
 		} {
@@ -149,11 +153,15 @@ func TestAddress_AssertionAudience(t *testing.T) {
 	jwk.Alg = "RS256"
 	public, err := json.Marshal(jwk)
 	require.NoError(t, err)
-	client := c.ok("localhost", "POST", "/oauth2/v1/clients", c.admin(), fmt.Sprintf(`{"client_name":"Robot","application_type":"service","grant_types":["client_credentials"],"response_types":["token"],"token_endpoint_auth_method":"private_key_jwt","jwks":{"keys":[%s]}}`, public))["client_id"].(string)
+	client := c.ok("localhost", "POST", "/oauth2/v1/clients", c.admin(),
+		fmt.Sprintf(`{"client_name":"Robot","application_type":"service","grant_types":["client_credentials"],"response_types":["token"],`+
+			`"token_endpoint_auth_method":"private_key_jwt","jwks":{"keys":[%s]}}`, public))["client_id"].(string)
 	signer, err := key.Signer(secrets, (&jose.SignerOptions{}).WithType("JWT"))
 	require.NoError(t, err)
 	ask := func(host, path, audience string) (int, object) {
-		assertion, err := jwt.Signed(signer).Claims(jwt.Claims{Issuer: client, Subject: client, Audience: jwt.Audience{audience}, Expiry: jwt.NewNumericDate(time.Now().Add(time.Minute))}).Serialize()
+		assertion, err := jwt.Signed(signer).Claims(
+			jwt.Claims{Issuer: client, Subject: client, Audience: jwt.Audience{audience},
+				Expiry: jwt.NewNumericDate(time.Now().Add(time.Minute))}).Serialize()
 		require.NoError(t, err)
 		return c.do(host, "POST", path, "", url.Values{
 			"grant_type": {"client_credentials"}, "scope": {"x"}, "client_assertion": {assertion},
@@ -166,7 +174,8 @@ func TestAddress_AssertionAudience(t *testing.T) {
 			_, answer := ask("127.0.0.1", endpoint, "http://"+host+":"+c.port+endpoint)
 			require.Equal(t, "invalid_scope", answer["error"], "%s: the client is known: %v", host, answer)
 		}
-		for _, audience := range []string{"http://evil.example" + endpoint, "http://evil.example:" + c.port + endpoint, "https://127.0.0.1:" + c.port + endpoint, "http://127.0.0.1" + endpoint} {
+		for _, audience := range []string{"http://evil.example" + endpoint, "http://evil.example:" + c.port + endpoint,
+			"https://127.0.0.1:" + c.port + endpoint, "http://127.0.0.1" + endpoint} {
 			status, answer := ask("127.0.0.1", endpoint, audience)
 			require.Equal(t, 401, status)
 			require.Equal(t, "invalid_client", answer["error"], "%v", answer)
@@ -181,15 +190,20 @@ func TestAddress_BearerThroughAliases(t *testing.T) {
 	t.Parallel()
 	s, _ := startSandbox(t, sandbox.Options{Empty: true})
 	c := newCaller(t, s)
-	client := c.ok("localhost", "POST", "/api/v1/apps", c.admin(), `{"name":"oidc_client","label":"Robot","signOnMode":"OPENID_CONNECT","credentials":{"oauthClient":{"token_endpoint_auth_method":"client_secret_post"}},"settings":{"oauthClient":{"application_type":"service","grant_types":["client_credentials"],"response_types":["token"]}}}`)
+	client := c.ok("localhost", "POST", "/api/v1/apps", c.admin(),
+		`{"name":"oidc_client","label":"Robot","signOnMode":"OPENID_CONNECT",`+
+			`"credentials":{"oauthClient":{"token_endpoint_auth_method":"client_secret_post"}},`+
+			`"settings":{"oauthClient":{"application_type":"service","grant_types":["client_credentials"],"response_types":["token"]}}}`)
 	oauth := client["credentials"].(object)["oauthClient"].(object)
 	id := oauth["client_id"].(string)
 	for i, host := range []string{"localhost", "[::1]"} { // a client that was given this address
 		scope := []string{"svc.users.read", "svc.groups.read"}[i]
-		c.ok(host, "POST", "/api/v1/apps/"+client["id"].(string)+"/grants", c.admin(), fmt.Sprintf(`{"scopeId":%q,"issuer":"http://%s:%s"}`, scope, host, c.port))
+		c.ok(host, "POST", "/api/v1/apps/"+client["id"].(string)+"/grants", c.admin(),
+			fmt.Sprintf(`{"scopeId":%q,"issuer":"http://%s:%s"}`, scope, host, c.port))
 	}
 	c.ok("localhost", "POST", "/oauth2/v1/clients/"+id+"/roles", c.admin(), `{"type":"SUPER_ADMIN"}`)
-	form := url.Values{"client_id": {id}, "client_secret": {oauth["client_secret"].(string)}, "grant_type": {"client_credentials"}, "scope": {"svc.users.read"}}.Encode()
+	form := url.Values{"client_id": {id}, "client_secret": {oauth["client_secret"].(string)}, "grant_type": {"client_credentials"},
+		"scope": {"svc.users.read"}}.Encode()
 	for _, from := range loopback {
 		token := c.ok(from, "POST", "/oauth2/v1/token", "", form)["access_token"].(string)
 		require.Equal(t, c.ready.BaseURL, claims(t, token)["aud"])
@@ -198,7 +212,8 @@ func TestAddress_BearerThroughAliases(t *testing.T) {
 			require.Equal(t, 200, status, "from %s through %s: %v", from, through, answer)
 		}
 	}
-	set := c.ok("localhost", "POST", "/api/v1/iam/resource-sets", c.admin(), fmt.Sprintf(`{"label":"Set","description":"d","resources":["http://localhost:%s/api/v1/users"]}`, c.port))
+	set := c.ok("localhost", "POST", "/api/v1/iam/resource-sets", c.admin(),
+		fmt.Sprintf(`{"label":"Set","description":"d","resources":["http://localhost:%s/api/v1/users"]}`, c.port))
 	require.NotEmpty(t, set["id"])
 }
 
@@ -208,7 +223,8 @@ func TestIssuerMode(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	const servers = "/api/v1/authorizationServers"
 	start := func(custom string, dynamic bool) (*caller, func()) {
-		s, err := sandbox.Start(t.Context(), sandbox.Options{Listen: "127.0.0.1:0", Data: data, Empty: true, NoRateLimits: true, CustomDomain: custom, DynamicIssuer: dynamic})
+		s, err := sandbox.Start(t.Context(),
+			sandbox.Options{Listen: "127.0.0.1:0", Data: data, Empty: true, NoRateLimits: true, CustomDomain: custom, DynamicIssuer: dynamic})
 		require.NoError(t, err)
 		return newCaller(t, s), func() { require.NoError(t, s.Close(context.WithoutCancel(t.Context()))) }
 	}
@@ -220,7 +236,8 @@ func TestIssuerMode(t *testing.T) {
 	rejected := func(c *caller, modes ...string) {
 		t.Helper()
 		for _, mode := range modes {
-			status, answer := c.do("127.0.0.1", "POST", servers, c.admin(), fmt.Sprintf(`{"name":"S","description":"d","audiences":["a"],"issuerMode":%q}`, mode))
+			status, answer := c.do("127.0.0.1", "POST", servers, c.admin(),
+				fmt.Sprintf(`{"name":"S","description":"d","audiences":["a"],"issuerMode":%q}`, mode))
 			require.Equal(t, 400, status)
 			require.Contains(t, fmt.Sprint(answer["errorCauses"]), "issuerMode: The value must be one of: ORG_URL")
 		}
@@ -262,7 +279,9 @@ func TestIssuerMode(t *testing.T) {
 	changed := c.ok("127.0.0.1", "PUT", servers+"/"+at["id"].(string), c.admin(), body("ORG_URL"))
 	require.Equal(t, "ORG_URL", changed["issuerMode"])
 	require.Equal(t, c.ready.BaseURL+path, changed["issuer"])
-	require.Equal(t, "ORG_URL", c.ok("127.0.0.1", "PUT", servers+"/"+at["id"].(string), c.admin(), `{"name":"S","audiences":["a"]}`)["issuerMode"], "a replacement without a mode keeps it")
+	require.Equal(t, "ORG_URL",
+		c.ok("127.0.0.1", "PUT", servers+"/"+at["id"].(string), c.admin(), `{"name":"S","audiences":["a"]}`)["issuerMode"],
+		"a replacement without a mode keeps it")
 	c.ok("127.0.0.1", "PUT", servers+"/"+at["id"].(string), c.admin(), body("CUSTOM_URL"))
 	end()
 
@@ -276,7 +295,8 @@ func TestIssuerMode(t *testing.T) {
 	require.Equal(t, c.ready.BaseURL+path, dynamic["issuer"])
 	form := c.client()
 	c.ok("127.0.0.1", "PUT", servers+"/default", c.admin(), `{"name":"default","audiences":["api://default"],"issuerMode":"DYNAMIC"}`)
-	for host, base := range map[string]string{"127.0.0.1": c.ready.BaseURL, "localhost": c.ready.BaseURL, "id.localhost": custom, "ID.localhost": custom} {
+	for host, base := range map[string]string{"127.0.0.1": c.ready.BaseURL, "localhost": c.ready.BaseURL, "id.localhost": custom,
+		"ID.localhost": custom} {
 		require.Equal(t, base+path, c.ok(host, "GET", servers+"/"+dynamic["id"].(string), c.admin(), "")["issuer"])
 		document := c.ok(host, "GET", path+"/.well-known/oauth-authorization-server", "", "")
 		require.Equal(t, base+path, document["issuer"])
@@ -289,7 +309,8 @@ func TestIssuerMode(t *testing.T) {
 			require.Equal(t, base+"/oauth2/default", looked["iss"])
 		}
 		c.ok("127.0.0.1", "PUT", servers+"/default", c.admin(), `{"name":"default","audiences":["api://default"],"issuerMode":"ORG_URL"}`)
-		require.Equal(t, true, c.ok("127.0.0.1", "POST", "/oauth2/default/v1/introspect", "", "token="+token+"&"+form)["active"], "tokens outlive a change of the mode")
+		require.Equal(t, true, c.ok("127.0.0.1", "POST", "/oauth2/default/v1/introspect", "", "token="+token+"&"+form)["active"],
+			"tokens outlive a change of the mode")
 		c.ok("127.0.0.1", "PUT", servers+"/default", c.admin(), `{"name":"default","audiences":["api://default"],"issuerMode":"DYNAMIC"}`)
 	}
 }
@@ -300,7 +321,9 @@ func TestAddress_ListenOnAll(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel() // what starts after all ends at once
 		var stderr bytes.Buffer
-		code := cli.Run(ctx, append([]string{"sandbox", "--empty"}, args...), io.Discard, &stderr, func(string) (string, bool) { return "", false })
+		code := cli.Run(ctx, append([]string{"sandbox", "--empty"}, args...), io.Discard, &stderr, func(string) (string, bool) {
+			return "", false
+		})
 		return code, stderr.String()
 	}
 	for _, listen := range []string{":0", "0.0.0.0:0", "[::]:0", "[::ffff:0.0.0.0]:0"} {
@@ -308,7 +331,8 @@ func TestAddress_ListenOnAll(t *testing.T) {
 		require.Equal(t, cli.ExitUsage, code, listen)
 		require.Contains(t, text, "--base-url", listen)
 	}
-	for _, domain := range []string{"http://id.localhost", "id.localhost/path", "user@id.localhost", "id.localhost:0", "id.localhost:99999", " "} {
+	for _, domain := range []string{"http://id.localhost", "id.localhost/path", "user@id.localhost", "id.localhost:0", "id.localhost:99999",
+		" "} {
 		code, text := command("--listen", "127.0.0.1:0", "--custom-domain", domain)
 		require.Equal(t, cli.ExitUsage, code, domain)
 		require.Contains(t, text, "custom domain", domain)
@@ -317,7 +341,8 @@ func TestAddress_ListenOnAll(t *testing.T) {
 	s, _ := startSandbox(t, sandbox.Options{Empty: true, Listen: "0.0.0.0:0", BaseURL: "https://id.example/"})
 	c := newCaller(t, s)
 	for _, host := range []string{"id.example", "id.example:443", "127.0.0.1", "localhost"} {
-		require.Equal(t, "https://id.example/oauth2/default", c.ok(host, "GET", "/oauth2/default/.well-known/openid-configuration", "", "")["issuer"])
+		require.Equal(t, "https://id.example/oauth2/default",
+			c.ok(host, "GET", "/oauth2/default/.well-known/openid-configuration", "", "")["issuer"])
 	}
 	status, _ := c.do("other.example", "GET", "/oauth2/default/.well-known/openid-configuration", "", "")
 	require.Equal(t, 400, status)

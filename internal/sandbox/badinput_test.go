@@ -53,13 +53,17 @@ var badAnswers = map[string]http.HandlerFunc{
 	"500":                   saying(500, "text/plain", "boom"),
 	"204":                   func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) },
 	"an empty object":       saying(200, scim.MediaType, `{}`),
-	"an empty list":         saying(200, scim.MediaType, `{"schemas":["urn:ietf:params:scim:api:messages:2.0:ListResponse"],"totalResults":0,"Resources":[]}`),
-	"a list of oddities":    saying(200, scim.MediaType, `{"schemas":["urn:ietf:params:scim:api:messages:2.0:ListResponse"],"totalResults":7,"Resources":[null,1,"x",[],{},{"id":7,"meta":[]},{"id":"x","emails":{"value":1},"meta":{"created":1}}]}`),
-	"an object of oddities": saying(201, scim.MediaType, `{"schemas":"x","id":"x","userName":{},"emails":[1,null,[]],"members":"x","meta":"x","Operations":{"x":1},"totalResults":"x","name":[]}`),
-	"another JSON":          saying(200, "application/json", `{"hello":"world"}`),
-	"an array":              saying(200, scim.MediaType, `[{"id":"x"}]`),
-	"JSON 10,000 deep":      saying(200, scim.MediaType, strings.Repeat(`{"a":`, 10_000)+"1"+strings.Repeat("}", 10_000)),
-	"invalid UTF-8":         saying(200, scim.MediaType, "{\"schemas\":[\"\xff\xfe\"],\"id\":\"\xc3\x28\"}"),
+	"an empty list": saying(200, scim.MediaType,
+		`{"schemas":["urn:ietf:params:scim:api:messages:2.0:ListResponse"],"totalResults":0,"Resources":[]}`),
+	"a list of oddities": saying(200, scim.MediaType,
+		`{"schemas":["urn:ietf:params:scim:api:messages:2.0:ListResponse"],"totalResults":7,"Resources":[null,1,"x",[],{},{"id":7,"meta":[]},`+
+			`{"id":"x","emails":{"value":1},"meta":{"created":1}}]}`),
+	"an object of oddities": saying(201, scim.MediaType,
+		`{"schemas":"x","id":"x","userName":{},"emails":[1,null,[]],"members":"x","meta":"x","Operations":{"x":1},"totalResults":"x","name":[]}`),
+	"another JSON":     saying(200, "application/json", `{"hello":"world"}`),
+	"an array":         saying(200, scim.MediaType, `[{"id":"x"}]`),
+	"JSON 10,000 deep": saying(200, scim.MediaType, strings.Repeat(`{"a":`, 10_000)+"1"+strings.Repeat("}", 10_000)),
+	"invalid UTF-8":    saying(200, scim.MediaType, "{\"schemas\":[\"\xff\xfe\"],\"id\":\"\xc3\x28\"}"),
 	"a redirect": func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "https://elsewhere.example.com"+r.URL.Path, http.StatusFound)
 	},
@@ -95,7 +99,9 @@ func TestNonsenseBehindDiscoveryNeverPassesAndNeverBreaksTheSuite(t *testing.T) 
 				reference := newReferenceServer(t)
 				var asked atomic.Int64
 				server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					discovery := slices.ContainsFunc([]string{"/ServiceProviderConfig", "/ResourceTypes", "/Schemas"}, func(path string) bool { return strings.Contains(r.URL.Path, path) })
+					discovery := slices.ContainsFunc([]string{"/ServiceProviderConfig", "/ResourceTypes", "/Schemas"}, func(path string) bool {
+						return strings.Contains(r.URL.Path, path)
+					})
 					// The two queries by which the suite finds out what there is come first.
 					if discovery || asked.Add(1) <= after+2 {
 						reference.ServeHTTP(w, r)

@@ -41,7 +41,8 @@ func (b *bridge) Target(ctx context.Context, app string) (engine.Target, error) 
 func (b *bridge) targetOf(t mgmtapi.Target) engine.Target {
 	return engine.Target{
 		BaseURL: t.BaseURL, Auth: authOf(t.Credentials), Style: styles[t.Style], Fallback: fallbacks[t.Fallback],
-		UserNameAttribute: t.UserNameAttribute, CreateUsers: t.CreateUsers, UpdateUsers: t.UpdateUsers, DeactivateUsers: t.DeactivateUsers, PushGroups: t.PushGroups,
+		UserNameAttribute: t.UserNameAttribute, CreateUsers: t.CreateUsers, UpdateUsers: t.UpdateUsers, DeactivateUsers: t.DeactivateUsers,
+		PushGroups:    t.PushGroups,
 		SyncPasswords: t.SyncPasswords, Paused: t.Paused, Timeout: b.timeout, Guard: b.guard, OnMissing: engine.Fail,
 		OnRecycled: engine.LinkAuto, // the management API links whatever the lookup finds
 	}
@@ -61,7 +62,8 @@ var fallbacks = map[mgmtapi.Fallback]engine.Fallback{
 func (b *bridge) User(ctx context.Context, app, user string) (engine.UserState, error) {
 	u, err := b.wanted.User(ctx, app, user)
 	return engine.UserState{
-		Want: wants[u.Want], UserName: u.UserName, Resource: u.Resource, Activating: u.Activating, Password: u.Password, PasswordVersion: u.PasswordVersion,
+		Want: wants[u.Want], UserName: u.UserName, Resource: u.Resource, Activating: u.Activating, Password: u.Password,
+		PasswordVersion: u.PasswordVersion,
 	}, err
 }
 
@@ -100,7 +102,8 @@ func inverse[K, V comparable](m map[K]V) map[V]K {
 // Result implements engine.Observer.
 func (b *bridge) Result(ctx context.Context, r engine.Result) {
 	err := b.wanted.Report(ctx, mgmtapi.Result{
-		Principal: principalOf(r.App, r.Kind, r.ID), Want: wanted[r.Want], Outcome: outcomeOf(r.Outcome), RemoteID: r.RemoteID, More: r.Status == engine.StatusDirty, Error: r.Error,
+		Principal: principalOf(r.App, r.Kind, r.ID), Want: wanted[r.Want], Outcome: outcomeOf(r.Outcome), RemoteID: r.RemoteID,
+		More: r.Status == engine.StatusDirty, Error: r.Error,
 		Operation: operations[r.Operation], Confirmed: confirmed[r.Confirmed], Lapsed: r.Lapsed, Steps: steps(r.Steps),
 		PasswordVersion: r.PasswordVersion,
 	})

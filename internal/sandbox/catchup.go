@@ -22,7 +22,9 @@ func catchUp(ctx context.Context, eng *provision.Engine, b *bridge) error {
 			return err
 		}
 		for _, s := range untold {
-			b.Result(ctx, engine.Result{App: s.App, Kind: s.Kind, ID: s.ID, Want: s.Want, Outcome: s.Status.Outcome(), Status: s.Status, RemoteID: s.RemoteID, Error: s.LastError, PasswordVersion: s.PasswordVersion})
+			b.Result(ctx,
+				engine.Result{App: s.App, Kind: s.Kind, ID: s.ID, Want: s.Want, Outcome: s.Status.Outcome(), Status: s.Status, RemoteID: s.RemoteID,
+					Error: s.LastError, PasswordVersion: s.PasswordVersion})
 		}
 		return nil
 	})

@@ -83,14 +83,17 @@ func TestATargetIsReachedWithTheTokensOfAnOAuthClient(t *testing.T) {
 	var app struct{ ID string }
 	do(t, api, http.MethodPost, "/api/v1/apps", `{"name":"scim2_test_app","label":"OAuth","settings":{"app":{}}}`, &app)
 	connect := func(secret string) error {
-		body := fmt.Sprintf(`{"baseUrl":%q,"profile":{"authScheme":"OAUTH2","clientId":"me","clientSecret":%q,"tokenUrl":%q,"scope":"scim write"}}`, tg.URL, secret, tg.URL+"/token")
+		body := fmt.Sprintf(
+			`{"baseUrl":%q,"profile":{"authScheme":"OAUTH2","clientId":"me","clientSecret":%q,"tokenUrl":%q,"scope":"scim write"}}`, tg.URL, secret,
+			tg.URL+"/token")
 		return api.Do(t.Context(), http.MethodPost, "/api/v1/apps/"+app.ID+"/connections/default?activate=true", json.RawMessage(body), nil)
 	}
 	err := connect("another-s3cret")
 	require.ErrorContains(t, err, "E0000059", "what cannot fetch a token is not activated")
 	require.NotContains(t, err.Error(), "another-s3cret")
 	require.NoError(t, connect("cl1ent-s3cret"))
-	do(t, api, http.MethodPut, "/api/v1/apps/"+app.ID+"/features/USER_PROVISIONING", `{"create":{"lifecycleCreate":{"status":"ENABLED"}}}`, nil)
+	do(t, api, http.MethodPut, "/api/v1/apps/"+app.ID+"/features/USER_PROVISIONING", `{"create":{"lifecycleCreate":{"status":"ENABLED"}}}`,
+		nil)
 	ann := newUser(t, api, "ann@example.com")
 	do(t, api, http.MethodPost, "/api/v1/apps/"+app.ID+"/users", fmt.Sprintf(`{"id":%q}`, ann), nil)
 	do(t, api, http.MethodPost, "/sandbox/v1/jobs/drain", "", nil)

@@ -35,7 +35,8 @@ const day = 24 * time.Hour
 func TestWhateverExpiresObeysTheClock(t *testing.T) {
 	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true})
-	do(t, api, http.MethodPost, "/api/v1/users", `{"profile":{"login":"a@chain.example","email":"a@chain.example","firstName":"A","lastName":"B"}}`, nil)
+	do(t, api, http.MethodPost, "/api/v1/users",
+		`{"profile":{"login":"a@chain.example","email":"a@chain.example","firstName":"A","lastName":"B"}}`, nil)
 	var box []struct{ Token string }
 	do(t, api, http.MethodGet, "/sandbox/v1/outbox", "", &box)
 	activate := func() error {

@@ -55,11 +55,16 @@ func TestClock_AccessTokenMovesItBack(t *testing.T) {
 	t.Parallel()
 	s, _ := startSandbox(t, sandbox.Options{Empty: true})
 	c := newCaller(t, s)
-	app := c.ok("localhost", "POST", "/api/v1/apps", c.admin(), `{"name":"oidc_client","label":"Robot","signOnMode":"OPENID_CONNECT","credentials":{"oauthClient":{"token_endpoint_auth_method":"client_secret_post"}},"settings":{"oauthClient":{"application_type":"service","grant_types":["client_credentials"],"response_types":["token"]}}}`)
+	app := c.ok("localhost", "POST", "/api/v1/apps", c.admin(),
+		`{"name":"oidc_client","label":"Robot","signOnMode":"OPENID_CONNECT",`+
+			`"credentials":{"oauthClient":{"token_endpoint_auth_method":"client_secret_post"}},`+
+			`"settings":{"oauthClient":{"application_type":"service","grant_types":["client_credentials"],"response_types":["token"]}}}`)
 	oauth := app["credentials"].(object)["oauthClient"].(object)
-	c.ok("localhost", "POST", "/api/v1/apps/"+app["id"].(string)+"/grants", c.admin(), fmt.Sprintf(`{"scopeId":"svc.sandbox.manage","issuer":%q}`, c.ready.BaseURL))
+	c.ok("localhost", "POST", "/api/v1/apps/"+app["id"].(string)+"/grants", c.admin(),
+		fmt.Sprintf(`{"scopeId":"svc.sandbox.manage","issuer":%q}`, c.ready.BaseURL))
 	c.ok("localhost", "POST", "/oauth2/v1/clients/"+oauth["client_id"].(string)+"/roles", c.admin(), `{"type":"SUPER_ADMIN"}`)
-	form := url.Values{"client_id": {oauth["client_id"].(string)}, "client_secret": {oauth["client_secret"].(string)}, "grant_type": {"client_credentials"}, "scope": {"svc.sandbox.manage"}}.Encode()
+	form := url.Values{"client_id": {oauth["client_id"].(string)}, "client_secret": {oauth["client_secret"].(string)},
+		"grant_type": {"client_credentials"}, "scope": {"svc.sandbox.manage"}}.Encode()
 	token := func() string {
 		return "Bearer " + c.ok("localhost", "POST", "/oauth2/v1/token", "", form)["access_token"].(string)
 	}

@@ -66,14 +66,17 @@ func TestAfterARunThatWasKilledCleanupLeavesTheTargetAsItWas(t *testing.T) {
 		moments = append(moments, moment{at: at})
 	}
 	// Of the areas that create in ways of their own: every kind of object, every kind of request.
-	steps := map[string]int{"bulk": 6, "types": 3, "characteristics": 12, "groups": 12, "concurrency": 4, "create": 9, "body": 3, "put": 6, "traffic": 1}
+	steps := map[string]int{"bulk": 6, "types": 3, "characteristics": 12, "groups": 12, "concurrency": 4, "create": 9, "body": 3, "put": 6,
+		"traffic": 1}
 	for _, only := range slices.Sorted(maps.Keys(steps)) {
 		for k := range 3 {
 			moments = append(moments, moment{only: only, at: 1 + k*steps[only]})
 		}
 	}
 	// Faults that make something of what a server that is right refuses.
-	for fault, only := range map[string]string{"create.nameless": "create.missing-user-name", "create.stored-before-checked": "create.wrong-types", "groups.nameless": "groups.missing-display-name", "put.creates": "put.never-creates"} {
+	for fault, only := range map[string]string{"create.nameless": "create.missing-user-name",
+		"create.stored-before-checked": "create.wrong-types", "groups.nameless": "groups.missing-display-name",
+		"put.creates": "put.never-creates"} {
 		moments = append(moments, moment{only: only, at: 1, fault: fault})
 	}
 	faults := map[string]mutants.Mutant{}
@@ -142,7 +145,8 @@ func TestAfterARunThatWasKilledCleanupLeavesTheTargetAsItWas(t *testing.T) {
 			// The difference alone is shown: some objects are too large for the other ways of telling it.
 			require.Empty(t, cmp.Diff(before, contents(t, reference)), "exactly what it held before: %s", out.String())
 			require.NoFileExists(t, journal)
-			code = conform.Run(t.Context(), "scim-conformance", []string{"cleanup", journal, "--token", referenceToken}, io.Discard, io.Discard, os.LookupEnv)
+			code = conform.Run(t.Context(), "scim-conformance", []string{"cleanup", journal, "--token", referenceToken}, io.Discard, io.Discard,
+				os.LookupEnv)
 			require.Equal(t, conform.ExitUsage, code, "there is nothing left to clean up")
 		})
 	}
@@ -160,7 +164,9 @@ func TestNoReportTellsASecretOrAPerson(t *testing.T) {
 		reference.ServeHTTP(w, r)
 		require.Equal(t, http.StatusCreated, w.Code, w.Body.String())
 	}
-	create(`{"schemas":["` + scim.UserSchema + `"],"userName":"grace.hopper@corp.test","name":{"givenName":"Gracemarked","familyName":"Hoppermarked"},"emails":[{"value":"grace@home-marked.test"}],"phoneNumbers":[{"value":"+1 555 190619"}]}`)
+	create(`{"schemas":["` + scim.UserSchema +
+		`"],"userName":"grace.hopper@corp.test","name":{"givenName":"Gracemarked","familyName":"Hoppermarked"},` +
+		`"emails":[{"value":"grace@home-marked.test"}],"phoneNumbers":[{"value":"+1 555 190619"}]}`)
 	passwords := map[string]bool{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -195,7 +201,8 @@ func TestNoReportTellsASecretOrAPerson(t *testing.T) {
 	defer server.Close()
 
 	dir := t.TempDir()
-	args := []string{"run", server.URL + "/scim/v2", "--token", secret, "--header", "X-Api-Tenant: marked-header-4711", "--skipped", "--profile", "rfc,okta,entra", "--color", "always"}
+	args := []string{"run", server.URL + "/scim/v2", "--token", secret, "--header", "X-Api-Tenant: marked-header-4711", "--skipped",
+		"--profile", "rfc,okta,entra", "--color", "always"}
 	forms := []string{"text", "json", "html", "markdown", "junit", "sarif", "har", "badge", "shields"}
 	for _, form := range forms {
 		args = append(args, "--output", form+"="+filepath.Join(dir, form))
@@ -212,7 +219,8 @@ func TestNoReportTellsASecretOrAPerson(t *testing.T) {
 		require.NotEmpty(t, data)
 		texts[form] = string(data)
 	}
-	marks := []string{secret, "marked-header-4711", "grace.hopper@corp.test", "grace@home-marked.test", "Gracemarked", "Hoppermarked", "555 190619"}
+	marks := []string{secret, "marked-header-4711", "grace.hopper@corp.test", "grace@home-marked.test", "Gracemarked", "Hoppermarked",
+		"555 190619"}
 	for password := range passwords {
 		if len(password) >= 6 { // shorter ones are not told from words
 			marks = append(marks, password)

@@ -22,7 +22,8 @@ func TestConnectionTest_Recorded(t *testing.T) {
 		"an error": func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/scim+json")
 			w.WriteHeader(http.StatusUnauthorized)
-			fmt.Fprintf(w, `{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"401","detail":"unknown: %s"}`, r.Header.Get("Authorization"))
+			fmt.Fprintf(w, `{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"401","detail":"unknown: %s"}`,
+				r.Header.Get("Authorization"))
 		},
 		"something else": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("X-Internal", "yes")

@@ -167,7 +167,8 @@ func (c *consoleSource) History(ctx context.Context, id, kind, who string) (cons
 	if err != nil {
 		return console.HistoryPage{}, err
 	}
-	page := console.HistoryPage{App: app, Principal: principal(state, names[who]), Wanted: state.Desired, Reached: state.Synced, Reasons: why.Reasons}
+	page := console.HistoryPage{App: app, Principal: principal(state, names[who]), Wanted: state.Desired, Reached: state.Synced,
+		Reasons: why.Reasons}
 	for _, v := range why.Values {
 		page.Values = append(page.Values, console.Value{Path: v.Path, Value: fmt.Sprint(v.Value), Rule: v.Rule, Source: v.Source})
 	}

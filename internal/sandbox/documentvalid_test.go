@@ -20,7 +20,8 @@ func TestTheDocumentIsValidToOthers(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, servedAt(t, "/openapi.json"), 0o600))
 	for name, validator := range map[string]struct{ install, command []string }{
 		"openapi-spec-validator": {
-			[]string{"sh", "-c", "test -x venv/bin/openapi-spec-validator || { python3 -m venv venv && venv/bin/pip install --quiet openapi-spec-validator==0.9.0; }"},
+			[]string{"sh", "-c",
+				"test -x venv/bin/openapi-spec-validator || { python3 -m venv venv && venv/bin/pip install --quiet openapi-spec-validator==0.9.0; }"},
 			[]string{filepath.Join(dir, "venv", "bin", "openapi-spec-validator"), file},
 		},
 		"redocly": {

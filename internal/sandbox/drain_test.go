@@ -29,7 +29,8 @@ func TestADrainWaitsForWhatIsDoneLater(t *testing.T) {
 		return response.StatusCode, string(data)
 	}
 	const user = "/api/v1/users/ada@example.com"
-	status, body := do(http.MethodPost, "/api/v1/users", `{"profile":{"login":"ada@example.com","email":"ada@example.com","firstName":"Ada","lastName":"Tester"}}`)
+	status, body := do(http.MethodPost, "/api/v1/users",
+		`{"profile":{"login":"ada@example.com","email":"ada@example.com","firstName":"Ada","lastName":"Tester"}}`)
 	require.Equal(t, http.StatusOK, status, body)
 	status, body = do(http.MethodPost, user+"/lifecycle/deactivate", "")
 	require.Equal(t, http.StatusOK, status, body)

@@ -38,7 +38,8 @@ const (
 func drawnOut(t *testing.T, where, text string, more ...string) {
 	t.Helper()
 	for _, secret := range append([]string{targetSecret, clientSecret, accessToken, hookSecret, userPassword}, more...) {
-		for _, form := range []string{secret, url.QueryEscape(secret), base64.StdEncoding.EncodeToString([]byte(secret)), base64.StdEncoding.EncodeToString([]byte("me:" + secret))} {
+		for _, form := range []string{secret, url.QueryEscape(secret), base64.StdEncoding.EncodeToString([]byte(secret)),
+			base64.StdEncoding.EncodeToString([]byte("me:" + secret))} {
 			require.NotContains(t, text, form, where)
 		}
 	}
@@ -152,7 +153,8 @@ func TestSecrets_NotDrawnOutByAppAdmin(t *testing.T) {
 	echo := func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/scim+json")
 		w.WriteHeader(http.StatusBadRequest)
-		_, _ = fmt.Fprintf(w, `{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"400","detail":"%s%s"}`, echoed, r.Header.Get("Authorization"))
+		_, _ = fmt.Fprintf(w, `{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"400","detail":"%s%s"}`, echoed,
+			r.Header.Get("Authorization"))
 	}
 	target := newRecorder(t, func(w http.ResponseWriter, r *http.Request) {
 		switch how, _ := mode.Load("target"); how {
@@ -187,14 +189,17 @@ func TestSecrets_NotDrawnOutByAppAdmin(t *testing.T) {
 		do(t, admin, http.MethodPost, "/api/v1/apps", `{"name":"scim2_test_app","label":"`+label+`"}`, &app)
 		do(t, admin, http.MethodPost, a.connection(app["id"].(string))+"?activate=true", connection, nil)
 		do(t, admin, http.MethodPut, "/api/v1/apps/"+app["id"].(string)+"/features/USER_PROVISIONING",
-			`{"create":{"lifecycleCreate":{"status":"ENABLED"}},"update":{"profile":{"status":"ENABLED"},"password":{"status":"ENABLED","seed":"SVC","change":"CHANGE"}}}`, nil)
+			`{"create":{"lifecycleCreate":{"status":"ENABLED"}},"update":{"profile":{"status":"ENABLED"},"password":{"status":"ENABLED",`+
+				`"seed":"SVC","change":"CHANGE"}}}`, nil)
 		return app["id"].(string)
 	}
 	a.app = connected("HR", fmt.Sprintf(`{"baseUrl":"%s/scim","profile":{"token":%q}}`, target.URL, targetSecret))
-	a.oauth = connected("Files", fmt.Sprintf(`{"baseUrl":"%s/scim","profile":{"authScheme":"OAUTH2","clientId":"me","clientSecret":%q,"tokenUrl":"%s/token"}}`,
-		target.URL, clientSecret, issuer.URL))
+	a.oauth = connected("Files",
+		fmt.Sprintf(`{"baseUrl":"%s/scim","profile":{"authScheme":"OAUTH2","clientId":"me","clientSecret":%q,"tokenUrl":"%s/token"}}`,
+			target.URL, clientSecret, issuer.URL))
 	var hook object
-	do(t, admin, http.MethodPost, "/api/v1/inlineHooks", fmt.Sprintf(`{"name":"h","type":"com.svc.telephony.provider","version":"1.0.0","channel":{"config":
+	do(t, admin, http.MethodPost, "/api/v1/inlineHooks",
+		fmt.Sprintf(`{"name":"h","type":"com.svc.telephony.provider","version":"1.0.0","channel":{"config":
 		{"uri":"https://hooks.example.com","authScheme":{"type":"HEADER","key":"X-Key","value":%q}}}}`, hookSecret), &hook)
 	a.hook = hook["id"].(string)
 	eve := newUser(t, admin, "eve@northwind.example")
@@ -204,7 +209,8 @@ func TestSecrets_NotDrawnOutByAppAdmin(t *testing.T) {
 	a.token = given["token"].(string)
 	var ann object
 	do(t, admin, http.MethodPost, "/api/v1/users", fmt.Sprintf(
-		`{"profile":{"login":"ann@northwind.example","email":"ann@northwind.example","firstName":"Ann","lastName":"Other"},"credentials":{"password":{"value":%q}}}`,
+		`{"profile":{"login":"ann@northwind.example","email":"ann@northwind.example","firstName":"Ann","lastName":"Other"},`+
+			`"credentials":{"password":{"value":%q}}}`,
 		"Correct-horse-7"), &ann)
 	user := ann["id"].(string)
 	drain := func() { _ = admin.Do(t.Context(), http.MethodPost, "/sandbox/v1/jobs/drain", nil, nil) }
@@ -227,9 +233,11 @@ func TestSecrets_NotDrawnOutByAppAdmin(t *testing.T) {
 	steps("another baseUrl", func(t *testing.T) {
 		for _, app := range []string{a.app, a.oauth} {
 			for _, query := range []string{"", "?activate=true"} {
-				for _, base := range []string{catcher.URL, catcher.URL + "/scim", strings.Replace(target.URL, "127.0.0.1", "localhost", 1) + "/scim", "https" + target.URL[4:]} {
+				for _, base := range []string{catcher.URL, catcher.URL + "/scim", strings.Replace(target.URL, "127.0.0.1", "localhost", 1) + "/scim",
+					"https" + target.URL[4:]} {
 					a.refused(400, "must be given again", "POST", a.connection(app)+query, fmt.Sprintf(`{"baseUrl":%q}`, base))
-					a.refused(400, "must be given again", "POST", a.connection(app)+query, fmt.Sprintf(`{"baseUrl":%q,"profile":{"userNameAttribute":"emails.value"}}`, base))
+					a.refused(400, "must be given again", "POST", a.connection(app)+query,
+						fmt.Sprintf(`{"baseUrl":%q,"profile":{"userNameAttribute":"emails.value"}}`, base))
 				}
 			}
 		}
@@ -237,13 +245,16 @@ func TestSecrets_NotDrawnOutByAppAdmin(t *testing.T) {
 		require.Zero(t, requests, "nothing is sent")
 	})
 	steps("another tokenUrl", func(t *testing.T) {
-		a.refused(400, "must be given again", "POST", a.connection(a.oauth)+"?activate=true", fmt.Sprintf(`{"profile":{"tokenUrl":"%s/token"}}`, catcher.URL))
-		a.refused(400, "must be given again", "POST", a.connection(a.oauth), fmt.Sprintf(`{"profile":{"authScheme":"OAUTH2","clientId":"you","tokenUrl":"%s"}}`, catcher.URL))
+		a.refused(400, "must be given again", "POST", a.connection(a.oauth)+"?activate=true",
+			fmt.Sprintf(`{"profile":{"tokenUrl":"%s/token"}}`, catcher.URL))
+		a.refused(400, "must be given again", "POST", a.connection(a.oauth),
+			fmt.Sprintf(`{"profile":{"authScheme":"OAUTH2","clientId":"you","tokenUrl":"%s"}}`, catcher.URL))
 	})
 	steps("another kind of credentials", func(t *testing.T) {
 		a.refused(400, "clientSecret", "POST", a.connection(a.app)+"?activate=true",
 			fmt.Sprintf(`{"profile":{"authScheme":"OAUTH2","clientId":"me","tokenUrl":%q}}`, catcher.URL))
-		a.refused(400, "profile.token", "POST", a.connection(a.oauth)+"?activate=true", fmt.Sprintf(`{"baseUrl":%q,"profile":{"authScheme":"TOKEN"}}`, catcher.URL))
+		a.refused(400, "profile.token", "POST", a.connection(a.oauth)+"?activate=true",
+			fmt.Sprintf(`{"baseUrl":%q,"profile":{"authScheme":"TOKEN"}}`, catcher.URL))
 	})
 	steps("members twice, of which one is checked", func(t *testing.T) {
 		a.refused(400, "E0000003", "POST", a.connection(a.app), fmt.Sprintf(`{"baseUrl":"%s/scim","baseUrl":%q}`, target.URL, catcher.URL))
@@ -282,8 +293,10 @@ func TestSecrets_NotDrawnOutByAppAdmin(t *testing.T) {
 		do(t, admin, http.MethodPost, "/api/v1/apps", `{"name":"scim2_test_app","label":"Mine"}`, &app)
 		own := a.connection(app["id"].(string)) + "?activate=true"
 		for body, says := range map[string]string{
-			fmt.Sprintf(`{"baseUrl":%q,"profile":{"token":%q}}`, inner.URL, ownToken):                                                                        "the answer is text/html, not SCIM",
-			fmt.Sprintf(`{"baseUrl":%q,"profile":{"authScheme":"OAUTH2","clientId":"me","clientSecret":%q,"tokenUrl":%q}}`, target.URL, ownToken, inner.URL): "the answer holds no access token",
+			fmt.Sprintf(`{"baseUrl":%q,"profile":{"token":%q}}`, inner.URL,
+				ownToken): "the answer is text/html, not SCIM",
+			fmt.Sprintf(`{"baseUrl":%q,"profile":{"authScheme":"OAUTH2","clientId":"me","clientSecret":%q,"tokenUrl":%q}}`, target.URL, ownToken,
+				inner.URL): "the answer holds no access token",
 		} {
 			status, text := a.try("POST", own, body)
 			require.Equal(t, 400, status)
@@ -305,7 +318,8 @@ func TestSecrets_NotDrawnOutByAppAdmin(t *testing.T) {
 		do(t, admin, http.MethodPost, "/sandbox/v1/apps/"+a.app+"/import", `{"type":"USERS"}`, &job)
 		drain()
 		for _, path := range []string{
-			"/sandbox/v1/apps/" + a.app + "/tasks", "/sandbox/v1/apps/" + a.app + "/attempts", "/sandbox/v1/apps/" + a.app + "/import/" + job["jobId"].(string),
+			"/sandbox/v1/apps/" + a.app + "/tasks", "/sandbox/v1/apps/" + a.app + "/attempts",
+			"/sandbox/v1/apps/" + a.app + "/import/" + job["jobId"].(string),
 			"/sandbox/v1/apps/" + a.app + "/links", "/sandbox/v1/apps/" + a.app + "/principals",
 		} {
 			var text json.RawMessage
@@ -353,7 +367,8 @@ func TestSecrets_NotDrawnOutByAppAdmin(t *testing.T) {
 		mode.Store("target", "echo") // it does not take it
 		do(t, admin, http.MethodPost, "/api/v1/users/"+user, fmt.Sprintf(`{"credentials":{"password":{"value":%q}}}`, userPassword), nil)
 		drain()
-		status, text := a.try("POST", a.connection(a.app)+"?activate=true", fmt.Sprintf(`{"baseUrl":%q,"profile":{"token":%q}}`, catcher.URL, ownToken))
+		status, text := a.try("POST", a.connection(a.app)+"?activate=true",
+			fmt.Sprintf(`{"baseUrl":%q,"profile":{"token":%q}}`, catcher.URL, ownToken))
 		require.Equal(t, 200, status, text)
 		drain()
 		a.try("POST", "/api/v1/apps/"+a.app+"/users/"+user, `{"profile":{}}`)

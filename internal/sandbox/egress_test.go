@@ -61,7 +61,8 @@ func TestEgress_AppliesToEveryRequest(t *testing.T) {
 			connection := func(label, body string) error {
 				var app object
 				do(t, api, http.MethodPost, "/api/v1/apps", `{"name":"scim2_test_app","label":"`+label+`"}`, &app)
-				return api.Do(t.Context(), http.MethodPost, "/api/v1/apps/"+app["id"].(string)+"/connections/default?activate=true", json.RawMessage(body), nil)
+				return api.Do(t.Context(), http.MethodPost, "/api/v1/apps/"+app["id"].(string)+"/connections/default?activate=true",
+					json.RawMessage(body), nil)
 			}
 			execute := func(channel string) error {
 				var made object
@@ -82,10 +83,13 @@ func TestEgress_AppliesToEveryRequest(t *testing.T) {
 					return connection("target", fmt.Sprintf(`{"baseUrl":%q,"profile":{"token":%q}}`, base, token))
 				}, ""},
 				"connection by name": {func() error {
-					return connection("named", fmt.Sprintf(`{"baseUrl":"http://localhost:%s","profile":{"token":%q}}`, base[len("http://127.0.0.1:"):], token))
+					return connection("named",
+						fmt.Sprintf(`{"baseUrl":"http://localhost:%s","profile":{"token":%q}}`, base[len("http://127.0.0.1:"):], token))
 				}, ""},
 				"token endpoint of a connection": {func() error {
-					return connection("oauth", fmt.Sprintf(`{"baseUrl":%q,"profile":{"authScheme":"OAUTH2","clientId":"me","clientSecret":"cl1ent-s3cret","tokenUrl":%q}}`, s.Ready().SCIMURL, base))
+					return connection("oauth",
+						fmt.Sprintf(`{"baseUrl":%q,"profile":{"authScheme":"OAUTH2","clientId":"me","clientSecret":"cl1ent-s3cret","tokenUrl":%q}}`,
+							s.Ready().SCIMURL, base))
 				}, "no access token from " + base + ": the answer is 401"},
 				"hook": {func() error {
 					endpoint.Answer(hookstest.JSON(http.StatusOK, `{}`))
@@ -93,7 +97,8 @@ func TestEgress_AppliesToEveryRequest(t *testing.T) {
 				}, ""},
 				"token endpoint of a hook": {func() error {
 					endpoint.Answer(hookstest.JSON(http.StatusBadRequest, `{"error":"invalid_client"}`))
-					return execute(fmt.Sprintf(`{"type":"OAUTH","config":{"uri":"https://hook.example.com","tokenUrl":%q,"clientId":"me","clientSecret":"cl1ent-s3cret"}}`, endpoint.URL))
+					return execute(fmt.Sprintf(`{"type":"OAUTH","config":{"uri":"https://hook.example.com","tokenUrl":%q,"clientId":"me",`+
+						`"clientSecret":"cl1ent-s3cret"}}`, endpoint.URL))
 				}, "the token endpoint answered with 400 Bad Request: invalid_client"},
 			} {
 				err := c.try()

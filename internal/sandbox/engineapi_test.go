@@ -189,7 +189,8 @@ func TestTheEngineTellsAboutAnAppAndItsUsers(t *testing.T) {
 	var x client.Explanation
 	d.get(one+"/explanation", &x)
 	require.Equal(t, []string{"The user is assigned to the application directly."}, x.Reasons)
-	require.Contains(t, x.Values, engine.Value{Path: "name.givenName", Source: "the profile of the user", Rule: "user.firstName", Value: "Test"})
+	require.Contains(t, x.Values,
+		engine.Value{Path: "name.givenName", Source: "the profile of the user", Rule: "user.firstName", Value: "Test"})
 	require.NotEmpty(t, x.Exchanges)
 	d.get("/principals/user/"+bob+"/explanation", &x)
 	require.Equal(t, []string{"The user is not assigned to the application."}, x.Reasons)
@@ -235,7 +236,8 @@ func TestFailedTasksAreRetriedAndDismissed(t *testing.T) {
 	working := d.target.handler.Load().(boxed)
 	d.target.set(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {
-			http.Error(w, `{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"400","detail":"no licence left"}`, http.StatusBadRequest)
+			http.Error(w, `{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"400","detail":"no licence left"}`,
+				http.StatusBadRequest)
 			return
 		}
 		working.ServeHTTP(w, r)
@@ -376,9 +378,11 @@ func TestDriftIsFoundAndRepaired(t *testing.T) {
 func TestAccountsAreImportedAndLinksCarried(t *testing.T) {
 	t.Parallel()
 	d := drive(t, sandbox.Options{})
-	do(t, d.api, http.MethodPut, "/api/v1/apps/"+d.app+"/features/USER_PROVISIONING", `{"create":{"lifecycleCreate":{"status":"DISABLED"}}}`, nil)
+	do(t, d.api, http.MethodPut, "/api/v1/apps/"+d.app+"/features/USER_PROVISIONING", `{"create":{"lifecycleCreate":{"status":"DISABLED"}}}`,
+		nil)
 	for _, name := range []string{"ann@northwind.example", "stranger"} {
-		d.scim(http.MethodPost, "/Users", fmt.Sprintf(`{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"userName":%q}`, name), http.StatusCreated)
+		d.scim(http.MethodPost, "/Users", fmt.Sprintf(`{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"userName":%q}`, name),
+			http.StatusCreated)
 	}
 	ann := d.assign("ann@northwind.example")
 	d.settle()
@@ -397,7 +401,8 @@ func TestAccountsAreImportedAndLinksCarried(t *testing.T) {
 	d.get("/import/"+job.JobID+"/objects?verdict=matched", &found)
 	require.Len(t, found, 1)
 	require.Equal(t, ann, found[0].Principal)
-	d.refused(http.MethodPost, "/import/"+job.JobID+"/confirm", `{"links":[{"kind":"group","id":"x","remoteId":"c"}]}`, http.StatusBadRequest, "one of users")
+	d.refused(http.MethodPost, "/import/"+job.JobID+"/confirm", `{"links":[{"kind":"group","id":"x","remoteId":"c"}]}`, http.StatusBadRequest,
+		"one of users")
 	var n struct{ Linked int }
 	d.post("/import/"+job.JobID+"/confirm", "", &n)
 	require.Equal(t, 1, n.Linked)
@@ -410,7 +415,8 @@ func TestAccountsAreImportedAndLinksCarried(t *testing.T) {
 	require.Equal(t, engine.Imported, links[0].Origin)
 	d.get("/links?after="+url.QueryEscape("user:"+ann), &links)
 	require.Empty(t, links)
-	d.refused(http.MethodPost, "/links", fmt.Sprintf(`{"links":[{"kind":"user","id":%q,"remoteId":"another"}]}`, ann), http.StatusBadRequest, "links: user "+ann)
+	d.refused(http.MethodPost, "/links", fmt.Sprintf(`{"links":[{"kind":"user","id":%q,"remoteId":"another"}]}`, ann), http.StatusBadRequest,
+		"links: user "+ann)
 	bob := newUser(t, d.api, "bob@northwind.example")
 	d.post("/links", fmt.Sprintf(`{"links":[{"kind":"user","id":%q,"remoteId":"77"}]}`, bob), &n)
 	require.Equal(t, 1, n.Linked)

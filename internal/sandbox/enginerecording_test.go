@@ -15,8 +15,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sandbox"
 )
 
-// engineRecorder sends requests to the engine's part of /sandbox/v1 and writes down status, content type and body of each response. What differs
-// from run to run (ids, times, durations, ports) has a name of its own.
+// engineRecorder sends requests to the engine's part of /sandbox/v1 and writes down status, content type and body of each response. What
+// differs from run to run (ids, times, durations, ports) has a name of its own.
 type engineRecorder struct {
 	*driven
 	text strings.Builder
@@ -125,7 +125,8 @@ func (r *engineRecorder) recordProvisioning() {
 	var group, mapping struct{ ID, MappingID string }
 	do(r.t, r.api, http.MethodPost, "/api/v1/groups", `{"profile":{"name":"Sales <& Support>"}}`, &group)
 	do(r.t, r.api, http.MethodPut, "/api/v1/groups/"+group.ID+"/users/"+ann, "", nil)
-	do(r.t, r.api, http.MethodPost, "/api/v1/apps/"+r.app+"/group-push/mappings", fmt.Sprintf(`{"sourceGroupId":%q,"targetGroupName":"Sales <& Support>"}`, group.ID), &mapping)
+	do(r.t, r.api, http.MethodPost, "/api/v1/apps/"+r.app+"/group-push/mappings",
+		fmt.Sprintf(`{"sourceGroupId":%q,"targetGroupName":"Sales <& Support>"}`, group.ID), &mapping)
 	r.settle()
 	r.part("a user and a group")
 	r.at("POST", "/wait?timeoutSeconds=60", "")
@@ -219,7 +220,9 @@ func (r *engineRecorder) recordPlansAndDrift() {
 
 func (r *engineRecorder) recordImports() {
 	dee := newUser(r.t, r.api, "dee@northwind.example")
-	r.scim(http.MethodPost, "/Users", `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"userName":"dee@northwind.example","externalId":"`+dee+`"}`, http.StatusCreated)
+	r.scim(http.MethodPost, "/Users",
+		`{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"userName":"dee@northwind.example","externalId":"`+dee+`"}`,
+		http.StatusCreated)
 	r.part("imports and links")
 	for _, kind := range []string{"USERS", "GROUPS"} {
 		job := first(r.t, r.at("POST", "/import", `{"type":"`+kind+`"}`), "jobId")
@@ -238,7 +241,8 @@ func (r *engineRecorder) recordImports() {
 	r.at("GET", "/links", "")
 	r.at("GET", "/links?limit=1&after=group:x", "")
 	fay := newUser(r.t, r.api, "fay@northwind.example")
-	r.at("POST", "/links", fmt.Sprintf(`{"links":[{"kind":"user","id":%q,"remoteId":"77"},{"kind":"user","id":%q,"remoteId":"77"}]}`, fay, dee))
+	r.at("POST", "/links",
+		fmt.Sprintf(`{"links":[{"kind":"user","id":%q,"remoteId":"77"},{"kind":"user","id":%q,"remoteId":"77"}]}`, fay, dee))
 	r.at("POST", "/links", fmt.Sprintf(`{"links":[{"kind":"user","id":%q,"remoteId":"77","remoteName":"fay","origin":"created"}]}`, fay))
 	r.at("POST", "/links", `{"links":[{"kind":"robot","id":"","origin":"born"}]}`)
 	r.at("GET", "/links?after=user:", "")
@@ -286,7 +290,8 @@ func (r *engineRecorder) recordRejections() {
 	r.at("POST", "/drift", `{"kind":"robot","limit":-1}`)
 	r.at("POST", "/wait?timeoutSeconds=0", "")
 	r.at("POST", "/plans/x/apply", `{"first":0}`)
-	for _, path := range []string{"", "/", "/nosuch", "/apps/nosuch/tasks", "/apps/nosuch/events", "/apps/nosuch/plans", "/apps//tasks", "/engine", "/engine/apps/nosuch", "/engine/nosuch"} {
+	for _, path := range []string{"", "/", "/nosuch", "/apps/nosuch/tasks", "/apps/nosuch/events", "/apps/nosuch/plans", "/apps//tasks",
+		"/engine", "/engine/apps/nosuch", "/engine/nosuch"} {
 		r.send("GET", "/sandbox/v1"+path, "")
 	}
 	r.send("DELETE", "/sandbox/v1/engine/apps", "")

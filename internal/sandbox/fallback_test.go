@@ -22,10 +22,13 @@ import (
 func wizardApp(t *testing.T, api *sandbox.APIClient, base string) string {
 	t.Helper()
 	var app struct{ ID string }
-	do(t, api, http.MethodPost, "/api/v1/apps", `{"label":"Wizard","signOnMode":"AUTO_LOGIN","settings":{"signOn":{"loginUrl":"https://a.example"}}}`, &app)
-	do(t, api, http.MethodPost, "/api/v1/apps/"+app.ID+"/connections/default?activate=true", fmt.Sprintf(`{"baseUrl":%q,"profile":{"token":%q}}`, base, scimToken), nil)
+	do(t, api, http.MethodPost, "/api/v1/apps",
+		`{"label":"Wizard","signOnMode":"AUTO_LOGIN","settings":{"signOn":{"loginUrl":"https://a.example"}}}`, &app)
+	do(t, api, http.MethodPost, "/api/v1/apps/"+app.ID+"/connections/default?activate=true",
+		fmt.Sprintf(`{"baseUrl":%q,"profile":{"token":%q}}`, base, scimToken), nil)
 	do(t, api, http.MethodPut, "/api/v1/apps/"+app.ID+"/features/USER_PROVISIONING",
-		`{"create":{"lifecycleCreate":{"status":"ENABLED"}},"update":{"profile":{"status":"ENABLED"},"lifecycleDeactivate":{"status":"ENABLED"}}}`, nil)
+		`{"create":{"lifecycleCreate":{"status":"ENABLED"}},"update":{"profile":{"status":"ENABLED"},`+
+			`"lifecycleDeactivate":{"status":"ENABLED"}}}`, nil)
 	return app.ID
 }
 
@@ -129,7 +132,9 @@ func TestFallback_CatalogServerWithoutPatch(t *testing.T) {
 	var events []struct {
 		DebugContext struct{ DebugData map[string]any }
 	}
-	do(t, api, http.MethodGet, "/api/v1/logs?limit=1000&filter="+url.QueryEscape(`eventType eq "application.provision.user.deactivate" and debugContext.debugData.scimMethod eq "PUT"`), "", &events)
+	do(t, api, http.MethodGet,
+		"/api/v1/logs?limit=1000&filter="+
+			url.QueryEscape(`eventType eq "application.provision.user.deactivate" and debugContext.debugData.scimMethod eq "PUT"`), "", &events)
 	require.Len(t, events, 1)
 	require.Contains(t, events[0].DebugContext.DebugData["scimAlternative"], "PUT (PATCH without a path was rejected: 501")
 }
@@ -193,8 +198,10 @@ func TestFlow_InactiveAccountWithoutDeactivateUsers(t *testing.T) {
 			} else {
 				app = newApp(t, api, base, token)
 			}
-			do(t, api, http.MethodPost, "/api/v1/apps/"+app+"/connections/default?activate=true", fmt.Sprintf(`{"profile":{"token":%q}}`, token), nil)
-			do(t, api, http.MethodPut, "/api/v1/apps/"+app+"/features/USER_PROVISIONING", `{"update":{"profile":{"status":"DISABLED"},"lifecycleDeactivate":{"status":"DISABLED"}}}`, nil)
+			do(t, api, http.MethodPost, "/api/v1/apps/"+app+"/connections/default?activate=true", fmt.Sprintf(`{"profile":{"token":%q}}`, token),
+				nil)
+			do(t, api, http.MethodPut, "/api/v1/apps/"+app+"/features/USER_PROVISIONING",
+				`{"update":{"profile":{"status":"DISABLED"},"lifecycleDeactivate":{"status":"DISABLED"}}}`, nil)
 			asleep := fmt.Sprintf(`{"schemas":[%q],"userName":"ann@chain.example","active":false}`, scim.UserSchema)
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/Users", strings.NewReader(asleep))
 			require.NoError(t, err)
@@ -213,7 +220,8 @@ func TestFlow_InactiveAccountWithoutDeactivateUsers(t *testing.T) {
 			require.True(t, list.Resources[0].Active)
 			var assigned appUser
 			do(t, api, http.MethodGet, "/api/v1/apps/"+app+"/users/"+ann, "", &assigned)
-			require.Equal(t, []string{"PROVISIONED", "SYNCHRONIZED", list.Resources[0].ID}, []string{assigned.Status, assigned.SyncState, assigned.ExternalID})
+			require.Equal(t, []string{"PROVISIONED", "SYNCHRONIZED", list.Resources[0].ID},
+				[]string{assigned.Status, assigned.SyncState, assigned.ExternalID})
 		})
 	}
 }

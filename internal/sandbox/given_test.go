@@ -28,7 +28,8 @@ func TestAttributesThatAreGivenToEveryObjectDoNotMakeARightServerFail(t *testing
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			target := conformance.Target{URL: "http://127.0.0.1/scim/v2", Token: referenceToken, Transport: inProcess{newReferenceServer(t)}}
-			r, err := conformance.Run(t.Context(), target, conformance.Options{Checks: checks.All(), Attributes: map[string]conformance.Doc{"User": user}})
+			r, err := conformance.Run(t.Context(), target,
+				conformance.Options{Checks: checks.All(), Attributes: map[string]conformance.Doc{"User": user}})
 			require.NoError(t, err)
 			for _, c := range r.Checks {
 				assert.False(t, blamed(c), "%s", describe(c))

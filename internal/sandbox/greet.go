@@ -50,7 +50,8 @@ func (s *Sandbox) Greet(ctx context.Context, w io.Writer) {
 		for _, line := range s.lines(app.ID, s.freeLogin(ctx)) {
 			fmt.Fprintln(w, "  "+line)
 		}
-		fmt.Fprintf(w, "\nEvery request that was sent, with its answer:\n  %s/apps/%s   (or GET %s/sandbox/v1/apps/%s/attempts)\n", r.BaseURL, app.ID, r.BaseURL, app.ID)
+		fmt.Fprintf(w, "\nEvery request that was sent, with its answer:\n  %s/apps/%s   (or GET %s/sandbox/v1/apps/%s/attempts)\n", r.BaseURL,
+			app.ID, r.BaseURL, app.ID)
 	}
 	if s.options.temporary {
 		fmt.Fprint(w, "\nThe data is temporary; --data DIR keeps it. Ctrl-C ends the sandbox.\n")
@@ -64,7 +65,8 @@ func (s *Sandbox) LogStart(ctx context.Context) {
 	log := s.options.Logger
 	log.InfoContext(ctx, "sandbox started", "url", s.ready.BaseURL, "scim_url", s.ready.SCIMURL, "pid", s.ready.PID, "took", s.took)
 	for _, app := range s.summary {
-		log.InfoContext(ctx, "seeded", "app", app.label, "active_users", app.active, "inactive_users", app.inactive, "groups", app.groups, "not_in_sync", app.incomplete)
+		log.InfoContext(ctx, "seeded", "app", app.label, "active_users", app.active, "inactive_users", app.inactive, "groups", app.groups,
+			"not_in_sync", app.incomplete)
 	}
 }
 
@@ -108,13 +110,15 @@ func (s *Sandbox) freeLogin(ctx context.Context) string {
 func (s *Sandbox) lines(app, login string) []string {
 	r := s.ready
 	api := func(path, body string) string {
-		return fmt.Sprintf(`curl -sS -H "Authorization: SSWS %s" -H "Content-Type: application/json" -d %s %s%s`, r.APIToken, body, r.BaseURL, path)
+		return fmt.Sprintf(`curl -sS -H "Authorization: SSWS %s" -H "Content-Type: application/json" -d %s %s%s`, r.APIToken, body, r.BaseURL,
+			path)
 	}
 	return []string{
 		`NEW=$(` + api("/api/v1/users", `'{"profile":{"login":"`+login+`","email":"`+login+`","firstName":"Robin","lastName":"Example"}}'`) +
 			`); echo "$NEW"; NEW=$(echo "$NEW" | grep -o '00u[0-9A-Za-z]*' | head -1)`,
 		api("/api/v1/apps/"+app+"/users", `"{\"id\":\"$NEW\"}"`) + "; echo",
-		fmt.Sprintf(`sleep 1; curl -sS -G -H "Authorization: Bearer %s" --data-urlencode 'filter=userName eq "%s"' %s/Users; echo`, r.SCIMToken, login, r.SCIMURL),
+		fmt.Sprintf(`sleep 1; curl -sS -G -H "Authorization: Bearer %s" --data-urlencode 'filter=userName eq "%s"' %s/Users; echo`, r.SCIMToken,
+			login, r.SCIMURL),
 	}
 }
 

@@ -19,7 +19,8 @@ func newMapping(t *testing.T, api *sandbox.APIClient, app string) (mapping strin
 		ID string `json:"id"`
 	}
 	do(t, api, http.MethodPost, "/api/v1/groups", `{"profile":{"name":"staff"}}`, &group)
-	do(t, api, http.MethodPost, "/api/v1/apps/"+app+"/group-push/mappings", fmt.Sprintf(`{"sourceGroupId":%q,"targetGroupName":"Staff"}`, group.ID), &made)
+	do(t, api, http.MethodPost, "/api/v1/apps/"+app+"/group-push/mappings",
+		fmt.Sprintf(`{"sourceGroupId":%q,"targetGroupName":"Staff"}`, group.ID), &made)
 	return "/api/v1/apps/" + app + "/group-push/mappings/" + made.ID
 }
 

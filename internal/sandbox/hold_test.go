@@ -16,7 +16,8 @@ func TestHeldWork_SurvivesRestart(t *testing.T) {
 	o := sandbox.Options{Empty: true, Data: filepath.Join(t.TempDir(), "data")}
 	s, api := startSandbox(t, o)
 	var user struct{ ID, Status, TransitioningToStatus string }
-	do(t, api, http.MethodPost, "/api/v1/users?activate=false", `{"profile":{"login":"a@chain.example","email":"a@chain.example","firstName":"A","lastName":"B"}}`, &user)
+	do(t, api, http.MethodPost, "/api/v1/users?activate=false",
+		`{"profile":{"login":"a@chain.example","email":"a@chain.example","firstName":"A","lastName":"B"}}`, &user)
 	path := "/api/v1/users/" + user.ID
 	do(t, api, http.MethodPut, "/sandbox/v1/work", `{"hold":true}`, nil)
 	do(t, api, http.MethodPost, path+"/lifecycle/activate", "", nil)

@@ -104,8 +104,9 @@ func warnOfPlainText(ctx context.Context, log *slog.Logger, addr net.Addr) {
 	if onLoopback(addr) {
 		return
 	}
-	log.WarnContext(ctx, "SCIM is served to other machines without TLS, which RFC 7644 section 2 demands: who is on the way reads tokens and personal data, "+
-		"unless a proxy with TLS stands in front; --tls-cert and --tls-key turn it on", "listen", addr.String())
+	log.WarnContext(ctx,
+		"SCIM is served to other machines without TLS, which RFC 7644 section 2 demands: who is on the way reads tokens and personal data, "+
+			"unless a proxy with TLS stands in front; --tls-cert and --tls-key turn it on", "listen", addr.String())
 }
 
 // readCertificate returns the configuration of TLS with a certificate chain and its key from PEM files, nil without files.

@@ -27,7 +27,8 @@ func newCorrections(t *testing.T, wizard bool) *corrections {
 	c := &corrections{t: t}
 	server := scimHandler(t)
 	c.target = newTarget(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if c.frozen.Load() && r.Header.Get("X-Admin") == "" && (r.Method == http.MethodPut || r.Method == http.MethodPatch || r.Method == http.MethodPost) {
+		if c.frozen.Load() && r.Header.Get("X-Admin") == "" &&
+			(r.Method == http.MethodPut || r.Method == http.MethodPatch || r.Method == http.MethodPost) {
 			w.Header().Set("Content-Type", "application/scim+json")
 			w.WriteHeader(http.StatusBadRequest)
 			fmt.Fprint(w, `{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"400","detail":"frozen for an audit"}`)
@@ -148,7 +149,8 @@ func TestImport_FirstKeepsRejectedCorrection(t *testing.T) {
 		out := c.imported()
 		require.Equal(t, []int{1, 0}, []int{out.UsersImported, out.UsersUpdated})
 		p := c.profile()
-		require.Equal(t, []any{"Corrected", "anna@fix.example", "anna@fix.example", "M"}, []any{p["lastName"], p["login"], p["email"], p["middleName"]})
+		require.Equal(t, []any{"Corrected", "anna@fix.example", "anna@fix.example", "M"},
+			[]any{p["lastName"], p["login"], p["email"], p["middleName"]})
 		c.inError()
 		c.imported()
 		c.inError()
@@ -203,7 +205,8 @@ func TestImport_StaleBaselineKeepsCorrection(t *testing.T) {
 	c.atAccount(`{"op":"replace","path":"displayName","value":"Of the target"}`)
 	c.imported()
 	p := c.profile()
-	require.Equal(t, []any{"Third", "Of the target"}, []any{p["lastName"], p["displayName"]}, "what only the account has changed is taken over")
+	require.Equal(t, []any{"Third", "Of the target"}, []any{p["lastName"], p["displayName"]},
+		"what only the account has changed is taken over")
 	c.retried()
 	require.Equal(t, "Third", c.account("ann@fix.example").Name.FamilyName)
 	c.imported()

@@ -67,7 +67,8 @@ func TestKilledInTheMiddleOfAnImportEachAccountBecomesOneUser(t *testing.T) {
 	do(t, api, http.MethodPost, "/sandbox/v1/jobs/drain?timeoutSeconds=120", "", nil)
 	var out client.Import
 	do(t, api, http.MethodGet, "/sandbox/v1/apps/"+app+"/import/"+begun.JobID, "", &out)
-	require.Equal(t, []any{engine.ImportDone, accounts, accounts, 0, 0, 0}, []any{out.Status, out.UsersImported, out.UsersCreated, out.UsersMatched, out.UsersFailed, out.UsersPending}, "%+v", out)
+	require.Equal(t, []any{engine.ImportDone, accounts, accounts, 0, 0, 0},
+		[]any{out.Status, out.UsersImported, out.UsersCreated, out.UsersMatched, out.UsersFailed, out.UsersPending}, "%+v", out)
 	require.Less(t, asked.Load(), int64(accounts+heldAt), "the first piece was not done again")
 	seen := map[string]bool{}
 	for _, u := range allAppUsers(t, api, app) {

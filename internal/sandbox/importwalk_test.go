@@ -64,7 +64,8 @@ func (w *walk) importing(names ...string) func() {
 		w.t.Helper()
 		_, out := w.imported()
 		fmt.Fprintf(&w.says, "import: %s, %d read, %d matched, %d created, %d updated, %d pending, %d inactive, %d failed\n",
-			out.Status, out.UsersImported, out.UsersMatched, out.UsersCreated, out.UsersUpdated, out.UsersPending, out.UsersInactive, out.UsersFailed)
+			out.Status, out.UsersImported, out.UsersMatched, out.UsersCreated, out.UsersUpdated, out.UsersPending, out.UsersInactive,
+			out.UsersFailed)
 		for _, e := range out.Errors {
 			fmt.Fprintf(&w.says, "error: %s\n", e)
 		}
@@ -86,7 +87,8 @@ func (w *walk) userOf(name string) (u importedUser) {
 	return u
 }
 
-const inboundOn = `{"importRules":{"userCreateAndMatch":{"autoConfirmExactMatch":true,"autoConfirmNewUsers":true,"autoActivateNewUsers":true}}}`
+const inboundOn = `{"importRules":{"userCreateAndMatch":{"autoConfirmExactMatch":true,"autoConfirmNewUsers":true,` +
+	`"autoActivateNewUsers":true}}}`
 
 func TestWalkImport(t *testing.T) {
 	t.Parallel()
@@ -96,7 +98,8 @@ func TestWalkImport(t *testing.T) {
 		w.user("ann")
 		ann := w.account(http.MethodPost, "/Users", person("ann@walk.example", "Ann", "Other", "ann@walk.example"))
 		bob := w.account(http.MethodPost, "/Users", person("bob@walk.example", "Bob", "Builder", "bob@walk.example"))
-		w.account(http.MethodPost, "/Users", strings.Replace(person("old@walk.example", "Old", "Hand", "old@walk.example"), `"active":true`, `"active":false`, 1))
+		w.account(http.MethodPost, "/Users",
+			strings.Replace(person("old@walk.example", "Old", "Hand", "old@walk.example"), `"active":true`, `"active":false`, 1))
 		w.account(http.MethodPost, "/Users", person("no login", "No", "Login", "no@walk.example"))
 		w.step("Nobody has set imports up: whatever is found waits", w.importing())
 		w.step("Imports are set up to need no consent", func() {
@@ -110,10 +113,12 @@ func TestWalkImport(t *testing.T) {
 			w.importing()()
 		})
 		require.Equal(t, "Robert", w.userOf("bob").Profile["firstName"])
-		w.step("The profile of an imported user changes", w.do(http.MethodPost, "/api/v1/users/"+w.users["bob"], `{"profile":{"lastName":"Mason"}}`))
+		w.step("The profile of an imported user changes",
+			w.do(http.MethodPost, "/api/v1/users/"+w.users["bob"], `{"profile":{"lastName":"Mason"}}`))
 		w.step("Nothing has changed at the target since", w.importing())
 		w.step("An account is deactivated at the target", func() {
-			w.account(http.MethodPatch, "/Users/"+ann, `{"schemas":["urn:ietf:params:scim:api:messages:2.0:PatchOp"],"Operations":[{"op":"replace","value":{"active":false}}]}`)
+			w.account(http.MethodPatch, "/Users/"+ann,
+				`{"schemas":["urn:ietf:params:scim:api:messages:2.0:PatchOp"],"Operations":[{"op":"replace","value":{"active":false}}]}`)
 			w.importing()()
 		})
 		w.step("The assignment of an imported user ends", w.do(http.MethodDelete, w.path("/users/"+w.users["bob"]), ""))
@@ -132,7 +137,9 @@ func TestAccountsThatWaitAreConfirmed(t *testing.T) {
 	require.Equal(t, []int{2, 1, 0, 2}, []int{out.UsersImported, out.UsersMatched, out.UsersCreated, out.UsersPending})
 	confirm := "/sandbox/v1/apps/" + w.app + "/import/" + job + "/confirm"
 	require.ErrorContains(t, w.api.Do(t.Context(), http.MethodPost, confirm, object{"create": []string{bob, "unknown"}}, nil), "unknown")
-	require.ErrorContains(t, w.api.Do(t.Context(), http.MethodPost, confirm, object{"links": []object{{"kind": "user", "id": "00unobody", "remoteId": bob}}}, nil), "00unobody")
+	require.ErrorContains(t,
+		w.api.Do(t.Context(), http.MethodPost, confirm, object{"links": []object{{"kind": "user", "id": "00unobody", "remoteId": bob}}}, nil),
+		"00unobody")
 	require.Error(t, w.api.Do(t.Context(), http.MethodGet, "/api/v1/users/bob@walk.example", nil, nil), "nothing of what was refused is done")
 	var n struct{ Linked, Created int }
 	do(t, w.api, http.MethodPost, confirm, `{"create":["`+bob+`"]}`, &n)
@@ -145,14 +152,16 @@ func TestAccountsThatWaitAreConfirmed(t *testing.T) {
 		do(t, w.api, http.MethodGet, w.path("/users/"+w.userOf(name).ID), "", &a)
 		require.Equal(t, []string{"ACTIVE", "SYNCHRONIZED", account}, []string{a.Status, a.SyncState, a.ExternalID})
 	}
-	require.ErrorContains(t, w.api.Do(t.Context(), http.MethodPost, confirm, object{"create": []string{bob}}, nil), "login", "a user is not made twice")
+	require.ErrorContains(t, w.api.Do(t.Context(), http.MethodPost, confirm, object{"create": []string{bob}}, nil), "login",
+		"a user is not made twice")
 }
 
 func TestAScheduledImportFollowsTheClock(t *testing.T) {
 	t.Parallel()
 	w := newWalk(t, false, "")
 	do(t, w.api, http.MethodPut, w.path("/features/INBOUND_PROVISIONING"), inboundOn, nil)
-	do(t, w.api, http.MethodPut, w.path("/features/INBOUND_PROVISIONING"), `{"importSettings":{"schedule":{"status":"ENABLED","fullImport":{"expression":"0 3 * * *"}}}}`, nil)
+	do(t, w.api, http.MethodPut, w.path("/features/INBOUND_PROVISIONING"),
+		`{"importSettings":{"schedule":{"status":"ENABLED","fullImport":{"expression":"0 3 * * *"}}}}`, nil)
 	w.account(http.MethodPost, "/Users", person("bob@walk.example", "Bob", "Builder", "bob@walk.example"))
 	advance(t, w.api, day)
 	do(t, w.api, http.MethodPost, "/sandbox/v1/jobs/drain", "", nil)
@@ -170,11 +179,13 @@ func TestTheImportHookDecides(t *testing.T) {
 	do(t, w.api, http.MethodPost, "/api/v1/inlineHooks", fmt.Sprintf(`{"name":"h","type":"com.svc.import.transform","version":"1.0.0",
 		"channel":{"type":"HTTP","version":"1.0.0","config":{"uri":%q}}}`, endpoint.URL), nil)
 	answers := map[string]string{
-		"bob@walk.example":  `{"commands":[{"type":"com.svc.user.profile.update","value":{"nickName":"B","lastName":"Hooked"}},{"type":"com.svc.appUser.profile.update","value":{"displayName":"Shown"}}]}`,
-		"anna@walk.example": `{"commands":[{"type":"com.svc.action.update","value":{"result":"LINK_USER"}},{"type":"com.svc.user.update","value":{"id":"` + w.users["ann"] + `"}}]}`,
-		"cy@walk.example":   `{"error":{"errorSummary":"no contractors"}}`,
-		"dan@walk.example":  `{"commands":[{"type":"com.svc.access.patch","value":[]}]}`,
-		"eve@walk.example":  `{"commands":[{"type":"com.svc.user.profile.update","value":{"login":"no login"}}]}`,
+		"bob@walk.example": `{"commands":[{"type":"com.svc.user.profile.update","value":{"nickName":"B","lastName":"Hooked"}},` +
+			`{"type":"com.svc.appUser.profile.update","value":{"displayName":"Shown"}}]}`,
+		"anna@walk.example": `{"commands":[{"type":"com.svc.action.update","value":{"result":"LINK_USER"}},{"type":"com.svc.user.update",` +
+			`"value":{"id":"` + w.users["ann"] + `"}}]}`,
+		"cy@walk.example":  `{"error":{"errorSummary":"no contractors"}}`,
+		"dan@walk.example": `{"commands":[{"type":"com.svc.access.patch","value":[]}]}`,
+		"eve@walk.example": `{"commands":[{"type":"com.svc.user.profile.update","value":{"login":"no login"}}]}`,
 	}
 	var asked []string
 	endpoint.Answer(func(rw http.ResponseWriter, r *http.Request) {

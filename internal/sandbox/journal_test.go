@@ -48,7 +48,8 @@ func (w *witness) RoundTrip(r *http.Request) (*http.Response, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	res, err := inProcess{w.handler}.RoundTrip(r)
-	if r.Method != http.MethodGet && r.Method != http.MethodDelete && !strings.HasSuffix(r.URL.Path, "/.search") && (res.StatusCode < 400 || res.StatusCode >= 500) {
+	if r.Method != http.MethodGet && r.Method != http.MethodDelete && !strings.HasSuffix(r.URL.Path, "/.search") &&
+		(res.StatusCode < 400 || res.StatusCode >= 500) {
 		w.compare(r)
 	}
 	return res, err
@@ -70,9 +71,12 @@ func (w *witness) compare(r *http.Request) {
 				byName := e.Name != "" && strings.EqualFold(e.Name, o.Text(e.Attribute))
 				found = found || e.Collection == collection && (byID || byName)
 			}
-			marked := slices.ContainsFunc([]string{o.Text(attribute), o.Text("id"), o.Text("externalId")}, func(text string) bool { return strings.HasPrefix(strings.ToLower(text), w.run) })
+			marked := slices.ContainsFunc([]string{o.Text(attribute), o.Text("id"), o.Text("externalId")}, func(text string) bool {
+				return strings.HasPrefix(strings.ToLower(text), w.run)
+			})
 			if !found || !marked {
-				w.lost = append(w.lost, fmt.Sprintf("after %s %s: %s%s (found %v, marked %v)", r.Method, r.URL.Path, collection, o.AppendJSON(nil), found, marked))
+				w.lost = append(w.lost,
+					fmt.Sprintf("after %s %s: %s%s (found %v, marked %v)", r.Method, r.URL.Path, collection, o.AppendJSON(nil), found, marked))
 			}
 		}
 	}
@@ -115,7 +119,8 @@ func (w *witness) read() {
 func listed(h http.Handler, collection, attributes string) []*scim.Object {
 	var all []*scim.Object
 	for {
-		r := httptest.NewRequest(http.MethodGet, "/scim/v2"+collection+"?count=200&attributes="+attributes+"&startIndex="+strconv.Itoa(len(all)+1), nil)
+		r := httptest.NewRequest(http.MethodGet,
+			"/scim/v2"+collection+"?count=200&attributes="+attributes+"&startIndex="+strconv.Itoa(len(all)+1), nil)
 		r.Header.Set("Authorization", "Bearer "+referenceToken)
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)

@@ -73,7 +73,8 @@ func TestKilledInTheMiddleOfProvisioningNothingIsLostOrDoubled(t *testing.T) {
 		}
 	}
 	require.Len(t, seen, users, "nothing is lost")
-	t.Logf("%d users at the target when killed, %d of %d after the restart, %d creates sent", before.TotalResults, len(seen), users, tg.posts.Load())
+	t.Logf("%d users at the target when killed, %d of %d after the restart, %d creates sent", before.TotalResults, len(seen), users,
+		tg.posts.Load())
 	told := 0
 	for _, u := range allAppUsers(t, api, app) {
 		if u.SyncState == "SYNCHRONIZED" && u.ExternalID != "" {

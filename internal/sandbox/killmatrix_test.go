@@ -106,7 +106,8 @@ func (m *killMatrix) markdown() string {
 			falsePositives++
 		}
 	}
-	fmt.Fprintf(&b, killMatrixIntroduction, len(checks.All()), len(all), len(m.kills), 100*len(m.kills)/len(all), able, count(m.control, noticed), len(variants), falsePositives)
+	fmt.Fprintf(&b, killMatrixIntroduction, len(checks.All()), len(all), len(m.kills), 100*len(m.kills)/len(all), able,
+		count(m.control, noticed), len(variants), falsePositives)
 	for _, id := range slices.Sorted(maps.Keys(provedElsewhere)) {
 		fmt.Fprintf(&b, "`%s` asks nothing of a server on the same machine; `%s` shows that it can fail.\n\n", id, provedElsewhere[id])
 	}
@@ -116,7 +117,9 @@ func (m *killMatrix) markdown() string {
 	}
 	b.WriteString("\n## What is broken, and who notices\n")
 	area := ""
-	for _, mutant := range slices.SortedStableFunc(slices.Values(all), func(a, b mutants.Mutant) int { return strings.Compare(areaOf(a.ID), areaOf(b.ID)) }) {
+	for _, mutant := range slices.SortedStableFunc(slices.Values(all), func(a, b mutants.Mutant) int {
+		return strings.Compare(areaOf(a.ID), areaOf(b.ID))
+	}) {
 		if areaOf(mutant.ID) != area {
 			area = areaOf(mutant.ID)
 			fmt.Fprintf(&b, "\n### %s\n\n| Mutant | The fault | Noticed by |\n|---|---|---|\n", area)

@@ -35,7 +35,8 @@ func TestAMappedAttributeReachesItsPlaceInTheTarget(t *testing.T) {
 	const enterprise = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
 	_, api := startSandbox(t, sandbox.Options{Empty: true})
 	base, token := newSCIMServer(t)
-	do(t, api, http.MethodPost, "/api/v1/meta/schemas/user/default", `{"definitions":{"custom":{"properties":{"budget":{"title":"Budget","type":"integer"}}}}}`, nil)
+	do(t, api, http.MethodPost, "/api/v1/meta/schemas/user/default",
+		`{"definitions":{"custom":{"properties":{"budget":{"title":"Budget","type":"integer"}}}}}`, nil)
 	app := newApp(t, api, base, token)
 	do(t, api, http.MethodPost, "/api/v1/meta/schemas/apps/"+app+"/default", fmt.Sprintf(`{"definitions":{"custom":{"properties":{
 		"cost":{"title":"Cost center","type":"string","externalName":"costCenter","externalNamespace":%[1]q},
@@ -47,11 +48,14 @@ func TestAMappedAttributeReachesItsPlaceInTheTarget(t *testing.T) {
 	do(t, api, http.MethodGet, "/api/v1/mappings?targetId="+app, "", &mappings)
 	require.Len(t, mappings, 1)
 	mapping := "/api/v1/mappings/" + mappings[0].ID
-	do(t, api, http.MethodPost, mapping, `{"properties":{"cost":{"expression":"\"cc-\" + user.budget"},"boss":{"expression":"user.manager"},"prefix":{"expression":"user.honorificPrefix"},
+	do(t, api, http.MethodPost, mapping,
+		`{"properties":{"cost":{"expression":"\"cc-\" + user.budget"},"boss":{"expression":"user.manager"},"prefix":{"expression":"user.honorificPrefix"},
 		"home":{"expression":"user.secondEmail"},"inner":{"expression":"user.login"},"secondEmail":null}}`, nil)
 
 	user := newUser(t, api, "map@chain.example")
-	do(t, api, http.MethodPost, "/api/v1/users/"+user, `{"profile":{"budget":7,"manager":"Eva","honorificPrefix":"Dr","secondEmail":"map@home.example","displayName":"Map","mobilePhone":"+46 70 174 06 05"}}`, nil)
+	do(t, api, http.MethodPost, "/api/v1/users/"+user,
+		`{"profile":{"budget":7,"manager":"Eva","honorificPrefix":"Dr","secondEmail":"map@home.example","displayName":"Map",`+
+			`"mobilePhone":"+46 70 174 06 05"}}`, nil)
 	do(t, api, http.MethodPost, "/api/v1/apps/"+app+"/users", fmt.Sprintf(`{"id":%q}`, user), nil)
 	var assigned appUser
 	synchronized := func() bool {
@@ -70,9 +74,11 @@ func TestAMappedAttributeReachesItsPlaceInTheTarget(t *testing.T) {
 
 	// Somebody at the target gives the account what is not mapped: it stays.
 	atTarget(t, base, token, http.MethodPatch, "/Users/"+assigned.ExternalID,
-		`{"schemas":["urn:ietf:params:scim:api:messages:2.0:PatchOp"],"Operations":[{"op":"add","value":{"nickName":"own","`+enterprise+`:division":"West"}}]}`)
+		`{"schemas":["urn:ietf:params:scim:api:messages:2.0:PatchOp"],"Operations":[{"op":"add","value":{"nickName":"own","`+enterprise+
+			`:division":"West"}}]}`)
 
-	do(t, api, http.MethodPost, "/api/v1/users/"+user, `{"profile":{"budget":8,"manager":null,"honorificPrefix":null,"secondEmail":null,"displayName":null,"mobilePhone":null}}`, nil)
+	do(t, api, http.MethodPost, "/api/v1/users/"+user,
+		`{"profile":{"budget":8,"manager":null,"honorificPrefix":null,"secondEmail":null,"displayName":null,"mobilePhone":null}}`, nil)
 	eventually(t, "what was cleared is cleared there", func() bool {
 		at = account(t, base, token, assigned.ExternalID)
 		return at[enterprise].(map[string]any)["costCenter"] == "cc-8"
@@ -85,7 +91,8 @@ func TestAMappedAttributeReachesItsPlaceInTheTarget(t *testing.T) {
 	require.Equal(t, "own", at["nickName"], "what was never ours stays")
 	eventually(t, "it is told so", synchronized)
 
-	do(t, api, http.MethodPost, mapping, `{"properties":{"cost":{"expression":"String.toUpperCase(\"cc-\" + user.budget)"},"prefix":{"expression":"\"Prof\""}}}`, nil)
+	do(t, api, http.MethodPost, mapping,
+		`{"properties":{"cost":{"expression":"String.toUpperCase(\"cc-\" + user.budget)"},"prefix":{"expression":"\"Prof\""}}}`, nil)
 	eventually(t, "a change of the mapping arrives", func() bool {
 		at = account(t, base, token, assigned.ExternalID)
 		return at[enterprise].(map[string]any)["costCenter"] == "CC-8"

@@ -71,7 +71,8 @@ func (m *metricsServer) serve(ctx context.Context, page http.Handler, log *slog.
 		return
 	}
 	if m.verifier == nil && !onLoopback(m.listener.Addr()) {
-		log.WarnContext(ctx, "metrics are served to other machines without a token; --metrics-token demands one", "listen", m.listener.Addr().String())
+		log.WarnContext(ctx, "metrics are served to other machines without a token; --metrics-token demands one", "listen",
+			m.listener.Addr().String())
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET "+metricsPath, m.guarded(page))
@@ -84,7 +85,8 @@ func (m *metricsServer) next(page http.Handler) http.Handler {
 		return m.guarded(page)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		http.Error(w, "Metrics are not served here: --metrics-token TOKEN serves them with that token, --metrics-listen ADDRESS at an address of their own.",
+		http.Error(w,
+			"Metrics are not served here: --metrics-token TOKEN serves them with that token, --metrics-listen ADDRESS at an address of their own.",
 			http.StatusNotFound)
 	})
 }

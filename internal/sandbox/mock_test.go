@@ -68,7 +68,8 @@ func TestTheEngineIsGradedCleanByTheMock(t *testing.T) {
 			result, err := server.Grade(t.Context())
 			require.NoError(t, err)
 			for _, c := range result.Checks {
-				require.NotContains(t, []conformance.Outcome{conformance.Fail, conformance.Warn, conformance.Error}, c.Outcome, "%s: %+v", c.Check.ID, c.Findings)
+				require.NotContains(t, []conformance.Outcome{conformance.Fail, conformance.Warn, conformance.Error}, c.Outcome, "%s: %+v", c.Check.ID,
+					c.Findings)
 			}
 			require.Equal(t, conformance.Clean, result.Verdict)
 			require.Equal(t, conformance.Pass, outcomeOf(result, "cope.keeps-foreign-changes"))
@@ -97,7 +98,8 @@ func TestMock_EngineKeepsContracts(t *testing.T) {
 				result, err := server.Grade(t.Context())
 				require.NoError(t, err)
 				for _, c := range result.Checks {
-					require.NotContains(t, []conformance.Outcome{conformance.Fail, conformance.Warn, conformance.Error}, c.Outcome, "%s: %+v", c.Check.ID, c.Findings)
+					require.NotContains(t, []conformance.Outcome{conformance.Fail, conformance.Warn, conformance.Error}, c.Outcome, "%s: %+v", c.Check.ID,
+						c.Findings)
 				}
 				require.Equal(t, conformance.Clean, result.Verdict)
 			})
@@ -110,10 +112,13 @@ func TestMock_EngineKeepsContracts(t *testing.T) {
 		fails    string
 		quirks   []string
 	}{
-		"a conflict is resolved":           {"taken", clientgrade.Catalog, engine.Target{}, "contract.conflict-stops", nil},
-		"a wizard app is sent PATCH":       {joinerMoverLeaver, clientgrade.Wizard, engine.Target{Fallback: engine.FallbackNone}, "contract.requests", nil},
-		"another form after a rejection":   {joinerMoverLeaver, clientgrade.Catalog, engine.Target{}, "contract.no-other-form", []string{"patch-needs-path"}},
-		"a conflict stops a resilient one": {"taken", clientgrade.Resilient, engine.Target{Fallback: engine.FallbackNone}, "cope.links-on-conflict", nil},
+		"a conflict is resolved": {"taken", clientgrade.Catalog, engine.Target{}, "contract.conflict-stops", nil},
+		"a wizard app is sent PATCH": {joinerMoverLeaver, clientgrade.Wizard, engine.Target{Fallback: engine.FallbackNone},
+			"contract.requests", nil},
+		"another form after a rejection": {joinerMoverLeaver, clientgrade.Catalog, engine.Target{}, "contract.no-other-form",
+			[]string{"patch-needs-path"}},
+		"a conflict stops a resilient one": {"taken", clientgrade.Resilient, engine.Target{Fallback: engine.FallbackNone},
+			"cope.links-on-conflict", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -139,7 +144,8 @@ func outcomeOf(r *conformance.Result, id string) conformance.Outcome {
 // provision has the engine do what a scenario asks, with the target's style and fallback.
 func provisionInto(t *testing.T, scenario string, target engine.Target) {
 	t.Helper()
-	db, err := sql.Open("sqlite3", "file:"+url.PathEscape(filepath.Join(t.TempDir(), "idp.db"))+"?_journal_mode=WAL&_busy_timeout=5000&_txlock=immediate")
+	db, err := sql.Open("sqlite3",
+		"file:"+url.PathEscape(filepath.Join(t.TempDir(), "idp.db"))+"?_journal_mode=WAL&_busy_timeout=5000&_txlock=immediate")
 	require.NoError(t, err)
 	defer db.Close()
 	store, err := sqlstore.Open(t.Context(), db, sqlstore.Options{Dialect: sqlstore.SQLite})
@@ -184,7 +190,8 @@ func provisionInto(t *testing.T, scenario string, target engine.Target) {
 	}
 	switch scenario {
 	case "joiners":
-		mark(user("ada", "Ada", "Joiner", "joiner", engine.Active), user("ben", "Ben", "Joiner", "joiner", engine.Active), user("cleo", "Cleo", "Joiner", "joiner", engine.Active))
+		mark(user("ada", "Ada", "Joiner", "joiner", engine.Active), user("ben", "Ben", "Joiner", "joiner", engine.Active),
+			user("cleo", "Cleo", "Joiner", "joiner", engine.Active))
 		return
 	case "returner":
 		target.DeactivateUsers = false
@@ -240,9 +247,11 @@ func TestABadClientIsGradedBadByTheMock(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, conformance.Findings, result.Verdict)
 	for id, want := range map[string]conformance.Outcome{
-		"cope.users": conformance.Fail, "cope.groups": conformance.Fail, "cope.no-duplicates": conformance.Fail, "cope.keeps-foreign-changes": conformance.Warn,
-		"cope.deactivates": conformance.Warn, "cope.looks-after-lost-answer": conformance.Warn, "cope.links-on-conflict": conformance.Warn,
-		"client.retry-after": conformance.Warn, "client.creates-once": conformance.Warn, "client.lookup-before-create": conformance.Info,
+		"cope.users": conformance.Fail, "cope.groups": conformance.Fail, "cope.no-duplicates": conformance.Fail,
+		"cope.keeps-foreign-changes": conformance.Warn,
+		"cope.deactivates":           conformance.Warn, "cope.looks-after-lost-answer": conformance.Warn,
+		"cope.links-on-conflict": conformance.Warn,
+		"client.retry-after":     conformance.Warn, "client.creates-once": conformance.Warn, "client.lookup-before-create": conformance.Info,
 	} {
 		require.Equal(t, want, outcomeOf(result, id), id)
 	}

@@ -18,7 +18,8 @@ import (
 func TestTheSandboxCountsTheRequestsOfEachProvider(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	s, api := startSandbox(t, sandbox.Options{Empty: true, Metrics: sandbox.MetricsOptions{Token: metricsToken}, Logger: slog.New(slog.NewJSONHandler(&log, nil))})
+	s, api := startSandbox(t,
+		sandbox.Options{Empty: true, Metrics: sandbox.MetricsOptions{Token: metricsToken}, Logger: slog.New(slog.NewJSONHandler(&log, nil))})
 	_, err := find(t.Context(), s.Ready().BaseURL+"/t/chat/scim/v2", s.Ready().SCIMToken, "ann@northwind.example")
 	require.NoError(t, err)
 	eventually(t, "the request is counted", func() bool {

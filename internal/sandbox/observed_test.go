@@ -25,10 +25,12 @@ func TestTheReferenceServerIsCleanInTrafficAndInEveryAnswer(t *testing.T) {
 	require.NoError(t, err)
 	front := httptest.NewServer(recorder)
 	defer front.Close()
-	selected, err := conformance.Selection{Only: []string{"traffic", "discovery", "create", "list", "bulk", "groups", "errors"}}.Apply(checks.All())
+	selected, err := conformance.Selection{Only: []string{"traffic", "discovery", "create", "list", "bulk", "groups", "errors"}}.Apply(
+		checks.All())
 	require.NoError(t, err)
 	client := &http.Transport{}
-	result, err := conformance.Run(t.Context(), conformance.Target{URL: front.URL, Token: scimToken, Transport: client}, conformance.Options{Checks: selected})
+	result, err := conformance.Run(t.Context(), conformance.Target{URL: front.URL, Token: scimToken, Transport: client},
+		conformance.Options{Checks: selected})
 	require.NoError(t, err)
 	require.Equal(t, conformance.Clean, result.Verdict, result.Reason)
 	client.CloseIdleConnections()

@@ -175,7 +175,8 @@ func (o *Options) keepKey() error {
 		return nil //nolint:nilerr // whether the database can be made is for opening it to say
 	}
 	if _, err := os.Stat(o.SecretKeyFile); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the database %s is there, but the file with its secret key, %s, is missing: put it back, or give the key with --secret-key; without it the secrets in the database cannot be read", path, o.SecretKeyFile)
+		return fmt.Errorf("the database %s is there, but the file with its secret key, %s, is missing: put it back, or give the key with "+
+			"--secret-key; without it the secrets in the database cannot be read", path, o.SecretKeyFile)
 	}
 	return nil
 }

@@ -119,7 +119,8 @@ func TestQuirksOfServersBreakClientsWhereTheListSays(t *testing.T) {
 	t.Run("quirks", func(t *testing.T) {
 		for _, q := range quirks.All() {
 			// Some need an argument or time, some leave nothing to talk to.
-			if q.Category == quirks.Chaos || slices.Contains([]string{"lookup-lag", "ignores-attribute", "unauthorized", "forbidden", "login-page"}, q.Name) {
+			if q.Category == quirks.Chaos ||
+				slices.Contains([]string{"lookup-lag", "ignores-attribute", "unauthorized", "forbidden", "login-page"}, q.Name) {
 				continue
 			}
 			names = append(names, q.Name)

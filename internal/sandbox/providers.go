@@ -238,11 +238,13 @@ func (p *providers) Create(ctx context.Context, wanted sandboxapi.NewProvider) (
 	if _, taken := p.tenants.Get(c.Name); taken || p.docs[c.Name].Created {
 		return fail(rest.Taken("name"))
 	}
-	if n := len(slices.DeleteFunc(slices.Collect(maps.Values(p.docs)), func(k keptTenant) bool { return !k.Created })); n >= maxCreatedTenants {
+	if n := len(slices.DeleteFunc(slices.Collect(maps.Values(p.docs)), func(k keptTenant) bool { return !k.Created })); n >=
+		maxCreatedTenants {
 		return fail(rest.Failf(rest.CodeTooMany, "There are %d created service providers, which is the most.", n))
 	}
 	// What is kept comes first: a tenant that is served and not kept would leave its tables behind.
-	if err := p.keep(ctx, c.Name, keptTenant{Created: true, Tokens: texts(c.Tokens), Quirks: texts(c.Quirks), Refuse: c.Refuse.Names()}); err != nil {
+	if err := p.keep(ctx, c.Name,
+		keptTenant{Created: true, Tokens: texts(c.Tokens), Quirks: texts(c.Quirks), Refuse: c.Refuse.Names()}); err != nil {
 		return fail(err)
 	}
 	t, err := p.tenants.Add(ctx, c)

@@ -57,7 +57,8 @@ func TestTenantsAreMadeAtTheControlPortAndOutliveARestart(t *testing.T) {
 			acme := &tenant{base: made.URL, token: made.Token}
 			ann := acme.send(t, http.MethodPost, "/Users", userBody("ann")).id(t)
 			require.Equal(t, http.StatusNotImplemented, acme.send(t, http.MethodPatch, "/Users/"+ann, "{}").status)
-			require.Equal(t, http.StatusBadRequest, acme.send(t, http.MethodPost, "/Users", userBody("bob", `"hobby":"chess"`)).status, "unknown attributes are not among what is accepted")
+			require.Equal(t, http.StatusBadRequest, acme.send(t, http.MethodPost, "/Users", userBody("bob", `"hobby":"chess"`)).status,
+				"unknown attributes are not among what is accepted")
 
 			var mine, brief, extra madeToken
 			do(t, api, http.MethodPost, "/sandbox/v1/scim/acme/tokens", fmt.Sprintf(`{"me":%q,"readOnly":true}`, ann), &mine)
@@ -77,8 +78,10 @@ func TestTenantsAreMadeAtTheControlPortAndOutliveARestart(t *testing.T) {
 						require.Equal(t, want[i], (&tenant{base: base + path, token: token}).send(t, http.MethodGet, "/Users", "").status, path)
 					}
 				}
-				require.Equal(t, http.StatusForbidden, (&tenant{base: base + "/t/acme/scim/v2", token: mine.Token}).send(t, http.MethodDelete, "/Me", "").status)
-				require.Equal(t, http.StatusMethodNotAllowed, (&tenant{base: base + "/t/acme/scim/v2", token: made.Token}).send(t, http.MethodPut, "/Users/"+ann, userBody("ann")).status)
+				require.Equal(t, http.StatusForbidden,
+					(&tenant{base: base + "/t/acme/scim/v2", token: mine.Token}).send(t, http.MethodDelete, "/Me", "").status)
+				require.Equal(t, http.StatusMethodNotAllowed,
+					(&tenant{base: base + "/t/acme/scim/v2", token: made.Token}).send(t, http.MethodPut, "/Users/"+ann, userBody("ann")).status)
 			}
 			check(s)
 			require.NoError(t, s.Close(t.Context()))
@@ -97,10 +100,12 @@ func TestTenantsAreMadeAtTheControlPortAndOutliveARestart(t *testing.T) {
 			require.NotEmpty(t, list[0].Tokens[2].Expires)
 
 			do(t, api, http.MethodDelete, "/sandbox/v1/scim/acme/tokens/"+mine.ID, "", nil)
-			require.Equal(t, http.StatusUnauthorized, (&tenant{base: s.Ready().BaseURL + "/t/acme/scim/v2", token: mine.Token}).send(t, http.MethodGet, "/Me", "").status)
+			require.Equal(t, http.StatusUnauthorized,
+				(&tenant{base: s.Ready().BaseURL + "/t/acme/scim/v2", token: mine.Token}).send(t, http.MethodGet, "/Me", "").status)
 			do(t, api, http.MethodDelete, "/sandbox/v1/scim/default/tokens/"+extra.ID, "", nil)
 			do(t, api, http.MethodDelete, "/sandbox/v1/scim/acme", "", nil)
-			require.Equal(t, http.StatusNotFound, (&tenant{base: s.Ready().BaseURL + "/t/acme/scim/v2", token: made.Token}).send(t, http.MethodGet, "/Users", "").status)
+			require.Equal(t, http.StatusNotFound,
+				(&tenant{base: s.Ready().BaseURL + "/t/acme/scim/v2", token: made.Token}).send(t, http.MethodGet, "/Users", "").status)
 			do(t, api, http.MethodPost, "/sandbox/v1/scim", `{"name":"acme"}`, &made)
 			require.Contains(t, (&tenant{base: made.URL, token: made.Token}).send(t, http.MethodGet, "/Users", "").text, `"totalResults":0`)
 			require.Equal(t, lenient.All.Names(), made.Lenient)

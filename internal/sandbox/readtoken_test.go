@@ -13,7 +13,8 @@ import (
 
 func TestAReadTokenOfTheServerAloneChangesNothing(t *testing.T) {
 	t.Parallel()
-	s, err := sandbox.ServeSCIM(t.Context(), sandbox.SCIMOptions{Listen: "127.0.0.1:0", Tokens: []string{"writer"}, ReadTokens: []string{"reader"}})
+	s, err := sandbox.ServeSCIM(t.Context(),
+		sandbox.SCIMOptions{Listen: "127.0.0.1:0", Tokens: []string{"writer"}, ReadTokens: []string{"reader"}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close(context.WithoutCancel(t.Context()))) })
 	for token, want := range map[string][2]int{"writer": {200, 201}, "reader": {200, 403}, "other": {401, 401}} {

@@ -120,7 +120,8 @@ func TestADeletionThatWasNotRelayedSurvivesARestart(t *testing.T) {
 func TestAFailureThatWasNotToldIsToldAfterARestart(t *testing.T) {
 	b := newBench(t, sqldbtest.SQLite(t))
 	require.NoError(t, b.store.Update(t.Context(), func(tx *docstore.Tx) error {
-		_, err := b.model.AppUsers.Insert(t.Context(), tx, model.AppUserID("a", "u"), model.AppUser{AppID: "a", UserID: "u", Status: model.AppUserStaged, SyncState: model.SyncOutOfSync})
+		_, err := b.model.AppUsers.Insert(t.Context(), tx, model.AppUserID("a", "u"),
+			model.AppUser{AppID: "a", UserID: "u", Status: model.AppUserStaged, SyncState: model.SyncOutOfSync})
 		return err
 	}))
 	l := b.own(engine.User, "u")
@@ -154,7 +155,8 @@ func TestABusyLaneDoesNotHoldUpTheRelay(t *testing.T) {
 		for c := range 4 {
 			owners.Go(func() {
 				for i := 0; busy.Load(); i++ {
-					_, _ = b.states.Finish(t.Context(), l, store.Finish{Kind: engine.User, ID: ids[c*10+i%10], Gen: 1, Status: engine.StatusClean, At: time.Now()})
+					_, _ = b.states.Finish(t.Context(), l,
+						store.Finish{Kind: engine.User, ID: ids[c*10+i%10], Gen: 1, Status: engine.StatusClean, At: time.Now()})
 				}
 			})
 		}

@@ -42,8 +42,8 @@ func TestRecordedConversationsWorkAgainstTheReferenceServer(t *testing.T) {
 	}
 }
 
-// A strict server refuses exactly the steps of testdata/strict-refusals.txt, or takes them as something else. Each of them is sent again to a server
-// over the same data that reads it as it is meant, so that the next step finds what it expects.
+// A strict server refuses exactly the steps of testdata/strict-refusals.txt, or takes them as something else. Each of them is sent again to
+// a server over the same data that reads it as it is meant, so that the next step finds what it expects.
 func TestStrictnessRefusesExactlyTheListedSteps(t *testing.T) {
 	sqldbtest.Each(t, strictness)
 }
@@ -160,7 +160,8 @@ func (r replayer) difference(t *testing.T, where string, step fixtures.Step, sta
 }
 
 // holds reads a body and says what is missing in it or must not be there.
-func (r replayer) holds(t *testing.T, where string, body []byte, contains json.RawMessage, absent []string) (got map[string]any, difference string) {
+func (r replayer) holds(t *testing.T, where string, body []byte, contains json.RawMessage, absent []string) (got map[string]any,
+	difference string) {
 	t.Helper()
 	if len(body) == 0 {
 		return nil, ""

@@ -82,7 +82,8 @@ func TestEveryRequirementOfAServerIsProvedOrDeclined(t *testing.T) {
 		fmt.Fprintf(&table, "| %s | %s | %s | %s |\n", r.ID, r.Level, strings.ReplaceAll(r.Text, "|", "\\|"), how)
 	}
 
-	got := fmt.Sprintf(requirementsIntroduction, count["all"], count["tested"], count["others"], count["reason"], count["permissions"]) + table.String()
+	got := fmt.Sprintf(requirementsIntroduction, count["all"], count["tested"], count["others"], count["reason"], count["permissions"]) +
+		table.String()
 	file := filepath.Join(repository, "docs", "requirements.md")
 	goldentest.Check(t, file, got)
 }

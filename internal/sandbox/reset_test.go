@@ -33,13 +33,15 @@ func TestAResetTakesEverythingAlongAndASeedMakesItAnew(t *testing.T) {
 	newUser(t, api, "more@chain.example")
 
 	do(t, api, http.MethodPost, "/sandbox/v1/reset", "", nil)
-	require.Equal(t, []int{1, 1, 0}, []int{lengthOf(t, api, "/api/v1/users"), lengthOf(t, api, "/api/v1/groups"), lengthOf(t, api, "/api/v1/apps")})
+	require.Equal(t, []int{1, 1, 0},
+		[]int{lengthOf(t, api, "/api/v1/users"), lengthOf(t, api, "/api/v1/groups"), lengthOf(t, api, "/api/v1/apps")})
 	require.Zero(t, accounts())
 	require.Zero(t, lengthOf(t, api, "/sandbox/v1/outbox"))
 	do(t, api, http.MethodPost, "/sandbox/v1/jobs/drain", "", nil)
 
 	do(t, api, http.MethodPost, "/sandbox/v1/reset", `{"seed":true}`, nil)
-	require.Equal(t, []int{users, groups, apps}, []int{lengthOf(t, api, "/api/v1/users"), lengthOf(t, api, "/api/v1/groups"), lengthOf(t, api, "/api/v1/apps")})
+	require.Equal(t, []int{users, groups, apps},
+		[]int{lengthOf(t, api, "/api/v1/users"), lengthOf(t, api, "/api/v1/groups"), lengthOf(t, api, "/api/v1/apps")})
 	require.Equal(t, provisioned, accounts())
 }
 

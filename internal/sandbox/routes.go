@@ -61,7 +61,8 @@ func health(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, []byte(`{"status":"ok"}`))
 }
 
-// document answers a JSON text that never changes. It is generated for the first request, because that takes longer than the rest of a start.
+// document answers a JSON text that never changes. It is generated for the first request, because that takes longer than the rest of a
+// start.
 func document(generate func() ([]byte, error), log *slog.Logger) http.Handler {
 	generated := sync.OnceValues(generate)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -138,7 +138,8 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	go func() { defer close(worked); _ = p.api.Run(working) }() // until it is stopped
 	s.onClose(func(context.Context) error { stopWorking(); <-worked; return nil })
 
-	s.ready = Ready{BaseURL: base, APIToken: p.tokens.api, SCIMURL: base + tenants.Prefix(tenants.Default), SCIMToken: p.tokens.scim, MetricsURL: s.metrics.url(), PID: os.Getpid()}
+	s.ready = Ready{BaseURL: base, APIToken: p.tokens.api, SCIMURL: base + tenants.Prefix(tenants.Default), SCIMToken: p.tokens.scim,
+		MetricsURL: s.metrics.url(), PID: os.Getpid()}
 	if err := s.seed(ctx, p); err != nil {
 		return fmt.Errorf("seed: %w", err)
 	}
@@ -229,7 +230,8 @@ func (s *Sandbox) assemble(
 		return nil, err
 	}
 	var metrics *observe.Metrics
-	if servers.tenants, metrics, err = newTenants(db, min(sandboxPasswordCost, cmp.Or(o.HashCost, sandboxPasswordCost)), clk.Now, o.Logger); err != nil {
+	if servers.tenants, metrics, err = newTenants(db, min(sandboxPasswordCost, cmp.Or(o.HashCost, sandboxPasswordCost)), clk.Now,
+		o.Logger); err != nil {
 		return nil, err
 	}
 	servers.store = p.store
@@ -278,12 +280,14 @@ func (s *Sandbox) assemble(
 	}
 	p.handler = &routes{
 		api: api, control: operate, scim: servers.tenants, metrics: s.metrics.next(p.metrics),
-		openAPI: document(func() ([]byte, error) { return withControl(api.OpenAPI()) }, o.Logger), health: http.HandlerFunc(health), console: pages,
+		openAPI: document(func() ([]byte, error) { return withControl(api.OpenAPI()) }, o.Logger), health: http.HandlerFunc(health),
+		console: pages,
 	}
 	return p, nil
 }
 
-// on returns options for the management API on a database, whose tables have no prefix: it is the sandbox's own. On SQLite it commits together with the engine and the SCIM servers.
+// on returns options for the management API on a database, whose tables have no prefix: it is the sandbox's own. On SQLite it commits
+// together with the engine and the SCIM servers.
 func on(db *sqldb.DB) mgmtapi.Options {
 	o := mgmtapi.Options{DB: db.Writer(), Readers: db.Readers(), Dialect: mgmtapi.Postgres, NoPrefix: true}
 	if db.Dialect() == sqldb.SQLite {

@@ -37,7 +37,8 @@ func TestTheSchemasOfTheDocumentationAreServed(t *testing.T) {
 		require.NoError(t, res.Body.Close())
 		return res.StatusCode
 	}
-	const device = `{"schemas":["urn:example:schemas:Device","urn:example:schemas:Asset"],"serial":"s1","urn:example:schemas:Asset":{"number":"1"}}`
+	const device = `{"schemas":["urn:example:schemas:Device","urn:example:schemas:Asset"],"serial":"s1",` +
+		`"urn:example:schemas:Asset":{"number":"1"}}`
 	require.Equal(t, http.StatusCreated, post(device))
 	require.Equal(t, http.StatusConflict, post(strings.Replace(device, "s1", "s2", 1)), "the number is unique")
 	require.Equal(t, http.StatusBadRequest, post(`{"schemas":["urn:example:schemas:Device"],"serial":"s3"}`), "the extension is required")

@@ -108,7 +108,8 @@ func (tourTokens) VerifyToken(_ context.Context, token string) (scimserver.Grant
 }
 
 const (
-	tourSchema = `{"schemas":["` + scim.SchemaSchema + `"],"id":"urn:example:schemas:Device","name":"Device","description":"A device","attributes":[
+	tourSchema = `{"schemas":["` + scim.SchemaSchema +
+		`"],"id":"urn:example:schemas:Device","name":"Device","description":"A device","attributes":[
 		{"name":"serial","required":true,"caseExact":true,"uniqueness":"server","description":"Serial number"},
 		{"name":"on","type":"boolean","description":"Whether it is on"}, {"name":"weight","type":"decimal","description":"In kilograms"},
 		{"name":"ports","type":"integer","description":"How many"}, {"name":"bought","type":"dateTime","description":"When"},
@@ -116,5 +117,6 @@ const (
 		{"name":"aliases","multiValued":true,"description":"Other names"},
 		{"name":"disks","type":"complex","multiValued":true,"description":"Disks","subAttributes":[
 			{"name":"name","required":true,"description":"Name"},{"name":"size","type":"integer","description":"Size"}]}]}`
-	tourType = `{"schemas":["` + scim.ResourceTypeSchema + `"],"id":"Device","name":"Device","endpoint":"/Devices","description":"A device","schema":"urn:example:schemas:Device"}`
+	tourType = `{"schemas":["` + scim.ResourceTypeSchema +
+		`"],"id":"Device","name":"Device","endpoint":"/Devices","description":"A device","schema":"urn:example:schemas:Device"}`
 )

@@ -105,12 +105,14 @@ func (c *scimChild) write(ctx context.Context, group, name string, acknowledged 
 		acknowledged()
 		return answer, nil
 	}
-	answer, err := step(http.MethodPost, "/Users", fmt.Sprintf(`{"schemas":[%q],"userName":%q,"title":"0","nickName":"0"}`, scim.UserSchema, name), http.StatusCreated)
+	answer, err := step(http.MethodPost, "/Users",
+		fmt.Sprintf(`{"schemas":[%q],"userName":%q,"title":"0","nickName":"0"}`, scim.UserSchema, name), http.StatusCreated)
 	if err != nil {
 		return w, err
 	}
 	w.id = textOf(answer, "id")
-	if _, err := step(http.MethodPatch, "/Groups/"+group, patchBody(`{"op":"add","path":"members","value":[{"value":"`+w.id+`"}]}`), http.StatusNoContent); err != nil {
+	if _, err := step(http.MethodPatch, "/Groups/"+group, patchBody(`{"op":"add","path":"members","value":[{"value":"`+w.id+`"}]}`),
+		http.StatusNoContent); err != nil {
 		return w, err
 	}
 	w.member = true
@@ -180,7 +182,8 @@ type scimChild struct {
 // serveSCIMCommand starts the SCIM server on a free port and waits until it says where it is.
 func serveSCIMCommand(t testing.TB, database string, args ...string) *scimChild {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], append([]string{"serve", "scim", "--listen", "127.0.0.1:0", "--db", database, "--token", scimToken}, args...)...)
+	cmd := exec.Command(os.Args[0],
+		append([]string{"serve", "scim", "--listen", "127.0.0.1:0", "--db", database, "--token", scimToken}, args...)...)
 	cmd.Env = append(os.Environ(), childVariable+"=1")
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

@@ -48,7 +48,8 @@ func TestADatabaseWhoseSecretKeyIsMissingGetsNoNewOne(t *testing.T) {
 	require.NoError(t, err, "without a database there is nothing that a new key could lock away")
 
 	require.NoError(t, os.WriteFile(filepath.Join(data, databaseName), []byte("SQLite format 3"), 0o600))
-	for name, o := range map[string]Options{"a directory": {Data: data}, "a database": {DB: "sqlite:" + filepath.Join(data, databaseName), SecretKeyFile: key}} {
+	for name, o := range map[string]Options{"a directory": {Data: data},
+		"a database": {DB: "sqlite:" + filepath.Join(data, databaseName), SecretKeyFile: key}} {
 		t.Run(name, func(t *testing.T) {
 			_, err := o.complete()
 			require.ErrorContains(t, err, key)

@@ -38,7 +38,8 @@ func TestAFreshSandboxIsProvisionedAndSaysWhatToTry(t *testing.T) {
 	var greeting bytes.Buffer
 	s.Greet(t.Context(), &greeting)
 	text := greeting.String()
-	for _, part := range []string{r.BaseURL + "/api/v1", r.APIToken, r.SCIMURL, r.SCIMToken, "19 active users, 2 groups", "10 active users, 1 deactivated, 1 group"} {
+	for _, part := range []string{r.BaseURL + "/api/v1", r.APIToken, r.SCIMURL, r.SCIMToken, "19 active users, 2 groups",
+		"10 active users, 1 deactivated, 1 group"} {
 		require.Contains(t, text, part)
 	}
 	lines := 0
@@ -139,7 +140,8 @@ func TestAStartThatWasCutOffInTheSeedIsGoneOnWith(t *testing.T) {
 		}
 		good.ServeHTTP(w, r)
 	}))
-	_, err := sandbox.Start(t.Context(), sandbox.Options{Listen: "127.0.0.1:0", Data: data, ExternalTarget: tg.URL, ExternalToken: scimToken, SeedTime: testSeedTime})
+	_, err := sandbox.Start(t.Context(),
+		sandbox.Options{Listen: "127.0.0.1:0", Data: data, ExternalTarget: tg.URL, ExternalToken: scimToken, SeedTime: testSeedTime})
 	require.ErrorContains(t, err, "seed")
 
 	tg.set(good)

@@ -50,7 +50,8 @@ func newCertificate(t *testing.T) (certFile, keyFile string, roots *x509.CertPoo
 func TestTheSCIMServerIsServedWithTLS(t *testing.T) {
 	t.Parallel()
 	certFile, keyFile, roots := newCertificate(t)
-	s, err := sandbox.ServeSCIM(t.Context(), sandbox.SCIMOptions{Listen: "127.0.0.1:0", Tokens: []string{scimToken}, TLSCert: certFile, TLSKey: keyFile})
+	s, err := sandbox.ServeSCIM(t.Context(),
+		sandbox.SCIMOptions{Listen: "127.0.0.1:0", Tokens: []string{scimToken}, TLSCert: certFile, TLSKey: keyFile})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close(context.WithoutCancel(t.Context()))) })
 	require.True(t, strings.HasPrefix(s.URL(), "https://127.0.0.1:"), s.URL())
@@ -74,7 +75,10 @@ func TestTheSCIMServerIsServedWithTLS(t *testing.T) {
 	require.GreaterOrEqual(t, res.TLS.Version, uint16(tls.VersionTLS12))
 	require.Equal(t, 2, res.ProtoMajor)
 
-	_, err = (&http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}}}).Get(s.URL())
+	_, err = (&http.Client{
+		Transport: &http.Transport{
+			TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}}}).Get(
+		s.URL())
 	require.ErrorContains(t, err, "protocol version", "nothing older than TLS 1.2")
 	_, err = http.Get(s.URL())
 	require.ErrorContains(t, err, "certificate", "nobody else trusts it")

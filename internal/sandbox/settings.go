@@ -32,7 +32,8 @@ type tokens struct{ api, scim string }
 
 // loadSettings reads the settings, or makes those of a first run, and settles the tokens: the given ones, else
 // those of the last run, else random ones.
-func loadSettings(ctx context.Context, store *docstore.Store, c docstore.Collection[settings], secrets seal.Secrets, given tokens) (settings, tokens, error) {
+func loadSettings(ctx context.Context, store *docstore.Store, c docstore.Collection[settings], secrets seal.Secrets,
+	given tokens) (settings, tokens, error) {
 	doc, err := c.Get(ctx, store.Reader(), settingsID)
 	fresh := errors.Is(err, docstore.ErrNotFound)
 	if err != nil && !fresh {

@@ -63,7 +63,8 @@ func scimHandlerOn(t testing.TB, db *sqldb.DB) http.Handler {
 	layout := scimstore.NewLayout("")
 	docs, err := docstore.Open(t.Context(), db, time.Now, layout.Tables()...)
 	require.NoError(t, err)
-	h, err := scimserver.New(scimserver.Options{Store: scimstore.New(docs, layout), Tokens: scimserver.StaticTokens(scimToken), PasswordCost: 4})
+	h, err := scimserver.New(
+		scimserver.Options{Store: scimstore.New(docs, layout), Tokens: scimserver.StaticTokens(scimToken), PasswordCost: 4})
 	require.NoError(t, err)
 	return h
 }
@@ -109,14 +110,16 @@ func connectedApp(t testing.TB, api *sandbox.APIClient, body, baseURL, token str
 	do(t, api, http.MethodPost, "/api/v1/apps/"+app.ID+"/connections/default?activate=true",
 		fmt.Sprintf(`{"baseUrl":%q,"profile":{"authScheme":"TOKEN","token":%q}}`, baseURL, token), nil)
 	do(t, api, http.MethodPut, "/api/v1/apps/"+app.ID+"/features/USER_PROVISIONING",
-		`{"create":{"lifecycleCreate":{"status":"ENABLED"}},"update":{"profile":{"status":"ENABLED"},"lifecycleDeactivate":{"status":"ENABLED"}}}`, nil)
+		`{"create":{"lifecycleCreate":{"status":"ENABLED"}},"update":{"profile":{"status":"ENABLED"},`+
+			`"lifecycleDeactivate":{"status":"ENABLED"}}}`, nil)
 	return app.ID
 }
 
 // setFallback changes the fallback of an app's connection.
 func setFallback(t testing.TB, api *sandbox.APIClient, app, fallback string) {
 	t.Helper()
-	do(t, api, http.MethodPost, "/api/v1/apps/"+app+"/connections/default?activate=true", fmt.Sprintf(`{"profile":{"fallback":%q}}`, fallback), nil)
+	do(t, api, http.MethodPost, "/api/v1/apps/"+app+"/connections/default?activate=true", fmt.Sprintf(`{"profile":{"fallback":%q}}`, fallback),
+		nil)
 }
 
 // newUser creates an active user and returns its id.
@@ -126,7 +129,8 @@ func newUser(t *testing.T, api *sandbox.APIClient, login string) string {
 		ID string `json:"id"`
 	}
 	do(t, api, http.MethodPost, "/api/v1/users?provider=true", fmt.Sprintf(
-		`{"profile":{"login":%q,"email":%q,"firstName":"Test","lastName":"Person"},"credentials":{"provider":{"type":"FEDERATION","name":"FEDERATION"}}}`, login, login), &u)
+		`{"profile":{"login":%q,"email":%q,"firstName":"Test","lastName":"Person"},"credentials":{"provider":{"type":"FEDERATION",`+
+			`"name":"FEDERATION"}}}`, login, login), &u)
 	return u.ID
 }
 

@@ -20,7 +20,8 @@ func jobs(t *testing.T, api *sandbox.APIClient) []string {
 		Transaction struct{ Type string }
 		Target      []struct{ Type string }
 	}
-	do(t, api, http.MethodGet, "/api/v1/logs?limit=1000&filter="+url.QueryEscape(`transaction.type eq "JOB" and target.type eq "AppUser"`), "", &events)
+	do(t, api, http.MethodGet, "/api/v1/logs?limit=1000&filter="+url.QueryEscape(`transaction.type eq "JOB" and target.type eq "AppUser"`), "",
+		&events)
 	var types []string
 	for _, e := range events {
 		types = append(types, e.EventType)

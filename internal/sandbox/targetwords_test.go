@@ -23,7 +23,8 @@ type jobEvent struct {
 // jobEvents lists what jobs have logged with a type that starts like this.
 func jobEvents(t *testing.T, api *sandbox.APIClient, prefix string) (events []jobEvent) {
 	t.Helper()
-	do(t, api, http.MethodGet, "/api/v1/logs?limit=1000&filter="+url.QueryEscape(`transaction.type eq "JOB" and eventType sw "`+prefix+`"`), "", &events)
+	do(t, api, http.MethodGet, "/api/v1/logs?limit=1000&filter="+url.QueryEscape(`transaction.type eq "JOB" and eventType sw "`+prefix+`"`),
+		"", &events)
 	return events
 }
 
@@ -32,7 +33,8 @@ func rejecting(status int, detail string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/scim+json")
 		if r.Method == http.MethodGet {
-			fmt.Fprint(w, `{"schemas":["urn:ietf:params:scim:api:messages:2.0:ListResponse"],"totalResults":0,"startIndex":1,"itemsPerPage":0,"Resources":[]}`)
+			fmt.Fprint(w,
+				`{"schemas":["urn:ietf:params:scim:api:messages:2.0:ListResponse"],"totalResults":0,"startIndex":1,"itemsPerPage":0,"Resources":[]}`)
 			return
 		}
 		w.WriteHeader(status)

@@ -105,7 +105,8 @@ func eachTenants(t *testing.T, run func(t *testing.T, own, other *tenant)) {
 				databaseURL = sqldbtest.PostgresURL(t)
 			}
 			config := tenants.Config{Name: "globex", Tokens: []tenants.Token{tenants.NewToken("token-globex")}}
-			s, err := sandbox.ServeSCIM(t.Context(), sandbox.SCIMOptions{Listen: "127.0.0.1:0", DB: databaseURL, Tokens: []string{"token-default"}, Tenants: []tenants.Config{config}})
+			s, err := sandbox.ServeSCIM(t.Context(),
+				sandbox.SCIMOptions{Listen: "127.0.0.1:0", DB: databaseURL, Tokens: []string{"token-default"}, Tenants: []tenants.Config{config}})
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, s.Close(context.WithoutCancel(t.Context()))) })
 			first := &tenant{name: tenants.Default, base: s.URL(), token: "token-default", others: []string{"/t/globex"}}
@@ -128,7 +129,8 @@ func TestATenantCannotTellAnothersResourcesFromNone(t *testing.T) {
 	t.Parallel()
 	eachTenants(t, func(t *testing.T, own, other *tenant) {
 		ann := other.send(t, http.MethodPost, "/Users", userBody("ann@"+own.name, `"externalId":"x1"`, `"emails":[{"value":"ann@x.example"}]`))
-		boss := other.send(t, http.MethodPost, "/Users", fmt.Sprintf(`{%s,"userName":"boss@%s",%s:{"manager":{"value":%q}}}`, bothSchemas, own.name, enterprise, ann.id(t)))
+		boss := other.send(t, http.MethodPost, "/Users",
+			fmt.Sprintf(`{%s,"userName":"boss@%s",%s:{"manager":{"value":%q}}}`, bothSchemas, own.name, enterprise, ann.id(t)))
 		team := other.send(t, http.MethodPost, "/Groups", groupBody("team", ann.id(t), boss.id(t)))
 		page := other.send(t, http.MethodGet, "/Users?cursor&count=1", "").json(t)
 		cursor, _ := page["nextCursor"].(string)
@@ -166,7 +168,8 @@ func TestATenantCannotTellAnothersResourcesFromNone(t *testing.T) {
 			{"PUT with the version", "PUT", "/Users/{user}", userBody("z"), 404, []string{"If-Match", version}},
 			{"PUT with any version", "PUT", "/Users/{user}", userBody("z"), 404, []string{"If-Match", "*"}},
 			{"PATCH", "PATCH", "/Users/{user}", patchBody(`{"op":"replace","path":"nickName","value":"z"}`), 404, nil},
-			{"PATCH with the version", "PATCH", "/Users/{user}", patchBody(`{"op":"replace","path":"nickName","value":"z"}`), 404, []string{"If-Match", version}},
+			{"PATCH with the version", "PATCH", "/Users/{user}", patchBody(`{"op":"replace","path":"nickName","value":"z"}`), 404,
+				[]string{"If-Match", version}},
 			{"PATCH of a group", "PATCH", "/Groups/{group}", patchBody(`{"op":"remove","path":"members"}`), 404, nil},
 			{"DELETE", "DELETE", "/Users/{user}", "", 404, nil},
 			{"DELETE with the version", "DELETE", "/Users/{user}", "", 404, []string{"If-Match", version}},
@@ -176,17 +179,20 @@ func TestATenantCannotTellAnothersResourcesFromNone(t *testing.T) {
 			{"a filter by member", "GET", filtered("/Groups", `members.value eq "{user}"`), "", 200, nil},
 			{"a filter by members as a value path", "GET", filtered("/Groups", `members[value eq "{user}"]`), "", 200, nil},
 			{"a filter by group", "GET", filtered("/Users", `groups.value eq "{group}"`), "", 200, nil},
-			{"a filter by manager", "GET", filtered("/Users", `urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:manager.value eq "{user}"`), "", 200, nil},
+			{"a filter by manager", "GET",
+				filtered("/Users", `urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:manager.value eq "{user}"`), "", 200, nil},
 			{"a filter by location", "GET", filtered("/Users", `meta.location eq "{base}/Users/{user}"`), "", 200, nil},
 			{"a search", "POST", "/Users/.search", searchBody(`"filter":"id eq \"{user}\""`), 200, nil},
 			{"a search at the root", "POST", "/.search", searchBody(`"filter":"id eq \"{user}\" or id eq \"{group}\""`), 200, nil},
 			{"a new group with the member", "POST", "/Groups", groupBody("thieves", "{user}"), 400, nil},
 			{"a new group with the group", "POST", "/Groups", groupBody("thieves", "{group}"), 400, nil},
-			{"a new group with a reference", "POST", "/Groups", `{` + groupSchema + `,"displayName":"thieves","members":[{"$ref":"{base}/Users/{user}"}]}`, 400, nil},
+			{"a new group with a reference", "POST", "/Groups",
+				`{` + groupSchema + `,"displayName":"thieves","members":[{"$ref":"{base}/Users/{user}"}]}`, 400, nil},
 			{"adding the member", "PATCH", "/Groups/" + group, patchBody(`{"op":"add","path":"members","value":[{"value":"{user}"}]}`), 400, nil},
 			{"removing the member", "PATCH", "/Groups/" + group, patchBody(`{"op":"remove","path":"members[value eq \"{user}\"]"}`), 204, nil},
 			{"replacing the members", "PUT", "/Groups/" + group, groupBody("mine", mine, "{user}"), 400, nil},
-			{"groups of a user, which are read only", "PUT", "/Users/" + mine, userBody("mine@"+own.name, `"groups":[{"value":"{group}"}]`), 200, nil},
+			{"groups of a user, which are read only", "PUT", "/Users/" + mine, userBody("mine@"+own.name, `"groups":[{"value":"{group}"}]`), 200,
+				nil},
 			{"a bulk job with the ids", "POST", "/Bulk", bulkBody(strings.Join([]string{
 				fmt.Sprintf(operation, "DELETE", "/Users/{user}", ""),
 				fmt.Sprintf(operation, "PUT", "/Users/{user}", `,"data":`+userBody("z")),
@@ -201,7 +207,8 @@ func TestATenantCannotTellAnothersResourcesFromNone(t *testing.T) {
 				for i, r := range []*strings.Replacer{theirs, nobodys} {
 					path := r.Replace(test.path)
 					if strings.Contains(test.path, "?") { // placeholders were escaped with the filter
-						path = strings.NewReplacer(url.QueryEscape("{user}"), r.Replace("{user}"), url.QueryEscape("{group}"), r.Replace("{group}"), url.QueryEscape("{base}"), url.QueryEscape(r.Replace("{base}"))).Replace(test.path)
+						path = strings.NewReplacer(url.QueryEscape("{user}"), r.Replace("{user}"), url.QueryEscape("{group}"), r.Replace("{group}"),
+							url.QueryEscape("{base}"), url.QueryEscape(r.Replace("{base}"))).Replace(test.path)
 					}
 					// What is sent names the other tenant, and an error may repeat it.
 					asker := *own
@@ -220,7 +227,8 @@ func TestATenantCannotTellAnothersResourcesFromNone(t *testing.T) {
 		t.Run("a manager of another tenant is a text and nothing else", func(t *testing.T) {
 			var answers [2]map[string]any
 			for i, r := range []*strings.Replacer{theirs, nobodys} {
-				made := own.send(t, http.MethodPost, "/Users", r.Replace(fmt.Sprintf(`{%s,"userName":"managed",%s:{"manager":{"value":"{user}"}}}`, bothSchemas, enterprise)))
+				made := own.send(t, http.MethodPost, "/Users",
+					r.Replace(fmt.Sprintf(`{%s,"userName":"managed",%s:{"manager":{"value":"{user}"}}}`, bothSchemas, enterprise)))
 				id := made.id(t)
 				require.NoError(t, json.Unmarshal([]byte(forget(r, made.text)), &answers[i]))
 				delete(answers[i], "id")
@@ -239,7 +247,8 @@ func TestATenantCannotTellAnothersResourcesFromNone(t *testing.T) {
 			}
 		})
 		t.Run("lists and totals count one's own", func(t *testing.T) {
-			for _, path := range []string{"/Users", "/Users?sortBy=userName", "/Users?cursor&count=10", filtered("/Users", `userName co "`+own.name+`"`)} {
+			for _, path := range []string{"/Users", "/Users?sortBy=userName", "/Users?cursor&count=10",
+				filtered("/Users", `userName co "`+own.name+`"`)} {
 				require.EqualValues(t, 1, own.send(t, http.MethodGet, path, "").json(t)["totalResults"], path)
 			}
 		})
@@ -260,7 +269,8 @@ func TestATenantCannotTellAnothersResourcesFromNone(t *testing.T) {
 			stranger := *own
 			stranger.token = other.token
 			want := stranger.send(t, http.MethodGet, "/Users/"+mine, "").text
-			for _, path := range []string{"/Users", "/Users/" + mine, "/Users/" + madeUp(mine), "/Me", "/Bulk", "/.search", "/nowhere", "/ServiceProviderConfig"} {
+			for _, path := range []string{"/Users", "/Users/" + mine, "/Users/" + madeUp(mine), "/Me", "/Bulk", "/.search", "/nowhere",
+				"/ServiceProviderConfig"} {
 				for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
 					r := stranger.send(t, method, path, "{}")
 					require.Equal(t, http.StatusUnauthorized, r.status, "%s %s", method, path)
@@ -285,7 +295,9 @@ func TestMeIsNeverTheUserOfAnotherTenant(t *testing.T) {
 	databaseURL := "sqlite:" + t.TempDir() + "/scim.db"
 	serve := func(texts ...string) *sandbox.SCIMServer {
 		config := tenants.Config{Name: "globex", Tokens: []tenants.Token{tenants.NewToken("token-globex")}}
-		s, err := sandbox.ServeSCIM(t.Context(), sandbox.SCIMOptions{Listen: "127.0.0.1:0", DB: databaseURL, Tokens: append([]string{"token-default"}, texts...), Tenants: []tenants.Config{config}})
+		s, err := sandbox.ServeSCIM(t.Context(),
+			sandbox.SCIMOptions{Listen: "127.0.0.1:0", DB: databaseURL, Tokens: append([]string{"token-default"}, texts...),
+				Tenants: []tenants.Config{config}})
 		require.NoError(t, err)
 		return s
 	}
@@ -300,7 +312,8 @@ func TestMeIsNeverTheUserOfAnotherTenant(t *testing.T) {
 	bob := at(s.URL(), "token-bob").send(t, http.MethodGet, "/Me", "")
 	require.Equal(t, http.StatusOK, bob.status)
 	require.Equal(t, s.URL()+"/Users/"+mine, bob.header.Get("Location"))
-	require.Equal(t, http.StatusOK, at(s.URL(), "token-bob").send(t, http.MethodPatch, "/Me", patchBody(`{"op":"replace","path":"nickName","value":"B"}`)).status)
+	require.Equal(t, http.StatusOK,
+		at(s.URL(), "token-bob").send(t, http.MethodPatch, "/Me", patchBody(`{"op":"replace","path":"nickName","value":"B"}`)).status)
 	require.Equal(t, http.StatusNotFound, at(s.URL(), "token-ann").send(t, http.MethodGet, "/Me", "").status)
 	require.Equal(t, http.StatusForbidden, at(s.URL(), "token-ann").send(t, http.MethodDelete, "/Me", "").status)
 	require.Equal(t, http.StatusNotImplemented, at(s.URL(), "token-default").send(t, http.MethodGet, "/Me", "").status)

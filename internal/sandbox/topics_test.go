@@ -19,7 +19,8 @@ import (
 
 // topicCounts is how many topics each area of the list has. The cells 8 and 9 of PAT have never been given out.
 var topicCounts = map[string]int{
-	"DIS": 43, "AUT": 14, "USR": 66, "GRP": 34, "FIL": 56, "PAG": 18, "CUR": 11, "SRT": 13, "ATT": 18, "PAT": 80, "BLK": 28, "ETG": 15, "ERR": 13,
+	"DIS": 43, "AUT": 14, "USR": 66, "GRP": 34, "FIL": 56, "PAG": 18, "CUR": 11, "SRT": 13, "ATT": 18, "PAT": 80, "BLK": 28, "ETG": 15,
+	"ERR": 13,
 	"MED": 12, "ME": 7, "SEA": 12, "CHR": 16, "ENT": 24, "OKT": 17, "OTH": 6,
 }
 

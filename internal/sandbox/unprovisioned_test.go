@@ -17,7 +17,8 @@ func TestUnprovisioned_CountedWithReason(t *testing.T) {
 	server := newTarget(t, scimHandler(t))
 	app := newApp(t, api, server.URL, scimToken)
 	feature := func(create string) {
-		do(t, api, http.MethodPut, "/api/v1/apps/"+app+"/features/USER_PROVISIONING", `{"create":{"lifecycleCreate":{"status":"`+create+`"}}}`, nil)
+		do(t, api, http.MethodPut, "/api/v1/apps/"+app+"/features/USER_PROVISIONING", `{"create":{"lifecycleCreate":{"status":"`+create+`"}}}`,
+			nil)
 	}
 	assign := func(login string) string {
 		id := newUser(t, api, login)

@@ -64,7 +64,8 @@ func newWalkOn(t *testing.T, wizard bool, options string, o sandbox.Options) *wa
 	var made struct{ ID string }
 	do(t, w.api, http.MethodPost, "/api/v1/apps", appBody(wizard), &made)
 	w.app, w.base = made.ID, tg.URL
-	do(t, w.api, http.MethodPost, w.path("/connections/default?activate=true"), fmt.Sprintf(`{"baseUrl":%q,"profile":{"token":%q}}`, tg.URL, scimToken), nil)
+	do(t, w.api, http.MethodPost, w.path("/connections/default?activate=true"),
+		fmt.Sprintf(`{"baseUrl":%q,"profile":{"token":%q}}`, tg.URL, scimToken), nil)
 	if options != "" {
 		do(t, w.api, http.MethodPut, w.path("/features/USER_PROVISIONING"), options, nil)
 	}
@@ -127,7 +128,8 @@ func (w *walk) user(name string) string {
 	w.t.Helper()
 	var u struct{ ID string }
 	do(w.t, w.api, http.MethodPost, "/api/v1/users", fmt.Sprintf(
-		`{"profile":{"login":"%[1]s@walk.example","email":"%[1]s@walk.example","firstName":"%[1]s","lastName":"Walker"},"credentials":{"password":{"value":"Tlpwd-2026"}}}`, name), &u)
+		`{"profile":{"login":"%[1]s@walk.example","email":"%[1]s@walk.example","firstName":"%[1]s","lastName":"Walker"},`+
+			`"credentials":{"password":{"value":"Tlpwd-2026"}}}`, name), &u)
 	w.users[name] = u.ID
 	return u.ID
 }
@@ -245,7 +247,8 @@ func walkCreateUsers(t *testing.T, wizard bool) {
 	w := newWalk(t, wizard, `{`+createOn+`}`)
 	u := w.user("ann")
 	w.step("A user is assigned", w.assign("ann"))
-	w.step("The profile changes, which only Update User Attributes sends", w.do(http.MethodPost, "/api/v1/users/"+u, `{"profile":{"lastName":"Other"}}`))
+	w.step("The profile changes, which only Update User Attributes sends",
+		w.do(http.MethodPost, "/api/v1/users/"+u, `{"profile":{"lastName":"Other"}}`))
 	w.step("The assignment ends, which only Deactivate Users sends", w.do(http.MethodDelete, w.path("/users/"+u), ""))
 	w.step("The same user is assigned again", w.assign("ann"))
 	messages := func() (texts []string) {
@@ -272,10 +275,14 @@ func TestWalkUpdateAttributes(t *testing.T) {
 		w.step("A user is assigned", w.assign("ann"))
 		w.step("The profile changes", w.do(http.MethodPost, "/api/v1/users/"+u, `{"profile":{"lastName":"Other"}}`))
 		w.step("What is not mapped changes", w.do(http.MethodPost, "/api/v1/users/"+u, `{"profile":{"nickName":"A"}}`))
-		w.step("The login changes, and the user name with it", w.do(http.MethodPost, "/api/v1/users/"+u, `{"profile":{"login":"anna@walk.example"}}`))
-		w.step("The login and the email address change", w.do(http.MethodPost, "/api/v1/users/"+u, `{"profile":{"login":"annie@walk.example","email":"annie@walk.example"}}`))
-		w.step("An administrator gives the assignment a user name", w.do(http.MethodPost, w.path("/users/"+u), `{"credentials":{"userName":"ann.w"}}`))
-		w.step("The login changes, which a given user name does not follow", w.do(http.MethodPost, "/api/v1/users/"+u, `{"profile":{"login":"ann@walk.example"}}`))
+		w.step("The login changes, and the user name with it",
+			w.do(http.MethodPost, "/api/v1/users/"+u, `{"profile":{"login":"anna@walk.example"}}`))
+		w.step("The login and the email address change",
+			w.do(http.MethodPost, "/api/v1/users/"+u, `{"profile":{"login":"annie@walk.example","email":"annie@walk.example"}}`))
+		w.step("An administrator gives the assignment a user name",
+			w.do(http.MethodPost, w.path("/users/"+u), `{"credentials":{"userName":"ann.w"}}`))
+		w.step("The login changes, which a given user name does not follow",
+			w.do(http.MethodPost, "/api/v1/users/"+u, `{"profile":{"login":"ann@walk.example"}}`))
 		w.end()
 	})
 }
@@ -368,7 +375,8 @@ func TestWalkGroupPush(t *testing.T) {
 			w.assign("ann")()
 		})
 		w.step("The group is pushed", func() {
-			do(t, w.api, http.MethodPost, w.path("/group-push/mappings"), fmt.Sprintf(`{"sourceGroupId":%q,"targetGroupName":"Staff"}`, group.ID), &mapping)
+			do(t, w.api, http.MethodPost, w.path("/group-push/mappings"), fmt.Sprintf(`{"sourceGroupId":%q,"targetGroupName":"Staff"}`, group.ID),
+				&mapping)
 		})
 		one := w.path("/group-push/mappings/" + mapping.ID)
 		w.step("Somebody who is not assigned joins", w.do(http.MethodPut, members+bob, ""))

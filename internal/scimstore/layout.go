@@ -56,7 +56,8 @@ func NewLayout(name string, types ...*schema.ResourceType) *Layout {
 		k := &kind{ResourceType: rt, indexes: indexesOf(rt)}
 		var declared []docstore.Index[document]
 		for _, ix := range k.indexes {
-			declared = append(declared, docstore.Index[document]{Name: ix.name, Unique: ix.unique, Multi: ix.multi, Values: ix.values, Version: ix.version()})
+			declared = append(declared,
+				docstore.Index[document]{Name: ix.name, Unique: ix.unique, Multi: ix.multi, Values: ix.values, Version: ix.version()})
 		}
 		k.docs = docstore.NewCollection(name+"_type_"+alphanumeric(strings.ToLower(rt.Name)), declared...)
 		if rt.Schema.ID == scim.UserSchema {

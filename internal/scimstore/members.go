@@ -266,7 +266,8 @@ func (s *Store) dissolve(ctx context.Context, tx *docstore.Tx, id string) error 
 func (s *Store) membershipsOf(ctx context.Context, tx *docstore.Tx, member string) ([]docstore.Doc[membership], error) {
 	var out []docstore.Doc[membership]
 	for after := ""; ; {
-		page, err := s.layout.members.Query(ctx, tx, docstore.Query[membership]{Where: docstore.Eq(byMember, member), After: after, Limit: chunkSize})
+		page, err := s.layout.members.Query(ctx, tx,
+			docstore.Query[membership]{Where: docstore.Eq(byMember, member), After: after, Limit: chunkSize})
 		if err != nil {
 			return nil, err
 		}

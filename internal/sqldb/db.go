@@ -184,7 +184,8 @@ const (
 	Patient      = Wait(2 * time.Minute) // while another process migrates a large database
 )
 
-// UpdateWaiting is Update with another patience than that of the connections. With group commit or an updater, and on PostgreSQL, it is Update.
+// UpdateWaiting is Update with another patience than that of the connections. With group commit or an updater, and on PostgreSQL, it is
+// Update.
 func (db *DB) UpdateWaiting(ctx context.Context, wait Wait, fn func(tx *Tx) error) error {
 	if db.dialect == SQLite && db.group == nil && db.updater == nil && wait != Usual {
 		return db.updateImmediate(ctx, wait, fn)

@@ -170,8 +170,8 @@ func ended(conn *sql.Conn) (over bool) {
 	return over || err != nil
 }
 
-// rollback ends the transaction, if there still is one. A connection on which it cannot be ended is given up: the next transaction could not
-// begin on it.
+// rollback ends the transaction, if there still is one. A connection on which it cannot be ended is given up: the next transaction could
+// not begin on it.
 func rollback(conn *sql.Conn) {
 	_, err := conn.ExecContext(context.Background(), "ROLLBACK")
 	if err != nil && !strings.Contains(err.Error(), "no transaction is active") {
@@ -218,8 +218,8 @@ func (g *group) run(conn *sql.Conn, j *job) error {
 	}
 }
 
-// serve does what run does, within a savepoint, so that the others of the transaction stay when j fails. It returns ok when j's work is part
-// of the transaction, and alive=false when the transaction itself is gone. A job that is not ok has been answered.
+// serve does what run does, within a savepoint, so that the others of the transaction stay when j fails. It returns ok when j's work is
+// part of the transaction, and alive=false when the transaction itself is gone. A job that is not ok has been answered.
 func (g *group) serve(conn *sql.Conn, j *job) (ok, alive bool) {
 	ctx := context.Background()
 	if _, err := conn.ExecContext(ctx, "SAVEPOINT "+savepoint); err != nil {

@@ -179,7 +179,8 @@ func TestAnUpdateWhoseContextIsDoneIsNotCommitted(t *testing.T) {
 		cause := errors.New("the caller left")
 		before, cancel := context.WithCancelCause(t.Context())
 		cancel(cause)
-		require.ErrorIs(t, insert(before, db, "before"), map[sqldb.Dialect]error{sqldb.SQLite: cause, sqldb.Postgres: context.Canceled}[db.Dialect()])
+		require.ErrorIs(t, insert(before, db, "before"),
+			map[sqldb.Dialect]error{sqldb.SQLite: cause, sqldb.Postgres: context.Canceled}[db.Dialect()])
 
 		during, cancel := context.WithCancelCause(t.Context())
 		err := db.Update(during, func(tx *sqldb.Tx) error {

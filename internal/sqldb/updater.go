@@ -6,7 +6,8 @@ import (
 )
 
 // Updater runs writing transactions one at a time, for several that write to one SQLite database in a process. It runs fn in a
-// transaction and returns nil once the transaction is committed. An error of fn, or the end of ctx before fn returns, rolls everything back that fn wrote.
+// transaction and returns nil once the transaction is committed. An error of fn, or the end of ctx before fn returns, rolls everything back
+// that fn wrote.
 type Updater func(ctx context.Context, fn func(tx Execer) error) error
 
 // updateElsewhere runs an update by the updater.

@@ -100,7 +100,8 @@ func Main(m *testing.M) int {
 		return 1
 	}
 	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(have, "\n")); diff != "" {
-		fmt.Fprintf(os.Stderr, "apitest: the tests have seen something else than %s says; rewrite it with -update (-file +seen):\n%s", RecordFile, diff)
+		fmt.Fprintf(os.Stderr, "apitest: the tests have seen something else than %s says; rewrite it with -update (-file +seen):\n%s", RecordFile,
+			diff)
 		return 1
 	}
 	return code

@@ -91,7 +91,8 @@ func (e *Env) step(t *testing.T, s Step, saved map[string]string) {
 		list, _ := causes.([]any)
 		require.Len(t, list, len(s.Causes), "causes; the body is %s", a.Body)
 		for i, begins := range s.Causes {
-			require.True(t, strings.HasPrefix(a.Value(fmt.Sprintf("errorCauses.%d.errorSummary", i)), begins), "cause %d must begin with %q; the body is %s", i, begins, a.Body)
+			require.True(t, strings.HasPrefix(a.Value(fmt.Sprintf("errorCauses.%d.errorSummary", i)), begins),
+				"cause %d must begin with %q; the body is %s", i, begins, a.Body)
 		}
 	}
 	for path, value := range s.Equal {
@@ -197,7 +198,8 @@ func (e *Env) check(t testing.TB, r *http.Request, a *Answer) string {
 	plain.URL.Path, plain.URL.RawPath = strings.TrimRight(r.URL.Path, "/"), strings.TrimRight(r.URL.RawPath, "/")
 	route, params, err := e.router.FindRoute(plain)
 	if err != nil { // a path or method that is not in the document
-		allowed := []int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotImplemented}
+		allowed := []int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusUnauthorized, http.StatusForbidden,
+			http.StatusNotImplemented}
 		if a.oauth() {
 			allowed = append(allowed, http.StatusBadRequest) // of an authorization server that is not active
 		}

@@ -16,7 +16,8 @@ import (
 
 // attributes are those that users can have in these tests.
 var attributes = map[string]expression.Kind{
-	"login": expression.String, "firstName": expression.String, "middleName": expression.String, "lastName": expression.String, "nickName": expression.String,
+	"login": expression.String, "firstName": expression.String, "middleName": expression.String, "lastName": expression.String,
+	"nickName": expression.String,
 	"shoeSize": expression.Number, "skills": expression.Array, "driver": expression.Boolean,
 }
 
@@ -101,20 +102,27 @@ func FuzzTemplate(f *testing.F) {
 
 func TestTheMappingTellsTheTemplateAsAnExpression(t *testing.T) {
 	for template, want := range map[string]string{
-		"${source.login}": "source.login", "x-${source.login}": `"x-" + source.login`, "${source.firstName}.${String.len(user.login)}": `source.firstName + "." + (String.len(user.login))`,
+		"${source.login}": "source.login", "x-${source.login}": `"x-" + source.login`,
+		"${source.firstName}.${String.len(user.login)}": `source.firstName + "." + (String.len(user.login))`,
 		"fixed": `"fixed"`,
 	} {
-		app := &model.App{Credentials: model.AppCredentials{UserNameTemplate: model.UserNameTemplate{Type: model.TemplateCustom, Template: template, PushStatus: model.Push}}}
+		app := &model.App{
+			Credentials: model.AppCredentials{
+				UserNameTemplate: model.UserNameTemplate{Type: model.TemplateCustom, Template: template, PushStatus: model.Push}}}
 		rules := appprofile.Rules(app, nil, nil)
 		require.Equal(t, map[string]model.MappingRule{"userName": {Expression: want, PushStatus: model.Push}}, rules)
 		require.NoError(t, appprofile.CheckRule(model.ToApp, want, attributes, &model.Property{Type: model.PropertyString}))
 		var programs appprofile.Programs
 		require.Equal(t, programs.UserName(model.UserNameTemplate{Template: template}, ada()), programs.Text(want, ada()))
 	}
-	app := &model.App{Credentials: model.AppCredentials{UserNameTemplate: model.UserNameTemplate{Type: model.TemplateBuiltIn, Template: "${source.login}", Suffix: "@x"}}}
-	require.Equal(t, model.MappingRule{Expression: `source.login + "@x"`, PushStatus: model.Push}, appprofile.Rules(app, &model.Connection{}, nil)["userName"])
+	app := &model.App{
+		Credentials: model.AppCredentials{
+			UserNameTemplate: model.UserNameTemplate{Type: model.TemplateBuiltIn, Template: "${source.login}", Suffix: "@x"}}}
+	require.Equal(t, model.MappingRule{Expression: `source.login + "@x"`, PushStatus: model.Push},
+		appprofile.Rules(app, &model.Connection{}, nil)["userName"])
 	require.Len(t, appprofile.Rules(app, &model.Connection{}, nil), 10)
-	require.Equal(t, model.MappingRule{Expression: "appuser.familyName", PushStatus: model.Push}, appprofile.Rules(app, &model.Connection{}, &model.Mapping{Direction: model.ToUser})["lastName"])
+	require.Equal(t, model.MappingRule{Expression: "appuser.familyName", PushStatus: model.Push},
+		appprofile.Rules(app, &model.Connection{}, &model.Mapping{Direction: model.ToUser})["lastName"])
 }
 
 // property finds a property by its name among those of every kind.
@@ -122,7 +130,8 @@ func property(name string) (model.Property, bool) {
 	p, ok := map[string]model.Property{
 		"text": {Type: model.PropertyString, MaxLength: new(5)}, "number": {Type: model.PropertyNumber}, "whole": {Type: model.PropertyInteger},
 		"flag": {Type: model.PropertyBoolean}, "list": {Type: model.PropertyArray, Items: &model.Items{Type: model.PropertyString}},
-		"numbers": {Type: model.PropertyArray, Items: &model.Items{Type: model.PropertyInteger}}, "first": {Type: model.PropertyString, Mutability: model.Immutable},
+		"numbers": {Type: model.PropertyArray, Items: &model.Items{Type: model.PropertyInteger}},
+		"first":   {Type: model.PropertyString, Mutability: model.Immutable},
 	}[name]
 	return p, ok
 }
@@ -197,7 +206,8 @@ func TestWhatIsGivenOnceStays(t *testing.T) {
 	immutable := programs.Compile(rules(model.Push, "first", "user.middleName"), property)
 	require.Equal(t, map[string]any{"first": "K"}, immutable.Apply(user, false, nil, nil).Profile, "a first value")
 	user.Source["middleName"], user = "L", &appprofile.Values{Source: user.Source, App: user.App}
-	require.Equal(t, map[string]any{"first": "K"}, immutable.Apply(user, false, map[string]any{"first": "K"}, map[string]any{"first": "K"}).Profile)
+	require.Equal(t, map[string]any{"first": "K"},
+		immutable.Apply(user, false, map[string]any{"first": "K"}, map[string]any{"first": "K"}).Profile)
 }
 
 func TestARuleIsRefusedThatCannotFit(t *testing.T) {
@@ -205,11 +215,13 @@ func TestARuleIsRefusedThatCannotFit(t *testing.T) {
 		p, _ := property(attribute)
 		return appprofile.CheckRule(model.ToApp, text, attributes, &p)
 	}
-	for text, attribute := range map[string]string{"user.driver": "number", "user.skills": "text", "user.shoeSize": "flag", "user.hatSize": "text", "appuser.login": "text", "": "text"} {
+	for text, attribute := range map[string]string{"user.driver": "number", "user.skills": "text", "user.shoeSize": "flag",
+		"user.hatSize": "text", "appuser.login": "text", "": "text"} {
 		require.Error(t, check(text, attribute), text)
 	}
 	for text, attribute := range map[string]string{
-		"user.driver": "text", "user.firstName": "number", "user.shoeSize": "whole", "source.skills": "list", "user.login": "list", "String.len(user.login)": "number", "null": "flag", "org.id": "text", "app.name": "text",
+		"user.driver": "text", "user.firstName": "number", "user.shoeSize": "whole", "source.skills": "list", "user.login": "list",
+		"String.len(user.login)": "number", "null": "flag", "org.id": "text", "app.name": "text",
 	} {
 		require.NoError(t, check(text, attribute), text)
 	}
@@ -225,14 +237,17 @@ func TestAPlaceIsWhereTheTargetHasAnAttribute(t *testing.T) {
 		value           any
 		want, cleared   string
 	}{
-		"an attribute":           {"", "title", "Boss", `{"title":"Boss"}`, `{"title":null}`},
-		"of users":               {scim.UserSchema, "title", "Boss", `{"title":"Boss"}`, `{"title":null}`},
-		"a part":                 {"", "name.honorificPrefix", "Dr", `{"name":{"honorificPrefix":"Dr"}}`, `{"name":{"honorificPrefix":null}}`},
-		"an element":             {"", `emails[type eq "home"].value`, "a@b", `{"emails":[{"type":"home","value":"a@b"}]}`, `{"emails":[]}`},
-		"an extension":           {ext, "costCenter", "7", `{"schemas":["` + ext + `"],"` + ext + `":{"costCenter":"7"}}`, `{"` + ext + `":{"costCenter":null}}`},
-		"a part of an extension": {ext, "manager.displayName", "Eva", `{"schemas":["` + ext + `"],"` + ext + `":{"manager":{"displayName":"Eva"}}}`, `{"` + ext + `":{"manager":{"displayName":null}}}`},
-		"a number":               {"urn:x", "size", 38.5, `{"schemas":["urn:x"],"urn:x":{"size":38.5}}`, `{"urn:x":{"size":null}}`},
-		"a list":                 {"urn:x", "skills", []any{"go"}, `{"schemas":["urn:x"],"urn:x":{"skills":["go"]}}`, `{"urn:x":{"skills":null}}`},
+		"an attribute": {"", "title", "Boss", `{"title":"Boss"}`, `{"title":null}`},
+		"of users":     {scim.UserSchema, "title", "Boss", `{"title":"Boss"}`, `{"title":null}`},
+		"a part":       {"", "name.honorificPrefix", "Dr", `{"name":{"honorificPrefix":"Dr"}}`, `{"name":{"honorificPrefix":null}}`},
+		"an element":   {"", `emails[type eq "home"].value`, "a@b", `{"emails":[{"type":"home","value":"a@b"}]}`, `{"emails":[]}`},
+		"an extension": {ext, "costCenter", "7", `{"schemas":["` + ext + `"],"` + ext + `":{"costCenter":"7"}}`,
+			`{"` + ext + `":{"costCenter":null}}`},
+		"a part of an extension": {ext, "manager.displayName", "Eva",
+			`{"schemas":["` + ext + `"],"` + ext + `":{"manager":{"displayName":"Eva"}}}`, `{"` + ext + `":{"manager":{"displayName":null}}}`},
+		"a number": {"urn:x", "size", 38.5, `{"schemas":["urn:x"],"urn:x":{"size":38.5}}`, `{"urn:x":{"size":null}}`},
+		"a list": {"urn:x", "skills", []any{"go"}, `{"schemas":["urn:x"],"urn:x":{"skills":["go"]}}`,
+			`{"urn:x":{"skills":null}}`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -249,7 +264,8 @@ func TestAPlaceIsWhereTheTargetHasAnAttribute(t *testing.T) {
 			require.JSONEq(t, c.cleared, string(text))
 		})
 	}
-	for _, c := range [][2]string{{"", "id"}, {"", "userName"}, {"", "groups"}, {"", "externalId"}, {"", ""}, {"", "a b"}, {"", `emails[type eq "home"]`}, {"", `emails[type ne "home"].value`}, {"x", "y"}, {"", "urn:x:y"}} {
+	for _, c := range [][2]string{{"", "id"}, {"", "userName"}, {"", "groups"}, {"", "externalId"}, {"", ""}, {"", "a b"},
+		{"", `emails[type eq "home"]`}, {"", `emails[type ne "home"].value`}, {"x", "y"}, {"", "urn:x:y"}} {
 		_, err := appprofile.ParsePlace(c[0], c[1])
 		require.Error(t, err, c)
 	}

@@ -11,7 +11,8 @@ import (
 
 // appKinds are what expressions may ask of an application, orgKinds of the organisation.
 var (
-	appKinds = map[string]expression.Kind{"id": expression.String, "name": expression.String, "label": expression.String, "clientId": expression.String}
+	appKinds = map[string]expression.Kind{"id": expression.String, "name": expression.String, "label": expression.String,
+		"clientId": expression.String}
 	orgKinds = map[string]expression.Kind{"id": expression.String}
 )
 

@@ -190,7 +190,8 @@ func (s *Slice) delete(ctx context.Context, req *getRequest) (rest.Nothing, erro
 		}
 		return s.Feed.Emit(ctx, tx, model.AppDeleted(doc))
 	})
-	return rest.Nothing{}, audit.Refused(ctx, s.Deps, audit.Entry{Type: audit.AppDelete, Targets: []model.LogParty{audit.App(req.app.ID, &req.app.Value)}}, err)
+	return rest.Nothing{}, audit.Refused(ctx, s.Deps,
+		audit.Entry{Type: audit.AppDelete, Targets: []model.LogParty{audit.App(req.app.ID, &req.app.Value)}}, err)
 }
 
 // enter returns the operation that brings an application to a status. An

@@ -51,9 +51,10 @@ func TestACreatedApplicationHasAllDefaults(t *testing.T) {
 			},
 			"credentials": map[string]any{"userNameTemplate": map[string]any{"template": "${source.login}", "type": "BUILT_IN"}},
 			"settings": map[string]any{
-				"app":           map[string]any{"url": "https://wiki.example/", "requestIntegration": nil},
-				"notifications": map[string]any{"vpn": map[string]any{"network": map[string]any{"connection": "DISABLED"}, "message": nil, "helpUrl": nil}},
-				"notes":         map[string]any{"admin": nil, "enduser": nil},
+				"app": map[string]any{"url": "https://wiki.example/", "requestIntegration": nil},
+				"notifications": map[string]any{
+					"vpn": map[string]any{"network": map[string]any{"connection": "DISABLED"}, "message": nil, "helpUrl": nil}},
+				"notes": map[string]any{"admin": nil, "enduser": nil},
 			},
 			"_links": map[string]any{
 				"self":     map[string]any{"href": base + "/" + id},
@@ -63,7 +64,8 @@ func TestACreatedApplicationHasAllDefaults(t *testing.T) {
 				"logo": []any{map[string]any{
 					"name": "medium", "href": strings.TrimSuffix(base, "/api/v1/apps") + "/assets/logos/" + id, "type": "image/svg+xml",
 				}},
-				"help":       map[string]any{"href": strings.TrimSuffix(base, "/api/v1/apps") + "/app/bookmark/" + id + "/setup/help", "type": "text/html"},
+				"help": map[string]any{"href": strings.TrimSuffix(base, "/api/v1/apps") + "/app/bookmark/" + id + "/setup/help",
+					"type": "text/html"},
 				"uploadLogo": map[string]any{"href": base + "/" + id + "/logo", "hints": map[string]any{"allow": []any{"POST"}}},
 				"deactivate": map[string]any{
 					"href": base + "/" + id + "/lifecycle/deactivate", "hints": map[string]any{"allow": []any{"POST"}},
@@ -93,7 +95,8 @@ func TestWhatCanBeCreated(t *testing.T) {
 			[]string{"settings", "app", "loginUrlRegex"}, nil,
 		},
 		"the three-field template in the other spelling": {
-			`{"name":"template_swa3field","label":"x","settings":{"app":{"targetURL":"https://a.example","userNameSelector":"#u","passwordSelector":"#p","buttonSelector":"#b","extraFieldSelector":"#e","extraFieldValue":"v"}}}`,
+			`{"name":"template_swa3field","label":"x","settings":{"app":{"targetURL":"https://a.example","userNameSelector":"#u",` +
+				`"passwordSelector":"#p","buttonSelector":"#b","extraFieldSelector":"#e","extraFieldValue":"v"}}}`,
 			[]string{"settings", "app", "usernameSelector"}, "#u",
 		},
 		"the secure password store": {
@@ -119,7 +122,8 @@ func TestWhatCanBeCreated(t *testing.T) {
 			[]string{"visibility", "appLinks"}, map[string]any{"login": false},
 		},
 		"a custom user name template": {
-			`{"name":"facebook","label":"x","credentials":{"userNameTemplate":{"type":"CUSTOM","template":"${fn:substringBefore(source.login, \"@\")}","pushStatus":"PUSH"}}}`,
+			`{"name":"facebook","label":"x","credentials":{"userNameTemplate":{"type":"CUSTOM","template":"${fn:substringBefore(source.login, ` +
+				`\"@\")}","pushStatus":"PUSH"}}}`,
 			[]string{"credentials", "userNameTemplate", "pushStatus"}, "PUSH",
 		},
 		"empty texts as absent": {
@@ -159,31 +163,47 @@ func TestTheNumberInAGeneratedNameGrows(t *testing.T) {
 func TestWhatIsRefused(t *testing.T) {
 	w := apptest.New(t)
 	cases := map[string]struct{ body, clue string }{
-		"no label":                    {`{"name":"facebook"}`, "label: The field cannot be left blank"},
-		"a long label":                {`{"name":"facebook","label":"` + strings.Repeat("x", 101) + `"}`, "label: "},
-		"neither name nor mode":       {`{"label":"x"}`, "signOnMode: The field cannot be left blank"},
-		"an unknown name":             {`{"name":"nosuch","label":"x"}`, "name: There is no application"},
-		"an unknown mode":             {`{"label":"x","signOnMode":"WS_FEDERATION"}`, "signOnMode: The value must be one of BOOKMARK"},
-		"OpenID Connect alone":        {`{"name":"oidc_client","label":"x","signOnMode":"OPENID_CONNECT"}`, "credentials.oauthClient.token_endpoint_auth_method: The field cannot be left blank"},
+		"no label":              {`{"name":"facebook"}`, "label: The field cannot be left blank"},
+		"a long label":          {`{"name":"facebook","label":"` + strings.Repeat("x", 101) + `"}`, "label: "},
+		"neither name nor mode": {`{"label":"x"}`, "signOnMode: The field cannot be left blank"},
+		"an unknown name":       {`{"name":"nosuch","label":"x"}`, "name: There is no application"},
+		"an unknown mode":       {`{"label":"x","signOnMode":"WS_FEDERATION"}`, "signOnMode: The value must be one of BOOKMARK"},
+		"OpenID Connect alone": {`{"name":"oidc_client","label":"x","signOnMode":"OPENID_CONNECT"}`,
+			"credentials.oauthClient.token_endpoint_auth_method: The field cannot be left blank"},
 		"OpenID Connect without name": {`{"label":"x","signOnMode":"OPENID_CONNECT"}`, "name: The field cannot be left blank"},
-		"a mode the name has not":     {`{"name":"bookmark","label":"x","signOnMode":"SAML_2_0"}`, "signOnMode: The value for bookmark must be one of BOOKMARK"},
-		"a template without name":     {`{"label":"x","signOnMode":"BOOKMARK"}`, "name: The field cannot be left blank"},
-		"a missing setting":           {`{"name":"bookmark","label":"x"}`, "settings.app.url: The field cannot be left blank"},
-		"a relative URL":              {`{"name":"bookmark","label":"x","settings":{"app":{"url":"/x"}}}`, "settings.app.url: The value must be an absolute"},
-		"an FTP URL":                  {`{"name":"bookmark","label":"x","settings":{"app":{"url":"ftp://x"}}}`, "settings.app.url: The value must be an absolute"},
-		"a number as text":            {`{"name":"bookmark","label":"x","settings":{"app":{"url":7}}}`, "settings.app.url: The value must be a string"},
-		"a text as boolean":           {`{"name":"bookmark","label":"x","settings":{"app":{"url":"https://a.example","requestIntegration":"yes"}}}`, "requestIntegration: The value must be true or false"},
-		"SAML without settings":       {`{"label":"x","signOnMode":"SAML_2_0"}`, "settings.signOn.digestAlgorithm: The field cannot be left blank"},
-		"two statements of one name":  {strings.Replace(customSAML, `"values": ["user.email"]}`, `"values": []}, {"type": "EXPRESSION", "name": "mail", "values": []}`, 1), "is used twice"},
-		"a statement without values":  {strings.Replace(customSAML, `, "values": ["user.email"]`, "", 1), "attributeStatements[0].values: The field cannot be left blank"},
-		"an unknown hook":             {strings.Replace(customSAML, `"unheardOf": 1`, `"inlineHooks": [{"id": "cal1"}]`, 1), "settings.signOn.inlineHooks"},
-		"a scheme without passwords":  {`{"name":"zendesk","label":"x","credentials":{"scheme":"ADMIN_SETS_CREDENTIALS"}}`, "credentials.scheme"},
-		"an unknown scheme":           {`{"name":"facebook","label":"x","credentials":{"scheme":"NONE"}}`, "credentials.scheme"},
-		"a shared scheme alone":       {`{"name":"facebook","label":"x","credentials":{"scheme":"SHARED_USERNAME_AND_PASSWORD"}}`, "credentials.userName: The field cannot be left blank"},
-		"a shared name alone":         {`{"name":"facebook","label":"x","credentials":{"userName":"all"}}`, "credentials: Only the scheme"},
-		"an expression with a typo":   {`{"name":"facebook","label":"x","credentials":{"userNameTemplate":{"template":"${source.logim}"}}}`, "credentials.userNameTemplate.template"},
-		"a function that is not here": {`{"name":"facebook","label":"x","credentials":{"userNameTemplate":{"template":"${String.lower(source.login)}"}}}`, "no function String.lower"},
-		"a custom template of naught": {`{"name":"facebook","label":"x","credentials":{"userNameTemplate":{"type":"CUSTOM"}}}`, "credentials.userNameTemplate.template: The field cannot be left blank"},
+		"a mode the name has not": {`{"name":"bookmark","label":"x","signOnMode":"SAML_2_0"}`,
+			"signOnMode: The value for bookmark must be one of BOOKMARK"},
+		"a template without name": {`{"label":"x","signOnMode":"BOOKMARK"}`, "name: The field cannot be left blank"},
+		"a missing setting":       {`{"name":"bookmark","label":"x"}`, "settings.app.url: The field cannot be left blank"},
+		"a relative URL": {`{"name":"bookmark","label":"x","settings":{"app":{"url":"/x"}}}`,
+			"settings.app.url: The value must be an absolute"},
+		"an FTP URL": {`{"name":"bookmark","label":"x","settings":{"app":{"url":"ftp://x"}}}`,
+			"settings.app.url: The value must be an absolute"},
+		"a number as text": {`{"name":"bookmark","label":"x","settings":{"app":{"url":7}}}`,
+			"settings.app.url: The value must be a string"},
+		"a text as boolean": {
+			`{"name":"bookmark","label":"x","settings":{"app":{"url":"https://a.example","requestIntegration":"yes"}}}`,
+			"requestIntegration: The value must be true or false"},
+		"SAML without settings": {`{"label":"x","signOnMode":"SAML_2_0"}`,
+			"settings.signOn.digestAlgorithm: The field cannot be left blank"},
+		"two statements of one name": {strings.Replace(customSAML, `"values": ["user.email"]}`, `"values": []}, {"type": "EXPRESSION", `+
+			`"name": "mail", "values": []}`, 1), "is used twice"},
+		"a statement without values": {strings.Replace(customSAML, `, "values": ["user.email"]`, "", 1),
+			"attributeStatements[0].values: The field cannot be left blank"},
+		"an unknown hook": {strings.Replace(customSAML, `"unheardOf": 1`, `"inlineHooks": [{"id": "cal1"}]`, 1),
+			"settings.signOn.inlineHooks"},
+		"a scheme without passwords": {`{"name":"zendesk","label":"x","credentials":{"scheme":"ADMIN_SETS_CREDENTIALS"}}`, "credentials.scheme"},
+		"an unknown scheme":          {`{"name":"facebook","label":"x","credentials":{"scheme":"NONE"}}`, "credentials.scheme"},
+		"a shared scheme alone": {`{"name":"facebook","label":"x","credentials":{"scheme":"SHARED_USERNAME_AND_PASSWORD"}}`,
+			"credentials.userName: The field cannot be left blank"},
+		"a shared name alone": {`{"name":"facebook","label":"x","credentials":{"userName":"all"}}`, "credentials: Only the scheme"},
+		"an expression with a typo": {`{"name":"facebook","label":"x","credentials":{"userNameTemplate":{"template":"${source.logim}"}}}`,
+			"credentials.userNameTemplate.template"},
+		"a function that is not here": {
+			`{"name":"facebook","label":"x","credentials":{"userNameTemplate":{"template":"${String.lower(source.login)}"}}}`,
+			"no function String.lower"},
+		"a custom template of naught": {`{"name":"facebook","label":"x","credentials":{"userNameTemplate":{"type":"CUSTOM"}}}`,
+			"credentials.userNameTemplate.template: The field cannot be left blank"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -199,7 +219,8 @@ func TestWhatIsRefused(t *testing.T) {
 
 func TestASharedPasswordIsKeptAndNeverShown(t *testing.T) {
 	w := apptest.New(t)
-	body := `{"name":"facebook","label":"x","credentials":{"scheme":"SHARED_USERNAME_AND_PASSWORD","userName":"all","password":{"value":"Open-Sesame"}}}`
+	body := `{"name":"facebook","label":"x","credentials":{"scheme":"SHARED_USERNAME_AND_PASSWORD","userName":"all",` +
+		`"password":{"value":"Open-Sesame"}}}`
 	app := w.Post("/apps", body).OK()
 	require.Empty(t, cmp.Diff(map[string]any{}, app.Value("credentials", "password")))
 	path := "/apps/" + app.Text("id")

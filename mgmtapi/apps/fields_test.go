@@ -122,35 +122,59 @@ func TestMembersOfSAMLSettings(t *testing.T) {
 		"log-out alone":         {"slo", object{"enabled": true}, nil, "slo.spIssuer: The field cannot be left blank"},
 		"log-out without certificate": {"slo", object{"enabled": true, "spIssuer": "urn:sp", "logoutUrl": "https://sp.example/"}, nil,
 			"settings.signOn.spCertificate: The field cannot be left blank"},
-		"log-out to nowhere":      {"slo", object{"logoutUrl": "nowhere"}, nil, "slo.logoutUrl: The value must be an absolute"},
-		"a text for log-out":      {"slo", "yes", nil, "slo: The value must be an object"},
-		"a part in log-out":       {"participateSlo", object{"enabled": true, "logoutRequestUrl": "https://sp.example/", "sessionIndexRequired": true, "bindingType": "REDIRECT"}, nil, ""},
-		"a part of nothing":       {"participateSlo", object{"enabled": true}, nil, "participateSlo.logoutRequestUrl: The field cannot be left blank"},
-		"a part by pigeon":        {"participateSlo", object{"bindingType": "PIGEON"}, nil, "participateSlo.bindingType: The value must be one of POST, REDIRECT"},
-		"a certificate":           {"spCertificate", object{"x5c": []any{cert}}, nil, ""},
-		"no certificate":          {"spCertificate", object{"x5c": []any{"AAAA"}}, nil, "spCertificate.x5c: Element 0 is no certificate"},
-		"an empty chain":          {"spCertificate", object{}, nil, "spCertificate.x5c: The value must be an array"},
-		"endpoints without leave": {"acsEndpoints", []any{object{"url": "https://sp.example/", "index": 1}}, nil, "acsEndpoints: Endpoints beside ssoAcsUrl need"},
+		"log-out to nowhere": {"slo", object{"logoutUrl": "nowhere"}, nil, "slo.logoutUrl: The value must be an absolute"},
+		"a text for log-out": {"slo", "yes", nil, "slo: The value must be an object"},
+		"a part in log-out": {"participateSlo",
+			object{"enabled": true, "logoutRequestUrl": "https://sp.example/", "sessionIndexRequired": true, "bindingType": "REDIRECT"}, nil, ""},
+		"a part of nothing": {"participateSlo", object{"enabled": true}, nil,
+			"participateSlo.logoutRequestUrl: The field cannot be left blank"},
+		"a part by pigeon": {"participateSlo", object{"bindingType": "PIGEON"}, nil,
+			"participateSlo.bindingType: The value must be one of POST, REDIRECT"},
+		"a certificate":  {"spCertificate", object{"x5c": []any{cert}}, nil, ""},
+		"no certificate": {"spCertificate", object{"x5c": []any{"AAAA"}}, nil, "spCertificate.x5c: Element 0 is no certificate"},
+		"an empty chain": {"spCertificate", object{}, nil, "spCertificate.x5c: The value must be an array"},
+		"endpoints without leave": {"acsEndpoints", []any{object{"url": "https://sp.example/", "index": 1}}, nil,
+			"acsEndpoints: Endpoints beside ssoAcsUrl need"},
 		"endpoints of no address": {"acsEndpoints", []any{object{"index": 1}}, nil, "acsEndpoints[0].url: The field cannot be left blank"},
-		"endpoints of no number":  {"acsEndpoints", []any{object{"url": "https://sp.example/", "index": "x"}}, nil, "acsEndpoints[0].index: The value must be between"},
-		"endpoints of one number": {"acsEndpoints", []any{object{"url": "https://a.example/", "index": 0}, object{"url": "https://b.example/", "index": 0}}, nil, "acsEndpoints[1].index: The index 0 is there twice"},
-		"an endpoint of text":     {"acsEndpoints", []any{"https://sp.example/"}, nil, "acsEndpoints[0]: The value must be an object"},
-		"too many endpoints":      {"acsEndpoints", make([]any, 101), nil, "acsEndpoints: There are more than 100"},
-		"null statements":         {"attributeStatements", []any(nil), nil, ""},
-		"a statement by default": {"attributeStatements", []any{object{"name": "n", "values": []any{"user.email", "text", "${user.firstName}!"}, "filterType": "REGEX", "x": 1}},
+		"endpoints of no number": {"acsEndpoints", []any{object{"url": "https://sp.example/", "index": "x"}}, nil,
+			"acsEndpoints[0].index: The value must be between"},
+		"endpoints of one number": {"acsEndpoints",
+			[]any{object{"url": "https://a.example/", "index": 0}, object{"url": "https://b.example/", "index": 0}}, nil,
+			"acsEndpoints[1].index: The index 0 is there twice"},
+		"an endpoint of text": {"acsEndpoints", []any{"https://sp.example/"}, nil, "acsEndpoints[0]: The value must be an object"},
+		"too many endpoints":  {"acsEndpoints", make([]any, 101), nil, "acsEndpoints: There are more than 100"},
+		"null statements":     {"attributeStatements", []any(nil), nil, ""},
+		"a statement by default": {"attributeStatements",
+			[]any{object{"name": "n", "values": []any{"user.email", "text", "${user.firstName}!"}, "filterType": "REGEX", "x": 1}},
 			[]any{object{"name": "n", "type": "EXPRESSION", "values": []any{"user.email", "text", "${user.firstName}!"}}}, ""},
-		"a statement of groups": {"attributeStatements", []any{object{"name": "g", "type": "GROUP", "namespace": "urn:oasis:names:tc:SAML:2.0:attrname-format:basic", "filterType": "STARTS_WITH", "filterValue": "eng", "values": []any{}}},
-			[]any{object{"name": "g", "type": "GROUP", "namespace": "urn:oasis:names:tc:SAML:2.0:attrname-format:basic", "filterType": "STARTS_WITH", "filterValue": "eng"}}, ""},
-		"a statement of no name":    {"attributeStatements", []any{object{"values": []any{}}}, nil, "attributeStatements[0].name: The field cannot be left blank"},
-		"a statement of a kind":     {"attributeStatements", []any{object{"name": "n", "type": "X", "values": []any{}}}, nil, "attributeStatements[0].type: The value must be one of EXPRESSION, GROUP"},
-		"a statement of a space":    {"attributeStatements", []any{object{"name": "n", "namespace": "x", "values": []any{}}}, nil, "attributeStatements[0].namespace: The value must be one of"},
-		"a group of a filter":       {"attributeStatements", []any{object{"name": "n", "type": "GROUP", "filterType": "LIKE", "filterValue": "x"}}, nil, "attributeStatements[0].filterType: The value must be one of"},
-		"a group of no filter":      {"attributeStatements", []any{object{"name": "n", "type": "GROUP"}}, nil, "attributeStatements[0].filterValue: The field cannot be left blank"},
-		"a value of a number":       {"attributeStatements", []any{object{"name": "n", "values": []any{1}}}, nil, "attributeStatements[0].values[0]: The value must be a string"},
-		"a value of nobody":         {"attributeStatements", []any{object{"name": "n", "values": []any{"user.nobody"}}}, nil, "attributeStatements[0].values[0]: "},
-		"an expression of nobody":   {"attributeStatements", []any{object{"name": "n", "values": []any{"x ${user.nobody}"}}}, nil, "attributeStatements[0].values[0]: "},
-		"configured statements":     {"configuredAttributeStatements", []any{object{"name": "n"}}, nil, "configuredAttributeStatements[0].values: The field cannot be left blank"},
-		"a hook that is not there":  {"inlineHooks", []any{object{"id": "cal1"}}, nil, "inlineHooks[0].id: There is no inline hook of the SAML type"},
+		"a statement of groups": {"attributeStatements",
+			[]any{
+				object{"name": "g", "type": "GROUP", "namespace": "urn:oasis:names:tc:SAML:2.0:attrname-format:basic", "filterType": "STARTS_WITH",
+					"filterValue": "eng", "values": []any{}}},
+			[]any{
+				object{"name": "g", "type": "GROUP", "namespace": "urn:oasis:names:tc:SAML:2.0:attrname-format:basic", "filterType": "STARTS_WITH",
+					"filterValue": "eng"}}, ""},
+		"a statement of no name": {"attributeStatements", []any{object{"values": []any{}}}, nil,
+			"attributeStatements[0].name: The field cannot be left blank"},
+		"a statement of a kind": {"attributeStatements", []any{object{"name": "n", "type": "X", "values": []any{}}}, nil,
+			"attributeStatements[0].type: The value must be one of EXPRESSION, GROUP"},
+		"a statement of a space": {"attributeStatements", []any{object{"name": "n", "namespace": "x", "values": []any{}}}, nil,
+			"attributeStatements[0].namespace: The value must be one of"},
+		"a group of a filter": {"attributeStatements",
+			[]any{object{"name": "n", "type": "GROUP", "filterType": "LIKE", "filterValue": "x"}}, nil,
+			"attributeStatements[0].filterType: The value must be one of"},
+		"a group of no filter": {"attributeStatements", []any{object{"name": "n", "type": "GROUP"}}, nil,
+			"attributeStatements[0].filterValue: The field cannot be left blank"},
+		"a value of a number": {"attributeStatements", []any{object{"name": "n", "values": []any{1}}}, nil,
+			"attributeStatements[0].values[0]: The value must be a string"},
+		"a value of nobody": {"attributeStatements", []any{object{"name": "n", "values": []any{"user.nobody"}}}, nil,
+			"attributeStatements[0].values[0]: "},
+		"an expression of nobody": {"attributeStatements", []any{object{"name": "n", "values": []any{"x ${user.nobody}"}}}, nil,
+			"attributeStatements[0].values[0]: "},
+		"configured statements": {"configuredAttributeStatements", []any{object{"name": "n"}}, nil,
+			"configuredAttributeStatements[0].values: The field cannot be left blank"},
+		"a hook that is not there": {"inlineHooks", []any{object{"id": "cal1"}}, nil,
+			"inlineHooks[0].id: There is no inline hook of the SAML type"},
 		"a hook of no name":         {"inlineHooks", []any{object{}}, nil, "inlineHooks[0].id: The field cannot be left blank"},
 		"hooks that are none":       {"inlineHooks", "cal1", nil, "inlineHooks: The value must be an array"},
 		"an audience that is a map": {"audience", object{}, nil, "audience: The value must be a string"},
@@ -180,15 +204,20 @@ func TestMembersOfSAMLSettings(t *testing.T) {
 		body := set(t, customSAML, "settings.signOn.spCertificate", object{"x5c": []any{cert}})
 		body = set(t, body, "settings.signOn.slo", object{"enabled": true, "spIssuer": "urn:sp", "logoutUrl": "https://sp.example/out"})
 		body = set(t, body, "settings.signOn.allowMultipleAcsEndpoints", true)
-		body = set(t, body, "settings.signOn.acsEndpoints", []any{object{"url": "https://a.example/", "index": 0}, object{"url": "https://b.example/", "index": 1}})
+		body = set(t, body, "settings.signOn.acsEndpoints",
+			[]any{object{"url": "https://a.example/", "index": 0}, object{"url": "https://b.example/", "index": 1}})
 		app := w.Post("/apps", body).OK()
-		require.Empty(t, cmp.Diff(plain(t, []any{object{"url": "https://a.example/", "index": 0}, object{"url": "https://b.example/", "index": 1}}), app.Value("settings", "signOn", "acsEndpoints")))
+		require.Empty(t,
+			cmp.Diff(plain(t, []any{object{"url": "https://a.example/", "index": 0}, object{"url": "https://b.example/", "index": 1}}),
+				app.Value("settings", "signOn", "acsEndpoints")))
 	})
 	t.Run("every member that a custom application needs", func(t *testing.T) {
 		for _, member := range []string{
-			"ssoAcsUrl", "audience", "recipient", "destination", "subjectNameIdTemplate", "subjectNameIdFormat", "signatureAlgorithm", "digestAlgorithm", "authnContextClassRef",
+			"ssoAcsUrl", "audience", "recipient", "destination", "subjectNameIdTemplate", "subjectNameIdFormat", "signatureAlgorithm",
+			"digestAlgorithm", "authnContextClassRef",
 		} {
-			w.Post("/apps", set(t, customSAML, "settings.signOn."+member, nil)).Fails(400, "E0000001", "settings.signOn."+member+": The field cannot be left blank")
+			w.Post("/apps", set(t, customSAML, "settings.signOn."+member, nil)).Fails(400, "E0000001",
+				"settings.signOn."+member+": The field cannot be left blank")
 		}
 	})
 }
@@ -202,26 +231,31 @@ func TestMembersThatAllApplicationsHave(t *testing.T) {
 		value  any
 		clue   string
 	}{
-		"self-service":             {"accessibility.selfService", true, ""},
-		"a page for errors":        {"accessibility.errorRedirectUrl", "https://e.example/", ""},
-		"a relative page":          {"accessibility.errorRedirectUrl", "/e", "accessibility.errorRedirectUrl: The value must be an absolute"},
-		"a page to sign in":        {"accessibility.loginRedirectUrl", "ftp://e.example/", "accessibility.loginRedirectUrl: The value must be an absolute"},
-		"a self-service of words":  {"accessibility.selfService", "yes", "accessibility.selfService: "},
-		"a launch":                 {"visibility.autoLaunch", true, ""},
-		"the toolbar":              {"visibility.autoSubmitToolbar", true, ""},
-		"what hides it":            {"visibility.hide", object{"iOS": true, "web": true}, ""},
-		"links":                    {"visibility.appLinks", object{"login": false}, ""},
-		"links that are a list":    {"visibility.appLinks", []any{"login"}, "visibility.appLinks: "},
-		"a link of words":          {"visibility.appLinks", object{"login": "yes"}, "visibility.appLinks"},
-		"a private network":        {"settings.notifications.vpn", object{"network": object{"connection": "OFF_NETWORK"}, "message": "m", "helpUrl": "https://h.example/"}, ""},
-		"an unknown network":       {"settings.notifications.vpn.network.connection", "MARS", "settings.notifications.vpn.network.connection: "},
-		"a relative help":          {"settings.notifications.vpn.helpUrl", "help", "settings.notifications.vpn.helpUrl: The value must be an absolute"},
-		"notes":                    {"settings.notes", object{"admin": "a", "enduser": "e"}, ""},
-		"long notes":               {"settings.notes.admin", strings.Repeat("x", 4001), "settings.notes.admin: "},
-		"a user name with suffix":  {"credentials.userNameTemplate", object{"template": "${source.login}", "type": "BUILT_IN", "suffix": ".x"}, ""},
-		"a user name by hand":      {"credentials.userNameTemplate", object{"type": "NONE"}, ""},
-		"a user name of a kind":    {"credentials.userNameTemplate", object{"type": "OTHER"}, "credentials.userNameTemplate.type: "},
-		"a user name pushed":       {"credentials.userNameTemplate", object{"template": "${source.email}", "type": "CUSTOM", "pushStatus": "PUSH"}, ""},
+		"self-service":      {"accessibility.selfService", true, ""},
+		"a page for errors": {"accessibility.errorRedirectUrl", "https://e.example/", ""},
+		"a relative page":   {"accessibility.errorRedirectUrl", "/e", "accessibility.errorRedirectUrl: The value must be an absolute"},
+		"a page to sign in": {"accessibility.loginRedirectUrl", "ftp://e.example/",
+			"accessibility.loginRedirectUrl: The value must be an absolute"},
+		"a self-service of words": {"accessibility.selfService", "yes", "accessibility.selfService: "},
+		"a launch":                {"visibility.autoLaunch", true, ""},
+		"the toolbar":             {"visibility.autoSubmitToolbar", true, ""},
+		"what hides it":           {"visibility.hide", object{"iOS": true, "web": true}, ""},
+		"links":                   {"visibility.appLinks", object{"login": false}, ""},
+		"links that are a list":   {"visibility.appLinks", []any{"login"}, "visibility.appLinks: "},
+		"a link of words":         {"visibility.appLinks", object{"login": "yes"}, "visibility.appLinks"},
+		"a private network": {"settings.notifications.vpn",
+			object{"network": object{"connection": "OFF_NETWORK"}, "message": "m", "helpUrl": "https://h.example/"}, ""},
+		"an unknown network": {"settings.notifications.vpn.network.connection", "MARS", "settings.notifications.vpn.network.connection: "},
+		"a relative help": {"settings.notifications.vpn.helpUrl", "help",
+			"settings.notifications.vpn.helpUrl: The value must be an absolute"},
+		"notes":      {"settings.notes", object{"admin": "a", "enduser": "e"}, ""},
+		"long notes": {"settings.notes.admin", strings.Repeat("x", 4001), "settings.notes.admin: "},
+		"a user name with suffix": {"credentials.userNameTemplate", object{"template": "${source.login}", "type": "BUILT_IN", "suffix": ".x"},
+			""},
+		"a user name by hand":   {"credentials.userNameTemplate", object{"type": "NONE"}, ""},
+		"a user name of a kind": {"credentials.userNameTemplate", object{"type": "OTHER"}, "credentials.userNameTemplate.type: "},
+		"a user name pushed": {"credentials.userNameTemplate",
+			object{"template": "${source.email}", "type": "CUSTOM", "pushStatus": "PUSH"}, ""},
 		"a user name pushed twice": {"credentials.userNameTemplate.pushStatus", "TWICE", "credentials.userNameTemplate.pushStatus: "},
 		"a key that is not its":    {"credentials.signing.kid", "x", "credentials.signing.kid: "},
 		"no key":                   {"credentials.signing", object{"kid": ""}, ""},
@@ -249,13 +283,15 @@ func TestMembersThatAllApplicationsHave(t *testing.T) {
 func TestSchemesOfSignOnModes(t *testing.T) {
 	w := apptest.New(t)
 	bodies := map[string]string{
-		"BASIC_AUTH":            `{"name":"template_basic_auth","label":"x","settings":{"app":{"url":"https://a.example","authURL":"https://b.example"}}}`,
-		"BROWSER_PLUGIN":        `{"name":"facebook","label":"x"}`,
-		"SECURE_PASSWORD_STORE": `{"name":"template_sps","label":"x","settings":{"app":{"url":"https://a.example","usernameField":"u","passwordField":"p"}}}`,
-		"AUTO_LOGIN":            `{"label":"x","signOnMode":"AUTO_LOGIN","settings":{"signOn":{"loginUrl":"https://a.example"}}}`,
-		"BOOKMARK":              `{"name":"bookmark","label":"x","settings":{"app":{"url":"https://a.example/"}}}`,
-		"SAML_2_0":              customSAML,
-		"OPENID_CONNECT":        serviceClient,
+		"BASIC_AUTH": `{"name":"template_basic_auth","label":"x","settings":{"app":{"url":"https://a.example",` +
+			`"authURL":"https://b.example"}}}`,
+		"BROWSER_PLUGIN": `{"name":"facebook","label":"x"}`,
+		"SECURE_PASSWORD_STORE": `{"name":"template_sps","label":"x","settings":{"app":{"url":"https://a.example","usernameField":"u",` +
+			`"passwordField":"p"}}}`,
+		"AUTO_LOGIN":     `{"label":"x","signOnMode":"AUTO_LOGIN","settings":{"signOn":{"loginUrl":"https://a.example"}}}`,
+		"BOOKMARK":       `{"name":"bookmark","label":"x","settings":{"app":{"url":"https://a.example/"}}}`,
+		"SAML_2_0":       customSAML,
+		"OPENID_CONNECT": serviceClient,
 	}
 	for mode, body := range bodies {
 		with := mode != "BOOKMARK" && mode != "SAML_2_0" && mode != "OPENID_CONNECT"
@@ -303,25 +339,31 @@ func TestMandatorySettingsOfTemplates(t *testing.T) {
 		whole := set(t, fmt.Sprintf(`{"name":%q,"label":"x"}`, name), "settings.app", settings)
 		w.Post("/apps", whole).OK()
 		for _, member := range members {
-			w.Post("/apps", set(t, whole, "settings.app."+member, nil)).Fails(400, "E0000001", "settings.app."+member+": The field cannot be left blank")
+			w.Post("/apps", set(t, whole, "settings.app."+member, nil)).Fails(400, "E0000001",
+				"settings.app."+member+": The field cannot be left blank")
 			if address[member] {
-				w.Post("/apps", set(t, whole, "settings.app."+member, "mailto:x")).Fails(400, "E0000001", "settings.app."+member+": The value must be an absolute")
+				w.Post("/apps", set(t, whole, "settings.app."+member, "mailto:x")).Fails(400, "E0000001",
+					"settings.app."+member+": The value must be an absolute")
 			}
 		}
 	}
-	w.Post("/apps", `{"label":"x","signOnMode":"AUTO_LOGIN"}`).Fails(400, "E0000001", "settings.signOn.loginUrl: The field cannot be left blank")
-	for _, name := range []string{"svc_org2org", "scim2_test_app", "zendesk", "workday", "salesforce", "facebook", "amazon_aws", "boxnet", "aws_console"} {
+	w.Post("/apps", `{"label":"x","signOnMode":"AUTO_LOGIN"}`).Fails(400, "E0000001",
+		"settings.signOn.loginUrl: The field cannot be left blank")
+	for _, name := range []string{"svc_org2org", "scim2_test_app", "zendesk", "workday", "salesforce", "facebook", "amazon_aws", "boxnet",
+		"aws_console"} {
 		w.Post("/apps", fmt.Sprintf(`{"name":%q,"label":"x"}`, name)).OK()
 	}
 	app := w.Post("/apps", `{"name":"svc_org2org","label":"x","settings":{"app":{"acsUrl":null,"audRestriction":"https://a.example/"}}}`).OK()
-	require.Empty(t, cmp.Diff(any(object{"acsUrl": nil, "audRestriction": "https://a.example/", "baseUrl": nil}), app.Value("settings", "app")))
+	require.Empty(t,
+		cmp.Diff(any(object{"acsUrl": nil, "audRestriction": "https://a.example/", "baseUrl": nil}), app.Value("settings", "app")))
 }
 
 func TestWhatIsNotServedSaysSo(t *testing.T) {
 	w := apptest.New(t)
 	id := w.Bookmark("x")
 	for _, do := range []string{
-		"GET /credentials/csrs", "POST /credentials/csrs", "GET /credentials/csrs/c", "DELETE /credentials/csrs/c", "POST /credentials/csrs/c/lifecycle/publish",
+		"GET /credentials/csrs", "POST /credentials/csrs", "GET /credentials/csrs/c", "DELETE /credentials/csrs/c",
+		"POST /credentials/csrs/c/lifecycle/publish",
 		"POST /logo", "GET /credentials/secrets", "POST /credentials/secrets", "GET /credentials/secrets/s", "DELETE /credentials/secrets/s",
 		"POST /credentials/secrets/s/lifecycle/activate", "POST /credentials/secrets/s/lifecycle/deactivate",
 		"GET /federated-claims", "POST /federated-claims", "GET /federated-claims/c", "PUT /federated-claims/c", "DELETE /federated-claims/c",

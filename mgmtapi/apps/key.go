@@ -146,7 +146,8 @@ func (s *Slice) generateKey(ctx context.Context, req *generateRequest) (Key, err
 		return Key{}, err
 	}
 	now := s.Now()
-	key, err := signkey.New(s.Secrets, signkey.Options{Name: s.Subdomain, Now: now, Validity: now.AddDate(req.Years, 0, 0).Sub(now), Source: s.KeySource})
+	key, err := signkey.New(s.Secrets,
+		signkey.Options{Name: s.Subdomain, Now: now, Validity: now.AddDate(req.Years, 0, 0).Sub(now), Source: s.KeySource})
 	if err != nil {
 		return Key{}, err
 	}

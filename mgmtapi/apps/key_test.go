@@ -72,7 +72,8 @@ func TestKeysOfApplications(t *testing.T) {
 	body := strings.Replace(string(first.Body), kid, newKID, 1)
 	require.Equal(t, newKID, w.Put("/apps/"+id, body).OK().Text("credentials", "signing", "kid"))
 	require.Equal(t, newKID, w.Put("/apps/"+id, customSAML).OK().Text("credentials", "signing", "kid"), "and stays when it is left out")
-	w.Put("/apps/"+other, set(t, serviceClient, "credentials.signing.kid", newKID)).Fails(400, "E0000001", "credentials.signing.kid: The application has no key")
+	w.Put("/apps/"+other, set(t, serviceClient, "credentials.signing.kid", newKID)).Fails(400, "E0000001",
+		"credentials.signing.kid: The application has no key")
 	require.Equal(t, []string{id}, w.Get("/apps?filter=credentials.signing.kid+eq+%22"+newKID+"%22").IDs())
 	require.Empty(t, w.Get("/apps?filter=credentials.signing.kid+eq+"+kid).IDs())
 
@@ -170,7 +171,8 @@ func children(t *testing.T, document []byte, of string) []string {
 // Proves C-apps-18.
 func TestSAMLMetadata(t *testing.T) {
 	w := apptest.New(t)
-	app := w.Post("/apps", set(t, customSAML, "settings.signOn.subjectNameIdFormat", "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent")).OK()
+	app := w.Post("/apps",
+		set(t, customSAML, "settings.signOn.subjectNameIdFormat", "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent")).OK()
 	id, kid := app.Text("id"), app.Text("credentials", "signing", "kid")
 	_, path, _ := strings.Cut(app.Text("_links", "metadata", "href"), "/api/v1")
 	require.Equal(t, "application/xml", app.Text("_links", "metadata", "type"))
@@ -218,7 +220,8 @@ func TestSAMLMetadata(t *testing.T) {
 	require.Regexp(t, `/slo/saml$`, d.IDP.Logout[0].Location)
 	require.Equal(t, []string{"IDPSSODescriptor"}, children(t, document, "EntityDescriptor"))
 	require.Equal(t, []string{
-		"KeyDescriptor", "SingleLogoutService", "SingleLogoutService", "NameIDFormat", "NameIDFormat", "SingleSignOnService", "SingleSignOnService",
+		"KeyDescriptor", "SingleLogoutService", "SingleLogoutService", "NameIDFormat", "NameIDFormat", "SingleSignOnService",
+		"SingleSignOnService",
 	}, children(t, document, "IDPSSODescriptor"))
 	require.Equal(t, []string{"KeyInfo"}, children(t, document, "KeyDescriptor"))
 

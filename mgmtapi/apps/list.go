@@ -29,7 +29,8 @@ func (s *Slice) list(ctx context.Context, req *listRequest) (rest.Page[App], err
 	}
 	user, expands := strings.CutPrefix(req.Expand, "user/")
 	if req.Expand != "" && (!expands || user == "" || !s.filtersBy(req.Filter, user)) {
-		return rest.Page[App]{}, rest.Fail(rest.CodeExclusive, "expand: user/{userId} goes together with the filter user.id eq of the same id, and nothing else can be embedded")
+		return rest.Page[App]{}, rest.Fail(rest.CodeExclusive,
+			"expand: user/{userId} goes together with the filter user.id eq of the same id, and nothing else can be embedded")
 	}
 	q := s.Store.Reader()
 	query := docstore.Query[model.App]{After: req.After, Limit: req.Limit}

@@ -17,7 +17,8 @@ const serviceClient = `{
 	"credentials": {"oauthClient": {"token_endpoint_auth_method": "client_secret_basic"}},
 	"settings": {"oauthClient": {"application_type": "service", "grant_types": ["client_credentials"], "response_types": ["token"], "unheard_of": 1}}}`
 
-const publicKey = `{"kty": "RSA", "kid": "one", "e": "AQAB", "n": "0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n3oknjhMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQvRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzKnqDKgw"}`
+const publicKey = `{"kty": "RSA", "kid": "one", "e": "AQAB", "n": ` +
+	`"0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n3oknjhMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQvRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzKnqDKgw"}`
 
 func TestTheLifeOfAnOAuthClient(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
@@ -27,7 +28,8 @@ func TestTheLifeOfAnOAuthClient(t *testing.T) {
 		secret := app.Text("credentials", "oauthClient", "client_secret")
 		require.Regexp(t, `^[\w-]{40,}$`, secret)
 		require.Empty(t, cmp.Diff(any(object{
-			"client_id": id, "client_secret": secret, "autoKeyRotation": true, "token_endpoint_auth_method": "client_secret_basic", "pkce_required": false,
+			"client_id": id, "client_secret": secret, "autoKeyRotation": true, "token_endpoint_auth_method": "client_secret_basic",
+			"pkce_required": false,
 		}), app.Value("credentials", "oauthClient")))
 		require.Empty(t, cmp.Diff(any(object{
 			"application_type": "service", "grant_types": []any{"client_credentials"}, "response_types": []any{"token"},
@@ -52,7 +54,8 @@ func TestTheLifeOfAnOAuthClient(t *testing.T) {
 		require.Equal(t, secret, again.Text("credentials", "oauthClient", "client_secret"), "and stays when it is left out")
 		other := w.Put(path, set(t, serviceClient, "credentials.oauthClient.client_secret", "a-secret-of-my-own")).OK()
 		require.Equal(t, "a-secret-of-my-own", other.Text("credentials", "oauthClient", "client_secret"))
-		w.Put(path, set(t, serviceClient, "credentials.oauthClient.client_id", "another-client")).Fails(400, "E0000001", "credentials.oauthClient.client_id: ")
+		w.Put(path, set(t, serviceClient, "credentials.oauthClient.client_id", "another-client")).Fails(400, "E0000001",
+			"credentials.oauthClient.client_id: ")
 
 		keyed := set(t, serviceClient, "credentials.oauthClient.token_endpoint_auth_method", "private_key_jwt")
 		w.Put(path, keyed).Fails(400, "E0000001", "settings.oauthClient.jwks: ")
@@ -61,7 +64,8 @@ func TestTheLifeOfAnOAuthClient(t *testing.T) {
 		require.Nil(t, signed.Value("credentials", "oauthClient", "client_secret"), "who signs has no secret")
 		require.Equal(t, "one", signed.Value("settings", "oauthClient", "jwks", "keys").([]any)[0].(object)["kid"])
 		back := w.Put(path, serviceClient).OK()
-		require.NotContains(t, []string{"", secret, "a-secret-of-my-own"}, back.Text("credentials", "oauthClient", "client_secret"), "a new secret after none")
+		require.NotContains(t, []string{"", secret, "a-secret-of-my-own"}, back.Text("credentials", "oauthClient", "client_secret"),
+			"a new secret after none")
 
 		w.Post(path+"/lifecycle/deactivate", nil).OK()
 		w.Delete(path).OK(204)
@@ -74,11 +78,15 @@ func TestMembersOfOAuthClients(t *testing.T) {
 	require.Equal(t, "my-own-client", w.Post("/apps", own).OK().Text("credentials", "oauthClient", "client_id"))
 	w.Post("/apps", own).Fails(400, "E0000001", "credentials.oauthClient.client_id: An object with this field already exists")
 	other := w.Post("/apps", serviceClient).OK().Text("id")
-	w.Post("/apps", set(t, serviceClient, "credentials.oauthClient.client_id", other)).Fails(400, "E0000001", "credentials.oauthClient.client_id: An object with this field already exists")
+	w.Post("/apps", set(t, serviceClient, "credentials.oauthClient.client_id", other)).Fails(400, "E0000001",
+		"credentials.oauthClient.client_id: An object with this field already exists")
 	keyed := w.Post("/apps", set(t, own, "credentials.oauthClient.client_id", "client-whose-id-is-not-its-own")).OK().Text("id")
-	w.Post("/apps", set(t, serviceClient, "credentials.oauthClient.client_id", keyed)).Fails(400, "E0000001", "credentials.oauthClient.client_id: An object with this field already exists")
-	native := set(t, set(t, set(t, set(t, serviceClient, "settings.oauthClient.application_type", "native"), "settings.oauthClient.grant_types", []any{"password"}),
-		"credentials.oauthClient.token_endpoint_auth_method", "none"), "visibility.hide", object{"iOS": true, "web": false})
+	w.Post("/apps", set(t, serviceClient, "credentials.oauthClient.client_id", keyed)).Fails(400, "E0000001",
+		"credentials.oauthClient.client_id: An object with this field already exists")
+	native := set(t,
+		set(t,
+			set(t, set(t, serviceClient, "settings.oauthClient.application_type", "native"), "settings.oauthClient.grant_types", []any{"password"}),
+			"credentials.oauthClient.token_endpoint_auth_method", "none"), "visibility.hide", object{"iOS": true, "web": false})
 	public := w.Post("/apps", native).OK()
 	require.Equal(t, true, public.Value("credentials", "oauthClient", "pkce_required"))
 	require.Equal(t, false, public.Value("visibility", "hide", "web"))
@@ -89,13 +97,19 @@ func TestMembersOfOAuthClients(t *testing.T) {
 		value  any
 		clue   string
 	}{
-		"no type":                {"settings.oauthClient.application_type", nil, "settings.oauthClient.application_type: The field cannot be left blank"},
-		"no grants":              {"settings.oauthClient.grant_types", nil, "settings.oauthClient.grant_types: The field cannot be left blank"},
-		"null for grants":        {"settings.oauthClient.grant_types", []any(nil), "settings.oauthClient.grant_types: The field cannot be left blank"},
-		"no responses":           {"settings.oauthClient.response_types", []any{}, "settings.oauthClient.response_types: The field cannot be left blank"},
-		"no method":              {"credentials.oauthClient", nil, "credentials.oauthClient.token_endpoint_auth_method: The field cannot be left blank"},
-		"an unknown method":      {"credentials.oauthClient.token_endpoint_auth_method", "tls_client_auth", "credentials.oauthClient.token_endpoint_auth_method: The value must be one of"},
-		"a service with users":   {"settings.oauthClient.grant_types", []any{"password"}, "settings.oauthClient.grant_types: Clients of the type service need"},
+		"no type": {"settings.oauthClient.application_type", nil,
+			"settings.oauthClient.application_type: The field cannot be left blank"},
+		"no grants": {"settings.oauthClient.grant_types", nil, "settings.oauthClient.grant_types: The field cannot be left blank"},
+		"null for grants": {"settings.oauthClient.grant_types", []any(nil),
+			"settings.oauthClient.grant_types: The field cannot be left blank"},
+		"no responses": {"settings.oauthClient.response_types", []any{},
+			"settings.oauthClient.response_types: The field cannot be left blank"},
+		"no method": {"credentials.oauthClient", nil,
+			"credentials.oauthClient.token_endpoint_auth_method: The field cannot be left blank"},
+		"an unknown method": {"credentials.oauthClient.token_endpoint_auth_method", "tls_client_auth",
+			"credentials.oauthClient.token_endpoint_auth_method: The value must be one of"},
+		"a service with users": {"settings.oauthClient.grant_types", []any{"password"},
+			"settings.oauthClient.grant_types: Clients of the type service need"},
 		"an unknown consent":     {"settings.oauthClient.consent_method", "MAYBE", "settings.oauthClient.consent_method: "},
 		"a domain of its own":    {"settings.oauthClient.issuer_mode", "CUSTOM_URL", "settings.oauthClient.issuer_mode: "},
 		"a relative picture":     {"settings.oauthClient.logo_uri", "x.png", "settings.oauthClient.logo_uri: "},
@@ -105,16 +119,19 @@ func TestMembersOfOAuthClients(t *testing.T) {
 		"keys that are none":     {"settings.oauthClient.jwks", object{"keys": []any{1}}, "settings.oauthClient.jwks"},
 		"a short secret":         {"credentials.oauthClient.client_secret", "short", "credentials.oauthClient.client_secret: "},
 		"an id with blanks":      {"credentials.oauthClient.client_id", "my client", "credentials.oauthClient.client_id: "},
-		"an id of all clients":   {"credentials.oauthClient.client_id", "ALL_CLIENTS", "credentials.oauthClient.client_id: The value stands for every client"},
-		"a scheme":               {"credentials.scheme", "EDIT_USERNAME_AND_PASSWORD", "credentials.scheme: "},
+		"an id of all clients": {"credentials.oauthClient.client_id", "ALL_CLIENTS",
+			"credentials.oauthClient.client_id: The value stands for every client"},
+		"a scheme": {"credentials.scheme", "EDIT_USERNAME_AND_PASSWORD", "credentials.scheme: "},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			w.Post("/apps", set(t, serviceClient, c.member, c.value)).Fails(400, "E0000001", c.clue)
 		})
 	}
-	w.Post("/apps", set(t, native, "credentials.oauthClient.pkce_required", false)).Fails(400, "E0000001", "credentials.oauthClient.pkce_required: ")
-	w.Post("/apps", set(t, serviceClient, "signOnMode", "SAML_2_0")).Fails(400, "E0000001", "signOnMode: The value for oidc_client must be one of OPENID_CONNECT")
+	w.Post("/apps", set(t, native, "credentials.oauthClient.pkce_required", false)).Fails(400, "E0000001",
+		"credentials.oauthClient.pkce_required: ")
+	w.Post("/apps", set(t, serviceClient, "signOnMode", "SAML_2_0")).Fails(400, "E0000001",
+		"signOnMode: The value for oidc_client must be one of OPENID_CONNECT")
 }
 
 func TestScopesAreGrantedToClients(t *testing.T) {
@@ -144,7 +161,8 @@ func TestScopesAreGrantedToClients(t *testing.T) {
 		}, got))
 		require.Equal(t, grant.Body, w.Get(path+"/"+grantID).OK().Body)
 
-		w.Post(path, object{"scopeId": "svc.users.read", "issuer": org}).Fails(400, "E0000001", "scopeId: The application was granted the scope already")
+		w.Post(path, object{"scopeId": "svc.users.read", "issuer": org}).Fails(400, "E0000001",
+			"scopeId: The application was granted the scope already")
 		second := w.Post(path, object{"scopeId": "svc.appGrants.manage", "issuer": org}).OK(201).Text("id")
 		page := w.Get(path + "?limit=1")
 		require.Equal(t, []string{grantID}, page.IDs())
@@ -157,10 +175,12 @@ func TestScopesAreGrantedToClients(t *testing.T) {
 		w.Post(path, `{"scopeId":1,"issuer":[]}`).Fails(400, "E0000001", "scopeId: ", "issuer: ")
 		w.Post(path, object{"scopeId": "svc.nothing.read", "issuer": org}).Fails(400, "E0000001", "scopeId: There is no scope with this name")
 		w.Post(path, object{"scopeId": "openid", "issuer": org}).Fails(400, "E0000001", "scopeId: ")
-		w.Post(path, object{"scopeId": "svc.users.manage", "issuer": "https://elsewhere.example"}).Fails(400, "E0000001", "issuer: The value must be "+org)
+		w.Post(path, object{"scopeId": "svc.users.manage", "issuer": "https://elsewhere.example"}).Fails(400, "E0000001",
+			"issuer: The value must be "+org)
 
 		other := w.Post("/apps", serviceClient).OK().Text("id")
-		for _, elsewhere := range []string{"/apps/" + other + "/grants/" + grantID, path + "/oagnosuch", "/apps/0oanosuch/grants/" + grantID, path + "/" + id} {
+		for _, elsewhere := range []string{"/apps/" + other + "/grants/" + grantID, path + "/oagnosuch", "/apps/0oanosuch/grants/" + grantID,
+			path + "/" + id} {
 			w.Get(elsewhere).Fails(404, "E0000007")
 			w.Delete(elsewhere).Fails(404, "E0000007")
 		}

@@ -18,8 +18,8 @@ import (
 
 const pagesTag = "Application pages"
 
-// pageRoutes lists what the links logo, appLinks and help of an application lead to. Browsers fetch these without credentials. The pages show
-// nothing of an application but its label.
+// pageRoutes lists what the links logo, appLinks and help of an application lead to. Browsers fetch these without credentials. The pages
+// show nothing of an application but its label.
 func (s *Slice) pageRoutes() []rest.Route {
 	return []rest.Route{
 		rest.Op[logoRequest, rest.SVG]{
@@ -159,7 +159,8 @@ func linkPage(_ context.Context, r *linkPageRequest) (rest.HTML, error) {
 func helpPage(_ context.Context, r *pageRequest) (rest.HTML, error) {
 	text := []string{"Sign-on mode: " + string(r.app.Value.SignOnMode) + "."}
 	if r.app.Value.SignOnMode == catalog.SAML {
-		text = append(text, "Read the SAML metadata from the link metadata of the application: it has the certificate, the issuer and the sign-on addresses.")
+		text = append(text,
+			"Read the SAML metadata from the link metadata of the application: it has the certificate, the issuer and the sign-on addresses.")
 	}
 	text = append(text,
 		"To provision users, configure a connection to a SCIM server and enable USER_PROVISIONING; see the links of the application in the API.")

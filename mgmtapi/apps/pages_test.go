@@ -36,7 +36,9 @@ func everyApp(t *testing.T) map[string]map[string]any {
 				body["name"] = entry.Name
 			}
 			if mode == catalog.OpenIDConnect {
-				settings = map[string]any{"oauthClient": map[string]any{"application_type": "service", "grant_types": []string{"client_credentials"}, "response_types": []string{"token"}}}
+				settings = map[string]any{
+					"oauthClient": map[string]any{"application_type": "service", "grant_types": []string{"client_credentials"},
+						"response_types": []string{"token"}}}
 				body["credentials"] = map[string]any{"oauthClient": map[string]any{"token_endpoint_auth_method": "client_secret_basic"}}
 			}
 			body["settings"] = settings
@@ -81,7 +83,8 @@ func hrefs(value any) []string {
 // Proves B-users-56, C-apps-19.
 func TestLinks_OfEveryApplication(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
-	user := e.Do(t, "POST /api/v1/users", `{"profile":{"login":"ann@example.com","email":"ann@example.com","firstName":"A","lastName":"B"}}`, nil).Value("id")
+	user := e.Do(t, "POST /api/v1/users", `{"profile":{"login":"ann@example.com","email":"ann@example.com","firstName":"A","lastName":"B"}}`,
+		nil).Value("id")
 	for name, body := range everyApp(t) {
 		t.Run(name, func(t *testing.T) {
 			text, err := json.Marshal(body)
@@ -152,7 +155,8 @@ func TestLogo_FollowsTheLabel(t *testing.T) {
 	app := func(label string) string {
 		text, err := json.Marshal(label)
 		require.NoError(t, err)
-		return e.Do(t, "POST /api/v1/apps", `{"name":"bookmark","label":`+string(text)+`,"settings":{"app":{"url":"https://a.example"}}}`, nil).Value("_links.logo.0.href")
+		return e.Do(t, "POST /api/v1/apps", `{"name":"bookmark","label":`+string(text)+`,"settings":{"app":{"url":"https://a.example"}}}`,
+			nil).Value("_links.logo.0.href")
 	}
 	wiki := page(t, app("Our wiki"), "image/svg+xml")
 	require.Equal(t, wiki, page(t, app("Our wiki"), "image/svg+xml"), "the same label draws the same logo")
@@ -168,7 +172,8 @@ func TestPages_OfNoApplication(t *testing.T) {
 	app := e.Do(t, "POST /api/v1/apps", `{"name":"bookmark","label":"Wiki","settings":{"app":{"url":"https://a.example"}}}`, nil)
 	help, link := app.Value("_links.help.href"), app.Value("_links.appLinks.0.href")
 	for _, url := range []string{
-		e.Server.URL + "/assets/logos/nothing", strings.Replace(help, "/bookmark/", "/zendesk/", 1), strings.Replace(link, "/bookmark/", "/zendesk/", 1),
+		e.Server.URL + "/assets/logos/nothing", strings.Replace(help, "/bookmark/", "/zendesk/", 1),
+		strings.Replace(link, "/bookmark/", "/zendesk/", 1),
 		strings.Replace(help, app.Value("id"), "0oa1", 1), link[:len(link)-1] + "-",
 	} {
 		e.Run(t, apitest.Step{Do: "GET " + url, Status: 404, Code: "E0000007", Header: map[string]string{"Authorization": "", "Accept": "*/*"}})

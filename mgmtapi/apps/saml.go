@@ -220,7 +220,8 @@ func checkCertificate(_ context.Context, value any, c samlContext) any {
 const maxIndex = 65535
 
 func checkEndpoints(_ context.Context, value any, c samlContext) any {
-	list := c.elements(value, catalog.Setting{Name: "url", Kind: catalog.URL, Required: true}, catalog.Setting{Name: "index", Kind: catalog.Any, Required: true})
+	list := c.elements(value, catalog.Setting{Name: "url", Kind: catalog.URL, Required: true},
+		catalog.Setting{Name: "index", Kind: catalog.Any, Required: true})
 	seen := map[int64]bool{}
 	for i, endpoint := range list {
 		number, _ := endpoint["index"].(json.Number)

@@ -104,7 +104,8 @@ func (s *Slice) appRoutes() []rest.Route {
 		},
 		rest.Op[getRequest, rest.Empty]{
 			ID: "deactivateApplication", Route: "POST /api/v1/apps/{appId}/lifecycle/deactivate", Tag: tag, Scopes: writeScope,
-			Summary: "Deactivates an application and pauses its provisioning", Find: s.findForGet, Do: s.enter(model.AppInactive, audit.AppDeactivate),
+			Summary: "Deactivates an application and pauses its provisioning", Find: s.findForGet,
+			Do: s.enter(model.AppInactive, audit.AppDeactivate),
 		},
 	}
 }

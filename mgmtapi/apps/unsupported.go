@@ -49,9 +49,10 @@ func (s *Slice) unsupportedRoutes() []rest.Route {
 			scopes = readScope
 		}
 		if strings.Contains(path, "{innerId}") {
-			routes[i] = rest.Unsupported[innerRequest]{ID: u.id, Route: route, Scopes: scopes, Find: func(ctx context.Context, req *innerRequest) error {
-				return s.findForGet(ctx, &req.getRequest)
-			}}
+			routes[i] = rest.Unsupported[innerRequest]{ID: u.id, Route: route, Scopes: scopes,
+				Find: func(ctx context.Context, req *innerRequest) error {
+					return s.findForGet(ctx, &req.getRequest)
+				}}
 			continue
 		}
 		routes[i] = rest.Unsupported[getRequest]{ID: u.id, Route: route, Scopes: scopes, Find: s.findForGet}

@@ -169,8 +169,8 @@ func New(o Options) (*API, error) {
 	return a, nil
 }
 
-// ServeHTTP serves /api/v1, /oauth2 and /.well-known, the pages and logos of applications at /app, /home and /assets/logos, and /sandbox/v1 when
-// there is work to show.
+// ServeHTTP serves /api/v1, /oauth2 and /.well-known, the pages and logos of applications at /app, /home and /assets/logos, and /sandbox/v1
+// when there is work to show.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
 
 // CloseIdleConnections closes the connections to inline hooks that no call uses. The API can still be used afterwards.

@@ -86,7 +86,9 @@ func slicesOf(d model.Deps, o Options, keys *issue.Keys, logs *syslog.Slice, cal
 		tokens,
 		hardwaretokens.New(d, hardwaretokens.Options{Secrets: o.Secrets, User: show}),
 		authservers.New(d, authservers.Options{Keys: keys, Domains: domains}),
-		oauth.New(d, oauth.Options{Keys: keys, Domains: domains, Secrets: o.Secrets, HashCost: o.HashCost, Logger: o.Logger, Transformer: caller, Hook: caller}),
+		oauth.New(d,
+			oauth.Options{Keys: keys, Domains: domains, Secrets: o.Secrets, HashCost: o.HashCost, Logger: o.Logger, Transformer: caller,
+				Hook: caller}),
 		clienttokens.New(d),
 		logs,
 	}

@@ -153,7 +153,9 @@ func TestPriorities(t *testing.T) {
 
 func TestAGroupMemberWhoseUserNameIsTakenDoesNotBlockTheGroup(t *testing.T) {
 	w := apptest.New(t)
-	app := w.Post("/apps", `{"name":"scim2_test_app","label":"x","credentials":{"userNameTemplate":{"type":"CUSTOM","template":"${source.lastName}"}}}`).OK().Text("id")
+	app := w.Post("/apps",
+		`{"name":"scim2_test_app","label":"x","credentials":{"userNameTemplate":{"type":"CUSTOM","template":"${source.lastName}"}}}`).OK().Text(
+		"id")
 	w.Connect(app, apptest.All)
 	ada, bob := w.User("ada"), w.User("bob")
 	group := w.Group("staff", ada)
@@ -233,14 +235,15 @@ func TestPatchesOfGroupAssignmentsThatAreRefused(t *testing.T) {
 		"an element of a number": {`[1]`, "E0000001", "[0]: "},
 		"no operation":           {`[{}]`, "E0000001", "[0].op: "},
 		"an unknown operation":   {`[{"op":"move","path":"/priority"}]`, "E0000001", "[0].op: "},
-		"an unknown path":        {`[{"op":"add","path":"/profile/locale","value":"x"},{"op":"replace","path":"/id","value":"x"}]`, "E0000001", "[1].path: "},
-		"no priority":            {`[{"op":"remove","path":"/priority"}]`, "E0000001", "[0].path: "},
-		"a priority of a text":   {`[{"op":"replace","path":"/priority","value":"1"}]`, "E0000001", "[0].value: "},
-		"a high priority":        {`[{"op":"replace","path":"/priority","value":101}]`, "E0000001", "[0].value: "},
-		"a profile of a text":    {`[{"op":"replace","path":"/profile","value":"x"}]`, "E0000001", "[0].value: "},
-		"an unknown attribute":   {`[{"op":"add","path":"/profile/hat","value":"x"}]`, "E0000001", "profile.hat: "},
-		"nothing to replace":     {`[{"op":"replace","path":"/profile/locale","value":"x"}]`, "E0000001", "[0].path: "},
-		"nothing to remove":      {`[{"op":"remove","path":"/profile/locale"}]`, "E0000001", "[0].path: "},
+		"an unknown path": {`[{"op":"add","path":"/profile/locale","value":"x"},{"op":"replace","path":"/id","value":"x"}]`, "E0000001",
+			"[1].path: "},
+		"no priority":          {`[{"op":"remove","path":"/priority"}]`, "E0000001", "[0].path: "},
+		"a priority of a text": {`[{"op":"replace","path":"/priority","value":"1"}]`, "E0000001", "[0].value: "},
+		"a high priority":      {`[{"op":"replace","path":"/priority","value":101}]`, "E0000001", "[0].value: "},
+		"a profile of a text":  {`[{"op":"replace","path":"/profile","value":"x"}]`, "E0000001", "[0].value: "},
+		"an unknown attribute": {`[{"op":"add","path":"/profile/hat","value":"x"}]`, "E0000001", "profile.hat: "},
+		"nothing to replace":   {`[{"op":"replace","path":"/profile/locale","value":"x"}]`, "E0000001", "[0].path: "},
+		"nothing to remove":    {`[{"op":"remove","path":"/profile/locale"}]`, "E0000001", "[0].path: "},
 	} {
 		t.Run(name, func(t *testing.T) { w.Patch(path, c.body).Fails(400, c.code, c.clue) })
 	}

@@ -499,7 +499,8 @@ func (s *Slice) mailUnassigned(ctx context.Context, tx *docstore.Tx, t *target, 
 	}
 	return s.Outbox.Send(ctx, tx, outbox.Message{
 		Channel: outbox.Email, To: admin.Value.Text("email"), UserID: admin.ID, Template: "app.user.unassigned",
-		Subject: "A user was removed from " + t.app.Label, Text: fmt.Sprintf("%s is not assigned to %s any more.", user.Value.Login(), t.app.Label),
+		Subject: "A user was removed from " + t.app.Label,
+		Text:    fmt.Sprintf("%s is not assigned to %s any more.", user.Value.Login(), t.app.Label),
 	})
 }
 

@@ -167,7 +167,8 @@ func TestUserNamesComeFromTheTemplate(t *testing.T) {
 	t.Run("without template it has to be supplied", func(t *testing.T) {
 		id := app(`{"type":"NONE"}`)
 		w.Post("/apps/"+id+"/users", `{"id":"`+user+`"}`).Fails(400, "E0000001", "userName")
-		require.Equal(t, "mine", w.Post("/apps/"+id+"/users", `{"id":"`+user+`","profile":{"userName":"mine"}}`).OK().Text("credentials", "userName"))
+		require.Equal(t, "mine",
+			w.Post("/apps/"+id+"/users", `{"id":"`+user+`","profile":{"userName":"mine"}}`).OK().Text("credentials", "userName"))
 	})
 	t.Run("two different ones are refused", func(t *testing.T) {
 		w.Post("/apps/"+w.SCIMApp("y")+"/users", `{"id":"`+user+`","credentials":{"userName":"a"},"profile":{"userName":"b"}}`).
@@ -190,29 +191,36 @@ func TestUserName_FollowsRename(t *testing.T) {
 		scim = `{"name":"scim2_test_app","label":"%s"`
 		swa  = `{"name":"template_swa","label":"%s","signOnMode":"BROWSER_PLUGIN","settings":{"app":{"buttonField":"b","passwordField":"p","usernameField":"u",
 			"url":"https://example.com"}}`
-		sps  = `{"name":"template_sps","label":"%s","signOnMode":"SECURE_PASSWORD_STORE","settings":{"app":{"url":"https://example.com","passwordField":"p","usernameField":"u"}}`
+		sps = `{"name":"template_sps","label":"%s","signOnMode":"SECURE_PASSWORD_STORE","settings":{"app":{"url":"https://example.com",` +
+			`"passwordField":"p","usernameField":"u"}}`
 		saml = `{"label":"%s","signOnMode":"SAML_2_0","settings":{"signOn":{"ssoAcsUrl":"https://example.com/acs","audience":"https://example.com",
 			"recipient":"https://example.com/acs","destination":"https://example.com/acs","subjectNameIdTemplate":"${user.userName}",
 			"subjectNameIdFormat":"urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress","signatureAlgorithm":"RSA_SHA256","digestAlgorithm":"SHA256",
 			"authnContextClassRef":"urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport"}}`
 		bookmark = `{"name":"bookmark","label":"%s","signOnMode":"BOOKMARK","settings":{"app":{"url":"https://example.com"}}`
-		basic    = `{"name":"template_basic_auth","label":"%s","signOnMode":"BASIC_AUTH","settings":{"app":{"url":"https://example.com","authURL":"https://example.com/a"}}`
-		built    = `,"credentials":{"userNameTemplate":{"type":"BUILT_IN","template":"${source.login}"}}`
+		basic    = `{"name":"template_basic_auth","label":"%s","signOnMode":"BASIC_AUTH","settings":{"app":{"url":"https://example.com",` +
+			`"authURL":"https://example.com/a"}}`
+		built = `,"credentials":{"userNameTemplate":{"type":"BUILT_IN","template":"${source.login}"}}`
 	)
 	template := func(of string) string { return `,"credentials":{"userNameTemplate":` + of + `}` }
 	cases := map[string]struct{ app, credentials, given, want string }{
-		"a SCIM app":                        {app: scim, want: "karl@example.com"},
-		"a SCIM app, named template":        {app: scim, credentials: built, want: "karl@example.com"},
-		"a custom SAML app":                 {app: saml, want: "karl@example.com"},
-		"a browser plugin app":              {app: swa, want: "karl@example.com"},
-		"a password store app":              {app: sps, want: "karl@example.com"},
-		"a bookmark":                        {app: bookmark, want: "karl@example.com"},
-		"basic authentication":              {app: basic, want: "karl@example.com"},
-		"the email address":                 {app: scim, credentials: template(`{"type":"BUILT_IN","template":"${source.email}"}`), want: "karl.new@example.com"},
-		"a custom template":                 {app: scim, credentials: template(`{"type":"CUSTOM","template":"${source.firstName}"}`), want: "Karl"},
-		"a custom template, pushed":         {app: scim, credentials: template(`{"type":"CUSTOM","template":"${source.firstName}","pushStatus":"PUSH"}`), want: "Karl"},
-		"a template, not pushed":            {app: scim, credentials: template(`{"type":"BUILT_IN","template":"${source.login}","pushStatus":"DONT_PUSH"}`), want: "carl@example.com"},
-		"a custom template, not pushed":     {app: scim, credentials: template(`{"type":"CUSTOM","template":"${source.firstName}","pushStatus":"DONT_PUSH"}`), want: "carl"},
+		"a SCIM app":                 {app: scim, want: "karl@example.com"},
+		"a SCIM app, named template": {app: scim, credentials: built, want: "karl@example.com"},
+		"a custom SAML app":          {app: saml, want: "karl@example.com"},
+		"a browser plugin app":       {app: swa, want: "karl@example.com"},
+		"a password store app":       {app: sps, want: "karl@example.com"},
+		"a bookmark":                 {app: bookmark, want: "karl@example.com"},
+		"basic authentication":       {app: basic, want: "karl@example.com"},
+		"the email address": {app: scim, credentials: template(`{"type":"BUILT_IN","template":"${source.email}"}`),
+			want: "karl.new@example.com"},
+		"a custom template": {app: scim, credentials: template(`{"type":"CUSTOM","template":"${source.firstName}"}`),
+			want: "Karl"},
+		"a custom template, pushed": {app: scim,
+			credentials: template(`{"type":"CUSTOM","template":"${source.firstName}","pushStatus":"PUSH"}`), want: "Karl"},
+		"a template, not pushed": {app: scim,
+			credentials: template(`{"type":"BUILT_IN","template":"${source.login}","pushStatus":"DONT_PUSH"}`), want: "carl@example.com"},
+		"a custom template, not pushed": {app: scim,
+			credentials: template(`{"type":"CUSTOM","template":"${source.firstName}","pushStatus":"DONT_PUSH"}`), want: "carl"},
 		"a given name":                      {app: scim, given: "boss", want: "boss"},
 		"a given name of a custom SAML app": {app: saml, given: "boss", want: "boss"},
 		"no template":                       {app: scim, credentials: template(`{"type":"NONE"}`), given: "boss", want: "boss"},
@@ -267,7 +275,8 @@ func TestSuppliedAttributes(t *testing.T) {
 		require.Equal(t, "Guest", got.Text("profile", "userType"))
 	})
 	t.Run("are refused when unknown or of another type", func(t *testing.T) {
-		w.Post(path, `{"profile":{"shoeSize":"7","email":7}}`).Fails(400, "E0000001", "profile.shoeSize", "profile.email: The value must be a string")
+		w.Post(path, `{"profile":{"shoeSize":"7","email":7}}`).Fails(400, "E0000001", "profile.shoeSize",
+			"profile.email: The value must be a string")
 	})
 	t.Run("may not differ while profiles are pushed", func(t *testing.T) {
 		w.Connect(app, `{"update":{"profile":{"status":"ENABLED"}}}`)
@@ -310,8 +319,10 @@ func TestListsOfAppUsers(t *testing.T) {
 		w.Get(path+"?after=xyz").Fails(400, "E0000029")
 		require.Equal(t, users, w.Get(path+"?limit=99999").IDs())
 
-		client := w.Post("/apps", `{"name":"oidc_client","label":"Client","signOnMode":"OPENID_CONNECT","credentials":{"oauthClient":{"token_endpoint_auth_method":"client_secret_basic"}},
-			"settings":{"oauthClient":{"application_type":"service","grant_types":["client_credentials"],"response_types":["token"]}}}`).OK().Text("id")
+		client := w.Post("/apps",
+			`{"name":"oidc_client","label":"Client","signOnMode":"OPENID_CONNECT","credentials":{"oauthClient":{"token_endpoint_auth_method":"client_secret_basic"}},
+			"settings":{"oauthClient":{"application_type":"service","grant_types":["client_credentials"],"response_types":["token"]}}}`).OK().Text(
+			"id")
 		w.Assign(client, users[2])
 		for q, want := range map[string][]string{"u2@example": users[2:3], "zola": {}, "%C3%A9": {}} {
 			require.Equal(t, want, w.Get("/apps/"+client+"/users?q="+q).IDs(), "names of people are not looked at: %s", q)

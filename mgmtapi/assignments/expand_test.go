@@ -33,7 +33,8 @@ func TestWhatIsReadAlongWithAssignments(t *testing.T) {
 	w.Get(apps + user).OK().Into(&found)
 	require.Len(t, found, 1)
 	require.Equal(t, []string{app, user, "USER"}, []string{found[0].ID, found[0].Embedded.User.ID, found[0].Embedded.User.Scope})
-	for _, query := range []string{apps + "00uother", "/apps?expand=user/" + user, "/apps?filter=status+eq+ACTIVE&expand=user/" + user, apps, "/apps?expand=logo"} {
+	for _, query := range []string{apps + "00uother", "/apps?expand=user/" + user, "/apps?filter=status+eq+ACTIVE&expand=user/" + user, apps,
+		"/apps?expand=logo"} {
 		w.Get(query).Fails(400, "E0000063")
 	}
 

@@ -47,7 +47,8 @@ func (s *Slice) userChanged(ctx context.Context, tx *docstore.Tx, e model.UserCh
 // follow brings one assignment up to date with its user. The event is emitted
 // even when nothing is stored: that the user was suspended, for example,
 // changes what may be sent to the target.
-func (s *Slice) follow(ctx context.Context, tx *docstore.Tx, t *target, user docstore.Doc[model.User], doc docstore.Doc[model.AppUser]) error {
+func (s *Slice) follow(ctx context.Context, tx *docstore.Tx, t *target, user docstore.Doc[model.User],
+	doc docstore.Doc[model.AppUser]) error {
 	u, err := s.followed(ctx, tx, t, user, doc)
 	if err != nil || u == nil {
 		return err
@@ -58,7 +59,8 @@ func (s *Slice) follow(ctx context.Context, tx *docstore.Tx, t *target, user doc
 
 // followed is an assignment as it follows from its user now, nil when the group
 // that it came from is not assigned any more.
-func (s *Slice) followed(ctx context.Context, q docstore.Reader, t *target, user docstore.Doc[model.User], doc docstore.Doc[model.AppUser]) (*model.AppUser, error) {
+func (s *Slice) followed(ctx context.Context, q docstore.Reader, t *target, user docstore.Doc[model.User],
+	doc docstore.Doc[model.AppUser]) (*model.AppUser, error) {
 	u := doc.Value
 	var group *model.AppGroup
 	if u.Scope == model.ScopeGroup {

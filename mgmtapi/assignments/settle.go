@@ -38,7 +38,8 @@ func (s *Slice) target(ctx context.Context, q docstore.Reader, app string) (*tar
 	if err != nil || doc == nil {
 		return nil, err
 	}
-	t := &target{id: app, app: doc.Value, programs: &s.programs, stored: map[string]*model.Mapping{}, mappings: map[string]*appprofile.Mapping{}}
+	t := &target{id: app, app: doc.Value, programs: &s.programs, stored: map[string]*model.Mapping{},
+		mappings: map[string]*appprofile.Mapping{}}
 	conn, err := model.Optional(ctx, q, s.Connections, app)
 	if err != nil {
 		return nil, err
@@ -227,7 +228,8 @@ func (s *Slice) begin(tx *docstore.Tx, t *target, user docstore.Doc[model.User],
 	// for any more is to be cleared.
 	cleared := slices.Concat(c.value.Cleared, slices.Collect(maps.Keys(c.value.Profile)))
 	c.value = model.AppUser{
-		AppID: t.id, UserID: user.ID, Scope: model.ScopeUser, ExternalID: c.value.ExternalID, Status: c.value.Status, Cleared: cleared, Fresh: true,
+		AppID: t.id, UserID: user.ID, Scope: model.ScopeUser, ExternalID: c.value.ExternalID, Status: c.value.Status, Cleared: cleared,
+		Fresh: true,
 	}
 	if t.conn.Creates() {
 		c.value.Enter(model.AppUserStaged, tx.Now())

@@ -86,7 +86,8 @@ func origin(ctx context.Context) (*model.LogRequest, string) {
 		return nil, "job" + model.NewSecret(jobLength)
 	}
 	return &model.LogRequest{
-		Path: short(harmlessPath(r.Path)), Query: short(harmless(r.Query)), IP: r.IP, UserAgent: short(r.UserAgent), TokenID: rest.Caller(ctx).TokenID,
+		Path: short(harmlessPath(r.Path)), Query: short(harmless(r.Query)), IP: r.IP, UserAgent: short(r.UserAgent),
+		TokenID: rest.Caller(ctx).TokenID,
 	}, r.ID
 }
 

@@ -12,11 +12,13 @@ import (
 
 // FailedAttempt counts that somebody who claimed to be the user knew neither password nor recovery answer, and locks the user
 // out when the password policy says that there were too many in a row. The built-in administrator and the last SUPER_ADMIN are
-// never locked out, because nobody else could unlock them. The failure itself is told by entry. The transaction has to commit although the caller is refused.
+// never locked out, because nobody else could unlock them. The failure itself is told by entry. The transaction has to commit although the
+// caller is refused.
 //
 // It returns false, and counts and tells nothing, when the user is locked out already: the caller must answer as if nothing had
 // been compared, so that attempts that run at the same time learn no more than as many in a row.
-func FailedAttempt(ctx context.Context, tx *docstore.Tx, d model.Deps, doc docstore.Doc[model.User], entry audit.Entry) (counted bool, err error) {
+func FailedAttempt(ctx context.Context, tx *docstore.Tx, d model.Deps, doc docstore.Doc[model.User], entry audit.Entry) (counted bool,
+	err error) {
 	user := doc.Value
 	if user.Status == model.UserLockedOut {
 		return false, nil
@@ -75,7 +77,8 @@ func lockOut(ctx context.Context, tx *docstore.Tx, d model.Deps, doc docstore.Do
 	if doc, err = d.Users.Update(ctx, tx, doc.ID, doc.Rev, user); err != nil {
 		return err
 	}
-	entry := audit.Entry{Type: audit.UserLock, Actor: by, Targets: []model.LogParty{audit.User(doc)}, Failure: "Too many failed attempts in a row"}
+	entry := audit.Entry{Type: audit.UserLock, Actor: by, Targets: []model.LogParty{audit.User(doc)},
+		Failure: "Too many failed attempts in a row"}
 	if err := audit.Write(ctx, tx, d, entry); err != nil {
 		return err
 	}

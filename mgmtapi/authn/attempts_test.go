@@ -125,22 +125,32 @@ func TestAnExpiredPasswordCanBeLockedOutToo(t *testing.T) {
 		begin.Equal, begin.Save = map[string]any{"status": "PASSWORD_EXPIRED"}, map[string]string{"state": "stateToken"}
 		e.Run(t, apitest.Step{Do: create + "?nextLogin=changePassword", Body: isaac(credentials)})
 		fail(maxAttempts - 1)
-		e.Run(t, begin, refused(step("a wrong old password counts as one more", "credentials/change_password", `{"stateToken":"{{state}}","oldPassword":"wrong","newPassword":"`+second+`"}`), 403, "E0000014"),
+		e.Run(t, begin,
+			refused(step("a wrong old password counts as one more", "credentials/change_password", `{"stateToken":"{{state}}",`+
+				`"oldPassword":"wrong","newPassword":"`+second+`"}`), 403, "E0000014"),
 			apitest.Step{Do: "GET /api/v1/users/isaac", Equal: map[string]any{"status": "LOCKED_OUT"}},
-			refused(step("the change is void then", "credentials/change_password", `{"stateToken":"{{state}}","oldPassword":"`+first+`","newPassword":"`+second+`"}`), 401, "E0000011"),
-			refused(step("whatever is tried", "credentials/change_password", `{"stateToken":"{{state}}","oldPassword":"wrong","newPassword":"`+second+`"}`), 401, "E0000011"),
+			refused(
+				step("the change is void then", "credentials/change_password",
+					`{"stateToken":"{{state}}","oldPassword":"`+first+`","newPassword":"`+second+`"}`), 401, "E0000011"),
+			refused(
+				step("whatever is tried", "credentials/change_password", `{"stateToken":"{{state}}","oldPassword":"wrong","newPassword":"`+second+`"}`),
+				401, "E0000011"),
 			apitest.Step{Do: "POST /api/v1/users/isaac/lifecycle/unlock"},
-			apitest.Step{Name: "who is unlocked still has to change it", Do: "GET /api/v1/users/isaac", Equal: map[string]any{"status": "PASSWORD_EXPIRED"}},
+			apitest.Step{Name: "who is unlocked still has to change it", Do: "GET /api/v1/users/isaac",
+				Equal: map[string]any{"status": "PASSWORD_EXPIRED"}},
 		)
 		lock()
 		success := signIn("an administrator's password is as good as new", "isaac", second)
 		success.Equal = map[string]any{"status": "SUCCESS"}
 		e.Run(t,
-			apitest.Step{Do: "POST /api/v1/users/isaac", Body: `{"credentials":{"password":{"value":"` + second + `"}}}`, Equal: map[string]any{"status": "LOCKED_OUT"}},
+			apitest.Step{Do: "POST /api/v1/users/isaac", Body: `{"credentials":{"password":{"value":"` + second + `"}}}`,
+				Equal: map[string]any{"status": "LOCKED_OUT"}},
 			apitest.Step{Do: "POST /api/v1/users/isaac/lifecycle/unlock"}, success,
 		)
 		fail(maxAttempts - 1)
-		e.Run(t, apitest.Step{Name: "a new password has the attempts counted anew", Do: "POST /api/v1/users/isaac", Body: `{"credentials":{"password":{"value":"Third-2026"}}}`})
+		e.Run(t,
+			apitest.Step{Name: "a new password has the attempts counted anew", Do: "POST /api/v1/users/isaac",
+				Body: `{"credentials":{"password":{"value":"Third-2026"}}}`})
 		fail(maxAttempts - 1)
 		e.Run(t, apitest.Step{Do: "GET /api/v1/users/isaac", Equal: map[string]any{"status": "ACTIVE"}})
 	})

@@ -29,7 +29,8 @@ func isaac(more string) string {
 	return `{"profile":{"login":"isaac@example.com","email":"isaac@example.com","firstName":"Isaac","lastName":"Brock"}` + more + `}`
 }
 
-const credentials = `,"credentials":{"password":{"value":"` + first + `"},"recovery_question":{"question":"Who is the best?","answer":"Annie Oakley"}}`
+const credentials = `,"credentials":{"password":{"value":"` + first +
+	`"},"recovery_question":{"question":"Who is the best?","answer":"Annie Oakley"}}`
 
 // public leaves the API token out.
 var public = map[string]string{"Authorization": ""}
@@ -38,7 +39,8 @@ const create = "POST /api/v1/users"
 
 // signIn is a sign-in with a password.
 func signIn(name, user, password string) apitest.Step {
-	return apitest.Step{Name: name, Do: "POST /api/v1/authn", Header: public, Body: fmt.Sprintf(`{"username":%q,"password":%q,"relayState":"/here"}`, user, password)}
+	return apitest.Step{Name: name, Do: "POST /api/v1/authn", Header: public,
+		Body: fmt.Sprintf(`{"username":%q,"password":%q,"relayState":"/here"}`, user, password)}
 }
 
 func refused(s apitest.Step, status int, code string, causes ...string) apitest.Step {
@@ -65,12 +67,14 @@ func TestPeopleSignInWithTheirPasswords(t *testing.T) {
 			apitest.Step{Do: create, Body: isaac(credentials), Save: map[string]string{"u": "id"}},
 			good,
 			apitest.Step{Name: "which is remembered", Do: "GET /api/v1/users/{{u}}", Equal: map[string]any{"lastLogin": "2026-03-04T05:06:07.000Z"}},
-			apitest.Step{Name: "and told, with who it was", Do: "GET /api/v1/logs?filter=eventType+eq+%22user.session.start%22", Equal: map[string]any{"#": 1, "0.actor.id": "{{u}}", "0.outcome.result": "SUCCESS"}},
+			apitest.Step{Name: "and told, with who it was", Do: "GET /api/v1/logs?filter=eventType+eq+%22user.session.start%22",
+				Equal: map[string]any{"#": 1, "0.actor.id": "{{u}}", "0.outcome.result": "SUCCESS"}},
 			signIn("short logins do", "ISAAC", first),
 			refused(signIn("another password does not", "isaac", second), 401, "E0000004"),
 			refused(signIn("nor another user", "nobody", first), 401, "E0000004"),
 			refused(signIn("nor one without a password", "admin@example.com", first), 401, "E0000004"),
-			refused(apitest.Step{Name: "both are needed", Do: "POST /api/v1/authn", Body: `{}`, Header: public}, 400, "E0000001", "username: ", "password: "),
+			refused(apitest.Step{Name: "both are needed", Do: "POST /api/v1/authn", Body: `{}`, Header: public}, 400, "E0000001", "username: ",
+				"password: "),
 			refused(step("a session token is no state token", "cancel", `{"stateToken":"{{session}}"}`), 401, "E0000011"),
 			apitest.Step{Name: "no secret is in the log", Do: "GET /api/v1/logs", Then: func(t *testing.T, a *apitest.Answer) {
 				require.NotContains(t, string(a.Body), first)
@@ -99,7 +103,8 @@ func TestTheStatusDecidesWhoSignsIn(t *testing.T) {
 		case model.UserActive:
 			s.Equal = map[string]any{"status": "SUCCESS"}
 		case model.UserPasswordExpired:
-			s.Equal, s.Has = map[string]any{"status": "PASSWORD_EXPIRED", "_links.next.name": "changePassword"}, []string{"stateToken", "_links.cancel"}
+			s.Equal, s.Has = map[string]any{"status": "PASSWORD_EXPIRED", "_links.next.name": "changePassword"}, []string{"stateToken",
+				"_links.cancel"}
 		case model.UserLockedOut:
 			s.Equal, s.Lacks = map[string]any{"status": "LOCKED_OUT"}, []string{"stateToken", "sessionToken", "_embedded"}
 		default:
@@ -137,7 +142,8 @@ func TestWrongPasswordsLockOut(t *testing.T) {
 		)
 		fail("admin", maxAttempts+1)
 		e.Run(t,
-			apitest.Step{Name: "nobody can lock the built-in administrator out", Do: "GET /api/v1/users/me", Equal: map[string]any{"status": "ACTIVE"}},
+			apitest.Step{Name: "nobody can lock the built-in administrator out", Do: "GET /api/v1/users/me",
+				Equal: map[string]any{"status": "ACTIVE"}},
 			apitest.Step{Do: "POST /api/v1/users/isaac/roles", Body: `{"type":"SUPER_ADMIN"}`, Status: 201},
 			apitest.Step{Do: "GET /api/v1/users/me/roles", Save: map[string]string{"r": "0.id"}},
 			apitest.Step{Do: "DELETE /api/v1/users/me/roles/{{r}}", Status: 204},
@@ -167,9 +173,11 @@ func TestAnExpiredPasswordIsChangedWhileSigningIn(t *testing.T) {
 			begin,
 			refused(step("the old one is needed", path, body(second, second)), 403, "E0000014", "password: The old password"),
 			refused(step("the policy holds", path, body(first, "weak")), 403, "E0000014", "password: Password requirements"),
-			refused(step("so does the history", path, body(first, first)), 403, "E0000014", "password: Password requirements were not met. The password must differ"),
+			refused(step("so does the history", path, body(first, first)), 403, "E0000014",
+				"password: Password requirements were not met. The password must differ"),
 			refused(step("everything is needed", path, `{}`), 400, "E0000001", "stateToken: ", "oldPassword: ", "newPassword: "),
-			refused(step("a password is not reset here", "credentials/reset_password", `{"stateToken":"{{state}}","newPassword":"`+second+`"}`), 403, "E0000079"),
+			refused(step("a password is not reset here", "credentials/reset_password", `{"stateToken":"{{state}}","newPassword":"`+second+`"}`), 403,
+				"E0000079"),
 			done,
 			apitest.Step{Do: "GET /api/v1/users/{{u}}", Equal: map[string]any{"status": "ACTIVE"}},
 			refused(step("a state token is used once", path, body(second, first)), 401, "E0000011"),
@@ -199,19 +207,24 @@ func TestActivationsAndRecoveriesEndWithANewPassword(t *testing.T) {
 		}
 		success := func(s apitest.Step) apitest.Step { s.Equal = map[string]any{"status": "SUCCESS"}; return s }
 		saved := e.Run(t,
-			apitest.Step{Do: create + "?activate=false", Body: isaac(`,"credentials":{"recovery_question":{"question":"Who is the best?","answer":"Annie Oakley"}}`), Save: map[string]string{"u": "id"}},
+			apitest.Step{Do: create + "?activate=false",
+				Body: isaac(`,"credentials":{"recovery_question":{"question":"Who is the best?","answer":"Annie Oakley"}}`),
+				Save: map[string]string{"u": "id"}},
 			apitest.Step{Do: "POST /api/v1/users/{{u}}/lifecycle/activate?sendEmail=false", Save: map[string]string{"token": "activationToken"}},
-			apitest.Step{Name: "an activation token asks for a password", Do: "POST /api/v1/authn", Header: public, Body: `{"token":"{{token}}"}`, Equal: map[string]any{"status": "PASSWORD_RESET", "_links.next.name": "resetPassword"}, Save: map[string]string{"state": "stateToken"}},
+			apitest.Step{Name: "an activation token asks for a password", Do: "POST /api/v1/authn", Header: public, Body: `{"token":"{{token}}"}`,
+				Equal: map[string]any{"status": "PASSWORD_RESET", "_links.next.name": "resetPassword"}, Save: map[string]string{"state": "stateToken"}},
 			refused(choose("that meets the policy", "weak"), 403, "E0000080", "password: "),
 			refused(step("nothing was asked", "recovery/answer", `{"stateToken":"{{state}}","answer":"Annie Oakley"}`), 403, "E0000079"),
 			success(choose("and completes", first)),
-			refused(apitest.Step{Name: "the activation token is spent", Do: "POST /api/v1/authn", Header: public, Body: `{"token":"{{token}}"}`}, 401, "E0000011"),
+			refused(apitest.Step{Name: "the activation token is spent", Do: "POST /api/v1/authn", Header: public, Body: `{"token":"{{token}}"}`},
+				401, "E0000011"),
 			apitest.Step{Do: "POST /api/v1/users/{{u}}/lifecycle/reset_password?sendEmail=false", Then: last("resetPasswordUrl")},
 		)
 		recovery := `{"recoveryToken":"` + token + `","relayState":"/there"}`
 		e.Run(t,
 			refused(signIn("the password counts no more", "isaac", first), 401, "E0000004"),
-			apitest.Step{Name: "a reset asks nothing", Do: "POST /api/v1/authn/recovery/token", Header: public, Body: recovery, Equal: map[string]any{"status": "PASSWORD_RESET", "relayState": "/there"}, Save: map[string]string{"state": "stateToken"}},
+			apitest.Step{Name: "a reset asks nothing", Do: "POST /api/v1/authn/recovery/token", Header: public, Body: recovery,
+				Equal: map[string]any{"status": "PASSWORD_RESET", "relayState": "/there"}, Save: map[string]string{"state": "stateToken"}},
 			success(choose("and completes with a new password", second)),
 			refused(step("a recovery token is used once", "recovery/token", recovery), 401, "E0000011"),
 			apitest.Step{Do: "POST /api/v1/users/" + saved["u"] + "/credentials/forgot_password?sendEmail=false", Then: last("resetPasswordUrl")},
@@ -219,10 +232,13 @@ func TestActivationsAndRecoveriesEndWithANewPassword(t *testing.T) {
 		recovery = `{"recoveryToken":"` + token + `"}`
 		e.Run(t,
 			apitest.Step{Name: "a forgotten password asks the question", Do: "POST /api/v1/authn/recovery/token", Header: public, Body: recovery,
-				Equal: map[string]any{"status": "RECOVERY", "_embedded.user.recovery_question.question": "Who is the best?", "_links.next.name": "answer"}, Save: map[string]string{"state": "stateToken"}},
+				Equal: map[string]any{"status": "RECOVERY", "_embedded.user.recovery_question.question": "Who is the best?",
+					"_links.next.name": "answer"}, Save: map[string]string{"state": "stateToken"}},
 			refused(choose("first", "Third-2026"), 403, "E0000079"),
 			refused(step("a wrong answer is none", "recovery/answer", `{"stateToken":"{{state}}","answer":"Buffalo Bill"}`), 403, "E0000087"),
-			apitest.Step{Name: "the right one goes on", Do: "POST /api/v1/authn/recovery/answer", Header: public, Body: `{"stateToken":"{{state}}","answer":" annie oakley"}`, Equal: map[string]any{"status": "PASSWORD_RESET", "stateToken": "{{state}}"}},
+			apitest.Step{Name: "the right one goes on", Do: "POST /api/v1/authn/recovery/answer", Header: public,
+				Body:  `{"stateToken":"{{state}}","answer":" annie oakley"}`,
+				Equal: map[string]any{"status": "PASSWORD_RESET", "stateToken": "{{state}}"}},
 			success(choose("to a new password", "Third-2026")),
 			signIn("that signs in", "isaac", "Third-2026"),
 			apitest.Step{Do: "POST /api/v1/users/isaac/credentials/forgot_password?sendEmail=false", Then: last("resetPasswordUrl")},

@@ -19,7 +19,8 @@ func optionalPassword(o *assembly.Options) { o.OptionalPassword = true }
 func enrollment(t *testing.T, e *apitest.Env, self string) {
 	t.Helper()
 	id := ok(t, e.Do(t, "GET /api/v1/policies?type=MFA_ENROLL", "", nil)).Value("0.id")
-	body := fmt.Sprintf(`{"type":"MFA_ENROLL","name":"Default Policy","settings":{"authenticators":[{"key":"svc_password","enroll":{"self":%q}}]}}`, self)
+	body := fmt.Sprintf(
+		`{"type":"MFA_ENROLL","name":"Default Policy","settings":{"authenticators":[{"key":"svc_password","enroll":{"self":%q}}]}}`, self)
 	require.Equal(t, self, ok(t, e.Do(t, "PUT /api/v1/policies/"+id, body, nil)).Value("settings.authenticators.0.enroll.self"))
 }
 
@@ -36,7 +37,8 @@ func TestSignInByEmail(t *testing.T) {
 				begin := map[string]any{"username": "isaac@example.com", "relayState": "/here"}
 				a := ok(t, v.authn(t, "", begin))
 				for path, want := range map[string]string{
-					"status": "MFA_REQUIRED", "relayState": "/here", "_embedded.factors.#": "1", "_embedded.factors.0.factorType": "email", "_embedded.factors.0.profile.email": "i***@example.com", "sessionToken": "",
+					"status": "MFA_REQUIRED", "relayState": "/here", "_embedded.factors.#": "1", "_embedded.factors.0.factorType": "email",
+					"_embedded.factors.0.profile.email": "i***@example.com", "sessionToken": "",
 				} {
 					require.Equal(t, want, a.Value(path), path)
 				}
@@ -47,7 +49,8 @@ func TestSignInByEmail(t *testing.T) {
 				refuses(t, v.authn(t, path, with("123456")), "E0000068")
 				require.Equal(t, "MFA_CHALLENGE", ok(t, v.authn(t, path, map[string]any{"stateToken": a.Value("stateToken")})).Value("status"))
 				session := v.session(t, ok(t, v.authn(t, path, with(v.code(t)))))
-				require.Equal(t, []string{"otp", "1", ""}, []string{session.Value("amr.0"), session.Value("amr.#"), session.Value("lastPasswordVerification")})
+				require.Equal(t, []string{"otp", "1", ""},
+					[]string{session.Value("amr.0"), session.Value("amr.#"), session.Value("lastPasswordVerification")})
 				require.NotEmpty(t, ok(t, e.Do(t, "GET /api/v1/users/"+v.id, "", nil)).Value("lastLogin"))
 
 				t.Run("with another address", func(t *testing.T) {
@@ -55,7 +58,8 @@ func TestSignInByEmail(t *testing.T) {
 					a := ok(t, v.authn(t, "", begin))
 					require.Equal(t, "n***@example.com", a.Value("_embedded.factors.0.profile.email"))
 					list := ok(t, e.Do(t, "GET /api/v1/users/"+v.id+"/factors", "", nil))
-					require.Equal(t, []string{"1", "new@example.com", "ACTIVE"}, []string{list.Value("#"), list.Value("0.profile.email"), list.Value("0.status")})
+					require.Equal(t, []string{"1", "new@example.com", "ACTIVE"},
+						[]string{list.Value("#"), list.Value("0.profile.email"), list.Value("0.status")})
 				})
 				t.Run("with a rule that demands a factor", func(t *testing.T) {
 					e.Clock.Advance(time.Minute)
@@ -71,11 +75,15 @@ func TestSignInByEmail(t *testing.T) {
 					}
 					a := byEmail()
 					require.Equal(t, "MFA_ENROLL", a.Value("status"), "the e-mail is the first factor")
-					a = ok(t, v.authn(t, "/factors", map[string]any{"stateToken": a.Value("stateToken"), "factorType": "question", "provider": "SVC", "profile": map[string]any{"question": "disliked_food", "answer": "mayonnaise"}}))
+					a = ok(t,
+						v.authn(t, "/factors",
+							map[string]any{"stateToken": a.Value("stateToken"), "factorType": "question", "provider": "SVC",
+								"profile": map[string]any{"question": "disliked_food", "answer": "mayonnaise"}}))
 					session := v.session(t, a)
 					require.Equal(t, []string{"otp", "kba", "mfa"}, []string{session.Value("amr.0"), session.Value("amr.1"), session.Value("amr.2")})
 					a = byEmail()
-					require.Equal(t, []string{"MFA_REQUIRED", "1", "question"}, []string{a.Value("status"), a.Value("_embedded.factors.#"), a.Value("_embedded.factors.0.factorType")})
+					require.Equal(t, []string{"MFA_REQUIRED", "1", "question"},
+						[]string{a.Value("status"), a.Value("_embedded.factors.#"), a.Value("_embedded.factors.0.factorType")})
 					ok(t, e.Do(t, "DELETE "+fmt.Sprintf(rulesPath, v.policy)+"/"+rule, "", nil))
 				})
 				t.Run("not without an e-mail factor", func(t *testing.T) {
@@ -96,7 +104,8 @@ func TestSignInByEmail_Refused(t *testing.T) {
 	refuses(t, v.authn(t, "", alone), "E0000004")
 	refuses(t, v.authn(t, "", map[string]any{"username": "nobody@example.com"}), "E0000004")
 	require.Equal(t, "SUCCESS", v.begin(t).Value("status"), "a password that there is still works")
-	other := ok(t, e.Do(t, create, `{"profile":{"login":"bob@example.com","email":"bob@example.com","firstName":"B","lastName":"Ob"}}`, nil)).Value("id")
+	other := ok(t,
+		e.Do(t, create, `{"profile":{"login":"bob@example.com","email":"bob@example.com","firstName":"B","lastName":"Ob"}}`, nil)).Value("id")
 	bob := map[string]any{"username": "bob@example.com"}
 	refuses(t, v.authn(t, "", map[string]any{"username": "bob@example.com", "password": "Guess-2026"}), "E0000004")
 	ok(t, e.Do(t, "POST /api/v1/users/"+other+"/lifecycle/suspend", "", nil))

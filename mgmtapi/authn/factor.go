@@ -98,7 +98,8 @@ func (s *Slice) denied(ctx context.Context, user userDoc) error {
 	return rest.Fail(rest.CodeSignIn)
 }
 
-// demandFactor stores a user as the first factor leaves it, and has the sign-in go on with a further one. The log entries are written first.
+// demandFactor stores a user as the first factor leaves it, and has the sign-in go on with a further one. The log entries are written
+// first.
 func (s *Slice) demandFactor(
 	ctx context.Context, tx *docstore.Tx, doc userDoc, user model.User, in model.SignIn, told ...audit.Type,
 ) (Transaction, error) {

@@ -33,7 +33,9 @@ type visitor struct {
 func demanding(t *testing.T, e *apitest.Env) *visitor {
 	t.Helper()
 	v := newVisitor(t, e)
-	v.rule = v.demand(t, fmt.Sprintf(`{"name":"Two","conditions":{"people":{"users":{"include":[%q]}}},"actions":{"signon":{"access":"ALLOW","requireFactor":true}}}`, v.id))
+	v.rule = v.demand(t,
+		fmt.Sprintf(
+			`{"name":"Two","conditions":{"people":{"users":{"include":[%q]}}},"actions":{"signon":{"access":"ALLOW","requireFactor":true}}}`, v.id))
 	return v
 }
 
@@ -112,7 +114,8 @@ func TestFactorRequired_EveryType(t *testing.T) {
 		ok(t, v.e.Do(t, "POST /api/v1/users/"+v.id+"/factors/"+a.Value("id")+"/lifecycle/activate", string(body), nil))
 	}
 	sent := func(t *testing.T, v *visitor, a *apitest.Answer) {
-		ok(t, v.e.Do(t, "POST /api/v1/users/"+v.id+"/factors/"+a.Value("id")+"/lifecycle/activate", fmt.Sprintf(`{"passCode":%q}`, v.code(t)), nil))
+		ok(t,
+			v.e.Do(t, "POST /api/v1/users/"+v.id+"/factors/"+a.Value("id")+"/lifecycle/activate", fmt.Sprintf(`{"passCode":%q}`, v.code(t)), nil))
 	}
 	const publicID = "cccccccccccb"
 	shared := otp.SecretOf([]byte("12345678901234567890"))
@@ -134,23 +137,32 @@ func TestFactorRequired_EveryType(t *testing.T) {
 		proof                                func(t *testing.T, v *visitor, a *apitest.Answer) proof
 		wrong                                proof
 	}{
-		{name: "question", enroll: `{"factorType":"question","provider":"SVC","profile":{"question":"disliked_food","answer":"mayonnaise"}}`, method: "kba",
-			profile: "question", shown: "disliked_food", proof: func(*testing.T, *visitor, *apitest.Answer) proof { return proof{"answer": " MAYONNAISE "} }, wrong: proof{"answer": "ketchup"}},
-		{name: "sms", enroll: `{"factorType":"sms","provider":"SVC","profile":{"phoneNumber":"+1-555-415-1337"}}`, method: "sms", profile: "phoneNumber", shown: "+XXXXXXX1337",
+		{name: "question", enroll: `{"factorType":"question","provider":"SVC","profile":{"question":"disliked_food","answer":"mayonnaise"}}`,
+			method:  "kba",
+			profile: "question", shown: "disliked_food", proof: func(*testing.T, *visitor, *apitest.Answer) proof {
+				return proof{"answer": " MAYONNAISE "}
+			}, wrong: proof{"answer": "ketchup"}},
+		{name: "sms", enroll: `{"factorType":"sms","provider":"SVC","profile":{"phoneNumber":"+1-555-415-1337"}}`, method: "sms",
+			profile: "phoneNumber", shown: "+XXXXXXX1337",
 			activate: sent, challenge: "CHALLENGE", proof: coded, wrong: proof{"passCode": "x"}},
-		{name: "call", enroll: `{"factorType":"call","provider":"SVC","profile":{"phoneNumber":"+1-555-415-1337"}}`, method: "tel", profile: "phoneNumber", shown: "+XXXXXXX1337",
+		{name: "call", enroll: `{"factorType":"call","provider":"SVC","profile":{"phoneNumber":"+1-555-415-1337"}}`, method: "tel",
+			profile: "phoneNumber", shown: "+XXXXXXX1337",
 			activate: sent, challenge: "CHALLENGE", proof: coded, wrong: proof{"passCode": "x"}},
-		{name: "email", enroll: `{"factorType":"email","provider":"SVC","profile":{"email":"isaac@example.com"}}`, method: "otp", profile: "email", shown: "i***@example.com",
+		{name: "email", enroll: `{"factorType":"email","provider":"SVC","profile":{"email":"isaac@example.com"}}`, method: "otp",
+			profile: "email", shown: "i***@example.com",
 			activate: sent, challenge: "CHALLENGE", proof: coded, wrong: proof{"passCode": "x"}},
 		{name: "totp", enroll: totp, method: "otp", profile: "credentialId", shown: "isaac@example.com", wrong: proof{"passCode": "x"},
 			activate: func(t *testing.T, v *visitor, a *apitest.Answer) {
 				v.rule = a.Value("_embedded.activation.sharedSecret") // kept for the proof
-				ok(t, v.e.Do(t, "POST /api/v1/users/"+v.id+"/factors/"+a.Value("id")+"/lifecycle/activate", fmt.Sprintf(`{"passCode":%q}`, passcode(t, v, v.rule)), nil))
+				ok(t,
+					v.e.Do(t, "POST /api/v1/users/"+v.id+"/factors/"+a.Value("id")+"/lifecycle/activate",
+						fmt.Sprintf(`{"passCode":%q}`, passcode(t, v, v.rule)), nil))
 			},
 			proof: func(t *testing.T, v *visitor, _ *apitest.Answer) proof {
 				return proof{"passCode": passcode(t, v, v.rule)}
 			}},
-		{name: "token", enroll: `{"factorType":"token","provider":"VENDOR_C","profile":{"credentialId":"isaac"},"verify":{"passCode":"123456"}}`, method: "otp", profile: "credentialId", shown: "isaac",
+		{name: "token", enroll: `{"factorType":"token","provider":"VENDOR_C","profile":{"credentialId":"isaac"},"verify":{"passCode":"123456"}}`,
+			method: "otp", profile: "credentialId", shown: "isaac",
 			proof: func(*testing.T, *visitor, *apitest.Answer) proof { return proof{"passCode": "654321"} }, wrong: proof{"passCode": "000000"}},
 		{name: "hotp", query: "?activate=true", method: "otp", wrong: proof{"passCode": "x"},
 			enroll: fmt.Sprintf(`{"factorType":"token:hotp","provider":"CUSTOM","factorProfileId":%q,"profile":{"sharedSecret":%q}}`,
@@ -170,7 +182,8 @@ func TestFactorRequired_EveryType(t *testing.T) {
 				refuses(t, v.authn(t, path, proof{"stateToken": a.Value("stateToken"), "passCode": pressed(t, 1)}), "E0000082")
 				return proof{"passCode": pressed(t, 2)}
 			}},
-		{name: "push", enroll: `{"factorType":"push","provider":"SVC"}`, method: "swk", profile: "platform", shown: "ANDROID", challenge: "WAITING",
+		{name: "push", enroll: `{"factorType":"push","provider":"SVC"}`, method: "swk", profile: "platform", shown: "ANDROID",
+			challenge: "WAITING",
 			activate: func(t *testing.T, v *visitor, a *apitest.Answer) {
 				ok(t, v.e.Do(t, "POST /sandbox/v1/push/"+a.Value("id")+"/device", "", nil))
 			},
@@ -181,7 +194,8 @@ func TestFactorRequired_EveryType(t *testing.T) {
 				ok(t, v.e.Do(t, "POST /sandbox/v1/push/transactions/"+v.transaction(t), `{"result":"APPROVE"}`, nil))
 				return proof{}
 			}},
-		{name: "web", enroll: `{"factorType":"web","provider":"VENDOR_A"}`, method: "mca", profile: "credentialId", shown: "isaac@example.com", challenge: "CHALLENGE",
+		{name: "web", enroll: `{"factorType":"web","provider":"VENDOR_A"}`, method: "mca", profile: "credentialId", shown: "isaac@example.com",
+			challenge: "CHALLENGE",
 			activate: func(t *testing.T, v *visitor, a *apitest.Answer) {
 				ok(t, v.e.Do(t, "POST /sandbox/v1/web/"+a.Value("id")+"/complete", `{"result":"SUCCESS"}`, nil))
 			},
@@ -189,9 +203,11 @@ func TestFactorRequired_EveryType(t *testing.T) {
 				ok(t, v.e.Do(t, "POST /sandbox/v1/web/"+a.Value("_embedded.factor.id")+"/complete", `{"result":"SUCCESS"}`, nil))
 				return proof{}
 			}},
-		{name: "u2f", enroll: `{"factorType":"u2f","provider":"FIDO"}`, method: "hwk", profile: "version", shown: "U2F_V2", activate: attest, challenge: "CHALLENGE", proof: key,
+		{name: "u2f", enroll: `{"factorType":"u2f","provider":"FIDO"}`, method: "hwk", profile: "version", shown: "U2F_V2", activate: attest,
+			challenge: "CHALLENGE", proof: key,
 			wrong: proof{"clientData": "AAAA", "signatureData": "AAAA"}},
-		{name: "webauthn", enroll: `{"factorType":"webauthn","provider":"FIDO"}`, method: "hwk", profile: "credentialId", activate: attest, challenge: "CHALLENGE", proof: key,
+		{name: "webauthn", enroll: `{"factorType":"webauthn","provider":"FIDO"}`, method: "hwk", profile: "credentialId", activate: attest,
+			challenge: "CHALLENGE", proof: key,
 			wrong: proof{"clientData": "AAAA", "signatureData": "AAAA", "authenticatorData": "AAAA"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -214,7 +230,8 @@ func TestFactorRequired_EveryType(t *testing.T) {
 			for path, want := range map[string]string{
 				"status": "MFA_REQUIRED", "relayState": "/here", at + "id": id, at + "factorType": enrolled.Value("factorType"),
 				at + "vendorName": enrolled.Value("vendorName"), "_embedded.user.id": v.id, "sessionToken": "",
-				at + "_links.verify.href": e.Server.URL + "/api/v1/authn/factors/" + id + "/verify", "_links.cancel.href": e.Server.URL + "/api/v1/authn/cancel",
+				at + "_links.verify.href": e.Server.URL + "/api/v1/authn/factors/" + id + "/verify",
+				"_links.cancel.href":      e.Server.URL + "/api/v1/authn/cancel",
 			} {
 				require.Equal(t, want, a.Value(path), "%s: %s", path, a.Body)
 			}
@@ -234,7 +251,8 @@ func TestFactorRequired_EveryType(t *testing.T) {
 				refuses(t, v.authn(t, path, with(nil)), "E0000001")
 			} else {
 				a = ok(t, v.authn(t, path, with(nil)))
-				require.Equal(t, []string{"MFA_CHALLENGE", c.challenge, id, state}, []string{a.Value("status"), a.Value("factorResult"), a.Value("_embedded.factor.id"), a.Value("stateToken")}, "%s", a.Body)
+				require.Equal(t, []string{"MFA_CHALLENGE", c.challenge, id, state},
+					[]string{a.Value("status"), a.Value("factorResult"), a.Value("_embedded.factor.id"), a.Value("stateToken")}, "%s", a.Body)
 				require.Equal(t, e.Server.URL+"/api/v1/authn"+path, a.Value("_links.next.href"))
 				require.Equal(t, e.Server.URL+"/api/v1/authn/previous", a.Value("_links.prev.href"))
 			}
@@ -250,7 +268,8 @@ func TestFactorRequired_EveryType(t *testing.T) {
 			require.NotEmpty(t, session.Value("lastFactorVerification"))
 			require.NotEmpty(t, session.Value("lastPasswordVerification"))
 			refuses(t, v.authn(t, path, with(nil)), "E0000011")
-			told := ok(t, e.Do(t, "GET /api/v1/logs?filter=eventType+eq+%22user.authentication.auth_via_mfa%22+and+outcome.result+eq+%22SUCCESS%22", "", nil))
+			told := ok(t,
+				e.Do(t, "GET /api/v1/logs?filter=eventType+eq+%22user.authentication.auth_via_mfa%22+and+outcome.result+eq+%22SUCCESS%22", "", nil))
 			require.Equal(t, "1", told.Value("#"))
 			if c.name != "push" && c.name != "web" { // which a device has answered, by the sandbox
 				require.Equal(t, v.id, told.Value("0.actor.id"))
@@ -276,7 +295,8 @@ func TestFactorRequired_States(t *testing.T) {
 		v := demanding(t, e)
 		question := v.enroll(t, securityQuestion).Value("id")
 		email := v.enroll(t, `{"factorType":"email","provider":"SVC","profile":{"email":"isaac@example.com"}}`)
-		ok(t, e.Do(t, "POST /api/v1/users/"+v.id+"/factors/"+email.Value("id")+"/lifecycle/activate", fmt.Sprintf(`{"passCode":%q}`, v.code(t)), nil))
+		ok(t,
+			e.Do(t, "POST /api/v1/users/"+v.id+"/factors/"+email.Value("id")+"/lifecycle/activate", fmt.Sprintf(`{"passCode":%q}`, v.code(t)), nil))
 		e.Clock.Advance(time.Minute)
 		a := v.begin(t)
 		require.Equal(t, "2", a.Value("_embedded.factors.#"))
@@ -286,13 +306,17 @@ func TestFactorRequired_States(t *testing.T) {
 		}
 
 		refuses(t, v.authn(t, "/previous", state), "E0000079")
-		refuses(t, v.authn(t, "/credentials/change_password", map[string]any{"stateToken": a.Value("stateToken"), "oldPassword": first, "newPassword": second}), "E0000079")
+		refuses(t,
+			v.authn(t, "/credentials/change_password",
+				map[string]any{"stateToken": a.Value("stateToken"), "oldPassword": first, "newPassword": second}), "E0000079")
 		refuses(t, v.authn(t, "/factors/nothing/verify", state), "E0000007")
 		refuses(t, v.authn(t, "/factors/"+question+"/verify", map[string]any{"stateToken": "nothing", "answer": "mayonnaise"}), "E0000011")
 		refuses(t, v.authn(t, "/factors/"+question+"/verify", map[string]any{"answer": "mayonnaise"}), "E0000001")
-		refuses(t, v.authn(t, "/factors", map[string]any{"stateToken": a.Value("stateToken"), "factorType": "push", "provider": "SVC"}), "E0000079")
+		refuses(t, v.authn(t, "/factors", map[string]any{"stateToken": a.Value("stateToken"), "factorType": "push", "provider": "SVC"}),
+			"E0000079")
 
-		other := ok(t, e.Do(t, create, `{"profile":{"login":"bob@example.com","email":"bob@example.com","firstName":"B","lastName":"Ob"}}`, nil)).Value("id")
+		other := ok(t,
+			e.Do(t, create, `{"profile":{"login":"bob@example.com","email":"bob@example.com","firstName":"B","lastName":"Ob"}}`, nil)).Value("id")
 		foreign := ok(t, e.Do(t, "POST /api/v1/users/"+other+"/factors", securityQuestion, nil)).Value("id")
 		refuses(t, v.authn(t, "/factors/"+foreign+"/verify", both("answer", "mayonnaise")), "E0000007")
 
@@ -303,7 +327,8 @@ func TestFactorRequired_States(t *testing.T) {
 		require.Equal(t, "SUCCESS", ok(t, v.authn(t, "/factors/"+question+"/verify", both("answer", "mayonnaise"))).Value("status"))
 
 		a = v.begin(t)
-		require.Equal(t, `{"relayState":"/here"}`, strings.TrimSpace(string(ok(t, v.authn(t, "/cancel", map[string]any{"stateToken": a.Value("stateToken")})).Body)))
+		require.Equal(t, `{"relayState":"/here"}`,
+			strings.TrimSpace(string(ok(t, v.authn(t, "/cancel", map[string]any{"stateToken": a.Value("stateToken")})).Body)))
 		refuses(t, v.authn(t, "/factors/"+question+"/verify", both("answer", "mayonnaise")), "E0000011")
 
 		a = v.begin(t)
@@ -391,9 +416,11 @@ func TestFactorEnroll(t *testing.T) {
 	a := v.begin(t)
 	require.Equal(t, "MFA_ENROLL", a.Value("status"))
 	require.Equal(t, []string{"question", "NOT_SETUP", e.Server.URL + "/api/v1/authn/factors"},
-		[]string{a.Value("_embedded.factors.0.factorType"), a.Value("_embedded.factors.0.status"), a.Value("_embedded.factors.0._links.enroll.href")})
+		[]string{a.Value("_embedded.factors.0.factorType"), a.Value("_embedded.factors.0.status"),
+			a.Value("_embedded.factors.0._links.enroll.href")})
 	enroll := func(a *apitest.Answer, kind, profile string) *apitest.Answer {
-		return v.authn(t, "/factors", map[string]any{"stateToken": a.Value("stateToken"), "factorType": kind, "provider": "SVC", "profile": json.RawMessage(profile)})
+		return v.authn(t, "/factors",
+			map[string]any{"stateToken": a.Value("stateToken"), "factorType": kind, "provider": "SVC", "profile": json.RawMessage(profile)})
 	}
 	refuses(t, enroll(a, "u2f", `{}`), "E0000001")
 	refuses(t, enroll(a, "email", `{"email":"somebody@example.com"}`), "E0000001")
@@ -423,7 +450,8 @@ func TestFactorEnroll(t *testing.T) {
 		ok(t, e.Do(t, "POST /api/v1/users/"+v.id+"/lifecycle/reset_factors", "", nil))
 		a := v.begin(t)
 		pending := ok(t, enroll(a, "push", `{}`))
-		require.Equal(t, []string{"WAITING", "poll"}, []string{pending.Value("factorResult"), pending.Value("_links.next.name")}, "%s", pending.Body)
+		require.Equal(t, []string{"WAITING", "poll"}, []string{pending.Value("factorResult"), pending.Value("_links.next.name")}, "%s",
+			pending.Body)
 		require.Empty(t, pending.Value("_embedded.factor._embedded.activation._links.poll"), "the operation of administrators")
 		id, state := pending.Value("_embedded.factor.id"), map[string]any{"stateToken": a.Value("stateToken")}
 		require.Equal(t, "WAITING", ok(t, v.authn(t, "/factors/"+id+"/lifecycle/activate", state)).Value("factorResult"))
@@ -438,7 +466,9 @@ func TestFactorEnroll(t *testing.T) {
 		refuses(t, enroll(a, "email", `{"email":"isaac@example.com"}`), "E0000079")
 		code, err := otp.Device{}.Time(otp.Secret(pending.Value("_embedded.factor._embedded.activation.sharedSecret")), e.Clock.Now())
 		require.NoError(t, err)
-		refuses(t, v.authn(t, "/factors/"+pending.Value("_embedded.factor.id")+"/lifecycle/activate", map[string]any{"stateToken": b.Value("stateToken"), "passCode": code}), "E0000079")
+		refuses(t,
+			v.authn(t, "/factors/"+pending.Value("_embedded.factor.id")+"/lifecycle/activate",
+				map[string]any{"stateToken": b.Value("stateToken"), "passCode": code}), "E0000079")
 		list := ok(t, e.Do(t, "GET /api/v1/users/"+v.id+"/factors", "", nil))
 		require.NotContains(t, string(list.Body), `"email"`, "what was refused is not stored")
 	})
@@ -453,12 +483,15 @@ func TestFactorRequired_EveryWay(t *testing.T) {
 	ok(t, e.Do(t, users+"/lifecycle/expire_password", "", nil))
 	a := v.begin(t)
 	require.Equal(t, "PASSWORD_EXPIRED", a.Value("status"))
-	a = ok(t, v.authn(t, "/credentials/change_password", map[string]any{"stateToken": a.Value("stateToken"), "oldPassword": first, "newPassword": second}))
+	a = ok(t,
+		v.authn(t, "/credentials/change_password",
+			map[string]any{"stateToken": a.Value("stateToken"), "oldPassword": first, "newPassword": second}))
 	require.Equal(t, "MFA_REQUIRED", a.Value("status"))
 	require.Empty(t, a.Value("sessionToken"))
 	url := ok(t, e.Do(t, users+"/lifecycle/reset_password?sendEmail=false", "", nil)).Value("resetPasswordUrl")
 	a = ok(t, v.authn(t, "/recovery/token", map[string]any{"recoveryToken": url[strings.LastIndex(url, "/")+1:]}))
-	a = ok(t, v.authn(t, "/credentials/reset_password", map[string]any{"stateToken": a.Value("stateToken"), "newPassword": "Yet-another-2026"}))
+	a = ok(t,
+		v.authn(t, "/credentials/reset_password", map[string]any{"stateToken": a.Value("stateToken"), "newPassword": "Yet-another-2026"}))
 	require.Equal(t, "MFA_REQUIRED", a.Value("status"))
 	require.NotEmpty(t, ok(t, e.Do(t, "GET /api/v1/users/"+v.id, "", nil)).Value("passwordChanged"))
 	require.Empty(t, ok(t, e.Do(t, "GET /api/v1/users/"+v.id, "", nil)).Value("lastLogin"), "nobody has signed in")
@@ -472,15 +505,22 @@ func TestSignOnRules_Decide(t *testing.T) {
 	status := func() string { return v.begin(t).Value("status") }
 	require.Equal(t, "SUCCESS", status(), "without rules")
 	group := ok(t, e.Do(t, "POST /api/v1/groups", `{"profile":{"name":"Careful"}}`, nil)).Value("id")
-	factor := v.demand(t, fmt.Sprintf(`{"name":"Careful","conditions":{"people":{"groups":{"include":[%q]}}},"actions":{"signon":{"access":"ALLOW","requireFactor":true,"factorPromptMode":"SESSION"}}}`, group))
+	factor := v.demand(t,
+		fmt.Sprintf(`{"name":"Careful","conditions":{"people":{"groups":{"include":[%q]}}},"actions":{"signon":{"access":"ALLOW",`+
+			`"requireFactor":true,"factorPromptMode":"SESSION"}}}`, group))
 	require.Equal(t, "SUCCESS", status(), "not a member")
 	ok(t, e.Do(t, "PUT /api/v1/groups/"+group+"/users/"+v.id, "", nil))
 	require.Equal(t, "MFA_REQUIRED", status())
-	free := v.demand(t, fmt.Sprintf(`{"name":"Free","priority":1,"conditions":{"people":{"users":{"include":[%q]}}},"actions":{"signon":{"access":"ALLOW"}}}`, v.id))
+	free := v.demand(t,
+		fmt.Sprintf(`{"name":"Free","priority":1,"conditions":{"people":{"users":{"include":[%q]}}},"actions":{"signon":{"access":"ALLOW"}}}`,
+			v.id))
 	require.Equal(t, "SUCCESS", status(), "the first rule decides")
 	ok(t, e.Do(t, "POST "+rules+"/"+free+"/lifecycle/deactivate", "", nil))
 	require.Equal(t, "MFA_REQUIRED", status())
-	ok(t, e.Do(t, "PUT "+rules+"/"+factor, fmt.Sprintf(`{"name":"Careful","conditions":{"people":{"groups":{"include":[%q]},"users":{"exclude":[%q]}}},"actions":{"signon":{"access":"ALLOW","requireFactor":true}}}`, group, v.id), nil))
+	ok(t,
+		e.Do(t, "PUT "+rules+"/"+factor,
+			fmt.Sprintf(`{"name":"Careful","conditions":{"people":{"groups":{"include":[%q]},"users":{"exclude":[%q]}}},`+
+				`"actions":{"signon":{"access":"ALLOW","requireFactor":true}}}`, group, v.id), nil))
 	require.Equal(t, "SUCCESS", status(), "excluded")
 	all := v.demand(t, `{"name":"All","actions":{"signon":{"access":"DENY"}}}`)
 	a := v.authn(t, "", map[string]any{"username": "isaac@example.com", "password": first})
@@ -496,7 +536,10 @@ func TestSignOnRules_DeletedGroup(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	v := newVisitor(t, e)
 	group := ok(t, e.Do(t, "POST /api/v1/groups", `{"profile":{"name":"Careful"}}`, nil)).Value("id")
-	rule := v.demand(t, fmt.Sprintf(`{"name":"Careful","conditions":{"people":{"groups":{"include":[%q]}}},"actions":{"signon":{"access":"ALLOW","requireFactor":true}}}`, group))
+	rule := v.demand(t,
+		fmt.Sprintf(
+			`{"name":"Careful","conditions":{"people":{"groups":{"include":[%q]}}},"actions":{"signon":{"access":"ALLOW","requireFactor":true}}}`,
+			group))
 	ok(t, e.Do(t, "DELETE /api/v1/groups/"+group, "", nil))
 	path := fmt.Sprintf(rulesPath, v.policy) + "/" + rule
 	read := ok(t, e.Do(t, "GET "+path, "", nil))
@@ -512,7 +555,8 @@ func TestFactorRequired_OffByDefault(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	v := newVisitor(t, e)
 	session := v.session(t, v.begin(t))
-	require.Equal(t, []string{"pwd", "1", "false", ""}, []string{session.Value("amr.0"), session.Value("amr.#"), session.Value("mfaActive"), session.Value("lastFactorVerification")})
+	require.Equal(t, []string{"pwd", "1", "false", ""},
+		[]string{session.Value("amr.0"), session.Value("amr.#"), session.Value("mfaActive"), session.Value("lastFactorVerification")})
 	v.enroll(t, securityQuestion)
 	session = v.session(t, v.begin(t))
 	require.Equal(t, []string{"1", "true"}, []string{session.Value("amr.#"), session.Value("mfaActive")})

@@ -20,13 +20,15 @@ import (
 
 // hooked is a user whose password another system has.
 func hooked(login string) string {
-	return fmt.Sprintf(`{"profile":{"login":"%[1]s@example.com","email":"x@example.com","firstName":"X","lastName":"Y"},"credentials":{"password":{"hook":{"type":"default"}}}}`, login)
+	return fmt.Sprintf(`{"profile":{"login":"%[1]s@example.com","email":"x@example.com","firstName":"X","lastName":"Y"},`+
+		`"credentials":{"password":{"hook":{"type":"default"}}}}`, login)
 }
 
 // passwordHook registers a hook for password imports.
 func passwordHook(name, uri string) apitest.Step {
 	return apitest.Step{Name: "register " + name, Do: "POST /api/v1/inlineHooks", Save: map[string]string{name: "id"}, Body: fmt.Sprintf(
-		`{"name":%q,"type":"com.svc.user.credential.password.import","version":"1.0.0","channel":{"type":"HTTP","version":"1.0.0","config":{"uri":%q,"authScheme":{"type":"HEADER","key":"X-Key","value":"the-key"}}}}`, name, uri)}
+		`{"name":%q,"type":"com.svc.user.credential.password.import","version":"1.0.0","channel":{"type":"HTTP","version":"1.0.0",`+
+			`"config":{"uri":%q,"authScheme":{"type":"HEADER","key":"X-Key","value":"the-key"}}}}`, name, uri)}
 }
 
 // world is an API that trusts the endpoint of a hook.
@@ -52,7 +54,9 @@ func verify(w http.ResponseWriter, r *http.Request) {
 	if err == nil && json.Unmarshal(body, &event) == nil && event.Data.Context.Credential.Password == first {
 		answer = "VERIFIED"
 	}
-	hookstest.JSON(200, `{"commands":[{"type":"com.svc.action.update","value":{"credential":"`+answer+`"}}],"debugContext":{"saw":"`+event.Data.Context.Credential.Password+`"}}`)(w, r)
+	hookstest.JSON(200,
+		`{"commands":[{"type":"com.svc.action.update","value":{"credential":"`+answer+`"}}],"debugContext":{"saw":"`+
+			event.Data.Context.Credential.Password+`"}}`)(w, r)
 }
 
 // Proves B-credentials-08, B-credentials-09, B-users-17.
@@ -61,7 +65,8 @@ func TestAPasswordIsTakenOverWhenTheHookVerifiesIt(t *testing.T) {
 		e, endpoint := world(t, db)
 		endpoint.Answer(verify)
 		saved := e.Run(t,
-			apitest.Step{Do: create, Body: hooked("hooked"), Equal: map[string]any{"status": "ACTIVE", "credentials.provider.type": "IMPORT"}, Has: []string{"credentials.password"}, Lacks: []string{"credentials.password.hook"}, Save: map[string]string{"u": "id"}},
+			apitest.Step{Do: create, Body: hooked("hooked"), Equal: map[string]any{"status": "ACTIVE", "credentials.provider.type": "IMPORT"},
+				Has: []string{"credentials.password"}, Lacks: []string{"credentials.password.hook"}, Save: map[string]string{"u": "id"}},
 			refused(signIn("without a hook nobody signs in", "hooked", first), 401, "E0000004"),
 			passwordHook("one", endpoint.URL),
 			refused(signIn("another password is refused", "hooked", second), 401, "E0000004"),
@@ -89,9 +94,11 @@ func TestAPasswordIsTakenOverWhenTheHookVerifiesIt(t *testing.T) {
 		e.Run(t,
 			signIn("the hook is asked no more", "hooked", first),
 			apitest.Step{Do: "GET /api/v1/logs?filter=eventType+eq+%22user.import.password%22", Equal: map[string]any{"#": 1}},
-			apitest.Step{Do: "GET /api/v1/logs?filter=eventType+eq+%22inline_hook.executed%22", Equal: map[string]any{"#": 2, "0.outcome.result": "SUCCESS", "0.target.0.type": "InlineHook", "0.target.1.type": "User"}},
+			apitest.Step{Do: "GET /api/v1/logs?filter=eventType+eq+%22inline_hook.executed%22",
+				Equal: map[string]any{"#": 2, "0.outcome.result": "SUCCESS", "0.target.0.type": "InlineHook", "0.target.1.type": "User"}},
 			apitest.Step{Do: "GET /api/v1/logs?filter=eventType+eq+%22inline_hook.response.processed%22", Equal: map[string]any{
-				"#": 2, "0.outcome.result": "SUCCESS", "0.debugContext.debugData.commands": "1", "0.debugContext.debugData.debugContext": `{"saw":"[redacted]"}`}},
+				"#": 2, "0.outcome.result": "SUCCESS", "0.debugContext.debugData.commands": "1",
+				"0.debugContext.debugData.debugContext": `{"saw":"[redacted]"}`}},
 		)
 		endpoint.Called(2)
 		logs := e.Do(t, "GET /api/v1/logs?limit=1000", "", nil)
@@ -167,7 +174,8 @@ func TestAPasswordHookThatGivesNoGoodAnswer(t *testing.T) {
 		return doc.Value.Count
 	}
 	command := func(kind, value string) string {
-		return fmt.Sprintf(`{"commands":[{"type":"com.svc.action.update","value":{"credential":"VERIFIED"}},{"type":%q,"value":%s}]}`, kind, value)
+		return fmt.Sprintf(`{"commands":[{"type":"com.svc.action.update","value":{"credential":"VERIFIED"}},{"type":%q,"value":%s}]}`, kind,
+			value)
 	}
 	const executed, processed = "inline_hook.executed", "inline_hook.response.processed"
 	for name, c := range map[string]struct {
@@ -176,33 +184,42 @@ func TestAPasswordHookThatGivesNoGoodAnswer(t *testing.T) {
 		reason        string
 		calls         int
 	}{
-		"an error":                     {500, "", executed, "the hook endpoint answered with 500 Internal Server Error (attempts: 2)", 2},
-		"HTML":                         {200, "<html>", executed, "the hook endpoint answered with something else than JSON (attempts: 2)", 2},
-		"no object":                    {200, `[{"type":"com.svc.action.update"}]`, processed, "the answer of the hook was refused: it is no JSON object", 1},
-		"commands that are none":       {200, `{"commands":"VERIFIED"}`, processed, "the answer of the hook was refused: it has members of the wrong type", 1},
-		"a command that is not for it": {200, command("com.svc.access.patch", `[]`), processed, `the answer of the hook was refused: "com.svc.access.patch" is no command for passwords`, 1},
-		"an unknown decision":          {200, command("com.svc.action.update", `{"credential":"MAYBE"}`), processed, "the answer of the hook was refused: a credential is VERIFIED or UNVERIFIED", 1},
-		"a decision of the wrong type": {200, command("com.svc.action.update", `"VERIFIED"`), processed, "the answer of the hook was refused: a credential is VERIFIED or UNVERIFIED", 1},
+		"an error": {500, "", executed, "the hook endpoint answered with 500 Internal Server Error (attempts: 2)", 2},
+		"HTML":     {200, "<html>", executed, "the hook endpoint answered with something else than JSON (attempts: 2)", 2},
+		"no object": {200, `[{"type":"com.svc.action.update"}]`, processed,
+			"the answer of the hook was refused: it is no JSON object", 1},
+		"commands that are none": {200, `{"commands":"VERIFIED"}`, processed,
+			"the answer of the hook was refused: it has members of the wrong type", 1},
+		"a command that is not for it": {200, command("com.svc.access.patch", `[]`), processed,
+			`the answer of the hook was refused: "com.svc.access.patch" is no command for passwords`, 1},
+		"an unknown decision": {200, command("com.svc.action.update", `{"credential":"MAYBE"}`), processed,
+			"the answer of the hook was refused: a credential is VERIFIED or UNVERIFIED", 1},
+		"a decision of the wrong type": {200, command("com.svc.action.update", `"VERIFIED"`), processed,
+			"the answer of the hook was refused: a credential is VERIFIED or UNVERIFIED", 1},
 	} {
 		endpoint.Answer(hookstest.JSON(c.status, c.answer))
 		e.Run(t,
 			refused(signIn(name, "h", first), 401, "E0000004"),
-			apitest.Step{Do: "GET /api/v1/logs?sortOrder=DESCENDING&limit=1&filter=eventType+eq+%22" + c.event + "%22", Equal: map[string]any{"0.outcome.result": "FAILURE", "0.outcome.reason": c.reason}},
+			apitest.Step{Do: "GET /api/v1/logs?sortOrder=DESCENDING&limit=1&filter=eventType+eq+%22" + c.event + "%22",
+				Equal: map[string]any{"0.outcome.result": "FAILURE", "0.outcome.reason": c.reason}},
 		)
 		endpoint.Called(c.calls)
 	}
 	require.Zero(t, attempts(), "an outage locks nobody out")
 	denials := map[string]string{
-		"no command":              `{}`,
-		"a last word":             command("com.svc.action.update", `{"credential":"UNVERIFIED"}`),
-		"an error beside a right": `{"error":{"errorSummary":"no","errorCauses":[{"errorSummary":"really not"}]},"commands":[{"type":"com.svc.action.update","value":{"credential":"VERIFIED"}}]}`,
+		"no command":  `{}`,
+		"a last word": command("com.svc.action.update", `{"credential":"UNVERIFIED"}`),
+		"an error beside a right": `{"error":{"errorSummary":"no","errorCauses":[{"errorSummary":"really not"}]},` +
+			`"commands":[{"type":"com.svc.action.update","value":{"credential":"VERIFIED"}}]}`,
 	}
 	for name, answer := range denials {
 		endpoint.Answer(hookstest.JSON(200, answer))
 		e.Run(t, refused(signIn(name, "h", first), 401, "E0000004"))
 	}
 	require.Equal(t, len(denials), attempts())
-	e.Run(t, apitest.Step{Name: "which is logged", Do: "GET /api/v1/logs?filter=outcome.reason+co+%22the+hook+denies+it%3A+no%3B+really+not%22", Equal: map[string]any{"#": 1}})
+	e.Run(t,
+		apitest.Step{Name: "which is logged", Do: "GET /api/v1/logs?filter=outcome.reason+co+%22the+hook+denies+it%3A+no%3B+really+not%22",
+			Equal: map[string]any{"#": 1}})
 	endpoint.Answer(verify)
 	e.Run(t, signIn("in the end", "h", first))
 }

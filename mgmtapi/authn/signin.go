@@ -194,7 +194,8 @@ func (s *Slice) wrong(ctx context.Context, user, why string, refusal *rest.Error
 
 // accept goes on with somebody who knew the password. One that another system has hashed is taken over, one that is too old has to
 // be changed first.
-func (s *Slice) accept(ctx context.Context, policy *model.PasswordSettings, known docstore.Doc[model.User], value, relay string) (out Transaction, err error) {
+func (s *Slice) accept(ctx context.Context, policy *model.PasswordSettings, known docstore.Doc[model.User],
+	value, relay string) (out Transaction, err error) {
 	var hash string
 	var told []audit.Type
 	var locked bool

@@ -55,10 +55,12 @@ func (s *Slice) Routes() []rest.Route {
 			Find:        s.prepareSignIn, Do: s.signIn,
 		},
 		rest.Op[recoveryRequest, Transaction]{
-			ID: "verifyRecoveryToken", Route: root + "/recovery/token", Tag: tag, Public: true, Summary: "Begins a recovery with its token", Do: s.beginRecovery,
+			ID: "verifyRecoveryToken", Route: root + "/recovery/token", Tag: tag, Public: true, Summary: "Begins a recovery with its token",
+			Do: s.beginRecovery,
 		},
 		rest.Op[answerRequest, Transaction]{
-			ID: "answerRecoveryQuestion", Route: root + "/recovery/answer", Tag: tag, Public: true, Summary: "Answers the recovery question", Do: s.answer,
+			ID: "answerRecoveryQuestion", Route: root + "/recovery/answer", Tag: tag, Public: true, Summary: "Answers the recovery question",
+			Do: s.answer,
 		},
 		rest.Op[resetRequest, Transaction]{
 			ID: "resetRecoveredPassword", Route: root + "/credentials/reset_password", Tag: tag, Public: true,

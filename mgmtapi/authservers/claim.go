@@ -213,16 +213,17 @@ func (s *Slice) replaceClaim(ctx context.Context, r *replaceClaimRequest) (Claim
 }
 
 func (s *Slice) deleteClaim(ctx context.Context, t *claimTarget) (rest.Nothing, error) {
-	return rest.Nothing{}, s.change(ctx, &t.target, audit.ClaimDelete, func(_ *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
-		i, err := t.at(server)
-		if err != nil {
-			return nil, err
-		}
-		c := server.Claims[i]
-		if c.System {
-			return nil, rest.Invalid("claimId", "A claim of the system cannot be deleted")
-		}
-		server.Claims = slices.Delete(server.Claims, i, i+1)
-		return claimParty(&c), nil
-	})
+	return rest.Nothing{}, s.change(ctx, &t.target, audit.ClaimDelete,
+		func(_ *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
+			i, err := t.at(server)
+			if err != nil {
+				return nil, err
+			}
+			c := server.Claims[i]
+			if c.System {
+				return nil, rest.Invalid("claimId", "A claim of the system cannot be deleted")
+			}
+			server.Claims = slices.Delete(server.Claims, i, i+1)
+			return claimParty(&c), nil
+		})
 }

@@ -67,8 +67,9 @@ func showPolicy(ctx context.Context, server string, at int, p *model.AuthPolicy)
 	}
 	out := Policy{
 		ID: p.ID, Type: policyType, Status: p.Status, Name: p.Name, Description: p.Description, Priority: at + 1, System: p.System,
-		Conditions: PolicyPeople{Included{append([]string{}, p.Clients...)}}, Created: rest.TimeOf(p.Created), LastUpdated: rest.TimeOf(p.Updated),
-		Links: rest.Links{"self": rest.To(url(), get, put, remove), "rules": rest.To(url("rules"), get)},
+		Conditions: PolicyPeople{Included{append([]string{}, p.Clients...)}}, Created: rest.TimeOf(p.Created),
+		LastUpdated: rest.TimeOf(p.Updated),
+		Links:       rest.Links{"self": rest.To(url(), get, put, remove), "rules": rest.To(url("rules"), get)},
 	}
 	lifecycle(out.Links, p.Status, url)
 	return out
@@ -249,18 +250,19 @@ func (s *Slice) replacePolicy(ctx context.Context, r *replacePolicyRequest) (Pol
 }
 
 func (s *Slice) deletePolicy(ctx context.Context, t *policyTarget) (rest.Nothing, error) {
-	return rest.Nothing{}, s.change(ctx, &t.target, audit.PolicyDelete, func(_ *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
-		i, err := t.at(server)
-		if err != nil {
-			return nil, err
-		}
-		p := server.Policies[i]
-		if p.System {
-			return nil, rest.Invalid("policyId", "A policy of the system cannot be deleted")
-		}
-		server.Policies = slices.Delete(server.Policies, i, i+1)
-		return []model.LogParty{policyParty(&p)}, nil
-	})
+	return rest.Nothing{}, s.change(ctx, &t.target, audit.PolicyDelete,
+		func(_ *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
+			i, err := t.at(server)
+			if err != nil {
+				return nil, err
+			}
+			p := server.Policies[i]
+			if p.System {
+				return nil, rest.Invalid("policyId", "A policy of the system cannot be deleted")
+			}
+			server.Policies = slices.Delete(server.Policies, i, i+1)
+			return []model.LogParty{policyParty(&p)}, nil
+		})
 }
 
 // enterPolicy brings a policy to a status.

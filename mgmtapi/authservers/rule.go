@@ -186,7 +186,8 @@ func (s *Slice) createRule(ctx context.Context, r *createRuleRequest) (Rule, err
 }
 
 // applyRule checks what was given and puts it into a rule.
-func (s *Slice) applyRule(ctx context.Context, tx *docstore.Tx, in *RuleInput, server *model.AuthServer, p *model.AuthPolicy, r *model.AuthRule) error {
+func (s *Slice) applyRule(ctx context.Context, tx *docstore.Tx, in *RuleInput, server *model.AuthServer, p *model.AuthPolicy,
+	r *model.AuthRule) error {
 	var causes rest.Causes
 	if slices.ContainsFunc(p.Rules, func(other model.AuthRule) bool { return other.ID != r.ID && strings.EqualFold(other.Name, in.Name) }) {
 		causes.Taken("name")
@@ -301,18 +302,19 @@ func (s *Slice) replaceRule(ctx context.Context, r *replaceRuleRequest) (Rule, e
 }
 
 func (s *Slice) deleteRule(ctx context.Context, t *ruleTarget) (rest.Nothing, error) {
-	return rest.Nothing{}, s.change(ctx, &t.target, audit.PolicyRuleDelete, func(_ *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
-		p, i, err := t.at(server)
-		if err != nil {
-			return nil, err
-		}
-		rule := p.Rules[i]
-		if rule.System {
-			return nil, rest.Invalid("ruleId", "A rule of the system cannot be deleted")
-		}
-		p.Rules = slices.Delete(p.Rules, i, i+1)
-		return ruleParties(p, &rule), nil
-	})
+	return rest.Nothing{}, s.change(ctx, &t.target, audit.PolicyRuleDelete,
+		func(_ *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
+			p, i, err := t.at(server)
+			if err != nil {
+				return nil, err
+			}
+			rule := p.Rules[i]
+			if rule.System {
+				return nil, rest.Invalid("ruleId", "A rule of the system cannot be deleted")
+			}
+			p.Rules = slices.Delete(p.Rules, i, i+1)
+			return ruleParties(p, &rule), nil
+		})
 }
 
 // enterRule brings a rule to a status.

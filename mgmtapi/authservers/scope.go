@@ -279,21 +279,22 @@ func renameScope(server *model.AuthServer, was, name string) {
 }
 
 func (s *Slice) deleteScope(ctx context.Context, t *scopeTarget) (rest.Nothing, error) {
-	return rest.Nothing{}, s.change(ctx, &t.target, audit.ScopeDelete, func(tx *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
-		i, err := t.at(server)
-		if err != nil {
-			return nil, err
-		}
-		c := server.Scopes[i]
-		if c.System {
-			return nil, rest.Invalid("scopeId", "A scope of the system cannot be deleted")
-		}
-		if user := userOfScope(server, c.Name); user != "" {
-			return nil, rest.Invalid("scopeId", "The scope is in use by %s", user)
-		}
-		server.Scopes = slices.Delete(server.Scopes, i, i+1)
-		return scopeParty(&c), s.followScope(ctx, tx, t.found.ID, c.ID, c.Name, "")
-	})
+	return rest.Nothing{}, s.change(ctx, &t.target, audit.ScopeDelete,
+		func(tx *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
+			i, err := t.at(server)
+			if err != nil {
+				return nil, err
+			}
+			c := server.Scopes[i]
+			if c.System {
+				return nil, rest.Invalid("scopeId", "A scope of the system cannot be deleted")
+			}
+			if user := userOfScope(server, c.Name); user != "" {
+				return nil, rest.Invalid("scopeId", "The scope is in use by %s", user)
+			}
+			server.Scopes = slices.Delete(server.Scopes, i, i+1)
+			return scopeParty(&c), s.followScope(ctx, tx, t.found.ID, c.ID, c.Name, "")
+		})
 }
 
 // userOfScope is what names a scope, in words; empty for nothing. Without the name a claim that has no other would be in every token.
@@ -319,19 +320,20 @@ func (s *Slice) followScope(ctx context.Context, tx *docstore.Tx, server, id, wa
 	if name == was {
 		return nil
 	}
-	err := model.Each(ctx, tx, s.RefreshTokens, docstore.Eq(model.RefreshTokenByServer, server), func(doc docstore.Doc[model.RefreshToken]) error {
-		i := slices.Index(doc.Value.Scopes, was)
-		if i < 0 {
-			return nil
-		}
-		if name != "" {
-			doc.Value.Scopes[i] = name
-		} else {
-			doc.Value.Scopes = slices.Delete(doc.Value.Scopes, i, i+1)
-		}
-		_, err := s.RefreshTokens.Update(ctx, tx, doc.ID, doc.Rev, doc.Value)
-		return err
-	})
+	err := model.Each(ctx, tx, s.RefreshTokens, docstore.Eq(model.RefreshTokenByServer, server),
+		func(doc docstore.Doc[model.RefreshToken]) error {
+			i := slices.Index(doc.Value.Scopes, was)
+			if i < 0 {
+				return nil
+			}
+			if name != "" {
+				doc.Value.Scopes[i] = name
+			} else {
+				doc.Value.Scopes = slices.Delete(doc.Value.Scopes, i, i+1)
+			}
+			_, err := s.RefreshTokens.Update(ctx, tx, doc.ID, doc.Rev, doc.Value)
+			return err
+		})
 	if err != nil {
 		return err
 	}

@@ -188,7 +188,8 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (AuthorizationServ
 		if doc, err = s.InsertAuthServer(ctx, tx, server); err != nil {
 			return err
 		}
-		return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.AuthServerCreate, Targets: []model.LogParty{audit.AuthServer(doc.ID, &server)}})
+		return audit.Write(ctx, tx, s.Deps,
+			audit.Entry{Type: audit.AuthServerCreate, Targets: []model.LogParty{audit.AuthServer(doc.ID, &server)}})
 	})
 	if err != nil {
 		return AuthorizationServer{}, err
@@ -288,7 +289,8 @@ func (s *Slice) delete(ctx context.Context, t *target) (rest.Nothing, error) {
 		if err := s.AuthServers.Delete(ctx, tx, id); err != nil {
 			return err
 		}
-		if err := audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.AuthServerDelete, Targets: []model.LogParty{audit.AuthServer(id, &t.found.Value)}}); err != nil {
+		if err := audit.Write(ctx, tx, s.Deps,
+			audit.Entry{Type: audit.AuthServerDelete, Targets: []model.LogParty{audit.AuthServer(id, &t.found.Value)}}); err != nil {
 			return err
 		}
 		return s.Feed.Emit(ctx, tx, model.AuthServerDeleted{ID: id})

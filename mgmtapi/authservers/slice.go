@@ -42,8 +42,8 @@ func New(d model.Deps, o Options) *Slice {
 	return s
 }
 
-// appChanged takes a deleted client out of policies, so that who gets its client_id again does not get what it was allowed. A policy that named
-// nobody else is for no client. Clients may choose their ids, so that nothing else is looked for under one.
+// appChanged takes a deleted client out of policies, so that who gets its client_id again does not get what it was allowed. A policy that
+// named nobody else is for no client. Clients may choose their ids, so that nothing else is looked for under one.
 func (s *Slice) appChanged(ctx context.Context, tx *docstore.Tx, e model.AppChanged) error {
 	if e.Client == "" || e.Client == model.AllClients {
 		return nil
@@ -100,8 +100,10 @@ const (
 // Routes lists the operations.
 func (s *Slice) Routes() []rest.Route {
 	return []rest.Route{
-		rest.Op[createRequest, AuthorizationServer]{ID: "createAuthorizationServer", Route: post + root, Tag: serverTag, Scopes: writeScope, Status: http.StatusCreated,
-			Summary: "Adds an authorization server", Description: "It is active, and has no policy, so that it issues nothing yet.", Find: s.prepareCreate, Do: s.create},
+		rest.Op[createRequest, AuthorizationServer]{ID: "createAuthorizationServer", Route: post + root, Tag: serverTag, Scopes: writeScope,
+			Status:  http.StatusCreated,
+			Summary: "Adds an authorization server", Description: "It is active, and has no policy, so that it issues nothing yet.",
+			Find: s.prepareCreate, Do: s.create},
 		rest.Op[listRequest, rest.Page[AuthorizationServer]]{ID: "listAuthorizationServers", Route: get + root, Tag: serverTag, Scopes: readScope,
 			Summary: "Lists the authorization servers", Do: s.list},
 		rest.Op[target, AuthorizationServer]{ID: "getAuthorizationServer", Route: get + one, Tag: serverTag, Scopes: readScope,
@@ -117,7 +119,8 @@ func (s *Slice) Routes() []rest.Route {
 
 		rest.Op[target, []Policy]{ID: "listAuthorizationServerPolicies", Route: get + policies, Tag: policyTag, Scopes: readScope,
 			Summary: "Lists the policies of a server by priority", Find: s.find, Do: s.listPolicies},
-		rest.Op[createPolicyRequest, Policy]{ID: "createAuthorizationServerPolicy", Route: post + policies, Tag: policyTag, Scopes: writeScope, Status: http.StatusCreated,
+		rest.Op[createPolicyRequest, Policy]{ID: "createAuthorizationServerPolicy", Route: post + policies, Tag: policyTag, Scopes: writeScope,
+			Status:  http.StatusCreated,
 			Summary: "Adds a policy", Find: s.findForCreatePolicy, Do: s.createPolicy},
 		rest.Op[policyTarget, Policy]{ID: "getAuthorizationServerPolicy", Route: get + policy, Tag: policyTag, Scopes: readScope,
 			Summary: "Reads a policy", Find: s.findPolicy, Do: s.getPolicy},
@@ -125,14 +128,17 @@ func (s *Slice) Routes() []rest.Route {
 			Summary: "Replaces a policy", Find: s.findForReplacePolicy, Do: s.replacePolicy},
 		rest.Op[policyTarget, rest.Nothing]{ID: "deleteAuthorizationServerPolicy", Route: remove + policy, Tag: policyTag, Scopes: writeScope,
 			Summary: "Removes a policy and its rules", Find: s.findPolicy, Do: s.deletePolicy},
-		rest.Op[policyTarget, rest.Nothing]{ID: "activateAuthorizationServerPolicy", Route: post + policy + activate, Tag: policyTag, Scopes: writeScope,
+		rest.Op[policyTarget, rest.Nothing]{ID: "activateAuthorizationServerPolicy", Route: post + policy + activate, Tag: policyTag,
+			Scopes:  writeScope,
 			Summary: "Puts a policy into force", Find: s.findPolicy, Do: s.enterPolicy(model.Active, audit.PolicyActivate)},
-		rest.Op[policyTarget, rest.Nothing]{ID: "deactivateAuthorizationServerPolicy", Route: post + policy + deactivate, Tag: policyTag, Scopes: writeScope,
+		rest.Op[policyTarget, rest.Nothing]{ID: "deactivateAuthorizationServerPolicy", Route: post + policy + deactivate, Tag: policyTag,
+			Scopes:  writeScope,
 			Summary: "Takes a policy out of force", Find: s.findPolicy, Do: s.enterPolicy(model.Inactive, audit.PolicyDeactivate)},
 
 		rest.Op[policyTarget, []Rule]{ID: "listAuthorizationServerPolicyRules", Route: get + rules, Tag: policyTag, Scopes: readScope,
 			Summary: "Lists the rules of a policy by priority", Find: s.findPolicy, Do: s.listRules},
-		rest.Op[createRuleRequest, Rule]{ID: "createAuthorizationServerPolicyRule", Route: post + rules, Tag: policyTag, Scopes: writeScope, Status: http.StatusCreated,
+		rest.Op[createRuleRequest, Rule]{ID: "createAuthorizationServerPolicyRule", Route: post + rules, Tag: policyTag, Scopes: writeScope,
+			Status:  http.StatusCreated,
 			Summary: "Adds a rule to a policy", Find: s.findForCreateRule, Do: s.createRule},
 		rest.Op[ruleTarget, Rule]{ID: "getAuthorizationServerPolicyRule", Route: get + rule, Tag: policyTag, Scopes: readScope,
 			Summary: "Reads a rule", Find: s.findRule, Do: s.getRule},
@@ -140,14 +146,17 @@ func (s *Slice) Routes() []rest.Route {
 			Summary: "Replaces a rule", Find: s.findForReplaceRule, Do: s.replaceRule},
 		rest.Op[ruleTarget, rest.Nothing]{ID: "deleteAuthorizationServerPolicyRule", Route: remove + rule, Tag: policyTag, Scopes: writeScope,
 			Summary: "Removes a rule", Find: s.findRule, Do: s.deleteRule},
-		rest.Op[ruleTarget, rest.Nothing]{ID: "activateAuthorizationServerPolicyRule", Route: post + rule + activate, Tag: policyTag, Scopes: writeScope,
+		rest.Op[ruleTarget, rest.Nothing]{ID: "activateAuthorizationServerPolicyRule", Route: post + rule + activate, Tag: policyTag,
+			Scopes:  writeScope,
 			Summary: "Puts a rule into force", Find: s.findRule, Do: s.enterRule(model.Active, audit.PolicyRuleActivate)},
-		rest.Op[ruleTarget, rest.Nothing]{ID: "deactivateAuthorizationServerPolicyRule", Route: post + rule + deactivate, Tag: policyTag, Scopes: writeScope,
+		rest.Op[ruleTarget, rest.Nothing]{ID: "deactivateAuthorizationServerPolicyRule", Route: post + rule + deactivate, Tag: policyTag,
+			Scopes:  writeScope,
 			Summary: "Takes a rule out of force", Find: s.findRule, Do: s.enterRule(model.Inactive, audit.PolicyRuleDeactivate)},
 
 		rest.Op[listScopesRequest, rest.Page[Scope]]{ID: "listOAuth2Scopes", Route: get + scopes, Tag: scopeTag, Scopes: readScope,
 			Summary: "Lists the scopes of a server", Find: s.findForScopes, Do: s.listScopes},
-		rest.Op[createScopeRequest, Scope]{ID: "createOAuth2Scope", Route: post + scopes, Tag: scopeTag, Scopes: writeScope, Status: http.StatusCreated,
+		rest.Op[createScopeRequest, Scope]{ID: "createOAuth2Scope", Route: post + scopes, Tag: scopeTag, Scopes: writeScope,
+			Status:  http.StatusCreated,
 			Summary: "Adds a scope", Find: s.findForCreateScope, Do: s.createScope},
 		rest.Op[scopeTarget, Scope]{ID: "getOAuth2Scope", Route: get + scope, Tag: scopeTag, Scopes: readScope,
 			Summary: "Reads a scope", Find: s.findScope, Do: s.getScope},
@@ -158,7 +167,8 @@ func (s *Slice) Routes() []rest.Route {
 
 		rest.Op[listClaimsRequest, []Claim]{ID: "listOAuth2Claims", Route: get + claims, Tag: claimTag, Scopes: readScope,
 			Summary: "Lists the claims of a server", Find: s.findForClaims, Do: s.listClaims},
-		rest.Op[createClaimRequest, Claim]{ID: "createOAuth2Claim", Route: post + claims, Tag: claimTag, Scopes: writeScope, Status: http.StatusCreated,
+		rest.Op[createClaimRequest, Claim]{ID: "createOAuth2Claim", Route: post + claims, Tag: claimTag, Scopes: writeScope,
+			Status:  http.StatusCreated,
 			Summary: "Adds a claim", Find: s.findForCreateClaim, Do: s.createClaim},
 		rest.Op[claimTarget, Claim]{ID: "getOAuth2Claim", Route: get + claim, Tag: claimTag, Scopes: readScope,
 			Summary: "Reads a claim", Find: s.findClaim, Do: s.getClaim},
@@ -171,7 +181,8 @@ func (s *Slice) Routes() []rest.Route {
 			Summary: "Lists the signing keys of a server", Find: s.find, Do: s.listKeys},
 		rest.Op[keyTarget, Key]{ID: "getAuthorizationServerKey", Route: get + keys + "/{kid}", Tag: keyTag, Scopes: readScope,
 			Summary: "Reads a signing key of a server", Find: s.findKey, Do: s.getKey},
-		rest.Op[rotateRequest, []Key]{ID: "rotateAuthorizationServerKeys", Route: post + one + "/credentials/lifecycle/keyRotate", Tag: keyTag, Scopes: writeScope,
+		rest.Op[rotateRequest, []Key]{ID: "rotateAuthorizationServerKeys", Route: post + one + "/credentials/lifecycle/keyRotate", Tag: keyTag,
+			Scopes:  writeScope,
 			Summary: "Makes the next signing key the active one", Find: s.findForRotate, Do: s.rotate},
 	}
 }
@@ -190,8 +201,10 @@ func (s *Slice) load(ctx context.Context, q docstore.Reader, t *target) (err err
 	return rest.Missing(err, "AuthorizationServer", t.Server)
 }
 
-// change changes a server in a transaction, and logs what was done: the parts that were acted on, and the server. What is refused is logged as well.
-func (s *Slice) change(ctx context.Context, t *target, event audit.Type, fn func(tx *docstore.Tx, server *model.AuthServer) (parts []model.LogParty, err error)) error {
+// change changes a server in a transaction, and logs what was done: the parts that were acted on, and the server. What is refused is logged
+// as well.
+func (s *Slice) change(ctx context.Context, t *target, event audit.Type,
+	fn func(tx *docstore.Tx, server *model.AuthServer) (parts []model.LogParty, err error)) error {
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.load(ctx, tx, t); err != nil {
 			return err

@@ -16,7 +16,8 @@ import (
 func person(login string) string { return inGroups(login) }
 
 func inGroups(login string, groups ...string) string {
-	return fmt.Sprintf(`{"profile":{"login":"%[1]s@example.com","email":"%[1]s@example.com","firstName":"A","lastName":"B","city":"Berlin","costCenter":"42"},"credentials":{"password":{"value":"Tlpwd-2026"}},"groupIds":[%[2]s]}`,
+	return fmt.Sprintf(`{"profile":{"login":"%[1]s@example.com","email":"%[1]s@example.com","firstName":"A","lastName":"B","city":"Berlin",`+
+		`"costCenter":"42"},"credentials":{"password":{"value":"Tlpwd-2026"}},"groupIds":[%[2]s]}`,
 		strings.ToLower(login), quoted(groups))
 }
 
@@ -103,9 +104,12 @@ func (w *world) custom(t *testing.T, name string, permissions, resources []strin
 	t.Helper()
 	a := administrator(t, w.Env, name, "")
 	w.Run(t,
-		apitest.Step{Do: "POST /api/v1/iam/roles", Body: fmt.Sprintf(`{"label":%q,"description":"x","permissions":[%s]}`, name, quoted(permissions))},
-		apitest.Step{Do: "POST /api/v1/iam/resource-sets", Body: fmt.Sprintf(`{"label":%q,"description":"x","resources":[%s]}`, name, quoted(resources))},
-		apitest.Step{Do: "POST /api/v1/users/" + a.id + "/roles", Body: fmt.Sprintf(`{"type":"CUSTOM","role":%q,"resource-set":%q}`, name, name), Status: 201},
+		apitest.Step{Do: "POST /api/v1/iam/roles",
+			Body: fmt.Sprintf(`{"label":%q,"description":"x","permissions":[%s]}`, name, quoted(permissions))},
+		apitest.Step{Do: "POST /api/v1/iam/resource-sets",
+			Body: fmt.Sprintf(`{"label":%q,"description":"x","resources":[%s]}`, name, quoted(resources))},
+		apitest.Step{Do: "POST /api/v1/users/" + a.id + "/roles", Body: fmt.Sprintf(`{"type":"CUSTOM","role":%q,"resource-set":%q}`, name, name),
+			Status: 201},
 	)
 	return a
 }
@@ -143,7 +147,8 @@ func TestGroupTargetsLimitARole(t *testing.T) {
 		a := administrator(t, w.Env, "targeted", "USER_ADMIN")
 		w.Run(t,
 			a.may("GET /api/v1/users/"+w.out, ""),
-			apitest.Step{Name: "the first target narrows", Do: "PUT /api/v1/users/" + a.id + "/roles/KVJUKUS7IFCE2SKO/targets/groups/" + w.inner, Status: 204},
+			apitest.Step{Name: "the first target narrows", Do: "PUT /api/v1/users/" + a.id + "/roles/KVJUKUS7IFCE2SKO/targets/groups/" + w.inner,
+				Status: 204},
 			a.may("GET /api/v1/users/"+w.in, ""),
 			a.may("GET /api/v1/users/inside", ""),
 			a.mayNot("GET /api/v1/users/"+w.out, ""),
@@ -210,9 +215,11 @@ func TestCustomRolesBindOnTheirResourceSet(t *testing.T) {
 		w := newWorld(t, db)
 		users := w.custom(t, "members", []string{"svc.users.manage"}, []string{"/api/v1/groups/" + w.inner + "/users"})
 		groups := w.custom(t, "group", []string{"svc.groups.manage", "svc.groups.create"}, []string{"/api/v1/groups/" + w.inner})
-		both := w.custom(t, "both", []string{"svc.groups.members.manage", "svc.users.groupMembership.manage"}, []string{"/api/v1/groups/" + w.inner, "/api/v1/users"})
+		both := w.custom(t, "both", []string{"svc.groups.members.manage", "svc.users.groupMembership.manage"},
+			[]string{"/api/v1/groups/" + w.inner, "/api/v1/users"})
 		creator := w.custom(t, "creator", []string{"svc.users.create"}, []string{"/api/v1/groups/" + w.inner})
-		apps := w.custom(t, "apps", []string{"svc.apps.assignment.manage", "svc.users.appAssignment.manage"}, []string{"/api/v1/apps/" + w.appIn, "/api/v1/groups/" + w.inner + "/users"})
+		apps := w.custom(t, "apps", []string{"svc.apps.assignment.manage", "svc.users.appAssignment.manage"},
+			[]string{"/api/v1/apps/" + w.appIn, "/api/v1/groups/" + w.inner + "/users"})
 		helper := w.custom(t, "helper", []string{"svc.users.credentials.resetPassword"}, []string{"/api/v1/users"})
 		w.Run(t,
 			users.may("GET /api/v1/users", "", equal(map[string]any{"#": 1, "0.id": w.in})),
@@ -255,7 +262,8 @@ func TestCustomRolesBindOnTheirResourceSet(t *testing.T) {
 			helper.mayNot("POST /api/v1/users/"+w.out+"/lifecycle/expire_password", ""),
 			helper.mayNot("GET /api/v1/users/"+w.out, ""),
 
-			apitest.Step{Name: "a resource that leaves the set", Do: "GET /api/v1/iam/resource-sets/group/resources", Save: map[string]string{"res": "resources.0.id"}},
+			apitest.Step{Name: "a resource that leaves the set", Do: "GET /api/v1/iam/resource-sets/group/resources",
+				Save: map[string]string{"res": "resources.0.id"}},
 			apitest.Step{Do: "DELETE /api/v1/iam/resource-sets/group/resources/{{res}}", Status: 204},
 			groups.mayNot("GET /api/v1/groups/"+w.inner, ""),
 			apitest.Step{Name: "one that comes", Do: "PATCH /api/v1/iam/resource-sets/group/resources", Body: `{"additions":["/api/v1/groups"]}`},
@@ -272,9 +280,11 @@ func TestExcludedResourcesAreOutside(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	org := orgOf(t, w.Env)
 	names := "orn:svc:directory:" + org
-	a := w.custom(t, "most", []string{"svc.users.read", "svc.groups.manage", "svc.apps.read"}, []string{"orn:svc:iam:" + org + ":contained_resources"})
+	a := w.custom(t, "most", []string{"svc.users.read", "svc.groups.manage", "svc.apps.read"},
+		[]string{"orn:svc:iam:" + org + ":contained_resources"})
 	add := func(resource, without string) apitest.Step {
-		return apitest.Step{Do: "POST /api/v1/iam/resource-sets/most/resources", Body: `{"resourceOrnOrUrl":"` + resource + `","conditions":{"Exclude":{"svc:ORN":["` + without + `"]}}}`}
+		return apitest.Step{Do: "POST /api/v1/iam/resource-sets/most/resources",
+			Body: `{"resourceOrnOrUrl":"` + resource + `","conditions":{"Exclude":{"svc:ORN":["` + without + `"]}}}`}
 	}
 	w.Run(t,
 		a.mayNot("GET /api/v1/users", ""),
@@ -294,8 +304,10 @@ func TestExcludedResourcesAreOutside(t *testing.T) {
 		apitest.Step{Name: "one that widens nothing goes", Do: "DELETE /api/v1/groups/" + w.outer, Status: 204},
 		a.mayNot("GET /api/v1/users/"+w.in, ""),
 		a.may("GET /api/v1/groups", "", equal(map[string]any{"#": 2})),
-		apitest.Step{Name: "only what is in a collection is excluded from it", Do: "POST /api/v1/iam/resource-sets/most/resources", Status: 400, Code: "E0000001",
-			Body: `{"resourceOrnOrUrl":"/api/v1/authorizationServers","conditions":{"Exclude":{"svc:ORN":["` + names + ":groups:" + w.inner + `"]}}}`},
+		apitest.Step{Name: "only what is in a collection is excluded from it", Do: "POST /api/v1/iam/resource-sets/most/resources", Status: 400,
+			Code: "E0000001",
+			Body: `{"resourceOrnOrUrl":"/api/v1/authorizationServers","conditions":{"Exclude":{"svc:ORN":["` + names + ":groups:" + w.inner +
+				`"]}}}`},
 	)
 }
 
@@ -327,23 +339,30 @@ func TestConditionsHideAndForbidAttributes(t *testing.T) {
 	user := "/api/v1/users/" + w.in
 	w.Run(t,
 		apitest.Step{Do: "POST /api/v1/iam/roles/veiled/permissions/svc.users.read", Body: condition("include", "city"), Status: 204},
-		a.may("GET "+user, "", equal(map[string]any{"profile.city": "Berlin", "profile.login": "inside@example.com", "profile.secondEmail": nil}), lacks("profile.costCenter")),
+		a.may("GET "+user, "", equal(map[string]any{"profile.city": "Berlin", "profile.login": "inside@example.com", "profile.secondEmail": nil}),
+			lacks("profile.costCenter")),
 		a.may("GET /api/v1/users", "", lacks("1.profile.costCenter")),
 		a.may("GET /api/v1/groups/"+w.inner+"/users", "", equal(map[string]any{"0.profile.city": "Berlin"}), lacks("0.profile.costCenter")),
 		a.may("GET /api/v1/users?search=profile.city+eq+%22Berlin%22", ""),
 		a.may("GET /api/v1/users?search=profile.costCenter+eq+%2242%22", "", func(s *apitest.Step) { s.Status, s.Code = 400, "E0000031" }),
 		a.mayNot("POST "+user, `{"profile":{"city":"Rome"}}`),
-		apitest.Step{Do: "POST /api/v1/iam/roles/veiled/permissions/svc.users.userprofile.manage", Body: condition("exclude", "costCenter"), Status: 204},
+		apitest.Step{Do: "POST /api/v1/iam/roles/veiled/permissions/svc.users.userprofile.manage", Body: condition("exclude", "costCenter"),
+			Status: 204},
 		a.may("POST "+user, `{"profile":{"city":"Rome"}}`, equal(map[string]any{"profile.city": "Rome"}), lacks("profile.costCenter")),
 		a.mayNot("POST "+user, `{"profile":{"costCenter":"43"}}`),
 		a.mayNot("POST "+user, `{"profile":{"costCenter":"42"}}`), // a right guess is answered as a wrong one
-		a.mayNot("PUT "+user, `{"profile":{"login":"inside@example.com","email":"inside@example.com","firstName":"A","lastName":"B","costCenter":"42"}}`),
+		a.mayNot("PUT "+user,
+			`{"profile":{"login":"inside@example.com","email":"inside@example.com","firstName":"A","lastName":"B","costCenter":"42"}}`),
 		a.may("POST "+user, `{"profile":{"costCenter":null,"secondEmail":null}}`, lacks("profile.costCenter")), // as it was read
 		a.mayNot("POST "+user, `{"profile":{"city":"Oslo"},"credentials":{"password":{"value":"Other-2026"}}}`),
-		a.may("PUT "+user, `{"profile":{"login":"inside@example.com","email":"inside@example.com","firstName":"A","lastName":"C","city":"Bonn"}}`, lacks("profile.costCenter")),
-		apitest.Step{Name: "what is hidden survives a replacement", Do: "GET " + user, Equal: map[string]any{"profile.costCenter": "42", "profile.lastName": "C", "profile.city": "Bonn"}},
-		apitest.Step{Name: "nor is what is hidden taken away by who may change it", Do: "PUT /api/v1/iam/roles/veiled/permissions/svc.users.userprofile.manage", Body: condition("exclude", "zipCode")},
-		a.may("PUT "+user, `{"profile":{"login":"inside@example.com","email":"inside@example.com","firstName":"A","lastName":"C","city":"Bonn"}}`, lacks("profile.costCenter")),
+		a.may("PUT "+user, `{"profile":{"login":"inside@example.com","email":"inside@example.com","firstName":"A","lastName":"C","city":"Bonn"}}`,
+			lacks("profile.costCenter")),
+		apitest.Step{Name: "what is hidden survives a replacement", Do: "GET " + user,
+			Equal: map[string]any{"profile.costCenter": "42", "profile.lastName": "C", "profile.city": "Bonn"}},
+		apitest.Step{Name: "nor is what is hidden taken away by who may change it",
+			Do: "PUT /api/v1/iam/roles/veiled/permissions/svc.users.userprofile.manage", Body: condition("exclude", "zipCode")},
+		a.may("PUT "+user, `{"profile":{"login":"inside@example.com","email":"inside@example.com","firstName":"A","lastName":"C","city":"Bonn"}}`,
+			lacks("profile.costCenter")),
 		apitest.Step{Do: "GET " + user, Equal: map[string]any{"profile.costCenter": "42"}},
 		apitest.Step{Do: "PUT /api/v1/iam/roles/veiled/permissions/svc.users.read", Body: condition("exclude", "city")},
 		a.may("GET "+user, "", equal(map[string]any{"profile.costCenter": "42"}), lacks("profile.city")),
@@ -358,7 +377,8 @@ func TestRolesComeAndGoWithGroups(t *testing.T) {
 	boss := administrator(t, w.Env, "boss", "ORG_ADMIN")
 	w.Run(t,
 		a.mayNot("GET /api/v1/users", ""),
-		apitest.Step{Do: "POST /api/v1/groups/" + w.outer + "/roles", Body: `{"type":"READ_ONLY_ADMIN"}`, Status: 201, Save: map[string]string{"id": "id"}},
+		apitest.Step{Do: "POST /api/v1/groups/" + w.outer + "/roles", Body: `{"type":"READ_ONLY_ADMIN"}`, Status: 201,
+			Save: map[string]string{"id": "id"}},
 		apitest.Step{Do: "PUT /api/v1/groups/" + w.outer + "/users/" + a.id, Status: 204},
 		a.may("GET /api/v1/users", ""),
 		a.mayNot("POST /api/v1/groups", `{"profile":{"name":"x"}}`),
@@ -368,10 +388,11 @@ func TestRolesComeAndGoWithGroups(t *testing.T) {
 		boss.mayNot("POST /api/v1/users/"+boss.id+"/roles", `{"type":"SUPER_ADMIN"}`),
 		boss.may("GET /api/v1/users/"+a.id+"/roles", ""),
 		boss.may("PUT /api/v1/groups/"+w.inner+"/users/"+boss.id, "", status(204)),
-		apitest.Step{Name: "who is above is left alone", Do: "GET /api/v1/users/me", Save: map[string]string{"super": "id"}, Then: func(t *testing.T, answer *apitest.Answer) {
-			w.Run(t, boss.mayNot("POST /api/v1/users/"+answer.Value("id")+"/lifecycle/reset_password?sendEmail=false", ""),
-				boss.may("GET /api/v1/users/"+answer.Value("id"), ""))
-		}},
+		apitest.Step{Name: "who is above is left alone", Do: "GET /api/v1/users/me", Save: map[string]string{"super": "id"},
+			Then: func(t *testing.T, answer *apitest.Answer) {
+				w.Run(t, boss.mayNot("POST /api/v1/users/"+answer.Value("id")+"/lifecycle/reset_password?sendEmail=false", ""),
+					boss.may("GET /api/v1/users/"+answer.Value("id"), ""))
+			}},
 		apitest.Step{Do: "DELETE /api/v1/groups/" + w.outer + "/roles/{{id}}", Status: 204},
 		a.mayNot("GET /api/v1/users", ""),
 	)
@@ -403,14 +424,22 @@ func TestDecisionsAreExplained(t *testing.T) {
 	e.Run(t, apitest.Step{Do: "PUT /api/v1/users/" + desk.id + "/roles/JBCUYUC7IRCVGS27IFCE2SKO/targets/groups/" + w.inner, Status: 204})
 	explain := func(query string) string { return "GET /sandbox/v1/authz/explain?" + query }
 	e.Run(t,
-		apitest.Step{Do: explain("user=desk&path=/api/v1/users/" + w.in), Equal: map[string]any{"allowed": true, "operation": "getUser", "scopes.0": "svc.users.read", "checks.0.roles.0.why": "met", "checks.0.roles.0.assignment": "JBCUYUC7IRCVGS27IFCE2SKO"}},
-		apitest.Step{Do: explain("user=desk&path=/api/v1/users/outside"), Equal: map[string]any{"allowed": false, "checks.0.resource": w.out, "checks.0.roles.0.why": "the targets of the assignment do not hold the resource"}},
-		apitest.Step{Do: explain("user=desk&method=POST&path=/api/v1/groups"), Equal: map[string]any{"allowed": false, "checks.0.roles.0.why": "the role does not permit it", "reason": "No role meets the last need: change groups."}},
+		apitest.Step{Do: explain("user=desk&path=/api/v1/users/" + w.in),
+			Equal: map[string]any{"allowed": true, "operation": "getUser", "scopes.0": "svc.users.read", "checks.0.roles.0.why": "met",
+				"checks.0.roles.0.assignment": "JBCUYUC7IRCVGS27IFCE2SKO"}},
+		apitest.Step{Do: explain("user=desk&path=/api/v1/users/outside"),
+			Equal: map[string]any{"allowed": false, "checks.0.resource": w.out,
+				"checks.0.roles.0.why": "the targets of the assignment do not hold the resource"}},
+		apitest.Step{Do: explain("user=desk&method=POST&path=/api/v1/groups"),
+			Equal: map[string]any{"allowed": false, "checks.0.roles.0.why": "the role does not permit it",
+				"reason": "No role meets the last need: change groups."}},
 		apitest.Step{Do: explain("user=desk&path=/api/v1/users/00unobody"), Equal: map[string]any{"allowed": true, "checks.0.exists": false}},
 		apitest.Step{Do: explain("user=me&method=POST&path=/sandbox/v1/api-tokens"), Equal: map[string]any{"allowed": true}},
-		apitest.Step{Do: explain("user=desk&method=POST&path=/sandbox/v1/api-tokens"), Equal: map[string]any{"allowed": false, "reason": "Only a SUPER_ADMIN may run the operation."}},
+		apitest.Step{Do: explain("user=desk&method=POST&path=/sandbox/v1/api-tokens"),
+			Equal: map[string]any{"allowed": false, "reason": "Only a SUPER_ADMIN may run the operation."}},
 		apitest.Step{Do: explain("user=inside&path=/api/v1/users"), Equal: map[string]any{"allowed": false, "reason": "The caller has no role."}},
-		apitest.Step{Do: explain("user=desk&method=POST&path=/api/v1/authn"), Equal: map[string]any{"allowed": true, "operation": "authenticate"}},
+		apitest.Step{Do: explain("user=desk&method=POST&path=/api/v1/authn"),
+			Equal: map[string]any{"allowed": true, "operation": "authenticate"}},
 		apitest.Step{Name: "nobody", Do: explain("user=nobody&path=/api/v1/users"), Status: 404, Code: "E0000007"},
 		apitest.Step{Do: explain("client=nobody&path=/api/v1/users"), Status: 404, Code: "E0000007"},
 		apitest.Step{Name: "no one", Do: explain("path=/api/v1/users"), Status: 400, Code: "E0000001", Causes: []string{"user"}},
@@ -425,17 +454,20 @@ func TestTheLastSuperAdministratorStaysActive(t *testing.T) {
 	built := e.Do(t, "GET /api/v1/users/me", "", nil).Value("id")
 	role := e.Do(t, "GET /api/v1/users/me/roles", "", nil).Value("0.id")
 	refused := func(who admin, verb string) apitest.Step {
-		return apitest.Step{Name: "refused: " + verb, Do: "POST /api/v1/users/" + who.id + "/lifecycle/" + verb, Header: a.header, Status: 400, Code: "E0000001"}
+		return apitest.Step{Name: "refused: " + verb, Do: "POST /api/v1/users/" + who.id + "/lifecycle/" + verb, Header: a.header, Status: 400,
+			Code: "E0000001"}
 	}
 	e.Run(t,
 		a.may("DELETE /api/v1/users/"+built+"/roles/"+role, "", status(204)),
 		refused(a, "suspend"), refused(a, "deactivate"),
-		apitest.Step{Name: "refused now, not when it is done", Do: "POST /api/v1/users/" + a.id + "/lifecycle/deactivate", Header: map[string]string{"Authorization": a.header["Authorization"], "Prefer": "respond-async"}, Status: 400, Code: "E0000001"},
+		apitest.Step{Name: "refused now, not when it is done", Do: "POST /api/v1/users/" + a.id + "/lifecycle/deactivate",
+			Header: map[string]string{"Authorization": a.header["Authorization"], "Prefer": "respond-async"}, Status: 400, Code: "E0000001"},
 		a.may("POST /api/v1/groups", `{"profile":{"name":"Super"}}`, func(s *apitest.Step) { s.Save = map[string]string{"g": "id"} }),
 		a.may("POST /api/v1/groups/{{g}}/roles", `{"type":"SUPER_ADMIN"}`, status(201)),
 		a.may("PUT /api/v1/groups/{{g}}/users/"+b.id, "", status(204)),
 		a.may("POST /api/v1/users/"+a.id+"/lifecycle/suspend", ""),
-		apitest.Step{Name: "through a group, too", Do: "POST /api/v1/users/" + b.id + "/lifecycle/suspend", Header: b.header, Status: 400, Code: "E0000001"},
+		apitest.Step{Name: "through a group, too", Do: "POST /api/v1/users/" + b.id + "/lifecycle/suspend", Header: b.header, Status: 400,
+			Code: "E0000001"},
 		b.may("POST /api/v1/users/"+a.id+"/lifecycle/unsuspend", ""),
 		b.may("POST /api/v1/users/"+b.id+"/lifecycle/suspend", ""),
 	)

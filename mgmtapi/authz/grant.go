@@ -33,7 +33,8 @@ const (
 	WhyPermission Why = "the role has none of the permissions that permit it"
 	WhySet        Why = "the resource set does not hold the resource"
 	WhyGains      Why = "the caller could change users by the membership whom it cannot change now"
-	WhyProtected  Why = "only a SUPER_ADMIN may change a user or a group that has a role, or an application that has a role or scopes of this API, and an ORG_ADMIN may change users whose roles permit no more than its own"
+	WhyProtected  Why = "only a SUPER_ADMIN may change a user or a group that has a role, or an application that has a role or scopes of " +
+		"this API, and an ORG_ADMIN may change users whose roles permit no more than its own"
 )
 
 // limited says whether the grant depends on the resource.

@@ -19,18 +19,20 @@ func ActiveSuperAdmin(ctx context.Context, q docstore.Reader, d model.Deps, besi
 		}
 		return err
 	}
-	err := model.Each(ctx, q, d.RoleAssignments, docstore.Eq(model.RoleAssignmentByType, string(model.RoleSuperAdmin)), func(doc docstore.Doc[model.RoleAssignment]) error {
-		switch doc.Value.Kind {
-		case model.AssigneeUser:
-			return active(doc.Value.Assignee)
-		case model.AssigneeGroup:
-			return model.Each(ctx, q, d.Memberships, docstore.Eq(model.MembershipByGroup, doc.Value.Assignee), func(m docstore.Doc[model.Membership]) error {
-				return active(m.Value.User)
-			})
-		default: // a client cannot sign in when everybody else is gone
-			return nil
-		}
-	})
+	err := model.Each(ctx, q, d.RoleAssignments, docstore.Eq(model.RoleAssignmentByType, string(model.RoleSuperAdmin)),
+		func(doc docstore.Doc[model.RoleAssignment]) error {
+			switch doc.Value.Kind {
+			case model.AssigneeUser:
+				return active(doc.Value.Assignee)
+			case model.AssigneeGroup:
+				return model.Each(ctx, q, d.Memberships, docstore.Eq(model.MembershipByGroup, doc.Value.Assignee),
+					func(m docstore.Doc[model.Membership]) error {
+						return active(m.Value.User)
+					})
+			default: // a client cannot sign in when everybody else is gone
+				return nil
+			}
+		})
 	if errors.Is(err, there) {
 		return true, nil
 	}

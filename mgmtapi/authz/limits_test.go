@@ -70,7 +70,8 @@ func readLimits(t *testing.T) limits {
 
 // kindOfThing is what a variable stands for, by what is before it in the path.
 var kindOfThing = map[string]string{
-	"users": "user", "api-tokens": "user", "sessions": "user", "org": "user", "groups": "group", "apps": "app", "clients": "app", "authorizationServers": "server",
+	"users": "user", "api-tokens": "user", "sessions": "user", "org": "user", "groups": "group", "apps": "app", "clients": "app",
+	"authorizationServers": "server",
 }
 
 // limitedThings are what there is inside and outside, by what is before it in a path.
@@ -218,10 +219,12 @@ func TestLimitedRolesPermitWhatTheirLimitsHold(t *testing.T) {
 	}
 	x := &limitedThings{
 		in: map[string]string{
-			"users": w.in, "groups": w.inner, "apps": w.appIn, "clients": w.client(t, "In"), "authorizationServers": server("in"), "api-tokens": createToken(t, w.Env, w.in, "in").ID,
+			"users": w.in, "groups": w.inner, "apps": w.appIn, "clients": w.client(t, "In"), "authorizationServers": server("in"),
+			"api-tokens": createToken(t, w.Env, w.in, "in").ID,
 		},
 		out: map[string]string{
-			"users": w.out, "groups": w.outer, "apps": w.appOut, "clients": w.client(t, "Out"), "authorizationServers": server("out"), "api-tokens": createToken(t, w.Env, w.out, "out").ID,
+			"users": w.out, "groups": w.outer, "apps": w.appOut, "clients": w.client(t, "Out"), "authorizationServers": server("out"),
+			"api-tokens": createToken(t, w.Env, w.out, "out").ID,
 		},
 	}
 	rows, limits := matrix(t), readLimits(t)
@@ -273,14 +276,17 @@ func (w *world) limited(t *testing.T, r limitedRole, x *limitedThings) string {
 	directory, idp := "orn:svc:directory:"+org+":", "orn:svc:idp:"+org+":"
 	resources := map[string][]string{
 		"users-of-group": {directory + "groups:" + x.in["groups"] + ":contained_resources"}, "group": {directory + "groups:" + x.in["groups"]},
-		"app": {idp + "apps:bookmark:" + x.in["apps"], idp + "apps:oidc_client:" + x.in["clients"]}, "server": {idp + "authorization_servers:" + x.in["authorizationServers"]},
+		"app":     {idp + "apps:bookmark:" + x.in["apps"], idp + "apps:oidc_client:" + x.in["clients"]},
+		"server":  {idp + "authorization_servers:" + x.in["authorizationServers"]},
 		"all-but": {"orn:svc:iam:" + org + ":contained_resources"},
 	}
 	without := map[string][][2]string{
 		"apps-of-type": {{idp + "apps:bookmark", idp + "apps:bookmark:" + x.out["apps"]}},
 		"all-but": {
-			{directory + "users", directory + "groups:" + x.out["groups"] + ":contained_resources"}, {directory + "groups", directory + "groups:" + x.out["groups"]},
-			{idp + "apps", idp + "apps:bookmark:" + x.out["apps"] + `","` + idp + "apps:oidc_client:" + x.out["clients"]}, {idp + "authorization_servers", idp + "authorization_servers:" + x.out["authorizationServers"]},
+			{directory + "users", directory + "groups:" + x.out["groups"] + ":contained_resources"},
+			{directory + "groups", directory + "groups:" + x.out["groups"]},
+			{idp + "apps", idp + "apps:bookmark:" + x.out["apps"] + `","` + idp + "apps:oidc_client:" + x.out["clients"]},
+			{idp + "authorization_servers", idp + "authorization_servers:" + x.out["authorizationServers"]},
 		},
 	}
 	set := []string{directory + "devices"} // has no effect
@@ -291,7 +297,9 @@ func (w *world) limited(t *testing.T, r limitedRole, x *limitedThings) string {
 	a := w.custom(t, r.name, r.holds, set)
 	for _, on := range r.on {
 		for _, pair := range without[on] {
-			w.Run(t, apitest.Step{Do: "POST /api/v1/iam/resource-sets/" + r.name + "/resources", Body: `{"resourceOrnOrUrl":"` + pair[0] + `","conditions":{"Exclude":{"svc:ORN":["` + pair[1] + `"]}}}`})
+			w.Run(t,
+				apitest.Step{Do: "POST /api/v1/iam/resource-sets/" + r.name + "/resources",
+					Body: `{"resourceOrnOrUrl":"` + pair[0] + `","conditions":{"Exclude":{"svc:ORN":["` + pair[1] + `"]}}}`})
 		}
 	}
 	return a.id
@@ -304,7 +312,8 @@ func TestListsShowWhatIsInside(t *testing.T) {
 	w.give(t, apps, "APP_ADMIN", "catalog/apps/bookmark/"+w.appIn)
 	in, out := "/api/v1/apps/"+w.appIn, "/api/v1/apps/"+w.appOut
 	w.Run(t,
-		apitest.Step{Do: "PUT " + in + "/groups/" + w.inner}, apitest.Step{Do: "PUT " + in + "/groups/" + w.outer}, apitest.Step{Do: "PUT " + out + "/groups/" + w.inner},
+		apitest.Step{Do: "PUT " + in + "/groups/" + w.inner}, apitest.Step{Do: "PUT " + in + "/groups/" + w.outer},
+		apitest.Step{Do: "PUT " + out + "/groups/" + w.inner},
 
 		users.may("GET "+in+"/users", "", equal(map[string]any{"#": 1, "0.id": w.in})),
 		users.may("GET "+in+"/users?expand=user", "", equal(map[string]any{"#": 1, "0._embedded.user.id": w.in})),
@@ -321,7 +330,8 @@ func TestListsShowWhatIsInside(t *testing.T) {
 		apps.may("GET /api/v1/users/"+w.in+"/appLinks", "", equal(map[string]any{"#": 1, "0.appInstanceId": w.appIn})),
 		apps.may("GET /api/v1/meta/schemas/apps/"+w.appIn+"/default", ""), apps.mayNot("GET /api/v1/meta/schemas/apps/"+w.appOut+"/default", ""),
 
-		apitest.Step{Name: "a role without targets shows everything", Do: "POST /api/v1/users/" + users.id + "/roles", Body: `{"type":"REPORT_ADMIN"}`, Status: 201},
+		apitest.Step{Name: "a role without targets shows everything", Do: "POST /api/v1/users/" + users.id + "/roles",
+			Body: `{"type":"REPORT_ADMIN"}`, Status: 201},
 		users.may("GET "+in+"/users", "", equal(map[string]any{"#": 2})), users.may("GET "+in+"/groups/"+w.outer, ""),
 	)
 }
@@ -350,20 +360,24 @@ func events(t *testing.T, e *apitest.Env, header map[string]string, query string
 func TestTheLogOfARoleWithTargetsIsOfThese(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	client := w.client(t, "In")
-	users, desk, apps, typed := administrator(t, w.Env, "users", ""), administrator(t, w.Env, "desk", ""), administrator(t, w.Env, "apps", ""), administrator(t, w.Env, "typed", "")
+	users, desk, apps, typed := administrator(t, w.Env, "users", ""), administrator(t, w.Env, "desk", ""), administrator(t, w.Env, "apps",
+		""), administrator(t, w.Env, "typed", "")
 	w.give(t, users, "USER_ADMIN", "groups/"+w.inner)
 	w.give(t, desk, "HELP_DESK_ADMIN", "groups/"+w.outer)
 	w.give(t, apps, "APP_ADMIN", "catalog/apps/bookmark/"+w.appIn, "catalog/apps/oidc_client/"+client)
 	w.give(t, typed, "APP_ADMIN", "catalog/apps/bookmark")
 	w.Run(t,
-		apitest.Step{Do: "PUT /api/v1/apps/" + w.appIn + "/groups/" + w.inner}, apitest.Step{Do: "PUT /api/v1/apps/" + w.appOut + "/groups/" + w.outer},
-		apitest.Step{Do: "POST /api/v1/users/" + w.out, Body: `{"profile":{"nickName":"O"}}`}, apitest.Step{Do: "POST /api/v1/users/" + w.in, Body: `{"profile":{"nickName":"I"}}`},
+		apitest.Step{Do: "PUT /api/v1/apps/" + w.appIn + "/groups/" + w.inner},
+		apitest.Step{Do: "PUT /api/v1/apps/" + w.appOut + "/groups/" + w.outer},
+		apitest.Step{Do: "POST /api/v1/users/" + w.out, Body: `{"profile":{"nickName":"O"}}`},
+		apitest.Step{Do: "POST /api/v1/users/" + w.in, Body: `{"profile":{"nickName":"I"}}`},
 		apitest.Step{Do: "POST /api/v1/users", Body: inGroups("third", w.inner, w.outer), Save: map[string]string{"third": "id"}},
 		apitest.Step{Do: "POST /api/v1/authn", Body: `{"username":"outside@example.com","password":"Tlpwd-2026"}`},
 		users.may("POST /api/v1/users/"+w.in+"/lifecycle/suspend", ""), users.may("POST /api/v1/users/"+w.in+"/lifecycle/unsuspend", ""),
 		apps.may("PUT /api/v1/apps/"+w.appIn, bookmark("Renamed")),
 		apitest.Step{Do: "POST /oauth2/v1/token", Body: "grant_type=client_credentials", Header: map[string]string{
-			"Content-Type": "application/x-www-form-urlencoded", "Authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte(client+":wrong")),
+			"Content-Type":  "application/x-www-form-urlencoded",
+			"Authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte(client+":wrong")),
 		}, Status: 401, Code: "invalid_client"},
 	)
 	third := w.Do(t, "GET /api/v1/users/third", "", nil).Value("id")
@@ -406,7 +420,8 @@ func TestTheLogOfARoleWithTargetsIsOfThese(t *testing.T) {
 	all, _ = events(t, w.Env, nil, "until=2030-01-01T00:00:00Z&since=2026-03-01T00:00:00Z")
 	unlimited, _ := events(t, w.Env, reader.header, "until=2030-01-01T00:00:00Z&since=2026-03-01T00:00:00Z")
 	require.Empty(t, cmp.Diff(all, unlimited))
-	everything := w.custom(t, "custom", []string{"svc.users.manage", "svc.groups.manage", "svc.apps.manage", "svc.iam.read"}, []string{"/api/v1/users", "/api/v1/groups", "/api/v1/apps"})
+	everything := w.custom(t, "custom", []string{"svc.users.manage", "svc.groups.manage", "svc.apps.manage", "svc.iam.read"},
+		[]string{"/api/v1/users", "/api/v1/groups", "/api/v1/apps"})
 	w.Run(t, everything.mayNot("GET /api/v1/logs", ""))
 }
 
@@ -420,7 +435,9 @@ func TestAPageOfAPartOfTheLogLooksAtSoManyEvents(t *testing.T) {
 	require.NoError(t, w.Store.Update(t.Context(), func(tx *docstore.Tx) error {
 		for range 5100 {
 			id := model.NewLogID(w.Clock.Now())
-			if _, err := w.Model.LogEvents.Insert(t.Context(), tx, id, model.LogEvent{ID: id, Published: w.Clock.Now(), Type: "test", Actor: model.LogParty{ID: "x", Type: "User"}, Transaction: "t"}); err != nil {
+			if _, err := w.Model.LogEvents.Insert(t.Context(), tx, id,
+				model.LogEvent{ID: id, Published: w.Clock.Now(), Type: "test", Actor: model.LogParty{ID: "x", Type: "User"}, Transaction: "t"}); err !=
+				nil {
 				return err
 			}
 		}

@@ -67,7 +67,8 @@ func newCallers(b *testing.B) *callers {
 		assign(model.AssigneeUser, c.ids["50 assignments"], model.RoleUserAdmin, c.mine)
 		assign(model.AssigneeUser, c.ids["GROUP_MEMBERSHIP_ADMIN with targets"], model.RoleMembershipAdmin, c.mine, c.free)
 		assign(model.AssigneeUser, c.ids["USER_ADMIN with targets"], model.RoleUserAdmin, c.mine, c.free)
-		role, err := e.Model.CustomRoles.Insert(ctx, tx, model.NewID(model.KindCustomRole), model.CustomRole{Label: "R", Permissions: []model.RolePermission{{Name: authz.UsersManage}}})
+		role, err := e.Model.CustomRoles.Insert(ctx, tx, model.NewID(model.KindCustomRole),
+			model.CustomRole{Label: "R", Permissions: []model.RolePermission{{Name: authz.UsersManage}}})
 		require.NoError(b, err)
 		set, err := e.Model.ResourceSets.Insert(ctx, tx, model.NewID(model.KindResourceSet), model.ResourceSet{Label: "S"})
 		require.NoError(b, err)
@@ -78,10 +79,12 @@ func newCallers(b *testing.B) *callers {
 			if i < 999 {
 				group = fmt.Sprintf("00gset%d", i)
 			}
-			_, err := e.Model.SetResources.Insert(ctx, tx, model.NewID(model.KindSetResource), model.SetResource{Set: set.ID, ORN: authz.OfMembers(group).ORN(org.ID)})
+			_, err := e.Model.SetResources.Insert(ctx, tx, model.NewID(model.KindSetResource),
+				model.SetResource{Set: set.ID, ORN: authz.OfMembers(group).ORN(org.ID)})
 			require.NoError(b, err)
 		}
-		_, err = e.Model.RoleMembers.Insert(ctx, tx, model.NewID(model.KindRoleMember), model.RoleMember{Role: role.ID, Set: set.ID, Kind: model.AssigneeUser, Assignee: c.ids["1000 resources"]})
+		_, err = e.Model.RoleMembers.Insert(ctx, tx, model.NewID(model.KindRoleMember),
+			model.RoleMember{Role: role.ID, Set: set.ID, Kind: model.AssigneeUser, Assignee: c.ids["1000 resources"]})
 		return err
 	}))
 	return c
@@ -168,7 +171,8 @@ func BenchmarkDecisionWithLoading(b *testing.B) {
 	}
 }
 
-// BenchmarkMembership puts a user into a group and takes it out again, over HTTP, by callers of whom it has to be known what they gain by it.
+// BenchmarkMembership puts a user into a group and takes it out again, over HTTP, by callers of whom it has to be known what they gain by
+// it.
 func BenchmarkMembership(b *testing.B) {
 	c := newCallers(b)
 	for _, name := range []string{"nothing but SUPER_ADMIN", "GROUP_MEMBERSHIP_ADMIN with targets", "USER_ADMIN with targets"} {

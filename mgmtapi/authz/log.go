@@ -41,7 +41,8 @@ func Log(ctx context.Context) *LogView {
 }
 
 // Among returns what tells which of some events the caller sees. What is to be known of all whom they name is read at once.
-func (v *LogView) Among(ctx context.Context, q docstore.Reader, d model.Deps, events []docstore.Doc[model.LogEvent]) (func(*model.LogEvent) bool, error) {
+func (v *LogView) Among(ctx context.Context, q docstore.Reader, d model.Deps,
+	events []docstore.Doc[model.LogEvent]) (func(*model.LogEvent) bool, error) {
 	named := map[string]map[string]bool{audit.TypeUser: {}, audit.TypeApp: {}, audit.TypeClient: {}}
 	for _, event := range events {
 		for party := range parties(&event.Value) {

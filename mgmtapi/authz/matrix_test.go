@@ -70,7 +70,8 @@ func TestEveryOperationHasARowOfExpectedDecisions(t *testing.T) {
 	for _, route := range e.API.Operations() {
 		info := route.Info()
 		_, found := rows[shape(info.Method, info.Path)]
-		require.NotEqual(t, info.Public, found, "%s needs a row in testdata/matrix.txt, or no credentials: %s", info.ID, shape(info.Method, info.Path))
+		require.NotEqual(t, info.Public, found, "%s needs a row in testdata/matrix.txt, or no credentials: %s", info.ID,
+			shape(info.Method, info.Path))
 		_, ruled := authz.NeedsOf(info.Method, info.Path)
 		require.Equal(t, !info.Public && !strings.HasPrefix(info.Path, "/sandbox/"), ruled, "%s has a rule", info.ID)
 	}
@@ -97,7 +98,8 @@ func (x *things) place(path string) func(name string) string {
 			continue
 		}
 		id, ok := map[string]string{
-			"users": x.user, "groups": x.group, "apps": x.app, "clients": x.client, "api-tokens": x.token, "authorizationServers": model.DefaultServerName,
+			"users": x.user, "groups": x.group, "apps": x.app, "clients": x.client, "api-tokens": x.token,
+			"authorizationServers": model.DefaultServerName,
 		}[segments[i-1]]
 		if !ok {
 			id = "some"
@@ -128,7 +130,9 @@ func prepare(t *testing.T, e *apitest.Env) (*authz.Authorizer, *things) {
 	}))
 	x.token = createToken(t, e, x.user, "subject").ID
 	org := orgOf(t, e)
-	x.set = e.Do(t, "POST /api/v1/iam/resource-sets", `{"label":"Everything","description":"x","resources":["/api/v1/users","/api/v1/groups","/api/v1/apps","/api/v1/authorizationServers","orn:svc:iam:`+org+`:contained_resources"]}`, nil).Value("id")
+	x.set = e.Do(t, "POST /api/v1/iam/resource-sets",
+		`{"label":"Everything","description":"x","resources":["/api/v1/users","/api/v1/groups","/api/v1/apps","/api/v1/authorizationServers",`+
+			`"orn:svc:iam:`+org+`:contained_resources"]}`, nil).Value("id")
 	require.NotEmpty(t, x.set)
 	return authz.New(deps(e)), x
 }
@@ -162,8 +166,11 @@ func TestEveryPermissionAlonePermitsWhatItSays(t *testing.T) {
 	named := map[string]bool{}
 	for _, permission := range authz.Permissions() {
 		admin := administrator(t, e, permission, "")
-		role := e.Do(t, "POST /api/v1/iam/roles", `{"label":"Only `+permission+`","description":"x","permissions":["`+permission+`"]}`, nil).Value("id")
-		e.Run(t, apitest.Step{Do: "POST /api/v1/iam/resource-sets/" + x.set + "/bindings", Body: `{"role":"` + role + `","members":["/api/v1/users/` + admin.id + `"]}`})
+		role := e.Do(t, "POST /api/v1/iam/roles", `{"label":"Only `+permission+`","description":"x","permissions":["`+permission+`"]}`,
+			nil).Value("id")
+		e.Run(t,
+			apitest.Step{Do: "POST /api/v1/iam/resource-sets/" + x.set + "/bindings",
+				Body: `{"role":"` + role + `","members":["/api/v1/users/` + admin.id + `"]}`})
 		access, err := authorizer.User(t.Context(), e.Store.Reader(), admin.id)
 		require.NoError(t, err)
 		for key, row := range rows {

@@ -60,9 +60,10 @@ var implied = map[string][]string{
 	UsersManage: {
 		UsersCreate, UsersCredentials, UsersProfile, UsersLifecycle, UsersMembership, UsersAppAssignment,
 	},
-	UsersCredentials:     {UsersResetFactors, UsersResetPassword, UsersExpirePassword, UsersRead},
-	UsersProfile:         {UsersRead},
-	UsersLifecycle:       {UsersActivate, UsersDeactivate, UsersSuspend, UsersUnsuspend, UsersDelete, UsersUnlock, UsersClearSessions, UsersRead},
+	UsersCredentials: {UsersResetFactors, UsersResetPassword, UsersExpirePassword, UsersRead},
+	UsersProfile:     {UsersRead},
+	UsersLifecycle: {UsersActivate, UsersDeactivate, UsersSuspend, UsersUnsuspend, UsersDelete, UsersUnlock, UsersClearSessions,
+		UsersRead},
 	UsersMembership:      {UsersRead},
 	UsersAppAssignment:   {UsersRead},
 	UsersTokensManage:    {UsersTokensRead},

@@ -16,7 +16,8 @@ import (
 
 // changesUser says whether an operation changes the user that its first variable names.
 func (c cells) changesUser() bool {
-	return c.method != "GET" && (c.path == "/api/v1/users/{}" || strings.HasPrefix(c.path, "/api/v1/users/{}/") && !strings.HasPrefix(c.path, "/api/v1/users/{}/roles"))
+	return c.method != "GET" &&
+		(c.path == "/api/v1/users/{}" || strings.HasPrefix(c.path, "/api/v1/users/{}/") && !strings.HasPrefix(c.path, "/api/v1/users/{}/roles"))
 }
 
 func TestWhoHasARoleIsChangedByGreaterAdministratorsOnly(t *testing.T) {
@@ -90,7 +91,8 @@ func TestAClientWithoutARoleChangesNoAdministrator(t *testing.T) {
 	access, err := authorizer.Client(t.Context(), w.Store.Reader(), model.NewID(model.KindApp))
 	require.NoError(t, err)
 	for user, want := range map[string]bool{w.in: true, desk.id: false} {
-		d, err := authorizer.Explain(t.Context(), w.Store.Reader(), access, rest.Info{Method: "POST", Path: "/api/v1/users/{user}"}, func(string) string { return user })
+		d, err := authorizer.Explain(t.Context(), w.Store.Reader(), access, rest.Info{Method: "POST", Path: "/api/v1/users/{user}"},
+			func(string) string { return user })
 		require.NoError(t, err)
 		require.Equal(t, want, d.Allowed)
 	}
@@ -120,7 +122,9 @@ func TestNobodyGainsPowerOverUsersByTheirMembership(t *testing.T) {
 	role(freed, "GROUP_MEMBERSHIP_ADMIN")
 	in, out := "PUT /api/v1/groups/"+w.inner+"/users/"+w.out, "DELETE /api/v1/groups/"+w.inner+"/users/"+w.out
 	w.Run(t,
-		apitest.Step{Do: "POST /api/v1/iam/resource-sets/freed/resources", Body: `{"resourceOrnOrUrl":"/api/v1/users","conditions":{"Exclude":{"svc:ORN":["orn:svc:directory:` + org + `:groups:` + w.inner + `:contained_resources"]}}}`},
+		apitest.Step{Do: "POST /api/v1/iam/resource-sets/freed/resources",
+			Body: `{"resourceOrnOrUrl":"/api/v1/users","conditions":{"Exclude":{"svc:ORN":["orn:svc:directory:` + org + `:groups:` + w.inner +
+				`:contained_resources"]}}}`},
 		usher.may(in, "", status(204)), // it can read the user from now on, and nothing else
 		freed.mayNot("POST /api/v1/users/"+w.out, `{"profile":{"city":"Rome"}}`),
 		freed.mayNot(out, ""), // the user would not be excluded any more
@@ -136,9 +140,10 @@ func TestNobodyGainsPowerOverUsersByTheirMembership(t *testing.T) {
 	authorizer := authz.New(deps(w.Env))
 	access, err := authorizer.User(t.Context(), w.Store.Reader(), both.id)
 	require.NoError(t, err)
-	d, err := authorizer.Explain(t.Context(), w.Store.Reader(), access, rest.Info{Method: "PUT", Path: "/api/v1/groups/{groupId}/users/{userId}"}, func(name string) string {
-		return map[string]string{"groupId": w.inner, "userId": w.out}[name]
-	})
+	d, err := authorizer.Explain(t.Context(), w.Store.Reader(), access,
+		rest.Info{Method: "PUT", Path: "/api/v1/groups/{groupId}/users/{userId}"}, func(name string) string {
+			return map[string]string{"groupId": w.inner, "userId": w.out}[name]
+		})
 	require.NoError(t, err)
 	require.Contains(t, d.Checks[1].Grants, authz.WhyGains)
 }
@@ -146,7 +151,8 @@ func TestNobodyGainsPowerOverUsersByTheirMembership(t *testing.T) {
 func TestAGroupRuleNeedsMembershipOfEverybody(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	body := func(name, group string) string {
-		return fmt.Sprintf(`{"type":"group_rule","name":%q,"conditions":{"people":{"users":{"exclude":[]},"groups":{"exclude":[]}},"expression":{"value":"user.city == \"Berlin\""}},"actions":{"assignUserToGroups":{"groupIds":[%q]}}}`, name, group)
+		return fmt.Sprintf(`{"type":"group_rule","name":%q,"conditions":{"people":{"users":{"exclude":[]},"groups":{"exclude":[]}},`+
+			`"expression":{"value":"user.city == \"Berlin\""}},"actions":{"assignUserToGroups":{"groupIds":[%q]}}}`, name, group)
 	}
 	all, permissions := []string{"/api/v1/users", "/api/v1/groups"}, []string{"svc.groups.manage", "svc.users.groupMembership.manage"}
 	groups := w.custom(t, "groups", permissions[:1], all)
@@ -156,15 +162,20 @@ func TestAGroupRuleNeedsMembershipOfEverybody(t *testing.T) {
 		apitest.Step{Do: "POST /api/v1/groups/rules", Body: body("Made", w.inner), Save: map[string]string{"made": "id"}},
 		groups.mayNot("POST /api/v1/groups/rules", body("G", w.inner)), some.mayNot("POST /api/v1/groups/rules", body("S", w.inner)),
 		both.may("POST /api/v1/groups/rules", body("B", w.inner), func(s *apitest.Step) { s.Save = map[string]string{"r": "id"} }),
-		groups.mayNot("POST /api/v1/groups/rules/{{r}}/lifecycle/activate", ""), groups.mayNot("PUT /api/v1/groups/rules/{{r}}", body("B", w.inner)),
+		groups.mayNot("POST /api/v1/groups/rules/{{r}}/lifecycle/activate", ""),
+		groups.mayNot("PUT /api/v1/groups/rules/{{r}}", body("B", w.inner)),
 		groups.mayNot("DELETE /api/v1/groups/rules/{{r}}?removeUsers=true", ""),
 		groups.may("GET /api/v1/groups/rules/{{r}}", ""),
 		both.may("PUT /api/v1/groups/rules/{{r}}", body("B2", w.inner)), both.may("DELETE /api/v1/groups/rules/{{r}}", "", status(202)),
-		apitest.Step{Name: "a role over the members comes", Do: "POST /api/v1/iam/resource-sets", Body: `{"label":"Members","description":"x","resources":["/api/v1/groups/` + w.inner + `/users"]}`},
-		apitest.Step{Do: "POST /api/v1/iam/roles", Body: `{"label":"Passwords","description":"x","permissions":["svc.users.credentials.manage"]}`},
-		apitest.Step{Do: "POST /api/v1/users/" + both.id + "/roles", Body: `{"type":"CUSTOM","role":"Passwords","resource-set":"Members"}`, Status: 201},
+		apitest.Step{Name: "a role over the members comes", Do: "POST /api/v1/iam/resource-sets",
+			Body: `{"label":"Members","description":"x","resources":["/api/v1/groups/` + w.inner + `/users"]}`},
+		apitest.Step{Do: "POST /api/v1/iam/roles",
+			Body: `{"label":"Passwords","description":"x","permissions":["svc.users.credentials.manage"]}`},
+		apitest.Step{Do: "POST /api/v1/users/" + both.id + "/roles", Body: `{"type":"CUSTOM","role":"Passwords","resource-set":"Members"}`,
+			Status: 201},
 		both.mayNot("POST /api/v1/groups/rules", body("B3", w.inner)), both.may("POST /api/v1/groups/rules", body("B4", w.outer)),
-		both.mayNot("PUT /api/v1/groups/rules/{{made}}", body("Made", w.inner)), both.mayNot("POST /api/v1/groups/rules/{{made}}/lifecycle/activate", ""),
+		both.mayNot("PUT /api/v1/groups/rules/{{made}}", body("Made", w.inner)),
+		both.mayNot("POST /api/v1/groups/rules/{{made}}/lifecycle/activate", ""),
 		apitest.Step{Name: "nobody was moved", Do: "GET /api/v1/groups/" + w.inner + "/users", Equal: map[string]any{"#": 1}},
 	)
 }

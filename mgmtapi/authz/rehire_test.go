@@ -21,8 +21,10 @@ func TestUserAdmin_RehiresFormerAdministrator(t *testing.T) {
 			apitest.Step{Do: "POST " + at + "/lifecycle/deactivate"},
 			hr.may("POST "+at, `{"profile":{"title":"Returning"}}`),
 			hr.may("POST "+at+"/lifecycle/activate?sendEmail=false", ""),
-			hr.may("POST "+at, `{"profile":{"title":"Assistant"},"credentials":{"password":{"value":"Another-2026"}}}`, equal(map[string]any{"profile.title": "Assistant", "status": "ACTIVE"})),
-			apitest.Step{Name: "the API token of before is revoked", Do: "GET /api/v1/users/me", Header: former.header, Status: 401, Code: "E0000011"},
+			hr.may("POST "+at, `{"profile":{"title":"Assistant"},"credentials":{"password":{"value":"Another-2026"}}}`,
+				equal(map[string]any{"profile.title": "Assistant", "status": "ACTIVE"})),
+			apitest.Step{Name: "the API token of before is revoked", Do: "GET /api/v1/users/me", Header: former.header, Status: 401,
+				Code: "E0000011"},
 			apitest.Step{Do: "GET " + at + "/roles", Equal: map[string]any{"#": 0}},
 		)
 		again := admin{former.id, map[string]string{"Authorization": "SSWS " + createToken(t, e, former.id, "new").Secret}}

@@ -22,13 +22,15 @@ func Revoke(ctx context.Context, tx *docstore.Tx, d model.Deps, doc docstore.Doc
 // RevokeAll removes the roles that were assigned to the assignee itself: standard roles with their targets, and memberships in bindings of
 // custom roles. It does not check whether a SUPER_ADMIN remains.
 func RevokeAll(ctx context.Context, tx *docstore.Tx, d model.Deps, assignee string) error {
-	err := model.Each(ctx, tx, d.RoleAssignments, docstore.Eq(model.RoleAssignmentByAssignee, assignee), func(doc docstore.Doc[model.RoleAssignment]) error {
-		return Revoke(ctx, tx, d, doc)
-	})
+	err := model.Each(ctx, tx, d.RoleAssignments, docstore.Eq(model.RoleAssignmentByAssignee, assignee),
+		func(doc docstore.Doc[model.RoleAssignment]) error {
+			return Revoke(ctx, tx, d, doc)
+		})
 	if err != nil {
 		return err
 	}
-	return model.Each(ctx, tx, d.RoleMembers, docstore.Eq(model.RoleMemberByAssignee, assignee), func(doc docstore.Doc[model.RoleMember]) error {
-		return Unbind(ctx, tx, d, doc)
-	})
+	return model.Each(ctx, tx, d.RoleMembers, docstore.Eq(model.RoleMemberByAssignee, assignee),
+		func(doc docstore.Doc[model.RoleMember]) error {
+			return Unbind(ctx, tx, d, doc)
+		})
 }

@@ -24,8 +24,9 @@ const (
 )
 
 var columnNames = map[Column]string{
-	ColumnUsers: "users", ColumnCredentials: "credentials, lifecycle and factors of users", ColumnGroups: "groups", ColumnMembership: "membership",
-	ColumnApps: "applications and assignments", ColumnServers: "authorization servers", ColumnRoles: "roles and resource sets",
+	ColumnUsers: "users", ColumnCredentials: "credentials, lifecycle and factors of users", ColumnGroups: "groups",
+	ColumnMembership: "membership",
+	ColumnApps:       "applications and assignments", ColumnServers: "authorization servers", ColumnRoles: "roles and resource sets",
 	ColumnHooks: "hooks and keys", ColumnSchemas: "schemas, types, mappings and policies", ColumnLog: "the log",
 	ColumnSuper: "what only a SUPER_ADMIN may do", ColumnAny: "what every administrator may do",
 }

@@ -17,7 +17,8 @@ func TestAuthorizationServersAreInOrOutOfASet(t *testing.T) {
 	standard := w.Do(t, "GET "+servers+"/default", "", nil).Value("id")
 	some := w.custom(t, "some", []string{"svc.authzServers.manage"}, []string{servers + "/" + one, servers + "/default"})
 	w.Run(t,
-		apitest.Step{Name: "the set knows it by its id", Do: "GET /api/v1/iam/resource-sets/some/resources", Equal: map[string]any{"resources.#": 2}},
+		apitest.Step{Name: "the set knows it by its id", Do: "GET /api/v1/iam/resource-sets/some/resources",
+			Equal: map[string]any{"resources.#": 2}},
 		some.may("GET "+servers, "", equal(map[string]any{"#": 2, "0.id": standard, "1.id": one})),
 		some.may("GET "+servers+"/default", ""),
 		some.may("GET "+servers+"/"+standard, ""),
@@ -26,13 +27,16 @@ func TestAuthorizationServersAreInOrOutOfASet(t *testing.T) {
 		some.mayNot("POST "+servers, `{"name":"x","description":"d","audiences":["a"]}`),
 		some.may("POST "+servers+"/"+one+"/scopes", `{"name":"s"}`, status(201)),
 		some.may("DELETE "+servers+"/"+one, "", status(204)),
-		apitest.Step{Name: "what is deleted leaves the sets", Do: "GET /api/v1/iam/resource-sets/some/resources", Equal: map[string]any{"resources.#": 1}},
-		apitest.Step{Do: "POST /api/v1/iam/resource-sets", Body: `{"label":"gone","description":"x","resources":["` + servers + "/" + one + `"]}`, Status: 400, Code: "E0000001", Causes: []string{"resources"}},
+		apitest.Step{Name: "what is deleted leaves the sets", Do: "GET /api/v1/iam/resource-sets/some/resources",
+			Equal: map[string]any{"resources.#": 1}},
+		apitest.Step{Do: "POST /api/v1/iam/resource-sets", Body: `{"label":"gone","description":"x","resources":["` + servers + "/" + one + `"]}`,
+			Status: 400, Code: "E0000001", Causes: []string{"resources"}},
 	)
 	most := w.custom(t, "most", []string{"svc.authzServers.read"}, []string{"/api/v1/users"})
 	org := w.Do(t, "GET /api/v1/iam/resource-sets/some/resources", "", nil).Value("resources.0.orn")
 	w.Run(t,
-		apitest.Step{Do: "POST /api/v1/iam/resource-sets/most/resources", Body: `{"resourceOrnOrUrl":"` + servers + `","conditions":{"Exclude":{"svc:ORN":["` + org + `"]}}}`},
+		apitest.Step{Do: "POST /api/v1/iam/resource-sets/most/resources",
+			Body: `{"resourceOrnOrUrl":"` + servers + `","conditions":{"Exclude":{"svc:ORN":["` + org + `"]}}}`},
 		most.may("GET "+servers, "", equal(map[string]any{"#": 1, "0.id": other})),
 		most.mayNot("GET "+servers+"/"+standard, ""),
 		most.mayNot("GET "+servers+"/default", ""),
@@ -78,7 +82,8 @@ func TestClientsAreApplications(t *testing.T) {
 func TestAPushedGroupIsPermittedToo(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	apps := w.custom(t, "apps", []string{"svc.apps.manage"}, []string{"/api/v1/apps", "/api/v1/groups"})
-	both := w.custom(t, "both", []string{"svc.apps.manage", "svc.groups.appAssignment.manage"}, []string{"/api/v1/apps", "/api/v1/groups/" + w.inner})
+	both := w.custom(t, "both", []string{"svc.apps.manage", "svc.groups.appAssignment.manage"},
+		[]string{"/api/v1/apps", "/api/v1/groups/" + w.inner})
 	push := func(group string) string { return `{"sourceGroupId":"` + group + `","targetGroupName":"G"}` }
 	at := "POST /api/v1/apps/" + w.appIn + "/group-push/mappings"
 	past := func(s *apitest.Step) { s.Status, s.Code = 400, "E0000001" } // there is no connection

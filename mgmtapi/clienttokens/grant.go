@@ -48,7 +48,8 @@ func (s *Slice) showGrant(ctx context.Context, q docstore.Reader, doc docstore.D
 	}
 	out := Grant{
 		ID: doc.ID, Status: c.Status, Created: rest.TimeOf(doc.Created), LastUpdated: rest.TimeOf(doc.Updated), Issuer: issuer,
-		ClientID: c.ClientID, UserID: c.UserID, ScopeID: c.ScopeID, Source: c.Source, Links: parties(ctx, c.AppID, c.ClientID, c.UserID, c.Server),
+		ClientID: c.ClientID, UserID: c.UserID, ScopeID: c.ScopeID, Source: c.Source,
+		Links: parties(ctx, c.AppID, c.ClientID, c.UserID, c.Server),
 	}
 	out.Links["self"] = rest.To(rest.URL(ctx, "api", "v1", "users", c.UserID, "grants", doc.ID), http.MethodGet, http.MethodDelete)
 	out.Links["scope"] = rest.To(rest.URL(ctx, "api", "v1", "authorizationServers", c.Server, "scopes", c.ScopeID), http.MethodGet)
@@ -183,7 +184,8 @@ func (s *Slice) clientsOfServer(ctx context.Context, r *serverRequest) ([]Client
 	})
 }
 
-// clients are those that hold usable tokens or active consents that fulfil the conditions; a nil condition of consents is fulfilled by none.
+// clients are those that hold usable tokens or active consents that fulfil the conditions; a nil condition of consents is fulfilled by
+// none.
 func (s *Slice) clients(ctx context.Context, tokens, consents docstore.Cond, links func(client string) rest.Links) ([]Client, error) {
 	out := []Client{}
 	err := s.Store.View(ctx, func(q docstore.Reader) error {
@@ -204,7 +206,9 @@ func (s *Slice) clients(ctx context.Context, tokens, consents docstore.Cond, lin
 			out = append(out, Client{ID: client, Name: doc.Value.Label, URI: settings.ClientURI, LogoURI: settings.LogoURI, Links: links(client)})
 			return nil
 		}
-		err := model.Each(ctx, q, s.RefreshTokens, s.usable(tokens), func(t docstore.Doc[model.RefreshToken]) error { return add(t.Value.ClientID) })
+		err := model.Each(ctx, q, s.RefreshTokens, s.usable(tokens), func(t docstore.Doc[model.RefreshToken]) error {
+			return add(t.Value.ClientID)
+		})
 		if err != nil || consents == nil {
 			return err
 		}

@@ -57,7 +57,8 @@ func (s *Slice) remove(ctx context.Context, tx *docstore.Tx, tokens, consents do
 
 func (s *Slice) logTokens(ctx context.Context, tx *docstore.Tx, tokens []docstore.Doc[model.RefreshToken]) error {
 	for _, t := range tokens {
-		if err := audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.OAuthRevoke, Targets: []model.LogParty{audit.RefreshToken(t)}}); err != nil {
+		if err := audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.OAuthRevoke, Targets: []model.LogParty{audit.RefreshToken(t)}}); err !=
+			nil {
 			return err
 		}
 	}
@@ -101,37 +102,53 @@ func (s *Slice) Routes() []rest.Route {
 		rest.Op[userGrantRequest, rest.Nothing]{ID: "revokeUserGrant", Route: "DELETE" + userGrant, Tag: userTag, Scopes: usersWrite,
 			Summary: "Withdraws a consent, with the refresh tokens that carry it", Find: find[userGrantRequest](s), Do: s.withdraw},
 
-		rest.Op[clientGrantsRequest, rest.Page[Grant]]{ID: "listGrantsForUserAndClient", Route: "GET" + userClient + "/grants", Tag: userTag, Scopes: usersRead,
+		rest.Op[clientGrantsRequest, rest.Page[Grant]]{ID: "listGrantsForUserAndClient", Route: "GET" + userClient + "/grants", Tag: userTag,
+			Scopes:  usersRead,
 			Summary: "Lists the consents of a user for a client", Find: find[clientGrantsRequest](s), Do: s.grantsForClient},
-		rest.Op[userClientRequest, rest.Nothing]{ID: "revokeGrantsForUserAndClient", Route: "DELETE" + userClient + "/grants", Tag: userTag, Scopes: usersWrite,
-			Summary: "Withdraws the consents of a user for a client, with the refresh tokens that carry them", Find: find[userClientRequest](s), Do: s.withdrawForClient},
-		rest.Op[userTokensRequest, rest.Page[RefreshToken]]{ID: "listRefreshTokensForUserAndClient", Route: "GET" + userClient + "/tokens", Tag: userTag, Scopes: usersRead,
+		rest.Op[userClientRequest, rest.Nothing]{ID: "revokeGrantsForUserAndClient", Route: "DELETE" + userClient + "/grants", Tag: userTag,
+			Scopes:  usersWrite,
+			Summary: "Withdraws the consents of a user for a client, with the refresh tokens that carry them", Find: find[userClientRequest](s),
+			Do: s.withdrawForClient},
+		rest.Op[userTokensRequest, rest.Page[RefreshToken]]{ID: "listRefreshTokensForUserAndClient", Route: "GET" + userClient + "/tokens",
+			Tag: userTag, Scopes: usersRead,
 			Summary: "Lists the refresh tokens that a client holds for a user", Find: find[userTokensRequest](s), Do: list[userTokensRequest](s)},
-		rest.Op[userClientRequest, rest.Nothing]{ID: "revokeTokensForUserAndClient", Route: "DELETE" + userClient + "/tokens", Tag: userTag, Scopes: usersWrite,
-			Summary: "Revokes the refresh tokens that a client holds for a user", Find: find[userClientRequest](s), Do: revokeAll[userClientRequest](s)},
-		rest.Op[userTokenReading, RefreshToken]{ID: "getRefreshTokenForUserAndClient", Route: "GET" + userClient + "/tokens/{tokenId}", Tag: userTag, Scopes: usersRead,
+		rest.Op[userClientRequest, rest.Nothing]{ID: "revokeTokensForUserAndClient", Route: "DELETE" + userClient + "/tokens", Tag: userTag,
+			Scopes:  usersWrite,
+			Summary: "Revokes the refresh tokens that a client holds for a user", Find: find[userClientRequest](s),
+			Do: revokeAll[userClientRequest](s)},
+		rest.Op[userTokenReading, RefreshToken]{ID: "getRefreshTokenForUserAndClient", Route: "GET" + userClient + "/tokens/{tokenId}",
+			Tag: userTag, Scopes: usersRead,
 			Summary: "Reads a refresh token that a client holds for a user", Find: find[userTokenReading](s), Do: read[userTokenReading](s)},
-		rest.Op[userTokenRequest, rest.Nothing]{ID: "revokeTokenForUserAndClient", Route: "DELETE" + userClient + "/tokens/{tokenId}", Tag: userTag, Scopes: usersWrite,
+		rest.Op[userTokenRequest, rest.Nothing]{ID: "revokeTokenForUserAndClient", Route: "DELETE" + userClient + "/tokens/{tokenId}",
+			Tag: userTag, Scopes: usersWrite,
 			Summary: "Revokes a refresh token that a client holds for a user", Find: find[userTokenRequest](s), Do: revokeOne[userTokenRequest](s)},
 
-		rest.Op[appTokensRequest, rest.Page[RefreshToken]]{ID: "listOAuth2TokensForApplication", Route: "GET" + app, Tag: appTag, Scopes: appsRead,
+		rest.Op[appTokensRequest, rest.Page[RefreshToken]]{ID: "listOAuth2TokensForApplication", Route: "GET" + app, Tag: appTag,
+			Scopes:  appsRead,
 			Summary: "Lists the refresh tokens of an application", Find: find[appTokensRequest](s), Do: list[appTokensRequest](s)},
 		rest.Op[appRequest, rest.Nothing]{ID: "revokeOAuth2TokensForApplication", Route: "DELETE" + app, Tag: appTag, Scopes: appsWrite,
 			Summary: "Revokes the refresh tokens of an application", Find: find[appRequest](s), Do: revokeAll[appRequest](s)},
-		rest.Op[appTokenReading, RefreshToken]{ID: "getOAuth2TokenForApplication", Route: "GET" + app + "/{tokenId}", Tag: appTag, Scopes: appsRead,
+		rest.Op[appTokenReading, RefreshToken]{ID: "getOAuth2TokenForApplication", Route: "GET" + app + "/{tokenId}", Tag: appTag,
+			Scopes:  appsRead,
 			Summary: "Reads a refresh token of an application", Find: find[appTokenReading](s), Do: read[appTokenReading](s)},
-		rest.Op[appTokenRequest, rest.Nothing]{ID: "revokeOAuth2TokenForApplication", Route: "DELETE" + app + "/{tokenId}", Tag: appTag, Scopes: appsWrite,
+		rest.Op[appTokenRequest, rest.Nothing]{ID: "revokeOAuth2TokenForApplication", Route: "DELETE" + app + "/{tokenId}", Tag: appTag,
+			Scopes:  appsWrite,
 			Summary: "Revokes a refresh token of an application", Find: find[appTokenRequest](s), Do: revokeOne[appTokenRequest](s)},
 
 		rest.Op[serverRequest, []Client]{ID: "listOAuth2ClientsForAuthorizationServer", Route: "GET" + server, Tag: serverTag, Scopes: serverRead,
 			Summary: "Lists the clients that hold refresh tokens of a server", Find: find[serverRequest](s), Do: s.clientsOfServer},
-		rest.Op[serverTokensRequest, rest.Page[RefreshToken]]{ID: "listRefreshTokensForAuthorizationServerAndClient", Route: "GET" + client, Tag: serverTag, Scopes: serverRead,
+		rest.Op[serverTokensRequest, rest.Page[RefreshToken]]{ID: "listRefreshTokensForAuthorizationServerAndClient", Route: "GET" + client,
+			Tag: serverTag, Scopes: serverRead,
 			Summary: "Lists the refresh tokens of a client at a server", Find: find[serverTokensRequest](s), Do: list[serverTokensRequest](s)},
-		rest.Op[serverClientRequest, rest.Nothing]{ID: "revokeRefreshTokensForAuthorizationServerAndClient", Route: "DELETE" + client, Tag: serverTag, Scopes: serverWrite,
-			Summary: "Revokes the refresh tokens of a client at a server", Find: find[serverClientRequest](s), Do: revokeAll[serverClientRequest](s)},
-		rest.Op[serverTokenReading, RefreshToken]{ID: "getRefreshTokenForAuthorizationServerAndClient", Route: "GET" + client + "/{tokenId}", Tag: serverTag, Scopes: serverRead,
+		rest.Op[serverClientRequest, rest.Nothing]{ID: "revokeRefreshTokensForAuthorizationServerAndClient", Route: "DELETE" + client,
+			Tag: serverTag, Scopes: serverWrite,
+			Summary: "Revokes the refresh tokens of a client at a server", Find: find[serverClientRequest](s),
+			Do: revokeAll[serverClientRequest](s)},
+		rest.Op[serverTokenReading, RefreshToken]{ID: "getRefreshTokenForAuthorizationServerAndClient", Route: "GET" + client + "/{tokenId}",
+			Tag: serverTag, Scopes: serverRead,
 			Summary: "Reads a refresh token of a client at a server", Find: find[serverTokenReading](s), Do: read[serverTokenReading](s)},
-		rest.Op[serverTokenRequest, rest.Nothing]{ID: "revokeRefreshTokenForAuthorizationServerAndClient", Route: "DELETE" + client + "/{tokenId}", Tag: serverTag, Scopes: serverWrite,
+		rest.Op[serverTokenRequest, rest.Nothing]{ID: "revokeRefreshTokenForAuthorizationServerAndClient",
+			Route: "DELETE" + client + "/{tokenId}", Tag: serverTag, Scopes: serverWrite,
 			Summary: "Revokes a refresh token of a client at a server", Find: find[serverTokenRequest](s), Do: revokeOne[serverTokenRequest](s)},
 	}
 }

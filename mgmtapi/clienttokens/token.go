@@ -61,7 +61,8 @@ func parties(ctx context.Context, app, client, user, server string) rest.Links {
 }
 
 // show renders a token at an address.
-func (s *Slice) show(ctx context.Context, q docstore.Reader, doc docstore.Doc[model.RefreshToken], self, expand string) (RefreshToken, error) {
+func (s *Slice) show(ctx context.Context, q docstore.Reader, doc docstore.Doc[model.RefreshToken], self, expand string) (RefreshToken,
+	error) {
 	t := doc.Value
 	server, issuer, err := s.issuer(ctx, q, t.Server)
 	if err != nil {
@@ -93,7 +94,8 @@ func showScope(ctx context.Context, server string, c *model.AuthScope) EmbeddedS
 
 // usable are the tokens that can be used.
 func (s *Slice) usable(where docstore.Cond) docstore.Cond {
-	return docstore.All(where, docstore.Eq(model.RefreshTokenByStatus, string(model.TokenActive)), docstore.Gt(model.RefreshTokenByExpires, s.Now()))
+	return docstore.All(where, docstore.Eq(model.RefreshTokenByStatus, string(model.TokenActive)),
+		docstore.Gt(model.RefreshTokenByExpires, s.Now()))
 }
 
 // addressed is a request that knows where its tokens are.
@@ -123,7 +125,8 @@ func list[R any, H interface {
 		h := H(r)
 		p := h.page()
 		err = s.Store.View(ctx, func(q docstore.Reader) error {
-			page, err := s.RefreshTokens.Query(ctx, q, docstore.Query[model.RefreshToken]{Where: s.usable(h.tokens()), After: p.After, Limit: p.Limit})
+			page, err := s.RefreshTokens.Query(ctx, q,
+				docstore.Query[model.RefreshToken]{Where: s.usable(h.tokens()), After: p.After, Limit: p.Limit})
 			if err != nil {
 				return err
 			}

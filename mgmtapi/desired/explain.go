@@ -139,7 +139,8 @@ func valuesOf(app *model.App, u *model.AppUser, schema *model.AppSchema, rules m
 	if template.Template == "" {
 		template.Template = appprofile.DefaultTemplate
 	}
-	name := Value{Path: "userName", Source: "the user name template of the application", Rule: template.Template + template.Suffix, Value: u.UserName}
+	name := Value{Path: "userName", Source: "the user name template of the application", Rule: template.Template + template.Suffix,
+		Value: u.UserName}
 	if u.UserNameGiven {
 		name.Source, name.Rule = "the assignment", "supplied"
 	}
@@ -186,5 +187,6 @@ func (s *State) ExplainGroup(ctx context.Context, app, group string) (reasons []
 	if err != nil {
 		return nil, nil, err
 	}
-	return reasons, []Value{{Path: "displayName", Source: "the target group of the push mapping", Rule: "name", Value: target.Value.Name()}}, nil
+	return reasons, []Value{
+		{Path: "displayName", Source: "the target group of the push mapping", Rule: "name", Value: target.Value.Name()}}, nil
 }

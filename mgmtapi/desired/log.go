@@ -61,7 +61,8 @@ func (s *State) logUser(ctx context.Context, tx *docstore.Tx, u *model.AppUser, 
 
 // tellPassword tells of a password that was set: the last request did, and nothing else if it is a PATCH, or profiles are not updated.
 func tellPassword(entries []audit.Entry, targets []model.LogParty, alone bool) []audit.Entry {
-	if last := len(entries) - 1; last >= 0 && (alone && entries[last].Type == audit.TargetProfile || entries[last].Debug["scimMethod"] == http.MethodPatch) {
+	if last := len(entries) - 1; last >= 0 &&
+		(alone && entries[last].Type == audit.TargetProfile || entries[last].Debug["scimMethod"] == http.MethodPatch) {
 		entries[last].Type = audit.TargetPassword
 		return entries
 	}

@@ -35,12 +35,13 @@ func (s *State) AssignedUsers(ctx context.Context, app, after string, limit int)
 // as AssignedUsers does.
 func (s *State) PushedGroups(ctx context.Context, app, after string, limit int) ([]string, error) {
 	var groups []string
-	err := model.Each(ctx, s.Store.Reader(), s.PushMappings, docstore.Eq(model.PushMappingByApp, app), func(d docstore.Doc[model.PushMapping]) error {
-		if d.Value.SourceGroupID > after {
-			groups = append(groups, d.Value.SourceGroupID)
-		}
-		return nil
-	})
+	err := model.Each(ctx, s.Store.Reader(), s.PushMappings, docstore.Eq(model.PushMappingByApp, app),
+		func(d docstore.Doc[model.PushMapping]) error {
+			if d.Value.SourceGroupID > after {
+				groups = append(groups, d.Value.SourceGroupID)
+			}
+			return nil
+		})
 	slices.Sort(groups)
 	groups = slices.Compact(groups)
 	return groups[:min(limit, len(groups))], err

@@ -93,7 +93,8 @@ func reasonForAll(app *model.App, conn *model.Connection) string {
 }
 
 // countReasons adds up why assignments without an account get none.
-func (s *State) countReasons(ctx context.Context, q docstore.Reader, conn *model.Connection, docs []docstore.Doc[model.AppUser], counts map[string]int) error {
+func (s *State) countReasons(ctx context.Context, q docstore.Reader, conn *model.Connection, docs []docstore.Doc[model.AppUser],
+	counts map[string]int) error {
 	ids := make([]string, len(docs))
 	for i, d := range docs {
 		ids[i] = d.Value.UserID

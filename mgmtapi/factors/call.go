@@ -14,7 +14,8 @@ func call() *kind {
 		Type: model.FactorCall, Provider: model.FactorProviderService, Prefix: "clf", Org: "svc_call",
 		Several: true, Resend: "call", Enrol: enrolCall,
 		Send: func(ctx context.Context, a *act) error {
-			return a.send(ctx, sending{channel: outbox.Voice, to: "phoneNumber", digits: 5, life: codeLife, limit: callsToOne, event: audit.FactorCall})
+			return a.send(ctx,
+				sending{channel: outbox.Voice, to: "phoneNumber", digits: 5, life: codeLife, limit: callsToOne, event: audit.FactorCall})
 		},
 	})
 }

@@ -69,8 +69,8 @@ func (a *act) send(ctx context.Context, how sending) error {
 	return a.deliver(ctx, m)
 }
 
-// useTemplate gives the message the text of the template that the caller chose, in a language of the user. An id that no template has chooses
-// the built-in text.
+// useTemplate gives the message the text of the template that the caller chose, in a language of the user. An id that no template has
+// chooses the built-in text.
 func (a *act) useTemplate(ctx context.Context, m *message) error {
 	if a.query.TemplateID == "" {
 		return nil

@@ -167,7 +167,8 @@ func (s *Slice) findAnswered(ctx context.Context, r *answerRequest) error {
 }
 
 // answered finds the transaction and its push factor.
-func (s *Slice) answered(ctx context.Context, q docstore.Reader, r *answerRequest) (t docstore.Doc[model.FactorTransaction], f docstore.Doc[model.Factor], err error) {
+func (s *Slice) answered(ctx context.Context, q docstore.Reader, r *answerRequest) (t docstore.Doc[model.FactorTransaction],
+	f docstore.Doc[model.Factor], err error) {
 	if t, err = s.FactorTransactions.Get(ctx, q, r.Transaction); err == nil {
 		f, err = s.Factors.Get(ctx, q, t.Value.Factor)
 	}

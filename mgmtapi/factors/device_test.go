@@ -69,10 +69,12 @@ func TestTheLifeOfAnAppThatComputesPasscodes(t *testing.T) {
 				completes = activate + "/poll" // does the same
 			}
 			saved := e.Run(t, withPerson(), apitest.Step{
-				Do: "POST " + factors, Body: fmt.Sprintf(`{"factorType":"token:software:totp","provider":%q}`, provider), Save: map[string]string{"id": "id", "qr": "_embedded.activation._links.qrcode.href"},
+				Do: "POST " + factors, Body: fmt.Sprintf(`{"factorType":"token:software:totp","provider":%q}`, provider),
+				Save: map[string]string{"id": "id", "qr": "_embedded.activation._links.qrcode.href"},
 				Equal: map[string]any{
-					"status": "PENDING_ACTIVATION", "profile.credentialId": "ada@example.com", "provider": provider, "vendorName": provider, "_embedded.activation._links.qrcode.type": "image/png",
-					"_embedded.activation.timeStep": 30, "_embedded.activation.encoding": "base32", "_embedded.activation.keyLength": 6,
+					"status": "PENDING_ACTIVATION", "profile.credentialId": "ada@example.com", "provider": provider, "vendorName": provider,
+					"_embedded.activation._links.qrcode.type": "image/png",
+					"_embedded.activation.timeStep":           30, "_embedded.activation.encoding": "base32", "_embedded.activation.keyLength": 6,
 				},
 				Has: []string{"_links.activate"}, Lacks: []string{"_links.verify", "_links.resend"},
 				Then: func(t *testing.T, a *apitest.Answer) {
@@ -84,25 +86,36 @@ func TestTheLifeOfAnAppThatComputesPasscodes(t *testing.T) {
 			at := func(s apitest.Step) apitest.Step { return stepFor(saved, s) }
 			anonymous := map[string]string{"Authorization": ""}
 			e.Run(t,
-				at(apitest.Step{Name: "the secret is shown once", Do: "GET " + factor, Equal: map[string]any{"_embedded.activation.timeStep": 30}, Lacks: []string{"_embedded.activation.sharedSecret", "_embedded.activation._links"}}),
-				at(apitest.Step{Do: "GET " + factors, Equal: map[string]any{"0.id": "{{id}}", "0._embedded.activation.keyLength": 6}, Lacks: []string{"0._embedded.activation.sharedSecret", "0._embedded.activation._links"}}),
-				apitest.Step{Name: "the picture needs no credentials", Do: "GET " + saved["qr"], Header: anonymous, Then: func(t *testing.T, a *apitest.Answer) {
-					require.Equal(t, "image/png", a.Header.Get("Content-Type"))
-					picture, err := png.Decode(bytes.NewReader(a.Body))
-					require.NoError(t, err)
-					require.Equal(t, 256, picture.Bounds().Dx())
-				}},
+				at(
+					apitest.Step{Name: "the secret is shown once", Do: "GET " + factor, Equal: map[string]any{"_embedded.activation.timeStep": 30},
+						Lacks: []string{"_embedded.activation.sharedSecret", "_embedded.activation._links"}}),
+				at(
+					apitest.Step{Do: "GET " + factors, Equal: map[string]any{"0.id": "{{id}}", "0._embedded.activation.keyLength": 6},
+						Lacks: []string{"0._embedded.activation.sharedSecret", "0._embedded.activation._links"}}),
+				apitest.Step{Name: "the picture needs no credentials", Do: "GET " + saved["qr"], Header: anonymous,
+					Then: func(t *testing.T, a *apitest.Answer) {
+						require.Equal(t, "image/png", a.Header.Get("Content-Type"))
+						picture, err := png.Decode(bytes.NewReader(a.Body))
+						require.NoError(t, err)
+						require.Equal(t, 256, picture.Bounds().Dx())
+					}},
 				apitest.Step{Name: "but the token", Do: "GET " + saved["qr"] + "x", Header: anonymous, Status: 404, Code: "E0000007"},
 				at(apitest.Step{Do: activate, Body: `{}`, Status: 400, Code: "E0000001", Causes: []string{"passCode: The field cannot be left blank"}}),
 				at(apitest.Step{Do: activate, Body: `{"passCode":123456}`, Status: 400, Code: "E0000001", Causes: []string{"passCode: "}}),
 				at(apitest.Step{Do: activate, Body: `{"passCode":"` + mine.unlike(t) + `"}`, Status: 403, Code: "E0000068"}),
 				at(apitest.Step{Name: "too late", Do: activate, Body: mine.prove(t, -2), Status: 403, Code: "E0000068"}),
 				at(apitest.Step{Name: "too early", Do: activate, Body: mine.prove(t, 2), Status: 403, Code: "E0000068"}),
-				at(apitest.Step{Name: "nothing else completes it", Do: "POST " + factor + "/lifecycle/activate/poll", Status: 400, Code: "E0000001", Causes: []string{"passCode: "}}),
-				at(apitest.Step{Name: "of the step before", Do: completes, Body: mine.prove(t, -1), Equal: map[string]any{"status": "ACTIVE"}, Has: []string{"_links.verify"}, Lacks: []string{"_embedded"}}),
-				at(apitest.Step{Name: "the secret is shown no more", Do: "GET " + factor, Equal: map[string]any{"status": "ACTIVE"}, Lacks: []string{"_embedded"}, Then: func(t *testing.T, a *apitest.Answer) {
-					require.NotContains(t, string(a.Body), string(mine.secret))
-				}}),
+				at(
+					apitest.Step{Name: "nothing else completes it", Do: "POST " + factor + "/lifecycle/activate/poll", Status: 400, Code: "E0000001",
+						Causes: []string{"passCode: "}}),
+				at(
+					apitest.Step{Name: "of the step before", Do: completes, Body: mine.prove(t, -1), Equal: map[string]any{"status": "ACTIVE"},
+						Has: []string{"_links.verify"}, Lacks: []string{"_embedded"}}),
+				at(
+					apitest.Step{Name: "the secret is shown no more", Do: "GET " + factor, Equal: map[string]any{"status": "ACTIVE"},
+						Lacks: []string{"_embedded"}, Then: func(t *testing.T, a *apitest.Answer) {
+							require.NotContains(t, string(a.Body), string(mine.secret))
+						}}),
 				apitest.Step{Name: "nor is its picture", Do: "GET " + saved["qr"], Header: anonymous, Status: 404, Code: "E0000007"},
 				at(apitest.Step{Name: "the passcode of the activation is used up", Do: verify, Body: mine.prove(t, -1), Status: 403, Code: "E0000082"}),
 				at(apitest.Step{Name: "now", Do: verify, Body: mine.prove(t, 0), Equal: map[string]any{"factorResult": "SUCCESS"}}),
@@ -116,10 +129,19 @@ func TestTheLifeOfAnAppThatComputesPasscodes(t *testing.T) {
 				at(apitest.Step{Name: "not this one after that", Do: verify, Body: mine.prove(t, 0), Status: 403, Code: "E0000082"}),
 				at(apitest.Step{Do: verify, Status: 400, Code: "E0000001", Causes: []string{"passCode: "}}),
 				at(apitest.Step{Do: "GET " + factor, Then: func(t *testing.T, a *apitest.Answer) { changed = a.Value("lastUpdated") }}),
-				at(apitest.Step{Name: "verifications are no changes", Do: "GET " + factor, Then: func(t *testing.T, a *apitest.Answer) { require.Equal(t, a.Value("created"), changed) }}),
-				at(apitest.Step{Name: "there is one", Do: "POST " + factors, Body: fmt.Sprintf(`{"factorType":"token:software:totp","provider":%q}`, provider), Status: 400, Code: "E0000001", Causes: []string{"factorEnrollRequest: "}}),
-				at(apitest.Step{Do: "GET /api/v1/logs?filter=eventType+eq+%22user.authentication.auth_via_mfa%22+and+outcome.result+eq+%22SUCCESS%22", Equal: map[string]any{"#": 3}}),
-				at(apitest.Step{Do: "GET /api/v1/logs?filter=eventType+eq+%22user.authentication.auth_via_mfa%22+and+outcome.result+eq+%22FAILURE%22", Equal: map[string]any{"#": 3, "0.outcome.reason": "The passcode was used already"}}),
+				at(apitest.Step{Name: "verifications are no changes", Do: "GET " + factor, Then: func(t *testing.T, a *apitest.Answer) {
+					require.Equal(t, a.Value("created"), changed)
+				}}),
+				at(
+					apitest.Step{Name: "there is one", Do: "POST " + factors,
+						Body: fmt.Sprintf(`{"factorType":"token:software:totp","provider":%q}`, provider), Status: 400, Code: "E0000001",
+						Causes: []string{"factorEnrollRequest: "}}),
+				at(
+					apitest.Step{Do: "GET /api/v1/logs?filter=eventType+eq+%22user.authentication.auth_via_mfa%22+and+outcome.result+eq+%22SUCCESS%22",
+						Equal: map[string]any{"#": 3}}),
+				at(
+					apitest.Step{Do: "GET /api/v1/logs?filter=eventType+eq+%22user.authentication.auth_via_mfa%22+and+outcome.result+eq+%22FAILURE%22",
+						Equal: map[string]any{"#": 3, "0.outcome.reason": "The passcode was used already"}}),
 				at(apitest.Step{Do: "DELETE " + factor + "?removeRecoveryEnrollment=true", Status: 204}),
 				at(apitest.Step{Do: verify, Body: mine.prove(t, 2), Status: 404, Code: "E0000007"}),
 			)
@@ -132,10 +154,15 @@ func TestNothingOfASecretIsInTheStore(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	const own = "31323334353637383930313233343536373839aa"
 	saved := e.Run(t, withPerson(),
-		apitest.Step{Do: "POST " + factors, Body: totpBody, Save: map[string]string{"a": "_embedded.activation.sharedSecret", "qr": "_embedded.activation._links.qrcode.href"}},
-		apitest.Step{Do: "POST " + factors, Body: `{"factorType":"question","provider":"SVC","profile":{"question":"first_award","answer":"chessboard"}}`},
-		apitest.Step{Do: "POST " + factors + "?activate=true", Body: `{"factorType":"token:hotp","provider":"CUSTOM","factorProfileId":"` + model.CustomOTPProfile() + `","profile":{"sharedSecret":"` + own + `"}}`},
-		apitest.Step{Do: "POST " + factors, Body: pushBody, Save: map[string]string{"push": "_embedded.activation._links.qrcode.href", "id": "id"}},
+		apitest.Step{Do: "POST " + factors, Body: totpBody,
+			Save: map[string]string{"a": "_embedded.activation.sharedSecret", "qr": "_embedded.activation._links.qrcode.href"}},
+		apitest.Step{Do: "POST " + factors,
+			Body: `{"factorType":"question","provider":"SVC","profile":{"question":"first_award","answer":"chessboard"}}`},
+		apitest.Step{Do: "POST " + factors + "?activate=true",
+			Body: `{"factorType":"token:hotp","provider":"CUSTOM","factorProfileId":"` + model.CustomOTPProfile() + `","profile":{"sharedSecret":"` +
+				own + `"}}`},
+		apitest.Step{Do: "POST " + factors, Body: pushBody,
+			Save: map[string]string{"push": "_embedded.activation._links.qrcode.href", "id": "id"}},
 		apitest.Step{Do: "POST " + factor + "/lifecycle/activate/email"},
 		wait(e, time.Minute),
 		apitest.Step{Do: "POST " + factors, Body: emailBody},
@@ -145,7 +172,8 @@ func TestNothingOfASecretIsInTheStore(t *testing.T) {
 	require.NoError(t, err)
 	token := func(link string) string { return link[strings.LastIndex(link, "/")+1:] }
 	// A code alone can be part of any number.
-	secrets := []string{saved["a"], token(saved["qr"]), token(saved["push"]), own, string(otp.SecretOf(key)), "chessboard", `"` + saved["code"] + `"`, " " + saved["code"] + "."}
+	secrets := []string{saved["a"], token(saved["qr"]), token(saved["push"]), own, string(otp.SecretOf(key)), "chessboard",
+		`"` + saved["code"] + `"`, " " + saved["code"] + "."}
 	dump := dumped(t, e)
 	require.Contains(t, dump, "ada@example.com")
 	for _, secret := range secrets {
@@ -213,16 +241,22 @@ func TestTheLifeOfACustomDevice(t *testing.T) {
 		return fmt.Sprintf(`{"factorType":"token:hotp","provider":"CUSTOM","factorProfileId":%q,"profile":{"sharedSecret":%q}}`, profile, secret)
 	}
 	saved := e.Run(t, withPerson(),
-		apitest.Step{Do: "GET /api/v1/org/factors/custom_hotp", Save: map[string]string{"profile": "factorProfileId"}, Equal: map[string]any{"status": "ACTIVE", "factorType": "token:hotp", "provider": "CUSTOM"}},
+		apitest.Step{Do: "GET /api/v1/org/factors/custom_hotp", Save: map[string]string{"profile": "factorProfileId"},
+			Equal: map[string]any{"status": "ACTIVE", "factorType": "token:hotp", "provider": "CUSTOM"}},
 		apitest.Step{Do: "POST " + factors, Body: body("{{profile}}", hexed), Status: 400, Code: "E0000001", Causes: []string{"activate: "}},
-		apitest.Step{Do: "POST " + factors + "?activate=true", Body: body("fpr00000000000000000", hexed), Status: 400, Code: "E0000001", Causes: []string{"factorProfileId: There is no profile"}},
-		apitest.Step{Do: "POST " + factors + "?activate=true", Body: body("", ""), Status: 400, Code: "E0000001", Causes: []string{"factorProfileId: The field", "profile.sharedSecret: The field"}},
-		apitest.Step{Do: "POST " + factors + "?activate=true", Body: body("{{profile}}", "0"), Status: 400, Code: "E0000001", Causes: []string{"profile.sharedSecret: "}},
-		apitest.Step{Do: "POST " + factors + "?activate=true", Body: body("{{profile}}", "no secret!"), Status: 400, Code: "E0000001", Causes: []string{"profile.sharedSecret: "}},
+		apitest.Step{Do: "POST " + factors + "?activate=true", Body: body("fpr00000000000000000", hexed), Status: 400, Code: "E0000001",
+			Causes: []string{"factorProfileId: There is no profile"}},
+		apitest.Step{Do: "POST " + factors + "?activate=true", Body: body("", ""), Status: 400, Code: "E0000001",
+			Causes: []string{"factorProfileId: The field", "profile.sharedSecret: The field"}},
+		apitest.Step{Do: "POST " + factors + "?activate=true", Body: body("{{profile}}", "0"), Status: 400, Code: "E0000001",
+			Causes: []string{"profile.sharedSecret: "}},
+		apitest.Step{Do: "POST " + factors + "?activate=true", Body: body("{{profile}}", "no secret!"), Status: 400, Code: "E0000001",
+			Causes: []string{"profile.sharedSecret: "}},
 		apitest.Step{
 			Do: "POST " + factors + "?activate=true", Body: body("{{profile}}", hexed), Save: map[string]string{"id": "id"},
-			Equal: map[string]any{"status": "ACTIVE", "vendorName": "Custom OTP", "provider": "CUSTOM"}, Lacks: []string{"profile.sharedSecret", "_embedded"},
-			Then: func(t *testing.T, a *apitest.Answer) { require.Equal(t, "chf", a.Value("id")[:3]) },
+			Equal: map[string]any{"status": "ACTIVE", "vendorName": "Custom OTP", "provider": "CUSTOM"},
+			Lacks: []string{"profile.sharedSecret", "_embedded"},
+			Then:  func(t *testing.T, a *apitest.Answer) { require.Equal(t, "chf", a.Value("id")[:3]) },
 		},
 	)
 	require.Equal(t, model.CustomOTPProfile(), saved["profile"])
@@ -234,7 +268,9 @@ func TestTheLifeOfACustomDevice(t *testing.T) {
 		at(apitest.Step{Do: verify, Status: 400, Code: "E0000001", Causes: []string{"passCode: "}}),
 		at(apitest.Step{Do: activate, Body: mine.prove(t, 1), Status: 400, Code: "E0000001"}),
 		at(apitest.Step{Do: "DELETE " + factor, Status: 204}),
-		at(apitest.Step{Name: "in Base32", Do: "POST " + factors + "?activate=true", Body: body(saved["profile"], strings.ToLower(string(mine.secret))), Save: map[string]string{"again": "id"}}),
+		at(
+			apitest.Step{Name: "in Base32", Do: "POST " + factors + "?activate=true",
+				Body: body(saved["profile"], strings.ToLower(string(mine.secret))), Save: map[string]string{"again": "id"}}),
 		at(apitest.Step{Do: "POST " + factors + "/{{again}}/verify", Body: mine.prove(t, 1)}),
 	)
 }
@@ -245,8 +281,12 @@ func TestTheLifeOfTokensOfVendors(t *testing.T) {
 		provider, prefix, enrol, code string
 		wrong                         map[string]string
 	}{
-		{"VENDOR_C", "rsa", `{"passCode":"1234567890"}`, "654321", map[string]string{"zeros": `{"passCode":"000000"}`, "short": `{"passCode":"12345"}`, "long": `{"passCode":"12345678901"}`, "letters": `{"passCode":"12345a"}`}},
-		{"VENDOR_D", "ufv", `{"passCode":"123456","nextPassCode":"234567"}`, "345678", map[string]string{"same": `{"passCode":"123456","nextPassCode":"123456"}`, "zeros": `{"passCode":"123456","nextPassCode":"000000"}`, "long": `{"passCode":"1234567","nextPassCode":"234567"}`}},
+		{"VENDOR_C", "rsa", `{"passCode":"1234567890"}`, "654321",
+			map[string]string{"zeros": `{"passCode":"000000"}`, "short": `{"passCode":"12345"}`, "long": `{"passCode":"12345678901"}`,
+				"letters": `{"passCode":"12345a"}`}},
+		{"VENDOR_D", "ufv", `{"passCode":"123456","nextPassCode":"234567"}`, "345678",
+			map[string]string{"same": `{"passCode":"123456","nextPassCode":"123456"}`, "zeros": `{"passCode":"123456","nextPassCode":"000000"}`,
+				"long": `{"passCode":"1234567","nextPassCode":"234567"}`}},
 	} {
 		t.Run(c.provider, func(t *testing.T) {
 			e := apitest.New(t, sqldbtest.SQLite(t))
@@ -255,19 +295,23 @@ func TestTheLifeOfTokensOfVendors(t *testing.T) {
 			}
 			steps := []apitest.Step{
 				withPerson(),
-				{Do: "POST " + factors, Body: fmt.Sprintf(`{"factorType":"token","provider":%q}`, c.provider), Status: 400, Code: "E0000001", Causes: []string{"profile.credentialId: ", "verify.passCode: "}},
+				{Do: "POST " + factors, Body: fmt.Sprintf(`{"factorType":"token","provider":%q}`, c.provider), Status: 400, Code: "E0000001",
+					Causes: []string{"profile.credentialId: ", "verify.passCode: "}},
 			}
 			for name, proof := range c.wrong {
 				steps = append(steps, apitest.Step{Name: name, Do: "POST " + factors, Body: body(proof), Status: 403, Code: "E0000068"})
 			}
 			if c.provider == "VENDOR_D" {
-				steps = append(steps, apitest.Step{Do: "POST " + factors, Body: body(`{"passCode":"123456"}`), Status: 400, Code: "E0000001", Causes: []string{"verify.nextPassCode: "}})
+				steps = append(steps,
+					apitest.Step{Do: "POST " + factors, Body: body(`{"passCode":"123456"}`), Status: 400, Code: "E0000001",
+						Causes: []string{"verify.nextPassCode: "}})
 			}
 			steps = append(steps,
 				apitest.Step{Name: "none was made", Do: "GET " + factors, Equal: map[string]any{"#": 0}},
 				apitest.Step{
-					Do: "POST " + factors, Body: body(c.enrol), Save: map[string]string{"id": "id"}, Equal: map[string]any{"status": "ACTIVE", "profile.credentialId": "ada@example.com"},
-					Then: func(t *testing.T, a *apitest.Answer) { require.Equal(t, c.prefix, a.Value("id")[:3]) },
+					Do: "POST " + factors, Body: body(c.enrol), Save: map[string]string{"id": "id"},
+					Equal: map[string]any{"status": "ACTIVE", "profile.credentialId": "ada@example.com"},
+					Then:  func(t *testing.T, a *apitest.Answer) { require.Equal(t, c.prefix, a.Value("id")[:3]) },
 				},
 				apitest.Step{Do: verify, Body: `{"passCode":"` + c.code + `"}`, Equal: map[string]any{"factorResult": "SUCCESS"}},
 				apitest.Step{Do: verify, Body: `{"passCode":"000000"}`, Status: 403, Code: "E0000068"},

@@ -31,7 +31,8 @@ const (
 func TestFiveWrongCodesAreAllThatAUserGets(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	mine := &app{env: e}
-	saved := e.Run(t, withPerson(), apitest.Step{Do: "POST " + factors, Body: totpBody, Save: map[string]string{"id": "id", "secret": "_embedded.activation.sharedSecret"}},
+	saved := e.Run(t, withPerson(),
+		apitest.Step{Do: "POST " + factors, Body: totpBody, Save: map[string]string{"id": "id", "secret": "_embedded.activation.sharedSecret"}},
 		apitest.Step{Do: "POST " + factors, Body: smsBody, Save: map[string]string{"sms": "id"}}, lastCode())
 	mine.secret = otp.Secret(saved["secret"])
 	at := func(s apitest.Step) apitest.Step { return stepFor(saved, s) }
@@ -45,7 +46,9 @@ func TestFiveWrongCodesAreAllThatAUserGets(t *testing.T) {
 	}
 	e.Run(t,
 		wrong, wrong, wrong,
-		at(apitest.Step{Name: "of any factor", Do: "POST " + factors + "/{{sms}}/lifecycle/activate", Body: `{"passCode":"000"}`, Status: 403, Code: "E0000068"}),
+		at(
+			apitest.Step{Name: "of any factor", Do: "POST " + factors + "/{{sms}}/lifecycle/activate", Body: `{"passCode":"000"}`, Status: 403,
+				Code: "E0000068"}),
 		at(apitest.Step{Name: "one that is too late counts", Do: activate, Body: mine.prove(t, 4), Status: 403, Code: "E0000068"}),
 		refused(activate, mine.prove(t, 0)),
 		refused("POST "+factors+"/{{sms}}/lifecycle/activate", `{"passCode":"{{code}}"}`),
@@ -60,7 +63,10 @@ func TestFiveWrongCodesAreAllThatAUserGets(t *testing.T) {
 		at(apitest.Step{Do: "POST " + factors + "/{{sms}}/resend"}),
 	)
 	for i := range 5 {
-		e.Run(t, at(apitest.Step{Name: fmt.Sprint("wrong again ", i), Do: verify, Body: `{"passCode":"` + mine.unlike(t) + `"}`, Status: 403, Code: "E0000068"}))
+		e.Run(t,
+			at(
+				apitest.Step{Name: fmt.Sprint("wrong again ", i), Do: verify, Body: `{"passCode":"` + mine.unlike(t) + `"}`, Status: 403,
+					Code: "E0000068"}))
 	}
 	e.Run(t, refused(verify, mine.prove(t, 1)), refused(verify, `{"passCode":"1"}`))
 }
@@ -92,9 +98,11 @@ func TestParallelWrongCodesGetNoMoreTries(t *testing.T) {
 		all.Wait()
 		require.Equal(t, map[int]int{http.StatusForbidden: 5, http.StatusTooManyRequests: 25}, statuses)
 		e.Run(t,
-			apitest.Step{Name: "all are in the log", Do: "GET /api/v1/logs?limit=1000&filter=outcome.result+eq+%22FAILURE%22", Equal: map[string]any{"#": 30}},
+			apitest.Step{Name: "all are in the log", Do: "GET /api/v1/logs?limit=1000&filter=outcome.result+eq+%22FAILURE%22",
+				Equal: map[string]any{"#": 30}},
 			apitest.Step{Do: "GET /api/v1/logs?limit=1000&filter=eventType+eq+%22system.org.rate_limit.violation%22", Equal: map[string]any{
-				"#": 25, "0.outcome.reason": "The limit of 5 wrong codes and answers of a user in 5 minutes was exceeded", "0.target.0.id": saved["user"], "0.target.1.type": "UserFactor",
+				"#": 25, "0.outcome.reason": "The limit of 5 wrong codes and answers of a user in 5 minutes was exceeded",
+				"0.target.0.id": saved["user"], "0.target.1.type": "UserFactor",
 				"0.debugContext.debugData.bucket": "factors.wrong",
 			}},
 		)
@@ -110,7 +118,8 @@ func TestTheWindowOfWrongCodesSlides(t *testing.T) {
 	}
 	wrong, tooMany := answer("ketchup", 403, "E0000068"), answer("mayonnaise", 429, "E0000047")
 	tooMany.Then = func(t *testing.T, a *apitest.Answer) {
-		require.Equal(t, fmt.Sprint(time.Date(2026, 3, 4, 5, 11, 8, 0, time.UTC).Unix()), a.Header.Get("X-Rate-Limit-Reset"), "when the first does not count any more")
+		require.Equal(t, fmt.Sprint(time.Date(2026, 3, 4, 5, 11, 8, 0, time.UTC).Unix()), a.Header.Get("X-Rate-Limit-Reset"),
+			"when the first does not count any more")
 	}
 	next := tooMany
 	next.Then = nil
@@ -126,19 +135,22 @@ func TestAnEnrolmentExpires(t *testing.T) {
 		e := apitest.New(t, db, apitest.Sandboxed)
 		e.Run(t, withPerson(),
 			apitest.Step{Do: "POST " + factors, Body: emailBody, Save: map[string]string{"id": "id"}},
-			apitest.Step{Do: "POST " + factors, Body: totpBody, Save: map[string]string{"totp": "id", "qr": "_embedded.activation._links.qrcode.href"}},
+			apitest.Step{Do: "POST " + factors, Body: totpBody,
+				Save: map[string]string{"totp": "id", "qr": "_embedded.activation._links.qrcode.href"}},
 			wait(e, 24*time.Hour-time.Millisecond),
 			apitest.Step{Do: "GET " + factors, Equal: map[string]any{"#": 2}},
 			apitest.Step{Do: "GET {{qr}}", Header: map[string]string{"Authorization": ""}},
 			wait(e, time.Millisecond),
 			apitest.Step{Do: "GET " + factors, Equal: map[string]any{"#": 0}},
-			apitest.Step{Do: "GET " + factor, Equal: map[string]any{"status": "EXPIRED", "_links.self.hints.allow.1": "DELETE"}, Lacks: []string{"_links.activate", "_links.resend"}},
+			apitest.Step{Do: "GET " + factor, Equal: map[string]any{"status": "EXPIRED", "_links.self.hints.allow.1": "DELETE"},
+				Lacks: []string{"_links.activate", "_links.resend"}},
 			apitest.Step{Do: "GET " + factors + "/{{totp}}", Equal: map[string]any{"status": "EXPIRED"}, Lacks: []string{"_embedded"}},
 			apitest.Step{Do: "GET {{qr}}", Header: map[string]string{"Authorization": ""}, Status: 404, Code: "E0000007"},
 			apitest.Step{Do: activate, Body: `{"passCode":"123456"}`, Status: 403, Code: "E0000105"},
 			apitest.Step{Do: "POST " + factor + "/resend", Status: 403, Code: "E0000105"},
 			apitest.Step{Do: verify, Status: 403, Code: "E0000079"},
-			apitest.Step{Name: "the catalog knows it no more", Do: "GET " + factors + "/catalog", Equal: map[string]any{"3.factorType": "email", "3.status": "NOT_SETUP"}},
+			apitest.Step{Name: "the catalog knows it no more", Do: "GET " + factors + "/catalog",
+				Equal: map[string]any{"3.factorType": "email", "3.status": "NOT_SETUP"}},
 			apitest.Step{Name: "it is replaced", Do: "POST " + factors, Body: emailBody, Equal: map[string]any{"status": "PENDING_ACTIVATION"}},
 			apitest.Step{Do: "GET " + factor, Status: 404, Code: "E0000007"},
 			apitest.Step{Name: "or removed", Do: "DELETE " + factors + "/{{totp}}", Status: 204},
@@ -153,15 +165,19 @@ func TestKindsThatTheOrganisationForbids(t *testing.T) {
 		e.Run(t, withPerson(),
 			apitest.Step{Do: "POST " + factors, Body: questionBody, Save: map[string]string{"id": "id"}},
 			apitest.Step{Do: "POST " + factors, Body: totpBody, Save: map[string]string{"totp": "id"}},
-			apitest.Step{Do: "GET " + org, Equal: map[string]any{"0.id": "svc_question", "0.status": "ACTIVE"}, Has: []string{"0._links.deactivate", "link:self"}, Lacks: []string{"0._links.activate", "link:next"}},
-			apitest.Step{Do: "GET " + org + "/svc_question", Equal: map[string]any{"factorType": "question", "provider": "SVC", "vendorName": "SVC"}},
-			apitest.Step{Do: "POST " + org + "/svc_question/lifecycle/deactivate", Equal: map[string]any{"status": "INACTIVE"}, Has: []string{"_links.activate"}, Lacks: []string{"_links.deactivate"}},
+			apitest.Step{Do: "GET " + org, Equal: map[string]any{"0.id": "svc_question", "0.status": "ACTIVE"},
+				Has: []string{"0._links.deactivate", "link:self"}, Lacks: []string{"0._links.activate", "link:next"}},
+			apitest.Step{Do: "GET " + org + "/svc_question",
+				Equal: map[string]any{"factorType": "question", "provider": "SVC", "vendorName": "SVC"}},
+			apitest.Step{Do: "POST " + org + "/svc_question/lifecycle/deactivate", Equal: map[string]any{"status": "INACTIVE"},
+				Has: []string{"_links.activate"}, Lacks: []string{"_links.deactivate"}},
 			apitest.Step{Name: "again", Do: "POST " + org + "/svc_question/lifecycle/deactivate", Equal: map[string]any{"status": "INACTIVE"}},
 			apitest.Step{Do: "POST " + org + "/svc_otp/lifecycle/deactivate"},
 			apitest.Step{Do: "GET " + factor, Equal: map[string]any{"status": "INACTIVE"}, Lacks: []string{"_links.questions", "_links.verify"}},
 			apitest.Step{Do: verify, Body: `{"answer":"mayonnaise"}`, Status: 403, Code: "E0000079"},
 			apitest.Step{Do: "PUT " + factor, Body: `{"profile":{"question":"first_award","answer":"chess"}}`, Status: 403, Code: "E0000079"},
-			apitest.Step{Name: "what is pending stays so, and waits", Do: "GET " + factors, Equal: map[string]any{"#": 1, "0.id": "{{totp}}", "0.status": "PENDING_ACTIVATION"}},
+			apitest.Step{Name: "what is pending stays so, and waits", Do: "GET " + factors,
+				Equal: map[string]any{"#": 1, "0.id": "{{totp}}", "0.status": "PENDING_ACTIVATION"}},
 			apitest.Step{Do: "POST " + factors + "/{{totp}}/lifecycle/activate", Body: `{"passCode":"123456"}`, Status: 403, Code: "E0000079"},
 			apitest.Step{Do: "GET " + factors + "/catalog", Equal: map[string]any{"0.factorType": "sms"}},
 			apitest.Step{Do: "POST " + factors, Body: questionBody, Status: 400, Code: "E0000001", Causes: []string{"factorType: "}},
@@ -170,7 +186,8 @@ func TestKindsThatTheOrganisationForbids(t *testing.T) {
 			apitest.Step{Do: "GET " + factor, Equal: map[string]any{"status": "ACTIVE"}},
 			apitest.Step{Do: "GET " + org + "/nothing", Status: 404, Code: "E0000007"},
 			apitest.Step{Do: "POST " + org + "/nothing/lifecycle/activate", Status: 404, Code: "E0000007"},
-			apitest.Step{Do: "GET /api/v1/logs?filter=eventType+sw+%22policy.lifecycle%22", Equal: map[string]any{"#": 3, "0.target.0.id": "svc_question"}},
+			apitest.Step{Do: "GET /api/v1/logs?filter=eventType+sw+%22policy.lifecycle%22",
+				Equal: map[string]any{"#": 3, "0.target.0.id": "svc_question"}},
 		)
 	})
 }
@@ -180,10 +197,12 @@ func TestWhatBecomesOfTheFactorsOfUsers(t *testing.T) {
 	saved := e.Run(t, withPerson(),
 		apitest.Step{Do: "POST " + factors, Body: questionBody, Save: map[string]string{"id": "id"}},
 		apitest.Step{Do: "POST " + factors, Body: totpBody},
-		apitest.Step{Do: "POST " + users + "/{{user}}/lifecycle/reset_factors", Equal: map[string]any{}, Then: func(t *testing.T, a *apitest.Answer) { require.JSONEq(t, "{}", string(a.Body)) }},
+		apitest.Step{Do: "POST " + users + "/{{user}}/lifecycle/reset_factors", Equal: map[string]any{},
+			Then: func(t *testing.T, a *apitest.Answer) { require.JSONEq(t, "{}", string(a.Body)) }},
 		apitest.Step{Do: "GET " + factors, Equal: map[string]any{"#": 0}},
 		apitest.Step{Do: "POST " + users + "/nobody/lifecycle/reset_factors", Status: 404, Code: "E0000007"},
-		apitest.Step{Do: "GET /api/v1/logs?filter=eventType+eq+%22user.mfa.factor.reset_all%22", Equal: map[string]any{"#": 1, "0.target.0.id": "{{user}}"}},
+		apitest.Step{Do: "GET /api/v1/logs?filter=eventType+eq+%22user.mfa.factor.reset_all%22",
+			Equal: map[string]any{"#": 1, "0.target.0.id": "{{user}}"}},
 		apitest.Step{Do: "POST " + factors, Body: questionBody, Save: map[string]string{"id": "id"}},
 		apitest.Step{Do: "POST " + factors, Body: smsBody, Save: map[string]string{"sms": "id"}},
 		apitest.Step{Do: verify, Body: `{"answer":"wrong"}`, Status: 403, Code: "E0000068"},
@@ -222,7 +241,9 @@ func TestUsersOfOtherStatuses(t *testing.T) {
 		{Do: "POST " + users + "/{{user}}/lifecycle/activate"},
 	}
 	for range 10 { // the policy for passwords allows as many
-		steps = append(steps, apitest.Step{Do: "POST /api/v1/authn", Body: `{"username":"ada@example.com","password":"wrong"}`, Header: map[string]string{"Authorization": ""}, Status: 401, Code: "E0000004"})
+		steps = append(steps,
+			apitest.Step{Do: "POST /api/v1/authn", Body: `{"username":"ada@example.com","password":"wrong"}`,
+				Header: map[string]string{"Authorization": ""}, Status: 401, Code: "E0000004"})
 	}
 	e.Run(t, append(steps,
 		apitest.Step{Do: "GET " + users + "/{{user}}", Equal: map[string]any{"status": "LOCKED_OUT"}},
@@ -237,17 +258,23 @@ func TestUsersOfOtherStatuses(t *testing.T) {
 func TestQuestionsCanBeChanged(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	e.Run(t, withPerson(),
-		apitest.Step{Do: "GET " + factors + "/questions", Equal: map[string]any{"#": 20, "0.question": "disliked_food", "19.question": "favorite_sports_player", "19.questionText": "Who is your favourite sports player?"}, Lacks: []string{"link:next"}},
+		apitest.Step{Do: "GET " + factors + "/questions",
+			Equal: map[string]any{"#": 20, "0.question": "disliked_food", "19.question": "favorite_sports_player",
+				"19.questionText": "Who is your favourite sports player?"}, Lacks: []string{"link:next"}},
 		apitest.Step{Do: "POST " + factors, Body: questionBody, Save: map[string]string{"id": "id"}},
-		apitest.Step{Do: "PUT " + factor, Body: `{"profile":{"question":"custom","questionText":"What is the answer?","answer":"forty-two"}}`, Equal: map[string]any{"id": "{{id}}", "profile.question": "custom", "profile.questionText": "What is the answer?", "status": "ACTIVE"}, Lacks: []string{"profile.answer"}},
+		apitest.Step{Do: "PUT " + factor, Body: `{"profile":{"question":"custom","questionText":"What is the answer?","answer":"forty-two"}}`,
+			Equal: map[string]any{"id": "{{id}}", "profile.question": "custom", "profile.questionText": "What is the answer?", "status": "ACTIVE"},
+			Lacks: []string{"profile.answer"}},
 		apitest.Step{Do: verify, Body: `{"answer":"mayonnaise"}`, Status: 403, Code: "E0000068"},
 		apitest.Step{Do: verify, Body: `{"answer":"FORTY-two"}`, Equal: map[string]any{"factorResult": "SUCCESS"}},
 		apitest.Step{Do: "PUT " + factor, Status: 400, Code: "E0000003"},
 		apitest.Step{Do: "PUT " + factor, Body: `{}`, Status: 400, Code: "E0000001", Causes: []string{"profile: "}},
-		apitest.Step{Do: "PUT " + factor, Body: `{"profile":{"question":"disliked_food"}}`, Status: 400, Code: "E0000001", Causes: []string{"profile.answer: The field cannot be left blank"}},
+		apitest.Step{Do: "PUT " + factor, Body: `{"profile":{"question":"disliked_food"}}`, Status: 400, Code: "E0000001",
+			Causes: []string{"profile.answer: The field cannot be left blank"}},
 		apitest.Step{Name: "nothing came of these", Do: verify, Body: `{"answer":"forty-two"}`},
 		apitest.Step{Do: "POST " + factor + "/resend", Status: 400, Code: "E0000001", Causes: []string{"factorType: "}},
-		apitest.Step{Do: "GET /api/v1/logs?filter=eventType+eq+%22user.mfa.factor.update%22", Equal: map[string]any{"#": 1, "0.target.1.id": "{{id}}"}},
+		apitest.Step{Do: "GET /api/v1/logs?filter=eventType+eq+%22user.mfa.factor.update%22",
+			Equal: map[string]any{"#": 1, "0.target.1.id": "{{id}}"}},
 	)
 }
 
@@ -271,18 +298,24 @@ func TestFactorsThatCannotBeEnrolled(t *testing.T) {
 		bad("a pair that is none", `{"factorType":"sms","provider":"FIDO"}`, "factorType: FIDO has no factors of the type sms"),
 		bad("a pair that is none either", `{"factorType":"token:software:totp","provider":"VENDOR_C"}`, "factorType: "),
 		bad("wrong types", `{"factorType":1,"provider":[],"profile":"x","verify":7}`, "factorType: ", "provider: ", "profile: ", "verify: "),
-		bad("a question without a profile", `{"factorType":"question","provider":"SVC"}`, "profile.question: The field", "profile.answer: The field"),
+		bad("a question without a profile", `{"factorType":"question","provider":"SVC"}`, "profile.question: The field",
+			"profile.answer: The field"),
 		bad("a question that is not offered", ask(`{"question":"your_pin","answer":"1234"}`), "profile.question: "),
 		bad("a custom one without a text", ask(`{"question":"custom","questionText":"  ","answer":"1234"}`), "profile.questionText: The field"),
 		bad("a short answer", ask(`{"question":"first_award","answer":" abc "}`), "profile.answer: The field must have at least 4"),
 		bad("an answer in the question", ask(`{"question":"disliked_food","answer":" FOOD"}`), "profile.answer: The answer must not be part"),
 		bad("an answer that is too long", ask(`{"question":"disliked_food","answer":"`+strings.Repeat("x", 256)+`"}`), "profile.answer: "),
 		bad("an e-mail factor without an address", `{"factorType":"email","provider":"SVC"}`, "profile.email: The field"),
-		bad("an address of somebody else", `{"factorType":"email","provider":"SVC","profile":{"email":"eve@example.com"}}`, "profile.email: The address must be"),
+		bad("an address of somebody else", `{"factorType":"email","provider":"SVC","profile":{"email":"eve@example.com"}}`,
+			"profile.email: The address must be"),
 		bad("a number that is none", `{"factorType":"sms","provider":"SVC","profile":{"phoneNumber":15554151337}}`, "profile.phoneNumber: "),
-		bad("an extension that is too long", `{"factorType":"call","provider":"SVC","profile":{"phoneNumber":"+15554151337","phoneExtension":"1234567890123456"}}`, "profile.phoneExtension: "),
-		apitest.Step{Do: "POST " + factors + "?tokenLifetimeSeconds=0", Body: emailBody, Status: 400, Code: "E0000001", Causes: []string{"tokenLifetimeSeconds: "}},
-		apitest.Step{Do: "POST " + factors + "?tokenLifetimeSeconds=86401", Body: emailBody, Status: 400, Code: "E0000001", Causes: []string{"tokenLifetimeSeconds: "}},
+		bad("an extension that is too long",
+			`{"factorType":"call","provider":"SVC","profile":{"phoneNumber":"+15554151337","phoneExtension":"1234567890123456"}}`,
+			"profile.phoneExtension: "),
+		apitest.Step{Do: "POST " + factors + "?tokenLifetimeSeconds=0", Body: emailBody, Status: 400, Code: "E0000001",
+			Causes: []string{"tokenLifetimeSeconds: "}},
+		apitest.Step{Do: "POST " + factors + "?tokenLifetimeSeconds=86401", Body: emailBody, Status: 400, Code: "E0000001",
+			Causes: []string{"tokenLifetimeSeconds: "}},
 		apitest.Step{Do: "POST " + factors + "?activate=perhaps", Body: emailBody, Status: 400, Code: "E0000001", Causes: []string{"activate: "}},
 		apitest.Step{Do: "POST " + users + "/nobody/factors", Body: `{`, Status: 404, Code: "E0000007"},
 		apitest.Step{Name: "nothing was made or sent", Do: "GET " + factors, Equal: map[string]any{"#": 0}},
@@ -297,8 +330,11 @@ func TestFactorsOfOthers(t *testing.T) {
 		{Do: "POST " + factors, Body: questionBody, Save: map[string]string{"id": "id"}},
 		{Do: "GET " + users + "/me", Save: map[string]string{"me": "id"}},
 	}
-	for _, do := range []string{"GET %s", "DELETE %s", "PUT %s", "POST %s/verify", "POST %s/lifecycle/activate", "POST %s/lifecycle/activate/poll", "POST %s/resend", "GET %s/transactions/mst00000000000000000", "DELETE %s/transactions/mst00000000000000000"} {
-		for _, at := range []string{users + "/me/factors/{{id}}", factors + "/ufs00000000000000000", factors + "/{{me}}", users + "/nobody/factors/{{id}}"} {
+	for _, do := range []string{"GET %s", "DELETE %s", "PUT %s", "POST %s/verify", "POST %s/lifecycle/activate",
+		"POST %s/lifecycle/activate/poll", "POST %s/resend", "GET %s/transactions/mst00000000000000000",
+		"DELETE %s/transactions/mst00000000000000000"} {
+		for _, at := range []string{users + "/me/factors/{{id}}", factors + "/ufs00000000000000000", factors + "/{{me}}",
+			users + "/nobody/factors/{{id}}"} {
 			steps = append(steps, apitest.Step{Name: fmt.Sprintf(do, at), Do: fmt.Sprintf(do, at), Status: 404, Code: "E0000007"})
 		}
 	}
@@ -316,7 +352,8 @@ func TestWithoutAnOutboxNothingIsSent(t *testing.T) {
 	e.Run(t, withPerson(),
 		apitest.Step{Do: "POST " + factors, Body: smsBody, Status: 501, Code: "E0000060"},
 		apitest.Step{Do: "GET " + factors, Equal: map[string]any{"#": 0}},
-		apitest.Step{Do: "POST " + factors + "?activate=true", Body: smsBody, Save: map[string]string{"id": "id"}, Equal: map[string]any{"status": "ACTIVE"}},
+		apitest.Step{Do: "POST " + factors + "?activate=true", Body: smsBody, Save: map[string]string{"id": "id"},
+			Equal: map[string]any{"status": "ACTIVE"}},
 		apitest.Step{Do: verify, Status: 501, Code: "E0000060"},
 		apitest.Step{Do: verify, Body: `{"passCode":"123456"}`, Status: 403, Code: "E0000068"},
 	)
@@ -338,16 +375,24 @@ func TestVerificationsThatSomebodyElseAnswers(t *testing.T) {
 	}
 	const waiting, done, strange = "{{waiting}}", "{{done}}", "{{strange}}"
 	for name, id := range map[string]string{
-		"waiting": insert(saved["id"], model.FactorWaiting), "second": insert(saved["id"], model.FactorWaiting), "done": insert(saved["id"], model.FactorSuccess),
+		"waiting": insert(saved["id"], model.FactorWaiting), "second": insert(saved["id"], model.FactorWaiting),
+		"done":     insert(saved["id"], model.FactorSuccess),
 		"rejected": insert(saved["id"], model.FactorRejected), "strange": insert("ufs00000000000000000", model.FactorWaiting),
 	} {
 		saved[name] = id
 	}
 	at := func(s apitest.Step) apitest.Step { return stepFor(saved, s) }
 	e.Run(t,
-		at(apitest.Step{Do: "GET " + factor + "/transactions/" + waiting, Equal: map[string]any{"factorResult": "WAITING", "_links.cancel.hints.allow.0": "DELETE"}, Has: []string{"expiresAt", "_links.poll.href"}}),
-		at(apitest.Step{Do: "GET " + factor + "/transactions/" + done, Equal: map[string]any{"factorResult": "SUCCESS"}, Lacks: []string{"_links", "expiresAt"}}),
-		at(apitest.Step{Do: "GET " + factor + "/transactions/{{rejected}}", Equal: map[string]any{"factorResult": "REJECTED"}, Has: []string{"_links.verify.href", "_links.factor.href"}}),
+		at(
+			apitest.Step{Do: "GET " + factor + "/transactions/" + waiting,
+				Equal: map[string]any{"factorResult": "WAITING", "_links.cancel.hints.allow.0": "DELETE"},
+				Has:   []string{"expiresAt", "_links.poll.href"}}),
+		at(
+			apitest.Step{Do: "GET " + factor + "/transactions/" + done, Equal: map[string]any{"factorResult": "SUCCESS"},
+				Lacks: []string{"_links", "expiresAt"}}),
+		at(
+			apitest.Step{Do: "GET " + factor + "/transactions/{{rejected}}", Equal: map[string]any{"factorResult": "REJECTED"},
+				Has: []string{"_links.verify.href", "_links.factor.href"}}),
 		at(apitest.Step{Name: "of another factor", Do: "GET " + factor + "/transactions/" + strange, Status: 404, Code: "E0000007"}),
 		at(apitest.Step{Name: "of another factor, too", Do: "DELETE " + factor + "/transactions/" + strange, Status: 404, Code: "E0000007"}),
 		at(apitest.Step{Do: "DELETE " + factor + "/transactions/" + waiting, Equal: map[string]any{"factorResult": "CANCELLED"}}),
@@ -355,7 +400,9 @@ func TestVerificationsThatSomebodyElseAnswers(t *testing.T) {
 		at(apitest.Step{Do: "GET " + factor + "/transactions/" + waiting, Equal: map[string]any{"factorResult": "CANCELLED"}}),
 		at(apitest.Step{Name: "too late", Do: "DELETE " + factor + "/transactions/" + done, Status: 403, Code: "E0000107"}),
 		wait(e, 5*time.Minute),
-		at(apitest.Step{Do: "GET " + factor + "/transactions/{{second}}", Equal: map[string]any{"factorResult": "TIMEOUT"}, Has: []string{"_links.verify.href"}}),
+		at(
+			apitest.Step{Do: "GET " + factor + "/transactions/{{second}}", Equal: map[string]any{"factorResult": "TIMEOUT"},
+				Has: []string{"_links.verify.href"}}),
 		at(apitest.Step{Do: "DELETE " + factor + "/transactions/{{second}}", Status: 403, Code: "E0000107"}),
 		at(apitest.Step{Do: "DELETE " + factor, Status: 204}),
 	)
@@ -369,7 +416,10 @@ func TestANumberThatChangesNeedsItsOwnCode(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	const other = `{"factorType":"sms","provider":"SVC","profile":{"phoneNumber":"+1-555-415-1340"}}`
 	saved := e.Run(t, withPerson(), apitest.Step{Do: "POST " + factors, Body: smsBody, Save: map[string]string{"id": "id"}}, lastCode())
-	e.Run(t, stepFor(saved, apitest.Step{Do: "POST " + factors + "?updatePhone=true", Body: other, Equal: map[string]any{"id": "{{id}}", "profile.phoneNumber": "+15554151340"}}))
+	e.Run(t,
+		stepFor(saved,
+			apitest.Step{Do: "POST " + factors + "?updatePhone=true", Body: other,
+				Equal: map[string]any{"id": "{{id}}", "profile.phoneNumber": "+15554151340"}}))
 	next := e.Run(t, stepFor(saved, lastCode()))
 	require.Equal(t, "+15554151340", next["to"])
 	if next["code"] != saved["code"] { // they can be the same, once in a while
@@ -380,7 +430,8 @@ func TestANumberThatChangesNeedsItsOwnCode(t *testing.T) {
 
 	wrong := stepFor(saved, apitest.Step{Do: verify, Body: `{"passCode":"wrong"}`, Status: 403, Code: "E0000068"})
 	e.Run(t, stepFor(saved, wait(e, 10*time.Minute)), wrong, wrong, wrong, wrong, wrong,
-		stepFor(saved, apitest.Step{Name: "an enrolment sends nothing either", Do: "POST " + factors, Body: emailBody, Status: 429, Code: "E0000047"}),
+		stepFor(saved,
+			apitest.Step{Name: "an enrolment sends nothing either", Do: "POST " + factors, Body: emailBody, Status: 429, Code: "E0000047"}),
 		stepFor(saved, apitest.Step{Do: "GET " + factors, Equal: map[string]any{"#": 1}}),
 		apitest.Step{Do: "GET " + outbox, Equal: map[string]any{"#": 2}},
 	)
@@ -390,7 +441,8 @@ func TestANumberThatChangesNeedsItsOwnCode(t *testing.T) {
 func TestAPasscodeOfTheFutureIsWrongNow(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	mine := &app{env: e}
-	saved := e.Run(t, withPerson(), apitest.Step{Do: "POST " + factors, Body: totpBody, Save: map[string]string{"id": "id", "secret": "_embedded.activation.sharedSecret"}})
+	saved := e.Run(t, withPerson(),
+		apitest.Step{Do: "POST " + factors, Body: totpBody, Save: map[string]string{"id": "id", "secret": "_embedded.activation.sharedSecret"}})
 	mine.secret = otp.Secret(saved["secret"])
 	early := mine.prove(t, 5)
 	told := func(s apitest.Step) string {
@@ -405,7 +457,8 @@ func TestAPasscodeOfTheFutureIsWrongNow(t *testing.T) {
 	never := told(apitest.Step{Do: verify, Body: `{"passCode":"` + mine.unlike(t) + `"}`, Status: 403, Code: "E0000068"})
 	require.Equal(t, never, told(apitest.Step{Do: verify, Body: early, Status: 403, Code: "E0000068"}))
 	e.Clock.Advance(150 * time.Second)
-	e.Run(t, stepFor(saved, apitest.Step{Name: "it was not used up", Do: verify, Body: early, Equal: map[string]any{"factorResult": "SUCCESS"}}))
+	e.Run(t,
+		stepFor(saved, apitest.Step{Name: "it was not used up", Do: verify, Body: early, Equal: map[string]any{"factorResult": "SUCCESS"}}))
 }
 
 // Of many who come with the same right code at a time, one is let in.
@@ -420,8 +473,10 @@ func TestARightCodeIsGoodForOneOfMany(t *testing.T) {
 		mine.secret = otp.Secret(saved["secret"])
 		base := strings.ReplaceAll(factors, "{{user}}", saved["user"])
 		e.Run(t, stepFor(saved, apitest.Step{Do: activate, Body: mine.prove(t, 0)}))
-		require.Equal(t, map[int]int{http.StatusOK: 1, http.StatusBadRequest: 7}, inParallel(t, e, "POST "+base+"/"+saved["email"]+"/lifecycle/activate", `{"passCode":"`+saved["code"]+`"}`))
-		require.Equal(t, map[int]int{http.StatusOK: 1, http.StatusForbidden: 5, http.StatusTooManyRequests: 2}, inParallel(t, e, "POST "+base+"/"+saved["id"]+"/verify", mine.prove(t, 1)))
+		require.Equal(t, map[int]int{http.StatusOK: 1, http.StatusBadRequest: 7},
+			inParallel(t, e, "POST "+base+"/"+saved["email"]+"/lifecycle/activate", `{"passCode":"`+saved["code"]+`"}`))
+		require.Equal(t, map[int]int{http.StatusOK: 1, http.StatusForbidden: 5, http.StatusTooManyRequests: 2},
+			inParallel(t, e, "POST "+base+"/"+saved["id"]+"/verify", mine.prove(t, 1)))
 	})
 }
 
@@ -464,7 +519,8 @@ func TestAUserHasSoManyFactorsAtMost(t *testing.T) {
 	for i := range 10 {
 		h.ok(t, "POST", "?activate=true", call(i))
 	}
-	require.Contains(t, h.refused(t, "POST", "?activate=true", call(10), "E0000001").Value("errorCauses.0.errorSummary"), "factorEnrollRequest: A user has at most 10")
+	require.Contains(t, h.refused(t, "POST", "?activate=true", call(10), "E0000001").Value("errorCauses.0.errorSummary"),
+		"factorEnrollRequest: A user has at most 10")
 	h.ok(t, "POST", "", call(9))
 	push := h.ok(t, "POST", "", pushBody).Value("id")
 	h.device(t, "/push/"+push+"/device", `{}`, "")
@@ -518,6 +574,7 @@ func TestListsReadNoMoreThanTheyShow(t *testing.T) {
 		}))
 		require.Equal(t, http.StatusInternalServerError, e.Do(t, "GET "+h.factors+"/"+expired, "", nil).Status)
 		is(t, h.ok(t, "GET", "", ""), map[string]string{"#": "2", "0.factorType": "question", "1.factorType": "token:software:totp"})
-		is(t, h.ok(t, "GET", "/catalog", ""), map[string]string{"0.status": "ACTIVE", "1.factorType": "sms", "1.status": "NOT_SETUP", "3.factorType": "push"})
+		is(t, h.ok(t, "GET", "/catalog", ""),
+			map[string]string{"0.status": "ACTIVE", "1.factorType": "sms", "1.status": "NOT_SETUP", "3.factorType": "push"})
 	})
 }

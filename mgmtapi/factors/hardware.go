@@ -72,7 +72,8 @@ func (a *act) pressed(ctx context.Context, member string) (token docstore.Doc[mo
 	if err != nil {
 		return token, errWrong
 	}
-	page, err := a.HardwareTokens.Query(ctx, a.tx, docstore.Query[model.HardwareToken]{Where: docstore.Eq(model.HardwareTokenByPublicID, publicID), Limit: 1})
+	page, err := a.HardwareTokens.Query(ctx, a.tx,
+		docstore.Query[model.HardwareToken]{Where: docstore.Eq(model.HardwareTokenByPublicID, publicID), Limit: 1})
 	if err != nil {
 		return token, err
 	}
@@ -96,9 +97,10 @@ func (a *act) pressed(ctx context.Context, member string) (token docstore.Doc[mo
 
 // returnHardware gives the token back to the organisation.
 func returnHardware(ctx context.Context, a *act) error {
-	return model.Each(ctx, a.tx, a.HardwareTokens, docstore.Eq(model.HardwareTokenByFactor, a.id), func(doc docstore.Doc[model.HardwareToken]) error {
-		doc.Value.Return()
-		_, err := a.HardwareTokens.Update(ctx, a.tx, doc.ID, doc.Rev, doc.Value)
-		return err
-	})
+	return model.Each(ctx, a.tx, a.HardwareTokens, docstore.Eq(model.HardwareTokenByFactor, a.id),
+		func(doc docstore.Doc[model.HardwareToken]) error {
+			doc.Value.Return()
+			_, err := a.HardwareTokens.Update(ctx, a.tx, doc.ID, doc.Rev, doc.Value)
+			return err
+		})
 }

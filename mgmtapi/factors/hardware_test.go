@@ -37,7 +37,8 @@ func withHardware(t *testing.T, e *apitest.Env, serial, publicID string, key byt
 	p := &pressed{publicID: publicID, session: 1}
 	p.token.Key[3], p.token.PrivateID[1] = key, key
 	a := e.Do(t, "POST "+hardwareTokens, members(t, map[string]string{
-		"serialNumber": serial, "publicId": publicID, "privateId": hex.EncodeToString(p.token.PrivateID[:]), "aesKey": hex.EncodeToString(p.token.Key[:]),
+		"serialNumber": serial, "publicId": publicID, "privateId": hex.EncodeToString(p.token.PrivateID[:]),
+		"aesKey": hex.EncodeToString(p.token.Key[:]),
 	}), nil)
 	require.Equal(t, 200, a.Status, "%s", a.Body)
 	return p, hardwareTokens + "/" + a.Value("id")
@@ -55,7 +56,8 @@ func TestTheLifeOfAHardwareFactor(t *testing.T) {
 		token, record := withHardware(t, e, "4711", "cccccccccccb", 7)
 		other, otherRecord := withHardware(t, e, "4712", "cccccccccccd", 8)
 
-		require.Equal(t, "verify.passCode: The field cannot be left blank", h.refused(t, "POST", "", `{"factorType":"token:hardware","provider":"VENDOR_E"}`, "E0000001").Value("errorCauses.0.errorSummary"))
+		require.Equal(t, "verify.passCode: The field cannot be left blank",
+			h.refused(t, "POST", "", `{"factorType":"token:hardware","provider":"VENDOR_E"}`, "E0000001").Value("errorCauses.0.errorSummary"))
 		unknown := &pressed{publicID: "vvvvvvvvvvvv"}
 		forged := &pressed{publicID: token.publicID, token: other.token, session: 9}
 		for _, otp := range []string{"123456", "cccccccccccb", unknown.otp(t), forged.otp(t)} {
@@ -92,7 +94,8 @@ func TestTheLifeOfAHardwareFactor(t *testing.T) {
 		h.refused(t, "POST", verify, members(t, map[string]string{"passCode": other.otp(t)}), "E0000068")
 		h.refused(t, "POST", verify, members(t, map[string]string{"passCode": "x"}), "E0000068")
 		h.refused(t, "POST", verify, `{"passCode":7}`, "E0000001")
-		require.Equal(t, "passCode: The field cannot be left blank", h.refused(t, "POST", verify, "", "E0000001").Value("errorCauses.0.errorSummary"))
+		require.Equal(t, "passCode: The field cannot be left blank",
+			h.refused(t, "POST", verify, "", "E0000001").Value("errorCauses.0.errorSummary"))
 		token.session, token.use = 2, 0
 		h.ok(t, "POST", verify, members(t, map[string]string{"passCode": token.otp(t)}))
 
@@ -106,7 +109,8 @@ func TestTheLifeOfAHardwareFactor(t *testing.T) {
 		require.Equal(t, "ACTIVE", h.ok(t, "POST", "", pressing(token.otp(t))).Value("status"), "it can be enrolled again, with a new password")
 
 		somebody := e.Run(t, apitest.Step{
-			Do: "POST " + users, Body: `{"profile":{"login":"bob@example.com","email":"bob@example.com","firstName":"B","lastName":"O"}}`, Save: map[string]string{"id": "id"},
+			Do: "POST " + users, Body: `{"profile":{"login":"bob@example.com","email":"bob@example.com","firstName":"B","lastName":"O"}}`,
+			Save: map[string]string{"id": "id"},
 		})["id"]
 		taken := e.Do(t, "POST "+users+"/"+somebody+"/factors", pressing(token.otp(t)), nil)
 		require.Equal(t, "E0000068", taken.Value("errorCode"), "the token of another user")
@@ -120,7 +124,8 @@ func TestTheLifeOfAHardwareFactor(t *testing.T) {
 			require.Equal(t, "E0000068", e.Do(t, theirs, stray, nil).Value("errorCode"), "of the token of another, used or not")
 		}
 		h.refused(t, "POST", "/"+h.ok(t, "GET", "", "").Value("0.id")+"/verify", stray, "E0000082")
-		require.Equal(t, "E0000007", e.Do(t, "POST "+h.factors+"/"+a.Value("id")+"/verify", "", nil).Value("errorCode"), "the factor of another user")
+		require.Equal(t, "E0000007", e.Do(t, "POST "+h.factors+"/"+a.Value("id")+"/verify", "", nil).Value("errorCode"),
+			"the factor of another user")
 		require.Equal(t, "{}\n", string(e.Do(t, "POST "+users+"/"+somebody+"/lifecycle/reset_factors", "", nil).Body))
 		require.Equal(t, "UNASSIGNED", e.Do(t, "GET "+otherRecord, "", nil).Value("status"))
 		for range 2 {

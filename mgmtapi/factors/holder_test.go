@@ -43,7 +43,9 @@ func (h *holder) refused(t *testing.T, method, path, body, code string) *apitest
 // events counts the log events of a type with a result that have the user as a target.
 func (h *holder) events(t *testing.T, event, result string) int {
 	t.Helper()
-	a := h.e.Do(t, "GET /api/v1/logs?limit=1000&filter=eventType+eq+%22"+event+"%22+and+outcome.result+eq+%22"+result+"%22+and+target.id+eq+%22"+h.user+"%22", "", nil)
+	a := h.e.Do(t,
+		"GET /api/v1/logs?limit=1000&filter=eventType+eq+%22"+event+"%22+and+outcome.result+eq+%22"+result+"%22+and+target.id+eq+%22"+h.user+
+			"%22", "", nil)
 	list, _ := a.JSON.([]any)
 	return len(list)
 }

@@ -15,8 +15,10 @@ import (
 
 // hostile are values that a member may be sent with.
 var hostile = []any{
-	nil, true, 0, -1, 1e300, "", " ", "000000", "123456", "+1-555-415-1337", "+", "++1", "ada@example.com", "custom", "disliked_food", "mayonnaise", "\x00", "\u202e٣٣٣٣٣٣",
-	strings.Repeat("9", 20), strings.Repeat("a", 5000), "AAAA", "====", "e30=", "ffffffffffffffff", []any{}, []any{"x"}, map[string]any{}, map[string]any{"passCode": "123456"},
+	nil, true, 0, -1, 1e300, "", " ", "000000", "123456", "+1-555-415-1337", "+", "++1", "ada@example.com", "custom", "disliked_food",
+	"mayonnaise", "\x00", "\u202e٣٣٣٣٣٣",
+	strings.Repeat("9", 20), strings.Repeat("a", 5000), "AAAA", "====", "e30=", "ffffffffffffffff", []any{}, []any{"x"}, map[string]any{},
+	map[string]any{"passCode": "123456"},
 }
 
 // Whatever is sent, it is answered with a success or a refusal that the document has, and never with a fault.
@@ -26,9 +28,11 @@ func TestHostileRequestsAreRefused(t *testing.T) {
 	saved := e.Run(t, withPerson())
 	base := strings.ReplaceAll(factors, "{{user}}", saved["user"])
 	ids := []string{"nothing"}
-	types := []any{"question", "sms", "call", "email", "token:software:totp", "token", "token:hotp", "token:hardware", "web", "push", "u2f", "webauthn", 1}
+	types := []any{"question", "sms", "call", "email", "token:software:totp", "token", "token:hotp", "token:hardware", "web", "push", "u2f",
+		"webauthn", 1}
 	providers := []any{"SVC", "CUSTOM", "FIDO", "VENDOR_A", "VENDOR_B", "VENDOR_C", "VENDOR_D", "VENDOR_E", nil}
-	members := []string{"question", "questionText", "answer", "phoneNumber", "phoneExtension", "email", "credentialId", "sharedSecret", "passCode", "nextPassCode", "clientData", "registrationData", "attestation", "authenticatorData", "signatureData"}
+	members := []string{"question", "questionText", "answer", "phoneNumber", "phoneExtension", "email", "credentialId", "sharedSecret",
+		"passCode", "nextPassCode", "clientData", "registrationData", "attestation", "authenticatorData", "signatureData"}
 	rapid.Check(t, func(rt *rapid.T) {
 		object := func(label string) map[string]any {
 			out := map[string]any{}
@@ -41,7 +45,8 @@ func TestHostileRequestsAreRefused(t *testing.T) {
 		at := base + "/" + rapid.SampledFrom(ids).Draw(rt, "factor")
 		switch rapid.IntRange(0, 6).Draw(rt, "operation") {
 		case 0, 1:
-			query := rapid.SampledFrom([]string{"", "?activate=true", "?updatePhone=true", "?tokenLifetimeSeconds=1", "?activate=x"}).Draw(rt, "query")
+			query := rapid.SampledFrom([]string{"", "?activate=true", "?updatePhone=true", "?tokenLifetimeSeconds=1", "?activate=x"}).Draw(rt,
+				"query")
 			do = "POST " + base + query
 			body = map[string]any{
 				"factorType": rapid.SampledFrom(types).Draw(rt, "type"), "provider": rapid.SampledFrom(providers).Draw(rt, "provider"),

@@ -58,7 +58,8 @@ func (a *act) post(ctx context.Context, m message) error {
 // handOver asks the hook for telephony to deliver a message. What it does not take goes into the outbox.
 func (a *act) handOver(ctx context.Context, m message) error {
 	delivered, err := a.telephony.DeliverMessage(ctx, a.user, hooks.PhoneMessage{
-		Number: m.To, Extension: m.extension, Voice: m.Channel == outbox.Voice, Text: m.Text, Code: m.OTP, Link: m.Link, Expires: m.expires, Language: m.language,
+		Number: m.To, Extension: m.extension, Voice: m.Channel == outbox.Voice, Text: m.Text, Code: m.OTP, Link: m.Link, Expires: m.expires,
+		Language: m.language,
 	})
 	if err != nil {
 		return err

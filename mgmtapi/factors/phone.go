@@ -15,8 +15,8 @@ var (
 	e164        = regexp.MustCompile(`^\+[1-9][0-9]{1,14}$`)
 )
 
-// parsePhone reads a phone number and returns it as E.164 writes it. It adds no country code: the digits stay those that were given. It does
-// not check that the number exists, because examples are full of numbers that do not.
+// parsePhone reads a phone number and returns it as E.164 writes it. It adds no country code: the digits stay those that were given. It
+// does not check that the number exists, because examples are full of numbers that do not.
 func parsePhone(text string) (string, error) {
 	text = strings.TrimSpace(text)
 	number := "+" + strings.NewReplacer("+", "", " ", "", "-", "").Replace(text)

@@ -23,7 +23,8 @@ const (
 func push() *kind {
 	return &kind{
 		Type: model.FactorPush, Provider: model.FactorProviderService, Prefix: "opf", Org: "svc_push",
-		Elsewhere: true, Enrol: enrolPush, Pending: pendingPush, QR: pushURI, Activate: activatePush, Challenge: askDevice, Link: linkPush, Removed: removePush,
+		Elsewhere: true, Enrol: enrolPush, Pending: pendingPush, QR: pushURI, Activate: activatePush, Challenge: askDevice, Link: linkPush,
+		Removed: removePush,
 	}
 }
 
@@ -91,7 +92,8 @@ func (a *act) waiting(ctx context.Context, state *pushState) *Activation {
 		return a.url(ctx, append([]string{"lifecycle", "activate"}, segments...)...)
 	}
 	if !a.now.Before(state.Expires) {
-		return &Activation{Result: model.FactorTimeout, ExpiresAt: rest.TimePtr(state.Expires), Links: rest.Links{"activate": rest.To(at(), http.MethodPost)}}
+		return &Activation{Result: model.FactorTimeout, ExpiresAt: rest.TimePtr(state.Expires),
+			Links: rest.Links{"activate": rest.To(at(), http.MethodPost)}}
 	}
 	send := func(way string) rest.Link {
 		link := rest.To(at(way), http.MethodPost)
@@ -148,7 +150,8 @@ func askDevice(ctx context.Context, a *act) (*Verification, error) {
 		return nil, err
 	}
 	// Whoever asks clears away what was answered, or not, long ago.
-	old := docstore.All(docstore.Eq(model.FactorTransactionByFactor, a.id), docstore.Le(model.FactorTransactionByExpires, a.now.Add(-model.FactorPendingLife)))
+	old := docstore.All(docstore.Eq(model.FactorTransactionByFactor, a.id),
+		docstore.Le(model.FactorTransactionByExpires, a.now.Add(-model.FactorPendingLife)))
 	if _, err := a.FactorTransactions.DeleteWhere(ctx, a.tx, old); err != nil {
 		return nil, err
 	}

@@ -49,8 +49,10 @@ func TestTheLifeOfAPushFactor(t *testing.T) {
 		at := e.Server.URL + h.factors + "/" + id
 		activate, poll, verify := "/"+id+"/lifecycle/activate", "/"+id+"/lifecycle/activate/poll", "/"+id+"/verify"
 		is(t, begun, map[string]string{
-			"status": "PENDING_ACTIVATION", "vendorName": "SVC", "_embedded.activation.factorResult": "WAITING", "_embedded.activation.expiresAt": "2026-03-04T05:16:07.000Z",
-			"_links.poll.href": at + "/lifecycle/activate/poll", "_links.activate": "", "_embedded.activation._links.poll.href": at + "/lifecycle/activate/poll",
+			"status": "PENDING_ACTIVATION", "vendorName": "SVC", "_embedded.activation.factorResult": "WAITING",
+			"_embedded.activation.expiresAt": "2026-03-04T05:16:07.000Z",
+			"_links.poll.href":               at + "/lifecycle/activate/poll", "_links.activate": "",
+			"_embedded.activation._links.poll.href":   at + "/lifecycle/activate/poll",
 			"_embedded.activation._links.send.0.name": "email", "_embedded.activation._links.send.0.href": at + "/lifecycle/activate/email",
 			"_embedded.activation._links.send.1.name": "sms", "_embedded.activation._links.send.1.href": at + "/lifecycle/activate/sms",
 		})
@@ -65,7 +67,8 @@ func TestTheLifeOfAPushFactor(t *testing.T) {
 		t.Run("the link can be sent", func(t *testing.T) {
 			is(t, h.ok(t, "POST", activate+"/email", ""), map[string]string{"factorResult": "WAITING"})
 			require.Equal(t, "1", h.refused(t, "POST", activate+"/email", "", "E0000118").Header.Get("X-Rate-Limit-Limit"))
-			require.Equal(t, "profile.phoneNumber: The field cannot be left blank", h.refused(t, "POST", activate+"/sms", "", "E0000001").Value("errorCauses.0.errorSummary"))
+			require.Equal(t, "profile.phoneNumber: The field cannot be left blank",
+				h.refused(t, "POST", activate+"/sms", "", "E0000001").Value("errorCauses.0.errorSummary"))
 			h.refused(t, "POST", activate+"/sms", `{"profile":{"phoneNumber":"none"}}`, "E0000098")
 			h.refused(t, "POST", activate+"/sms", `{"profile":7}`, "E0000001")
 			const phone = `{"profile":{"phoneNumber":"+1-555-415-1337"}}`
@@ -73,7 +76,8 @@ func TestTheLifeOfAPushFactor(t *testing.T) {
 			h.refused(t, "POST", activate+"/sms", phone, "E0000109")
 			box := e.Do(t, "GET "+outbox+"?userId="+h.user, "", nil)
 			is(t, box, map[string]string{
-				"#": "2", "0.channel": "sms", "0.to": "+15554151337", "0.template": "factor.push", "1.channel": "email", "1.to": "ada@example.com", "0.link": box.Value("1.link"), "0.otp": "",
+				"#": "2", "0.channel": "sms", "0.to": "+15554151337", "0.template": "factor.push", "1.channel": "email", "1.to": "ada@example.com",
+				"0.link": box.Value("1.link"), "0.otp": "",
 			})
 			require.Contains(t, box.Value("0.link"), id)
 			require.Equal(t, 1, h.events(t, "system.sms.send_factor_verify_message", "SUCCESS"))
@@ -82,14 +86,18 @@ func TestTheLifeOfAPushFactor(t *testing.T) {
 		t.Run("the enrolment ends, and begins again", func(t *testing.T) {
 			e.Clock.Advance(10 * time.Minute)
 			over := h.ok(t, "POST", poll, "")
-			is(t, over, map[string]string{"factorResult": "TIMEOUT", "_links.activate.href": at + "/lifecycle/activate", "_links.poll": "", "_links.qrcode": ""})
+			is(t, over,
+				map[string]string{"factorResult": "TIMEOUT", "_links.activate.href": at + "/lifecycle/activate", "_links.poll": "",
+					"_links.qrcode": ""})
 			is(t, h.ok(t, "POST", activate+"/email", ""), map[string]string{"factorResult": "TIMEOUT"})
 			h.device(t, "/push/"+id+"/device", `{}`, "E0000107")
 			is(t, h.ok(t, "POST", activate, ""), map[string]string{"factorResult": "WAITING", "expiresAt": "2026-03-04T05:26:07.000Z"})
-			require.Equal(t, http.StatusNotFound, e.Do(t, "GET "+qr, "", map[string]string{"Authorization": ""}).Status, "the earlier QR code is void")
+			require.Equal(t, http.StatusNotFound, e.Do(t, "GET "+qr, "", map[string]string{"Authorization": ""}).Status,
+				"the earlier QR code is void")
 		})
 		passcodes := h.ok(t, "GET", "", "")
-		is(t, passcodes, map[string]string{"#": "2", "0.factorType": "token:software:totp", "0.status": "PENDING_ACTIVATION", "1.factorType": "push"})
+		is(t, passcodes,
+			map[string]string{"#": "2", "0.factorType": "token:software:totp", "0.status": "PENDING_ACTIVATION", "1.factorType": "push"})
 
 		t.Run("a phone completes it", func(t *testing.T) {
 			h.device(t, "/push/opf00000000000000000/device", `{}`, "E0000007")
@@ -100,7 +108,8 @@ func TestTheLifeOfAPushFactor(t *testing.T) {
 			for _, path := range []string{poll, activate} {
 				done := h.ok(t, "POST", path, "")
 				is(t, done, map[string]string{
-					"status": "ACTIVE", "profile.name": "Ada's phone", "profile.platform": "IOS", "profile.deviceType": "SmartPhone_IPhone", "profile.version": "19",
+					"status": "ACTIVE", "profile.name": "Ada's phone", "profile.platform": "IOS", "profile.deviceType": "SmartPhone_IPhone",
+					"profile.version":      "19",
 					"profile.credentialId": "ada@example.com", "_embedded": "", "_links.verify.href": at + "/verify", "_links.poll": "",
 				})
 			}
@@ -113,7 +122,8 @@ func TestTheLifeOfAPushFactor(t *testing.T) {
 		ask := func() string {
 			asked := h.ok(t, "POST", verify, "")
 			require.Equal(t, http.StatusCreated, asked.Status)
-			is(t, asked, map[string]string{"factorResult": "WAITING", "profile.name": "Ada's phone", "_links.cancel.href": asked.Value("_links.poll.href")})
+			is(t, asked,
+				map[string]string{"factorResult": "WAITING", "profile.name": "Ada's phone", "_links.cancel.href": asked.Value("_links.poll.href")})
 			require.NotEmpty(t, asked.Value("expiresAt"))
 			link := asked.Value("_links.poll.href")
 			return link[len(link)-20:]
@@ -208,7 +218,9 @@ func TestPasscodesThatAUserHasAlreadyAreNotThoseOfThePush(t *testing.T) {
 	is(t, h.ok(t, "GET", "", ""), map[string]string{"#": "0"})
 	h.device(t, "/push/"+begun.Value("id")+"/device", ``, "E0000007")
 	e.Run(t,
-		apitest.Step{Name: "without credentials", Do: "POST " + sandbox + "/push/" + id + "/device", Header: map[string]string{"Authorization": ""}, Status: 403, Code: "E0000005"},
-		apitest.Step{Name: "without credentials", Do: "POST " + h.factors + "/" + own + "/lifecycle/activate/sms", Header: map[string]string{"Authorization": ""}, Status: 403, Code: "E0000005"},
+		apitest.Step{Name: "without credentials", Do: "POST " + sandbox + "/push/" + id + "/device",
+			Header: map[string]string{"Authorization": ""}, Status: 403, Code: "E0000005"},
+		apitest.Step{Name: "without credentials", Do: "POST " + h.factors + "/" + own + "/lifecycle/activate/sms",
+			Header: map[string]string{"Authorization": ""}, Status: 403, Code: "E0000005"},
 	)
 }

@@ -36,9 +36,10 @@ type pushMessage struct {
 }
 
 func (s *Slice) sendPushEmail(ctx context.Context, t *target) (Activation, error) {
-	return s.sendPush(ctx, t, pushMessage{channel: outbox.Email, limit: emailsToOne, event: audit.FactorEmail, to: func(_ context.Context, a *act) (string, error) {
-		return a.user.Value.Text("email"), nil
-	}})
+	return s.sendPush(ctx, t,
+		pushMessage{channel: outbox.Email, limit: emailsToOne, event: audit.FactorEmail, to: func(_ context.Context, a *act) (string, error) {
+			return a.user.Value.Text("email"), nil
+		}})
 }
 
 type pushSMSRequest struct {
@@ -51,19 +52,20 @@ type pushSMSRequest struct {
 }
 
 func (s *Slice) sendPushSMS(ctx context.Context, r *pushSMSRequest) (Activation, error) {
-	return s.sendPush(ctx, &r.target, pushMessage{channel: outbox.SMS, limit: textsToOne, event: audit.FactorSMS, to: func(ctx context.Context, a *act) (string, error) {
-		if r.Body != nil {
-			a.profile.PhoneNumber = r.Body.Profile.PhoneNumber
-		}
-		if err := a.look(ctx); err != nil {
-			return "", err
-		}
-		number, err := a.phone()
-		if own := a.user.Value.Text("mobilePhone"); err != nil && a.profile.PhoneNumber == "" && own != "" {
-			return parsePhone(own)
-		}
-		return number, err
-	}})
+	return s.sendPush(ctx, &r.target,
+		pushMessage{channel: outbox.SMS, limit: textsToOne, event: audit.FactorSMS, to: func(ctx context.Context, a *act) (string, error) {
+			if r.Body != nil {
+				a.profile.PhoneNumber = r.Body.Profile.PhoneNumber
+			}
+			if err := a.look(ctx); err != nil {
+				return "", err
+			}
+			number, err := a.phone()
+			if own := a.user.Value.Text("mobilePhone"); err != nil && a.profile.PhoneNumber == "" && own != "" {
+				return parsePhone(own)
+			}
+			return number, err
+		}})
 }
 
 // sendPush sends the link while a device can complete the enrolment. After that it says so.

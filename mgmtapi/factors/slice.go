@@ -117,11 +117,15 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[removeRequest, rest.Nothing]{
 			ID: "unenrollFactor", Route: "DELETE " + one, Tag: tag, Scopes: writeScope,
-			Summary: "Takes a factor from a user", Find: func(ctx context.Context, r *removeRequest) error { return s.find(ctx, &r.target) }, Do: s.unenrol,
+			Summary: "Takes a factor from a user", Find: func(ctx context.Context, r *removeRequest) error {
+				return s.find(ctx, &r.target)
+			}, Do: s.unenrol,
 		},
 		rest.Op[resendRequest, Factor]{
 			ID: "resendEnrollFactor", Route: "POST " + one + "/resend", Tag: tag, Scopes: writeScope,
-			Summary: "Sends the code of an enrolment again", Find: func(ctx context.Context, r *resendRequest) error { return s.find(ctx, &r.target) }, Do: s.resend,
+			Summary: "Sends the code of an enrolment again", Find: func(ctx context.Context, r *resendRequest) error {
+				return s.find(ctx, &r.target)
+			}, Do: s.resend,
 		},
 		rest.Op[qrRequest, rest.PNG]{
 			ID: "getFactorQRCode", Route: "GET " + one + "/qr/{token}", Tag: tag, Public: true,

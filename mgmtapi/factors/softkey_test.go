@@ -25,7 +25,8 @@ var keys = []struct {
 	attested, asserted      []string
 }{
 	{"u2f", u2fFactor, "_embedded.challenge.nonce", []string{"clientData", "registrationData"}, []string{"clientData", "signatureData"}},
-	{"webauthn", webAuthn, "_embedded.challenge.challenge", []string{"attestation", "clientData"}, []string{"authenticatorData", "clientData", "signatureData"}},
+	{"webauthn", webAuthn, "_embedded.challenge.challenge", []string{"attestation", "clientData"},
+		[]string{"authenticatorData", "clientData", "signatureData"}},
 }
 
 // answer has the software key of a factor answer, and returns the body to send.
@@ -110,7 +111,8 @@ func membersOf(a *apitest.Answer) (names []string) {
 func TestSoftwareKey_Refused(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	h := withHolder(t, e)
-	question := h.ok(t, "POST", "", `{"factorType":"question","provider":"SVC","profile":{"question":"disliked_food","answer":"mayonnaise"}}`).Value("id")
+	question := h.ok(t, "POST", "",
+		`{"factorType":"question","provider":"SVC","profile":{"question":"disliked_food","answer":"mayonnaise"}}`).Value("id")
 	for _, verb := range []string{"attest", "assert"} {
 		for _, id := range []string{"nobody", question} {
 			a := h.answer(t, verb, id)
@@ -122,7 +124,8 @@ func TestSoftwareKey_Refused(t *testing.T) {
 	begun := h.ok(t, "POST", "", webAuthn)
 	id := begun.Value("id")
 	require.Equal(t, 200, h.answer(t, "attest", id).Status)
-	h.ok(t, "POST", "/"+id+"/lifecycle/activate", members(t, attested(browser.Create(t, begun.Value("_embedded.activation.challenge")), base64.StdEncoding)))
+	h.ok(t, "POST", "/"+id+"/lifecycle/activate",
+		members(t, attested(browser.Create(t, begun.Value("_embedded.activation.challenge")), base64.StdEncoding)))
 	h.ok(t, "POST", "/"+id+"/verify", "")
 	a := h.answer(t, "assert", id)
 	require.Equal(t, "E0000107", a.Value("errorCode"))
@@ -222,16 +225,19 @@ func TestRelaxedFIDO_SwitchedOff(t *testing.T) {
 	browser := fidotest.NewBrowser(h.e.Server.URL, virtualwebauthn.KeyTypeEC2)
 	begun := h.ok(t, "POST", "", webAuthn)
 	id := begun.Value("id")
-	active := h.ok(t, "POST", "/"+id+"/lifecycle/activate", members(t, attested(browser.Create(t, begun.Value("_embedded.activation.challenge")), base64.StdEncoding)))
+	active := h.ok(t, "POST", "/"+id+"/lifecycle/activate",
+		members(t, attested(browser.Create(t, begun.Value("_embedded.activation.challenge")), base64.StdEncoding)))
 	require.Equal(t, base64.RawURLEncoding.EncodeToString(browser.Credential.ID), active.Value("profile.credentialId"))
 	begun = h.ok(t, "POST", "", webAuthn)
 	up := begun.Value("id")
-	h.ok(t, "POST", "/"+up+"/lifecycle/activate", made(t, map[string]string{"type": "webauthn.create", "challenge": begun.Value("_embedded.activation.challenge")}, "attestation"))
+	h.ok(t, "POST", "/"+up+"/lifecycle/activate",
+		made(t, map[string]string{"type": "webauthn.create", "challenge": begun.Value("_embedded.activation.challenge")}, "attestation"))
 
 	h.e = apitest.New(t, db, apitest.Sandboxed, keep)
 	browser.Page = fidotest.NewBrowser(h.e.Server.URL, virtualwebauthn.KeyTypeEC2).Page
 	challenge := h.ok(t, "POST", "/"+id+"/verify", "").Value("_embedded.challenge.challenge")
 	h.ok(t, "POST", "/"+id+"/verify", members(t, asserted(browser.Get(t, challenge), base64.StdEncoding)))
 	challenge = h.ok(t, "POST", "/"+up+"/verify", "").Value("_embedded.challenge.challenge")
-	h.refused(t, "POST", "/"+up+"/verify", made(t, map[string]string{"type": "webauthn.get", "challenge": challenge}, "authenticatorData", "signatureData"), "E0000068")
+	h.refused(t, "POST", "/"+up+"/verify",
+		made(t, map[string]string{"type": "webauthn.get", "challenge": challenge}, "authenticatorData", "signatureData"), "E0000068")
 }

@@ -20,7 +20,8 @@ import (
 func telephony(t *testing.T, e *apitest.Env, endpoint *hookstest.Endpoint) string {
 	t.Helper()
 	return e.Run(t, apitest.Step{Do: "POST /api/v1/inlineHooks", Save: map[string]string{"id": "id"}, Body: fmt.Sprintf(
-		`{"name":"phones","type":"com.svc.telephony.provider","version":"1.0.0","channel":{"type":"HTTP","version":"1.0.0","config":{"uri":%q,"authScheme":{"type":"HEADER","key":"X-Key","value":"the-key"}}}}`, endpoint.URL)})["id"]
+		`{"name":"phones","type":"com.svc.telephony.provider","version":"1.0.0","channel":{"type":"HTTP","version":"1.0.0","config":{"uri":%q,`+
+			`"authScheme":{"type":"HEADER","key":"X-Key","value":"the-key"}}}}`, endpoint.URL)})["id"]
 }
 
 // asked is what the hook was asked in its last call.
@@ -77,7 +78,8 @@ func TestAHookDeliversWhatPhonesGet(t *testing.T) {
 		{"nothing is said", hookstest.JSON(http.StatusNoContent, ""), 1, false},
 		{"nothing is said of providers", did(), 1, false},
 		{"an unknown status", did("SUCCESSFUL", "MAYBE"), 1, false},
-		{"another command", hookstest.JSON(http.StatusOK, `{"commands":[{"type":"com.svc.action.update","value":[{"status":"SUCCESSFUL"}]}]}`), 1, false},
+		{"another command", hookstest.JSON(http.StatusOK, `{"commands":[{"type":"com.svc.action.update","value":[{"status":"SUCCESSFUL"}]}]}`), 1,
+			false},
 		{"it is denied", hookstest.JSON(http.StatusOK, `{"error":{"errorSummary":"no phones today"}}`), 1, false},
 		{"the endpoint is broken", hookstest.JSON(http.StatusInternalServerError, `{}`), 2, false},
 		{"it is no JSON", hookstest.JSON(http.StatusOK, `SUCCESSFUL`), 2, false},
@@ -94,7 +96,8 @@ func TestAHookDeliversWhatPhonesGet(t *testing.T) {
 			require.Regexp(t, "^[0-9]{6}$", code)
 			delete(message, "otpCode")
 			require.Equal(t, map[string]any{
-				"msgTemplate": "Your verification code is " + code + ". It is valid for 5 minutes.", "phoneNumber": "+15554151337", "deliveryChannel": "SMS", "locale": "en",
+				"msgTemplate": "Your verification code is " + code + ". It is valid for 5 minutes.", "phoneNumber": "+15554151337",
+				"deliveryChannel": "SMS", "locale": "en",
 				"otpExpires": e.Clock.Now().Add(5 * time.Minute).UTC().Truncate(time.Second).Format("2006-01-02T15:04:05.000Z"),
 			}, message)
 			if c.delivered {
@@ -102,7 +105,8 @@ func TestAHookDeliversWhatPhonesGet(t *testing.T) {
 			} else {
 				is(t, e.Do(t, "GET "+outbox, "", nil), map[string]string{"#": "1", "0.otp": code, "0.to": "+15554151337"})
 			}
-			is(t, h.ok(t, "POST", "/"+id+"/lifecycle/activate", members(t, map[string]string{"passCode": code})), map[string]string{"status": "ACTIVE"})
+			is(t, h.ok(t, "POST", "/"+id+"/lifecycle/activate", members(t, map[string]string{"passCode": code})),
+				map[string]string{"status": "ACTIVE"})
 			h.ok(t, "DELETE", "/"+id, "")
 			require.NotContains(t, string(e.Do(t, "GET /api/v1/logs?limit=1000", "", nil).Body), "verification code")
 		})
@@ -122,7 +126,8 @@ func TestAHookIsAskedForCallsAndLinksToo(t *testing.T) {
 	hook := telephony(t, e, endpoint)
 
 	endpoint.Answer(did("SUCCESSFUL"))
-	id := h.ok(t, "POST", "", `{"factorType":"call","provider":"SVC","profile":{"phoneNumber":"+1-555-415-1337","phoneExtension":"42"}}`).Value("id")
+	id := h.ok(t, "POST", "",
+		`{"factorType":"call","provider":"SVC","profile":{"phoneNumber":"+1-555-415-1337","phoneExtension":"42"}}`).Value("id")
 	message, _ := asked(t, endpoint)
 	require.Equal(t, "VOICE", message["deliveryChannel"])
 	require.Equal(t, "42", message["phoneExtension"])
@@ -136,7 +141,8 @@ func TestAHookIsAskedForCallsAndLinksToo(t *testing.T) {
 	e.Clock.Advance(time.Minute)
 	is(t, h.ok(t, "POST", "/"+id+"/verify", ""), map[string]string{"factorResult": "CHALLENGE"})
 	message, _ = asked(t, endpoint)
-	is(t, h.ok(t, "POST", "/"+id+"/verify", members(t, map[string]string{"passCode": message["otpCode"].(string)})), map[string]string{"factorResult": "SUCCESS"})
+	is(t, h.ok(t, "POST", "/"+id+"/verify", members(t, map[string]string{"passCode": message["otpCode"].(string)})),
+		map[string]string{"factorResult": "SUCCESS"})
 	endpoint.Called(3)
 
 	push := h.ok(t, "POST", "", pushBody).Value("id")

@@ -95,8 +95,9 @@ func (a *act) tellExceeded(ctx context.Context) {
 		targets = append(targets, audit.Factor(a.id, &a.factor))
 	}
 	audit.WriteAlone(ctx, a.Deps, a.logger, audit.Entry{
-		Type: audit.RateLimit, Failure: fmt.Sprintf("The limit of %d %s in %s was exceeded", l.count, l.named, spoken(l.within)), Targets: targets,
-		Actor: a.actor(ctx),
-		Debug: map[string]string{"limit": strconv.Itoa(l.count), "bucket": "factors." + l.what},
+		Type: audit.RateLimit, Failure: fmt.Sprintf("The limit of %d %s in %s was exceeded", l.count, l.named, spoken(l.within)),
+		Targets: targets,
+		Actor:   a.actor(ctx),
+		Debug:   map[string]string{"limit": strconv.Itoa(l.count), "bucket": "factors." + l.what},
 	})
 }

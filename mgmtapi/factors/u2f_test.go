@@ -27,18 +27,21 @@ func TestTheLifeOfAU2FDevice(t *testing.T) {
 		id, nonce := begun.Value("id"), begun.Value("_embedded.activation.nonce")
 		require.Regexp(t, "^fuf[0-9A-Za-z]{17}$", id)
 		for path, want := range map[string]string{
-			"status": "PENDING_ACTIVATION", "_embedded.activation.version": "U2F_V2", "_embedded.activation.timeoutSeconds": "20", "vendorName": "FIDO",
+			"status": "PENDING_ACTIVATION", "_embedded.activation.version": "U2F_V2", "_embedded.activation.timeoutSeconds": "20",
+			"vendorName": "FIDO",
 		} {
 			require.Equal(t, want, begun.Value(path), path)
 		}
 		activate, verify := "/"+id+"/lifecycle/activate", "/"+id+"/verify"
 		registered := func(nonce, from string, encoding *base64.Encoding) map[string]string {
 			data := fidotest.ClientData(t, u2fEnrols, nonce, from)
-			return map[string]string{"registrationData": encoding.EncodeToString(device.Register(t, from, data)), "clientData": encoding.EncodeToString(data)}
+			return map[string]string{"registrationData": encoding.EncodeToString(device.Register(t, from, data)),
+				"clientData": encoding.EncodeToString(data)}
 		}
 		signed := func(nonce, from string, presence byte, encoding *base64.Encoding) map[string]string {
 			data := fidotest.ClientData(t, u2fAsserts, nonce, from)
-			return map[string]string{"signatureData": encoding.EncodeToString(device.Authenticate(t, from, data, presence)), "clientData": encoding.EncodeToString(data)}
+			return map[string]string{"signatureData": encoding.EncodeToString(device.Authenticate(t, from, data, presence)),
+				"clientData": encoding.EncodeToString(data)}
 		}
 
 		t.Run("nothing but a genuine registration activates it", func(t *testing.T) {
@@ -57,7 +60,8 @@ func TestTheLifeOfAU2FDevice(t *testing.T) {
 			h.refused(t, "POST", activate, members(t, registered(asks(), "http://localhost:1", base64.StdEncoding)), "E0000068")
 			nonce = asks()
 			h.refused(t, "POST", activate, "", "E0000001")
-			require.Equal(t, "registrationData: The field cannot be left blank", h.refused(t, "POST", activate, `{"clientData":"AAAA"}`, "E0000001").Value("errorCauses.0.errorSummary"))
+			require.Equal(t, "registrationData: The field cannot be left blank",
+				h.refused(t, "POST", activate, `{"clientData":"AAAA"}`, "E0000001").Value("errorCauses.0.errorSummary"))
 			h.refused(t, "POST", verify, "", "E0000079")
 		})
 		active := h.ok(t, "POST", activate, members(t, registered(nonce, origin, base64.StdEncoding)))

@@ -23,7 +23,8 @@ func TestTheLifeOfAWebFactor(t *testing.T) {
 		activate, verify := "/"+id+"/lifecycle/activate", "/"+id+"/verify"
 		is(t, begun, map[string]string{
 			"status": "PENDING_ACTIVATION", "vendorName": "VENDOR_A", "profile.credentialId": "ada", "_embedded.activation.factorResult": "WAITING",
-			"_embedded.activation._links.complete.href": e.Server.URL + sandbox + complete, "_embedded.activation._links.script.type": "text/javascript; charset=utf-8",
+			"_embedded.activation._links.complete.href": e.Server.URL + sandbox + complete,
+			"_embedded.activation._links.script.type":   "text/javascript; charset=utf-8",
 		})
 		signature := begun.Value("_embedded.activation.signature")
 		require.Regexp(t, `^TX\|.{40}:APP\|.{40}$`, signature)
@@ -67,7 +68,8 @@ func TestTheLifeOfAWebFactor(t *testing.T) {
 			require.Equal(t, 1, h.events(t, "user.authentication.auth_via_mfa", event))
 		}
 		first, second := h.ok(t, "POST", verify, ""), h.ok(t, "POST", verify, "")
-		require.Equal(t, "E0000007", e.Do(t, "GET "+first.Value("_links.poll.href"), "", nil).Value("errorCode"), "a new request voids the one before")
+		require.Equal(t, "E0000007", e.Do(t, "GET "+first.Value("_links.poll.href"), "", nil).Value("errorCode"),
+			"a new request voids the one before")
 		e.Clock.Advance(5 * time.Minute)
 		is(t, e.Do(t, "GET "+second.Value("_links.poll.href"), "", nil), map[string]string{"factorResult": "TIMEOUT"})
 		h.device(t, complete, `{"result":"SUCCESS"}`, "E0000107")

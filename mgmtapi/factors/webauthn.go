@@ -167,7 +167,8 @@ func requestOptions(ctx context.Context, a *act) (*Verification, error) {
 // assert checks what a credential has signed.
 func assert(ctx context.Context, a *act) error {
 	data, err := decoded(
-		signed{"clientData", a.proof.ClientData}, signed{"authenticatorData", a.proof.AuthenticatorData}, signed{"signatureData", a.proof.SignatureData},
+		signed{"clientData", a.proof.ClientData}, signed{"authenticatorData", a.proof.AuthenticatorData},
+		signed{"signatureData", a.proof.SignatureData},
 	)
 	if err != nil {
 		return err

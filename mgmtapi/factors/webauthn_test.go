@@ -69,10 +69,14 @@ func TestTheLifeOfASecurityKey(t *testing.T) {
 		id, challenge := begun.Value("id"), begun.Value("_embedded.activation.challenge")
 		require.Regexp(t, "^fwf[0-9A-Za-z]{17}$", id)
 		for path, want := range map[string]string{
-			"status": "PENDING_ACTIVATION", "vendorName": "FIDO", "_embedded.activation.attestation": "direct", "_embedded.activation.excludeCredentials.#": "0",
-			"_embedded.activation.pubKeyCredParams.0.alg": "-7", "_embedded.activation.pubKeyCredParams.1.alg": "-257", "_embedded.activation.pubKeyCredParams.0.type": "public-key",
-			"_embedded.activation.user.id": h.user, "_embedded.activation.user.name": "ada@example.com", "_embedded.activation.user.displayName": "Ada L",
-			"_embedded.activation.rp.name": "scimwright", "_links.activate.href": e.Server.URL + h.factors + "/" + id + "/lifecycle/activate",
+			"status": "PENDING_ACTIVATION", "vendorName": "FIDO", "_embedded.activation.attestation": "direct",
+			"_embedded.activation.excludeCredentials.#":   "0",
+			"_embedded.activation.pubKeyCredParams.0.alg": "-7", "_embedded.activation.pubKeyCredParams.1.alg": "-257",
+			"_embedded.activation.pubKeyCredParams.0.type": "public-key",
+			"_embedded.activation.user.id":                 h.user, "_embedded.activation.user.name": "ada@example.com",
+			"_embedded.activation.user.displayName": "Ada L",
+			"_embedded.activation.rp.name":          "scimwright",
+			"_links.activate.href":                  e.Server.URL + h.factors + "/" + id + "/lifecycle/activate",
 		} {
 			require.Equal(t, want, begun.Value(path), path)
 		}
@@ -89,7 +93,8 @@ func TestTheLifeOfASecurityKey(t *testing.T) {
 					shown := asks()
 					proof := tampered(attested(browser.Create(t, shown), base64.RawURLEncoding), member, how)
 					a := h.refused(t, "POST", activate, members(t, proof), "E0000068")
-					require.Equal(t, "clientData: The data is not what the device had to sign, or is not signed by it", a.Value("errorCauses.0.errorSummary"))
+					require.Equal(t, "clientData: The data is not what the device had to sign, or is not signed by it",
+						a.Value("errorCauses.0.errorSummary"))
 					require.Equal(t, "PENDING_ACTIVATION", h.status(t, id), "%s %s", member, how)
 					require.NotEqual(t, shown, asks())
 				}
@@ -102,10 +107,13 @@ func TestTheLifeOfASecurityKey(t *testing.T) {
 			h.refused(t, "POST", activate, members(t, attested(browser.Create(t, late), base64.StdEncoding)), "E0000068")
 			challenge = asks()
 			long := strings.Repeat("A", 40000)
-			require.Contains(t, h.refused(t, "POST", activate, members(t, map[string]string{"attestation": long, "clientData": long}), "E0000001").Value("errorCauses.0.errorSummary"), "clientData: The field must have at most 8192")
+			require.Contains(t,
+				h.refused(t, "POST", activate, members(t, map[string]string{"attestation": long, "clientData": long}),
+					"E0000001").Value("errorCauses.0.errorSummary"), "clientData: The field must have at most 8192")
 			h.refused(t, "POST", activate, "", "E0000001")
 			h.refused(t, "POST", activate, `{"attestation":7}`, "E0000001")
-			require.Equal(t, "clientData: The field cannot be left blank", h.refused(t, "POST", activate, `{"attestation":"AAAA"}`, "E0000001").Value("errorCauses.0.errorSummary"))
+			require.Equal(t, "clientData: The field cannot be left blank",
+				h.refused(t, "POST", activate, `{"attestation":"AAAA"}`, "E0000001").Value("errorCauses.0.errorSummary"))
 			h.refused(t, "POST", verify, "", "E0000079")
 			require.Equal(t, "PENDING_ACTIVATION", h.status(t, id))
 			require.Equal(t, challenge, asks(), "which can still be answered")
@@ -154,7 +162,8 @@ func TestTheLifeOfASecurityKey(t *testing.T) {
 			browser.Credential.Counter = 100
 			e.Clock.Advance(5 * time.Minute)
 			h.refused(t, "POST", verify, members(t, asserted(browser.Get(t, fresh), base64.StdEncoding)), "E0000068")
-			require.Equal(t, "clientData: The field cannot be left blank", h.refused(t, "POST", verify, `{"signatureData":"AAAA"}`, "E0000001").Value("errorCauses.0.errorSummary"))
+			require.Equal(t, "clientData: The field cannot be left blank",
+				h.refused(t, "POST", verify, `{"signatureData":"AAAA"}`, "E0000001").Value("errorCauses.0.errorSummary"))
 		})
 		t.Run("a user can have several, each once", func(t *testing.T) {
 			second := h.ok(t, "POST", "", webAuthn)
@@ -181,10 +190,12 @@ func TestASecurityKeyBelongsToOneUser(t *testing.T) {
 	h := withHolder(t, e)
 	browser := fidotest.NewBrowser(e.Server.URL, virtualwebauthn.KeyTypeEC2)
 	begun := h.ok(t, "POST", "", webAuthn)
-	h.ok(t, "POST", "/"+begun.Value("id")+"/lifecycle/activate", members(t, attested(browser.Create(t, begun.Value("_embedded.activation.challenge")), base64.StdEncoding)))
+	h.ok(t, "POST", "/"+begun.Value("id")+"/lifecycle/activate",
+		members(t, attested(browser.Create(t, begun.Value("_embedded.activation.challenge")), base64.StdEncoding)))
 	somebody := &holder{e: e, factors: users + "/me/factors"}
 	begun = somebody.ok(t, "POST", "", webAuthn)
-	a := somebody.refused(t, "POST", "/"+begun.Value("id")+"/lifecycle/activate", members(t, attested(browser.Create(t, begun.Value("_embedded.activation.challenge")), base64.StdEncoding)), "E0000068")
+	a := somebody.refused(t, "POST", "/"+begun.Value("id")+"/lifecycle/activate",
+		members(t, attested(browser.Create(t, begun.Value("_embedded.activation.challenge")), base64.StdEncoding)), "E0000068")
 	require.Contains(t, string(a.Body), "The device is enrolled already")
 	require.Equal(t, "PENDING_ACTIVATION", somebody.status(t, begun.Value("id")))
 }

@@ -387,7 +387,8 @@ func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.Nothing, err
 			return s.leaveUnlessGiven(ctx, tx, m.Value.Group, m.Value.User)
 		})
 	})
-	return rest.Nothing{}, audit.Refused(ctx, s.Deps, audit.Entry{Type: audit.RuleDelete, Targets: []model.LogParty{audit.GroupRule(r.found)}}, err)
+	return rest.Nothing{}, audit.Refused(ctx, s.Deps, audit.Entry{Type: audit.RuleDelete, Targets: []model.LogParty{audit.GroupRule(r.found)}},
+		err)
 }
 
 // leaveUnlessGiven ends a membership that one rule no longer gives, unless another one does.

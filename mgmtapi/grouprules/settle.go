@@ -100,12 +100,13 @@ func (s *Slice) invalidate(ctx context.Context, tx *docstore.Tx, doc docstore.Do
 
 // active reads the rules that work.
 func (s *Slice) active(ctx context.Context, tx *docstore.Tx) (rules []*rule, err error) {
-	err = model.Each(ctx, tx, s.GroupRules, docstore.Eq(model.GroupRuleByStatus, string(model.RuleActive)), func(doc docstore.Doc[model.GroupRule]) error {
-		rules = append(rules, &rule{
-			id: doc.ID, groups: doc.Value.Groups, excluded: doc.Value.Excluded, program: s.programs.get(doc.Value.Expression),
+	err = model.Each(ctx, tx, s.GroupRules, docstore.Eq(model.GroupRuleByStatus, string(model.RuleActive)),
+		func(doc docstore.Doc[model.GroupRule]) error {
+			rules = append(rules, &rule{
+				id: doc.ID, groups: doc.Value.Groups, excluded: doc.Value.Excluded, program: s.programs.get(doc.Value.Expression),
+			})
+			return nil
 		})
-		return nil
-	})
 	return rules, err
 }
 
@@ -180,7 +181,8 @@ func evaluated(status model.UserStatus) bool {
 
 // settle brings the memberships of a user in line with the rules, and returns those that contradict each other, having changed
 // nothing, when there are such. With tell, the log says which rules had an effect.
-func (s *Slice) settle(ctx context.Context, tx *docstore.Tx, rules []*rule, user docstore.Doc[model.User], tell bool) (map[string]bool, error) {
+func (s *Slice) settle(ctx context.Context, tx *docstore.Tx, rules []*rule, user docstore.Doc[model.User], tell bool) (map[string]bool,
+	error) {
 	have, err := s.memberships(ctx, tx, rules, user.ID)
 	if err != nil {
 		return nil, err
@@ -266,7 +268,8 @@ func (s *Slice) known(ctx context.Context, tx *docstore.Tx, rules []*rule, have 
 }
 
 // apply makes and ends memberships and notes which rule gives what. It returns the rules that changed anything for the user.
-func (s *Slice) apply(ctx context.Context, tx *docstore.Tx, rules []*rule, matched map[string]bool, user string, have memberships) (changed []string, err error) {
+func (s *Slice) apply(ctx context.Context, tx *docstore.Tx, rules []*rule, matched map[string]bool, user string,
+	have memberships) (changed []string, err error) {
 	effect := func(id string) {
 		if !slices.Contains(changed, id) {
 			changed = append(changed, id)
@@ -284,7 +287,8 @@ func (s *Slice) apply(ctx context.Context, tx *docstore.Tx, rules []*rule, match
 				}
 				effect(r.id)
 			}
-			if _, err := s.RuleMembers.Insert(ctx, tx, model.RuleMemberID(r.id, group, user), model.RuleMember{Rule: r.id, Group: group, User: user}); err != nil {
+			if _, err := s.RuleMembers.Insert(ctx, tx, model.RuleMemberID(r.id, group, user),
+				model.RuleMember{Rule: r.id, Group: group, User: user}); err != nil {
 				return nil, err
 			}
 			have[group] = append(givers, r.id)

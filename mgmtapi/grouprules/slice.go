@@ -81,7 +81,8 @@ func (s *Slice) find(ctx context.Context, q docstore.Reader, t *target) (err err
 }
 
 // log tells the system log what happened to a rule, and to whom.
-func (s *Slice) log(ctx context.Context, tx *docstore.Tx, event audit.Type, rule docstore.Doc[model.GroupRule], others ...model.LogParty) error {
+func (s *Slice) log(ctx context.Context, tx *docstore.Tx, event audit.Type, rule docstore.Doc[model.GroupRule],
+	others ...model.LogParty) error {
 	targets := append([]model.LogParty{audit.GroupRule(rule)}, others...)
 	return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: event, Targets: targets})
 }
@@ -110,7 +111,8 @@ func (s *Slice) deactivate(ctx context.Context, r *lifecycleRequest) (rest.Nothi
 }
 
 // enter brings a rule to a status and says whether it was in another one. One that cannot work stays as it is.
-func (s *Slice) enter(ctx context.Context, tx *docstore.Tx, r *lifecycleRequest, status model.GroupRuleStatus, event audit.Type) (bool, error) {
+func (s *Slice) enter(ctx context.Context, tx *docstore.Tx, r *lifecycleRequest, status model.GroupRuleStatus, event audit.Type) (bool,
+	error) {
 	if err := s.find(ctx, tx, &r.target); err != nil || r.found.Value.Status == status {
 		return false, err
 	}

@@ -321,5 +321,6 @@ func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.Nothing, err
 		}
 		return s.Feed.Emit(ctx, tx, model.GroupDeleted{ID: r.found.ID, Members: members})
 	})
-	return rest.Nothing{}, audit.Refused(ctx, s.Deps, audit.Entry{Type: audit.GroupDelete, Targets: []model.LogParty{audit.Group(r.found)}}, err)
+	return rest.Nothing{}, audit.Refused(ctx, s.Deps, audit.Entry{Type: audit.GroupDelete, Targets: []model.LogParty{audit.Group(r.found)}},
+		err)
 }

@@ -53,7 +53,8 @@ func (s *Slice) remove(ctx context.Context, r *memberRequest) (rest.Nothing, err
 		}
 		return s.Leave(ctx, tx, r.found.ID, r.member.ID)
 	})
-	return rest.Nothing{}, audit.Refused(ctx, s.Deps, audit.Entry{Type: audit.GroupMemberRemove, Targets: []model.LogParty{audit.User(r.member), audit.Group(r.found)}}, err)
+	return rest.Nothing{}, audit.Refused(ctx, s.Deps,
+		audit.Entry{Type: audit.GroupMemberRemove, Targets: []model.LogParty{audit.User(r.member), audit.Group(r.found)}}, err)
 }
 
 type ofUserRequest struct {

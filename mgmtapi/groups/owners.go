@@ -40,14 +40,15 @@ func (s *Slice) findForOwners(ctx context.Context, r *ownersRequest) error {
 
 func (s *Slice) listOwners(ctx context.Context, r *ownersRequest) (out rest.Page[Owner], err error) {
 	err = s.Store.View(ctx, func(q docstore.Reader) error {
-		return model.Each(ctx, q, s.GroupOwners, docstore.Eq(model.GroupOwnerByGroup, r.found.ID), func(doc docstore.Doc[model.GroupOwner]) error {
-			owner, err := s.owner(ctx, q, doc.Value.Type, doc.Value.Owner)
-			if err != nil {
-				return fmt.Errorf("owner of the group %s: %w", r.found.ID, err)
-			}
-			out.Items = append(out.Items, renderOwner(doc, owner))
-			return nil
-		})
+		return model.Each(ctx, q, s.GroupOwners, docstore.Eq(model.GroupOwnerByGroup, r.found.ID),
+			func(doc docstore.Doc[model.GroupOwner]) error {
+				owner, err := s.owner(ctx, q, doc.Value.Type, doc.Value.Owner)
+				if err != nil {
+					return fmt.Errorf("owner of the group %s: %w", r.found.ID, err)
+				}
+				out.Items = append(out.Items, renderOwner(doc, owner))
+				return nil
+			})
 	})
 	return out, err
 }

@@ -102,7 +102,8 @@ func (s *Slice) editable(ctx context.Context, tx *docstore.Tx, t *target) error 
 }
 
 // log tells the system log what happened to a group, and with whom.
-func (s *Slice) log(ctx context.Context, tx *docstore.Tx, event audit.Type, group docstore.Doc[model.Group], others ...model.LogParty) error {
+func (s *Slice) log(ctx context.Context, tx *docstore.Tx, event audit.Type, group docstore.Doc[model.Group],
+	others ...model.LogParty) error {
 	targets := append([]model.LogParty{audit.Group(group)}, others...)
 	return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: event, Targets: targets})
 }

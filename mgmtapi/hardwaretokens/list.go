@@ -44,7 +44,8 @@ func (r *listRequest) size() int {
 var equalityAndOrder = []filter.Op{"eq", "gt", "lt"}
 
 func text(index string, of func(*docstore.Doc[model.HardwareToken]) string) search.Attribute[model.HardwareToken] {
-	return search.Attribute[model.HardwareToken]{Operators: search.Equality, Index: index, Values: func(d *docstore.Doc[model.HardwareToken]) []any { return []any{of(d)} }}
+	return search.Attribute[model.HardwareToken]{Operators: search.Equality, Index: index,
+		Values: func(d *docstore.Doc[model.HardwareToken]) []any { return []any{of(d)} }}
 }
 
 func moment(index string, of func(*docstore.Doc[model.HardwareToken]) time.Time) search.Attribute[model.HardwareToken] {
@@ -67,10 +68,16 @@ var attributes = func() search.Language[model.HardwareToken] {
 		"profile.serial": serial,
 		"profile.email":  text(model.HardwareTokenByEmail, func(d *docstore.Doc[model.HardwareToken]) string { return d.Value.Email }),
 		"user.id":        text(model.HardwareTokenByUser, func(d *docstore.Doc[model.HardwareToken]) string { return d.Value.User }),
-		"status":         text(model.HardwareTokenByStatus, func(d *docstore.Doc[model.HardwareToken]) string { return string(d.Value.Status()) }),
-		"created":        moment(model.HardwareTokenByMade, func(d *docstore.Doc[model.HardwareToken]) time.Time { return d.Value.Made }),
-		"activated":      moment(model.HardwareTokenByActivated, func(d *docstore.Doc[model.HardwareToken]) time.Time { return d.Value.Activated }),
-		"lastVerified":   moment(model.HardwareTokenByLastVerified, func(d *docstore.Doc[model.HardwareToken]) time.Time { return d.Value.LastVerified }),
+		"status": text(model.HardwareTokenByStatus, func(d *docstore.Doc[model.HardwareToken]) string {
+			return string(d.Value.Status())
+		}),
+		"created": moment(model.HardwareTokenByMade, func(d *docstore.Doc[model.HardwareToken]) time.Time { return d.Value.Made }),
+		"activated": moment(model.HardwareTokenByActivated, func(d *docstore.Doc[model.HardwareToken]) time.Time {
+			return d.Value.Activated
+		}),
+		"lastVerified": moment(model.HardwareTokenByLastVerified, func(d *docstore.Doc[model.HardwareToken]) time.Time {
+			return d.Value.LastVerified
+		}),
 	}
 }()
 

@@ -108,7 +108,8 @@ func (s *Slice) render(ctx context.Context, doc docstore.Doc[model.HardwareToken
 }
 
 // expanded renders a token, and its user when that is asked for and the caller may see it.
-func (s *Slice) expanded(ctx context.Context, q docstore.Reader, doc docstore.Doc[model.HardwareToken], expand string) (HardwareToken, error) {
+func (s *Slice) expanded(ctx context.Context, q docstore.Reader, doc docstore.Doc[model.HardwareToken], expand string) (HardwareToken,
+	error) {
 	out := s.render(ctx, doc)
 	if expand == "" || doc.Value.User == "" {
 		return out, nil
@@ -147,15 +148,16 @@ func (s *Slice) get(ctx context.Context, r *getRequest) (HardwareToken, error) {
 
 // follow writes the address of a user whose profile may have changed to the tokens that the user has.
 func (s *Slice) follow(ctx context.Context, tx *docstore.Tx, user string) error {
-	return model.Each(ctx, tx, s.HardwareTokens, docstore.Eq(model.HardwareTokenByUser, user), func(doc docstore.Doc[model.HardwareToken]) error {
-		owner, err := s.Users.Get(ctx, tx, user)
-		if err != nil {
+	return model.Each(ctx, tx, s.HardwareTokens, docstore.Eq(model.HardwareTokenByUser, user),
+		func(doc docstore.Doc[model.HardwareToken]) error {
+			owner, err := s.Users.Get(ctx, tx, user)
+			if err != nil {
+				return err
+			}
+			if address := owner.Value.Text("email"); address != doc.Value.Email {
+				doc.Value.Email = address
+				_, err = s.HardwareTokens.Update(ctx, tx, doc.ID, doc.Rev, doc.Value)
+			}
 			return err
-		}
-		if address := owner.Value.Text("email"); address != doc.Value.Email {
-			doc.Value.Email = address
-			_, err = s.HardwareTokens.Update(ctx, tx, doc.ID, doc.Rev, doc.Value)
-		}
-		return err
-	})
+		})
 }

@@ -58,7 +58,8 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (HardwareToken, er
 	}
 	var doc docstore.Doc[model.HardwareToken]
 	err = s.Update(ctx, func(tx *docstore.Tx) (err error) {
-		doc, err = s.HardwareTokens.Insert(ctx, tx, id, model.HardwareToken{Serial: r.serial, PublicID: r.Body.PublicID, Seed: sealed, Made: s.Now()})
+		doc, err = s.HardwareTokens.Insert(ctx, tx, id,
+			model.HardwareToken{Serial: r.serial, PublicID: r.Body.PublicID, Seed: sealed, Made: s.Now()})
 		if unique, ok := errors.AsType[*docstore.UniqueError](err); ok {
 			return rest.Taken(taken[unique.Index])
 		}
@@ -83,7 +84,8 @@ func (s *Slice) delete(ctx context.Context, t *target) (rest.Nothing, error) {
 		}
 		return s.log(ctx, tx, audit.HardwareTokenDelete, t.found)
 	})
-	return rest.Nothing{}, audit.Refused(ctx, s.Deps, audit.Entry{Type: audit.HardwareTokenDelete, Targets: []model.LogParty{audit.HardwareToken(t.found)}}, err)
+	return rest.Nothing{}, audit.Refused(ctx, s.Deps,
+		audit.Entry{Type: audit.HardwareTokenDelete, Targets: []model.LogParty{audit.HardwareToken(t.found)}}, err)
 }
 
 func (s *Slice) log(ctx context.Context, tx *docstore.Tx, event audit.Type, doc docstore.Doc[model.HardwareToken]) error {

@@ -48,7 +48,8 @@ func (s *Slice) Routes() []rest.Route {
 			ID: "createHookKey", Route: "POST " + root, Tag: tag, Scopes: write, Summary: "Makes a key pair", Do: s.create,
 		},
 		rest.Op[struct{}, rest.Page[HookKey]]{
-			ID: "listHookKeys", Route: "GET " + root, Tag: tag, Scopes: read, Summary: "Lists all hook keys, without their public halves", Do: s.list,
+			ID: "listHookKeys", Route: "GET " + root, Tag: tag, Scopes: read, Summary: "Lists all hook keys, without their public halves",
+			Do: s.list,
 		},
 		rest.Op[getRequest, HookKeyOrPublic]{
 			ID: "getHookKey", Route: "GET " + one, Tag: tag, Scopes: read,
@@ -62,7 +63,8 @@ func (s *Slice) Routes() []rest.Route {
 			ID: "replaceHookKey", Route: "PUT " + one, Tag: tag, Scopes: write, Summary: "Renames a hook key", Find: s.findForReplace, Do: s.replace,
 		},
 		rest.Op[target, rest.Nothing]{
-			ID: "deleteHookKey", Route: "DELETE " + one, Tag: tag, Scopes: write, Summary: "Deletes a hook key that no inline hook uses", Find: s.find, Do: s.delete,
+			ID: "deleteHookKey", Route: "DELETE " + one, Tag: tag, Scopes: write, Summary: "Deletes a hook key that no inline hook uses",
+			Find: s.find, Do: s.delete,
 		},
 	}
 }
@@ -115,7 +117,8 @@ func publicHalf(k *model.HookKey) (HookPublicKey, error) {
 func (s *Slice) render(ctx context.Context, q docstore.Reader, doc docstore.Doc[model.HookKey]) (HookKey, error) {
 	used, err := s.HookKeyUsed(ctx, q, doc.ID)
 	return HookKey{
-		ID: doc.ID, KeyID: doc.Value.KeyID, Name: doc.Value.Name, IsUsed: used, Created: rest.TimeOf(doc.Created), LastUpdated: rest.TimeOf(doc.Updated),
+		ID: doc.ID, KeyID: doc.Value.KeyID, Name: doc.Value.Name, IsUsed: used, Created: rest.TimeOf(doc.Created),
+		LastUpdated: rest.TimeOf(doc.Updated),
 	}, err
 }
 
@@ -146,7 +149,8 @@ func (s *Slice) findIn(ctx context.Context, q docstore.Reader, t *target) (err e
 
 // findByKeyID finds a key by the name of its public half.
 func (s *Slice) findByKeyID(ctx context.Context, keyID string) (docstore.Doc[model.HookKey], error) {
-	page, err := s.HookKeys.Query(ctx, s.Store.Reader(), docstore.Query[model.HookKey]{Where: docstore.Eq(model.HookKeyByKeyID, keyID), Limit: 1})
+	page, err := s.HookKeys.Query(ctx, s.Store.Reader(),
+		docstore.Query[model.HookKey]{Where: docstore.Eq(model.HookKeyByKeyID, keyID), Limit: 1})
 	if err != nil {
 		return docstore.Doc[model.HookKey]{}, err
 	}

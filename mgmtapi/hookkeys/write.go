@@ -110,7 +110,8 @@ func (s *Slice) delete(ctx context.Context, t *target) (rest.Nothing, error) {
 		}
 		return s.log(ctx, tx, audit.HookKeyDelete, t.found)
 	})
-	return rest.Nothing{}, audit.Refused(ctx, s.Deps, audit.Entry{Type: audit.HookKeyDelete, Targets: []model.LogParty{audit.HookKey(t.found)}}, err)
+	return rest.Nothing{}, audit.Refused(ctx, s.Deps,
+		audit.Entry{Type: audit.HookKeyDelete, Targets: []model.LogParty{audit.HookKey(t.found)}}, err)
 }
 
 func (s *Slice) log(ctx context.Context, tx *docstore.Tx, event audit.Type, doc docstore.Doc[model.HookKey]) error {

@@ -122,7 +122,8 @@ func (c *Caller) ask(ctx context.Context, q question) error {
 	now := c.Now().UTC()
 	body, err := json.Marshal(envelope{
 		Source: rest.URL(ctx, "api", "v1", "inlineHooks", q.hook.ID), EventID: model.NewUUID(), EventTime: now.Format(rest.TimeFormat),
-		EventTypeVersion: eventTypeVersion, CloudEventVersion: cloudEventVersion, ContentType: mediaJSON, EventType: q.hook.Value.Type, Data: q.data,
+		EventTypeVersion: eventTypeVersion, CloudEventVersion: cloudEventVersion, ContentType: mediaJSON, EventType: q.hook.Value.Type,
+		Data: q.data,
 	})
 	if err != nil {
 		return fmt.Errorf("hooks: %w", err)

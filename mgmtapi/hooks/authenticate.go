@@ -167,7 +167,8 @@ func (c *Caller) assertion(ctx context.Context, channel model.HookChannel, now t
 		return "", err
 	}
 	signer, err := jose.NewSigner(
-		jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: private, KeyID: key.Value.KeyID}}, (&jose.SignerOptions{}).WithType("JWT"),
+		jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: private, KeyID: key.Value.KeyID}},
+		(&jose.SignerOptions{}).WithType("JWT"),
 	)
 	if err != nil {
 		return "", err

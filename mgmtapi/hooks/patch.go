@@ -23,8 +23,8 @@ func decode(data []byte) (any, error) {
 	return value, err
 }
 
-// change carries an operation out below a value and returns the value as it is then, or says why it cannot be (RFC 6902 section 4). The path
-// has at least one segment. Objects are changed in place.
+// change carries an operation out below a value and returns the value as it is then, or says why it cannot be (RFC 6902 section 4). The
+// path has at least one segment. Objects are changed in place.
 func change(in any, path []string, op string, value any) (any, string) {
 	switch container := in.(type) {
 	case map[string]any:

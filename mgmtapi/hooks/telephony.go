@@ -61,7 +61,8 @@ func (c *Caller) DeliverMessage(ctx context.Context, user docstore.Doc[model.Use
 
 func messageData(ctx context.Context, user docstore.Doc[model.User], m PhoneMessage) map[string]any {
 	message := map[string]any{
-		"msgTemplate": m.Text, "phoneNumber": m.Number, "otpExpires": rest.TimeOf(m.Expires), "deliveryChannel": "SMS", "locale": cmp.Or(m.Language, locale),
+		"msgTemplate": m.Text, "phoneNumber": m.Number, "otpExpires": rest.TimeOf(m.Expires), "deliveryChannel": "SMS",
+		"locale": cmp.Or(m.Language, locale),
 	}
 	if m.Voice {
 		message["deliveryChannel"] = "VOICE"

@@ -62,7 +62,8 @@ func tokens() hooks.Tokens {
 	return hooks.Tokens{
 		Identity: &hooks.Token{Claims: map[string]any{"sub": "00u1", "name": "Ada"}, Lifetime: time.Hour},
 		Access: &hooks.Token{
-			Claims:   map[string]any{"iss": "https://as", "sub": "ada", "scp": []string{"a"}, "teams": []string{"x", "y"}, "place": map[string]any{"floor": 3, "room": "b/c"}},
+			Claims: map[string]any{"iss": "https://as", "sub": "ada", "scp": []string{"a"}, "teams": []string{"x", "y"},
+				"place": map[string]any{"floor": 3, "room": "b/c"}},
 			Lifetime: time.Hour, Scopes: map[string]string{"a": "scp1"},
 		},
 	}
@@ -89,7 +90,8 @@ func TestAHookTransformsTokens(t *testing.T) {
 			{"op": "remove", "path": "/claims/teams/0"}, {"op": "add", "path": "/claims/https:~1~1example.com~1x~0y", "value": true}]}]}`))
 	given := tokens()
 	about := hooks.TokenContext{
-		Protocol: map[string]any{"type": "OAUTH2.0"}, Policy: map[string]any{"id": "00p1"}, Target: []model.LogParty{{ID: "0oa1", Type: "AppInstance"}},
+		Protocol: map[string]any{"type": "OAUTH2.0"}, Policy: map[string]any{"id": "00p1"},
+		Target: []model.LogParty{{ID: "0oa1", Type: "AppInstance"}},
 	}
 	changed, err := w.TransformTokens(t.Context(), w.hook.ID, about, given)
 	require.NoError(t, err)
@@ -97,7 +99,9 @@ func TestAHookTransformsTokens(t *testing.T) {
 	require.JSONEq(t, `{"sub":"00u1","name":"Lady Ada","big":12345678901234567890}`, claims(t, changed.Identity.Claims))
 	require.Contains(t, claims(t, changed.Identity.Claims), "12345678901234567890", "digit by digit")
 	require.Equal(t, 10*time.Hour, changed.Identity.Lifetime)
-	require.JSONEq(t, `{"iss":"https://as","sub":"ada","scp":["a"],"teams":["z"],"place":{"floor":3},"new":{"a":null,"b":[0,1]},"https://example.com/x~y":true}`, claims(t, changed.Access.Claims))
+	require.JSONEq(t,
+		`{"iss":"https://as","sub":"ada","scp":["a"],"teams":["z"],"place":{"floor":3},"new":{"a":null,"b":[0,1]},`+
+			`"https://example.com/x~y":true}`, claims(t, changed.Access.Claims))
 	require.Equal(t, time.Hour, changed.Access.Lifetime)
 	require.Equal(t, given.Access.Scopes, changed.Access.Scopes)
 
@@ -127,14 +131,16 @@ func TestCommandsThatAreNotAllowedLeaveTokensAsTheyAre(t *testing.T) {
 	w := newWorld(t)
 	// Each answer begins with a command that is allowed: it must not count either.
 	access := func(patches string) string {
-		return `{"commands":[{"type":"com.svc.access.patch","value":[{"op":"add","path":"/claims/fine","value":1}]},{"type":"com.svc.access.patch","value":` + patches + `}]}`
+		return `{"commands":[{"type":"com.svc.access.patch","value":[{"op":"add","path":"/claims/fine","value":1}]},` +
+			`{"type":"com.svc.access.patch","value":` + patches + `}]}`
 	}
 	one := func(op, path, value string) string {
 		return access(fmt.Sprintf(`[{"op":%q,"path":%q,"value":%s}]`, op, path, value))
 	}
 	cases := map[string]struct{ answer, reason string }{
-		"an unknown command":           {`{"commands":[{"type":"com.svc.assertion.patch","value":[]}]}`, "is no command for tokens"},
-		"too many commands":            {`{"commands":[` + strings.Repeat(`{"type":"com.svc.access.patch","value":[]},`, hooks.MaxCommands) + `{"type":"com.svc.access.patch","value":[]}]}`, "more than 100 commands"},
+		"an unknown command": {`{"commands":[{"type":"com.svc.assertion.patch","value":[]}]}`, "is no command for tokens"},
+		"too many commands": {`{"commands":[` + strings.Repeat(`{"type":"com.svc.access.patch","value":[]},`, hooks.MaxCommands) +
+			`{"type":"com.svc.access.patch","value":[]}]}`, "more than 100 commands"},
 		"a value that is no list":      {access(`{"op":"add"}`), "is no list of operations"},
 		"no value":                     {`{"commands":[{"type":"com.svc.access.patch"}]}`, "is no list of operations"},
 		"an operation without value":   {access(`[{"op":"add","path":"/claims/x"}]`), "has no value"},
@@ -159,12 +165,17 @@ func TestCommandsThatAreNotAllowedLeaveTokensAsTheyAre(t *testing.T) {
 		"a lifetime that is null":      {one("replace", "/token/lifetime/expiration", `null`), "a number of seconds"},
 		"a lifetime with a fraction":   {one("replace", "/token/lifetime/expiration", `600.5`), "a number of seconds"},
 		"a claim that is too large":    {one("add", "/claims/x", `"`+strings.Repeat("x", hooks.MaxClaims)+`"`), "more than 16384 bytes"},
-		"claims that are too large": {access("[" + strings.Repeat(fmt.Sprintf(`{"op":"add","path":"/claims/teams/-","value":%q},`, strings.Repeat("x", 1000)), 17) +
-			`{"op":"add","path":"/claims/x","value":1}]`), "more than 16384 bytes"},
-		"a claim that is too deep":    {one("add", "/claims/x", strings.Repeat("[", hooks.MaxClaimsDepth)+strings.Repeat("]", hooks.MaxClaimsDepth)), "nested more than 16 deep"},
-		"far too deep":                {one("add", "/claims/x", strings.Repeat("[", 9000)+strings.Repeat("]", 9000)), "nested more than 16 deep"},
-		"claims that become too deep": {access(`[{"op":"add","path":"/claims/x","value":{"y":[]}},{"op":"add","path":"/claims/x/y/-","value":` + strings.Repeat(`{"z":`, 13) + `[]` + strings.Repeat(`}`, 13) + `}]`), "nested more than 16 deep"},
-		"a denial beside commands":    {strings.Replace(one("add", "/claims/x", `1`), `{`, `{"error":{"errorSummary":"not today"},`, 1), "not today"},
+		"claims that are too large": {
+			access("[" + strings.Repeat(fmt.Sprintf(`{"op":"add","path":"/claims/teams/-","value":%q},`, strings.Repeat("x", 1000)), 17) +
+				`{"op":"add","path":"/claims/x","value":1}]`), "more than 16384 bytes"},
+		"a claim that is too deep": {
+			one("add", "/claims/x", strings.Repeat("[", hooks.MaxClaimsDepth)+strings.Repeat("]", hooks.MaxClaimsDepth)),
+			"nested more than 16 deep"},
+		"far too deep": {one("add", "/claims/x", strings.Repeat("[", 9000)+strings.Repeat("]", 9000)), "nested more than 16 deep"},
+		"claims that become too deep": {access(`[{"op":"add","path":"/claims/x","value":{"y":[]}},{"op":"add","path":"/claims/x/y/-",` +
+			`"value":` + strings.Repeat(`{"z":`, 13) + `[]` + strings.Repeat(`}`, 13) + `}]`), "nested more than 16 deep"},
+		"a denial beside commands": {strings.Replace(one("add", "/claims/x", `1`), `{`, `{"error":{"errorSummary":"not today"},`, 1),
+			"not today"},
 	}
 	for _, name := range hooks.FixedClaims() {
 		for _, op := range []string{"add", "replace", "remove"} {
@@ -232,7 +243,8 @@ func TestTheBoundsOfACall(t *testing.T) {
 
 func FuzzCommands(f *testing.F) {
 	f.Add(`{"commands":[{"type":"com.svc.access.patch","value":[{"op":"add","path":"/claims/a/-","value":[1,{"b":null}]}]}]}`)
-	f.Add(`{"commands":[{"type":"com.svc.identity.patch","value":[{"op":"remove","path":"/claims/iss"}]},{"type":"com.svc.access.patch","value":[{"op":"replace","path":"/claims/~0~1","value":"x"}]}]}`)
+	f.Add(`{"commands":[{"type":"com.svc.identity.patch","value":[{"op":"remove","path":"/claims/iss"}]},{"type":"com.svc.access.patch",` +
+		`"value":[{"op":"replace","path":"/claims/~0~1","value":"x"}]}]}`)
 	f.Add(`{"error":{"errorSummary":"no"},"commands":null,"debugContext":[]}`)
 	f.Fuzz(func(t *testing.T, answer string) {
 		before := tokens()

@@ -60,7 +60,8 @@ func (s *Slice) assignee(ctx context.Context, q docstore.Reader, text, member st
 }
 
 // bind binds members.
-func (s *Slice) bind(ctx context.Context, tx *docstore.Tx, role docstore.Doc[model.CustomRole], set docstore.Doc[model.ResourceSet], members []string, member string) error {
+func (s *Slice) bind(ctx context.Context, tx *docstore.Tx, role docstore.Doc[model.CustomRole], set docstore.Doc[model.ResourceSet],
+	members []string, member string) error {
 	for _, text := range members {
 		a, err := s.assignee(ctx, tx, text, member)
 		if err != nil {

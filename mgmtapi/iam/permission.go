@@ -210,7 +210,8 @@ func (s *Slice) addPermission(ctx context.Context, r *setPermissionRequest) (res
 			return rest.Invalid("permissionType", "The role has the permission already")
 		}
 		now := s.Now()
-		role.Permissions = append(slices.Clone(role.Permissions), model.RolePermission{Name: r.Name, Conditions: r.conditions, Created: now, LastUpdated: now})
+		role.Permissions = append(slices.Clone(role.Permissions),
+			model.RolePermission{Name: r.Name, Conditions: r.conditions, Created: now, LastUpdated: now})
 		if _, err := s.CustomRoles.Update(ctx, tx, r.found.ID, r.found.Rev, role); err != nil {
 			return err
 		}

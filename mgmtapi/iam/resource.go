@@ -333,7 +333,8 @@ func (s *Slice) addResource(ctx context.Context, r *addResourceRequest) (out Set
 }
 
 // changed touches the set of a resource and renders the resource.
-func (s *Slice) changed(ctx context.Context, tx *docstore.Tx, set docstore.Doc[model.ResourceSet], doc docstore.Doc[model.SetResource]) (SetResource, error) {
+func (s *Slice) changed(ctx context.Context, tx *docstore.Tx, set docstore.Doc[model.ResourceSet],
+	doc docstore.Doc[model.SetResource]) (SetResource, error) {
 	if _, err := s.touch(ctx, tx, set); err != nil {
 		return SetResource{}, err
 	}
@@ -460,12 +461,14 @@ func (s *Slice) keepExclusion(ctx context.Context, tx *docstore.Tx, group string
 		return err
 	}
 	members := authz.OfMembers(group).ORN(org.ID)
-	return model.Each(ctx, tx, s.SetResources, docstore.Eq(model.SetResourceByORN, authz.AllUsers().ORN(org.ID)), func(doc docstore.Doc[model.SetResource]) error {
-		if !slices.Contains(doc.Value.Exclude, members) {
-			return nil
-		}
-		return rest.Fail(rest.CodeState, "The resource set "+doc.Value.Set+" excludes the users of the group; take them out of the condition first")
-	})
+	return model.Each(ctx, tx, s.SetResources, docstore.Eq(model.SetResourceByORN, authz.AllUsers().ORN(org.ID)),
+		func(doc docstore.Doc[model.SetResource]) error {
+			if !slices.Contains(doc.Value.Exclude, members) {
+				return nil
+			}
+			return rest.Fail(rest.CodeState,
+				"The resource set "+doc.Value.Set+" excludes the users of the group; take them out of the condition first")
+		})
 }
 
 func (s *Slice) serverDeleted(ctx context.Context, tx *docstore.Tx, e model.AuthServerDeleted) error {
@@ -486,12 +489,13 @@ func (s *Slice) forgetApp(ctx context.Context, tx *docstore.Tx, app string) erro
 		return err
 	}
 	begins := authz.AppsPrefix(org.ID)
-	return model.Each(ctx, tx, s.SetResources, docstore.Prefix(model.SetResourceByORN, begins), func(doc docstore.Doc[model.SetResource]) error {
-		if !strings.HasSuffix(doc.Value.ORN, ":"+app) {
-			return nil
-		}
-		return s.takeByName(ctx, tx, doc)
-	})
+	return model.Each(ctx, tx, s.SetResources, docstore.Prefix(model.SetResourceByORN, begins),
+		func(doc docstore.Doc[model.SetResource]) error {
+			if !strings.HasSuffix(doc.Value.ORN, ":"+app) {
+				return nil
+			}
+			return s.takeByName(ctx, tx, doc)
+		})
 }
 
 // forget takes what is deleted out of all sets.
@@ -501,9 +505,10 @@ func (s *Slice) forget(ctx context.Context, tx *docstore.Tx, names ...authz.Name
 		return err
 	}
 	for _, name := range names {
-		err := model.Each(ctx, tx, s.SetResources, docstore.Eq(model.SetResourceByORN, name.ORN(org.ID)), func(doc docstore.Doc[model.SetResource]) error {
-			return s.takeByName(ctx, tx, doc)
-		})
+		err := model.Each(ctx, tx, s.SetResources, docstore.Eq(model.SetResourceByORN, name.ORN(org.ID)),
+			func(doc docstore.Doc[model.SetResource]) error {
+				return s.takeByName(ctx, tx, doc)
+			})
 		if err != nil {
 			return err
 		}

@@ -238,5 +238,6 @@ func (s *Slice) deleteRole(ctx context.Context, r *roleRequest) (rest.Nothing, e
 		}
 		return s.log(ctx, tx, audit.CustomRoleDelete, audit.Role(r.found.ID, r.found.Value.Label))
 	})
-	return rest.Nothing{}, audit.Refused(ctx, s.Deps, audit.Entry{Type: audit.CustomRoleDelete, Targets: []model.LogParty{audit.Role(r.found.ID, r.found.Value.Label)}}, err)
+	return rest.Nothing{}, audit.Refused(ctx, s.Deps,
+		audit.Entry{Type: audit.CustomRoleDelete, Targets: []model.LogParty{audit.Role(r.found.ID, r.found.Value.Label)}}, err)
 }

@@ -78,8 +78,9 @@ func (s *Slice) Routes() []rest.Route {
 			Find: s.findForSetPermission, Do: s.addPermission,
 		},
 		rest.Op[setPermissionRequest, Permission]{
-			ID: "replaceRolePermission", Route: "PUT " + permitPath, Tag: roleTag, Scopes: writeScope, Summary: "Replaces the conditions of a permission",
-			Find: s.findForReplacePermission, Do: s.replacePermission,
+			ID: "replaceRolePermission", Route: "PUT " + permitPath, Tag: roleTag, Scopes: writeScope,
+			Summary: "Replaces the conditions of a permission",
+			Find:    s.findForReplacePermission, Do: s.replacePermission,
 		},
 		rest.Op[permissionRequest, Permission]{
 			ID: "getRolePermission", Route: "GET " + permitPath, Tag: roleTag, Scopes: readScope, Summary: "Reads a permission of a role",
@@ -97,15 +98,17 @@ func (s *Slice) Routes() []rest.Route {
 			ID: "listResourceSets", Route: "GET " + setsPath, Tag: setTag, Scopes: readScope, Summary: "Lists the resource sets", Do: s.listSets,
 		},
 		rest.Op[setRequest, ResourceSet]{
-			ID: "getResourceSet", Route: "GET " + setPath, Tag: setTag, Scopes: readScope, Summary: "Reads a resource set", Find: s.findSetForRead, Do: s.getSet,
+			ID: "getResourceSet", Route: "GET " + setPath, Tag: setTag, Scopes: readScope, Summary: "Reads a resource set", Find: s.findSetForRead,
+			Do: s.getSet,
 		},
 		rest.Op[replaceSetRequest, ResourceSet]{
 			ID: "replaceResourceSet", Route: "PUT " + setPath, Tag: setTag, Scopes: writeScope, Summary: "Renames or describes a resource set",
 			Find: s.findForReplaceSet, Do: s.replaceSet,
 		},
 		rest.Op[setRequest, rest.Nothing]{
-			ID: "deleteResourceSet", Route: "DELETE " + setPath, Tag: setTag, Scopes: writeScope, Summary: "Removes a resource set with its bindings",
-			Find: s.findSet, Do: s.deleteSet,
+			ID: "deleteResourceSet", Route: "DELETE " + setPath, Tag: setTag, Scopes: writeScope,
+			Summary: "Removes a resource set with its bindings",
+			Find:    s.findSet, Do: s.deleteSet,
 		},
 		rest.Op[listResourcesRequest, SetResources]{
 			ID: "listResourceSetResources", Route: "GET " + thingsPath, Tag: setTag, Scopes: readScope, Summary: "Lists what is in a resource set",
@@ -116,16 +119,18 @@ func (s *Slice) Routes() []rest.Route {
 			Find: s.findForAddResources, Do: s.addResources,
 		},
 		rest.Op[addResourceRequest, SetResource]{
-			ID: "addResourceSetResource", Route: "POST " + thingsPath, Tag: setTag, Scopes: writeScope, Summary: "Puts a resource, with conditions, into a set",
-			Find: s.findForAddResource, Do: s.addResource,
+			ID: "addResourceSetResource", Route: "POST " + thingsPath, Tag: setTag, Scopes: writeScope,
+			Summary: "Puts a resource, with conditions, into a set",
+			Find:    s.findForAddResource, Do: s.addResource,
 		},
 		rest.Op[resourceRequest, SetResource]{
 			ID: "getResourceSetResource", Route: "GET " + thingPath, Tag: setTag, Scopes: readScope, Summary: "Reads a resource of a set",
 			Find: s.findResource, Do: s.getResource,
 		},
 		rest.Op[replaceResourceRequest, SetResource]{
-			ID: "replaceResourceSetResource", Route: "PUT " + thingPath, Tag: setTag, Scopes: writeScope, Summary: "Replaces the conditions of a resource",
-			Find: s.findForReplaceResource, Do: s.replaceResource,
+			ID: "replaceResourceSetResource", Route: "PUT " + thingPath, Tag: setTag, Scopes: writeScope,
+			Summary: "Replaces the conditions of a resource",
+			Find:    s.findForReplaceResource, Do: s.replaceResource,
 		},
 		rest.Op[resourceRequest, rest.Nothing]{
 			ID: "deleteResourceSetResource", Route: "DELETE " + thingPath, Tag: setTag, Scopes: writeScope, Summary: "Takes a resource out of a set",
@@ -160,8 +165,9 @@ func (s *Slice) Routes() []rest.Route {
 			Find: s.findMember, Do: s.getMember,
 		},
 		rest.Op[memberRequest, rest.Nothing]{
-			ID: "unassignMemberFromBinding", Route: "DELETE " + memberPath, Tag: bindingTag, Scopes: writeScope, Summary: "Takes a member out of a binding",
-			Find: s.findMember, Do: s.deleteMember,
+			ID: "unassignMemberFromBinding", Route: "DELETE " + memberPath, Tag: bindingTag, Scopes: writeScope,
+			Summary: "Takes a member out of a binding",
+			Find:    s.findMember, Do: s.deleteMember,
 		},
 	}
 }

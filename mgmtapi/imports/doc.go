@@ -6,8 +6,8 @@
 // begins when the whole list was read well. It is done account by account in pieces, each in a transaction of its own that also moves
 // the cursor of the job, so that a restart goes on where it was and memory does not grow with the list.
 //
-// service.go does the work of an import batch by batch, step.go decides what an account leads to, and apply.go carries that out: it creates or
-// updates the user and the assignment, and links the account. confirm.go has what waits for a consent.
+// service.go does the work of an import batch by batch, step.go decides what an account leads to, and apply.go carries that out: it creates
+// or updates the user and the assignment, and links the account. confirm.go has what waits for a consent.
 //
 // An import deactivates and unassigns nobody: neither because an account is deactivated nor because it is not listed any more.
 package imports

@@ -100,7 +100,8 @@ func (s *Service) begin(ctx context.Context, app string, groups bool, due *model
 				return err
 			}
 		}
-		_, err := s.ImportJobs.Insert(ctx, tx, model.ImportJobID(app, run), model.ImportJob{App: app, Run: run, Groups: groups, Base: rest.URL(ctx), Open: true})
+		_, err := s.ImportJobs.Insert(ctx, tx, model.ImportJobID(app, run),
+			model.ImportJob{App: app, Run: run, Groups: groups, Base: rest.URL(ctx), Open: true})
 		return err
 	})
 }
@@ -119,10 +120,11 @@ func (s *Service) Job(ctx context.Context, app, run string) (*model.ImportJob, e
 func (s *Service) Work(ctx context.Context) (more bool, err error) {
 	more, failed := s.beginDue(ctx)
 	var open []docstore.Doc[model.ImportJob]
-	err = model.Each(ctx, s.Store.Reader(), s.ImportJobs, docstore.NotNull(model.ImportJobByOpen), func(job docstore.Doc[model.ImportJob]) error {
-		open = append(open, job)
-		return nil
-	})
+	err = model.Each(ctx, s.Store.Reader(), s.ImportJobs, docstore.NotNull(model.ImportJobByOpen),
+		func(job docstore.Doc[model.ImportJob]) error {
+			open = append(open, job)
+			return nil
+		})
 	if err != nil {
 		return false, errors.Join(failed, err)
 	}
@@ -224,7 +226,8 @@ func (s *Service) close(ctx context.Context, tx *docstore.Tx, job docstore.Doc[m
 	if err != nil || app == nil {
 		return err
 	}
-	entry := audit.Entry{Type: audit.AppUserImport, Targets: []model.LogParty{audit.App(app.ID, &app.Value)}, Debug: map[string]string{"importId": job.Value.Run}}
+	entry := audit.Entry{Type: audit.AppUserImport, Targets: []model.LogParty{audit.App(app.ID, &app.Value)},
+		Debug: map[string]string{"importId": job.Value.Run}}
 	switch {
 	case run.State != Done:
 		entry.Failure = run.Error

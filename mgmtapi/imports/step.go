@@ -252,7 +252,8 @@ func (s *Service) ask(ctx context.Context, a *about, job string, st *step) error
 		conflicts = []string{"match"}
 	}
 	asked := hooks.Import{
-		App: a.app, Job: job, Action: st.action, User: st.user, Matches: matches, Conflicts: conflicts, AppProfile: st.app, UserProfile: st.profile,
+		App: a.app, Job: job, Action: st.action, User: st.user, Matches: matches, Conflicts: conflicts, AppProfile: st.app,
+		UserProfile: st.profile,
 	}
 	said, changed, err := s.o.Hook.TransformImport(ctx, asked)
 	if denied, ok := errors.AsType[*hooks.Denial](err); ok {

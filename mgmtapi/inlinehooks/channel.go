@@ -66,7 +66,8 @@ const (
 type given struct{ authValue, clientSecret string }
 
 // merge puts what is sent into a channel and checks the whole. The secrets of the channel stay where none are sent.
-func (s *Slice) merge(ctx context.Context, q docstore.Reader, c model.HookChannel, in *ChannelInput, causes *rest.Causes) (model.HookChannel, given, error) {
+func (s *Slice) merge(ctx context.Context, q docstore.Reader, c model.HookChannel, in *ChannelInput,
+	causes *rest.Causes) (model.HookChannel, given, error) {
 	if in == nil {
 		return c, given{}, nil
 	}
@@ -127,7 +128,8 @@ func mergeAuthScheme(c *model.HookChannel, in *AuthSchemeInput, causes *rest.Cau
 	return given{authValue: in.Value}
 }
 
-func (s *Slice) mergeOAuth(ctx context.Context, q docstore.Reader, c *model.HookChannel, in *ConfigInput, causes *rest.Causes) (given, error) {
+func (s *Slice) mergeOAuth(ctx context.Context, q docstore.Reader, c *model.HookChannel, in *ConfigInput, causes *rest.Causes) (given,
+	error) {
 	if in.AuthScheme != nil {
 		causes.Add(inAuthScheme, "Only HTTP channels have an authentication scheme")
 	}
@@ -206,7 +208,8 @@ func validPort(port string) bool {
 
 // ownHeaders are those that the service writes itself, or that say how a message is read.
 var ownHeaders = []string{
-	"Accept", "Accept-Encoding", "Connection", "Content-Encoding", "Content-Length", "Content-Type", "Expect", "Host", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
+	"Accept", "Accept-Encoding", "Connection", "Content-Encoding", "Content-Length", "Content-Type", "Expect", "Host", "Te", "Trailer",
+	"Transfer-Encoding", "Upgrade",
 }
 
 const (

@@ -64,7 +64,8 @@ func (s *Slice) delete(ctx context.Context, t *target) (rest.Nothing, error) {
 		}
 		return s.Feed.Emit(ctx, tx, model.InlineHookDeleted{ID: t.found.ID})
 	})
-	return rest.Nothing{}, audit.Refused(ctx, s.Deps, audit.Entry{Type: audit.HookDelete, Targets: []model.LogParty{audit.InlineHook(t.found)}}, err)
+	return rest.Nothing{}, audit.Refused(ctx, s.Deps,
+		audit.Entry{Type: audit.HookDelete, Targets: []model.LogParty{audit.InlineHook(t.found)}}, err)
 }
 
 type executeRequest struct {
@@ -99,5 +100,6 @@ func failed(f *hooks.Failure) error {
 		return rest.Fail(rest.CodeHookSilent, fmt.Sprintf("uri: %s %s", f.Where, f.Text), fmt.Sprintf("attempts: %d", f.Attempts))
 	}
 	return rest.Fail(rest.CodeHookAnswer,
-		fmt.Sprintf("uri: %s %s", f.Where, f.Text), fmt.Sprintf("status: %d", f.Status), fmt.Sprintf("attempts: %d", f.Attempts), "body: "+f.Excerpt)
+		fmt.Sprintf("uri: %s %s", f.Where, f.Text), fmt.Sprintf("status: %d", f.Status), fmt.Sprintf("attempts: %d", f.Attempts),
+		"body: "+f.Excerpt)
 }

@@ -48,14 +48,16 @@ func (s *Slice) Routes() []rest.Route {
 			Find: s.prepareCreate, Do: s.create,
 		},
 		rest.Op[listRequest, rest.Page[InlineHook]]{
-			ID: "listInlineHooks", Route: "GET " + root, Tag: tag, Scopes: read, Summary: "Lists the inline hooks, all or those of a type", Do: s.list,
+			ID: "listInlineHooks", Route: "GET " + root, Tag: tag, Scopes: read, Summary: "Lists the inline hooks, all or those of a type",
+			Do: s.list,
 		},
 		rest.Op[target, InlineHook]{
 			ID: "getInlineHook", Route: "GET " + one, Tag: tag, Scopes: read, Summary: "Reads an inline hook", Find: s.find, Do: s.get,
 		},
 		rest.Op[replaceRequest, InlineHook]{
-			ID: "replaceInlineHook", Route: "PUT " + one, Tag: tag, Scopes: write, Summary: "Replaces an inline hook; secrets that are not given stay",
-			Find: s.findForReplace, Do: s.replace,
+			ID: "replaceInlineHook", Route: "PUT " + one, Tag: tag, Scopes: write,
+			Summary: "Replaces an inline hook; secrets that are not given stay",
+			Find:    s.findForReplace, Do: s.replace,
 		},
 		rest.Op[updateRequest, InlineHook]{
 			ID: "updateInlineHook", Route: "POST " + one, Tag: tag, Scopes: write, Summary: "Changes what is given of an inline hook",
@@ -66,15 +68,18 @@ func (s *Slice) Routes() []rest.Route {
 			Find: s.find, Do: s.delete,
 		},
 		rest.Op[target, InlineHook]{
-			ID: "activateInlineHook", Route: "POST " + one + "/lifecycle/activate", Tag: tag, Scopes: write, Summary: "Lets an inline hook be called",
-			Find: s.find, Do: s.activate,
+			ID: "activateInlineHook", Route: "POST " + one + "/lifecycle/activate", Tag: tag, Scopes: write,
+			Summary: "Lets an inline hook be called",
+			Find:    s.find, Do: s.activate,
 		},
 		rest.Op[target, InlineHook]{
-			ID: "deactivateInlineHook", Route: "POST " + one + "/lifecycle/deactivate", Tag: tag, Scopes: write, Summary: "Stops an inline hook from being called",
-			Find: s.find, Do: s.deactivate,
+			ID: "deactivateInlineHook", Route: "POST " + one + "/lifecycle/deactivate", Tag: tag, Scopes: write,
+			Summary: "Stops an inline hook from being called",
+			Find:    s.find, Do: s.deactivate,
 		},
 		rest.Op[executeRequest, json.RawMessage]{
-			ID: "executeInlineHook", Route: "POST " + one + "/execute", Tag: tag, Scopes: write, Summary: "Calls the endpoint of an inline hook as a test",
+			ID: "executeInlineHook", Route: "POST " + one + "/execute", Tag: tag, Scopes: write,
+			Summary:     "Calls the endpoint of an inline hook as a test",
 			Description: "The body is posted as it is, and what is answered is returned. It has no other effect.",
 			Find:        s.findForExecute, Do: s.execute,
 		},

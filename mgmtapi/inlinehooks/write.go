@@ -199,7 +199,8 @@ func (s *Slice) update(ctx context.Context, r *updateRequest) (InlineHook, error
 }
 
 // write stores what a body makes of a hook. start is what the body is put into.
-func (s *Slice) write(ctx context.Context, t *target, in *InlineHookInput, start func(model.HookChannel, *ChannelInput) model.HookChannel) (out InlineHook, err error) {
+func (s *Slice) write(ctx context.Context, t *target, in *InlineHookInput,
+	start func(model.HookChannel, *ChannelInput) model.HookChannel) (out InlineHook, err error) {
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.findIn(ctx, tx, t); err != nil {
 			return err

@@ -49,7 +49,8 @@ func Names(ctx context.Context, d model.Deps, q docstore.Reader) (expression.Nam
 	})
 	return expression.Names{
 		"user": user, "appuser": appuser,
-		"app": {"id": expression.String, "name": expression.String, "label": expression.String, "clientId": expression.String, "profile": expression.Object},
+		"app": {"id": expression.String, "name": expression.String, "label": expression.String, "clientId": expression.String,
+			"profile": expression.Object},
 		"org": {"id": expression.String},
 	}, err
 }

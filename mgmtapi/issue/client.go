@@ -138,8 +138,9 @@ func (s *Credentials) method() (id string, method model.AuthMethod, err error) {
 		id, _, ok := readBasic(basic)
 		if !ok || s.ClientID != "" && s.ClientID != id {
 			return "", "", &rest.OAuthError{
-				Code: rest.OAuthInvalidClient, Status: http.StatusUnauthorized, Description: "The header Authorization does not hold the credentials of a client.",
-				Header: http.Header{"Www-Authenticate": {`Basic realm="OAuth"`}},
+				Code: rest.OAuthInvalidClient, Status: http.StatusUnauthorized,
+				Description: "The header Authorization does not hold the credentials of a client.",
+				Header:      http.Header{"Www-Authenticate": {`Basic realm="OAuth"`}},
 			}
 		}
 		return id, model.AuthSecretBasic, nil
@@ -283,7 +284,8 @@ func (c *Clients) checkAssertion(ctx context.Context, app *docstore.Doc[model.Ap
 func signedByOne(parsed *jose.JSONWebSignature, keys []jose.JSONWebKey) bool {
 	header := parsed.Signatures[0].Header
 	return slices.ContainsFunc(keys, func(key jose.JSONWebKey) bool {
-		if header.KeyID != "" && key.KeyID != header.KeyID || key.Algorithm != "" && key.Algorithm != header.Algorithm || key.Use != "" && key.Use != "sig" {
+		if header.KeyID != "" && key.KeyID != header.KeyID || key.Algorithm != "" && key.Algorithm != header.Algorithm ||
+			key.Use != "" && key.Use != "sig" {
 			return false
 		}
 		switch key.Key.(type) {

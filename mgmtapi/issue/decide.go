@@ -100,7 +100,8 @@ func Decide(s *model.AuthServer, client, grant string, person *Person, scopes []
 			return Decision{p, r}, nil
 		}
 	}
-	return Decision{}, rest.OAuthFail(rest.OAuthAccessDenied, "Policy evaluation failed for this request, please check the policy configurations.")
+	return Decision{}, rest.OAuthFail(rest.OAuthAccessDenied,
+		"Policy evaluation failed for this request, please check the policy configurations.")
 }
 
 func covers(p *model.AuthPolicy, client string) bool {
@@ -118,7 +119,8 @@ func fits(r *model.AuthRule, grant string, person *Person, scopes []string) bool
 // DecideAgain says whether what a refresh token was issued under still lets the client have a token: its own policy and rule, whatever
 // others there are by now.
 func DecideAgain(s *model.AuthServer, t *model.RefreshToken, person *Person, scopes []string) (Decision, error) {
-	refused := rest.OAuthFail(rest.OAuthInvalidGrant, "The policy or the rule that the refresh token was issued under does not allow it any more.")
+	refused := rest.OAuthFail(rest.OAuthInvalidGrant,
+		"The policy or the rule that the refresh token was issued under does not allow it any more.")
 	p := s.Policy(t.Policy)
 	if p == nil || p.Status != model.Active || !covers(p, t.ClientID) {
 		return Decision{}, refused

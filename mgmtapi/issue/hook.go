@@ -79,8 +79,9 @@ func (i *Issuer) session(ctx context.Context, r *Request) (map[string]any, error
 	return map[string]any{
 		"id":     string(model.KindSession) + base64.RawURLEncoding.EncodeToString(name[:])[:sessionName],
 		"userId": u.ID, "login": u.Value.Login(), "status": "ACTIVE", "amr": []string{"pwd"},
-		"createdAt": rest.TimeOf(r.SignedIn), "expiresAt": rest.TimeOf(r.SignedIn.Add(model.SessionLifetime)), "lastPasswordVerification": rest.TimeOf(r.SignedIn),
-		"idp": map[string]any{"id": org.ID, "type": string(model.ProviderService)}, "mfaActive": multiFactor,
+		"createdAt": rest.TimeOf(r.SignedIn), "expiresAt": rest.TimeOf(r.SignedIn.Add(model.SessionLifetime)),
+		"lastPasswordVerification": rest.TimeOf(r.SignedIn),
+		"idp":                      map[string]any{"id": org.ID, "type": string(model.ProviderService)}, "mfaActive": multiFactor,
 	}, nil
 }
 

@@ -48,7 +48,8 @@ func setUp(t testing.TB, secrets seal.Secrets, h issue.Transformer) (*issue.Issu
 	server.Value.Policies[0].Rules[0].Hook = "cal1"
 	r := issue.Request{
 		Server: server, Issuer: "https://as.example", Grant: model.GrantClientCredentials, Scopes: []string{"s"},
-		Client: docstore.Doc[model.App]{ID: "0oa1", Value: model.NewOIDCApp("Robot", model.AppOAuthClient{ID: "client"}, model.AppOAuthSettings{})},
+		Client: docstore.Doc[model.App]{ID: "0oa1",
+			Value: model.NewOIDCApp("Robot", model.AppOAuthClient{ID: "client"}, model.AppOAuthSettings{})},
 	}
 	r.Decision, err = issue.Decide(&r.Server.Value, "client", r.Grant, nil, r.Scopes)
 	require.NoError(t, err)

@@ -145,7 +145,8 @@ func (k *Keys) store(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[mode
 	} else if server != nil {
 		target = audit.AuthServer(server.ID, &server.Value)
 	}
-	return audit.Write(ctx, tx, k.Deps, audit.Entry{Type: audit.KeyRollover, Targets: []model.LogParty{target}, Debug: map[string]string{"kid": ring.Active}})
+	return audit.Write(ctx, tx, k.Deps,
+		audit.Entry{Type: audit.KeyRollover, Targets: []model.LogParty{target}, Debug: map[string]string{"kid": ring.Active}})
 }
 
 // Key returns a key of a ring. One that nobody has looked at before is made.

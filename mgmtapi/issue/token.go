@@ -99,7 +99,8 @@ func newJTI(refresh string) string {
 func (i *Issuer) Issue(ctx context.Context, r Request) (Issued, error) {
 	now := i.Now()
 	out := Issued{JTI: newJTI(r.Refresh)}
-	tokens := hooks.Tokens{Access: &hooks.Token{Lifetime: time.Duration(r.Rule.AccessMinutes) * time.Minute, Claims: map[string]any{}, Scopes: r.scopeIDs()}}
+	tokens := hooks.Tokens{
+		Access: &hooks.Token{Lifetime: time.Duration(r.Rule.AccessMinutes) * time.Minute, Claims: map[string]any{}, Scopes: r.scopeIDs()}}
 	access := tokens.Access
 	if err := i.claims(ctx, &r, model.ClaimResource, access.Claims); err != nil {
 		return out, err

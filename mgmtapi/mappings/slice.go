@@ -36,9 +36,10 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[updateRequest, Mapping]{
 			ID: "updateProfileMapping", Route: "POST /api/v1/mappings/{mappingId}", Tag: tag, Scopes: write,
-			Summary:     "Changes rules of a profile mapping",
-			Description: "A rule that is given takes the place of the one for its attribute, null removes it, and the others stay. The users of the application follow in the background.",
-			Find:        s.findForUpdate, Do: s.update,
+			Summary: "Changes rules of a profile mapping",
+			Description: "A rule that is given takes the place of the one for its attribute, null removes it, and the others stay. The users of " +
+				"the application follow in the background.",
+			Find: s.findForUpdate, Do: s.update,
 		},
 	}
 }
@@ -103,7 +104,8 @@ func (e *ends) render(ctx context.Context, doc docstore.Doc[model.Mapping]) List
 		"self":   rest.To(rest.URL(ctx, "api", "v1", "apps", e.app.ID)),
 		"schema": rest.To(rest.URL(ctx, "api", "v1", "meta", "schemas", "apps", e.app.ID, "default")),
 	}}
-	out := Listed{ID: doc.ID, Source: user, Target: app, Links: rest.Links{"self": rest.To(rest.URL(ctx, "api", "v1", "mappings", doc.ID), "GET", "POST")}}
+	out := Listed{ID: doc.ID, Source: user, Target: app,
+		Links: rest.Links{"self": rest.To(rest.URL(ctx, "api", "v1", "mappings", doc.ID), "GET", "POST")}}
 	if doc.Value.Direction == model.ToUser {
 		out.Source, out.Target = app, user
 	}

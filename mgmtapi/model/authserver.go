@@ -306,13 +306,20 @@ const (
 )
 
 var systemScopes = []AuthScope{
-	{Name: ScopeOpenID, DisplayName: "Signal that this is an OpenID request.", Description: "Signals that a request is an OpenID request.", Consent: ConsentImplicit},
-	{Name: ScopeProfile, DisplayName: "View your profile information.", Description: "The exact data varies based on what profile information you have provided.", Consent: ConsentImplicit},
-	{Name: ScopeEmail, DisplayName: "View your email address.", Description: "This allows the app to view your email address.", Consent: ConsentImplicit},
-	{Name: ScopeAddress, DisplayName: "View your address.", Description: "This allows the app to view your address.", Consent: ConsentImplicit},
-	{Name: ScopePhone, DisplayName: "View your phone number.", Description: "This allows the app to view your phone number.", Consent: ConsentImplicit},
-	{Name: ScopeOffline, DisplayName: "Keep you signed in to the app.", Description: "This keeps you signed in to the app, even when you are not using it.", Consent: ConsentImplicit},
-	{Name: scopeDevice, DisplayName: "Use a device secret.", Description: "This allows the app to obtain and use a device secret.", Consent: ConsentImplicit},
+	{Name: ScopeOpenID, DisplayName: "Signal that this is an OpenID request.", Description: "Signals that a request is an OpenID request.",
+		Consent: ConsentImplicit},
+	{Name: ScopeProfile, DisplayName: "View your profile information.",
+		Description: "The exact data varies based on what profile information you have provided.", Consent: ConsentImplicit},
+	{Name: ScopeEmail, DisplayName: "View your email address.", Description: "This allows the app to view your email address.",
+		Consent: ConsentImplicit},
+	{Name: ScopeAddress, DisplayName: "View your address.", Description: "This allows the app to view your address.",
+		Consent: ConsentImplicit},
+	{Name: ScopePhone, DisplayName: "View your phone number.", Description: "This allows the app to view your phone number.",
+		Consent: ConsentImplicit},
+	{Name: ScopeOffline, DisplayName: "Keep you signed in to the app.",
+		Description: "This keeps you signed in to the app, even when you are not using it.", Consent: ConsentImplicit},
+	{Name: scopeDevice, DisplayName: "Use a device secret.", Description: "This allows the app to obtain and use a device secret.",
+		Consent: ConsentImplicit},
 }
 
 // SetUpDefaultServer makes the default server, with its policy and rule, and the keys of the org server, when there is none.

@@ -14,7 +14,8 @@ const eachBatch = 500
 // insertion. The documents are read in batches, so that fn may change, add and
 // delete documents of the same collection; those it adds are met too when they
 // fulfil the condition.
-func Each[T any](ctx context.Context, q docstore.Reader, c docstore.Collection[T], where docstore.Cond, fn func(docstore.Doc[T]) error) error {
+func Each[T any](ctx context.Context, q docstore.Reader, c docstore.Collection[T], where docstore.Cond,
+	fn func(docstore.Doc[T]) error) error {
 	for after := ""; ; {
 		page, err := c.Query(ctx, q, docstore.Query[T]{Where: where, After: after, Limit: eachBatch})
 		if err != nil {

@@ -168,7 +168,9 @@ const (
 func factorTransactionCollection() docstore.Collection[FactorTransaction] {
 	return docstore.NewCollection("factor_transactions",
 		docstore.Index[FactorTransaction]{Name: FactorTransactionByFactor, Values: func(t *FactorTransaction) []any { return []any{t.Factor} }},
-		docstore.Index[FactorTransaction]{Name: FactorTransactionByExpires, Kind: docstore.Int, Values: func(t *FactorTransaction) []any { return []any{t.Expires} }},
+		docstore.Index[FactorTransaction]{Name: FactorTransactionByExpires, Kind: docstore.Int, Values: func(t *FactorTransaction) []any {
+			return []any{t.Expires}
+		}},
 	)
 }
 

@@ -70,7 +70,9 @@ func groupCollection() docstore.Collection[Group] {
 			}
 			return []any{filter.Fold(g.Name())}
 		}},
-		docstore.Index[Group]{Name: GroupByName, Version: filter.FoldVersion, Values: func(g *Group) []any { return []any{filter.Fold(g.Name())} }},
+		docstore.Index[Group]{Name: GroupByName, Version: filter.FoldVersion, Values: func(g *Group) []any {
+			return []any{filter.Fold(g.Name())}
+		}},
 		docstore.Index[Group]{Name: GroupByType, Values: func(g *Group) []any { return []any{string(g.Type)} }},
 	)
 }

@@ -31,7 +31,8 @@ type ImportJob struct {
 	Ended  time.Time `json:"ended,omitzero"`
 }
 
-// MaxImportErrors is how many errors of an import are kept, MaxImportError how long one is, in bytes: accounts may have names of any length.
+// MaxImportErrors is how many errors of an import are kept, MaxImportError how long one is, in bytes: accounts may have names of any
+// length.
 const (
 	MaxImportErrors = 100
 	MaxImportError  = 1000

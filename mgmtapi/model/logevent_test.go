@@ -39,15 +39,18 @@ func TestLogEventsAreWrittenAsTheStandardLibraryDoes(t *testing.T) {
 	request := rapid.Map(rapid.SliceOfN(rapid.String(), 5, 5), func(s []string) *model.LogRequest {
 		return &model.LogRequest{Path: s[0], Query: s[1], IP: s[2], UserAgent: s[3], TokenID: s[4]}
 	})
-	for of, members := range map[reflect.Type]int{reflect.TypeFor[model.LogEvent](): 10, reflect.TypeFor[model.LogParty](): 4, reflect.TypeFor[model.LogRequest](): 5} {
+	for of, members := range map[reflect.Type]int{reflect.TypeFor[model.LogEvent](): 10, reflect.TypeFor[model.LogParty](): 4,
+		reflect.TypeFor[model.LogRequest](): 5} {
 		require.Equal(t, members, of.NumField(), "%s: AppendJSON and this test have to know all of them", of)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		event := model.LogEvent{
-			ID: rapid.String().Draw(t, "id"), Published: time.UnixMicro(rapid.Int64Range(0, 4e15).Draw(t, "published")).UTC(), Type: rapid.String().Draw(t, "type"),
+			ID: rapid.String().Draw(t, "id"), Published: time.UnixMicro(rapid.Int64Range(0, 4e15).Draw(t, "published")).UTC(),
+			Type:  rapid.String().Draw(t, "type"),
 			Actor: party.Draw(t, "actor"), Result: model.LogResult(rapid.String().Draw(t, "result")), Reason: rapid.String().Draw(t, "reason"),
 			Targets: rapid.SliceOfN(party, 0, 3).Draw(t, "targets"), Transaction: rapid.String().Draw(t, "transaction"),
-			Request: rapid.OneOf(request, rapid.Just[*model.LogRequest](nil)).Draw(t, "request"), Debug: rapid.MapOfN(rapid.String(), rapid.String(), 0, 3).Draw(t, "debug"),
+			Request: rapid.OneOf(request, rapid.Just[*model.LogRequest](nil)).Draw(t, "request"),
+			Debug:   rapid.MapOfN(rapid.String(), rapid.String(), 0, 3).Draw(t, "debug"),
 		}
 		var want bytes.Buffer
 		encoder := json.NewEncoder(&want)

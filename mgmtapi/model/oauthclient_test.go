@@ -36,19 +36,25 @@ func TestWhatAnOAuthClientMayBe(t *testing.T) {
 		settings model.AppOAuthSettings
 		want     []string // the members to blame
 	}{
-		"a service":              {basic, model.AppOAuthSettings{ApplicationType: "service", GrantTypes: list("client_credentials"), ResponseTypes: list("token")}, nil},
-		"a service with its key": {private, model.AppOAuthSettings{ApplicationType: "service", GrantTypes: list("client_credentials"), ResponseTypes: list("token"), JWKS: with(func(map[string]any) {})}, nil},
+		"a service": {basic,
+			model.AppOAuthSettings{ApplicationType: "service", GrantTypes: list("client_credentials"), ResponseTypes: list("token")}, nil},
+		"a service with its key": {private,
+			model.AppOAuthSettings{ApplicationType: "service", GrantTypes: list("client_credentials"), ResponseTypes: list("token"),
+				JWKS: with(func(map[string]any) {})}, nil},
 		"a web application": {basic, model.AppOAuthSettings{
 			ApplicationType: "web", GrantTypes: list("authorization_code", "implicit", "refresh_token"),
 			ResponseTypes: list("code", "token", "id_token"), RedirectURIs: list("https://a.example/cb"),
 		}, nil},
 		"a native one with a scheme of its own": {none, model.AppOAuthSettings{
-			ApplicationType: "native", GrantTypes: list("authorization_code", "password"), ResponseTypes: list("code"), RedirectURIs: list("com.example:/cb"),
+			ApplicationType: "native", GrantTypes: list("authorization_code", "password"), ResponseTypes: list("code"),
+			RedirectURIs: list("com.example:/cb"),
 		}, nil},
 		"nothing at all": {"", model.AppOAuthSettings{}, list("application_type", "grant_types", "response_types", "token_endpoint_auth_method")},
 		"what is not known": {"tls", model.AppOAuthSettings{ApplicationType: "robot", GrantTypes: list("magic"), ResponseTypes: list("wish")},
 			list("application_type", "grant_types", "response_types", "token_endpoint_auth_method")},
-		"a value twice": {basic, model.AppOAuthSettings{ApplicationType: "web", GrantTypes: list("password", "password"), ResponseTypes: list("token")}, list("grant_types")},
+		"a value twice": {basic,
+			model.AppOAuthSettings{ApplicationType: "web", GrantTypes: list("password", "password"), ResponseTypes: list("token")},
+			list("grant_types")},
 		"a service without client credentials": {basic, model.AppOAuthSettings{
 			ApplicationType: "service", GrantTypes: list("authorization_code"), ResponseTypes: list("code")}, list("grant_types")},
 		"a service with users": {basic, model.AppOAuthSettings{
@@ -66,14 +72,24 @@ func TestWhatAnOAuthClientMayBe(t *testing.T) {
 		"an ID token for nothing": {basic, model.AppOAuthSettings{
 			ApplicationType: "web", GrantTypes: list("password"), ResponseTypes: list("id_token")}, list("response_types")},
 		"addresses that are none": {basic, model.AppOAuthSettings{
-			ApplicationType: "web", GrantTypes: list("password"), ResponseTypes: list("token"), ClientURI: &bad, LogoURI: &bad, TOSURI: &bad, PolicyURI: &bad,
+			ApplicationType: "web", GrantTypes: list("password"), ResponseTypes: list("token"), ClientURI: &bad, LogoURI: &bad, TOSURI: &bad,
+			PolicyURI:        &bad,
 			InitiateLoginURI: &bad, RedirectURIs: list("https://a.example/#x"), PostLogoutRedirectURIs: list("com.example:/x"),
 		}, list("client_uri", "logo_uri", "tos_uri", "policy_uri", "initiate_login_uri", "redirect_uris", "post_logout_redirect_uris")},
-		"a key that is missing": {private, model.AppOAuthSettings{ApplicationType: "web", GrantTypes: list("password"), ResponseTypes: list("token")}, list("jwks")},
-		"a symmetric key":       {basic, model.AppOAuthSettings{ApplicationType: "web", GrantTypes: list("password"), ResponseTypes: list("token"), JWKS: &model.AppJWKS{Keys: []map[string]any{{"kty": "oct", "k": "AAAA"}}}}, list("jwks")},
-		"a key for encryption":  {basic, model.AppOAuthSettings{ApplicationType: "web", GrantTypes: list("password"), ResponseTypes: list("token"), JWKS: with(func(k map[string]any) { k["use"] = "enc" })}, list("jwks")},
-		"half a key":            {basic, model.AppOAuthSettings{ApplicationType: "web", GrantTypes: list("password"), ResponseTypes: list("token"), JWKS: with(func(k map[string]any) { delete(k, "n") })}, list("jwks")},
-		"two keys of one name":  {basic, model.AppOAuthSettings{ApplicationType: "web", GrantTypes: list("password"), ResponseTypes: list("token"), JWKS: &model.AppJWKS{Keys: []map[string]any{rsaKey, rsaKey}}}, list("jwks")},
+		"a key that is missing": {private,
+			model.AppOAuthSettings{ApplicationType: "web", GrantTypes: list("password"), ResponseTypes: list("token")}, list("jwks")},
+		"a symmetric key": {basic,
+			model.AppOAuthSettings{ApplicationType: "web", GrantTypes: list("password"), ResponseTypes: list("token"),
+				JWKS: &model.AppJWKS{Keys: []map[string]any{{"kty": "oct", "k": "AAAA"}}}}, list("jwks")},
+		"a key for encryption": {basic,
+			model.AppOAuthSettings{ApplicationType: "web", GrantTypes: list("password"), ResponseTypes: list("token"),
+				JWKS: with(func(k map[string]any) { k["use"] = "enc" })}, list("jwks")},
+		"half a key": {basic,
+			model.AppOAuthSettings{ApplicationType: "web", GrantTypes: list("password"), ResponseTypes: list("token"),
+				JWKS: with(func(k map[string]any) { delete(k, "n") })}, list("jwks")},
+		"two keys of one name": {basic,
+			model.AppOAuthSettings{ApplicationType: "web", GrantTypes: list("password"), ResponseTypes: list("token"),
+				JWKS: &model.AppJWKS{Keys: []map[string]any{rsaKey, rsaKey}}}, list("jwks")},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

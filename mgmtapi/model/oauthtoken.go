@@ -72,7 +72,9 @@ func refreshTokenCollection() docstore.Collection[RefreshToken] {
 		docstore.Index[RefreshToken]{Name: RefreshTokenByApp, Values: func(t *RefreshToken) []any { return []any{t.AppID} }},
 		docstore.Index[RefreshToken]{Name: RefreshTokenByUser, Values: func(t *RefreshToken) []any { return []any{t.UserID} }},
 		docstore.Index[RefreshToken]{Name: RefreshTokenByStatus, Values: func(t *RefreshToken) []any { return []any{string(t.Status)} }},
-		docstore.Index[RefreshToken]{Name: RefreshTokenByExpires, Kind: docstore.Int, Values: func(t *RefreshToken) []any { return []any{t.Expires} }},
+		docstore.Index[RefreshToken]{Name: RefreshTokenByExpires, Kind: docstore.Int, Values: func(t *RefreshToken) []any {
+			return []any{t.Expires}
+		}},
 	)
 }
 
@@ -147,35 +149,39 @@ func (d Deps) Spend(ctx context.Context, tx *docstore.Tx, id string, expires tim
 }
 
 // RevokeTokens revokes the refresh tokens that fulfil the condition and are active, and returns them.
-func (d Deps) RevokeTokens(ctx context.Context, tx *docstore.Tx, where docstore.Cond, match func(*RefreshToken) bool) ([]docstore.Doc[RefreshToken], error) {
+func (d Deps) RevokeTokens(ctx context.Context, tx *docstore.Tx, where docstore.Cond,
+	match func(*RefreshToken) bool) ([]docstore.Doc[RefreshToken], error) {
 	var revoked []docstore.Doc[RefreshToken]
-	err := Each(ctx, tx, d.RefreshTokens, docstore.All(where, docstore.Eq(RefreshTokenByStatus, string(TokenActive))), func(doc docstore.Doc[RefreshToken]) error {
-		if match != nil && !match(&doc.Value) {
-			return nil
-		}
-		doc.Value.Status = TokenRevoked
-		doc, err := d.RefreshTokens.Update(ctx, tx, doc.ID, doc.Rev, doc.Value)
-		revoked = append(revoked, doc)
-		return err
-	})
+	err := Each(ctx, tx, d.RefreshTokens, docstore.All(where, docstore.Eq(RefreshTokenByStatus, string(TokenActive))),
+		func(doc docstore.Doc[RefreshToken]) error {
+			if match != nil && !match(&doc.Value) {
+				return nil
+			}
+			doc.Value.Status = TokenRevoked
+			doc, err := d.RefreshTokens.Update(ctx, tx, doc.ID, doc.Rev, doc.Value)
+			revoked = append(revoked, doc)
+			return err
+		})
 	return revoked, err
 }
 
 // RevokeConsents revokes the consents that fulfil the condition, with the refresh tokens that carry their scopes, and returns both.
-func (d Deps) RevokeConsents(ctx context.Context, tx *docstore.Tx, where docstore.Cond) (consents []docstore.Doc[Consent], tokens []docstore.Doc[RefreshToken], err error) {
-	err = Each(ctx, tx, d.Consents, docstore.All(where, docstore.Eq(ConsentByStatus, string(TokenActive))), func(doc docstore.Doc[Consent]) error {
-		c := doc.Value
-		c.Status = TokenRevoked
-		doc, err := d.Consents.Update(ctx, tx, doc.ID, doc.Rev, c)
-		if err != nil {
+func (d Deps) RevokeConsents(ctx context.Context, tx *docstore.Tx, where docstore.Cond) (consents []docstore.Doc[Consent],
+	tokens []docstore.Doc[RefreshToken], err error) {
+	err = Each(ctx, tx, d.Consents, docstore.All(where, docstore.Eq(ConsentByStatus, string(TokenActive))),
+		func(doc docstore.Doc[Consent]) error {
+			c := doc.Value
+			c.Status = TokenRevoked
+			doc, err := d.Consents.Update(ctx, tx, doc.ID, doc.Rev, c)
+			if err != nil {
+				return err
+			}
+			consents = append(consents, doc)
+			revoked, err := d.RevokeTokens(ctx, tx, docstore.Eq(RefreshTokenByUser, c.UserID), func(t *RefreshToken) bool {
+				return t.Server == c.Server && t.ClientID == c.ClientID && slices.Contains(t.Scopes, c.Scope)
+			})
+			tokens = append(tokens, revoked...)
 			return err
-		}
-		consents = append(consents, doc)
-		revoked, err := d.RevokeTokens(ctx, tx, docstore.Eq(RefreshTokenByUser, c.UserID), func(t *RefreshToken) bool {
-			return t.Server == c.Server && t.ClientID == c.ClientID && slices.Contains(t.Scopes, c.Scope)
 		})
-		tokens = append(tokens, revoked...)
-		return err
-	})
 	return consents, tokens, err
 }

@@ -16,7 +16,8 @@ func TestSameOrigin(t *testing.T) {
 
 		"http://scim.example.com/v2": false, "https://scim.example.com:8443/v2": false, "http://scim.example.com:443/v2": false,
 		"https://scim.example.com.evil.example/v2": false, "https://scim.example.com./v2": false, "https://example.com/v2": false,
-		"https://127.0.0.1/v2": false, "https://[::1]/v2": false, "//scim.example.com/v2": false, "scim.example.com": false, "": false, "https://%zz": false,
+		"https://127.0.0.1/v2": false, "https://[::1]/v2": false, "//scim.example.com/v2": false, "scim.example.com": false, "": false,
+		"https://%zz": false,
 	} {
 		require.Equal(t, same, model.SameOrigin(base, url), url)
 		require.Equal(t, same, model.SameOrigin(url, base), url)

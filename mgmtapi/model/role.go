@@ -254,7 +254,9 @@ func SetResourceKey(set, orn string) string { return set + "/" + orn }
 func setResourceCollection() docstore.Collection[SetResource] {
 	return docstore.NewCollection("set_resources",
 		docstore.Index[SetResource]{Name: SetResourceBySet, Values: func(r *SetResource) []any { return []any{r.Set} }},
-		docstore.Index[SetResource]{Name: SetResourceByMember, Unique: true, Values: func(r *SetResource) []any { return []any{SetResourceKey(r.Set, r.ORN)} }},
+		docstore.Index[SetResource]{Name: SetResourceByMember, Unique: true, Values: func(r *SetResource) []any {
+			return []any{SetResourceKey(r.Set, r.ORN)}
+		}},
 		docstore.Index[SetResource]{Name: SetResourceByORN, Values: func(r *SetResource) []any { return []any{r.ORN} }},
 	)
 }
@@ -305,8 +307,8 @@ func (k Kind) LooksLike(text string) bool {
 
 var idPattern = regexp.MustCompile(`^[0-9A-Za-z]+$`)
 
-// FindClient returns the application whose client id this is, else the OAuth client whose own id it is. It returns docstore.ErrNotFound when
-// there is none. No client_id is the id of another application.
+// FindClient returns the application whose client id this is, else the OAuth client whose own id it is. It returns docstore.ErrNotFound
+// when there is none. No client_id is the id of another application.
 func (d Deps) FindClient(ctx context.Context, q docstore.Reader, id string) (docstore.Doc[App], error) {
 	doc, err := d.FindOAuthClient(ctx, q, id)
 	if !errors.Is(err, docstore.ErrNotFound) {

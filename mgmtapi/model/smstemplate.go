@@ -29,8 +29,8 @@ type SMSTemplate struct {
 // smsLanguage is the language of texts that are not translations.
 const smsLanguage = "en"
 
-// For returns the text in the language that the user prefers most among those that the template has, and the tag of that language. Text counts
-// as English. The user prefers the languages of preferredLanguage, then that of locale.
+// For returns the text in the language that the user prefers most among those that the template has, and the tag of that language. Text
+// counts as English. The user prefers the languages of preferredLanguage, then that of locale.
 func (t *SMSTemplate) For(u *User) (text, tag string) {
 	preferred, _, _ := language.ParseAcceptLanguage(u.Text("preferredLanguage"))
 	if locale, err := language.Parse(strings.ReplaceAll(u.Text("locale"), "_", "-")); err == nil {

@@ -15,7 +15,9 @@ import (
 // putClient replaces the grant types of a client of world.app.
 func (w *world) putClient(id string, grants ...string) {
 	w.t.Helper()
-	a := w.Do(w.t, "PUT /oauth2/v1/clients/"+id, fmt.Sprintf(`{"client_name":"Desk","application_type":"web","grant_types":["%s"],"response_types":["token"]}`, strings.Join(grants, `","`)), nil)
+	a := w.Do(w.t, "PUT /oauth2/v1/clients/"+id,
+		fmt.Sprintf(`{"client_name":"Desk","application_type":"web","grant_types":["%s"],"response_types":["token"]}`,
+			strings.Join(grants, `","`)), nil)
 	require.Equal(w.t, 200, a.Status, "%s", a.Body)
 }
 
@@ -30,10 +32,15 @@ func TestARefreshTokenGivesNoMoreThanANewGrantWould(t *testing.T) {
 	at := servers + "/" + as
 	orders := w.post(at+"/scopes", `{"name":"orders","consent":"REQUIRED"}`).Value("id")
 	stock := w.post(at+"/scopes", `{"name":"stock"}`).Value("id")
-	policy := w.post(at+"/policies", `{"name":"p","description":"d","priority":1,"conditions":{"clients":{"include":["ALL_CLIENTS"]}}}`).Value("id")
-	w.post(at+"/policies/"+policy+"/rules", fmt.Sprintf(`{"name":"r","conditions":{"people":{"groups":{"include":[%q]}},"grantTypes":{"include":["password"]},"scopes":{"include":["*"]}}}`, group))
+	policy := w.post(at+"/policies",
+		`{"name":"p","description":"d","priority":1,"conditions":{"clients":{"include":["ALL_CLIENTS"]}}}`).Value("id")
+	w.post(at+"/policies/"+policy+"/rules",
+		fmt.Sprintf(
+			`{"name":"r","conditions":{"people":{"groups":{"include":[%q]}},"grantTypes":{"include":["password"]},"scopes":{"include":["*"]}}}`,
+			group))
 	sign := func(scope string) *apitest.Answer {
-		return w.form("/oauth2/"+as+"/v1/token", basic(id, secret), "grant_type", "password", "username", "ann", "password", password, "scope", scope)
+		return w.form("/oauth2/"+as+"/v1/token", basic(id, secret), "grant_type", "password", "username", "ann", "password", password, "scope",
+			scope)
 	}
 	use := func(token string, more ...string) *apitest.Answer {
 		return w.form("/oauth2/"+as+"/v1/token", basic(id, secret), append(more, "grant_type", "refresh_token", "refresh_token", token)...)
@@ -68,7 +75,8 @@ func TestARefreshTokenGivesNoMoreThanANewGrantWould(t *testing.T) {
 	require.Equal(t, "offline_access purchases", use(token).Value("scope"), "another one of the same name")
 	w.refused(use(token, "scope", "stock"), 400, "invalid_scope")
 	renewed := sign("offline_access purchases").Value("refresh_token")
-	grant := w.Run(t, step{Do: "GET /api/v1/users/" + user + "/grants", Equal: values{"#": 1, "0.status": "ACTIVE"}, Save: saved{"id": "0.id"}})["id"]
+	grant := w.Run(t,
+		step{Do: "GET /api/v1/users/" + user + "/grants", Equal: values{"#": 1, "0.status": "ACTIVE"}, Save: saved{"id": "0.id"}})["id"]
 	require.Equal(t, 204, w.Do(t, "DELETE /api/v1/users/"+user+"/grants/"+grant, "", nil).Status)
 	for _, token := range []string{token, renewed} {
 		w.refused(use(token), 400, "invalid_grant") // with the consent, whatever the scope is called
@@ -104,8 +112,11 @@ func TestWhoGetsAClientIDAgainGetsNothingElse(t *testing.T) {
 	as := w.post(servers, `{"name":"A","description":"d","audiences":["a"]}`).Value("id")
 	at := servers + "/" + as
 	w.post(at+"/scopes", `{"name":"s"}`)
-	policy := at + "/policies/" + w.post(at+"/policies", `{"name":"p","description":"d","priority":1,"conditions":{"clients":{"include":["the-robot"]}}}`).Value("id")
-	w.post(policy+"/rules", fmt.Sprintf(`{"name":"r","conditions":{"people":{"groups":{"include":[%q]}},"grantTypes":{"include":["client_credentials"]},"scopes":{"include":["*"]}}}`, group))
+	policy := at + "/policies/" +
+		w.post(at+"/policies", `{"name":"p","description":"d","priority":1,"conditions":{"clients":{"include":["the-robot"]}}}`).Value("id")
+	w.post(policy+"/rules",
+		fmt.Sprintf(`{"name":"r","conditions":{"people":{"groups":{"include":[%q]}},"grantTypes":{"include":["client_credentials"]},`+
+			`"scopes":{"include":["*"]}}}`, group))
 	ask := func(server, secret, scope string) *apitest.Answer {
 		return w.form("/oauth2"+server+"/v1/token", basic("the-robot", secret), "grant_type", "client_credentials", "scope", scope)
 	}

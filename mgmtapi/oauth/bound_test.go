@@ -20,7 +20,9 @@ func TestAClientIsBoundByItsRoles(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db)
 		for _, chosen := range []string{"", "my-own-id"} {
-			a := w.post("/api/v1/apps", fmt.Sprintf(`{"name":"oidc_client","label":"Robot","signOnMode":"OPENID_CONNECT","credentials":{"oauthClient":{"client_id":%q,"token_endpoint_auth_method":"client_secret_basic"}},
+			a := w.post("/api/v1/apps",
+				fmt.Sprintf(
+					`{"name":"oidc_client","label":"Robot","signOnMode":"OPENID_CONNECT","credentials":{"oauthClient":{"client_id":%q,"token_endpoint_auth_method":"client_secret_basic"}},
 				"settings":{"oauthClient":{"application_type":"service","grant_types":["client_credentials"],"response_types":["token"]}}}`, chosen))
 			app, id, secret := a.Value("id"), a.Value("credentials.oauthClient.client_id"), a.Value("credentials.oauthClient.client_secret")
 			require.Equal(t, chosen == "", app == id)
@@ -32,17 +34,22 @@ func TestAClientIsBoundByItsRoles(t *testing.T) {
 			}
 			header := sign("svc.groups.manage svc.roles.manage svc.appGrants.manage svc.apps.manage")
 			w.Run(t,
-				step{Name: "without a role its scopes count", Do: "POST /api/v1/groups", Body: `{"profile":{"name":"One` + chosen + `"}}`, Header: header},
-				step{Name: "which do not make it greater", Do: "POST /oauth2/v1/clients/" + id + "/roles", Body: `{"type":"SUPER_ADMIN"}`, Header: header, Status: 403, Code: "E0000006"},
-				step{Do: "POST /api/v1/apps/" + app + "/grants", Body: fmt.Sprintf(`{"scopeId":"svc.users.manage","issuer":%q}`, w.Server.URL), Header: header, Status: 403, Code: "E0000006"},
+				step{Name: "without a role its scopes count", Do: "POST /api/v1/groups", Body: `{"profile":{"name":"One` + chosen + `"}}`,
+					Header: header},
+				step{Name: "which do not make it greater", Do: "POST /oauth2/v1/clients/" + id + "/roles", Body: `{"type":"SUPER_ADMIN"}`,
+					Header: header, Status: 403, Code: "E0000006"},
+				step{Do: "POST /api/v1/apps/" + app + "/grants", Body: fmt.Sprintf(`{"scopeId":"svc.users.manage","issuer":%q}`, w.Server.URL),
+					Header: header, Status: 403, Code: "E0000006"},
 				step{Name: "nor others", Do: "POST /api/v1/apps/" + app + "/lifecycle/deactivate", Header: header, Status: 403, Code: "E0000006"},
 				step{Do: "POST /oauth2/v1/clients/" + id + "/roles", Body: `{"type":"REPORT_ADMIN"}`, Status: 201, Save: saved{"role": "id"}},
-				step{Name: "a role binds it", Do: "POST /api/v1/groups", Body: `{"profile":{"name":"Two"}}`, Header: header, Status: 403, Code: "E0000006"},
+				step{Name: "a role binds it", Do: "POST /api/v1/groups", Body: `{"profile":{"name":"Two"}}`, Header: header, Status: 403,
+					Code: "E0000006"},
 				step{Do: "GET /api/v1/groups", Header: header, Has: []string{"1.id"}},
 				step{Do: "DELETE /oauth2/v1/clients/" + id + "/roles/{{role}}", Status: 204},
 				step{Do: "POST /oauth2/v1/clients/" + id + "/roles", Body: `{"type":"SUPER_ADMIN"}`, Status: 201},
 				step{Name: "and its scopes still count", Do: "POST /api/v1/users", Body: `{}`, Header: header, Status: 403, Code: "E0000006"},
-				step{Do: "POST /api/v1/apps/" + app + "/grants", Body: fmt.Sprintf(`{"scopeId":"svc.users.manage","issuer":%q}`, w.Server.URL), Header: header, Status: 201},
+				step{Do: "POST /api/v1/apps/" + app + "/grants", Body: fmt.Sprintf(`{"scopeId":"svc.users.manage","issuer":%q}`, w.Server.URL),
+					Header: header, Status: 201},
 			)
 		}
 	})
@@ -63,7 +70,8 @@ func TestWhatNeedsABrowserIsNotServed(t *testing.T) {
 				}
 				w.refused(w.Do(t, at, "", nobody), 400, "invalid_request")
 				w.refused(w.Do(t, at+"?client_id=x", "", nobody), 400, "invalid_request")
-				w.refused(w.Do(t, at+"?client_id=x&response_type=code&redirect_uri=https://a.example/&state=s", "", nobody), 400, "unsupported_response_type")
+				w.refused(w.Do(t, at+"?client_id=x&response_type=code&redirect_uri=https://a.example/&state=s", "", nobody), 400,
+					"unsupported_response_type")
 			}
 			w.refused(w.Do(t, method+"/oauth2/"+off+"/v1/"+name, "", nobody), 400, "invalid_request")
 			w.refused(w.Do(t, method+"/oauth2/nobody/v1/"+name, "", nobody), 404, "invalid_request")
@@ -93,7 +101,8 @@ func TestTokensOfTheOrgServerAreLookedAtAndRevoked(t *testing.T) {
 		require.Equal(t, want, a.Value(path), path)
 	}
 	require.JSONEq(t, `{"active":false}`, string(look("nothing").Body))
-	require.JSONEq(t, `{"active":false}`, string(w.form("/oauth2/default/v1/introspect", basic(otherID, otherSecret), "token", token).Body), "each server knows its own")
+	require.JSONEq(t, `{"active":false}`, string(w.form("/oauth2/default/v1/introspect", basic(otherID, otherSecret), "token", token).Body),
+		"each server knows its own")
 	w.refused(w.form("/oauth2/v1/revoke", basic(otherID, otherSecret), "token", token), 400, "unauthorized_client")
 	w.refused(w.form("/oauth2/v1/revoke", basic(id, "wrong"), "token", token), 401, "invalid_client")
 	w.refused(w.form("/oauth2/v1/introspect", nil, "token", token), 400, "invalid_client")
@@ -104,7 +113,8 @@ func TestTokensOfTheOrgServerAreLookedAtAndRevoked(t *testing.T) {
 	w.Run(t,
 		step{Do: "GET /api/v1/users", Header: bearer(token), Status: 401, Code: "E0000011"},
 		step{Do: "GET /api/v1/users", Header: bearer(second)},
-		step{Do: "GET /api/v1/logs?filter=eventType+eq+%22app.oauth2.token.revoke%22", Equal: values{"#": 2, "0.outcome.result": "FAILURE", "1.actor.id": id}},
+		step{Do: "GET /api/v1/logs?filter=eventType+eq+%22app.oauth2.token.revoke%22",
+			Equal: values{"#": 2, "0.outcome.result": "FAILURE", "1.actor.id": id}},
 	)
 	require.JSONEq(t, `{"active":false}`, string(look(token).Body))
 }
@@ -114,7 +124,8 @@ func TestClearedSessionsTakeTokensAlong(t *testing.T) {
 	user := w.user("ann")
 	id, secret := w.app()
 	w.post("/api/v1/apps/"+id+"/users", fmt.Sprintf(`{"id":%q}`, user))
-	a := w.form("/oauth2/default/v1/token", basic(id, secret), "grant_type", "password", "username", "ann", "password", password, "scope", "offline_access")
+	a := w.form("/oauth2/default/v1/token", basic(id, secret), "grant_type", "password", "username", "ann", "password", password, "scope",
+		"offline_access")
 	require.Equal(t, 200, a.Status, "%s", a.Body)
 	use := func() *apitest.Answer {
 		return w.form("/oauth2/default/v1/token", basic(id, secret), "grant_type", "refresh_token", "refresh_token", a.Value("refresh_token"))

@@ -30,7 +30,8 @@ func hookedWorld(t *testing.T, db *sqldb.DB, timeout time.Duration) (*world, *ho
 func (w *world) hook(kind, uri string) string {
 	w.t.Helper()
 	return w.post("/api/v1/inlineHooks", fmt.Sprintf(
-		`{"name":%q,"type":%[1]q,"version":"1.0.0","channel":{"type":"HTTP","version":"1.0.0","config":{"uri":%q,"authScheme":{"type":"HEADER","key":"X-Key","value":"the-key"}}}}`, kind, uri)).Value("id")
+		`{"name":%q,"type":%[1]q,"version":"1.0.0","channel":{"type":"HTTP","version":"1.0.0","config":{"uri":%q,`+
+			`"authScheme":{"type":"HEADER","key":"X-Key","value":"the-key"}}}}`, kind, uri)).Value("id")
 }
 
 // Proves A-events-01, A-events-17, A-events-21, A-events-22, A-events-23, A-hooks-31.
@@ -46,14 +47,17 @@ func TestAHookChangesTheTokensOfItsRule(t *testing.T) {
 		rules := servers + "/default/policies/" + policy + "/rules"
 		rule := w.Do(t, "GET "+rules, "", nil).Value("0.id")
 		body := func(hook string) string {
-			return fmt.Sprintf(`{"type":"RESOURCE_ACCESS","name":"hooked","conditions":{"people":{"groups":{"include":["EVERYONE"]}},"grantTypes":{"include":["password"]},"scopes":{"include":["*"]}},"actions":{"token":{"inlineHook":{"id":%q}}}}`, hook)
+			return fmt.Sprintf(`{"type":"RESOURCE_ACCESS","name":"hooked","conditions":{"people":{"groups":{"include":["EVERYONE"]}},`+
+				`"grantTypes":{"include":["password"]},"scopes":{"include":["*"]}},"actions":{"token":{"inlineHook":{"id":%q}}}}`, hook)
 		}
 		w.Run(t,
-			step{Name: "a hook of another type", Do: "PUT " + rules + "/" + rule, Body: body(other), Status: 400, Code: "E0000001", Causes: []string{"actions.token.inlineHook.id: "}},
+			step{Name: "a hook of another type", Do: "PUT " + rules + "/" + rule, Body: body(other), Status: 400, Code: "E0000001",
+				Causes: []string{"actions.token.inlineHook.id: "}},
 			step{Do: "PUT " + rules + "/" + rule, Body: body(hook), Equal: values{"actions.token.inlineHook.id": hook}},
 		)
 		ask := func() *apitest.Answer {
-			a := w.form("/oauth2/default/v1/token", basic(id, secret), "grant_type", "password", "username", "ann@example.com", "password", password, "scope", "openid email")
+			a := w.form("/oauth2/default/v1/token", basic(id, secret), "grant_type", "password", "username", "ann@example.com", "password", password,
+				"scope", "openid email")
 			require.Equal(t, 200, a.Status, "%s", a.Body)
 			return a
 		}
@@ -92,11 +96,13 @@ func TestAHookChangesTheTokensOfItsRule(t *testing.T) {
 		}
 		require.NoError(t, json.Unmarshal([]byte(call.Body), &told))
 		about := told.Data.Context
-		require.Equal(t, []string{w.Server.URL + "/oauth2/default", id, user, policy, rule}, []string{about.Protocol.Issuer.URI, about.Protocol.Client.ID, about.User.ID, about.Policy.ID, about.Policy.Rule.ID})
+		require.Equal(t, []string{w.Server.URL + "/oauth2/default", id, user, policy, rule},
+			[]string{about.Protocol.Issuer.URI, about.Protocol.Client.ID, about.User.ID, about.Policy.ID, about.Policy.Rule.ID})
 		require.Len(t, told.Data.Access.Scopes, 2)
 		require.NotContains(t, call.Body, password)
 
-		endpoint.Answer(hookstest.JSON(200, `{"commands":[{"type":"com.svc.access.patch","value":[{"op":"add","path":"/claims/team","value":1},{"op":"replace","path":"/claims/scp","value":["all"]}]}]}`))
+		endpoint.Answer(hookstest.JSON(200, `{"commands":[{"type":"com.svc.access.patch","value":[{"op":"add","path":"/claims/team",`+
+			`"value":1},{"op":"replace","path":"/claims/scp","value":["all"]}]}]}`))
 		a = ask()
 		access = w.claims("/oauth2/default", a.Value("access_token"))
 		require.NotContains(t, access, "team", "nothing is done by halves")
@@ -114,18 +120,22 @@ func TestAPasswordGrantAsksThePasswordHook(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w, endpoint := hookedWorld(t, db, 0)
 		w.hook("com.svc.user.credential.password.import", endpoint.URL)
-		user := w.post("/api/v1/users", `{"profile":{"login":"ann@example.com","email":"ann@example.com","firstName":"Ann","lastName":"Archer"},"credentials":{"password":{"hook":{"type":"default"}}}}`).Value("id")
+		user := w.post("/api/v1/users",
+			`{"profile":{"login":"ann@example.com","email":"ann@example.com","firstName":"Ann","lastName":"Archer"},`+
+				`"credentials":{"password":{"hook":{"type":"default"}}}}`).Value("id")
 		id, secret := w.app()
 		w.post("/api/v1/apps/"+id+"/users", fmt.Sprintf(`{"id":%q}`, user))
 		ask := func() *apitest.Answer {
-			return w.form("/oauth2/default/v1/token", basic(id, secret), "grant_type", "password", "username", "ann@example.com", "password", password, "scope", "openid")
+			return w.form("/oauth2/default/v1/token", basic(id, secret), "grant_type", "password", "username", "ann@example.com", "password",
+				password, "scope", "openid")
 		}
 		endpoint.Answer(hookstest.JSON(500, ""))
 		for range 12 { // an outage locks nobody out
 			w.refused(ask(), 400, "invalid_grant")
 		}
 		verdict := func(credential string) {
-			endpoint.Answer(hookstest.JSON(200, fmt.Sprintf(`{"commands":[{"type":"com.svc.action.update","value":{"credential":%q}}]}`, credential)))
+			endpoint.Answer(
+				hookstest.JSON(200, fmt.Sprintf(`{"commands":[{"type":"com.svc.action.update","value":{"credential":%q}}]}`, credential)))
 		}
 		verdict("UNVERIFIED")
 		w.refused(ask(), 400, "invalid_grant")
@@ -153,18 +163,24 @@ func TestTokensAreIssuedWhateverAHookAnswers(t *testing.T) {
 		refused  string // why the answer was refused, empty when it was not
 		status   string
 	}{
-		"silence":            {hookstest.Silence, "2", "the hook endpoint did not answer within 200ms (attempts: 2)", "", "0"},
-		"an endless body":    {hookstest.Endless(200), "2", failed + "more than 262144 bytes (attempts: 2)", "", "200"},
-		"an endless error":   {hookstest.Endless(503), "2", failed + "503 Service Unavailable (attempts: 2)", "", "503"},
-		"HTML":               {hookstest.JSON(200, "<html>hello</html>"), "2", failed + "something else than JSON (attempts: 2)", "", "200"},
-		"an error":           {hookstest.JSON(500, commands(add)), "2", failed + "500 Internal Server Error (attempts: 2)", "", "500"},
-		"a redirection":      {http.RedirectHandler("https://elsewhere.example", http.StatusFound).ServeHTTP, "2", failed + "302 Found (attempts: 2)", "", "302"},
-		"a forbidden claim":  {hookstest.JSON(200, commands(add+`,{"op":"replace","path":"/claims/sub","value":"root"}`)), "1", "", "the claim sub cannot be changed", "200"},
-		"a forbidden scope":  {hookstest.JSON(200, commands(add+`,{"op":"add","path":"/claims/scp/-","value":"admin"}`)), "1", "", "the claim scp cannot be changed", "200"},
-		"a longer life":      {hookstest.JSON(200, commands(add+`,{"op":"replace","path":"/token/lifetime/expiration","value":86401}`)), "1", "", "a lifetime is between 300 and 86400 seconds", "200"},
-		"too much":           {hookstest.JSON(200, commands(add+fmt.Sprintf(`,{"op":"add","path":"/claims/x","value":"%016400d"}`, 0))), "1", "", "the claims of the token would have more than 16384 bytes", "200"},
-		"an unknown command": {hookstest.JSON(200, `{"commands":[{"type":"com.svc.action.update","value":{}}]}`), "1", "", `"com.svc.action.update" is no command for tokens`, "200"},
-		"a list":             {hookstest.JSON(200, `[]`), "1", "", "it is no JSON object", "200"},
+		"silence":          {hookstest.Silence, "2", "the hook endpoint did not answer within 200ms (attempts: 2)", "", "0"},
+		"an endless body":  {hookstest.Endless(200), "2", failed + "more than 262144 bytes (attempts: 2)", "", "200"},
+		"an endless error": {hookstest.Endless(503), "2", failed + "503 Service Unavailable (attempts: 2)", "", "503"},
+		"HTML":             {hookstest.JSON(200, "<html>hello</html>"), "2", failed + "something else than JSON (attempts: 2)", "", "200"},
+		"an error":         {hookstest.JSON(500, commands(add)), "2", failed + "500 Internal Server Error (attempts: 2)", "", "500"},
+		"a redirection": {http.RedirectHandler("https://elsewhere.example", http.StatusFound).ServeHTTP, "2",
+			failed + "302 Found (attempts: 2)", "", "302"},
+		"a forbidden claim": {hookstest.JSON(200, commands(add+`,{"op":"replace","path":"/claims/sub","value":"root"}`)), "1", "",
+			"the claim sub cannot be changed", "200"},
+		"a forbidden scope": {hookstest.JSON(200, commands(add+`,{"op":"add","path":"/claims/scp/-","value":"admin"}`)), "1", "",
+			"the claim scp cannot be changed", "200"},
+		"a longer life": {hookstest.JSON(200, commands(add+`,{"op":"replace","path":"/token/lifetime/expiration","value":86401}`)), "1", "",
+			"a lifetime is between 300 and 86400 seconds", "200"},
+		"too much": {hookstest.JSON(200, commands(add+fmt.Sprintf(`,{"op":"add","path":"/claims/x","value":"%016400d"}`, 0))), "1", "",
+			"the claims of the token would have more than 16384 bytes", "200"},
+		"an unknown command": {hookstest.JSON(200, `{"commands":[{"type":"com.svc.action.update","value":{}}]}`), "1", "",
+			`"com.svc.action.update" is no command for tokens`, "200"},
+		"a list": {hookstest.JSON(200, `[]`), "1", "", "it is no JSON object", "200"},
 		"an error and then the right answer": {func(rw http.ResponseWriter, r *http.Request) {
 			status := 500
 			if again++; again == 2 {
@@ -185,7 +201,8 @@ func TestTokensAreIssuedWhateverAHookAnswers(t *testing.T) {
 		hook := w.hook("com.svc.oauth2.tokens.transform", endpoint.URL)
 		rules := servers + "/default/policies/" + w.Do(t, "GET "+servers+"/default/policies", "", nil).Value("0.id") + "/rules"
 		w.Run(t, step{Do: "PUT " + rules + "/" + w.Do(t, "GET "+rules, "", nil).Value("0.id"), Body: fmt.Sprintf(
-			`{"name":"hooked","conditions":{"grantTypes":{"include":["client_credentials"]},"scopes":{"include":["*"]}},"actions":{"token":{"inlineHook":{"id":%q}}}}`, hook)})
+			`{"name":"hooked","conditions":{"grantTypes":{"include":["client_credentials"]},"scopes":{"include":["*"]}},`+
+				`"actions":{"token":{"inlineHook":{"id":%q}}}}`, hook)})
 		newest := func(event string) *apitest.Answer {
 			return w.Do(t, "GET /api/v1/logs?sortOrder=DESCENDING&limit=1&filter=eventType+eq+%22"+event+"%22", "", nil)
 		}

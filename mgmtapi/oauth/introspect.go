@@ -91,7 +91,8 @@ type Introspection struct {
 }
 
 // authenticate returns the client that presents a token to the endpoint. A refusal is told to the log as the event.
-func (s *Slice) authenticate(ctx context.Context, r *presented, at place, endpoint string, event audit.Type) (docstore.Doc[model.App], error) {
+func (s *Slice) authenticate(ctx context.Context, r *presented, at place, endpoint string, event audit.Type) (docstore.Doc[model.App],
+	error) {
 	client, err := s.clients.Authenticate(ctx, r.Credentials, at.audiences(endpoint)...)
 	if err != nil {
 		err = s.refuse(ctx, event, at.party, unknownClient(err, r.ClientID), err)
@@ -129,7 +130,8 @@ func (s *Slice) introspectAt(ctx context.Context, r *presented, at place) (Intro
 		return Introspection{}, nil
 	}
 	out := Introspection{
-		Active: true, Scope: strings.Join(token.Scopes, " "), ClientID: token.Client, Expires: token.Expires, Issued: token.Issued, Subject: token.Subject,
+		Active: true, Scope: strings.Join(token.Scopes, " "), ClientID: token.Client, Expires: token.Expires, Issued: token.Issued,
+		Subject:  token.Subject,
 		Audience: token.Audience, Issuer: token.Issuer, ID: token.ID, TokenType: "Bearer", UserID: token.User,
 	}
 	if _, ok, err = s.keys.Holder(ctx, s.Store.Reader(), token); err != nil || !ok {

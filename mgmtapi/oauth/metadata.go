@@ -59,8 +59,9 @@ func describe(issuer, address, base string) Metadata {
 	at := func(endpoint string) string { return address + "/v1/" + endpoint }
 	return Metadata{
 		Issuer: issuer, TokenEndpoint: at(tokenEndpoint), RegistrationEndpoint: base + "/oauth2/v1/clients",
-		JWKSURI: at("keys"), IntrospectionEndpoint: at("introspect"), RevocationEndpoint: at("revoke"), IntrospectionMethods: methods(), RevocationMethods: methods(),
-		ResponseTypes: []string{}, ResponseModes: []string{}, SubjectTypes: []string{"public"},
+		JWKSURI: at("keys"), IntrospectionEndpoint: at("introspect"), RevocationEndpoint: at("revoke"), IntrospectionMethods: methods(),
+		RevocationMethods: methods(),
+		ResponseTypes:     []string{}, ResponseModes: []string{}, SubjectTypes: []string{"public"},
 		TokenMethods: methods(), SigningAlgorithms: []string{"RS256", "ES256"}, CodeChallengeMethods: []string{}, Scopes: []string{},
 	}
 }
@@ -101,7 +102,8 @@ func (s *Slice) orgOpenID(ctx context.Context, r *struct{}) (OpenIDMetadata, err
 
 func asOpenID(m Metadata) OpenIDMetadata {
 	return OpenIDMetadata{
-		Metadata: m, AuthorizationEndpoint: strings.TrimSuffix(m.TokenEndpoint, tokenEndpoint) + authorize, IDTokenAlgorithms: []string{signingAlgorithm},
+		Metadata: m, AuthorizationEndpoint: strings.TrimSuffix(m.TokenEndpoint, tokenEndpoint) + authorize,
+		IDTokenAlgorithms: []string{signingAlgorithm},
 	}
 }
 

@@ -72,12 +72,14 @@ func (w *world) post(path, body string) *apitest.Answer {
 // client registers a client and returns its id and secret.
 func (w *world) client(more string) (id, secret string) {
 	w.t.Helper()
-	a := w.post("/oauth2/v1/clients", `{"client_name":"Robot","application_type":"service","grant_types":["client_credentials"],"response_types":["token"]`+more+`}`)
+	a := w.post("/oauth2/v1/clients",
+		`{"client_name":"Robot","application_type":"service","grant_types":["client_credentials"],"response_types":["token"]`+more+`}`)
 	return a.Value("client_id"), a.Value("client_secret")
 }
 
 func basic(id, secret string) map[string]string {
-	return map[string]string{"Authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte(url.QueryEscape(id)+":"+url.QueryEscape(secret)))}
+	return map[string]string{"Authorization": "Basic " +
+		base64.StdEncoding.EncodeToString([]byte(url.QueryEscape(id)+":"+url.QueryEscape(secret)))}
 }
 
 // refused wants an OAuth error.
@@ -109,7 +111,8 @@ func (w *world) claims(server, token string) jwt.MapClaims {
 		keys := set.Key(t.Header["kid"].(string))
 		require.Len(w.t, keys, 1)
 		return keys[0].Key, nil
-	}, jwt.WithValidMethods([]string{"RS256"}), jwt.WithTimeFunc(w.Clock.Now), jwt.WithIssuer(w.Server.URL+server), jwt.WithExpirationRequired(), jwt.WithIssuedAt())
+	}, jwt.WithValidMethods([]string{"RS256"}), jwt.WithTimeFunc(w.Clock.Now), jwt.WithIssuer(w.Server.URL+server),
+		jwt.WithExpirationRequired(), jwt.WithIssuedAt())
 	require.NoError(w.t, err)
 	said, ok := parsed.Claims.(jwt.MapClaims)
 	require.True(w.t, ok)
@@ -125,7 +128,8 @@ func TestClientCredentialsAtACustomServer(t *testing.T) {
 		w := newWorld(t, db)
 		id, secret := w.client("")
 		w.post(servers+"/default/scopes", `{"name":"orders"}`)
-		w.post(servers+"/default/claims", `{"name":"app","claimType":"RESOURCE","valueType":"EXPRESSION","value":"String.toUpperCase(app.label)"}`)
+		w.post(servers+"/default/claims",
+			`{"name":"app","claimType":"RESOURCE","valueType":"EXPRESSION","value":"String.toUpperCase(app.label)"}`)
 		w.post(servers+"/default/claims", `{"name":"login","claimType":"RESOURCE","valueType":"EXPRESSION","value":"user.login"}`)
 		a := w.form("/oauth2/default/v1/token", basic(id, secret), "grant_type", "client_credentials", "scope", "orders")
 		require.Equal(t, 200, a.Status, "%s", a.Body)
@@ -141,11 +145,13 @@ func TestClientCredentialsAtACustomServer(t *testing.T) {
 			"scp": []any{"orders"}, "app": "ROBOT",
 		}, says)
 		w.refused(w.form("/oauth2/default/v1/token", basic(id, secret), "grant_type", "client_credentials"), 400, "invalid_scope")
-		w.refused(w.form("/oauth2/default/v1/token", basic(id, secret), "grant_type", "client_credentials", "scope", "orders nothing"), 400, "invalid_scope")
+		w.refused(w.form("/oauth2/default/v1/token", basic(id, secret), "grant_type", "client_credentials", "scope", "orders nothing"), 400,
+			"invalid_scope")
 		w.refused(w.form("/oauth2/default/v1/token", basic(id, secret)), 400, "invalid_request")
 		w.refused(w.form("/oauth2/default/v1/token", basic(id, secret), "grant_type", "magic"), 400, "unsupported_grant_type")
 		w.refused(w.form("/oauth2/default/v1/token", basic(id, secret), "grant_type", "password"), 400, "unauthorized_client")
-		w.refused(w.form("/oauth2/default/v1/token", basic(id, secret), "grant_type", "client_credentials", "grant_type", "client_credentials"), 400, "invalid_request")
+		w.refused(w.form("/oauth2/default/v1/token", basic(id, secret), "grant_type", "client_credentials", "grant_type", "client_credentials"),
+			400, "invalid_request")
 		require.Equal(t, 404, w.form("/oauth2/nobody/v1/token", basic(id, secret), "grant_type", "client_credentials").Status)
 		log := w.Do(t, "GET /api/v1/logs?filter=eventType+eq+%22app.oauth2.as.token.grant%22", "", nil)
 		require.Equal(t, "SUCCESS", log.Value("0.outcome.result"))
@@ -165,16 +171,24 @@ func TestPoliciesAndRulesDecide(t *testing.T) {
 		w.post(at+"/scopes", fmt.Sprintf(`{"name":%q,"default":%v}`, scope, scope == "read"))
 	}
 	ask := func(scope string) *apitest.Answer {
-		return w.form("/oauth2/"+as+"/v1/token", nil, "grant_type", "client_credentials", "scope", scope, "client_id", id, "client_secret", secret)
+		return w.form("/oauth2/"+as+"/v1/token", nil, "grant_type", "client_credentials", "scope", scope, "client_id", id, "client_secret",
+			secret)
 	}
 	w.refused(ask("read"), 400, "invalid_client") // registered for basic
-	w.Run(t, step{Do: "PUT /oauth2/v1/clients/" + id, Body: `{"client_name":"Robot","application_type":"service","grant_types":["client_credentials"],"token_endpoint_auth_method":"client_secret_post"}`})
+	w.Run(t,
+		step{Do: "PUT /oauth2/v1/clients/" + id,
+			Body: `{"client_name":"Robot","application_type":"service","grant_types":["client_credentials"],` +
+				`"token_endpoint_auth_method":"client_secret_post"}`})
 	w.refused(ask("read"), 400, "access_denied")
 	policy := func(name, clients string, priority int) string {
-		return w.post(at+"/policies", fmt.Sprintf(`{"name":%q,"description":"d","priority":%d,"conditions":{"clients":{"include":[%q]}}}`, name, priority, clients)).Value("id")
+		return w.post(at+"/policies",
+			fmt.Sprintf(`{"name":%q,"description":"d","priority":%d,"conditions":{"clients":{"include":[%q]}}}`, name, priority,
+				clients)).Value("id")
 	}
 	rule := func(policy, name, scope string, minutes int) string {
-		return w.post(at+"/policies/"+policy+"/rules", fmt.Sprintf(`{"name":%q,"conditions":{"grantTypes":{"include":["client_credentials"]},"scopes":{"include":[%q]}},"actions":{"token":{"accessTokenLifetimeMinutes":%d}}}`, name, scope, minutes)).Value("id")
+		return w.post(at+"/policies/"+policy+"/rules",
+			fmt.Sprintf(`{"name":%q,"conditions":{"grantTypes":{"include":["client_credentials"]},"scopes":{"include":[%q]}},`+
+				`"actions":{"token":{"accessTokenLifetimeMinutes":%d}}}`, name, scope, minutes)).Value("id")
 	}
 	everyone := policy("everyone", "ALL_CLIENTS", 0)
 	w.refused(ask("read"), 400, "access_denied")
@@ -197,7 +211,8 @@ func TestPoliciesAndRulesDecide(t *testing.T) {
 	w.claims("/oauth2/"+as, token)
 	w.claims("/oauth2/"+as, ask("read").Value("access_token"))
 	w.post(at+"/lifecycle/deactivate", "")
-	for _, do := range []string{"POST /v1/token", "GET /v1/keys", "GET /.well-known/openid-configuration", "GET /.well-known/oauth-authorization-server", "POST /v1/introspect", "POST /v1/revoke"} {
+	for _, do := range []string{"POST /v1/token", "GET /v1/keys", "GET /.well-known/openid-configuration",
+		"GET /.well-known/oauth-authorization-server", "POST /v1/introspect", "POST /v1/revoke"} {
 		method, path, _ := strings.Cut(do, " ")
 		w.refused(w.Do(t, method+" /oauth2/"+as+path, "", map[string]string{"Authorization": ""}), 400, "invalid_request")
 	}
@@ -211,13 +226,20 @@ func TestMetadata(t *testing.T) {
 	w.Run(t,
 		step{Do: "GET /oauth2/default/.well-known/oauth-authorization-server", Header: saved{"Authorization": ""}, Equal: values{
 			"issuer": base + "/oauth2/default", "token_endpoint": base + "/oauth2/default/v1/token", "jwks_uri": base + "/oauth2/default/v1/keys",
-			"introspection_endpoint": base + "/oauth2/default/v1/introspect", "revocation_endpoint": base + "/oauth2/default/v1/revoke", "registration_endpoint": base + "/oauth2/v1/clients",
-			"scopes_supported.#": 7, "subject_types_supported.0": "public", "request_parameter_supported": false, "token_endpoint_auth_methods_supported.#": 4,
+			"introspection_endpoint": base + "/oauth2/default/v1/introspect", "revocation_endpoint": base + "/oauth2/default/v1/revoke",
+			"registration_endpoint": base + "/oauth2/v1/clients",
+			"scopes_supported.#":    7, "subject_types_supported.0": "public", "request_parameter_supported": false,
+			"token_endpoint_auth_methods_supported.#": 4,
 		}, Lacks: []string{"userinfo_endpoint", "authorization_endpoint"}},
-		step{Do: "GET /oauth2/default/.well-known/openid-configuration", Equal: values{"id_token_signing_alg_values_supported.0": "RS256"}, Has: []string{"authorization_endpoint"}, Lacks: []string{"userinfo_endpoint", "end_session_endpoint"}},
-		step{Do: "GET /.well-known/oauth-authorization-server", Header: saved{"Authorization": ""}, Equal: values{"issuer": base, "token_endpoint": base + "/oauth2/v1/token", "jwks_uri": base + "/oauth2/v1/keys", "grant_types_supported.#": 1, "introspection_endpoint": base + "/oauth2/v1/introspect", "revocation_endpoint": base + "/oauth2/v1/revoke"}},
+		step{Do: "GET /oauth2/default/.well-known/openid-configuration", Equal: values{"id_token_signing_alg_values_supported.0": "RS256"},
+			Has: []string{"authorization_endpoint"}, Lacks: []string{"userinfo_endpoint", "end_session_endpoint"}},
+		step{Do: "GET /.well-known/oauth-authorization-server", Header: saved{"Authorization": ""},
+			Equal: values{"issuer": base, "token_endpoint": base + "/oauth2/v1/token", "jwks_uri": base + "/oauth2/v1/keys",
+				"grant_types_supported.#": 1, "introspection_endpoint": base + "/oauth2/v1/introspect",
+				"revocation_endpoint": base + "/oauth2/v1/revoke"}},
 		step{Do: "GET /.well-known/openid-configuration", Equal: values{"issuer": base}},
-		step{Do: "GET /oauth2/v1/keys", Header: saved{"Authorization": ""}, Equal: values{"keys.#": 2, "keys.0.kty": "RSA", "keys.0.alg": "RS256"}, Lacks: []string{"keys.0.d"}},
+		step{Do: "GET /oauth2/v1/keys", Header: saved{"Authorization": ""},
+			Equal: values{"keys.#": 2, "keys.0.kty": "RSA", "keys.0.alg": "RS256"}, Lacks: []string{"keys.0.d"}},
 		step{Do: "GET /oauth2/default/v1/keys", Equal: values{"keys.#": 2}},
 	)
 	provider, err := oidc.NewProvider(t.Context(), base)
@@ -230,7 +252,8 @@ func (w *world) grantScopes(client string, scopes ...string) {
 	w.t.Helper()
 	err := w.Store.Update(w.t.Context(), func(tx *docstore.Tx) error {
 		for _, scope := range scopes {
-			if _, err := w.Model.AppGrants.Insert(w.t.Context(), tx, model.NewID(model.KindGrant), model.AppGrant{AppID: client, ScopeID: scope}); err != nil {
+			if _, err := w.Model.AppGrants.Insert(w.t.Context(), tx, model.NewID(model.KindGrant),
+				model.AppGrant{AppID: client, ScopeID: scope}); err != nil {
 				return err
 			}
 		}
@@ -243,9 +266,11 @@ func (w *world) grantScopes(client string, scopes ...string) {
 func TestOrgTokensOpenTheManagementAPI(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	id, secret := w.client("")
-	w.refused(w.form("/oauth2/v1/token", basic(id, secret), "grant_type", "client_credentials", "scope", "svc.users.read"), 400, "invalid_scope")
+	w.refused(w.form("/oauth2/v1/token", basic(id, secret), "grant_type", "client_credentials", "scope", "svc.users.read"), 400,
+		"invalid_scope")
 	w.grantScopes(id, "svc.users.manage", "svc.groups.read")
-	w.refused(w.form("/oauth2/v1/token", basic(id, secret), "grant_type", "client_credentials", "scope", "svc.users.manage svc.logs.read"), 400, "invalid_scope")
+	w.refused(w.form("/oauth2/v1/token", basic(id, secret), "grant_type", "client_credentials", "scope", "svc.users.manage svc.logs.read"),
+		400, "invalid_scope")
 	w.refused(w.form("/oauth2/v1/token", basic(id, secret), "grant_type", "client_credentials"), 400, "invalid_scope")
 	w.refused(w.form("/oauth2/v1/token", basic(id, secret), "grant_type", "password"), 400, "unsupported_grant_type")
 	// Parameters may be in the query.
@@ -260,19 +285,23 @@ func TestOrgTokensOpenTheManagementAPI(t *testing.T) {
 	bearer := func(token string) map[string]string { return map[string]string{"Authorization": "Bearer " + token} }
 	w.Run(t,
 		step{Name: "manage implies read", Do: "GET /api/v1/users", Header: bearer(token)},
-		step{Do: "POST /api/v1/users", Header: bearer(token), Body: `{"profile":{"login":"ann@example.com","email":"ann@example.com","firstName":"A","lastName":"B"}}`},
-		step{Do: "GET /api/v1/logs?filter=eventType+eq+%22user.lifecycle.create%22", Equal: values{"0.actor.id": id, "0.actor.type": "PublicClientApp", "0.actor.displayName": "Robot"}},
+		step{Do: "POST /api/v1/users", Header: bearer(token),
+			Body: `{"profile":{"login":"ann@example.com","email":"ann@example.com","firstName":"A","lastName":"B"}}`},
+		step{Do: "GET /api/v1/logs?filter=eventType+eq+%22user.lifecycle.create%22",
+			Equal: values{"0.actor.id": id, "0.actor.type": "PublicClientApp", "0.actor.displayName": "Robot"}},
 		step{Do: "GET /api/v1/groups", Header: bearer(token)},
-		step{Name: "read does not imply manage", Do: "POST /api/v1/groups", Header: bearer(token), Body: `{"profile":{"name":"G"}}`, Status: 403, Code: "E0000006", Then: func(t *testing.T, a *apitest.Answer) {
-			require.Contains(t, a.Header.Get("WWW-Authenticate"), `error="insufficient_scope", scope="svc.groups.manage"`)
-		}},
+		step{Name: "read does not imply manage", Do: "POST /api/v1/groups", Header: bearer(token), Body: `{"profile":{"name":"G"}}`, Status: 403,
+			Code: "E0000006", Then: func(t *testing.T, a *apitest.Answer) {
+				require.Contains(t, a.Header.Get("WWW-Authenticate"), `error="insufficient_scope", scope="svc.groups.manage"`)
+			}},
 		step{Do: "GET /api/v1/logs", Header: bearer(token), Status: 403, Code: "E0000006"},
 		step{Name: "there is no me", Do: "GET /api/v1/users/me", Header: bearer(token), Status: 404, Code: "E0000007"},
 	)
 	invalid := func(name, token string) step {
-		return step{Name: name, Do: "GET /api/v1/users", Header: bearer(token), Status: 401, Code: "E0000011", Then: func(t *testing.T, a *apitest.Answer) {
-			require.Contains(t, a.Header.Get("WWW-Authenticate"), `Bearer error="invalid_token"`)
-		}}
+		return step{Name: name, Do: "GET /api/v1/users", Header: bearer(token), Status: 401, Code: "E0000011",
+			Then: func(t *testing.T, a *apitest.Answer) {
+				require.Contains(t, a.Header.Get("WWW-Authenticate"), `Bearer error="invalid_token"`)
+			}}
 	}
 	w.post(servers+"/default/scopes", `{"name":"svcx"}`)
 	custom := w.form("/oauth2/default/v1/token", basic(id, secret), "grant_type", "client_credentials", "scope", "svcx").Value("access_token")
@@ -290,8 +319,10 @@ func TestOrgTokensOpenTheManagementAPI(t *testing.T) {
 	stranger, err := forged.SignedString(own)
 	require.NoError(t, err)
 	w.Run(t,
-		invalid("empty", ""), invalid("no token", "abc"), invalid("of a custom server", custom), invalid("alg none", none), invalid("key confusion", confused), invalid("forged", stranger),
-		invalid("cut", strings.Join(parts[:2], ".")), invalid("changed", parts[0]+"."+parts[1]+"x."+parts[2]), invalid("long", strings.Repeat("a", 40000)),
+		invalid("empty", ""), invalid("no token", "abc"), invalid("of a custom server", custom), invalid("alg none", none),
+		invalid("key confusion", confused), invalid("forged", stranger),
+		invalid("cut", strings.Join(parts[:2], ".")), invalid("changed", parts[0]+"."+parts[1]+"x."+parts[2]),
+		invalid("long", strings.Repeat("a", 40000)),
 	)
 	require.NoError(t, w.Store.Update(t.Context(), func(tx *docstore.Tx) error {
 		_, err := w.Model.AppGrants.DeleteWhere(t.Context(), tx, docstore.Eq(model.AppGrantByScope, docstore.JoinID(id, "svc.groups.read")))
@@ -300,13 +331,15 @@ func TestOrgTokensOpenTheManagementAPI(t *testing.T) {
 	w.Run(t, step{Name: "a grant that was withdrawn", Do: "GET /api/v1/groups", Header: bearer(token), Status: 403, Code: "E0000006"})
 	w.Clock.Advance(time.Hour)
 	w.Run(t, invalid("expired", token))
-	fresh := w.form("/oauth2/v1/token", basic(id, secret), "grant_type", "client_credentials", "scope", "svc.users.manage").Value("access_token")
+	fresh := w.form("/oauth2/v1/token", basic(id, secret), "grant_type", "client_credentials", "scope",
+		"svc.users.manage").Value("access_token")
 	w.Run(t,
 		step{Do: "GET /api/v1/users", Header: bearer(fresh)},
 		step{Do: "POST /api/v1/apps/" + id + "/lifecycle/deactivate"},
 		invalid("of an inactive client", fresh),
 	)
-	w.refused(w.form("/oauth2/v1/token", basic(id, secret), "grant_type", "client_credentials", "scope", "svc.users.manage"), 401, "invalid_client")
+	w.refused(w.form("/oauth2/v1/token", basic(id, secret), "grant_type", "client_credentials", "scope", "svc.users.manage"), 401,
+		"invalid_client")
 }
 
 func TestClientsAuthenticateInTheirOwnWay(t *testing.T) {
@@ -334,14 +367,16 @@ func TestClientsAuthenticateInTheirOwnWay(t *testing.T) {
 	w.refused(ask(nil), 400, "invalid_client")
 	w.refused(ask(basic(basicID, basicSecret), "client_secret", basicSecret), 400, "invalid_request")
 	w.refused(ask(nil, "client_id", postID, "client_assertion", "x"), 400, "invalid_request")
-	w.refused(ask(map[string]string{"Authorization": basic(basicID, basicSecret)["Authorization"], "Content-Type": "application/json"}), 400, "invalid_request")
+	w.refused(ask(map[string]string{"Authorization": basic(basicID, basicSecret)["Authorization"], "Content-Type": "application/json"}), 400,
+		"invalid_request")
 	require.NotContains(t, w.Log.String(), basicSecret)
 }
 
 // refusals are what the log tells of tokens of the org server that were not issued.
 func (w *world) refusals() []any {
 	w.t.Helper()
-	list, ok := w.Do(w.t, "GET /api/v1/logs?limit=1000&filter=eventType+eq+%22app.oauth2.token.grant%22+and+outcome.result+eq+%22FAILURE%22", "", nil).JSON.([]any)
+	list, ok := w.Do(w.t, "GET /api/v1/logs?limit=1000&filter=eventType+eq+%22app.oauth2.token.grant%22+and+outcome.result+eq+%22FAILURE%22",
+		"", nil).JSON.([]any)
 	require.True(w.t, ok)
 	return list
 }
@@ -415,12 +450,13 @@ func TestPrivateKeyJWT(t *testing.T) {
 	require.NoError(t, err)
 	public := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
 	for name, assertion := range map[string]string{
-		"signed by another key":    sign(jwt.SigningMethodRS256, other, "one", good(nil)),
-		"the kid of another key":   sign(jwt.SigningMethodRS256, private, "two", good(nil)),
-		"an unknown kid":           sign(jwt.SigningMethodRS256, private, "three", good(nil)),
-		"an algorithm of its own":  sign(jwt.SigningMethodPS256, private, "one", good(nil)),
-		"alg none":                 sign(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, "one", good(nil)),
-		"key confusion":            sign(jwt.SigningMethodHS256, []byte(base64.RawURLEncoding.EncodeToString(private.N.Bytes())), "one", good(nil)),
+		"signed by another key":   sign(jwt.SigningMethodRS256, other, "one", good(nil)),
+		"the kid of another key":  sign(jwt.SigningMethodRS256, private, "two", good(nil)),
+		"an unknown kid":          sign(jwt.SigningMethodRS256, private, "three", good(nil)),
+		"an algorithm of its own": sign(jwt.SigningMethodPS256, private, "one", good(nil)),
+		"alg none":                sign(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, "one", good(nil)),
+		"key confusion": sign(jwt.SigningMethodHS256, []byte(base64.RawURLEncoding.EncodeToString(private.N.Bytes())), "one",
+			good(nil)),
 		"key confusion with PEM":   sign(jwt.SigningMethodHS256, public, "one", good(nil)),
 		"key confusion with DER":   sign(jwt.SigningMethodHS256, der, "", good(nil)),
 		"for another audience":     sign(jwt.SigningMethodRS256, private, "one", good(claims{"aud": "https://elsewhere.example"})),
@@ -438,18 +474,22 @@ func TestPrivateKeyJWT(t *testing.T) {
 		"nothing between dots":     "..",
 		"without a signature":      parts[0] + "." + parts[1] + ".",
 		"changed after signing":    parts[0] + "." + base64.RawURLEncoding.EncodeToString(changed) + "." + parts[2],
-		"the key of another client, of which it claims to come": sign(jwt.SigningMethodRS256, private, "one", good(claims{"iss": otherID, "sub": otherID})),
-		"the key and the kid of another client":                 sign(jwt.SigningMethodRS256, other, "other", good(nil)),
-		"ES256 with the kid of the RSA key":                     sign(jwt.SigningMethodES256, curve, "one", good(nil)),
-		"with a key of its own":                                 extended(other, "jwk", jose.JSONWebKey{Key: &other.PublicKey}),
-		"with a critical extension":                             extended(private, "crit", []string{"x"}),
-		"an end that is no time":                                sign(jwt.SigningMethodRS256, private, "one", good(claims{"exp": 1e300})),
-		"a beginning that is no time":                           sign(jwt.SigningMethodRS256, private, "one", good(claims{"nbf": 1e300})),
-		"issued at no time":                                     sign(jwt.SigningMethodRS256, private, "one", good(claims{"iat": 1e300})),
-		"a jti that is too long":                                sign(jwt.SigningMethodRS256, private, "one", good(claims{"jti": strings.Repeat("x", 256)})),
-		"a jti that is no text":                                 sign(jwt.SigningMethodRS256, private, "one", good(claims{"jti": 7})),
-		"huge, though no larger than what is looked at":         sign(jwt.SigningMethodRS256, private, "one", good(claims{"aud": strings.Repeat("x", 23000)})),
-		"huge, and larger than what is looked at":               sign(jwt.SigningMethodRS256, private, "one", good(claims{"x": strings.Repeat("x", 40000)})),
+		"the key of another client, of which it claims to come": sign(jwt.SigningMethodRS256, private, "one",
+			good(claims{"iss": otherID, "sub": otherID})),
+		"the key and the kid of another client": sign(jwt.SigningMethodRS256, other, "other", good(nil)),
+		"ES256 with the kid of the RSA key":     sign(jwt.SigningMethodES256, curve, "one", good(nil)),
+		"with a key of its own":                 extended(other, "jwk", jose.JSONWebKey{Key: &other.PublicKey}),
+		"with a critical extension":             extended(private, "crit", []string{"x"}),
+		"an end that is no time":                sign(jwt.SigningMethodRS256, private, "one", good(claims{"exp": 1e300})),
+		"a beginning that is no time":           sign(jwt.SigningMethodRS256, private, "one", good(claims{"nbf": 1e300})),
+		"issued at no time":                     sign(jwt.SigningMethodRS256, private, "one", good(claims{"iat": 1e300})),
+		"a jti that is too long": sign(jwt.SigningMethodRS256, private, "one",
+			good(claims{"jti": strings.Repeat("x", 256)})),
+		"a jti that is no text": sign(jwt.SigningMethodRS256, private, "one", good(claims{"jti": 7})),
+		"huge, though no larger than what is looked at": sign(jwt.SigningMethodRS256, private, "one",
+			good(claims{"aud": strings.Repeat("x", 23000)})),
+		"huge, and larger than what is looked at": sign(jwt.SigningMethodRS256, private, "one",
+			good(claims{"x": strings.Repeat("x", 40000)})),
 	} {
 		status, code := 401, "invalid_client"
 		if len(assertion) > 32<<10 {

@@ -20,7 +20,8 @@ type orgTokenRequest struct {
 }
 
 // orgParty is the org server as a party.
-var orgParty = model.LogParty{ID: model.OrgRing, Type: audit.TypeAuthServer, AlternateID: model.OrgRing, DisplayName: "Org authorization server"}
+var orgParty = model.LogParty{ID: model.OrgRing, Type: audit.TypeAuthServer, AlternateID: model.OrgRing,
+	DisplayName: "Org authorization server"}
 
 func (s *Slice) orgToken(ctx context.Context, r *orgTokenRequest) (TokenResponse, error) {
 	at := orgPlace(ctx)
@@ -76,5 +77,6 @@ func (s *Slice) orgGrant(ctx context.Context, r *orgTokenRequest, client docstor
 	if err != nil {
 		return TokenResponse{}, err
 	}
-	return TokenResponse{TokenType: "Bearer", ExpiresIn: int(issue.OrgLifetime / time.Second), AccessToken: token, Scope: strings.Join(scopes, " ")}, nil
+	return TokenResponse{TokenType: "Bearer", ExpiresIn: int(issue.OrgLifetime / time.Second), AccessToken: token,
+		Scope: strings.Join(scopes, " ")}, nil
 }

@@ -15,7 +15,8 @@ func TestRotationMode_TokensOutliveTheSwitch(t *testing.T) {
 	id, secret := w.client("")
 	w.post(servers+"/default/scopes", `{"name":"orders"}`)
 	mode := func(name string) {
-		a := w.Do(t, "PUT "+servers+"/default", fmt.Sprintf(`{"name":"default","audiences":["api://default"],"credentials":{"signing":{"rotationMode":%q}}}`, name), nil)
+		a := w.Do(t, "PUT "+servers+"/default",
+			fmt.Sprintf(`{"name":"default","audiences":["api://default"],"credentials":{"signing":{"rotationMode":%q}}}`, name), nil)
 		require.Equal(t, 200, a.Status, "%s", a.Body)
 	}
 	mode("MANUAL")

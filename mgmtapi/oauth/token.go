@@ -170,7 +170,8 @@ func (s *Slice) storeRefresh(ctx context.Context, tx *docstore.Tx, in *issue.Req
 	}
 	now := s.Now()
 	t := model.RefreshToken{
-		Hash: model.SecretHash(secret), Server: in.Server.ID, ClientID: in.ClientID(), AppID: in.Client.ID, UserID: in.Person.User.ID, Scopes: in.Scopes,
+		Hash: model.SecretHash(secret), Server: in.Server.ID, ClientID: in.ClientID(), AppID: in.Client.ID, UserID: in.Person.User.ID,
+		Scopes: in.Scopes,
 		Status: model.TokenActive, Grant: in.Grant, Policy: in.Policy.ID, Rule: in.Rule.ID, SignedIn: in.SignedIn,
 		Window: time.Duration(in.Rule.WindowMinutes) * time.Minute,
 	}
@@ -204,7 +205,8 @@ func (s *Slice) consent(ctx context.Context, tx *docstore.Tx, in *issue.Request)
 			Status: model.TokenActive, Source: model.SourceEndUser,
 		}
 		known := false
-		where := docstore.All(docstore.Eq(model.ConsentByUser, c.UserID), docstore.Eq(model.ConsentByClient, c.ClientID), docstore.Eq(model.ConsentByStatus, string(model.TokenActive)))
+		where := docstore.All(docstore.Eq(model.ConsentByUser, c.UserID), docstore.Eq(model.ConsentByClient, c.ClientID),
+			docstore.Eq(model.ConsentByStatus, string(model.TokenActive)))
 		err := model.Each(ctx, tx, s.Consents, where, func(doc docstore.Doc[model.Consent]) error {
 			known = known || doc.Value.Server == c.Server && doc.Value.ScopeID == c.ScopeID
 			return nil
@@ -225,7 +227,8 @@ func (s *Slice) consent(ctx context.Context, tx *docstore.Tx, in *issue.Request)
 // logIssued tells which tokens were issued, to whom and by which rule.
 func (s *Slice) logIssued(ctx context.Context, tx *docstore.Tx, in *issue.Request, issued *issue.Issued, refresh bool) error {
 	client := audit.Client(in.Client)
-	debug := map[string]string{"grantType": in.Grant, "grantedScopes": strings.Join(in.Scopes, " "), "policyId": in.Policy.ID, "ruleId": in.Rule.ID}
+	debug := map[string]string{"grantType": in.Grant, "grantedScopes": strings.Join(in.Scopes, " "), "policyId": in.Policy.ID,
+		"ruleId": in.Rule.ID}
 	if issued.HookProblem != nil {
 		debug["inlineHookProblem"] = "The answer was not followed; the events of the hook tell why." // in words that may be told
 	}

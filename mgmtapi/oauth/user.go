@@ -66,7 +66,8 @@ func (s *Slice) wrong(ctx context.Context, user string, r *tokenRequest, client 
 			return err
 		}
 		counted, err = auth.FailedAttempt(ctx, tx, s.Deps, doc, audit.Entry{
-			Type: audit.AccessGrant, Failure: "The password is wrong", Debug: map[string]string{"clientId": party.ID, "authorizationServerId": r.found.ID},
+			Type: audit.AccessGrant, Failure: "The password is wrong",
+			Debug: map[string]string{"clientId": party.ID, "authorizationServerId": r.found.ID},
 		})
 		return err
 	})
@@ -113,7 +114,8 @@ func (s *Slice) accept(ctx context.Context, known docstore.Doc[model.User], text
 		}
 		if hash != "" {
 			party := audit.User(out)
-			if err := audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.UserImportPassword, Actor: &party, Targets: []model.LogParty{party}}); err != nil {
+			if err := audit.Write(ctx, tx, s.Deps,
+				audit.Entry{Type: audit.UserImportPassword, Actor: &party, Targets: []model.LogParty{party}}); err != nil {
 				return err
 			}
 		}
@@ -153,10 +155,12 @@ func (s *Slice) refresh(ctx context.Context, r *tokenRequest, client docstore.Do
 	}
 	t := &token.Value
 	if !slices.Contains(client.Value.Settings.OAuthClient.GrantTypes, t.Grant) {
-		return TokenResponse{}, rest.OAuthFail(rest.OAuthInvalidGrant, "The client is not authorized any more to use the grant type that the refresh token came from.")
+		return TokenResponse{}, rest.OAuthFail(rest.OAuthInvalidGrant,
+			"The client is not authorized any more to use the grant type that the refresh token came from.")
 	}
 	in := issue.Request{
-		Server: r.found, Issuer: r.issuer, Grant: t.Grant, Client: client, Scopes: issue.KnownScopes(&r.found.Value, t.Scopes), SignedIn: t.SignedIn, Refresh: token.ID,
+		Server: r.found, Issuer: r.issuer, Grant: t.Grant, Client: client, Scopes: issue.KnownScopes(&r.found.Value, t.Scopes),
+		SignedIn: t.SignedIn, Refresh: token.ID,
 	}
 	if r.Scope != "" {
 		if in.Scopes, err = issue.RequestedScopes(&r.found.Value, r.Scope); err != nil {
@@ -175,7 +179,8 @@ func (s *Slice) refresh(ctx context.Context, r *tokenRequest, client docstore.Do
 	}
 	in.Person, err = issue.FindPerson(ctx, s.Deps, s.Store.Reader(), client.ID, user)
 	if _, denied := errors.AsType[*rest.OAuthError](err); denied {
-		return TokenResponse{}, rest.OAuthFail(rest.OAuthInvalidGrant, "The user is not active, or not assigned to the client application any more.")
+		return TokenResponse{}, rest.OAuthFail(rest.OAuthInvalidGrant,
+			"The user is not active, or not assigned to the client application any more.")
 	}
 	if err != nil {
 		return TokenResponse{}, err

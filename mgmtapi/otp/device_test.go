@@ -92,7 +92,8 @@ func TestTheAddressOfADeviceNamesWhoseItIs(t *testing.T) {
 	require.Equal(t, "otpauth", u.Scheme)
 	require.Equal(t, "totp", u.Host)
 	require.Equal(t, "/Some Org:ada+x@example.com", u.Path)
-	require.Equal(t, url.Values{"secret": {"ABCD"}, "issuer": {"Some Org"}, "algorithm": {"SHA1"}, "digits": {"6"}, "period": {"30"}}, u.Query())
+	require.Equal(t, url.Values{"secret": {"ABCD"}, "issuer": {"Some Org"}, "algorithm": {"SHA1"}, "digits": {"6"}, "period": {"30"}},
+		u.Query())
 }
 
 func TestRandomPasscodesHaveAllDigits(t *testing.T) {

@@ -88,7 +88,8 @@ func TestBcryptIsVerifiedWithEveryWorkFactorThatCanBeImported(t *testing.T) {
 	})
 	for _, factor := range []int{-1, 0, 21} {
 		var wrong []string
-		password.CheckImported(model.ImportedHash{Algorithm: "BCRYPT", WorkFactor: factor, Salt: strings.Repeat("a", 22), Value: strings.Repeat("a", 31)},
+		password.CheckImported(
+			model.ImportedHash{Algorithm: "BCRYPT", WorkFactor: factor, Salt: strings.Repeat("a", 22), Value: strings.Repeat("a", 31)},
 			func(member, _ string) { wrong = append(wrong, member) })
 		require.Equal(t, []string{"workFactor"}, wrong)
 	}
@@ -99,7 +100,8 @@ func TestTemporaryPasswordsMeetThePolicy(t *testing.T) {
 		login := rapid.StringMatching(`[a-z2-9.]{4,12}@[a-z]{2,8}\.org`).Draw(t, "login")
 		profile := map[string]any{"login": login}
 		strict := model.PasswordSettings{
-			MinLength: rapid.IntRange(1, 40).Draw(t, "length"), MinUpper: rapid.IntRange(0, 5).Draw(t, "upper"), MinLower: rapid.IntRange(0, 5).Draw(t, "lower"),
+			MinLength: rapid.IntRange(1, 40).Draw(t, "length"), MinUpper: rapid.IntRange(0, 5).Draw(t, "upper"),
+			MinLower:  rapid.IntRange(0, 5).Draw(t, "lower"),
 			MinNumber: rapid.IntRange(0, 5).Draw(t, "number"), MinSymbol: rapid.IntRange(0, 5).Draw(t, "symbol"), ExcludeLogin: true,
 		}
 		text := password.Temporary(&strict, profile)

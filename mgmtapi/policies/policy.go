@@ -63,10 +63,12 @@ type Network struct {
 func (s *Slice) render(ctx context.Context, doc docstore.Doc[model.OrgPolicy], org model.Org) Policy {
 	self := []string{"api", "v1", "policies", doc.ID}
 	p := Policy{
-		ID: doc.ID, Type: string(doc.Value.Type), Name: defaultName, Description: doc.Value.Description, Status: active, Priority: 1, System: true,
+		ID: doc.ID, Type: string(doc.Value.Type), Name: defaultName, Description: doc.Value.Description, Status: active, Priority: 1,
+		System:     true,
 		Conditions: Conditions{People: &People{Groups: &Include{[]string{org.Everyone}}}},
 		Created:    rest.TimeOf(doc.Created), LastUpdated: rest.TimeOf(doc.Updated),
-		Links: rest.Links{"self": rest.To(rest.URL(ctx, self...), "GET", "PUT"), "rules": rest.To(rest.URL(ctx, append(self, "rules")...), "GET")},
+		Links: rest.Links{"self": rest.To(rest.URL(ctx, self...), "GET", "PUT"),
+			"rules": rest.To(rest.URL(ctx, append(self, "rules")...), "GET")},
 	}
 	switch {
 	case doc.Value.Password != nil:

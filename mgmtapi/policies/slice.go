@@ -48,10 +48,11 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[replaceRequest, Policy]{
 			ID: "replacePolicy", Route: "PUT " + one, Tag: tag, Scopes: writeScope,
-			Summary:     "Replaces a policy",
-			Description: "The description of every policy, and the settings of the one about passwords, can be replaced. Settings that are not given get the values they have at the beginning.",
-			Find:        func(ctx context.Context, r *replaceRequest) error { return s.find(ctx, &r.target) },
-			Do:          s.replace,
+			Summary: "Replaces a policy",
+			Description: "The description of every policy, and the settings of the one about passwords, can be replaced. Settings that are not " +
+				"given get the values they have at the beginning.",
+			Find: func(ctx context.Context, r *replaceRequest) error { return s.find(ctx, &r.target) },
+			Do:   s.replace,
 		},
 	}, s.ruleRoutes()...)
 }

@@ -122,7 +122,8 @@ func (r *connectionRequest) Check(_ context.Context, causes *rest.Causes) {
 	if p.AuthScheme != "" && p.AuthScheme != tokenScheme && p.AuthScheme != oauthScheme {
 		causes.Add("profile.authScheme", "The value must be %s or %s", tokenScheme, oauthScheme)
 	}
-	for _, secret := range []struct{ name, value string }{{"token", p.Token}, {"clientId", p.ClientID}, {"clientSecret", p.ClientSecret}, {"scope", p.Scope}} {
+	for _, secret := range []struct{ name, value string }{{"token", p.Token}, {"clientId", p.ClientID}, {"clientSecret", p.ClientSecret},
+		{"scope", p.Scope}} {
 		if strings.ContainsFunc(secret.value, unicode.IsControl) {
 			causes.Add("profile."+secret.name, "The value contains a control character, which a header cannot carry")
 		}
@@ -249,7 +250,8 @@ func (p *ConnectionProfile) configureToken(c *model.Connection, causes *rest.Cau
 	if c.OAuth != nil {
 		c.OAuth, c.SealedToken = nil, "" // the secret of a client is no token
 	}
-	belong(causes, oauthScheme, map[string]string{"clientId": p.ClientID, "clientSecret": p.ClientSecret, "tokenUrl": p.TokenURL, "scope": p.Scope})
+	belong(causes, oauthScheme,
+		map[string]string{"clientId": p.ClientID, "clientSecret": p.ClientSecret, "tokenUrl": p.TokenURL, "scope": p.Scope})
 	c.HeaderFormat = cmp.Or(p.HeaderFormat, c.HeaderFormat, model.HeaderBearer)
 }
 
@@ -261,7 +263,8 @@ func (p *ConnectionProfile) configureOAuth(c *model.Connection, causes *rest.Cau
 	} else {
 		c.SealedToken = "" // a token is no secret of a client
 	}
-	o = model.ConnectionOAuth{ClientID: cmp.Or(p.ClientID, o.ClientID), TokenURL: cmp.Or(p.TokenURL, o.TokenURL), Scope: cmp.Or(p.Scope, o.Scope)}
+	o = model.ConnectionOAuth{ClientID: cmp.Or(p.ClientID, o.ClientID), TokenURL: cmp.Or(p.TokenURL, o.TokenURL),
+		Scope: cmp.Or(p.Scope, o.Scope)}
 	if o.ClientID == "" {
 		causes.Blank("profile.clientId")
 	}
@@ -293,7 +296,8 @@ func (s *Slice) verify(ctx context.Context, app docstore.Doc[model.App], c model
 		return err
 	}
 	tested := audit.Entry{Type: audit.ConnectionTest, Targets: []model.LogParty{audit.App(app.ID, &app.Value)}}
-	if err := s.Tester.TestConnection(ctx, Endpoint{App: app.ID, BaseURL: c.BaseURL, Header: c.HeaderFormat, Token: token, OAuth: c.OAuth}); err != nil {
+	if err := s.Tester.TestConnection(ctx,
+		Endpoint{App: app.ID, BaseURL: c.BaseURL, Header: c.HeaderFormat, Token: token, OAuth: c.OAuth}); err != nil {
 		tested.Failure = wirelog.NewRedactor(token).Text(err.Error())
 	}
 	err = s.Update(ctx, func(tx *docstore.Tx) error { return audit.Write(ctx, tx, s.Deps, tested) })

@@ -83,7 +83,8 @@ func showImport(c *model.Connection) Capabilities {
 			Status: onOff(s.Schedule.On), Full: showTimes(s.Schedule.Full), Incremental: showTimes(s.Schedule.Incremental),
 		}},
 		ImportRules: &ImportRules{CreateAndMatch: &CreateAndMatch{
-			Exact: s.Match, Partial: &s.Partial, ConfirmPartial: &s.ConfirmPartial, ConfirmExact: &s.ConfirmExact, ConfirmNew: &s.ConfirmNew, Activate: &s.Activate,
+			Exact: s.Match, Partial: &s.Partial, ConfirmPartial: &s.ConfirmPartial, ConfirmExact: &s.ConfirmExact, ConfirmNew: &s.ConfirmNew,
+			Activate: &s.Activate,
 		}},
 	}
 }

@@ -70,7 +70,8 @@ func (s *Slice) send(
 	if err != nil {
 		return err
 	}
-	entry := audit.Entry{Type: audit.AppUserPassword, Targets: []model.LogParty{audit.AppUser(&u), audit.App(app.ID, &app.Value), audit.User(user)}}
+	entry := audit.Entry{Type: audit.AppUserPassword,
+		Targets: []model.LogParty{audit.AppUser(&u), audit.App(app.ID, &app.Value), audit.User(user)}}
 	if err := audit.Write(ctx, tx, s.Deps, entry); err != nil {
 		return err
 	}

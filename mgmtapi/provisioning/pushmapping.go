@@ -139,7 +139,8 @@ func (s *Slice) createMapping(ctx context.Context, req *createMappingRequest) (P
 		}
 		// A tombstone that is still to be told to the target gives way: its
 		// group there is taken over.
-		if _, err := s.PushMappings.DeleteWhere(ctx, tx, docstore.Eq(model.PushMappingByPair, docstore.JoinID(req.AppID, source.ID))); err != nil {
+		if _, err := s.PushMappings.DeleteWhere(ctx, tx, docstore.Eq(model.PushMappingByPair, docstore.JoinID(req.AppID, source.ID))); err !=
+			nil {
 			return err
 		}
 		created, err = s.PushMappings.Insert(ctx, tx, model.NewID(model.KindPushMapping), model.PushMapping{
@@ -191,11 +192,12 @@ func (s *Slice) targetGroup(ctx context.Context, tx *docstore.Tx, req *createMap
 		return id, s.checkFree(ctx, tx, model.PushMappingByLiveTarget, id, "targetGroupId: Another mapping pushes to the group")
 	}
 	taken := false
-	err := model.Each(ctx, tx, s.PushMappings, docstore.Eq(model.PushMappingByLiveApp, req.AppID), func(m docstore.Doc[model.PushMapping]) error {
-		target, err := s.Groups.Get(ctx, tx, m.Value.TargetGroupID)
-		taken = taken || err == nil && target.Value.Name() == req.Body.TargetGroupName
-		return err
-	})
+	err := model.Each(ctx, tx, s.PushMappings, docstore.Eq(model.PushMappingByLiveApp, req.AppID),
+		func(m docstore.Doc[model.PushMapping]) error {
+			target, err := s.Groups.Get(ctx, tx, m.Value.TargetGroupID)
+			taken = taken || err == nil && target.Value.Name() == req.Body.TargetGroupName
+			return err
+		})
 	if err != nil {
 		return "", err
 	}

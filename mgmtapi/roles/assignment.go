@@ -60,7 +60,8 @@ func (h *held) id() string {
 
 func (s *Slice) render(ctx context.Context, h *held) RoleAssignment {
 	assigneeURL := map[model.AssigneeKind][]string{
-		model.AssigneeUser: {"api", "v1", "users"}, model.AssigneeGroup: {"api", "v1", "groups"}, model.AssigneeClient: {"oauth2", "v1", "clients"},
+		model.AssigneeUser: {"api", "v1", "users"}, model.AssigneeGroup: {"api", "v1", "groups"},
+		model.AssigneeClient: {"oauth2", "v1", "clients"},
 	}[h.who.Kind]
 	out := RoleAssignment{
 		ID: h.id(), Status: "ACTIVE", AssignmentType: string(h.who.Kind),
@@ -89,10 +90,11 @@ func (s *Slice) render(ctx context.Context, h *held) RoleAssignment {
 // own reads the assignments that were made for an assignee itself, in the order in which they were, standard roles first.
 func (s *Slice) own(ctx context.Context, q docstore.Reader, who authz.Assignee) ([]held, error) {
 	var out []held
-	err := model.Each(ctx, q, s.RoleAssignments, docstore.Eq(model.RoleAssignmentByAssignee, who.ID), func(doc docstore.Doc[model.RoleAssignment]) error {
-		out = append(out, held{standard: &doc, who: who})
-		return nil
-	})
+	err := model.Each(ctx, q, s.RoleAssignments, docstore.Eq(model.RoleAssignmentByAssignee, who.ID),
+		func(doc docstore.Doc[model.RoleAssignment]) error {
+			out = append(out, held{standard: &doc, who: who})
+			return nil
+		})
 	if err != nil {
 		return nil, err
 	}

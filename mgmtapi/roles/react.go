@@ -20,7 +20,8 @@ func (s *Slice) react() {
 	model.On(s.Feed, s.membershipChanged)
 }
 
-// gone revokes the roles of a deactivated user, and of a deleted user, group or application. It rejects a change that leaves no SUPER_ADMIN.
+// gone revokes the roles of a deactivated user, and of a deleted user, group or application. It rejects a change that leaves no
+// SUPER_ADMIN.
 func (s *Slice) gone(ctx context.Context, tx *docstore.Tx, assignee string) error {
 	super, err := model.Optional(ctx, tx, s.RoleAssignments, model.RoleAssignmentID(assignee, model.RoleSuperAdmin))
 	if err != nil {

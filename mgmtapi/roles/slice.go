@@ -101,7 +101,8 @@ func (s *Slice) Routes() []rest.Route {
 	user := s.kinds()[0]
 	routes = append(routes,
 		rest.Op[assignmentRequest, rest.Empty]{
-			ID: "assignAllAppsAsTargetToRoleForUser", Route: "PUT " + user.at + "/{roleAssignmentId}/targets/catalog/apps", Tag: targetTag, Scopes: writeScope,
+			ID: "assignAllAppsAsTargetToRoleForUser", Route: "PUT " + user.at + "/{roleAssignmentId}/targets/catalog/apps", Tag: targetTag,
+			Scopes:  writeScope,
 			Summary: "Lifts the limits of a user's role to applications", Find: user.findAssignment, Do: user.clearApps,
 		},
 		rest.Op[assignmentRequest, []AnyTarget]{

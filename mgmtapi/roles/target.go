@@ -189,7 +189,8 @@ func drop(a *model.RoleAssignment, t model.RoleTarget, kind, id string) (bool, e
 	case i < 0:
 		return false, rest.NotFound(kind, id)
 	case len(a.Targets) == 1:
-		return false, rest.Invalid("targets", "The last target cannot be removed; delete the assignment and create it again to have it without limits")
+		return false, rest.Invalid("targets",
+			"The last target cannot be removed; delete the assignment and create it again to have it without limits")
 	}
 	a.Targets = slices.Delete(a.Targets, i, i+1)
 	return true, nil
@@ -211,15 +212,17 @@ func (o of) findGroup(ctx context.Context, r *groupTargetRequest) (err error) {
 }
 
 func (o of) addGroup(ctx context.Context, r *groupTargetRequest) (rest.Nothing, error) {
-	return rest.Nothing{}, o.change(ctx, &r.assignmentRequest, model.RoleType.GroupTargets, audit.RoleTargetAdd, audit.Group(r.group), func(a *model.RoleAssignment) (bool, error) {
-		return add(a, model.RoleTarget{Group: r.Group}), nil
-	})
+	return rest.Nothing{}, o.change(ctx, &r.assignmentRequest, model.RoleType.GroupTargets, audit.RoleTargetAdd, audit.Group(r.group),
+		func(a *model.RoleAssignment) (bool, error) {
+			return add(a, model.RoleTarget{Group: r.Group}), nil
+		})
 }
 
 func (o of) dropGroup(ctx context.Context, r *groupTargetRequest) (rest.Nothing, error) {
-	return rest.Nothing{}, o.change(ctx, &r.assignmentRequest, model.RoleType.GroupTargets, audit.RoleTargetDelete, audit.Group(r.group), func(a *model.RoleAssignment) (bool, error) {
-		return drop(a, model.RoleTarget{Group: r.Group}, "UserGroup", r.Group)
-	})
+	return rest.Nothing{}, o.change(ctx, &r.assignmentRequest, model.RoleType.GroupTargets, audit.RoleTargetDelete, audit.Group(r.group),
+		func(a *model.RoleAssignment) (bool, error) {
+			return drop(a, model.RoleTarget{Group: r.Group}, "UserGroup", r.Group)
+		})
 }
 
 type appTypeRequest struct {
@@ -239,20 +242,22 @@ func appType(name string) model.LogParty {
 }
 
 func (o of) addAppType(ctx context.Context, r *appTypeRequest) (rest.Nothing, error) {
-	return rest.Nothing{}, o.change(ctx, &r.assignmentRequest, model.RoleType.AppTargets, audit.RoleTargetAdd, appType(r.Name), func(a *model.RoleAssignment) (bool, error) {
-		whole := model.RoleTarget{AppName: r.Name}
-		if slices.ContainsFunc(a.Targets, whole.Same) {
-			return false, nil
-		}
-		a.Targets = slices.DeleteFunc(a.Targets, func(t model.RoleTarget) bool { return t.AppName == r.Name })
-		return add(a, whole), nil
-	})
+	return rest.Nothing{}, o.change(ctx, &r.assignmentRequest, model.RoleType.AppTargets, audit.RoleTargetAdd, appType(r.Name),
+		func(a *model.RoleAssignment) (bool, error) {
+			whole := model.RoleTarget{AppName: r.Name}
+			if slices.ContainsFunc(a.Targets, whole.Same) {
+				return false, nil
+			}
+			a.Targets = slices.DeleteFunc(a.Targets, func(t model.RoleTarget) bool { return t.AppName == r.Name })
+			return add(a, whole), nil
+		})
 }
 
 func (o of) dropAppType(ctx context.Context, r *appTypeRequest) (rest.Nothing, error) {
-	return rest.Nothing{}, o.change(ctx, &r.assignmentRequest, model.RoleType.AppTargets, audit.RoleTargetDelete, appType(r.Name), func(a *model.RoleAssignment) (bool, error) {
-		return drop(a, model.RoleTarget{AppName: r.Name}, "AppInstance", r.Name)
-	})
+	return rest.Nothing{}, o.change(ctx, &r.assignmentRequest, model.RoleType.AppTargets, audit.RoleTargetDelete, appType(r.Name),
+		func(a *model.RoleAssignment) (bool, error) {
+			return drop(a, model.RoleTarget{AppName: r.Name}, "AppInstance", r.Name)
+		})
 }
 
 type appRequest struct {
@@ -275,25 +280,28 @@ func (o of) findApp(ctx context.Context, r *appRequest) (err error) {
 }
 
 func (o of) addApp(ctx context.Context, r *appRequest) (rest.Nothing, error) {
-	return rest.Nothing{}, o.change(ctx, &r.assignmentRequest, model.RoleType.AppTargets, audit.RoleTargetAdd, audit.App(r.App, &r.app.Value), func(a *model.RoleAssignment) (bool, error) {
-		if slices.ContainsFunc(a.Targets, model.RoleTarget{AppName: r.Name}.Same) {
-			return false, rest.Invalid("appId", "All applications of the name %s are targets already", r.Name)
-		}
-		return add(a, model.RoleTarget{AppName: r.Name, App: r.App}), nil
-	})
+	return rest.Nothing{}, o.change(ctx, &r.assignmentRequest, model.RoleType.AppTargets, audit.RoleTargetAdd, audit.App(r.App, &r.app.Value),
+		func(a *model.RoleAssignment) (bool, error) {
+			if slices.ContainsFunc(a.Targets, model.RoleTarget{AppName: r.Name}.Same) {
+				return false, rest.Invalid("appId", "All applications of the name %s are targets already", r.Name)
+			}
+			return add(a, model.RoleTarget{AppName: r.Name, App: r.App}), nil
+		})
 }
 
 func (o of) dropApp(ctx context.Context, r *appRequest) (rest.Nothing, error) {
-	return rest.Nothing{}, o.change(ctx, &r.assignmentRequest, model.RoleType.AppTargets, audit.RoleTargetDelete, audit.App(r.App, &r.app.Value), func(a *model.RoleAssignment) (bool, error) {
-		return drop(a, model.RoleTarget{AppName: r.Name, App: r.App}, "AppInstance", r.App)
-	})
+	return rest.Nothing{}, o.change(ctx, &r.assignmentRequest, model.RoleType.AppTargets, audit.RoleTargetDelete,
+		audit.App(r.App, &r.app.Value), func(a *model.RoleAssignment) (bool, error) {
+			return drop(a, model.RoleTarget{AppName: r.Name, App: r.App}, "AppInstance", r.App)
+		})
 }
 
 // clearApps lifts all limits to applications.
 func (o of) clearApps(ctx context.Context, r *assignmentRequest) (rest.Empty, error) {
-	return rest.Empty{}, o.change(ctx, r, model.RoleType.AppTargets, audit.RoleTargetDelete, model.LogParty{}, func(a *model.RoleAssignment) (bool, error) {
-		changed := len(a.Targets) > 0
-		a.Targets = nil
-		return changed, nil
-	})
+	return rest.Empty{}, o.change(ctx, r, model.RoleType.AppTargets, audit.RoleTargetDelete, model.LogParty{},
+		func(a *model.RoleAssignment) (bool, error) {
+			changed := len(a.Targets) > 0
+			a.Targets = nil
+			return changed, nil
+		})
 }

@@ -41,9 +41,11 @@ func (s *Slice) groupTargets(ctx context.Context, q docstore.Reader, targets []m
 			return rest.URL(ctx, append([]string{"api", "v1", "groups", doc.ID}, more...)...)
 		}
 		out = append(out, GroupTarget{
-			ID: doc.ID, Created: rest.TimeOf(doc.Created), LastUpdated: rest.TimeOf(g.LastUpdated), LastMembershipUpdated: rest.TimeOf(g.LastMembershipUpdated),
-			ObjectClass: []string{"svc:user_group"}, Type: string(g.Type), Profile: profile,
-			Links: rest.Links{"self": rest.To(url()), "users": rest.To(url("users"), "GET"), "apps": rest.To(url("apps"), "GET"), "owners": rest.To(url("owners"), "GET")},
+			ID: doc.ID, Created: rest.TimeOf(doc.Created), LastUpdated: rest.TimeOf(g.LastUpdated),
+			LastMembershipUpdated: rest.TimeOf(g.LastMembershipUpdated),
+			ObjectClass:           []string{"svc:user_group"}, Type: string(g.Type), Profile: profile,
+			Links: rest.Links{"self": rest.To(url()), "users": rest.To(url("users"), "GET"), "apps": rest.To(url("apps"), "GET"),
+				"owners": rest.To(url("owners"), "GET")},
 		})
 	}
 	return out, err

@@ -28,7 +28,8 @@ func (s *Slice) clockRoutes() []rest.Route {
 			Summary: "Read the clock", Scopes: []string{manage}, Do: s.getClock},
 		rest.Op[clockRequest, clockTime]{ID: "advanceClock", Route: "POST /sandbox/v1/clock", Tag: tag,
 			Summary: "Move the clock forward, or back as far as the real time",
-			Description: "Everything that expires, is rate-limited, backs off or carries a time obeys the clock. It is never behind the real time, and keeps its distance " +
+			Description: "Everything that expires, is rate-limited, backs off or carries a time obeys the clock. It is never behind the real " +
+				"time, and keeps its distance " +
 				"to it over restarts and resets. Waits for the network and ids of SCIM resources follow the real time. " +
 				"The token of the request and the configured API token stay valid.",
 			Scopes: []string{manage}, Do: s.moveClock},

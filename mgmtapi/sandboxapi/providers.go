@@ -75,9 +75,11 @@ func (s *Slice) providerRoutes() []rest.Route {
 			Summary: "Show a SCIM server of the sandbox", Scopes: scopes, Do: s.getProvider},
 		rest.Op[providerRequest, rest.Nothing]{ID: "deleteProvider", Route: "DELETE /sandbox/v1/scim/{provider}", Tag: tag,
 			Summary: "Remove a SCIM server that was created here, with its resources", Scopes: scopes, Do: s.deleteProvider},
-		rest.Op[createProviderTokenRequest, createdProviderToken]{ID: "createProviderToken", Route: "POST /sandbox/v1/scim/{provider}/tokens", Tag: tag, Status: 201,
+		rest.Op[createProviderTokenRequest, createdProviderToken]{ID: "createProviderToken", Route: "POST /sandbox/v1/scim/{provider}/tokens",
+			Tag: tag, Status: 201,
 			Summary: "Create a token of a SCIM server; its value is shown only in this answer", Scopes: scopes, Do: s.createProviderToken},
-		rest.Op[providerTokenRequest, rest.Nothing]{ID: "deleteProviderToken", Route: "DELETE /sandbox/v1/scim/{provider}/tokens/{token}", Tag: tag,
+		rest.Op[providerTokenRequest, rest.Nothing]{ID: "deleteProviderToken", Route: "DELETE /sandbox/v1/scim/{provider}/tokens/{token}",
+			Tag:     tag,
 			Summary: "Remove a token that was created here", Scopes: scopes, Do: s.deleteProviderToken},
 	}
 }

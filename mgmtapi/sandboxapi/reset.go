@@ -9,8 +9,10 @@ import (
 func (s *Slice) resetRoute() rest.Route {
 	return rest.Op[resetRequest, rest.Nothing]{ID: "resetSandbox", Route: "POST /sandbox/v1/reset", Tag: tag,
 		Summary: "Go back to the initial content of the organisation",
-		Description: "Everything of the organisation goes in one step, the system log, the outbox and all that the engine knows included, and so do the resources " +
-			"in the SCIM servers of the sandbox. Tokens and secrets are void, but for the configured API token. The SCIM servers themselves and the clock stay.",
+		Description: "Everything of the organisation goes in one step, the system log, the outbox and all that the engine knows included, and " +
+			"so do the resources " +
+			"in the SCIM servers of the sandbox. Tokens and secrets are void, but for the configured API token. The SCIM servers themselves and " +
+			"the clock stay.",
 		Scopes: []string{manage}, Do: s.reset}
 }
 

@@ -58,8 +58,9 @@ func (s *Slice) getApp(ctx context.Context, t *appTarget) (Schema, error) { retu
 func (t *appTarget) render(ctx context.Context) Schema {
 	self := rest.URL(ctx, "api", "v1", "meta", "schemas", "apps", t.AppID, "default")
 	out := Schema{
-		ID: self, Dialect: dialect, Name: t.app.Value.Name, Title: t.app.Value.Label + " User", Description: "Profile of the users of the application",
-		Created: rest.TimeOf(t.app.Created), LastUpdated: rest.TimeOf(t.app.Created), Type: "object", Properties: allOf(),
+		ID: self, Dialect: dialect, Name: t.app.Value.Name, Title: t.app.Value.Label + " User",
+		Description: "Profile of the users of the application",
+		Created:     rest.TimeOf(t.app.Created), LastUpdated: rest.TimeOf(t.app.Created), Type: "object", Properties: allOf(),
 		Links: rest.Links{
 			"self": rest.Link{Rel: "self", Href: self, Method: "GET"},
 			"app":  rest.Link{Rel: "app", Href: rest.URL(ctx, "api", "v1", "apps", t.AppID), Method: "GET"},
@@ -123,7 +124,8 @@ func (s *Slice) updateApp(ctx context.Context, r *appRequest) (Schema, error) {
 			return err
 		}
 		r.found = &doc
-		if err := audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.AppSchemaUpdate, Targets: []model.LogParty{audit.App(r.AppID, &r.app.Value)}}); err != nil {
+		if err := audit.Write(ctx, tx, s.Deps,
+			audit.Entry{Type: audit.AppSchemaUpdate, Targets: []model.LogParty{audit.App(r.AppID, &r.app.Value)}}); err != nil {
 			return err
 		}
 		removed := gone(before.Custom, after.Custom)

@@ -99,7 +99,8 @@ func (s *Slice) updateGroup(ctx context.Context, r *groupRequest) (Schema, error
 			return err
 		}
 		r.found = &doc
-		if err := audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.UserSchemaUpdate, Targets: []model.LogParty{audit.GroupSchema()}}); err != nil {
+		if err := audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.UserSchemaUpdate, Targets: []model.LogParty{audit.GroupSchema()}}); err !=
+			nil {
 			return err
 		}
 		return s.forget(ctx, tx, gone(before.Custom, after.Custom))

@@ -32,9 +32,10 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[userRequest, Schema]{
 			ID: "updateUserSchema", Route: "POST /api/v1/meta/schemas/user/{schemaId}", Tag: tag, Scopes: write,
-			Summary:     "Adds, changes and removes properties of a user type",
-			Description: "A property that is given replaces the one with its name; null removes it, and its values from all users of the type. Of base properties, the permissions can change, whether firstName and lastName are required, and the pattern of login.",
-			Find:        s.findForUpdateUser, Do: s.updateUser,
+			Summary: "Adds, changes and removes properties of a user type",
+			Description: "A property that is given replaces the one with its name; null removes it, and its values from all users of the type. " +
+				"Of base properties, the permissions can change, whether firstName and lastName are required, and the pattern of login.",
+			Find: s.findForUpdateUser, Do: s.updateUser,
 		},
 		rest.Op[groupTarget, Schema]{
 			ID: "getGroupSchema", Route: "GET /api/v1/meta/schemas/group/default", Tag: tag, Scopes: read,
@@ -52,9 +53,10 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[appRequest, Schema]{
 			ID: "updateApplicationUserProfile", Route: "POST /api/v1/meta/schemas/apps/{appId}/default", Tag: tag, Scopes: write,
-			Summary:     "Adds, changes and removes properties of the users of an application",
-			Description: "A property that is given replaces the one with its name; null removes it, its values and its rule in the mappings. The users of the application follow in the background.",
-			Find:        s.findForUpdateApp, Do: s.updateApp,
+			Summary: "Adds, changes and removes properties of the users of an application",
+			Description: "A property that is given replaces the one with its name; null removes it, its values and its rule in the mappings. The " +
+				"users of the application follow in the background.",
+			Find: s.findForUpdateApp, Do: s.updateApp,
 		},
 	}
 }

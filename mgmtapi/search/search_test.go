@@ -50,7 +50,9 @@ func TestExactConditionsFindWhatMatches(t *testing.T) {
 	language := search.Language[thing]{
 		"name":   {Operators: search.Contains, Index: "name", Values: name},
 		"folded": {Operators: search.Contains, Index: "folded", Key: filter.Fold, Values: name},
-		"seen":   {Operators: search.Moments, Time: true, Index: "seen", Values: func(d *docstore.Doc[thing]) []any { return []any{d.Value.Seen} }},
+		"seen": {Operators: search.Moments, Time: true, Index: "seen", Values: func(d *docstore.Doc[thing]) []any {
+			return []any{d.Value.Seen}
+		}},
 	}
 	found := func(ctx context.Context, t require.TestingT, query docstore.Query[thing]) (ids []string) {
 		query.Limit = 1000

@@ -34,15 +34,21 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[byID, Session]{
 			ID: "getSession", Route: "GET " + root + "/{sessionId}", Tag: tag, Scopes: read,
-			Summary: "Reads a session", Find: s.findByID, Do: func(ctx context.Context, r *byID) (Session, error) { return render(ctx, r.held), nil },
+			Summary: "Reads a session", Find: s.findByID, Do: func(ctx context.Context, r *byID) (Session, error) {
+				return render(ctx, r.held), nil
+			},
 		},
 		rest.Op[byID, rest.Nothing]{
 			ID: "revokeSession", Route: "DELETE " + root + "/{sessionId}", Tag: tag, Scopes: write,
-			Summary: "Ends a session", Find: s.findByID, Do: func(ctx context.Context, r *byID) (rest.Nothing, error) { return s.end(ctx, r.ID, r.ID) },
+			Summary: "Ends a session", Find: s.findByID, Do: func(ctx context.Context, r *byID) (rest.Nothing, error) {
+				return s.end(ctx, r.ID, r.ID)
+			},
 		},
 		rest.Op[byID, Session]{
 			ID: "refreshSession", Route: "POST " + root + "/{sessionId}/lifecycle/refresh", Tag: tag, Scopes: write,
-			Summary: "Prolongs a session", Find: s.findByID, Do: func(ctx context.Context, r *byID) (Session, error) { return s.refresh(ctx, r.ID, r.ID) },
+			Summary: "Prolongs a session", Find: s.findByID, Do: func(ctx context.Context, r *byID) (Session, error) {
+				return s.refresh(ctx, r.ID, r.ID)
+			},
 		},
 		rest.Op[byCookie, Session]{
 			ID: "getCurrentSession", Route: "GET " + root + "/me", Tag: tag, Public: true,
@@ -50,11 +56,15 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[byCookie, rest.Nothing]{
 			ID: "closeCurrentSession", Route: "DELETE " + root + "/me", Tag: tag, Public: true,
-			Summary: "Ends the session of the cookie", Do: func(ctx context.Context, r *byCookie) (rest.Nothing, error) { return s.end(ctx, r.ID, auth.Me) },
+			Summary: "Ends the session of the cookie", Do: func(ctx context.Context, r *byCookie) (rest.Nothing, error) {
+				return s.end(ctx, r.ID, auth.Me)
+			},
 		},
 		rest.Op[byCookie, Session]{
 			ID: "refreshCurrentSession", Route: "POST " + root + "/me/lifecycle/refresh", Tag: tag, Public: true,
-			Summary: "Prolongs the session of the cookie", Do: func(ctx context.Context, r *byCookie) (Session, error) { return s.refresh(ctx, r.ID, auth.Me) },
+			Summary: "Prolongs the session of the cookie", Do: func(ctx context.Context, r *byCookie) (Session, error) {
+				return s.refresh(ctx, r.ID, auth.Me)
+			},
 		},
 		rest.Op[clearRequest, rest.Nothing]{
 			ID: "revokeUserSessions", Route: "DELETE /api/v1/users/{user}/sessions", Tag: "Users", Scopes: []string{"svc.users.manage"},
@@ -115,7 +125,8 @@ func (s *Slice) clear(ctx context.Context, r *clearRequest) (rest.Nothing, error
 		if _, err := s.EndSessions(ctx, tx, user.ID); err != nil {
 			return err
 		}
-		if err := audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.UserSessionClear, Targets: []model.LogParty{audit.User(user)}}); err != nil {
+		if err := audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.UserSessionClear, Targets: []model.LogParty{audit.User(user)}}); err !=
+			nil {
 			return err
 		}
 		return s.Feed.Emit(ctx, tx, model.SessionsCleared{User: user.ID, Tokens: r.Tokens})

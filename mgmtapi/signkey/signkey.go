@@ -48,7 +48,8 @@ type Options struct {
 	Validity time.Duration
 	// Now is when the key is made. Defaults to the time of day.
 	Now time.Time
-	// ID of the key, for one that had a name before it was made. Defaults to the SHA-256 thumbprint of the public half (RFC 7638), 43 characters.
+	// ID of the key, for one that had a name before it was made. Defaults to the SHA-256 thumbprint of the public half (RFC 7638), 43
+	// characters.
 	ID string
 	// Source generates the key pair. Default: a new one of Bits bits, by [rsa.GenerateKey].
 	Source Source

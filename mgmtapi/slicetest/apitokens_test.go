@@ -29,9 +29,11 @@ func TestTokensAreSeenAndRevoked(t *testing.T) {
 		require.NoError(t, err)
 		require.Regexp(t, `^00[0-9A-Za-z_-]{40}$`, made.Secret)
 		e.Run(t,
-			apitest.Step{Do: "GET /api/v1/api-tokens", Equal: map[string]any{"#": 2, "0.name": "configured", "1.id": made.ID, "1.network.connection": "ANYWHERE", "1.tokenWindow": "P30D"}},
-			apitest.Step{Do: "GET /api/v1/api-tokens/" + made.ID, Equal: map[string]any{"userId": made.UserID, "expiresAt": "2026-04-03T05:06:07.000Z"},
-				Then: func(t *testing.T, a *apitest.Answer) { require.NotContains(t, string(a.Body), made.Secret) }},
+			apitest.Step{Do: "GET /api/v1/api-tokens",
+				Equal: map[string]any{"#": 2, "0.name": "configured", "1.id": made.ID, "1.network.connection": "ANYWHERE", "1.tokenWindow": "P30D"}},
+			apitest.Step{Do: "GET /api/v1/api-tokens/" + made.ID,
+				Equal: map[string]any{"userId": made.UserID, "expiresAt": "2026-04-03T05:06:07.000Z"},
+				Then:  func(t *testing.T, a *apitest.Answer) { require.NotContains(t, string(a.Body), made.Secret) }},
 			apitest.Step{Do: "GET /api/v1/users/me", Header: tokenAs("SSWS " + made.Secret)},
 			apitest.Step{Do: "DELETE /api/v1/api-tokens/current", Header: tokenAs("SSWS " + made.Secret), Status: 204},
 			apitest.Step{Do: "GET /api/v1/users/me", Header: tokenAs("SSWS " + made.Secret), Status: 401, Code: "E0000011"},
@@ -46,7 +48,8 @@ func TestTokensAreSeenAndRevoked(t *testing.T) {
 
 // Tokens of an earlier version that outlived the deactivation of their user are revoked when the user returns.
 func TestTokens_EndWithDeactivation(t *testing.T) {
-	const user = `{"profile":{"login":"ann@example.com","email":"ann@example.com","firstName":"A","lastName":"B"},"credentials":{"password":{"value":"Tlpwd-2026"}}}`
+	const user = `{"profile":{"login":"ann@example.com","email":"ann@example.com","firstName":"A","lastName":"B"},` +
+		`"credentials":{"password":{"value":"Tlpwd-2026"}}}`
 	for name, way := range map[string]apitest.Step{
 		"deactivate":      {Do: "POST /api/v1/users/ann/lifecycle/deactivate"},
 		"later":           {Do: "POST /api/v1/users/ann/lifecycle/deactivate", Header: map[string]string{"Prefer": "respond-async"}},
@@ -56,7 +59,8 @@ func TestTokens_EndWithDeactivation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 				e := apitest.New(t, db)
-				e.Run(t, apitest.Step{Do: "POST /api/v1/users", Body: user}, apitest.Step{Do: "POST /api/v1/users/ann/roles", Body: `{"type":"SUPER_ADMIN"}`, Status: 201})
+				e.Run(t, apitest.Step{Do: "POST /api/v1/users", Body: user},
+					apitest.Step{Do: "POST /api/v1/users/ann/roles", Body: `{"type":"SUPER_ADMIN"}`, Status: 201})
 				made, err := slice(e).Create(t.Context(), "mine", "ann")
 				require.NoError(t, err)
 				stored, err := e.Model.APITokens.Get(t.Context(), e.Store.Reader(), made.ID)
@@ -90,7 +94,8 @@ func TestTokens_EndWithDeactivation(t *testing.T) {
 func TestCreate_RejectsDeprovisionedUser(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	e.Run(t,
-		apitest.Step{Do: "POST /api/v1/users", Body: `{"profile":{"login":"ann@example.com","email":"ann@example.com","firstName":"A","lastName":"B"}}`},
+		apitest.Step{Do: "POST /api/v1/users",
+			Body: `{"profile":{"login":"ann@example.com","email":"ann@example.com","firstName":"A","lastName":"B"}}`},
 		apitest.Step{Do: "POST /api/v1/users/ann/lifecycle/deactivate"},
 	)
 	_, err := slice(e).Create(t.Context(), "x", "ann")
@@ -122,5 +127,7 @@ func TestATokenLivesAsLongAsItIsUsed(t *testing.T) {
 	e.Clock.Advance(30 * day)
 	e.Run(t, apitest.Step{Do: "GET /api/v1/users/me", Status: 401, Code: "E0000011"})
 	require.NoError(t, e.API.Setup(t.Context(), assembly.Setup{Token: apitest.Token, Login: "other@example.com"}))
-	e.Run(t, apitest.Step{Name: "setting up again revives the configured token and keeps the administrator", Do: "GET /api/v1/users/me", Equal: map[string]any{"profile.login": "admin@example.com"}})
+	e.Run(t,
+		apitest.Step{Name: "setting up again revives the configured token and keeps the administrator", Do: "GET /api/v1/users/me",
+			Equal: map[string]any{"profile.login": "admin@example.com"}})
 }

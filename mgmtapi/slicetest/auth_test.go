@@ -17,7 +17,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
-const authUser = `{"profile":{"login":"isaac@example.com","email":"isaac@example.com","firstName":"Isaac","lastName":"Brock"},"credentials":{"password":{"value":"Tlpwd-2026"}}}`
+const authUser = `{"profile":{"login":"isaac@example.com","email":"isaac@example.com","firstName":"Isaac","lastName":"Brock"},` +
+	`"credentials":{"password":{"value":"Tlpwd-2026"}}}`
 
 func authAs(authorization string) map[string]string {
 	return map[string]string{"Authorization": authorization}
@@ -38,9 +39,11 @@ func TestCallersWithoutAGoodTokenAreRefusedEverywhere(t *testing.T) {
 			continue
 		}
 		if info.Public {
-			needs := apitest.Step{Name: info.ID + " needs no credentials, but a body", Do: do, Header: authAs("SSWS 00unknown"), Status: 400, Code: "E0000003"}
+			needs := apitest.Step{Name: info.ID + " needs no credentials, but a body", Do: do, Header: authAs("SSWS 00unknown"), Status: 400,
+				Code: "E0000003"}
 			what := map[string]string{"Sessions": "a session", "Factors": "a factor", "Application pages": "an application"}[info.Tag]
-			if strings.Contains(info.Path, "/factors/{factorId}") && !strings.HasPrefix(info.Path, "/api/v1/authn/") { // which checks the state token first
+			// which checks the state token first
+			if strings.Contains(info.Path, "/factors/{factorId}") && !strings.HasPrefix(info.Path, "/api/v1/authn/") {
 				what = "a factor"
 			}
 			if what != "" {
@@ -52,7 +55,8 @@ func TestCallersWithoutAGoodTokenAreRefusedEverywhere(t *testing.T) {
 		e.Run(t,
 			apitest.Step{Name: info.ID + " without credentials", Do: do, Header: authAs(""), Status: 403, Code: "E0000005"},
 			apitest.Step{Name: info.ID + " with an unknown token", Do: do, Header: authAs("SSWS 00unknown"), Status: 401, Code: "E0000011"},
-			apitest.Step{Name: info.ID + " with an access token", Do: do, Header: authAs("Bearer eyJ"), Status: 401, Code: "E0000011", Has: []string{"header:WWW-Authenticate"}},
+			apitest.Step{Name: info.ID + " with an access token", Do: do, Header: authAs("Bearer eyJ"), Status: 401, Code: "E0000011",
+				Has: []string{"header:WWW-Authenticate"}},
 			apitest.Step{Name: info.ID + " with another scheme", Do: do, Header: authAs("Basic eDp5"), Status: 401, Code: "E0000011"},
 			apitest.Step{Name: info.ID + " by a user without a role", Do: do, Header: authAs("SSWS " + other.Secret), Status: 403, Code: "E0000006"},
 		)
@@ -61,7 +65,8 @@ func TestCallersWithoutAGoodTokenAreRefusedEverywhere(t *testing.T) {
 		apitest.Step{Name: "authentication comes before the path", Do: "GET /api/v1/nowhere", Header: authAs(""), Status: 403, Code: "E0000005"},
 		apitest.Step{Do: "GET /api/v1/nowhere", Status: 404, Code: "E0000008"},
 		apitest.Step{Do: "POST /api/v1/users/isaac/lifecycle/deactivate"},
-		apitest.Step{Name: "the token of a user who is not ACTIVE is refused", Do: "GET /api/v1/users/me", Header: authAs("SSWS " + other.Secret), Status: 401, Code: "E0000011"},
+		apitest.Step{Name: "the token of a user who is not ACTIVE is refused", Do: "GET /api/v1/users/me", Header: authAs("SSWS " + other.Secret),
+			Status: 401, Code: "E0000011"},
 		apitest.Step{Do: "DELETE /api/v1/users/isaac", Status: 204},
 		apitest.Step{Name: "tokens go with their user", Do: "GET /api/v1/api-tokens", Equal: map[string]any{"#": 1}},
 	)
@@ -71,12 +76,15 @@ func TestRateLimits(t *testing.T) {
 	limits := auth.Limits{PerMinute: map[string]int{auth.BucketUser: 2, auth.BucketGroups: 0}}
 	e := apitest.New(t, sqldbtest.SQLite(t), func(o *assembly.Options) { o.RateLimits = limits })
 	left := func(n string) apitest.Step {
-		return apitest.Step{Do: "GET /api/v1/users/me", Equal: map[string]any{"header:X-Rate-Limit-Limit": "2", "header:X-Rate-Limit-Remaining": n, "header:X-Rate-Limit-Reset": "1772600828"}}
+		return apitest.Step{Do: "GET /api/v1/users/me",
+			Equal: map[string]any{"header:X-Rate-Limit-Limit": "2", "header:X-Rate-Limit-Remaining": n, "header:X-Rate-Limit-Reset": "1772600828"}}
 	}
 	e.Run(t,
 		left("1"), left("0"),
-		apitest.Step{Do: "GET /api/v1/users/me", Header: authAs(""), Status: 429, Code: "E0000047", Equal: map[string]any{"header:X-Rate-Limit-Remaining": "0"}},
-		apitest.Step{Name: "other buckets go on", Do: "GET /api/v1/users", Equal: map[string]any{"header:X-Rate-Limit-Limit": "600", "header:X-Rate-Limit-Remaining": "599"}},
+		apitest.Step{Do: "GET /api/v1/users/me", Header: authAs(""), Status: 429, Code: "E0000047",
+			Equal: map[string]any{"header:X-Rate-Limit-Remaining": "0"}},
+		apitest.Step{Name: "other buckets go on", Do: "GET /api/v1/users",
+			Equal: map[string]any{"header:X-Rate-Limit-Limit": "600", "header:X-Rate-Limit-Remaining": "599"}},
 		apitest.Step{Name: "a bucket without limit has no headers", Do: "GET /api/v1/groups", Lacks: []string{"header:X-Rate-Limit-Limit"}},
 	)
 	e.Clock.Advance(time.Minute)
@@ -87,9 +95,11 @@ func TestRequestsFallIntoTheirBuckets(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	l := auth.NewLimiter(auth.Limits{}, func() time.Time { return now })
 	for do, want := range map[[2]string]int{
-		{"GET", "/api/v1/users"}: 600, {"GET", "/api/v1/users/"}: 600, {"POST", "/api/v1/users"}: 600, {"GET", "/api/v1/users/x"}: 2000, {"PUT", "/api/v1/users/x"}: 600,
-		{"GET", "/api/v1/users/x/groups"}: 600, {"GET", "/api/v1/groups/x"}: 500, {"GET", "/api/v1/apps"}: 100, {"GET", "/api/v1/apps/x/users"}: 500,
-		{"GET", "/api/v1/api-tokens"}: 1200, {"GET", "/sandbox/v1/x"}: 0, {"GET", "/"}: 0,
+		{"GET", "/api/v1/users"}: 600, {"GET", "/api/v1/users/"}: 600, {"POST", "/api/v1/users"}: 600, {"GET", "/api/v1/users/x"}: 2000,
+		{"PUT", "/api/v1/users/x"}:        600,
+		{"GET", "/api/v1/users/x/groups"}: 600, {"GET", "/api/v1/groups/x"}: 500, {"GET", "/api/v1/apps"}: 100,
+		{"GET", "/api/v1/apps/x/users"}: 500,
+		{"GET", "/api/v1/api-tokens"}:   1200, {"GET", "/sandbox/v1/x"}: 0, {"GET", "/"}: 0,
 	} {
 		require.Equal(t, want, l.Take(do[0], do[1]).Limit, "%v", do)
 	}

@@ -35,20 +35,25 @@ func TestRule_HookDeleted(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		hook := func(name string) string {
-			return fmt.Sprintf(`{"name":%q,"type":"com.svc.oauth2.tokens.transform","version":"1.0.0","channel":{"config":{"uri":"https://hooks.example.com"}}}`, name)
+			return fmt.Sprintf(
+				`{"name":%q,"type":"com.svc.oauth2.tokens.transform","version":"1.0.0","channel":{"config":{"uri":"https://hooks.example.com"}}}`, name)
 		}
 		policies := servers + "/default/policies"
 		saved := e.Run(t,
 			serverStep{Do: "POST /api/v1/inlineHooks", Body: hook("one"), Save: serverSaved{"one": "id"}},
 			serverStep{Do: "POST /api/v1/inlineHooks", Body: hook("two"), Save: serverSaved{"two": "id"}},
 			serverStep{Do: "POST " + policies, Body: policyBody("P", all, ""), Status: 201, Save: serverSaved{"p": "id"}},
-			serverStep{Do: "POST " + policies + "/{{p}}/rules", Body: ruleBody("R1", anything, `"inlineHook":{"id":"{{one}}"}`), Status: 201, Save: serverSaved{"r1": "id"}},
-			serverStep{Do: "POST " + policies + "/{{p}}/rules", Body: ruleBody("R2", anything, `"inlineHook":{"id":"{{two}}"}`), Status: 201, Save: serverSaved{"r2": "id"}},
+			serverStep{Do: "POST " + policies + "/{{p}}/rules", Body: ruleBody("R1", anything, `"inlineHook":{"id":"{{one}}"}`), Status: 201,
+				Save: serverSaved{"r1": "id"}},
+			serverStep{Do: "POST " + policies + "/{{p}}/rules", Body: ruleBody("R2", anything, `"inlineHook":{"id":"{{two}}"}`), Status: 201,
+				Save: serverSaved{"r2": "id"}},
 			serverStep{Do: "POST /api/v1/inlineHooks/{{one}}/lifecycle/deactivate"},
-			serverStep{Name: "an inactive hook stays in the rule", Do: "GET " + policies + "/{{p}}/rules/{{r1}}", Equal: serverValues{"actions.token.inlineHook.id": "{{one}}"}},
+			serverStep{Name: "an inactive hook stays in the rule", Do: "GET " + policies + "/{{p}}/rules/{{r1}}",
+				Equal: serverValues{"actions.token.inlineHook.id": "{{one}}"}},
 			serverStep{Do: "DELETE /api/v1/inlineHooks/{{one}}", Status: 204},
 			serverStep{Name: "a deleted one does not", Do: "GET " + policies + "/{{p}}/rules/{{r1}}", Lacks: []string{"actions.token.inlineHook"}},
-			serverStep{Name: "nor does another one go", Do: "GET " + policies + "/{{p}}/rules/{{r2}}", Equal: serverValues{"actions.token.inlineHook.id": "{{two}}"}},
+			serverStep{Name: "nor does another one go", Do: "GET " + policies + "/{{p}}/rules/{{r2}}",
+				Equal: serverValues{"actions.token.inlineHook.id": "{{two}}"}},
 		)
 		rules := policies + "/" + saved["p"] + "/rules/"
 		writeBack(t, e, rules+saved["r1"])
@@ -60,7 +65,9 @@ func TestPolicy_LastClientDeleted(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		client := func(name string) (id, secret string) {
-			a := e.Do(t, "POST /oauth2/v1/clients", fmt.Sprintf(`{"client_name":%q,"application_type":"service","grant_types":["client_credentials"],"response_types":["token"],"token_endpoint_auth_method":"client_secret_post"}`, name), nil)
+			a := e.Do(t, "POST /oauth2/v1/clients",
+				fmt.Sprintf(`{"client_name":%q,"application_type":"service","grant_types":["client_credentials"],"response_types":["token"],`+
+					`"token_endpoint_auth_method":"client_secret_post"}`, name), nil)
 			require.Equal(t, 201, a.Status, "%s", a.Body)
 			return a.Value("client_id"), a.Value("client_secret")
 		}

@@ -97,7 +97,8 @@ func TestPolicy_SentBackAsRead(t *testing.T) {
 	ids := e.Run(t,
 		serverStep{Do: "POST " + at, Body: policyBody("P", all,
 			`,"priority":1,"created":"2001-01-01T00:00:00.000Z","lastUpdated":"2001-01-01T00:00:00.000Z"`), Status: 201,
-			Save: serverSaved{"p": "id"}, Equal: serverValues{"created": serverHour, "lastUpdated": serverHour}, Then: func(t *testing.T, a *apitest.Answer) {
+			Save: serverSaved{"p": "id"}, Equal: serverValues{"created": serverHour, "lastUpdated": serverHour},
+			Then: func(t *testing.T, a *apitest.Answer) {
 				read = string(a.Body)
 				for link, want := range map[string][]any{"self": {"GET", "PUT", "DELETE"}, "deactivate": {"POST"}, "rules": {"GET"}} {
 					found := a.JSON.(map[string]any)["_links"].(map[string]any)[link].(map[string]any)

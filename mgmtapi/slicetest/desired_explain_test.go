@@ -59,7 +59,9 @@ func TestAnExplanationNamesTheGroupAndTheRule(t *testing.T) {
 	reasons, values, err := w.Desired.ExplainUser(t.Context(), app, ann)
 	require.NoError(t, err)
 	require.Equal(t, []string{"The user is a member of the group Sales.", "The group Sales is assigned to the application."}, reasons)
-	require.Equal(t, desired.Value{Path: "userName", Source: "the user name template of the application", Rule: "${source.login}", Value: desiredUser(t, w, app, ann).UserName}, values[1])
+	require.Equal(t,
+		desired.Value{Path: "userName", Source: "the user name template of the application", Rule: "${source.login}",
+			Value: desiredUser(t, w, app, ann).UserName}, values[1])
 
 	w.Post("/users/"+ann+"/lifecycle/suspend", nil).OK()
 	reasons, _, err = w.Desired.ExplainUser(t.Context(), app, ann)

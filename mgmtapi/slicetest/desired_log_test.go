@@ -59,7 +59,8 @@ func TestTheLogTellsWhatWasSentForAUser(t *testing.T) {
 		want   []entry
 	}{
 		"a user that is created": {
-			result: desired.Result{Outcome: desired.Done, RemoteID: "r1", Operation: desired.Created, Steps: []desired.Step{get, {Method: http.MethodPost, Path: "/Users", Status: 201}}},
+			result: desired.Result{Outcome: desired.Done, RemoteID: "r1", Operation: desired.Created,
+				Steps: []desired.Step{get, {Method: http.MethodPost, Path: "/Users", Status: 201}}},
 			want: []entry{
 				{prefix + "user.verify_exists", ok, "", "GET " + lookup + " 200"}, {prefix + "user.push", ok, "", "POST /Users 201"},
 				{"app.user_management.push_new_user_success", ok, "", ""}, {"application.user_membership.provision", ok, "", ""},
@@ -69,12 +70,14 @@ func TestTheLogTellsWhatWasSentForAUser(t *testing.T) {
 			result: desired.Result{Outcome: desired.Failed, Error: "409: taken", Operation: desired.Created, Steps: []desired.Step{
 				{Method: http.MethodGet, Path: lookup, Status: 404}, {Method: http.MethodPost, Path: "/Users", Status: 409},
 			}},
-			want: []entry{{prefix + "user.verify_exists", ok, "", "GET " + lookup + " 404"}, {prefix + "user.push", failed, "409: taken", "POST /Users 409"}},
+			want: []entry{{prefix + "user.verify_exists", ok, "", "GET " + lookup + " 404"},
+				{prefix + "user.push", failed, "409: taken", "POST /Users 409"}},
 		},
 		"a create is rejected, and a lookup finds nothing": {
-			result: desired.Result{Outcome: desired.Failed, Error: "create: exists (409 uniqueness: seat taken), but not found", Operation: desired.Created, Steps: []desired.Step{
-				get, {Method: http.MethodPost, Path: "/Users", Status: 409, Message: "409 uniqueness: seat taken"}, get,
-			}},
+			result: desired.Result{Outcome: desired.Failed, Error: "create: exists (409 uniqueness: seat taken), but not found",
+				Operation: desired.Created, Steps: []desired.Step{
+					get, {Method: http.MethodPost, Path: "/Users", Status: 409, Message: "409 uniqueness: seat taken"}, get,
+				}},
 			want: []entry{
 				{prefix + "user.verify_exists", ok, "", "GET " + lookup + " 200"},
 				{prefix + "user.push", failed, "create: exists (409 uniqueness: seat taken), but not found", "POST /Users 409"},
@@ -128,13 +131,16 @@ func TestTheLogTellsWhatWasSentForAUser(t *testing.T) {
 			},
 		},
 		"a success that shows no account is none": {
-			result: desired.Result{Outcome: desired.Failed, Error: "the answer has no id", Operation: desired.Created, Steps: []desired.Step{get, {Method: http.MethodPost, Path: "/Users", Status: 201}}},
-			want:   []entry{{prefix + "user.verify_exists", ok, "", "GET " + lookup + " 200"}, {prefix + "user.push", failed, "the answer has no id", "POST /Users 201"}},
+			result: desired.Result{Outcome: desired.Failed, Error: "the answer has no id", Operation: desired.Created,
+				Steps: []desired.Step{get, {Method: http.MethodPost, Path: "/Users", Status: 201}}},
+			want: []entry{{prefix + "user.verify_exists", ok, "", "GET " + lookup + " 200"},
+				{prefix + "user.push", failed, "the answer has no id", "POST /Users 201"}},
 		},
 		"an account that cannot be read": {
 			before: []desired.Result{{Outcome: desired.Done, RemoteID: "r1"}},
-			result: desired.Result{Outcome: desired.Failed, Error: "500", Operation: desired.Updated, Steps: []desired.Step{{Method: http.MethodGet, Path: "/Users/r1", Status: 500}}},
-			want:   []entry{{prefix + "user.push_profile", failed, "500", ""}},
+			result: desired.Result{Outcome: desired.Failed, Error: "500", Operation: desired.Updated,
+				Steps: []desired.Step{{Method: http.MethodGet, Path: "/Users/r1", Status: 500}}},
+			want: []entry{{prefix + "user.push_profile", failed, "500", ""}},
 		},
 		"nothing could be sent, which is told once": {
 			before: []desired.Result{{Outcome: desired.Failed, Error: "no token"}},
@@ -142,11 +148,13 @@ func TestTheLogTellsWhatWasSentForAUser(t *testing.T) {
 			want:   []entry{{prefix + "user.push_profile", failed, "no token", ""}},
 		},
 		"a target that does not answer": {
-			result: desired.Result{Outcome: desired.Failed, Error: "connection refused", Steps: []desired.Step{{Method: http.MethodGet, Path: lookup}}},
-			want:   []entry{{prefix + "user.verify_exists", failed, "connection refused", "GET " + lookup + " 0"}},
+			result: desired.Result{Outcome: desired.Failed, Error: "connection refused",
+				Steps: []desired.Step{{Method: http.MethodGet, Path: lookup}}},
+			want: []entry{{prefix + "user.verify_exists", failed, "connection refused", "GET " + lookup + " 0"}},
 		},
 		"an account that is found and brought up to date": {
-			result: desired.Result{Outcome: desired.Done, RemoteID: "r1", Operation: desired.Linked, Steps: []desired.Step{get, {Method: http.MethodPut, Path: "/Users/r1", Status: 200}}},
+			result: desired.Result{Outcome: desired.Done, RemoteID: "r1", Operation: desired.Linked,
+				Steps: []desired.Step{get, {Method: http.MethodPut, Path: "/Users/r1", Status: 200}}},
 			want: []entry{
 				{prefix + "user.verify_exists", ok, "", "GET " + lookup + " 200"}, {prefix + "user.push_profile", ok, "", "PUT /Users/r1 200"},
 				{prefix + "user.sync", ok, "", ""}, {"application.user_membership.provision", ok, "", ""},
@@ -155,7 +163,8 @@ func TestTheLogTellsWhatWasSentForAUser(t *testing.T) {
 		"a profile that is updated in a second form": {
 			before: []desired.Result{{Outcome: desired.Done, RemoteID: "r1"}},
 			result: desired.Result{Outcome: desired.Done, RemoteID: "r1", Operation: desired.Updated, Steps: []desired.Step{
-				{Method: http.MethodGet, Path: "/Users/r1", Status: 200}, {Method: http.MethodPatch, Path: "/Users/r1", Status: 501}, {Method: http.MethodPut, Path: "/Users/r1", Status: 200},
+				{Method: http.MethodGet, Path: "/Users/r1", Status: 200}, {Method: http.MethodPatch, Path: "/Users/r1", Status: 501},
+				{Method: http.MethodPut, Path: "/Users/r1", Status: 200},
 			}},
 			want: []entry{
 				{prefix + "user.push_profile", failed, "The target answered with the status 501", "PATCH /Users/r1 501"},
@@ -164,15 +173,18 @@ func TestTheLogTellsWhatWasSentForAUser(t *testing.T) {
 		},
 		"a user that is reactivated": {
 			before: []desired.Result{{Outcome: desired.Done, RemoteID: "r1"}},
-			result: desired.Result{Outcome: desired.Done, RemoteID: "r1", Operation: desired.Reactivated, Steps: []desired.Step{{Method: http.MethodPatch, Path: "/Users/r1", Status: 204}}},
-			want:   []entry{{prefix + "user.reactivate", ok, "", "PATCH /Users/r1 204"}},
+			result: desired.Result{Outcome: desired.Done, RemoteID: "r1", Operation: desired.Reactivated,
+				Steps: []desired.Step{{Method: http.MethodPatch, Path: "/Users/r1", Status: 204}}},
+			want: []entry{{prefix + "user.reactivate", ok, "", "PATCH /Users/r1 204"}},
 		},
 		"an assignment that ended": {
 			before: []desired.Result{{Outcome: desired.Done, RemoteID: "r1"}},
 			remove: true,
-			result: desired.Result{Outcome: desired.Done, RemoteID: "r1", Operation: desired.Deactivated, Steps: []desired.Step{{Method: http.MethodPatch, Path: "/Users/r1", Status: 200}}},
+			result: desired.Result{Outcome: desired.Done, RemoteID: "r1", Operation: desired.Deactivated,
+				Steps: []desired.Step{{Method: http.MethodPatch, Path: "/Users/r1", Status: 200}}},
 			want: []entry{
-				{prefix + "user.deactivate", ok, "", "PATCH /Users/r1 200"}, {prefix + "user.deprovision", ok, "", ""}, {"application.user_membership.deprovision", ok, "", ""},
+				{prefix + "user.deactivate", ok, "", "PATCH /Users/r1 200"}, {prefix + "user.deprovision", ok, "", ""},
+				{"application.user_membership.deprovision", ok, "", ""},
 			},
 		},
 		"nothing was to be sent": {result: desired.Result{Outcome: desired.Skipped}, want: []entry{}},
@@ -200,7 +212,8 @@ func TestTheLogTellsWhatWasSentForAGroup(t *testing.T) {
 		app := w.SCIMApp("HR")
 		w.Connect(app, "")
 		group := w.Group("Engineers")
-		mapping := w.Post("/apps/"+app+"/group-push/mappings", map[string]any{"sourceGroupId": group, "targetGroupName": "Engineers"}).OK(201).Text("id")
+		mapping := w.Post("/apps/"+app+"/group-push/mappings",
+			map[string]any{"sourceGroupId": group, "targetGroupName": "Engineers"}).OK(201).Text("id")
 		report := func(r desired.Result) { require.NoError(t, w.Desired.ReportGroup(t.Context(), app, group, r)) }
 		step := func(method, path string, status int) []desired.Step {
 			return []desired.Step{{Method: method, Path: path, Status: status}}

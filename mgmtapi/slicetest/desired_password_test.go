@@ -13,7 +13,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
-const syncOn = `{"create":{"lifecycleCreate":{"status":"ENABLED"}},"update":{"password":{"status":"ENABLED","seed":"SVC","change":"CHANGE"}}}`
+const syncOn = `{"create":{"lifecycleCreate":{"status":"ENABLED"}},"update":{"password":{"status":"ENABLED","seed":"SVC",` +
+	`"change":"CHANGE"}}}`
 
 // waiting reads the passwords on their way.
 func waiting(t *testing.T, w *apptest.World) []docstore.Doc[model.SyncPassword] {
@@ -43,12 +44,17 @@ func TestAPasswordIsKeptSealedUntilTheTargetHasIt(t *testing.T) {
 		require.NotContains(t, fmt.Sprint(waiting(t, w)), "Second-2026")
 
 		setPassword(w, ann, "Third-2026")
-		sent := []desired.Step{{Method: http.MethodGet, Path: "/Users/r1", Status: 200}, {Method: http.MethodPatch, Path: "/Users/r1", Status: 200}}
-		report(t, w, app, ann, desired.Result{Outcome: desired.Done, RemoteID: "r1", Operation: desired.Updated, Steps: sent, PasswordVersion: got.PasswordVersion})
+		sent := []desired.Step{{Method: http.MethodGet, Path: "/Users/r1", Status: 200},
+			{Method: http.MethodPatch, Path: "/Users/r1", Status: 200}}
+		report(t, w, app, ann,
+			desired.Result{Outcome: desired.Done, RemoteID: "r1", Operation: desired.Updated, Steps: sent, PasswordVersion: got.PasswordVersion})
 		require.Equal(t, "Third-2026", desiredUser(t, w, app, ann).Password, "the result is about the one before")
-		report(t, w, app, ann, desired.Result{Outcome: desired.Failed, RemoteID: "r1", Error: "400: too weak", PasswordVersion: got.PasswordVersion})
+		report(t, w, app, ann,
+			desired.Result{Outcome: desired.Failed, RemoteID: "r1", Error: "400: too weak", PasswordVersion: got.PasswordVersion})
 		require.Len(t, waiting(t, w), 1, "it may be taken later")
-		report(t, w, app, ann, desired.Result{Outcome: desired.Done, RemoteID: "r1", Operation: desired.Updated, Steps: sent, PasswordVersion: desiredUser(t, w, app, ann).PasswordVersion})
+		report(t, w, app, ann,
+			desired.Result{Outcome: desired.Done, RemoteID: "r1", Operation: desired.Updated, Steps: sent,
+				PasswordVersion: desiredUser(t, w, app, ann).PasswordVersion})
 		require.Empty(t, waiting(t, w))
 		require.Contains(t, logOf(w), entry{prefix + "user.push_password", ok, "", "PATCH /Users/r1 200"})
 	})

@@ -29,7 +29,8 @@ func BenchmarkDeletingAGroup(b *testing.B) {
 			do("POST /api/v1/groups/rules/"+r+"/lifecycle/activate", "", http.StatusNoContent)
 			require.NoError(b, e.Store.Update(b.Context(), func(tx *docstore.Tx) error {
 				for i := range users {
-					u := model.User{Status: model.UserActive, Provider: model.ProviderService, Profile: map[string]any{"login": fmt.Sprintf("u%d@example.com", i)}}
+					u := model.User{Status: model.UserActive, Provider: model.ProviderService,
+						Profile: map[string]any{"login": fmt.Sprintf("u%d@example.com", i)}}
 					if _, err := e.Model.Users.Insert(b.Context(), tx, model.NewID(model.KindUser), u); err != nil {
 						return err
 					}

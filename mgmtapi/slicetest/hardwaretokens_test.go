@@ -72,19 +72,24 @@ func TestTheLifeOfAHardwareToken(t *testing.T) {
 		e.Run(t,
 			apitest.Step{
 				Do: "GET " + hardwareRoot + "/" + saved["id"] + "?expand=user", Equal: map[string]any{
-					"status": "ACTIVE", "activated": "2026-03-04T05:06:07.000Z", "lastVerified": "2026-03-04T05:06:07.000Z", "_links.self.hints.allow": []any{"GET"},
-					"_links.user.href":       e.Server.URL + "/api/v1/users/" + saved["user"],
-					"_links.deactivate.href": e.Server.URL + "/api/v1/users/" + saved["user"] + "/factors/ykf00000000000000001", "_links.deactivate.hints.allow": []any{"DELETE"},
-					"_embedded.user.id": saved["user"], "_embedded.user.profile.login": "ada@example.com",
+					"status": "ACTIVE", "activated": "2026-03-04T05:06:07.000Z", "lastVerified": "2026-03-04T05:06:07.000Z",
+					"_links.self.hints.allow":       []any{"GET"},
+					"_links.user.href":              e.Server.URL + "/api/v1/users/" + saved["user"],
+					"_links.deactivate.href":        e.Server.URL + "/api/v1/users/" + saved["user"] + "/factors/ykf00000000000000001",
+					"_links.deactivate.hints.allow": []any{"DELETE"},
+					"_embedded.user.id":             saved["user"], "_embedded.user.profile.login": "ada@example.com",
 				},
 			},
 			apitest.Step{Do: "GET " + hardwareRoot, Equal: map[string]any{"#": 1, "0.status": "ACTIVE"}, Lacks: []string{"0._embedded"}},
 			apitest.Step{Do: "GET " + hardwareRoot + "?expand=user", Equal: map[string]any{"0._embedded.user.id": saved["user"]}},
 			apitest.Step{Name: "it stays while somebody has it", Do: "DELETE " + hardwareRoot + "/" + saved["id"], Status: 403, Code: "E0000107"},
-			apitest.Step{Name: "it is found by the address of the user", Do: "GET " + hardwareRoot + "?filter=profile.email+eq+%22ada@example.com%22", Equal: map[string]any{"#": 1}},
+			apitest.Step{Name: "it is found by the address of the user",
+				Do: "GET " + hardwareRoot + "?filter=profile.email+eq+%22ada@example.com%22", Equal: map[string]any{"#": 1}},
 			apitest.Step{Do: "POST /api/v1/users/" + saved["user"], Body: `{"profile":{"email":"lovelace@example.com"}}`},
-			apitest.Step{Name: "also when that has changed", Do: "GET " + hardwareRoot + "?filter=profile.email+eq+%22lovelace@example.com%22", Equal: map[string]any{"#": 1}},
-			apitest.Step{Name: "and by the earlier one no more", Do: "GET " + hardwareRoot + "?filter=profile.email+eq+%22ada@example.com%22", Equal: map[string]any{"#": 0}},
+			apitest.Step{Name: "also when that has changed", Do: "GET " + hardwareRoot + "?filter=profile.email+eq+%22lovelace@example.com%22",
+				Equal: map[string]any{"#": 1}},
+			apitest.Step{Name: "and by the earlier one no more", Do: "GET " + hardwareRoot + "?filter=profile.email+eq+%22ada@example.com%22",
+				Equal: map[string]any{"#": 0}},
 		)
 		stored, err := e.Model.HardwareTokens.Get(t.Context(), e.Store.Reader(), saved["id"])
 		require.NoError(t, err)
@@ -130,17 +135,25 @@ func TestHardwareTokensThatAreRefused(t *testing.T) {
 		{Do: "POST " + hardwareRoot, Body: seed("1", "cccccccccccc"), Save: map[string]string{"id": "id"}},
 		{Name: "without a body", Do: "POST " + hardwareRoot, Status: 400, Code: "E0000003"},
 		{Name: "with an array", Do: "POST " + hardwareRoot, Body: `[]`, Status: 400, Code: "E0000003"},
-		{Name: "without members", Do: "POST " + hardwareRoot, Body: `{}`, Status: 400, Code: "E0000001", Causes: []string{"serialNumber", "publicId", "privateId", "aesKey"}},
-		{Name: "of wrong types", Do: "POST " + hardwareRoot, Body: `{"serialNumber":1,"publicId":{},"privateId":[],"aesKey":true}`, Status: 400, Code: "E0000001", Causes: []string{"serialNumber", "publicId", "privateId", "aesKey"}},
-		{Name: "with a serial number that is taken, zeros not counted", Do: "POST " + hardwareRoot, Body: seed("0001", "vvvvvvvvvvvv"), Status: 400, Code: "E0000001", Causes: []string{"serialNumber: An object with this field already exists"}},
-		{Name: "with a public id that is taken", Do: "POST " + hardwareRoot, Body: seed("2", "cccccccccccc"), Status: 400, Code: "E0000001", Causes: []string{"publicId: An object with this field already exists"}},
+		{Name: "without members", Do: "POST " + hardwareRoot, Body: `{}`, Status: 400, Code: "E0000001",
+			Causes: []string{"serialNumber", "publicId", "privateId", "aesKey"}},
+		{Name: "of wrong types", Do: "POST " + hardwareRoot, Body: `{"serialNumber":1,"publicId":{},"privateId":[],"aesKey":true}`, Status: 400,
+			Code: "E0000001", Causes: []string{"serialNumber", "publicId", "privateId", "aesKey"}},
+		{Name: "with a serial number that is taken, zeros not counted", Do: "POST " + hardwareRoot, Body: seed("0001", "vvvvvvvvvvvv"),
+			Status: 400, Code: "E0000001", Causes: []string{"serialNumber: An object with this field already exists"}},
+		{Name: "with a public id that is taken", Do: "POST " + hardwareRoot, Body: seed("2", "cccccccccccc"), Status: 400, Code: "E0000001",
+			Causes: []string{"publicId: An object with this field already exists"}},
 		{Name: "without credentials", Do: "GET " + hardwareRoot, Header: map[string]string{"Authorization": ""}, Status: 403, Code: "E0000005"},
 		{Name: "with a cursor that is none", Do: "GET " + hardwareRoot + "?after=x", Status: 400, Code: "E0000029"},
 		{Name: "with a page of no size", Do: "GET " + hardwareRoot + "?limit=0", Status: 400, Code: "E0000001", Causes: []string{"limit"}},
-		{Name: "with a page whose size is no number", Do: "GET " + hardwareRoot + "?limit=x", Status: 400, Code: "E0000001", Causes: []string{"limit"}},
-		{Name: "sorted by what is not there", Do: "GET " + hardwareRoot + "?sortBy=publicId", Status: 400, Code: "E0000001", Causes: []string{"sortBy"}},
-		{Name: "expanded by what is not there", Do: "GET " + hardwareRoot + "?expand=factor", Status: 400, Code: "E0000001", Causes: []string{"expand"}},
-		{Name: "for a download or not", Do: "GET " + hardwareRoot + "?forDownload=maybe", Status: 400, Code: "E0000001", Causes: []string{"forDownload"}},
+		{Name: "with a page whose size is no number", Do: "GET " + hardwareRoot + "?limit=x", Status: 400, Code: "E0000001",
+			Causes: []string{"limit"}},
+		{Name: "sorted by what is not there", Do: "GET " + hardwareRoot + "?sortBy=publicId", Status: 400, Code: "E0000001",
+			Causes: []string{"sortBy"}},
+		{Name: "expanded by what is not there", Do: "GET " + hardwareRoot + "?expand=factor", Status: 400, Code: "E0000001",
+			Causes: []string{"expand"}},
+		{Name: "for a download or not", Do: "GET " + hardwareRoot + "?forDownload=maybe", Status: 400, Code: "E0000001",
+			Causes: []string{"forDownload"}},
 		{Name: "filtered by what is not there", Do: "GET " + hardwareRoot + "?filter=aesKey+eq+%22x%22", Status: 400, Code: "E0000031"},
 		{Name: "filtered in a way that is not", Do: "GET " + hardwareRoot + "?filter=profile.serial+sw+%220%22", Status: 400, Code: "E0000031"},
 		{Name: "with a time that is none", Do: "GET " + hardwareRoot + "?filter=created+gt+%22today%22", Status: 400, Code: "E0000031"},
@@ -156,7 +169,9 @@ func TestHardwareTokensThatAreRefused(t *testing.T) {
 		"aesKey":       {`"ecde18dbe76fbd0c33330f1c354871"`, `"ecde18dbe76fbd0c33330f1c354871dbdb"`, `"zcde18dbe76fbd0c33330f1c354871db"`},
 	} {
 		for _, value := range values {
-			steps = append(steps, apitest.Step{Name: member + " " + value, Do: "POST " + hardwareRoot, Body: body(member, value), Status: 400, Code: "E0000001", Causes: []string{member + ": The value must"}})
+			steps = append(steps,
+				apitest.Step{Name: member + " " + value, Do: "POST " + hardwareRoot, Body: body(member, value), Status: 400, Code: "E0000001",
+					Causes: []string{member + ": The value must"}})
 		}
 	}
 	steps = append(steps, apitest.Step{Name: "nothing was left behind", Do: "GET " + hardwareRoot, Equal: map[string]any{"#": 1}})
@@ -180,10 +195,13 @@ func fill(t *testing.T, e *apitest.Env) (began time.Time) {
 	ids := map[string]string{}
 	for _, serial := range []string{"5", "1", "4", "2", "3"} {
 		e.Clock.Advance(time.Minute)
-		ids[serial] = e.Run(t, apitest.Step{Do: "POST " + hardwareRoot, Body: seed(serial, "cccccccccc"+strings.Repeat(string("cbdefghijklnrtuv"[serial[0]-'0']), 2)), Save: map[string]string{"id": "id"}})["id"]
+		ids[serial] = e.Run(t,
+			apitest.Step{Do: "POST " + hardwareRoot, Body: seed(serial, "cccccccccc"+strings.Repeat(string("cbdefghijklnrtuv"[serial[0]-'0']), 2)),
+				Save: map[string]string{"id": "id"}})["id"]
 	}
 	for serial, email := range map[string]string{"4": "ann@example.com", "2": "+bob@example.com"} {
-		id := e.Run(t, apitest.Step{Do: "POST /api/v1/users", Body: hardwareUser("u"+serial+"@example.com", email), Save: map[string]string{"id": "id"}})["id"]
+		id := e.Run(t,
+			apitest.Step{Do: "POST /api/v1/users", Body: hardwareUser("u"+serial+"@example.com", email), Save: map[string]string{"id": "id"}})["id"]
 		e.Clock.Advance(time.Hour)
 		assign(t, e, ids[serial], id)
 	}
@@ -198,25 +216,26 @@ func TestListsOfHardwareTokens(t *testing.T) {
 		at := func(d time.Duration) string { return `"` + began.Add(d).Format(time.RFC3339) + `"` }
 		escape := strings.NewReplacer(" ", "+", `"`, "%22", "+", "%2B")
 		for name, c := range map[string]struct{ query, want string }{
-			"in the order of their creation":           {"", "5 1 4 2 3"},
-			"the other way around":                     {"sortOrder=DESC", "3 2 4 1 5"},
-			"in an order that is none":                 {"sortOrder=up", "5 1 4 2 3"},
-			"by serial number":                         {"sortBy=profile.serial", "1 2 3 4 5"},
-			"by serial number, the largest first":      {"sortBy=profile.serial&sortOrder=desc", "5 4 3 2 1"},
-			"by address, those without one last":       {"sortBy=profile.email", "2 4 5 1 3"},
-			"by address, those without one first":      {"sortBy=profile.email&sortOrder=DESC", "3 1 5 4 2"},
-			"by status":                                {"sortBy=status", "4 2 5 1 3"},
-			"of a serial number":                       {"filter=" + escape.Replace(`profile.serial eq "000000000004"`), "4"},
-			"of a serial number without zeros":         {"filter=" + escape.Replace(`profile.serial eq "4"`), "4"},
-			"of a serial number that is none":          {"filter=" + escape.Replace(`profile.serial eq "x"`), ""},
-			"of a status":                              {"filter=" + escape.Replace(`status eq "ACTIVE"`), "4 2"},
-			"where case counts":                        {"filter=" + escape.Replace(`status eq "active"`), ""},
-			"of an address":                            {"filter=" + escape.Replace(`profile.email eq "+bob@example.com"`), "2"},
-			"made later than a time":                   {"filter=" + escape.Replace(`created gt `+at(3*time.Minute)), "2 3"},
-			"made earlier":                             {"filter=" + escape.Replace(`created lt `+at(3*time.Minute)), "5 1"},
-			"made then":                                {"filter=" + escape.Replace(`created eq `+at(3*time.Minute)), "4"},
-			"activated":                                {"filter=" + escape.Replace(`activated gt `+at(0)+` and lastVerified gt `+at(0)), "4 2"},
-			"one or the other":                         {"filter=" + escape.Replace(`profile.serial eq "5" or status eq "ACTIVE"`) + "&sortBy=profile.serial", "2 4 5"},
+			"in the order of their creation":      {"", "5 1 4 2 3"},
+			"the other way around":                {"sortOrder=DESC", "3 2 4 1 5"},
+			"in an order that is none":            {"sortOrder=up", "5 1 4 2 3"},
+			"by serial number":                    {"sortBy=profile.serial", "1 2 3 4 5"},
+			"by serial number, the largest first": {"sortBy=profile.serial&sortOrder=desc", "5 4 3 2 1"},
+			"by address, those without one last":  {"sortBy=profile.email", "2 4 5 1 3"},
+			"by address, those without one first": {"sortBy=profile.email&sortOrder=DESC", "3 1 5 4 2"},
+			"by status":                           {"sortBy=status", "4 2 5 1 3"},
+			"of a serial number":                  {"filter=" + escape.Replace(`profile.serial eq "000000000004"`), "4"},
+			"of a serial number without zeros":    {"filter=" + escape.Replace(`profile.serial eq "4"`), "4"},
+			"of a serial number that is none":     {"filter=" + escape.Replace(`profile.serial eq "x"`), ""},
+			"of a status":                         {"filter=" + escape.Replace(`status eq "ACTIVE"`), "4 2"},
+			"where case counts":                   {"filter=" + escape.Replace(`status eq "active"`), ""},
+			"of an address":                       {"filter=" + escape.Replace(`profile.email eq "+bob@example.com"`), "2"},
+			"made later than a time":              {"filter=" + escape.Replace(`created gt `+at(3*time.Minute)), "2 3"},
+			"made earlier":                        {"filter=" + escape.Replace(`created lt `+at(3*time.Minute)), "5 1"},
+			"made then":                           {"filter=" + escape.Replace(`created eq `+at(3*time.Minute)), "4"},
+			"activated":                           {"filter=" + escape.Replace(`activated gt `+at(0)+` and lastVerified gt `+at(0)), "4 2"},
+			"one or the other": {"filter=" + escape.Replace(`profile.serial eq "5" or status eq "ACTIVE"`) +
+				"&sortBy=profile.serial", "2 4 5"},
 			"with a page as large as can be":           {"limit=100000", "5 1 4 2 3"},
 			"no tokens of a user whom nobody has seen": {"filter=" + escape.Replace(`user.id eq "00u"`), ""},
 		} {
@@ -226,7 +245,8 @@ func TestListsOfHardwareTokens(t *testing.T) {
 				require.Equal(t, c.want, strings.Join(serials(t, a), " "))
 			})
 		}
-		for _, query := range []string{"limit=2", "limit=2&sortBy=profile.email", "limit=2&sortBy=lastVerified&sortOrder=DESC", "limit=2&filter=" + escape.Replace(`created gt `+at(0))} {
+		for _, query := range []string{"limit=2", "limit=2&sortBy=profile.email", "limit=2&sortBy=lastVerified&sortOrder=DESC",
+			"limit=2&filter=" + escape.Replace(`created gt `+at(0))} {
 			t.Run("page by page: "+query, func(t *testing.T) {
 				whole := serials(t, e.Do(t, "GET "+hardwareRoot+"?"+strings.Replace(query, "limit=2", "limit=200", 1), "", nil))
 				var got []string
@@ -264,16 +284,20 @@ func TestTheTableOfHardwareTokens(t *testing.T) {
 	rows[2][2] = ""
 	assigned := rows[2][5]
 	require.NotEmpty(t, assigned)
-	require.Empty(t, cmp.Diff([]string{"000000000002", "ACTIVE", "", "'+bob@example.com", "2026-03-04T05:10:07.000Z", assigned, assigned}, rows[2]), "no cell is a formula")
+	require.Empty(t,
+		cmp.Diff([]string{"000000000002", "ACTIVE", "", "'+bob@example.com", "2026-03-04T05:10:07.000Z", assigned, assigned}, rows[2]),
+		"no cell is a formula")
 
 	e.Run(t,
 		apitest.Step{
 			Name: "a table has pages, too", Do: "GET " + hardwareRoot + "?forDownload=true&limit=2", Has: []string{"link:next"},
 			Then: func(t *testing.T, a *apitest.Answer) { require.Equal(t, 3, strings.Count(string(a.Body), "\r\n")) },
 		},
-		apitest.Step{Name: "who wants no table and no JSON gets neither", Do: "GET " + hardwareRoot, Header: map[string]string{"Accept": "image/png"}, Status: 406, Code: "E0000122"},
+		apitest.Step{Name: "who wants no table and no JSON gets neither", Do: "GET " + hardwareRoot,
+			Header: map[string]string{"Accept": "image/png"}, Status: 406, Code: "E0000122"},
 		apitest.Step{
-			Name: "a list that is no table is JSON, also for who would take a table", Do: "GET " + hardwareRoot, Header: map[string]string{"Accept": "text/csv"}, Equal: map[string]any{"#": 5},
+			Name: "a list that is no table is JSON, also for who would take a table", Do: "GET " + hardwareRoot,
+			Header: map[string]string{"Accept": "text/csv"}, Equal: map[string]any{"#": 5},
 			Lacks: []string{"link:next"},
 		},
 	)

@@ -59,7 +59,8 @@ func (e *engine) Accounts(_ context.Context, _, _ string, q imports.Query) (out 
 		if user, linked := e.links[a.ID]; linked {
 			a.Verdict, a.User = imports.Linked, user
 		}
-		if a.ID > q.After && (q.Verdict == "" || q.Verdict == a.Verdict) && (q.Only == nil || slices.Contains(q.Only, a.ID)) && len(out) < q.Limit {
+		if a.ID > q.After && (q.Verdict == "" || q.Verdict == a.Verdict) && (q.Only == nil || slices.Contains(q.Only, a.ID)) &&
+			len(out) < q.Limit {
 			out = append(out, a)
 		}
 	}
@@ -104,7 +105,8 @@ func newWorld(t *testing.T, rules string, adjust ...func(*assembly.Options)) *im
 	w.Beside("/import", w.API.Authorize("svc.sandbox.manage", w.host()))
 	w.app = w.Run(t,
 		apitest.Step{Do: "POST /api/v1/apps", Body: `{"name":"scim2_test_app","label":"HR"}`, Save: map[string]string{"app": "id"}},
-		apitest.Step{Do: "POST /api/v1/apps/{{app}}/connections/default?activate=true", Body: `{"baseUrl":"https://scim.example.com","profile":{"token":"t"}}`},
+		apitest.Step{Do: "POST /api/v1/apps/{{app}}/connections/default?activate=true",
+			Body: `{"baseUrl":"https://scim.example.com","profile":{"token":"t"}}`},
 		apitest.Step{Do: "PUT /api/v1/apps/{{app}}/features/INBOUND_PROVISIONING", Body: `{"importRules":{"userCreateAndMatch":` + rules + `}}`},
 	)["app"]
 	return w
@@ -157,7 +159,8 @@ func (w *importWorld) host() http.Handler {
 					"usersInactive": job.Inactive, "usersFailed": job.Failed, "errors": append([]string{}, job.Errors...),
 				}, nil
 			}},
-		rest.Op[confirm, map[string]any]{ID: "confirm", Route: "POST /sandbox/v1/apps/{app}/import/{job}/confirm", Tag: "t", Summary: "s", Scopes: scopes,
+		rest.Op[confirm, map[string]any]{ID: "confirm", Route: "POST /sandbox/v1/apps/{app}/import/{job}/confirm", Tag: "t", Summary: "s",
+			Scopes: scopes,
 			Do: func(ctx context.Context, r *confirm) (map[string]any, error) {
 				var c *imports.Confirmed
 				if r.Body != nil && (r.Body.Links != nil || r.Body.Create != nil) {
@@ -187,12 +190,15 @@ func (anybody) Take(string, string) (none rest.Quota)                      { ret
 func (w *importWorld) person(name, last string) string {
 	w.t.Helper()
 	return w.Run(w.t, apitest.Step{Do: "POST /api/v1/users", Save: map[string]string{"id": "id"},
-		Body: fmt.Sprintf(`{"profile":{"login":"%[1]s@example.com","email":"%[1]s@example.com","firstName":"Given","lastName":%[2]q}}`, name, last)})["id"]
+		Body: fmt.Sprintf(`{"profile":{"login":"%[1]s@example.com","email":"%[1]s@example.com","firstName":"Given","lastName":%[2]q}}`, name,
+			last)})["id"]
 }
 
 func (w *importWorld) begin(kind string) string {
 	w.t.Helper()
-	return w.Run(w.t, apitest.Step{Do: "POST /sandbox/v1/apps/" + w.app + "/import", Body: `{"type":"` + kind + `"}`, Status: 202, Save: map[string]string{"job": "jobId"}})["job"]
+	return w.Run(w.t,
+		apitest.Step{Do: "POST /sandbox/v1/apps/" + w.app + "/import", Body: `{"type":"` + kind + `"}`, Status: 202,
+			Save: map[string]string{"job": "jobId"}})["job"]
 }
 
 // work does what imports have left to do.
@@ -234,9 +240,12 @@ func TestALongImportIsDoneInPiecesAndGoesOnAfterAFailure(t *testing.T) {
 	job := w.begin("USERS")
 	w.work()
 	w.Run(t,
-		apitest.Step{Name: "nothing is made of a list that is still read", Do: w.at(job), Equal: map[string]any{"status": "running", "usersCreated": 0}},
-		apitest.Step{Name: "one import at a time", Do: "POST /sandbox/v1/apps/" + w.app + "/import", Body: `{"type":"USERS"}`, Status: 409, Code: string(rest.CodeMoved)},
-		apitest.Step{Name: "nothing is confirmed meanwhile", Do: "POST /sandbox/v1/apps/" + w.app + "/import/" + job + "/confirm", Status: 409, Code: string(rest.CodeMoved)},
+		apitest.Step{Name: "nothing is made of a list that is still read", Do: w.at(job),
+			Equal: map[string]any{"status": "running", "usersCreated": 0}},
+		apitest.Step{Name: "one import at a time", Do: "POST /sandbox/v1/apps/" + w.app + "/import", Body: `{"type":"USERS"}`, Status: 409,
+			Code: string(rest.CodeMoved)},
+		apitest.Step{Name: "nothing is confirmed meanwhile", Do: "POST /sandbox/v1/apps/" + w.app + "/import/" + job + "/confirm", Status: 409,
+			Code: string(rest.CodeMoved)},
 	)
 	w.engine.state.State = imports.Done
 	more, err := w.API.Import(t.Context())
@@ -252,10 +261,12 @@ func TestALongImportIsDoneInPiecesAndGoesOnAfterAFailure(t *testing.T) {
 	require.Len(t, w.engine.links, 120)
 	require.LessOrEqual(t, w.engine.reads, 5, "one read for each piece")
 	w.user(w.engine.links["r119"], map[string]any{
-		"status": "STAGED", "profile.login": "u119@example.com", "profile.lastName": "Fr119", "profile.displayName": "Shown", "profile.locale": "en_US",
+		"status": "STAGED", "profile.login": "u119@example.com", "profile.lastName": "Fr119", "profile.displayName": "Shown",
+		"profile.locale": "en_US",
 	})
 	w.Run(t, apitest.Step{Do: "GET /api/v1/apps/" + w.app + "/users/" + w.engine.links["r119"], Equal: map[string]any{
-		"status": "ACTIVE", "syncState": "SYNCHRONIZED", "externalId": "r119", "credentials.userName": "u119@example.com", "profile.displayName": "Shown",
+		"status": "ACTIVE", "syncState": "SYNCHRONIZED", "externalId": "r119", "credentials.userName": "u119@example.com",
+		"profile.displayName": "Shown",
 	}})
 }
 
@@ -268,7 +279,8 @@ func TestOneWhoCannotBeImportedKeepsNobodyElse(t *testing.T) {
 		account(t, "e", "e@example.com", imports.Matched, "00unobody"), account(t, "f", strings.Repeat("f", 5000), imports.Unmatched),
 	}
 	job := w.imported(map[string]any{
-		"usersCreated": 2, "usersFailed": 4, "errors.#": 4, "errors.0": "account b (no login): login: The value must look like an e-mail address; email: The field cannot be left blank",
+		"usersCreated": 2, "usersFailed": 4, "errors.#": 4,
+		"errors.0": "account b (no login): login: The value must look like an e-mail address; email: The field cannot be left blank",
 		"errors.2": "account e (e@example.com): The user 00unobody is gone",
 	})
 	require.Len(t, w.engine.links, 2)
@@ -277,7 +289,9 @@ func TestOneWhoCannotBeImportedKeepsNobodyElse(t *testing.T) {
 		apitest.Step{Do: w.at(job), Equal: map[string]any{"usersFailed": 4, "errors.#": 4}, Then: func(t *testing.T, a *apitest.Answer) {
 			require.LessOrEqual(t, len(a.JSON.(map[string]any)["errors"].([]any)[3].(string)), model.MaxImportError+len("…"))
 		}},
-		apitest.Step{Name: "each is told of once", Do: `GET /api/v1/logs?filter=eventType+eq+"application.provision.user.import"+and+outcome.result+eq+"FAILURE"`, Equal: map[string]any{"#": 4}},
+		apitest.Step{Name: "each is told of once",
+			Do:    `GET /api/v1/logs?filter=eventType+eq+"application.provision.user.import"+and+outcome.result+eq+"FAILURE"`,
+			Equal: map[string]any{"#": 4}},
 	)
 }
 
@@ -289,14 +303,16 @@ func TestPushStatusAndSourceDecideWhatImportsChange(t *testing.T) {
 		apitest.Step{Do: "GET /api/v1/mappings?sourceId=" + w.app, Then: func(_ *testing.T, a *apitest.Answer) {
 			mapping = a.JSON.([]any)[0].(map[string]any)["id"].(string)
 		}},
-		apitest.Step{Do: "POST /api/v1/meta/schemas/user/default", Body: `{"definitions":{"custom":{"properties":{"badge":{"title":"Badge","type":"string","master":{"type":"SVC"}}}}}}`},
+		apitest.Step{Do: "POST /api/v1/meta/schemas/user/default",
+			Body: `{"definitions":{"custom":{"properties":{"badge":{"title":"Badge","type":"string","master":{"type":"SVC"}}}}}}`},
 	)
 	w.Run(t, apitest.Step{Do: "POST /api/v1/mappings/" + mapping, Body: `{"properties":{
 		"lastName":{"expression":"appuser.familyName","pushStatus":"DONT_PUSH"},"badge":{"expression":"appuser.userName"},"login":null}}`})
 	w.engine.accounts = []imports.Account{account(t, "a", "ann@example.com", imports.Matched, ann)}
 	w.imported(map[string]any{"usersUpdated": 1, "usersFailed": 0})
 	w.user(ann, map[string]any{"profile.lastName": "Walker", "profile.displayName": "Shown"})
-	w.Run(t, apitest.Step{Name: "what the service alone is the source of stays", Do: "GET /api/v1/users/" + ann, Lacks: []string{"profile.badge"}})
+	w.Run(t,
+		apitest.Step{Name: "what the service alone is the source of stays", Do: "GET /api/v1/users/" + ann, Lacks: []string{"profile.badge"}})
 
 	w.Run(t, apitest.Step{Do: "POST /api/v1/users/" + ann, Body: `{"profile":{"displayName":"Mine"}}`})
 	w.imported(map[string]any{"usersUpdated": 0})
@@ -305,7 +321,9 @@ func TestPushStatusAndSourceDecideWhatImportsChange(t *testing.T) {
 	w.engine.accounts[0].Resource.Delete("locale")
 	w.imported(map[string]any{"usersUpdated": 1})
 	w.user(ann, map[string]any{"profile.displayName": "Theirs"})
-	w.Run(t, apitest.Step{Name: "what the account no longer shows returns to its default", Do: "GET /api/v1/users/" + ann, Equal: map[string]any{"profile.locale": "en_US"}})
+	w.Run(t,
+		apitest.Step{Name: "what the account no longer shows returns to its default", Do: "GET /api/v1/users/" + ann,
+			Equal: map[string]any{"profile.locale": "en_US"}})
 }
 
 func TestAnImportLeavesTheIdentityOfAdministratorsAlone(t *testing.T) {
@@ -337,7 +355,9 @@ func TestAHookOfImportsNeitherTurnsAnAdministratorIntoSomebodyElseNorMakesOne(t 
 		apitest.Step{Do: "POST /api/v1/users/" + ann + "/roles", Body: `{"type":"HELP_DESK_ADMIN"}`, Status: http.StatusCreated},
 		apitest.Step{Do: "POST /api/v1/groups", Body: `{"profile":{"name":"Admins"}}`, Save: map[string]string{"g": "id"}},
 		apitest.Step{Do: "POST /api/v1/groups/{{g}}/roles", Body: `{"type":"SUPER_ADMIN"}`, Status: http.StatusCreated},
-		apitest.Step{Do: "POST /api/v1/inlineHooks", Body: fmt.Sprintf(`{"name":"h","type":"com.svc.import.transform","version":"1.0.0","channel":{"type":"HTTP","version":"1.0.0","config":{"uri":%q,"method":"POST"}}}`, endpoint.URL)},
+		apitest.Step{Do: "POST /api/v1/inlineHooks",
+			Body: fmt.Sprintf(`{"name":"h","type":"com.svc.import.transform","version":"1.0.0","channel":{"type":"HTTP","version":"1.0.0",`+
+				`"config":{"uri":%q,"method":"POST"}}}`, endpoint.URL)},
 	)
 	administrators := "GET /api/v1/iam/assignees/users"
 	before := w.Do(t, administrators, "", nil).Body
@@ -345,7 +365,8 @@ func TestAHookOfImportsNeitherTurnsAnAdministratorIntoSomebodyElseNorMakesOne(t 
 		endpoint.Answer(hookstest.JSON(200, `{"commands":[`+commands+`]}`))
 	}
 	profile := func(more string) string {
-		return `{"type":"com.svc.user.profile.update","value":{"login":"evil@example.com","email":"evil@example.com","secondEmail":"evil2@example.com","mobilePhone":"+15551234567","displayName":"Theirs"` + more + `}}`
+		return `{"type":"com.svc.user.profile.update","value":{"login":"evil@example.com","email":"evil@example.com",` +
+			`"secondEmail":"evil2@example.com","mobilePhone":"+15551234567","displayName":"Theirs"` + more + `}}`
 	}
 	link := func(user string) string {
 		return `{"type":"com.svc.action.update","value":{"result":"LINK_USER"}},{"type":"com.svc.user.update","value":{"id":"` + user + `"}}`
@@ -353,17 +374,24 @@ func TestAHookOfImportsNeitherTurnsAnAdministratorIntoSomebodyElseNorMakesOne(t 
 	// An account that nobody has is linked to the administrator, and its profile is the hook's.
 	w.engine.accounts = []imports.Account{account(t, "a", "new-a@example.com", imports.Unmatched)}
 	evil(link(ann) + "," + profile(""))
-	w.imported(map[string]any{"usersUpdated": 1, "errors.#": 1, "errors.0": "account a (new-a@example.com): The user " + ann + " has a role; an import does not change login, email, secondEmail, mobilePhone"})
-	w.user(ann, map[string]any{"profile.login": "ann@example.com", "profile.email": "ann@example.com", "profile.secondEmail": nil, "profile.mobilePhone": nil, "profile.displayName": "Theirs"})
+	w.imported(
+		map[string]any{"usersUpdated": 1, "errors.#": 1,
+			"errors.0": "account a (new-a@example.com): The user " + ann +
+				" has a role; an import does not change login, email, secondEmail, mobilePhone"})
+	w.user(ann,
+		map[string]any{"profile.login": "ann@example.com", "profile.email": "ann@example.com", "profile.secondEmail": nil,
+			"profile.mobilePhone": nil, "profile.displayName": "Theirs"})
 	endpoint.Called(1)
 
 	// Members that would give roles or groups are attributes of profiles, which the schema does not have.
 	w.engine.accounts = []imports.Account{account(t, "b", "new-b@example.com", imports.Unmatched)}
 	for name, commands := range map[string]string{
-		"a role in the profile":   link(bob) + "," + profile(`,"roles":[{"type":"SUPER_ADMIN"}],"groupIds":["x"]`),
-		"a command of its own":    `{"type":"com.svc.user.roles.update","value":{"type":"SUPER_ADMIN"}},` + link(bob),
-		"a user with a role":      `{"type":"com.svc.action.update","value":{"result":"LINK_USER"}},{"type":"com.svc.user.update","value":{"id":"` + bob + `","roles":["SUPER_ADMIN"],"groupIds":["x"]}}`,
-		"a new user with a group": `{"type":"com.svc.action.update","value":{"result":"CREATE_USER"}},{"type":"com.svc.user.update","value":{"id":"` + bob + `","groupIds":["x"]}}`,
+		"a role in the profile": link(bob) + "," + profile(`,"roles":[{"type":"SUPER_ADMIN"}],"groupIds":["x"]`),
+		"a command of its own":  `{"type":"com.svc.user.roles.update","value":{"type":"SUPER_ADMIN"}},` + link(bob),
+		"a user with a role": `{"type":"com.svc.action.update","value":{"result":"LINK_USER"}},{"type":"com.svc.user.update",` +
+			`"value":{"id":"` + bob + `","roles":["SUPER_ADMIN"],"groupIds":["x"]}}`,
+		"a new user with a group": `{"type":"com.svc.action.update","value":{"result":"CREATE_USER"}},{"type":"com.svc.user.update",` +
+			`"value":{"id":"` + bob + `","groupIds":["x"]}}`,
 	} {
 		evil(commands)
 		w.begin("USERS")
@@ -417,7 +445,8 @@ func TestAnImportEndsWithTheConnection(t *testing.T) {
 	connection := "POST /api/v1/apps/" + w.app + "/connections/default/lifecycle/"
 	w.Run(t,
 		apitest.Step{Do: connection + "deactivate", Status: http.StatusNoContent},
-		apitest.Step{Name: "nothing is begun", Do: "POST /sandbox/v1/apps/" + w.app + "/import", Body: `{"type":"USERS"}`, Status: 400, Code: "E0000001"},
+		apitest.Step{Name: "nothing is begun", Do: "POST /sandbox/v1/apps/" + w.app + "/import", Body: `{"type":"USERS"}`, Status: 400,
+			Code: "E0000001"},
 		apitest.Step{Do: connection + "activate", Status: http.StatusNoContent},
 	)
 	w.work()
@@ -431,7 +460,8 @@ func TestImportsBeginBySchedule(t *testing.T) {
 	const hour = time.Hour
 	w.Run(t, apitest.Step{Do: "PUT /api/v1/apps/" + w.app + "/features/INBOUND_PROVISIONING",
 		Body: `{"importSettings":{"schedule":{"status":"ENABLED","fullImport":{"expression":"0 * * * *"}}}}`})
-	again, err := assembly.New(assembly.Options{Store: w.Store, Model: w.Model, Work: w.engine, Imports: w.engine, Connections: w.engine, Now: w.Clock.Now})
+	again, err := assembly.New(
+		assembly.Options{Store: w.Store, Model: w.Model, Work: w.engine, Imports: w.engine, Connections: w.engine, Now: w.Clock.Now})
 	require.NoError(t, err)
 	both := func(what string, runs int) {
 		t.Helper()

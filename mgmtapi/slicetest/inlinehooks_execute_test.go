@@ -42,7 +42,8 @@ const executed = "GET /api/v1/logs?sortOrder=DESCENDING&filter=eventType+eq+%22i
 // Proves A-hooks-16, A-hooks-18, A-hooks-43, A-hooks-44.
 func TestAHookIsExecuted(t *testing.T) {
 	e, endpoint := hookWorld(t)
-	saved := e.Run(t, apitest.Step{Do: "POST " + hookRoot, Body: httpHook("h", telephony, endpoint.URL+"/call"), Save: map[string]string{"id": "id"}})
+	saved := e.Run(t,
+		apitest.Step{Do: "POST " + hookRoot, Body: httpHook("h", telephony, endpoint.URL+"/call"), Save: map[string]string{"id": "id"}})
 	do := "POST " + hookRoot + "/" + saved["id"] + "/execute"
 
 	endpoint.Answer(hookstest.JSON(200, ` {"z": 1.50, "a": [null, {"commands": "anything"}]} `))
@@ -53,7 +54,8 @@ func TestAHookIsExecuted(t *testing.T) {
 	require.Equal(t, "{\"z\": 1.0, \"a\":\n [2]}", call.Body, "the body as it was sent")
 	require.Equal(t, "POST", call.Method)
 	require.Equal(t, "/call", call.Path)
-	for name, value := range map[string]string{"Content-Type": "application/json", "Accept": "application/json", "X-Other": "some", "X-Api-Key": hookSecret, "Authorization": ""} {
+	for name, value := range map[string]string{"Content-Type": "application/json", "Accept": "application/json", "X-Other": "some",
+		"X-Api-Key": hookSecret, "Authorization": ""} {
 		require.Equal(t, value, call.Header.Get(name), name)
 	}
 
@@ -73,7 +75,8 @@ func TestAHookIsExecuted(t *testing.T) {
 	e.Run(t,
 		apitest.Step{Name: "the second attempt counts", Do: do, Body: `{}`, Equal: map[string]any{"second": true}},
 		apitest.Step{Do: executed, Equal: map[string]any{
-			"#": 3, "0.outcome.result": "SUCCESS", "0.debugContext.debugData.attempts": "2", "0.debugContext.debugData.status": "201", "0.target.0.type": "InlineHook", "0.target.0.id": saved["id"],
+			"#": 3, "0.outcome.result": "SUCCESS", "0.debugContext.debugData.attempts": "2", "0.debugContext.debugData.status": "201",
+			"0.target.0.type": "InlineHook", "0.target.0.id": saved["id"],
 		}},
 	)
 	endpoint.Called(2)
@@ -109,7 +112,8 @@ func TestAnEndpointThatGivesNoGoodAnswer(t *testing.T) {
 		endpoint.Answer(c.answer)
 		e.Run(t,
 			apitest.Step{
-				Name: name, Do: do, Body: `{}`, Status: 400, Code: "E0000135", Causes: []string{"uri: the hook endpoint answered with ", "status: " + c.status, "attempts: 2", c.begins},
+				Name: name, Do: do, Body: `{}`, Status: 400, Code: "E0000135",
+				Causes: []string{"uri: the hook endpoint answered with ", "status: " + c.status, "attempts: 2", c.begins},
 				Then: func(t *testing.T, a *apitest.Answer) {
 					require.NotContains(t, string(a.Body), hookSecret)
 					require.LessOrEqual(t, len(a.Value("errorCauses.3.errorSummary")), len("body: ")+255)
@@ -128,7 +132,9 @@ func TestAnEndpointThatGivesNoGoodAnswer(t *testing.T) {
 			_ = conn.Close() // without an answer
 		}
 	})
-	e.Run(t, apitest.Step{Name: "a connection that breaks", Do: do, Body: `{}`, Status: 400, Code: "E0000137", Causes: []string{"uri: the hook endpoint could not be reached", "attempts: 2"}})
+	e.Run(t,
+		apitest.Step{Name: "a connection that breaks", Do: do, Body: `{}`, Status: 400, Code: "E0000137",
+			Causes: []string{"uri: the hook endpoint could not be reached", "attempts: 2"}})
 	require.NotContains(t, e.Log.String(), hookSecret)
 }
 
@@ -136,20 +142,26 @@ func TestAnEndpointThatGivesNoGoodAnswer(t *testing.T) {
 func TestAnEndpointThatIsNotReached(t *testing.T) {
 	_, endpoint := hookWorld(t)
 	saved := func(e *apitest.Env, uri string) string {
-		return "POST " + hookRoot + "/" + e.Run(t, apitest.Step{Do: "POST " + hookRoot, Body: httpHook("h", telephony, uri), Save: map[string]string{"id": "id"}})["id"] + "/execute"
+		return "POST " + hookRoot + "/" +
+			e.Run(t, apitest.Step{Do: "POST " + hookRoot, Body: httpHook("h", telephony, uri), Save: map[string]string{"id": "id"}})["id"] +
+			"/execute"
 	}
 	distrusting, _ := hookWorld(t)
-	distrusting.Run(t, apitest.Step{Name: "a CA that is not trusted", Do: saved(distrusting, endpoint.URL), Body: `{}`, Status: 400, Code: "E0000137",
-		Causes: []string{"uri: the hook endpoint could not be reached: tls: failed to verify certificate", "attempts: 2"}})
+	distrusting.Run(t,
+		apitest.Step{Name: "a CA that is not trusted", Do: saved(distrusting, endpoint.URL), Body: `{}`, Status: 400, Code: "E0000137",
+			Causes: []string{"uri: the hook endpoint could not be reached: tls: failed to verify certificate", "attempts: 2"}})
 	endpoint.Called(0)
 
 	guarded, inside := hookWorld(t, func(n *hooks.Network) { n.Egress.Range = egress.Public })
-	guarded.Run(t, apitest.Step{Name: "an address that is not allowed", Do: saved(guarded, inside.URL), Body: `{}`, Status: 400, Code: "E0000137",
-		Causes: []string{"uri: the hook endpoint has an address that is not allowed: 127.0.0.1 is this machine itself", "attempts: 1"}})
+	guarded.Run(t,
+		apitest.Step{Name: "an address that is not allowed", Do: saved(guarded, inside.URL), Body: `{}`, Status: 400, Code: "E0000137",
+			Causes: []string{"uri: the hook endpoint has an address that is not allowed: 127.0.0.1 is this machine itself", "attempts: 1"}})
 	inside.Called(0)
 	metadata, _ := hookWorld(t)
-	metadata.Run(t, apitest.Step{Name: "the address of a metadata service", Do: saved(metadata, "https://169.254.169.254/latest"), Body: `{}`, Status: 400, Code: "E0000137",
-		Causes: []string{"uri: the hook endpoint has an address that is not allowed: 169.254.169.254", "attempts: 1"}})
+	metadata.Run(t,
+		apitest.Step{Name: "the address of a metadata service", Do: saved(metadata, "https://169.254.169.254/latest"), Body: `{}`, Status: 400,
+			Code:   "E0000137",
+			Causes: []string{"uri: the hook endpoint has an address that is not allowed: 169.254.169.254", "attempts: 1"}})
 
 	allowed, own := hookWorld(t, func(n *hooks.Network) {
 		n.Egress = hooks.Egress{Range: egress.Public, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
@@ -163,7 +175,8 @@ func TestAnEndpointThatIsNotReached(t *testing.T) {
 	impatient.Run(t,
 		apitest.Step{Name: "silence", Do: saved(impatient, silent.URL), Body: `{}`, Status: 400, Code: "E0000137",
 			Causes: []string{"uri: the hook endpoint did not answer within 200ms", "attempts: 2"}},
-		apitest.Step{Do: executed, Equal: map[string]any{"0.outcome.result": "FAILURE", "0.outcome.reason": "the hook endpoint did not answer within 200ms (attempts: 2)"}},
+		apitest.Step{Do: executed,
+			Equal: map[string]any{"0.outcome.result": "FAILURE", "0.outcome.reason": "the hook endpoint did not answer within 200ms (attempts: 2)"}},
 	)
 }
 
@@ -206,14 +219,18 @@ func tokenForms(t *testing.T, calls []hookstest.Call) (out []url.Values) {
 // Proves A-hooks-23, A-hooks-25, A-hooks-26.
 func TestAHookGetsItsAccessTokenWithASecret(t *testing.T) {
 	e, endpoint := hookWorld(t)
-	saved := e.Run(t, apitest.Step{Do: "POST " + hookRoot, Body: oauthHook("h", telephony, endpoint.URL+"/call", endpoint.URL+"/token"), Save: map[string]string{"id": "id"}})
+	saved := e.Run(t,
+		apitest.Step{Do: "POST " + hookRoot, Body: oauthHook("h", telephony, endpoint.URL+"/call", endpoint.URL+"/token"),
+			Save: map[string]string{"id": "id"}})
 	do := "POST " + hookRoot + "/" + saved["id"] + "/execute"
 	server := &authorizationServer{expiry: `,"expires_in":3600`}
 	endpoint.Answer(server.serve)
 	execute := apitest.Step{Do: do, Body: `{}`, Equal: map[string]any{"authorization": "seen"}}
 	e.Run(t, execute, execute)
 	calls := endpoint.Called(3)
-	require.Equal(t, []url.Values{{"grant_type": {"client_credentials"}, "client_id": {"the-client"}, "client_secret": {hookClient}, "scope": {"call hooks"}}}, tokenForms(t, calls))
+	require.Equal(t,
+		[]url.Values{{"grant_type": {"client_credentials"}, "client_id": {"the-client"}, "client_secret": {hookClient}, "scope": {"call hooks"}}},
+		tokenForms(t, calls))
 	require.Equal(t, "Bearer access-token-1", calls[2].Header.Get("Authorization"))
 
 	e.Clock.Advance(time.Hour - 29*time.Second)
@@ -234,7 +251,8 @@ func TestAHookGetsItsAccessTokenWithASecret(t *testing.T) {
 
 	const without = "answered without a bearer token"
 	for name, c := range map[string]struct{ answer, code, says string }{
-		"a refusal":            {`{"error":"invalid_client","error_description":"` + hookClient + `"}`, "400", "answered with 400 Bad Request: invalid_client"},
+		"a refusal": {`{"error":"invalid_client","error_description":"` + hookClient + `"}`, "400",
+			"answered with 400 Bad Request: invalid_client"},
 		"another error":        {`{"error":"1nner"}`, "400", "answered with 400 Bad Request"},
 		"no token":             {`{"token_type":"Bearer"}`, "200", without},
 		"a token in two lines": {`{"access_token":"a\nb","token_type":"Bearer"}`, "200", without},
@@ -269,8 +287,11 @@ func TestAHookGetsItsAccessTokenWithAKey(t *testing.T) {
 	e, endpoint := hookWorld(t)
 	saved := e.Run(t,
 		apitest.Step{Do: "POST /api/v1/hook-keys", Body: `{"name":"k"}`, Save: map[string]string{"key": "id", "keyId": "keyId"}},
-		apitest.Step{Do: "POST " + hookRoot, Body: fmt.Sprintf(`{"name":"h","type":%q,"version":"1.0.0","channel":{"type":"OAUTH","version":"1.0.0","config":{"uri":%q,"clientId":"the-client",
-			"tokenUrl":%q,"authType":"private_key_jwt","hookKeyId":"{{key}}","clientSecret":null}}}`, telephony, endpoint.URL+"/call", endpoint.URL+"/token"), Save: map[string]string{"id": "id"}},
+		apitest.Step{Do: "POST " + hookRoot,
+			Body: fmt.Sprintf(
+				`{"name":"h","type":%q,"version":"1.0.0","channel":{"type":"OAUTH","version":"1.0.0","config":{"uri":%q,"clientId":"the-client",
+			"tokenUrl":%q,"authType":"private_key_jwt","hookKeyId":"{{key}}","clientSecret":null}}}`, telephony, endpoint.URL+"/call",
+				endpoint.URL+"/token"), Save: map[string]string{"id": "id"}},
 	)
 	server := &authorizationServer{expiry: `,"expires_in":3600`}
 	endpoint.Answer(server.serve)
@@ -293,7 +314,9 @@ func TestAHookGetsItsAccessTokenWithAKey(t *testing.T) {
 	require.Equal(t, saved["keyId"], assertion.Headers[0].KeyID)
 	var claims jwt.Claims
 	require.NoError(t, assertion.Claims(key.Key, &claims))
-	require.NoError(t, claims.Validate(jwt.Expected{Issuer: "the-client", Subject: "the-client", AnyAudience: jwt.Audience{endpoint.URL + "/token"}, Time: e.Clock.Now()}))
+	require.NoError(t,
+		claims.Validate(
+			jwt.Expected{Issuer: "the-client", Subject: "the-client", AnyAudience: jwt.Audience{endpoint.URL + "/token"}, Time: e.Clock.Now()}))
 	require.NotEmpty(t, claims.ID)
 	require.LessOrEqual(t, claims.Expiry.Time().Sub(e.Clock.Now()), time.Hour)
 }

@@ -17,27 +17,35 @@ func TestEveryApplicationHasTwoMappingsForEveryUserType(t *testing.T) {
 		apitest.Step{Do: "GET /api/v1/mappings", Equal: map[string]any{"#": 0}},
 		apitest.Step{Do: "GET /api/v1/meta/types/user/default", Save: map[string]string{"type": "id"}},
 		apitest.Step{Do: "POST /api/v1/apps", Body: `{"name":"scim2_test_app","label":"HR"}`, Save: map[string]string{"app": "id"}},
-		apitest.Step{Do: "GET /api/v1/mappings", Lacks: []string{"0.properties"}, Save: map[string]string{"to": "0.id", "from": "1.id"}, Equal: map[string]any{
-			"#": 2, "0.source.id": "{{type}}", "0.source.type": "user", "0.source.name": "user", "0.target.id": "{{app}}", "0.target.type": "appuser", "0.target.name": "scim2_test_app",
-			"1.source.id": "{{app}}", "1.target.id": "{{type}}",
-		}, Has: []string{"0._links.self.href", "0.source._links.self.href", "0.source._links.schema.href", "0.target._links.schema.href"}},
+		apitest.Step{Do: "GET /api/v1/mappings", Lacks: []string{"0.properties"}, Save: map[string]string{"to": "0.id", "from": "1.id"},
+			Equal: map[string]any{
+				"#": 2, "0.source.id": "{{type}}", "0.source.type": "user", "0.source.name": "user", "0.target.id": "{{app}}",
+				"0.target.type": "appuser", "0.target.name": "scim2_test_app",
+				"1.source.id": "{{app}}", "1.target.id": "{{type}}",
+			}, Has: []string{"0._links.self.href", "0.source._links.self.href", "0.source._links.schema.href", "0.target._links.schema.href"}},
 		apitest.Step{Do: "GET /api/v1/mappings/{{to}}", Equal: map[string]any{
-			"properties.userName.expression": "source.login", "properties.userName.pushStatus": "PUSH", "properties.familyName.expression": "user.lastName", "properties.familyName.pushStatus": "PUSH",
+			"properties.userName.expression": "source.login", "properties.userName.pushStatus": "PUSH",
+			"properties.familyName.expression": "user.lastName", "properties.familyName.pushStatus": "PUSH",
 			"properties.userType.expression": "user.userType",
 		}, Then: func(t *testing.T, a *apitest.Answer) {
 			require.Len(t, a.JSON.(map[string]any)["properties"], 10)
 		}},
-		apitest.Step{Do: "GET /api/v1/mappings/{{from}}", Equal: map[string]any{"properties.login.expression": "appuser.userName", "properties.lastName.expression": "appuser.familyName"}},
-		apitest.Step{Name: "what does not provision maps the user name alone", Do: "POST /api/v1/apps", Body: `{"name":"bookmark","label":"News","settings":{"app":{"url":"https://example.com/"}}}`, Save: map[string]string{"plain": "id"}},
+		apitest.Step{Do: "GET /api/v1/mappings/{{from}}",
+			Equal: map[string]any{"properties.login.expression": "appuser.userName", "properties.lastName.expression": "appuser.familyName"}},
+		apitest.Step{Name: "what does not provision maps the user name alone", Do: "POST /api/v1/apps",
+			Body: `{"name":"bookmark","label":"News","settings":{"app":{"url":"https://example.com/"}}}`, Save: map[string]string{"plain": "id"}},
 		apitest.Step{Do: "GET /api/v1/mappings?targetId={{plain}}", Save: map[string]string{"plainTo": "0.id"}, Equal: map[string]any{"#": 1}},
 		apitest.Step{Do: "GET /api/v1/mappings/{{plainTo}}", Has: []string{"properties.userName"}, Lacks: []string{"properties.email"}},
-		apitest.Step{Name: "a new user type", Do: "POST /api/v1/meta/types/user", Body: `{"name":"temp","displayName":"Temp"}`, Save: map[string]string{"temp": "id"}},
-		apitest.Step{Do: "GET /api/v1/mappings?sourceId={{temp}}", Equal: map[string]any{"#": 2, "0.target.id": "{{app}}", "1.target.id": "{{plain}}"}},
+		apitest.Step{Name: "a new user type", Do: "POST /api/v1/meta/types/user", Body: `{"name":"temp","displayName":"Temp"}`,
+			Save: map[string]string{"temp": "id"}},
+		apitest.Step{Do: "GET /api/v1/mappings?sourceId={{temp}}",
+			Equal: map[string]any{"#": 2, "0.target.id": "{{app}}", "1.target.id": "{{plain}}"}},
 		apitest.Step{Do: "GET /api/v1/mappings?sourceId={{temp}}&targetId={{plain}}", Equal: map[string]any{"#": 1}},
 		apitest.Step{Do: "GET /api/v1/mappings?sourceId=oty0", Equal: map[string]any{"#": 0}},
-		apitest.Step{Name: "page by page", Do: "GET /api/v1/mappings?limit=5", Equal: map[string]any{"#": 5}, Then: func(t *testing.T, a *apitest.Answer) {
-			require.Len(t, a.Header.Values("Link"), 2)
-		}},
+		apitest.Step{Name: "page by page", Do: "GET /api/v1/mappings?limit=5", Equal: map[string]any{"#": 5},
+			Then: func(t *testing.T, a *apitest.Answer) {
+				require.Len(t, a.Header.Values("Link"), 2)
+			}},
 		apitest.Step{Name: "a bad cursor", Do: "GET /api/v1/mappings?after=x", Status: 400, Code: "E0000029"},
 		apitest.Step{Name: "no such mapping", Do: "GET /api/v1/mappings/prm0", Status: 404, Code: "E0000007"},
 		apitest.Step{Name: "an id of another kind", Do: "GET /api/v1/mappings/{{app}}", Status: 404, Code: "E0000007"},
@@ -64,31 +72,41 @@ func TestRulesThatCannotBe(t *testing.T) {
 	w := apptest.New(t)
 	app := w.SCIMApp("HR")
 	path := mapping(w, app)
-	w.Post("/meta/schemas/apps/"+app+"/default", mappingCustom(`"size":{"title":"Size","type":"integer"},"flag":{"title":"Flag","type":"boolean"}`)).OK()
+	w.Post("/meta/schemas/apps/"+app+"/default",
+		mappingCustom(`"size":{"title":"Size","type":"integer"},"flag":{"title":"Flag","type":"boolean"}`)).OK()
 	w.Post(path, nil).Fails(400, "E0000003")
 	w.Post("/mappings/prm0", `{"properties":{}}`).Fails(404, "E0000007", "ProfileMapping")
-	w.Post(path, `{"properties":{"nose":{"expression":"user.login"},"login":null}}`).Fails(400, "E0000001", "properties.login: ", "properties.nose: The target of the mapping has no attribute")
-	w.Post(path, `{"properties":{"size":{"pushStatus":"PUSH"}}}`).Fails(400, "E0000001", "properties.size.expression: The field cannot be left blank")
+	w.Post(path, `{"properties":{"nose":{"expression":"user.login"},"login":null}}`).Fails(400, "E0000001", "properties.login: ",
+		"properties.nose: The target of the mapping has no attribute")
+	w.Post(path, `{"properties":{"size":{"pushStatus":"PUSH"}}}`).Fails(400, "E0000001",
+		"properties.size.expression: The field cannot be left blank")
 	w.Post(path, `{"properties":{"size":{"expression":"user.login","pushStatus":"SOMETIMES"}}}`).Fails(400, "E0000001", "pushStatus")
 	w.Post(path, `{"properties":"x"}`).Fails(400, "E0000001")
-	for _, expression := range []string{"user.hatSize", "user.login +", "appuser.email", "String.upper(user.login)", "true", "app.secret", "login"} {
+	for _, expression := range []string{"user.hatSize", "user.login +", "appuser.email", "String.upper(user.login)", "true", "app.secret",
+		"login"} {
 		w.Post(path, fmt.Sprintf(`{"properties":{"size":{"expression":%q}}}`, expression)).Fails(400, "E0000001", "properties.size.expression: ")
 	}
-	w.Post(path, `{"properties":{"flag":{"expression":"String.len(user.login)"},"email":{"expression":"["}}}`).Fails(400, "E0000001", "properties.email.expression: ", "properties.flag.expression: ")
+	w.Post(path, `{"properties":{"flag":{"expression":"String.len(user.login)"},"email":{"expression":"["}}}`).Fails(400, "E0000001",
+		"properties.email.expression: ", "properties.flag.expression: ")
 	require.Len(t, w.Get(path).OK().Value("properties"), 10, "nothing was stored")
 
 	from := "/mappings/" + w.Get("/mappings?sourceId=" + app).IDs()[0]
 	w.Post(from, `{"properties":{"nickName":{"expression":"user.login"}}}`).Fails(400, "E0000001", "properties.nickName.expression: ")
-	require.Equal(t, "appuser.size + 1", w.Post(from, `{"properties":{"nickName":{"expression":"appuser.size + 1"},"costCenter":null}}`).OK().Text("properties", "nickName", "expression"))
+	require.Equal(t, "appuser.size + 1",
+		w.Post(from, `{"properties":{"nickName":{"expression":"appuser.size + 1"},"costCenter":null}}`).OK().Text("properties", "nickName",
+			"expression"))
 }
 
 func TestAChangeMergesAndIsApplied(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
-		w.Post("/meta/schemas/user/default", mappingCustom(`"shoe":{"title":"Shoe","type":"number"},"tags":{"title":"Tags","type":"array","items":{"type":"string"}}`)).OK()
+		w.Post("/meta/schemas/user/default",
+			mappingCustom(`"shoe":{"title":"Shoe","type":"number"},"tags":{"title":"Tags","type":"array","items":{"type":"string"}}`)).OK()
 		app := w.SCIMApp("HR")
 		path := mapping(w, app)
 		w.Connect(app, apptest.All)
-		w.Post("/meta/schemas/apps/"+app+"/default", mappingCustom(`"size":{"title":"Size","type":"integer"},"tags":{"title":"Tags","type":"array","items":{"type":"string"}},"origin":{"title":"O","type":"string"}`)).OK()
+		w.Post("/meta/schemas/apps/"+app+"/default",
+			mappingCustom(`"size":{"title":"Size","type":"integer"},"tags":{"title":"Tags","type":"array","items":{"type":"string"}},`+
+				`"origin":{"title":"O","type":"string"}`)).OK()
 		ann := w.User("ann", "nickName", "Annie", "displayName", "Ann T")
 		w.Post("/users/"+ann, `{"profile":{"shoe":38,"tags":["a","b"]}}`).OK()
 		w.Assign(app, ann)
@@ -97,7 +115,8 @@ func TestAChangeMergesAndIsApplied(t *testing.T) {
 		}
 		w.Events()
 
-		changed := w.Post(path, `{"properties":{"size":{"expression":"user.shoe"},"tags":{"expression":"user.tags"},"displayName":{"expression":"String.toUpperCase(user.nickName)"},"userType":null,
+		changed := w.Post(path,
+			`{"properties":{"size":{"expression":"user.shoe"},"tags":{"expression":"user.tags"},"displayName":{"expression":"String.toUpperCase(user.nickName)"},"userType":null,
 			"origin":{"expression":"app.label + \"/\" + user.login","pushStatus":"DONT_PUSH"}}}`).OK()
 		require.Equal(t, "user.lastName", changed.Text("properties", "familyName", "expression"), "what is not named stays")
 		require.Nil(t, changed.Value("properties", "userType"))
@@ -106,7 +125,8 @@ func TestAChangeMergesAndIsApplied(t *testing.T) {
 		require.Equal(t, "Ann T", profile()["displayName"], "users follow in the background")
 		w.Work()
 		require.Equal(t, map[string]any{
-			"givenName": "ann", "familyName": "Tester", "email": "ann@example.com", "locale": "en_US", "displayName": "ANNIE", "size": 38.0, "tags": []any{"a", "b"},
+			"givenName": "ann", "familyName": "Tester", "email": "ann@example.com", "locale": "en_US", "displayName": "ANNIE", "size": 38.0,
+			"tags": []any{"a", "b"},
 		}, profile(), "what is given at creation alone is not given to who was assigned before")
 		var marked bool
 		for _, e := range w.Events() {
@@ -116,18 +136,22 @@ func TestAChangeMergesAndIsApplied(t *testing.T) {
 		require.Equal(t, "OUT_OF_SYNC", w.Get("/apps/"+app+"/users/"+ann).OK().Text("syncState"))
 
 		w.Post("/users/"+ann, `{"profile":{"shoe":null,"tags":["c"],"nickName":null}}`).OK()
-		require.Equal(t, map[string]any{"givenName": "ann", "familyName": "Tester", "email": "ann@example.com", "locale": "en_US", "tags": []any{"c"}}, profile())
+		require.Equal(t,
+			map[string]any{"givenName": "ann", "familyName": "Tester", "email": "ann@example.com", "locale": "en_US", "tags": []any{"c"}}, profile())
 
 		bob := w.User("bob", "nickName", "Bob")
 		require.Equal(t, "HR/bob@example.com", w.Assign(app, bob).Text("profile", "origin"))
 		w.Post("/users/"+bob, `{"profile":{"login":"robert@example.com"}}`).OK()
 		require.Equal(t, "HR/bob@example.com", w.Get("/apps/"+app+"/users/"+bob).OK().Text("profile", "origin"), "given once")
 		w.Post("/apps/"+app+"/users/"+bob, `{"profile":{"size":40}}`).Fails(403, "E0000075", "size")
-		require.Equal(t, "free", w.Post("/apps/"+app+"/users/"+bob, `{"profile":{"userType":"free"}}`).OK().Text("profile", "userType"), "no rule makes it")
+		require.Equal(t, "free", w.Post("/apps/"+app+"/users/"+bob, `{"profile":{"userType":"free"}}`).OK().Text("profile", "userType"),
+			"no rule makes it")
 
 		w.Post(path, `{"properties":{"size":null,"tags":null,"displayName":{"expression":"user.displayName"}}}`).OK()
 		w.Work()
-		require.Equal(t, map[string]any{"givenName": "ann", "familyName": "Tester", "email": "ann@example.com", "locale": "en_US", "displayName": "Ann T"}, profile())
+		require.Equal(t,
+			map[string]any{"givenName": "ann", "familyName": "Tester", "email": "ann@example.com", "locale": "en_US", "displayName": "Ann T"},
+			profile())
 	})
 }
 
@@ -137,7 +161,9 @@ func TestAMappingCanBeSentBackAsItWasRead(t *testing.T) {
 	path := mapping(w, app)
 	read := w.Get(path).OK()
 	require.JSONEq(t, string(read.Body), string(w.Post(path, string(read.Body)).OK().Body))
-	w.Put("/apps/"+app, `{"name":"scim2_test_app","label":"HR","credentials":{"userNameTemplate":{"template":"x-${source.login}","type":"CUSTOM","pushStatus":"PUSH"}}}`).OK()
+	w.Put("/apps/"+app,
+		`{"name":"scim2_test_app","label":"HR","credentials":{"userNameTemplate":{"template":"x-${source.login}","type":"CUSTOM",`+
+			`"pushStatus":"PUSH"}}}`).OK()
 	after := w.Get(path).OK()
 	require.Equal(t, `"x-" + source.login`, after.Text("properties", "userName", "expression"), "the user name goes on to follow the template")
 	require.Equal(t, "PUSH", after.Text("properties", "userName", "pushStatus"))
@@ -161,8 +187,10 @@ func TestEveryUserTypeHasRulesOfItsOwn(t *testing.T) {
 	w := apptest.New(t)
 	kind := w.Post("/meta/types/user", `{"name":"temp","displayName":"Temp"}`).OK().Text("id")
 	app := w.SCIMApp("HR")
-	w.Post("/mappings/"+w.Get("/mappings?sourceId=" + kind + "&targetId=" + app).IDs()[0], `{"properties":{"userType":{"expression":"\"temp\""}}}`).OK()
-	temp := w.Post("/users", `{"profile":{"login":"t@example.com","email":"t@example.com","firstName":"T","lastName":"T"},"type":{"id":"`+kind+`"}}`).OK().Text("id")
+	w.Post("/mappings/"+w.Get("/mappings?sourceId=" + kind + "&targetId=" + app).IDs()[0],
+		`{"properties":{"userType":{"expression":"\"temp\""}}}`).OK()
+	temp := w.Post("/users",
+		`{"profile":{"login":"t@example.com","email":"t@example.com","firstName":"T","lastName":"T"},"type":{"id":"`+kind+`"}}`).OK().Text("id")
 	require.Equal(t, "temp", w.Assign(app, temp).Text("profile", "userType"))
 	require.Empty(t, w.Assign(app, w.User("ann")).Text("profile", "userType"))
 }

@@ -29,14 +29,18 @@ func TestConnection_SecretStaysAtItsOrigin(t *testing.T) {
 		"a null token":        {token, `{"baseUrl":"https://evil.example","profile":{"token":null}}`, tokenAgain},
 		"another format":      {token, `{"baseUrl":"https://evil.example","profile":{"headerFormat":"RAW"}}`, tokenAgain},
 		"another lookup":      {token, `{"baseUrl":"https://evil.example","profile":{"userNameAttribute":"emails.value"}}`, tokenAgain},
-		"a token as a secret": {token, `{"profile":{"authScheme":"OAUTH2","clientId":"me","tokenUrl":"https://evil.example"}}`, "profile.clientSecret: The field cannot be left blank"},
+		"a token as a secret": {token, `{"profile":{"authScheme":"OAUTH2","clientId":"me","tokenUrl":"https://evil.example"}}`,
+			"profile.clientSecret: The field cannot be left blank"},
 
-		"another token endpoint":        {client, `{"profile":{"tokenUrl":"https://evil.example/token"}}`, secretAgain + "profile.tokenUrl"},
-		"its port":                      {client, `{"profile":{"tokenUrl":"https://login.example.com:8443/token"}}`, secretAgain + "profile.tokenUrl"},
-		"its scheme":                    {client, `{"profile":{"tokenUrl":"http://login.example.com/token"}}`, secretAgain + "profile.tokenUrl"},
-		"with another client":           {client, `{"profile":{"clientId":"you","tokenUrl":"https://evil.example/token"}}`, secretAgain + "profile.tokenUrl"},
+		"another token endpoint": {client, `{"profile":{"tokenUrl":"https://evil.example/token"}}`, secretAgain + "profile.tokenUrl"},
+		"its port": {client, `{"profile":{"tokenUrl":"https://login.example.com:8443/token"}}`,
+			secretAgain + "profile.tokenUrl"},
+		"its scheme": {client, `{"profile":{"tokenUrl":"http://login.example.com/token"}}`, secretAgain + "profile.tokenUrl"},
+		"with another client": {client, `{"profile":{"clientId":"you","tokenUrl":"https://evil.example/token"}}`,
+			secretAgain + "profile.tokenUrl"},
 		"a target that gets its tokens": {client, `{"baseUrl":"https://evil.example"}`, secretAgain + "baseUrl"},
-		"a secret as a token":           {client, `{"baseUrl":"https://evil.example","profile":{"authScheme":"TOKEN"}}`, "profile.token: The field cannot be left blank"},
+		"a secret as a token": {client, `{"baseUrl":"https://evil.example","profile":{"authScheme":"TOKEN"}}`,
+			"profile.token: The field cannot be left blank"},
 	}
 	w := apptest.New(t)
 	for name, c := range cases {
@@ -66,7 +70,8 @@ func TestConnection_SecretGivenAgain(t *testing.T) {
 		{`{"baseUrl":"https://a.example/v1","profile":{"token":"first"}}`, "https://a.example/v1", "first"},
 		{`{"baseUrl":"https://A.example:443/v2"}`, "https://A.example:443/v2", "first"}, // another path
 		{`{"baseUrl":"https://b.example","profile":{"token":"second"}}`, "https://b.example", "second"},
-		{`{"profile":{"authScheme":"OAUTH2","clientId":"me","clientSecret":"third","tokenUrl":"https://login.example/a"}}`, "https://b.example", "third"},
+		{`{"profile":{"authScheme":"OAUTH2","clientId":"me","clientSecret":"third","tokenUrl":"https://login.example/a"}}`, "https://b.example",
+			"third"},
 		{`{"profile":{"tokenUrl":"https://login.example/b"}}`, "https://b.example", "third"}, // another path
 		{`{"baseUrl":"http://b.example","profile":{"tokenUrl":"http://login.example","clientSecret":"fourth"}}`, "http://b.example", "fourth"},
 	} {

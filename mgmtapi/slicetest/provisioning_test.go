@@ -79,7 +79,8 @@ func TestDeactivationsAndGroupsOutliveADeactivatedConnection(t *testing.T) {
 		app, group, _ := pushed(w, ann, bob, cid)
 		path := "/apps/" + app + "/connections/default/lifecycle/"
 		for _, user := range []string{ann, bob, cid} {
-			require.NoError(t, w.Desired.ReportUser(t.Context(), app, user, desired.Result{Want: desired.Active, Outcome: desired.Done, RemoteID: "r-" + user}))
+			require.NoError(t,
+				w.Desired.ReportUser(t.Context(), app, user, desired.Result{Want: desired.Active, Outcome: desired.Done, RemoteID: "r-" + user}))
 		}
 		w.Delete("/apps/" + app + "/users/" + ann).OK()
 		w.Events()
@@ -89,7 +90,8 @@ func TestDeactivationsAndGroupsOutliveADeactivatedConnection(t *testing.T) {
 		w.Post("/users/"+bob+"/lifecycle/deactivate", nil).OK()
 		target, err := w.Desired.Target(t.Context(), app)
 		require.NoError(t, err)
-		require.Equal(t, []bool{true, true}, []bool{target.Paused, target.DeactivateUsers}, "whoever watches for overdue deactivations is to know")
+		require.Equal(t, []bool{true, true}, []bool{target.Paused, target.DeactivateUsers},
+			"whoever watches for overdue deactivations is to know")
 		for user, want := range map[string]desired.Want{ann: desired.Inactive, bob: desired.Inactive, cid: desired.Active} {
 			got, err := w.Desired.User(t.Context(), app, user)
 			require.NoError(t, err)
@@ -151,32 +153,39 @@ func TestConnectionsThatAreRefused(t *testing.T) {
 		return `{"baseUrl":"https://a.example","profile":{"authScheme":"OAUTH2"` + more + `}}`
 	}
 	cases := map[string]struct{ body, clue string }{
-		"nothing at all":            {`{}`, "baseUrl: The field cannot be left blank"},
-		"no token":                  {`{"baseUrl":"https://a.example"}`, "profile.token: The field cannot be left blank"},
-		"a relative URL":            {body("/scim/v2"), "baseUrl: The value must be an absolute URL"},
-		"no scheme":                 {body("a.example/scim"), "baseUrl: The value must be an absolute URL"},
-		"another scheme":            {body("file:///etc/passwd"), "baseUrl: The value must be an absolute URL"},
-		"no host":                   {body("https:///scim"), "baseUrl: The URL must name a host"},
-		"an opaque URL":             {body("https:scim"), "baseUrl: The URL must name a host"},
-		"credentials in the URL":    {body("https://u:p@a.example"), "baseUrl: The URL must not contain credentials"},
-		"a query":                   {body("https://a.example/?x=1"), "baseUrl: The URL must not have a query"},
-		"an empty query":            {body("https://a.example/?"), "baseUrl: The URL must not have a query"},
-		"a fragment":                {body("https://a.example/#x"), "baseUrl: The URL must not have a fragment"},
-		"an empty fragment":         {body("https://a.example/#"), "baseUrl: The URL must not have a fragment"},
-		"a URL with a bad escape":   {body("https://a.example/%zz"), "baseUrl: The value is not a URL"},
-		"another kind of login":     {`{"baseUrl":"https://a.example","profile":{"authScheme":"SAML"}}`, "profile.authScheme"},
-		"no client":                 {oauth(``), "profile.clientId: The field cannot be left blank"},
-		"no secret of the client":   {oauth(`,"clientId":"c","tokenUrl":"https://i.example/token"`), "profile.clientSecret: The field cannot be left blank"},
-		"no token endpoint":         {oauth(`,"clientId":"c","clientSecret":"s"`), "profile.tokenUrl: The field cannot be left blank"},
-		"a relative token endpoint": {oauth(`,"clientId":"c","clientSecret":"s","tokenUrl":"/token"`), "profile.tokenUrl: The value must be an absolute URL"},
-		"a token for a client":      {oauth(`,"clientId":"c","clientSecret":"s","tokenUrl":"https://i.example/token","token":"x"`), "profile.token: The member belongs to the authScheme TOKEN"},
-		"a client for a token":      {`{"baseUrl":"https://a.example","profile":{"token":"x","clientId":"c"}}`, "profile.clientId: The member belongs to the authScheme OAUTH2"},
-		"another header format":     {`{"baseUrl":"https://a.example","profile":{"token":"x","headerFormat":"DIGEST"}}`, "profile.headerFormat"},
-		"basic without a colon":     {`{"baseUrl":"https://a.example","profile":{"token":"x","headerFormat":"BASIC"}}`, "profile.token: The token for BASIC"},
-		"a header injection":        {`{"baseUrl":"https://a.example","profile":{"token":"x\r\nX-Evil: 1"}}`, "profile.token: The value contains a control character"},
-		"an unknown style":          {`{"baseUrl":"https://a.example","profile":{"token":"x","updateStyle":"PUT"}}`, "profile.updateStyle"},
-		"an unknown fallback":       {`{"baseUrl":"https://a.example","profile":{"token":"x","fallback":"MAYBE"}}`, "profile.fallback"},
-		"a lookup attribute of two": {`{"baseUrl":"https://a.example","profile":{"token":"x","userNameAttribute":"a eq b"}}`, "profile.userNameAttribute"},
+		"nothing at all":          {`{}`, "baseUrl: The field cannot be left blank"},
+		"no token":                {`{"baseUrl":"https://a.example"}`, "profile.token: The field cannot be left blank"},
+		"a relative URL":          {body("/scim/v2"), "baseUrl: The value must be an absolute URL"},
+		"no scheme":               {body("a.example/scim"), "baseUrl: The value must be an absolute URL"},
+		"another scheme":          {body("file:///etc/passwd"), "baseUrl: The value must be an absolute URL"},
+		"no host":                 {body("https:///scim"), "baseUrl: The URL must name a host"},
+		"an opaque URL":           {body("https:scim"), "baseUrl: The URL must name a host"},
+		"credentials in the URL":  {body("https://u:p@a.example"), "baseUrl: The URL must not contain credentials"},
+		"a query":                 {body("https://a.example/?x=1"), "baseUrl: The URL must not have a query"},
+		"an empty query":          {body("https://a.example/?"), "baseUrl: The URL must not have a query"},
+		"a fragment":              {body("https://a.example/#x"), "baseUrl: The URL must not have a fragment"},
+		"an empty fragment":       {body("https://a.example/#"), "baseUrl: The URL must not have a fragment"},
+		"a URL with a bad escape": {body("https://a.example/%zz"), "baseUrl: The value is not a URL"},
+		"another kind of login":   {`{"baseUrl":"https://a.example","profile":{"authScheme":"SAML"}}`, "profile.authScheme"},
+		"no client":               {oauth(``), "profile.clientId: The field cannot be left blank"},
+		"no secret of the client": {oauth(`,"clientId":"c","tokenUrl":"https://i.example/token"`),
+			"profile.clientSecret: The field cannot be left blank"},
+		"no token endpoint": {oauth(`,"clientId":"c","clientSecret":"s"`), "profile.tokenUrl: The field cannot be left blank"},
+		"a relative token endpoint": {oauth(`,"clientId":"c","clientSecret":"s","tokenUrl":"/token"`),
+			"profile.tokenUrl: The value must be an absolute URL"},
+		"a token for a client": {oauth(`,"clientId":"c","clientSecret":"s","tokenUrl":"https://i.example/token","token":"x"`),
+			"profile.token: The member belongs to the authScheme TOKEN"},
+		"a client for a token": {`{"baseUrl":"https://a.example","profile":{"token":"x","clientId":"c"}}`,
+			"profile.clientId: The member belongs to the authScheme OAUTH2"},
+		"another header format": {`{"baseUrl":"https://a.example","profile":{"token":"x","headerFormat":"DIGEST"}}`, "profile.headerFormat"},
+		"basic without a colon": {`{"baseUrl":"https://a.example","profile":{"token":"x","headerFormat":"BASIC"}}`,
+			"profile.token: The token for BASIC"},
+		"a header injection": {`{"baseUrl":"https://a.example","profile":{"token":"x\r\nX-Evil: 1"}}`,
+			"profile.token: The value contains a control character"},
+		"an unknown style":    {`{"baseUrl":"https://a.example","profile":{"token":"x","updateStyle":"PUT"}}`, "profile.updateStyle"},
+		"an unknown fallback": {`{"baseUrl":"https://a.example","profile":{"token":"x","fallback":"MAYBE"}}`, "profile.fallback"},
+		"a lookup attribute of two": {`{"baseUrl":"https://a.example","profile":{"token":"x","userNameAttribute":"a eq b"}}`,
+			"profile.userNameAttribute"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) { w.Post(path, c.body).Fails(400, "E0000001", c.clue) })
@@ -193,22 +202,28 @@ func TestAConnectionWithAnOAuthClient(t *testing.T) {
 		w.Post(path, `{"baseUrl":"https://a.example","profile":{"token":"first"}}`).OK()
 		w.Post(path, `{"profile":{"authScheme":"OAUTH2","clientId":"me","tokenUrl":"https://i.example/token?x=1"}}`).
 			Fails(400, "E0000001", "profile.clientSecret: The field cannot be left blank") // the token is none
-		got := w.Post(path, `{"profile":{"authScheme":"OAUTH2","clientId":"me","clientSecret":"`+apptest.Secret+`","tokenUrl":"https://i.example/token?x=1","scope":"scim"}}`).OK()
-		want := map[string]any{"authScheme": "OAUTH2", "clientId": "me", "tokenUrl": "https://i.example/token?x=1", "scope": "scim", "updateStyle": "CATALOG", "fallback": "NONE"}
+		got := w.Post(path,
+			`{"profile":{"authScheme":"OAUTH2","clientId":"me","clientSecret":"`+apptest.Secret+
+				`","tokenUrl":"https://i.example/token?x=1","scope":"scim"}}`).OK()
+		want := map[string]any{"authScheme": "OAUTH2", "clientId": "me", "tokenUrl": "https://i.example/token?x=1", "scope": "scim",
+			"updateStyle": "CATALOG", "fallback": "NONE"}
 		require.Empty(t, cmp.Diff(want, got.Value("profile")))
 		require.Equal(t, "OAUTH2", got.Text("authScheme"))
 
 		w.Post(path+"?activate=true", `{"profile":{"scope":"scim write"}}`).OK()
 		client := &model.ConnectionOAuth{ClientID: "me", TokenURL: "https://i.example/token?x=1", Scope: "scim write"}
 		asked := w.Tester.Asked()
-		require.Equal(t, provisioning.Endpoint{App: app, BaseURL: "https://a.example", Header: model.HeaderBearer, Token: apptest.Secret, OAuth: client}, asked[len(asked)-1])
+		require.Equal(t,
+			provisioning.Endpoint{App: app, BaseURL: "https://a.example", Header: model.HeaderBearer, Token: apptest.Secret, OAuth: client},
+			asked[len(asked)-1])
 		target, err := w.Desired.Target(t.Context(), app)
 		require.NoError(t, err)
 		require.Equal(t, client, target.OAuth)
 		require.Equal(t, apptest.Secret, target.Token)
 		require.NotContains(t, w.Answered(), apptest.Secret)
 
-		w.Post(path, `{"profile":{"authScheme":"TOKEN"}}`).Fails(400, "E0000001", "profile.token: The field cannot be left blank") // the secret is none
+		// the secret is none
+		w.Post(path, `{"profile":{"authScheme":"TOKEN"}}`).Fails(400, "E0000001", "profile.token: The field cannot be left blank")
 		require.Equal(t, "TOKEN", w.Post(path, `{"profile":{"authScheme":"TOKEN","token":"x"}}`).OK().Text("authScheme"))
 		target, err = w.Desired.Target(t.Context(), app)
 		require.NoError(t, err)
@@ -220,7 +235,9 @@ func TestAConnectionWithAnOAuthClient(t *testing.T) {
 func TestExtensionsOfAConnectionAreShownWhenTheyAreNotTheDefault(t *testing.T) {
 	w := apptest.New(t)
 	path := "/apps/" + w.SCIMApp("HR") + "/connections/default"
-	got := w.Post(path, `{"baseUrl":"http://127.0.0.1:8080/scim","profile":{"authScheme":"TOKEN","token":"u:p","headerFormat":"BASIC","userNameAttribute":"emails.value"}}`).OK()
+	got := w.Post(path,
+		`{"baseUrl":"http://127.0.0.1:8080/scim","profile":{"authScheme":"TOKEN","token":"u:p","headerFormat":"BASIC",`+
+			`"userNameAttribute":"emails.value"}}`).OK()
 	require.Equal(t, "BASIC", got.Text("profile", "headerFormat"))
 	require.Equal(t, "emails.value", got.Text("profile", "userNameAttribute"))
 	got = w.Post(path, `{"profile":{"headerFormat":"BEARER","userNameAttribute":"userName"}}`).OK()
@@ -269,7 +286,8 @@ func TestConnection_Fallback(t *testing.T) {
 
 func TestApplicationsThatCannotHaveAConnection(t *testing.T) {
 	w := apptest.New(t)
-	basic := w.Post("/apps", `{"name":"template_basic_auth","label":"x","settings":{"app":{"url":"https://a.example","authURL":"https://b.example"}}}`).OK().Text("id")
+	basic := w.Post("/apps",
+		`{"name":"template_basic_auth","label":"x","settings":{"app":{"url":"https://a.example","authURL":"https://b.example"}}}`).OK().Text("id")
 	for _, app := range []string{w.Bookmark("Wiki"), basic} {
 		path := "/apps/" + app + "/connections/default"
 		want := map[string]any{"authScheme": "UNKNOWN", "status": "UNKNOWN", "profile": map[string]any{"authScheme": "UNKNOWN"}}
@@ -329,9 +347,11 @@ func TestFeatures(t *testing.T) {
 		got = w.Put(path+"/USER_PROVISIONING", `{"update":{"password":{"status":"ENABLED","change":"CHANGE"}}}`).OK()
 		require.Equal(t, map[string]any{"status": "ENABLED", "seed": "SVC", "change": "CHANGE"}, got.Value("capabilities", "update", "password"))
 		require.Contains(t, w.Get("/apps/"+app).OK().Value("features"), "PUSH_PASSWORD_UPDATES")
-		w.Put(path+"/USER_PROVISIONING", `{"update":{"password":{"status":"ENABLED","seed":"OTHER"}}}`).Fails(400, "E0000001", "update.password.seed")
+		w.Put(path+"/USER_PROVISIONING", `{"update":{"password":{"status":"ENABLED","seed":"OTHER"}}}`).Fails(400, "E0000001",
+			"update.password.seed")
 		w.Put(path+"/USER_PROVISIONING", `{"update":{"password":{"status":"DISABLED"}}}`).OK()
-		w.Put(path+"/USER_PROVISIONING", `{"create":{"lifecycleCreate":{"status":"MAYBE"}}}`).Fails(400, "E0000001", "create.lifecycleCreate.status")
+		w.Put(path+"/USER_PROVISIONING", `{"create":{"lifecycleCreate":{"status":"MAYBE"}}}`).Fails(400, "E0000001",
+			"create.lifecycleCreate.status")
 		w.Post("/apps/"+app+"/connections/default/lifecycle/deactivate", nil).OK(204)
 		require.Equal(t, []any{}, w.Get("/apps/"+app).OK().Value("features"))
 		w.Get(path).OK().Into(&list)
@@ -359,8 +379,9 @@ func TestTheSettingsOfImports(t *testing.T) {
 	settings := func(username map[string]any) map[string]any {
 		return map[string]any{"username": username, "schedule": map[string]any{"status": "DISABLED"}}
 	}
-	require.Empty(t, cmp.Diff(map[string]any{"importRules": rules("USERNAME", false), "importSettings": settings(map[string]any{"userNameFormat": "LOGIN"})},
-		w.Get(path).OK().Value("capabilities")))
+	require.Empty(t,
+		cmp.Diff(map[string]any{"importRules": rules("USERNAME", false), "importSettings": settings(map[string]any{"userNameFormat": "LOGIN"})},
+			w.Get(path).OK().Value("capabilities")))
 	require.NotContains(t, w.Get("/apps/"+app).OK().Value("features"), "IMPORT_NEW_USERS")
 
 	login := func() any {
@@ -369,8 +390,12 @@ func TestTheSettingsOfImports(t *testing.T) {
 		return w.Get("/mappings/"+mappings[0].ID).OK().Value("properties", "login", "expression")
 	}
 	require.Equal(t, "appuser.userName", login())
-	got := w.Put(path, `{"importRules":{"userCreateAndMatch":{"exactMatchCriteria":"EMAIL","autoConfirmExactMatch":true}},"importSettings":{"username":{"userNameFormat":"EMAIL"}}}`).OK()
-	require.Empty(t, cmp.Diff(map[string]any{"importRules": rules("EMAIL", true), "importSettings": settings(map[string]any{"userNameFormat": "EMAIL"})}, got.Value("capabilities")))
+	got := w.Put(path,
+		`{"importRules":{"userCreateAndMatch":{"exactMatchCriteria":"EMAIL","autoConfirmExactMatch":true}},`+
+			`"importSettings":{"username":{"userNameFormat":"EMAIL"}}}`).OK()
+	require.Empty(t,
+		cmp.Diff(map[string]any{"importRules": rules("EMAIL", true), "importSettings": settings(map[string]any{"userNameFormat": "EMAIL"})},
+			got.Value("capabilities")))
 	require.Equal(t, got.Body, w.Get(path).OK().Body)
 	require.Equal(t, []any{"GROUP_PUSH", "IMPORT_NEW_USERS", "IMPORT_PROFILE_UPDATES"}, w.Get("/apps/"+app).OK().Value("features"))
 	require.Equal(t, "appuser.email", login(), "the mapping follows")
@@ -405,16 +430,19 @@ func TestTheScheduleOfImports(t *testing.T) {
 			return doc.Value.Due
 		}
 		for name, c := range map[string]struct{ schedule, cause string }{
-			"no time":               {`{"status":"ENABLED"}`, "status: A schedule that is enabled needs an expression"},
-			"an unknown status":     {`{"status":"ON"}`, "status"},
-			"four fields":           {`{"fullImport":{"expression":"0 3 * *"}}`, "fullImport.expression: The value must be a UNIX cron expression: it has 5 fields"},
-			"six fields":            {`{"fullImport":{"expression":"0 0 3 * * *"}}`, "fullImport.expression"},
-			"a word":                {`{"fullImport":{"expression":"@daily"}}`, "fullImport.expression"},
-			"a zone in front":       {`{"fullImport":{"expression":"TZ=UTC 0 3 * *"}}`, "fullImport.expression"},
-			"a zone behind tabs":    {`{"fullImport":{"expression":"TZ=UTC\t0\t3\t*\t*"}}`, "fullImport.expression"},
-			"an hour that is none":  {`{"incrementalImport":{"expression":"0 24 * * *"}}`, "incrementalImport.expression"},
-			"a day that is none":    {`{"incrementalImport":{"expression":"0 0 31 2 *"}}`, "incrementalImport.expression: The value must be a UNIX cron expression: there is no such day"},
-			"a zone that is none":   {`{"fullImport":{"expression":"0 3 * * *","timezone":"Mars/Olympus"}}`, "fullImport.timezone: The value must be the name of an IANA time zone"},
+			"no time":           {`{"status":"ENABLED"}`, "status: A schedule that is enabled needs an expression"},
+			"an unknown status": {`{"status":"ON"}`, "status"},
+			"four fields": {`{"fullImport":{"expression":"0 3 * *"}}`,
+				"fullImport.expression: The value must be a UNIX cron expression: it has 5 fields"},
+			"six fields":           {`{"fullImport":{"expression":"0 0 3 * * *"}}`, "fullImport.expression"},
+			"a word":               {`{"fullImport":{"expression":"@daily"}}`, "fullImport.expression"},
+			"a zone in front":      {`{"fullImport":{"expression":"TZ=UTC 0 3 * *"}}`, "fullImport.expression"},
+			"a zone behind tabs":   {`{"fullImport":{"expression":"TZ=UTC\t0\t3\t*\t*"}}`, "fullImport.expression"},
+			"an hour that is none": {`{"incrementalImport":{"expression":"0 24 * * *"}}`, "incrementalImport.expression"},
+			"a day that is none": {`{"incrementalImport":{"expression":"0 0 31 2 *"}}`,
+				"incrementalImport.expression: The value must be a UNIX cron expression: there is no such day"},
+			"a zone that is none": {`{"fullImport":{"expression":"0 3 * * *","timezone":"Mars/Olympus"}}`,
+				"fullImport.timezone: The value must be the name of an IANA time zone"},
 			"the zone of a machine": {`{"fullImport":{"expression":"0 3 * * *","timezone":"Local"}}`, "fullImport.timezone"},
 		} {
 			put(c.schedule).Fails(400, "E0000001", "importSettings.schedule."+c.cause)
@@ -429,7 +457,9 @@ func TestTheScheduleOfImports(t *testing.T) {
 		require.Equal(t, "03:30", first.UTC().Format("15:04"))
 
 		got := shown(put(`{"incrementalImport":{"expression":"0 9 * * MON-FRI","timezone":"Europe/Berlin"},"fullImport":{"expression":""}}`))
-		require.Equal(t, map[string]any{"status": "ENABLED", "incrementalImport": map[string]any{"expression": "0 9 * * MON-FRI", "timezone": "Europe/Berlin"}}, got)
+		require.Equal(t,
+			map[string]any{"status": "ENABLED", "incrementalImport": map[string]any{"expression": "0 9 * * MON-FRI", "timezone": "Europe/Berlin"}},
+			got)
 		require.Equal(t, got, shown(w.Get(path)))
 		berlin, err := time.LoadLocation("Europe/Berlin")
 		require.NoError(t, err)
@@ -508,7 +538,8 @@ func TestPushMappingsThatAreRefused(t *testing.T) {
 	post(`{"sourceGroupId":"`+other+`"}`).Fails(400, "E0000001", "targetGroupName: Give either")
 	post(`{"sourceGroupId":"`+other+`","targetGroupName":"X","targetGroupId":"`+target+`"}`).Fails(400, "E0000001", "Give either")
 	post(`{"sourceGroupId":"00gnosuch","targetGroupName":"X"}`).Fails(404, "E0000007", "00gnosuch (UserGroup)")
-	post(`{"sourceGroupId":"`+target+`","targetGroupName":"X"}`).Fails(400, "E0000001", "sourceGroupId: A group that belongs to an application")
+	post(`{"sourceGroupId":"`+target+`","targetGroupName":"X"}`).Fails(400, "E0000001",
+		"sourceGroupId: A group that belongs to an application")
 	post(`{"sourceGroupId":"`+group+`","targetGroupName":"X"}`).Fails(409, "E0000055", "sourceGroupId")
 	post(`{"sourceGroupId":"`+other+`","targetGroupName":"Staff"}`).Fails(409, "E0000055", "targetGroupName")
 	post(`{"sourceGroupId":"`+other+`","targetGroupId":"`+target+`"}`).Fails(409, "E0000055", "targetGroupId")
@@ -516,7 +547,8 @@ func TestPushMappingsThatAreRefused(t *testing.T) {
 	post(`{"sourceGroupId":"`+other+`","targetGroupName":"X","status":"ERROR"}`).Fails(400, "E0000001", "status")
 	w.Put("/apps/"+app+"/features/GROUP_PUSH", `{"push":{"status":"DISABLED"}}`).OK()
 	post(`{"sourceGroupId":"`+other+`","targetGroupName":"X"}`).Fails(400, "E0000001", "feature: Group push is not enabled")
-	w.Post("/apps/"+w.SCIMApp("Y")+"/group-push/mappings", `{"sourceGroupId":"`+other+`","targetGroupName":"X"}`).Fails(400, "E0000001", "feature")
+	w.Post("/apps/"+w.SCIMApp("Y")+"/group-push/mappings", `{"sourceGroupId":"`+other+`","targetGroupName":"X"}`).Fails(400, "E0000001",
+		"feature")
 	w.Post("/apps/0oanosuch/group-push/mappings", `{}`).Fails(404, "E0000007", "AppInstance")
 	w.Get(path+"?lastUpdated=yesterday").Fails(400, "E0000001", "lastUpdated")
 	require.Empty(t, w.Get(path+"?lastUpdated=2999-01-01T00:00:00Z").IDs())
@@ -551,7 +583,8 @@ func TestWhatHappensToAPushedGroupIsTold(t *testing.T) {
 		w.Expect(model.PushMappingChanged{App: app, Group: group})
 		require.Equal(t, "Crew", w.Get("/groups/"+target).OK().Text("profile", "name"))
 		w.Put("/groups/"+group, `{"profile":{"name":"Crew","description":"x"}}`).OK()
-		require.NotContains(t, w.Events(), apptest.Event{Topic: model.EventPushMappingChanged, Data: `{"app":"` + app + `","group":"` + group + `"}`})
+		require.NotContains(t, w.Events(),
+			apptest.Event{Topic: model.EventPushMappingChanged, Data: `{"app":"` + app + `","group":"` + group + `"}`})
 
 		w.Delete("/groups/" + group).OK(204)
 		w.Expect(model.PushMappingChanged{App: app, Group: group})

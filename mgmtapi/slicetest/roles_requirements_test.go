@@ -64,11 +64,13 @@ func TestTargets_Links(t *testing.T) {
 	app := e.Do(t, "POST /api/v1/apps", roleBookmark("B"), nil).Value("id")
 	apps := at + "/" + appAdmin + "/targets/catalog/apps"
 	e.Run(t, apitest.Step{Do: "POST " + at, Body: `{"type":"APP_ADMIN"}`, Status: 201})
-	custom := e.Do(t, "POST /api/v1/apps", `{"label":"W","signOnMode":"AUTO_LOGIN","settings":{"signOn":{"loginUrl":"https://w.example"}}}`, nil).Value("name")
+	custom := e.Do(t, "POST /api/v1/apps", `{"label":"W","signOnMode":"AUTO_LOGIN","settings":{"signOn":{"loginUrl":"https://w.example"}}}`,
+		nil).Value("name")
 	for _, name := range []string{"bookmark", "oidc_client", "scim2_test_app", custom} {
 		e.Run(t,
 			apitest.Step{Do: "PUT " + apps + "/" + name, Status: 204},
-			apitest.Step{Do: "GET " + apps, Save: map[string]string{"self": "0._links.self.href", "logo": "0._links.logo.0.href"}, Equal: map[string]any{"#": 1, "0.name": name}},
+			apitest.Step{Do: "GET " + apps, Save: map[string]string{"self": "0._links.self.href", "logo": "0._links.logo.0.href"},
+				Equal: map[string]any{"#": 1, "0.name": name}},
 			apitest.Step{Do: "GET {{self}}", Equal: map[string]any{"name": name, "status": "ACTIVE"}},
 			apitest.Step{Do: "GET {{logo}}"},
 			apitest.Step{Do: "DELETE " + at + "/" + appAdmin, Status: 204},

@@ -111,8 +111,10 @@ func TestWork(t *testing.T) {
 func TestAPITokens(t *testing.T) {
 	e, _ := serve(t)
 	e.Run(t,
-		apitest.Step{Do: "POST /sandbox/v1/api-tokens", Body: `{"name":"ci","userId":"me"}`, Status: 201, Save: map[string]string{"secret": "token", "token": "id"}},
-		apitest.Step{Name: "the secret signs in and is not shown again", Do: "GET /api/v1/api-tokens/{{token}}", Header: map[string]string{"Authorization": "SSWS {{secret}}"}, Equal: map[string]any{"name": "ci"}, Lacks: []string{"token"}},
+		apitest.Step{Do: "POST /sandbox/v1/api-tokens", Body: `{"name":"ci","userId":"me"}`, Status: 201,
+			Save: map[string]string{"secret": "token", "token": "id"}},
+		apitest.Step{Name: "the secret signs in and is not shown again", Do: "GET /api/v1/api-tokens/{{token}}",
+			Header: map[string]string{"Authorization": "SSWS {{secret}}"}, Equal: map[string]any{"name": "ci"}, Lacks: []string{"token"}},
 		apitest.Step{Do: "POST /sandbox/v1/api-tokens", Body: `{"name":"ci","userId":"nobody"}`, Status: 404, Code: "E0000007"},
 		apitest.Step{Do: "POST /sandbox/v1/api-tokens", Body: `{}`, Status: 400, Code: "E0000001", Causes: []string{"name: ", "userId: "}},
 	)
@@ -121,13 +123,15 @@ func TestAPITokens(t *testing.T) {
 func TestProvision(t *testing.T) {
 	e, _ := serve(t)
 	const (
-		user    = `{"profile":{"login":"isaac@example.com","email":"isaac@example.com","firstName":"Isaac","lastName":"Brock"},"credentials":{"password":{"value":"Tlpwd-2026"}}}`
+		user = `{"profile":{"login":"isaac@example.com","email":"isaac@example.com","firstName":"Isaac","lastName":"Brock"},` +
+			`"credentials":{"password":{"value":"Tlpwd-2026"}}}`
 		connect = `{"baseUrl":"https://scim.example.com/v2","profile":{"token":"secret"}}`
 	)
 	e.Run(t,
 		apitest.Step{Do: "POST /api/v1/users", Body: user, Save: map[string]string{"u": "id"}},
 		apitest.Step{Do: "POST /api/v1/apps", Body: `{"name":"scim2_test_app","label":"HR"}`, Save: map[string]string{"app": "id"}},
-		apitest.Step{Do: "POST /api/v1/apps/{{app}}/users", Body: `{"id":"{{u}}"}`, Equal: map[string]any{"status": "ACTIVE", "syncState": "DISABLED"}},
+		apitest.Step{Do: "POST /api/v1/apps/{{app}}/users", Body: `{"id":"{{u}}"}`,
+			Equal: map[string]any{"status": "ACTIVE", "syncState": "DISABLED"}},
 		apitest.Step{Do: "POST /sandbox/v1/apps/{{app}}/provision", Status: 400, Code: "E0000001", Causes: []string{"feature: "}},
 		apitest.Step{Do: "POST /api/v1/apps/{{app}}/connections/default?activate=true", Body: connect},
 		apitest.Step{Do: "PUT /api/v1/apps/{{app}}/features/USER_PROVISIONING", Body: `{"create":{"lifecycleCreate":{"status":"ENABLED"}}}`},
@@ -140,11 +144,13 @@ func TestProvision(t *testing.T) {
 func TestProviders(t *testing.T) {
 	e, _ := serve(t)
 	e.Run(t,
-		apitest.Step{Do: "POST /sandbox/v1/scim", Body: `{"name":"other"}`, Status: 201, Equal: map[string]any{"token": "value", "name": "other", "created": true}},
+		apitest.Step{Do: "POST /sandbox/v1/scim", Body: `{"name":"other"}`, Status: 201,
+			Equal: map[string]any{"token": "value", "name": "other", "created": true}},
 		apitest.Step{Do: "GET /sandbox/v1/scim", Equal: map[string]any{"#": 1, "0.name": "other"}},
 		apitest.Step{Do: "GET /sandbox/v1/scim/other", Lacks: []string{"token"}},
 		apitest.Step{Do: "GET /sandbox/v1/scim/none", Status: 404, Code: "E0000007"},
-		apitest.Step{Do: "POST /sandbox/v1/scim/other/tokens", Body: `{"readOnly":true}`, Status: 201, Equal: map[string]any{"id": "k1", "readOnly": true, "token": "value of k1"}},
+		apitest.Step{Do: "POST /sandbox/v1/scim/other/tokens", Body: `{"readOnly":true}`, Status: 201,
+			Equal: map[string]any{"id": "k1", "readOnly": true, "token": "value of k1"}},
 		apitest.Step{Do: "GET /sandbox/v1/scim/other", Equal: map[string]any{"tokens.#": 1, "tokens.0.id": "k1"}},
 		apitest.Step{Do: "DELETE /sandbox/v1/scim/other/tokens/k1", Status: 204},
 		apitest.Step{Do: "PUT /sandbox/v1/scim/other/quirks", Body: `{"active":["no-patch"]}`, Equal: map[string]any{"active.0": "no-patch"}},

@@ -22,13 +22,16 @@ func TestTheSchemaOfAnApplicationBeginsWithItsTemplate(t *testing.T) {
 	e.Run(t,
 		apitest.Step{Do: "POST /api/v1/apps", Body: scimApp, Save: map[string]string{"app": "id"}},
 		apitest.Step{Do: path + "{{app}}/default", Has: []string{"_links.self.href", "created", "lastUpdated"}, Equal: map[string]any{
-			"name": "scim2_test_app", "title": "HR User", "definitions.base.required.0": "userName", "definitions.base.properties.userName.maxLength": 255,
-			"definitions.base.properties.givenName.externalName": "name.givenName", "definitions.base.properties.givenName.externalNamespace": "urn:ietf:params:scim:schemas:core:2.0:User",
+			"name": "scim2_test_app", "title": "HR User", "definitions.base.required.0": "userName",
+			"definitions.base.properties.userName.maxLength":          255,
+			"definitions.base.properties.givenName.externalName":      "name.givenName",
+			"definitions.base.properties.givenName.externalNamespace": "urn:ietf:params:scim:schemas:core:2.0:User",
 		}, Then: func(t *testing.T, a *apitest.Answer) {
 			require.Len(t, a.JSON.(map[string]any)["definitions"].(map[string]any)["base"].(map[string]any)["properties"], 10)
 		}},
 		apitest.Step{Do: "POST /api/v1/apps", Body: schemaBookmark, Save: map[string]string{"plain": "id"}},
-		apitest.Step{Name: "what does not provision has the user name alone", Do: path + "{{plain}}/default", Has: []string{"definitions.base.properties.userName"}, Lacks: []string{"definitions.base.properties.email"}},
+		apitest.Step{Name: "what does not provision has the user name alone", Do: path + "{{plain}}/default",
+			Has: []string{"definitions.base.properties.userName"}, Lacks: []string{"definitions.base.properties.email"}},
 		apitest.Step{Name: "no such application", Do: path + "0oa0/default", Status: 404, Code: "E0000007"},
 		apitest.Step{Do: "GET /api/v1/meta/types/user/default", Save: map[string]string{"type": "id"}},
 		apitest.Step{Name: "an id of another kind", Do: path + "{{type}}/default", Status: 404, Code: "E0000007"},
@@ -49,29 +52,47 @@ func TestPropertiesOfAnApplicationThatCannotBe(t *testing.T) {
 	e.Run(t,
 		apitest.Step{Name: "no body", Do: path, Status: 400, Code: "E0000003"},
 		apitest.Step{Name: "no such application", Do: "POST /api/v1/meta/schemas/apps/0oa0/default", Body: "{", Status: 404, Code: "E0000007"},
-		refused("a name of the base", `"email":{"title":"x","type":"string"},"userName":{"title":"x","type":"string"}`, ".email: ", ".userName: "),
+		refused("a name of the base", `"email":{"title":"x","type":"string"},"userName":{"title":"x","type":"string"}`, ".email: ",
+			".userName: "),
 		refused("names that are none", `"a-b":{"title":"x","type":"string"}`, ".a-b: "),
 		refused("values that are unique", `"x":{"title":"x","type":"string","unique":"UNIQUE_VALIDATED"}`, ".x.unique: "),
 		refused("a path that is none", `"x":{"title":"x","type":"string","externalName":"a b"}`, ".x.externalName: "),
-		refused("an attribute that the engine sets", `"x":{"title":"x","type":"string","externalName":"active"},"y":{"title":"x","type":"string","externalName":"id"}`, ".x.externalName: ", ".y.externalName: "),
-		refused("a namespace that is no URN", `"x":{"title":"x","type":"string","externalName":"a","externalNamespace":"b"}`, ".x.externalName: "),
-		refused("the place of a base property", `"x":{"title":"x","type":"string","externalName":"displayName"}`, ".x.externalName: The property displayName has"),
-		refused("a place around that of another one", `"x":{"title":"x","type":"string","externalName":"name"}`, ".x.externalName: The property familyName has"),
-		refused("the same place twice", `"x":{"title":"x","type":"string","externalName":"a"},"y":{"title":"x","type":"string","externalName":"A"}`, ".x.externalName: ", ".y.externalName: "),
+		refused("an attribute that the engine sets",
+			`"x":{"title":"x","type":"string","externalName":"active"},"y":{"title":"x","type":"string","externalName":"id"}`, ".x.externalName: ",
+			".y.externalName: "),
+		refused("a namespace that is no URN", `"x":{"title":"x","type":"string","externalName":"a","externalNamespace":"b"}`,
+			".x.externalName: "),
+		refused("the place of a base property", `"x":{"title":"x","type":"string","externalName":"displayName"}`,
+			".x.externalName: The property displayName has"),
+		refused("a place around that of another one", `"x":{"title":"x","type":"string","externalName":"name"}`,
+			".x.externalName: The property familyName has"),
+		refused("the same place twice",
+			`"x":{"title":"x","type":"string","externalName":"a"},"y":{"title":"x","type":"string","externalName":"A"}`, ".x.externalName: ",
+			".y.externalName: "),
 		apitest.Step{Name: "base properties stay", Do: path, Status: 400, Code: "E0000001",
-			Body: `{"definitions":{"base":{"properties":{"email":{"title":"Mail","required":true},"shoe":{"title":"x"},"locale":null,"userName":{"pattern":"x","externalName":"y"}}}}}`,
+			Body: `{"definitions":{"base":{"properties":{"email":{"title":"Mail","required":true},"shoe":{"title":"x"},"locale":null,` +
+				`"userName":{"pattern":"x","externalName":"y"}}}}}`,
 			Causes: []string{
-				"definitions.base.properties.email.title", "definitions.base.properties.email.required", "definitions.base.properties.locale: ", "definitions.base.properties.shoe: ",
+				"definitions.base.properties.email.title", "definitions.base.properties.email.required", "definitions.base.properties.locale: ",
+				"definitions.base.properties.shoe: ",
 				"definitions.base.properties.userName.externalName", "definitions.base.properties.userName.pattern",
 			}},
-		apitest.Step{Do: path, Body: schemaCustom(`"cost":{"title":"Cost center","type":"string","externalName":"costCenter","externalNamespace":"` + enterprise + `"}`), Equal: map[string]any{
-			"definitions.custom.properties.cost.externalName": "costCenter", "definitions.custom.properties.cost.externalNamespace": enterprise,
-		}},
+		apitest.Step{Do: path,
+			Body: schemaCustom(`"cost":{"title":"Cost center","type":"string","externalName":"costCenter","externalNamespace":"` + enterprise +
+				`"}`), Equal: map[string]any{
+				"definitions.custom.properties.cost.externalName": "costCenter", "definitions.custom.properties.cost.externalNamespace": enterprise,
+			}},
 		refused("another type than before", `"cost":{"title":"Cost center","type":"number"}`, ".cost.type: "),
 	)
 	var read string
-	e.Run(t, apitest.Step{Do: "GET /api/v1/meta/schemas/apps/" + saved["app"] + "/default", Then: func(_ *testing.T, a *apitest.Answer) { read = string(a.Body) }})
-	e.Run(t, apitest.Step{Name: "a schema can be sent back as it was read", Do: path, Body: read, Then: func(t *testing.T, a *apitest.Answer) { require.JSONEq(t, read, string(a.Body)) }})
+	e.Run(t,
+		apitest.Step{Do: "GET /api/v1/meta/schemas/apps/" + saved["app"] + "/default", Then: func(_ *testing.T, a *apitest.Answer) {
+			read = string(a.Body)
+		}})
+	e.Run(t,
+		apitest.Step{Name: "a schema can be sent back as it was read", Do: path, Body: read, Then: func(t *testing.T, a *apitest.Answer) {
+			require.JSONEq(t, read, string(a.Body))
+		}})
 }
 
 func TestTheSchemaOfAnApplicationIsEnforcedOnItsUsers(t *testing.T) {
@@ -89,7 +110,8 @@ func TestTheSchemaOfAnApplicationIsEnforcedOnItsUsers(t *testing.T) {
 		assign := func(user, profile string) *apptest.Answer {
 			return w.Post("/apps/"+app+"/users", `{"id":"`+user+`","profile":`+profile+`}`)
 		}
-		assign(ann, `{"size":9,"skills":"go","color":"blue","nose":"long","ro":null}`).Fails(400, "E0000001", "profile.color: ", "profile.nose: The attribute is not defined", "profile.size: ", "profile.skills: ")
+		assign(ann, `{"size":9,"skills":"go","color":"blue","nose":"long","ro":null}`).Fails(400, "E0000001", "profile.color: ",
+			"profile.nose: The attribute is not defined", "profile.size: ", "profile.skills: ")
 		w.Get("/apps/"+app+"/users/"+ann).Fails(404, "E0000007")
 		assign(ann, `{"ro":"x"}`).Fails(403, "E0000077", "profile.ro")
 		assigned := assign(ann, `{"size":12,"skills":["go","scim"],"color":"red","im":"1","wo":"hidden"}`).OK()
@@ -115,13 +137,15 @@ func TestTheSchemaOfAnApplicationIsEnforcedOnItsUsers(t *testing.T) {
 		require.Equal(t, "DISABLED", w.Get("/apps/"+app+"/users/"+early).OK().Text("syncState"))
 
 		group := w.Group("Sales", w.User("carl"))
-		w.Put("/apps/"+app+"/groups/"+group, `{"profile":{"size":3,"nose":"x","userName":"x"}}`).Fails(400, "E0000001", "profile.nose: ", "profile.size: ", "profile.userName: ")
+		w.Put("/apps/"+app+"/groups/"+group, `{"profile":{"size":3,"nose":"x","userName":"x"}}`).Fails(400, "E0000001", "profile.nose: ",
+			"profile.size: ", "profile.userName: ")
 		require.Equal(t, 11.0, w.Put("/apps/"+app+"/groups/"+group, `{"profile":{"size":11,"must":"g"}}`).OK().Value("profile", "size"))
 		carl := w.Get("/apps/" + app + "/users?q=carl").IDs()[0]
 		require.Equal(t, "g", w.Get("/apps/"+app+"/users/"+carl).OK().Text("profile", "must"))
 
 		w.Post("/meta/schemas/apps/"+app+"/default", schemaCustom(`"must":null,"color":null,"size":null`)).OK()
-		w.Post("/meta/schemas/apps/"+app+"/default", schemaCustom(`"must":{"title":"M","type":"string"}`)).Fails(400, "E0000001", "still being removed")
+		w.Post("/meta/schemas/apps/"+app+"/default", schemaCustom(`"must":{"title":"M","type":"string"}`)).Fails(400, "E0000001",
+			"still being removed")
 		w.Work()
 		for _, user := range []string{ann, bob, carl} {
 			for _, name := range []string{"must", "color", "size"} {

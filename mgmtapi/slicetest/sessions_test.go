@@ -21,7 +21,8 @@ const sessionSecret = "Tlpwd-2026"
 // isaac is a user who can sign in.
 var isaac = apitest.Step{
 	Do: "POST /api/v1/users", Save: map[string]string{"u": "id"},
-	Body: `{"profile":{"login":"isaac@example.com","email":"isaac@example.com","firstName":"Isaac","lastName":"Brock"},"credentials":{"password":{"value":"` + sessionSecret + `"}}}`,
+	Body: `{"profile":{"login":"isaac@example.com","email":"isaac@example.com","firstName":"Isaac","lastName":"Brock"},` +
+		`"credentials":{"password":{"value":"` + sessionSecret + `"}}}`,
 }
 
 // sessionSignIn saves a session token as token.
@@ -43,7 +44,8 @@ func byCookie(do string) apitest.Step {
 }
 
 func logged(event string, n int) apitest.Step {
-	return apitest.Step{Name: "the log tells of " + event, Do: `GET /api/v1/logs?filter=eventType+eq+%22` + event + `%22`, Equal: map[string]any{"#": n}}
+	return apitest.Step{Name: "the log tells of " + event, Do: `GET /api/v1/logs?filter=eventType+eq+%22` + event + `%22`,
+		Equal: map[string]any{"#": n}}
 }
 
 func TestASessionTokenIsTradedOnce(t *testing.T) {
@@ -51,7 +53,8 @@ func TestASessionTokenIsTradedOnce(t *testing.T) {
 		e := apitest.New(t, db)
 		first := trade
 		first.Equal = map[string]any{
-			"login": "isaac@example.com", "userId": "{{u}}", "status": "ACTIVE", "createdAt": "2026-03-04T05:06:07.000Z", "expiresAt": "2026-03-04T07:06:07.000Z",
+			"login": "isaac@example.com", "userId": "{{u}}", "status": "ACTIVE", "createdAt": "2026-03-04T05:06:07.000Z",
+			"expiresAt":                "2026-03-04T07:06:07.000Z",
 			"lastPasswordVerification": "2026-03-04T05:06:07.000Z", "amr.#": 1, "amr.0": "pwd", "idp.type": "SVC", "mfaActive": false,
 			"_links.self.hints.allow.1": "DELETE", "_links.refresh.hints.allow.0": "POST", "_links.user.href": e.Server.URL + "/api/v1/users/{{u}}",
 		}
@@ -61,9 +64,11 @@ func TestASessionTokenIsTradedOnce(t *testing.T) {
 			isaac, sessionSignIn, first, again,
 			apitest.Step{Name: "an unknown one never", Do: trade.Do, Body: `{"sessionToken":"x"}`, Status: 401, Code: "E0000004"},
 			apitest.Step{Name: "it is needed", Do: trade.Do, Body: `{}`, Status: 400, Code: "E0000001", Causes: []string{"sessionToken: "}},
-			apitest.Step{Name: "it is a text", Do: trade.Do, Body: `{"sessionToken":1}`, Status: 400, Code: "E0000001", Causes: []string{"sessionToken: "}},
+			apitest.Step{Name: "it is a text", Do: trade.Do, Body: `{"sessionToken":1}`, Status: 400, Code: "E0000001",
+				Causes: []string{"sessionToken: "}},
 			apitest.Step{Name: "in a body", Do: trade.Do, Status: 400, Code: "E0000003"},
-			apitest.Step{Name: "sent by somebody who may", Do: trade.Do, Body: trade.Body, Header: map[string]string{"Authorization": ""}, Status: 403, Code: "E0000005"},
+			apitest.Step{Name: "sent by somebody who may", Do: trade.Do, Body: trade.Body, Header: map[string]string{"Authorization": ""},
+				Status: 403, Code: "E0000005"},
 			apitest.Step{Do: "GET /api/v1/sessions/{{s}}", Equal: map[string]any{"id": "{{s}}", "userId": "{{u}}"}},
 			gone("GET /api/v1/sessions/{{u}}"), gone("DELETE /api/v1/sessions/x"), gone("POST /api/v1/sessions/x/lifecycle/refresh"),
 			apitest.Step{Do: "DELETE /api/v1/sessions/{{s}}", Status: 204},
@@ -73,7 +78,9 @@ func TestASessionTokenIsTradedOnce(t *testing.T) {
 		)
 		require.Regexp(t, `^102[0-9A-Za-z_-]{22}$`, saved["s"])
 		e.Clock.Advance(5 * time.Minute)
-		e.Run(t, apitest.Step{Name: "a token lives for minutes", Do: trade.Do, Body: `{"sessionToken":"` + saved["token"] + `"}`, Status: 401, Code: "E0000004"})
+		e.Run(t,
+			apitest.Step{Name: "a token lives for minutes", Do: trade.Do, Body: `{"sessionToken":"` + saved["token"] + `"}`, Status: 401,
+				Code: "E0000004"})
 	})
 }
 
@@ -107,14 +114,18 @@ func TestTheCookieNamesTheSession(t *testing.T) {
 		read.Equal = map[string]any{"id": "{{s}}", "expiresAt": "2026-03-04T07:06:07.000Z"}
 		saved := e.Run(t, isaac, sessionSignIn, trade, read)
 		e.Clock.Advance(time.Hour)
-		prolong := apitest.Step{Do: "POST /api/v1/sessions/me/lifecycle/refresh", Header: map[string]string{"Authorization": "", "Cookie": "sid=" + saved["s"]}, Equal: map[string]any{"expiresAt": "2026-03-04T08:06:07.000Z"}}
+		prolong := apitest.Step{Do: "POST /api/v1/sessions/me/lifecycle/refresh",
+			Header: map[string]string{"Authorization": "", "Cookie": "sid=" + saved["s"]},
+			Equal:  map[string]any{"expiresAt": "2026-03-04T08:06:07.000Z"}}
 		none := gone("GET /api/v1/sessions/me")
 		none.Name = "the token of a caller is no session"
 		end := apitest.Step{Do: "DELETE /api/v1/sessions/me", Header: prolong.Header, Status: 204}
 		after := apitest.Step{Do: "GET /api/v1/sessions/me", Header: prolong.Header, Status: 404, Code: "E0000007"}
 		e.Run(t, prolong, none, gone("DELETE /api/v1/sessions/me"), gone("POST /api/v1/sessions/me/lifecycle/refresh"), end, after,
 			apitest.Step{Name: "the log knows who did it, and not the session", Do: `GET /api/v1/logs?filter=eventType+eq+%22user.session.end%22`,
-				Equal: map[string]any{"#": 1, "0.actor.id": saved["u"]}, Then: func(t *testing.T, a *apitest.Answer) { require.NotContains(t, string(a.Body), saved["s"]) }},
+				Equal: map[string]any{"#": 1, "0.actor.id": saved["u"]}, Then: func(t *testing.T, a *apitest.Answer) {
+					require.NotContains(t, string(a.Body), saved["s"])
+				}},
 		)
 	})
 }
@@ -124,7 +135,9 @@ func TestASessionEndsByItselfUnlessItIsProlonged(t *testing.T) {
 	saved := e.Run(t, isaac, sessionSignIn, trade)
 	session := "/api/v1/sessions/" + saved["s"]
 	e.Clock.Advance(sessions.Lifetime - time.Second)
-	e.Run(t, apitest.Step{Do: "POST " + session + "/lifecycle/refresh", Equal: map[string]any{"expiresAt": "2026-03-04T09:06:06.000Z", "createdAt": "2026-03-04T05:06:07.000Z"}})
+	e.Run(t,
+		apitest.Step{Do: "POST " + session + "/lifecycle/refresh",
+			Equal: map[string]any{"expiresAt": "2026-03-04T09:06:06.000Z", "createdAt": "2026-03-04T05:06:07.000Z"}})
 	e.Clock.Advance(sessions.Lifetime - time.Second)
 	e.Run(t, apitest.Step{Do: "GET " + session})
 	e.Clock.Advance(time.Second)
@@ -153,8 +166,10 @@ func TestWhatEndsTheSessionsOfAUser(t *testing.T) {
 		{name: "a reset without", do: "POST " + user + "/lifecycle/reset_password"},
 		{name: "an expiry with revokeSessions", do: "POST " + user + "/lifecycle/expire_password?revokeSessions=true", ends: true, cleared: true},
 		{name: "an expiry without", do: "POST " + user + "/lifecycle/expire_password"},
-		{name: "a temporary password with revokeSessions", do: "POST " + user + "/lifecycle/expire_password_with_temp_password?revokeSessions=true", ends: true, cleared: true},
-		{name: "one by a parameter, with revokeSessions", do: "POST " + user + "/lifecycle/expire_password?tempPassword=true&revokeSessions=true", ends: true, cleared: true},
+		{name: "a temporary password with revokeSessions",
+			do: "POST " + user + "/lifecycle/expire_password_with_temp_password?revokeSessions=true", ends: true, cleared: true},
+		{name: "one by a parameter, with revokeSessions", do: "POST " + user + "/lifecycle/expire_password?tempPassword=true&revokeSessions=true",
+			ends: true, cleared: true},
 		{name: "a temporary password without", do: "POST " + user + "/lifecycle/expire_password_with_temp_password"},
 		{name: "a new password with revokeSessions", do: "POST " + user + "/credentials/change_password", ends: true, cleared: true,
 			body: `{"oldPassword":{"value":"` + sessionSecret + `"},"newPassword":{"value":"Another-2026"},"revokeSessions":true}`},
@@ -163,7 +178,8 @@ func TestWhatEndsTheSessionsOfAUser(t *testing.T) {
 		{name: "a wrong old password", do: "POST " + user + "/credentials/change_password", status: 403,
 			body: `{"oldPassword":{"value":"wrong"},"newPassword":{"value":"Another-2026"},"revokeSessions":true}`},
 		{name: "a deactivation", do: "POST " + user + "/lifecycle/deactivate", back: "activate", ends: true, cleared: true},
-		{name: "a federated provider with revokeSessions", do: "POST " + user + "/lifecycle/reset_password?provider=FEDERATION&revokeSessions=true", ends: true, cleared: true, back: "none"},
+		{name: "a federated provider with revokeSessions",
+			do: "POST " + user + "/lifecycle/reset_password?provider=FEDERATION&revokeSessions=true", ends: true, cleared: true, back: "none"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			saved := e.Run(t, sessionSignIn, trade, sessionSignIn) // a session, and a token that could become one
@@ -190,7 +206,9 @@ func TestWhatEndsTheSessionsOfAUser(t *testing.T) {
 				e.Run(t, apitest.Step{Do: "POST " + user + "/lifecycle/" + c.back})
 			}
 			if c.ends {
-				e.Run(t, restore, apitest.Step{Name: "the token is void, too", Do: trade.Do, Body: `{"sessionToken":"` + saved["token"] + `"}`, Status: 401, Code: "E0000004"})
+				e.Run(t, restore,
+					apitest.Step{Name: "the token is void, too", Do: trade.Do, Body: `{"sessionToken":"` + saved["token"] + `"}`, Status: 401,
+						Code: "E0000004"})
 			} else {
 				e.Run(t, restore)
 			}
@@ -233,7 +251,8 @@ func TestWhoeverClearsSessionsMayMeanTokensToo(t *testing.T) {
 	saved := e.Run(t, isaac,
 		apitest.Step{Do: "DELETE /api/v1/users/{{u}}/sessions", Status: 204},
 		apitest.Step{Do: "DELETE /api/v1/users/{{u}}/sessions?oauthTokens=true", Status: 204},
-		apitest.Step{Do: "DELETE /api/v1/users/{{u}}/sessions?oauthTokens=maybe", Status: 400, Code: "E0000001", Causes: []string{"oauthTokens: "}},
+		apitest.Step{Do: "DELETE /api/v1/users/{{u}}/sessions?oauthTokens=maybe", Status: 400, Code: "E0000001",
+			Causes: []string{"oauthTokens: "}},
 	)
 	require.Equal(t, []string{`{"user":"` + saved["u"] + `"}`, `{"user":"` + saved["u"] + `","tokens":true}`}, drain())
 }
@@ -245,10 +264,11 @@ func TestNoSecretOfASessionIsStored(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, page.Docs, 1)
 	require.Equal(t, model.SecretHash(saved["s"]), page.Docs[0].ID)
-	e.Run(t, apitest.Step{Do: "DELETE /api/v1/sessions/" + saved["s"], Status: 204}, apitest.Step{Do: "GET /api/v1/logs", Then: func(t *testing.T, a *apitest.Answer) {
-		require.NotContains(t, string(a.Body), saved["s"])
-		require.NotContains(t, string(a.Body), saved["token"])
-		require.Contains(t, string(a.Body), "/api/v1/sessions/redacted")
-	}})
+	e.Run(t, apitest.Step{Do: "DELETE /api/v1/sessions/" + saved["s"], Status: 204},
+		apitest.Step{Do: "GET /api/v1/logs", Then: func(t *testing.T, a *apitest.Answer) {
+			require.NotContains(t, string(a.Body), saved["s"])
+			require.NotContains(t, string(a.Body), saved["token"])
+			require.Contains(t, string(a.Body), "/api/v1/sessions/redacted")
+		}})
 	require.NotContains(t, e.Log.String(), saved["s"])
 }

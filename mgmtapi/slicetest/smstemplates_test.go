@@ -27,18 +27,23 @@ func TestTemplates_Lifecycle(t *testing.T) {
 		e := apitest.New(t, db)
 		e.Run(t,
 			apitest.Step{Do: "GET " + templateRoot, Equal: map[string]any{"#": 0}},
-			apitest.Step{Do: "POST " + templateRoot, Body: body("${org.name}: ${code}", `{"de-de":"Ihr Code: ${code}"}`), Save: map[string]string{"t": "id"},
-				Equal: map[string]any{"name": "Code", "type": "SMS_VERIFY_CODE", "template": "${org.name}: ${code}", "translations.de-DE": "Ihr Code: ${code}", "created": "2026-03-04T05:06:07.000Z"},
-				Then:  func(t *testing.T, a *apitest.Answer) { require.Regexp(t, "^cst[0-9A-Za-z]{17}$", a.Value("id")) }},
+			apitest.Step{Do: "POST " + templateRoot, Body: body("${org.name}: ${code}", `{"de-de":"Ihr Code: ${code}"}`),
+				Save: map[string]string{"t": "id"},
+				Equal: map[string]any{"name": "Code", "type": "SMS_VERIFY_CODE", "template": "${org.name}: ${code}",
+					"translations.de-DE": "Ihr Code: ${code}", "created": "2026-03-04T05:06:07.000Z"},
+				Then: func(t *testing.T, a *apitest.Answer) { require.Regexp(t, "^cst[0-9A-Za-z]{17}$", a.Value("id")) }},
 			apitest.Step{Do: "GET " + templateRoot + "?templateType=SMS_VERIFY_CODE", Equal: map[string]any{"#": 1, "0.id": "{{t}}"}},
 			apitest.Step{Do: "GET " + one, Equal: map[string]any{"name": "Code", "_links.self.hints.allow.#": 4}},
 			apitest.Step{Name: "an update merges", Do: "POST " + one, Body: `{"translations":{"fr":"Votre code : ${code}"}}`,
-				Equal: map[string]any{"template": "${org.name}: ${code}", "translations.de-DE": "Ihr Code: ${code}", "translations.fr": "Votre code : ${code}"}},
-			apitest.Step{Name: "a replacement does not", Do: "PUT " + one, Body: body("Code ${code}", `{}`), Equal: map[string]any{"template": "Code ${code}", "translations": map[string]any{}}},
+				Equal: map[string]any{"template": "${org.name}: ${code}", "translations.de-DE": "Ihr Code: ${code}",
+					"translations.fr": "Votre code : ${code}"}},
+			apitest.Step{Name: "a replacement does not", Do: "PUT " + one, Body: body("Code ${code}", `{}`),
+				Equal: map[string]any{"template": "Code ${code}", "translations": map[string]any{}}},
 			apitest.Step{Do: "DELETE " + one, Status: 204},
 			apitest.Step{Do: "GET " + one, Status: 404, Code: "E0000007"},
 			apitest.Step{Do: "DELETE " + one, Status: 404, Code: "E0000007"},
-			apitest.Step{Do: "GET /api/v1/logs?filter=eventType+sw+%22sms_template.%22", Equal: map[string]any{"#": 4, "0.target.0.displayName": "Code"}},
+			apitest.Step{Do: "GET /api/v1/logs?filter=eventType+sw+%22sms_template.%22",
+				Equal: map[string]any{"#": 4, "0.target.0.displayName": "Code"}},
 		)
 	})
 }
@@ -69,18 +74,22 @@ func TestTemplates_RejectBadInput(t *testing.T) {
 	for range 99 {
 		e.Run(t, apitest.Step{Do: "POST " + templateRoot, Body: body("${code}", `{}`)})
 	}
-	e.Run(t, apitest.Step{Do: "POST " + templateRoot, Body: body("${code}", `{}`), Status: 400, Code: "E0000001", Causes: []string{"template: There can be at most 100"}})
+	e.Run(t,
+		apitest.Step{Do: "POST " + templateRoot, Body: body("${code}", `{}`), Status: 400, Code: "E0000001",
+			Causes: []string{"template: There can be at most 100"}})
 }
 
 // The outbox shows what the template says, in the language of the user.
 // Proves B-factors-54, B-factors-55.
 func TestTemplates_ChosenBySMSFactors(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
-	template := e.Do(t, "POST "+templateRoot, body("${code} is your code for ${org.name}", `{"de":"Ihr Code ist ${code}","fr-CA":"Code ${code}"}`), nil).Value("id")
+	template := e.Do(t, "POST "+templateRoot,
+		body("${code} is your code for ${org.name}", `{"de":"Ihr Code ist ${code}","fr-CA":"Code ${code}"}`), nil).Value("id")
 	last := func(text, used string) apitest.Step {
-		return apitest.Step{Do: "GET /sandbox/v1/outbox?limit=1", Equal: map[string]any{"0.template": used}, Then: func(t *testing.T, a *apitest.Answer) {
-			require.Equal(t, strings.ReplaceAll(text, "CODE", a.Value("0.otp")), a.Value("0.text"))
-		}}
+		return apitest.Step{Do: "GET /sandbox/v1/outbox?limit=1", Equal: map[string]any{"0.template": used},
+			Then: func(t *testing.T, a *apitest.Answer) {
+				require.Equal(t, strings.ReplaceAll(text, "CODE", a.Value("0.otp")), a.Value("0.text"))
+			}}
 	}
 	const builtIn = "Your verification code is CODE. It is valid for 5 minutes."
 	for i, c := range []struct{ profile, text string }{
@@ -92,9 +101,12 @@ func TestTemplates_ChosenBySMSFactors(t *testing.T) {
 		{`,"preferredLanguage":"de-AT;q=0.5, *;q=0.1"`, "Ihr Code ist CODE"},
 	} {
 		t.Run(c.profile, func(t *testing.T) {
-			user := e.Do(t, "POST /api/v1/users", fmt.Sprintf(`{"profile":{"login":"u%d@example.com","email":"u%[1]d@example.com","firstName":"A","lastName":"B"%s}}`, i, c.profile), nil).Value("id")
+			user := e.Do(t, "POST /api/v1/users",
+				fmt.Sprintf(`{"profile":{"login":"u%d@example.com","email":"u%[1]d@example.com","firstName":"A","lastName":"B"%s}}`, i, c.profile),
+				nil).Value("id")
 			require.NotEmpty(t, user)
-			at, phone := "/api/v1/users/"+user+"/factors", fmt.Sprintf(`{"factorType":"sms","provider":"SVC","profile":{"phoneNumber":"+1555415%04d"}}`, i)
+			at, phone := "/api/v1/users/"+user+
+				"/factors", fmt.Sprintf(`{"factorType":"sms","provider":"SVC","profile":{"phoneNumber":"+1555415%04d"}}`, i)
 			e.Run(t, apitest.Step{Do: "POST " + at + "?templateId=" + template, Body: phone}, last(c.text, template))
 			if i > 0 {
 				return
@@ -106,20 +118,29 @@ func TestTemplates_ChosenBySMSFactors(t *testing.T) {
 			later()
 			e.Run(t, apitest.Step{Do: "POST " + at + "/" + saved["id"] + "/resend?templateId=" + template}, last(c.text, template))
 			code := e.Do(t, "GET /sandbox/v1/outbox?limit=1", "", nil).Value("0.otp")
-			e.Run(t, apitest.Step{Do: "POST " + at + "/" + saved["id"] + "/lifecycle/activate", Body: `{"passCode":"` + code + `"}`, Equal: map[string]any{"status": "ACTIVE"}})
+			e.Run(t,
+				apitest.Step{Do: "POST " + at + "/" + saved["id"] + "/lifecycle/activate", Body: `{"passCode":"` + code + `"}`,
+					Equal: map[string]any{"status": "ACTIVE"}})
 			later()
 			e.Run(t, apitest.Step{Do: "POST " + at + "/" + saved["id"] + "/verify?templateId=" + template}, last(c.text, template))
 			later()
-			e.Run(t, apitest.Step{Name: "an id that no template has", Do: "POST " + at + "/" + saved["id"] + "/verify?templateId=cst1"}, last(builtIn, "factor.sms"))
+			e.Run(t, apitest.Step{Name: "an id that no template has", Do: "POST " + at + "/" + saved["id"] + "/verify?templateId=cst1"},
+				last(builtIn, "factor.sms"))
 			for _, other := range []string{
-				`{"factorType":"call","provider":"SVC","profile":{"phoneNumber":"+15554151337"}}`, `{"factorType":"email","provider":"SVC","profile":{"email":"u0@example.com"}}`,
-				`{"factorType":"token:software:totp","provider":"SVC"}`, `{"factorType":"question","provider":"SVC","profile":{"question":"disliked_food","answer":"mayonnaise"}}`,
+				`{"factorType":"call","provider":"SVC","profile":{"phoneNumber":"+15554151337"}}`,
+				`{"factorType":"email","provider":"SVC","profile":{"email":"u0@example.com"}}`,
+				`{"factorType":"token:software:totp","provider":"SVC"}`,
+				`{"factorType":"question","provider":"SVC","profile":{"question":"disliked_food","answer":"mayonnaise"}}`,
 			} {
-				e.Run(t, apitest.Step{Do: "POST " + at + "?templateId=" + template, Body: other, Status: 400, Code: "E0000001", Causes: []string{"templateId: "}})
+				e.Run(t,
+					apitest.Step{Do: "POST " + at + "?templateId=" + template, Body: other, Status: 400, Code: "E0000001",
+						Causes: []string{"templateId: "}})
 			}
 			email := e.Do(t, "POST "+at, `{"factorType":"email","provider":"SVC","profile":{"email":"u0@example.com"}}`, nil).Value("id")
 			later()
-			e.Run(t, apitest.Step{Do: "POST " + at + "/" + email + "/resend?templateId=" + template, Status: 400, Code: "E0000001", Causes: []string{"templateId: "}})
+			e.Run(t,
+				apitest.Step{Do: "POST " + at + "/" + email + "/resend?templateId=" + template, Status: 400, Code: "E0000001",
+					Causes: []string{"templateId: "}})
 		})
 	}
 }

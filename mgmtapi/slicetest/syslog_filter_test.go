@@ -17,7 +17,8 @@ import (
 func FuzzFilter(f *testing.F) {
 	for _, seed := range []string{
 		`eventType eq "x"`, `not (target.id pr) or actor.id ne "u"`, `published ge "2026-03-04T05:06:07Z"`, `debugContext.debugData.a.b co "x"`,
-		`authenticationContext.authenticationStep le 1e99`, `request.ipChain.ip[x eq 1]`, `urn:a:b:eventType pr`, `device.x sw "y"`, `eventType eq null`, `(`,
+		`authenticationContext.authenticationStep le 1e99`, `request.ipChain.ip[x eq 1]`, `urn:a:b:eventType pr`, `device.x sw "y"`,
+		`eventType eq null`, `(`,
 	} {
 		f.Add(seed)
 	}

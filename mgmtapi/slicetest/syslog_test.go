@@ -26,7 +26,8 @@ const password = "Tlpwd-2026"
 
 // syslogUser is the body of a user.
 func syslogUser(login string) string {
-	return fmt.Sprintf(`{"profile":{"login":%q,"email":%q,"firstName":"Isaac","lastName":"Brock"},"credentials":{"password":{"value":%q},"recovery_question":{"question":"Which?","answer":"Fourteen"}}}`,
+	return fmt.Sprintf(`{"profile":{"login":%q,"email":%q,"firstName":"Isaac","lastName":"Brock"},"credentials":{"password":{"value":%q},`+
+		`"recovery_question":{"question":"Which?","answer":"Fourteen"}}}`,
 		login, login, password)
 }
 
@@ -59,13 +60,18 @@ func TestAnEventTellsWhoDidWhatToWhom(t *testing.T) {
 		})
 		e.Run(t, apitest.Step{Do: "GET /api/v1/logs", Equal: map[string]any{
 			"#": 2, "0.eventType": "user.lifecycle.create", "1.eventType": "user.lifecycle.activate",
-			"0.published": "2026-03-04T05:06:07.890Z", "0.version": "0", "0.severity": "INFO", "0.displayMessage": "Create a user", "0.legacyEventType": nil,
-			"0.actor.id": admin, "0.actor.type": "User", "0.actor.alternateId": assembly.DefaultLogin, "0.actor.displayName": "Built-in Administrator", "0.actor.detailEntry": nil,
-			"0.client.userAgent.os": "Linux", "0.client.userAgent.browser": "CHROME", "0.client.device": "Computer", "0.client.ipAddress": "127.0.0.1",
-			"0.client.zone": nil, "0.client.id": nil, "0.client.geographicalContext": nil, "0.device": nil,
+			"0.published": "2026-03-04T05:06:07.890Z", "0.version": "0", "0.severity": "INFO", "0.displayMessage": "Create a user",
+			"0.legacyEventType": nil,
+			"0.actor.id":        admin, "0.actor.type": "User", "0.actor.alternateId": assembly.DefaultLogin,
+			"0.actor.displayName": "Built-in Administrator", "0.actor.detailEntry": nil,
+			"0.client.userAgent.os": "Linux", "0.client.userAgent.browser": "CHROME", "0.client.device": "Computer",
+			"0.client.ipAddress": "127.0.0.1",
+			"0.client.zone":      nil, "0.client.id": nil, "0.client.geographicalContext": nil, "0.device": nil,
 			"0.outcome.result": "SUCCESS", "0.outcome.reason": nil,
-			"0.target.#": 1, "0.target.0.id": created.Value("id"), "0.target.0.type": "User", "0.target.0.alternateId": "isaac@example.com", "0.target.0.displayName": "Isaac Brock",
-			"0.transaction.type": "WEB", "0.transaction.id": created.Header.Get("X-Svc-Request-Id"), "1.transaction.id": created.Header.Get("X-Svc-Request-Id"),
+			"0.target.#": 1, "0.target.0.id": created.Value("id"), "0.target.0.type": "User", "0.target.0.alternateId": "isaac@example.com",
+			"0.target.0.displayName": "Isaac Brock",
+			"0.transaction.type":     "WEB", "0.transaction.id": created.Header.Get("X-Svc-Request-Id"),
+			"1.transaction.id":                    created.Header.Get("X-Svc-Request-Id"),
 			"0.debugContext.debugData.requestUri": "/api/v1/users", "0.debugContext.debugData.url": "/api/v1/users?activate=true&token=redacted",
 			"0.debugContext.debugData.requestId":             created.Header.Get("X-Svc-Request-Id"),
 			"0.authenticationContext.authenticationProvider": "SVC_AUTHENTICATION_PROVIDER", "0.authenticationContext.authenticationStep": 0,
@@ -87,7 +93,8 @@ func TestWhatChangesNothingIsNotLogged(t *testing.T) {
 		apitest.Step{Do: "PUT /api/v1/groups/{{g}}/users/isaac", Status: 204},
 		apitest.Step{Do: "POST /api/v1/users/isaac/lifecycle/unsuspend", Status: 400, Code: "E0000001"},
 		apitest.Step{Do: "GET /api/v1/logs", Equal: map[string]any{"2.debugContext.debugData.changedAttributes": "firstName,nickName"},
-			Then: wrote("user.lifecycle.create", "user.lifecycle.activate", "user.account.update_profile", "group.lifecycle.create", "group.user_membership.add")},
+			Then: wrote("user.lifecycle.create", "user.lifecycle.activate", "user.account.update_profile", "group.lifecycle.create",
+				"group.user_membership.add")},
 	)
 }
 
@@ -113,8 +120,9 @@ func TestRefusedRequestsAreLogged(t *testing.T) {
 			apitest.Step{Name: "a limit is told of once a window", Do: `GET /api/v1/logs?filter=outcome.result+eq+"FAILURE"`,
 				Then: wrote("system.org.rate_limit.violation", "system.api_token.refuse", "system.api_token.refuse"),
 				Equal: map[string]any{
-					"0.severity": "WARN", "0.target.0.id": "groups", "0.actor.id": "unknown", "0.outcome.reason": "The limit of 1 requests a minute was exceeded",
-					"1.actor.id": "unknown", "1.outcome.reason": "The token is not known", "1.target.#": 0,
+					"0.severity": "WARN", "0.target.0.id": "groups", "0.actor.id": "unknown",
+					"0.outcome.reason": "The limit of 1 requests a minute was exceeded",
+					"1.actor.id":       "unknown", "1.outcome.reason": "The token is not known", "1.target.#": 0,
 					"2.actor.alternateId": "isaac@example.com", "2.target.0.displayName": "ci", "2.outcome.reason": "The owner of the token is not active",
 				}},
 		)
@@ -122,7 +130,8 @@ func TestRefusedRequestsAreLogged(t *testing.T) {
 		e.Clock.Advance(time.Second)
 		// The administrator's token has expired as well; what is told of that is read from behind.
 		e.Do(t, "GET /api/v1/users/me", "", nil)
-		page, err := e.Model.LogEvents.Query(t.Context(), e.Store.Reader(), docstore.Query[model.LogEvent]{OrderBy: docstore.ID, Desc: true, Limit: 1})
+		page, err := e.Model.LogEvents.Query(t.Context(), e.Store.Reader(),
+			docstore.Query[model.LogEvent]{OrderBy: docstore.ID, Desc: true, Limit: 1})
 		require.NoError(t, err)
 		require.Equal(t, "The token has expired", page.Docs[0].Value.Reason)
 		require.Equal(t, assembly.DefaultLogin, page.Docs[0].Value.Actor.AlternateID)
@@ -170,8 +179,10 @@ func TestPeriods(t *testing.T) {
 		list("until=2026-03-05T05:06:07.889Z", "4th"),
 		list("since=2026-03-05T06:06:07.890%2B01:00&until=2026-03-05T05:06:07.890Z", "5th"),
 		list("since=2026-03-01T00:00:00Z&until=2026-03-02T00:00:00Z"),
-		apitest.Step{Do: "GET /api/v1/logs?since=yesterday&until=2026-03-05", Status: 400, Code: "E0000001", Causes: []string{"since: ", "until: "}},
-		apitest.Step{Do: "GET /api/v1/logs?since=2026-03-05T00:00:00Z&until=2026-03-04T00:00:00Z", Status: 400, Code: "E0000001", Causes: []string{"since: "}},
+		apitest.Step{Do: "GET /api/v1/logs?since=yesterday&until=2026-03-05", Status: 400, Code: "E0000001",
+			Causes: []string{"since: ", "until: "}},
+		apitest.Step{Do: "GET /api/v1/logs?since=2026-03-05T00:00:00Z&until=2026-03-04T00:00:00Z", Status: 400, Code: "E0000001",
+			Causes: []string{"since: "}},
 		apitest.Step{Do: "GET /api/v1/logs?since=2025-01-01T00:00:00Z", Status: 400, Code: "E0000053"},
 		apitest.Step{Do: "GET /api/v1/logs?until=2025-01-01T00:00:00Z", Status: 400, Code: "E0000053"},
 		apitest.Step{Do: "GET /api/v1/logs?limit=1001", Status: 400, Code: "E0000001", Causes: []string{"limit: "}},
@@ -273,9 +284,12 @@ func TestFilters(t *testing.T) {
 		e.Run(t, apitest.Step{Name: expression, Do: "GET /api/v1/logs?filter=" + escape(expression), Then: wrote(want...)})
 	}
 	for _, expression := range []string{
-		`eventtype eq "x"`, `nothing eq "x"`, `actor eq "x"`, `target.nothing pr`, `target pr`, `debugContext.debugData pr`, `eventType eq 1`, `eventType eq true`,
-		`published eq "yesterday"`, `published co "2026"`, `authenticationContext.authenticationStep eq "0"`, `authenticationContext.authenticationStep co 1`,
-		`securityContext.isProxy gt true`, `eventType eq null`, `eventType`, `eventType eq`, `target[id eq "x"]`, `(eventType eq "x"`, `eventType.x eq "y"`,
+		`eventtype eq "x"`, `nothing eq "x"`, `actor eq "x"`, `target.nothing pr`, `target pr`, `debugContext.debugData pr`, `eventType eq 1`,
+		`eventType eq true`,
+		`published eq "yesterday"`, `published co "2026"`, `authenticationContext.authenticationStep eq "0"`,
+		`authenticationContext.authenticationStep co 1`,
+		`securityContext.isProxy gt true`, `eventType eq null`, `eventType`, `eventType eq`, `target[id eq "x"]`, `(eventType eq "x"`,
+		`eventType.x eq "y"`,
 	} {
 		e.Run(t, apitest.Step{Name: "refuses " + expression, Do: "GET /api/v1/logs?filter=" + escape(expression), Status: 400, Code: "E0000053"})
 	}
@@ -308,13 +322,17 @@ func TestNoSecretGetsIntoTheLog(t *testing.T) {
 	w.Unrecorded()
 	isaac := w.Post("/users?activate=false&password="+password, syslogUser("isaac@example.com")).OK().Text("id")
 	activation := w.Post("/users/"+isaac+"/lifecycle/activate?sendEmail=false", nil).OK().Text("activationToken")
-	w.Post("/users/"+isaac, `{"credentials":{"password":{"value":"Another-2026"},"recovery_question":{"question":"Who?","answer":"Mousetrap"}}}`).OK()
+	w.Post("/users/"+isaac,
+		`{"credentials":{"password":{"value":"Another-2026"},"recovery_question":{"question":"Who?","answer":"Mousetrap"}}}`).OK()
 	app := w.SCIMApp("HR")
 	w.Connect(app, apptest.All)
 	w.Tester.Fail(fmt.Errorf("the target said: who is %s", apptest.Secret))
 	w.Post("/apps/"+app+"/connections/default/lifecycle/activate", nil).Fails(400, "E0000059")
-	shared := w.Post("/apps", `{"name":"template_swa","label":"S","settings":{"app":{"url":"https://x.example.com","usernameField":"u","passwordField":"p","buttonField":"b"}}}`).OK().Text("id")
-	w.Post("/apps/"+shared+"/users", map[string]any{"id": isaac, "credentials": map[string]any{"userName": "i", "password": map[string]any{"value": "appPassword1"}}}).OK()
+	shared := w.Post("/apps",
+		`{"name":"template_swa","label":"S","settings":{"app":{"url":"https://x.example.com","usernameField":"u","passwordField":"p",`+
+			`"buttonField":"b"}}}`).OK().Text("id")
+	w.Post("/apps/"+shared+"/users",
+		map[string]any{"id": isaac, "credentials": map[string]any{"userName": "i", "password": map[string]any{"value": "appPassword1"}}}).OK()
 
 	var all strings.Builder
 	n := 0
@@ -326,7 +344,8 @@ func TestNoSecretGetsIntoTheLog(t *testing.T) {
 	}))
 	require.Greater(t, n, 8)
 	require.Contains(t, all.String(), "who is [redacted]")
-	for _, secret := range []string{password, "Another-2026", "Fourteen", "Mousetrap", activation, apptest.Secret, "appPassword1", apitest.Token, "$2a$"} {
+	for _, secret := range []string{password, "Another-2026", "Fourteen", "Mousetrap", activation, apptest.Secret, "appPassword1",
+		apitest.Token, "$2a$"} {
 		require.NotEmpty(t, secret)
 		require.NotContains(t, all.String(), secret)
 	}

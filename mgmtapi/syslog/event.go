@@ -131,8 +131,9 @@ func render(doc docstore.Doc[model.LogEvent]) LogEvent {
 	e := doc.Value
 	out := LogEvent{
 		UUID: e.ID, Published: e.Published.UTC().Format(rest.TimeFormat), EventType: e.Type, Version: version, Severity: severity(e),
-		DisplayMessage: audit.Type(e.Type).Message(), Actor: party(e.Actor), Outcome: Outcome{Result: string(e.Result), Reason: optional(e.Reason)},
-		Client: Client{Device: "Unknown"}, Target: []Party{}, Transaction: Transaction{Type: job, ID: e.Transaction},
+		DisplayMessage: audit.Type(e.Type).Message(), Actor: party(e.Actor),
+		Outcome: Outcome{Result: string(e.Result), Reason: optional(e.Reason)},
+		Client:  Client{Device: "Unknown"}, Target: []Party{}, Transaction: Transaction{Type: job, ID: e.Transaction},
 		DebugContext: DebugContext{Data: map[string]string{}}, Request: Request{IPChain: []Hop{}},
 	}
 	for _, target := range e.Targets {
@@ -195,7 +196,8 @@ func severity(e model.LogEvent) string {
 
 // The names by which programs give themselves away; the first one that is found counts.
 var (
-	systems  = [][2]string{{"Windows", "Windows"}, {"Android", "Android"}, {"iPhone", "iOS"}, {"iPad", "iOS"}, {"Mac OS X", "Mac OS X"}, {"Linux", "Linux"}}
+	systems = [][2]string{{"Windows", "Windows"}, {"Android", "Android"}, {"iPhone", "iOS"}, {"iPad", "iOS"}, {"Mac OS X", "Mac OS X"},
+		{"Linux", "Linux"}}
 	browsers = [][2]string{{"Edg/", "EDGE"}, {"OPR/", "OPERA"}, {"Firefox/", "FIREFOX"}, {"Chrome/", "CHROME"}, {"Safari/", "SAFARI"}}
 	devices  = [][2]string{{"iPad", "Tablet"}, {"Mobile", "Mobile"}, {"Mozilla/", "Computer"}}
 )

@@ -76,7 +76,8 @@ func linksOf(ctx context.Context, app docstore.Doc[model.App], user *model.AppUs
 	for _, name := range published {
 		id := model.AppLinkID(app.ID, name)
 		link := AppLink{
-			ID: id, Label: app.Value.Label, LinkURL: rest.URL(ctx, "home", app.Value.Name, app.ID, id), LogoURL: rest.URL(ctx, model.LogoPath(app.ID)...),
+			ID: id, Label: app.Value.Label, LinkURL: rest.URL(ctx, "home", app.Value.Name, app.ID, id),
+			LogoURL: rest.URL(ctx, model.LogoPath(app.ID)...),
 			AppName: app.Value.Name, AppInstanceID: app.ID, AppAssignmentID: user.UserID,
 			CredentialsSetup: lacksCredentials(app.Value.Credentials.Scheme, user), Hidden: app.Value.Visibility.Hide.Web,
 		}

@@ -26,8 +26,11 @@ func TestTheLinksOfTheApplicationsOfAUser(t *testing.T) {
 			apitest.Step{Name: "nobody has links without applications", Do: list, Equal: map[string]any{"#": 0}},
 			app("wiki", `{"name":"bookmark","label":"Wiki","settings":{"app":{"url":"https://wiki.example/"}}}`),
 			app("swa", `{"label":"books","signOnMode":"AUTO_LOGIN","settings":{"signOn":{"loginUrl":"https://books.example"}}}`),
-			app("hidden", `{"name":"bookmark","label":"Attic","visibility":{"hide":{"web":true}},"settings":{"app":{"url":"https://attic.example/"}}}`),
-			app("suite", `{"name":"bookmark","label":"Suite","visibility":{"appLinks":{"mail":true,"drive":true,"chat":false}},"settings":{"app":{"url":"https://suite.example/"}}}`),
+			app("hidden",
+				`{"name":"bookmark","label":"Attic","visibility":{"hide":{"web":true}},"settings":{"app":{"url":"https://attic.example/"}}}`),
+			app("suite",
+				`{"name":"bookmark","label":"Suite","visibility":{"appLinks":{"mail":true,"drive":true,"chat":false}},`+
+					`"settings":{"app":{"url":"https://suite.example/"}}}`),
 			app("other", `{"name":"bookmark","label":"Not assigned","settings":{"app":{"url":"https://other.example/"}}}`),
 			assign("wiki", ""), assign("swa", ""), assign("hidden", ""), assign("suite", ""),
 			apitest.Step{
@@ -35,7 +38,8 @@ func TestTheLinksOfTheApplicationsOfAUser(t *testing.T) {
 				Equal: map[string]any{
 					"#": 5, "0.label": "Attic", "0.hidden": true, "1.label": "books", "2.label": "Suite drive", "3.label": "Suite mail", "4.label": "Wiki",
 					"4.appName": "bookmark", "4.appInstanceId": "{{wiki}}", "4.appAssignmentId": "{{u}}", "4.hidden": false, "4.sortOrder": 0,
-					"4.logoUrl": e.Server.URL + "/assets/logos/{{wiki}}", "4.credentialsSetup": false, "1.credentialsSetup": true, "1.appName": "{{swaName}}",
+					"4.logoUrl": e.Server.URL + "/assets/logos/{{wiki}}", "4.credentialsSetup": false, "1.credentialsSetup": true,
+					"1.appName": "{{swaName}}",
 				},
 				Save: map[string]string{"link": "4.id", "url": "4.linkUrl", "drive": "2.id", "mail": "3.id"},
 			},

@@ -296,7 +296,8 @@ func (s *Slice) groupToJoin(ctx context.Context, tx *docstore.Tx, group, everyon
 	if group != everyone {
 		return s.Groups.Get(ctx, tx, group)
 	}
-	if known := s.lastEveryone.Load(); known != nil && known.ID == everyone && !s.Now().Truncate(time.Second).After(known.Value.LastMembershipUpdated) {
+	if known := s.lastEveryone.Load(); known != nil && known.ID == everyone &&
+		!s.Now().Truncate(time.Second).After(known.Value.LastMembershipUpdated) {
 		return *known, nil
 	}
 	doc, err := s.Groups.Get(ctx, tx, everyone)

@@ -39,7 +39,8 @@ func (p ExpiredPassword) MarshalJSON() ([]byte, error) {
 
 // OpenAPISchema describes both, which have no member in common.
 func (ExpiredPassword) OpenAPISchema() *openapi3.Schema {
-	schema := openapi3.NewObjectSchema().WithProperty("tempPassword", openapi3.NewStringSchema()).WithProperty("id", openapi3.NewStringSchema()).
+	schema := openapi3.NewObjectSchema().WithProperty("tempPassword", openapi3.NewStringSchema()).WithProperty("id",
+		openapi3.NewStringSchema()).
 		WithProperty("status", openapi3.NewStringSchema())
 	schema.Description = "The user, or nothing but the temporary password."
 	schema.AdditionalProperties = openapi3.AdditionalProperties{Has: new(true)}

@@ -80,7 +80,8 @@ func (s *Slice) forgot(ctx context.Context, r *forgotRequest) (ForgottenPassword
 		if err := mayRecover(&r.found.Value); err != nil {
 			return ForgottenPassword{}, err
 		}
-		return ForgottenPassword{}, rest.Failf(rest.CodeUnsupported, "Messages are not sent here. With sendEmail=false, the answer has the address.")
+		return ForgottenPassword{}, rest.Failf(rest.CodeUnsupported,
+			"Messages are not sent here. With sendEmail=false, the answer has the address.")
 	}
 	url, token, issued, err := s.issueReset(ctx, true, "signin", "reset-password")
 	if err != nil {
@@ -147,7 +148,8 @@ func (s *Slice) wrongAnswer(ctx context.Context, at *target) error {
 		if err != nil {
 			return err
 		}
-		counted, err = auth.FailedAttempt(ctx, tx, s.Deps, doc, audit.Entry{Type: audit.UserResetPassword, Failure: "The recovery answer is wrong"})
+		counted, err = auth.FailedAttempt(ctx, tx, s.Deps, doc,
+			audit.Entry{Type: audit.UserResetPassword, Failure: "The recovery answer is wrong"})
 		return err
 	})
 	switch {

@@ -24,12 +24,14 @@ func hold(on string) apitest.Step {
 
 // transits is the step that reads a user with a status, on the way to another one.
 func transits(status, to string) apitest.Step {
-	return apitest.Step{Name: status + " to " + to, Do: "GET /api/v1/users/{{u}}", Equal: map[string]any{"status": status, "transitioningToStatus": to}}
+	return apitest.Step{Name: status + " to " + to, Do: "GET /api/v1/users/{{u}}",
+		Equal: map[string]any{"status": status, "transitioningToStatus": to}}
 }
 
 // settled is the step that reads a user with a status that stays.
 func settled(status string) apitest.Step {
-	return apitest.Step{Name: "settled as " + status, Do: "GET /api/v1/users/{{u}}", Equal: map[string]any{"status": status}, Lacks: []string{"transitioningToStatus"}}
+	return apitest.Step{Name: "settled as " + status, Do: "GET /api/v1/users/{{u}}", Equal: map[string]any{"status": status},
+		Lacks: []string{"transitioningToStatus"}}
 }
 
 // released does what was held.
@@ -49,9 +51,12 @@ func waits(external bool) (steps []apitest.Step) {
 		if external && verb == "reset_password" {
 			continue
 		}
-		steps = append(steps, apitest.Step{Name: verb + " has to wait", Do: "POST /api/v1/users/{{u}}/lifecycle/" + verb, Status: http.StatusConflict, Code: "E0000112"})
+		steps = append(steps,
+			apitest.Step{Name: verb + " has to wait", Do: "POST /api/v1/users/{{u}}/lifecycle/" + verb, Status: http.StatusConflict,
+				Code: "E0000112"})
 	}
-	return append(steps, apitest.Step{Name: "so does a deletion", Do: "DELETE /api/v1/users/{{u}}", Status: http.StatusConflict, Code: "E0000112"})
+	return append(steps,
+		apitest.Step{Name: "so does a deletion", Do: "DELETE /api/v1/users/{{u}}", Status: http.StatusConflict, Code: "E0000112"})
 }
 
 // Proves B-users-04, B-users-32.
@@ -76,13 +81,16 @@ func TestHeldWork_TransitionsAreVisible(t *testing.T) {
 					hold("true"),
 					{Do: "POST " + user + "/lifecycle/activate"},
 					transits("STAGED", c.to),
-					{Do: "GET /sandbox/v1/work", Equal: map[string]any{"hold": true, "pending": 1}, Then: func(t *testing.T, _ *apitest.Answer) { e.Work(t) }},
+					{Do: "GET /sandbox/v1/work", Equal: map[string]any{"hold": true, "pending": 1}, Then: func(t *testing.T, _ *apitest.Answer) {
+						e.Work(t)
+					}},
 					transits("STAGED", c.to),
 				}
 				steps = append(steps, waits(c.name == "federated")...)
 				steps = append(steps,
 					apitest.Step{Name: "nothing was sent", Do: "GET /sandbox/v1/outbox", Equal: map[string]any{"#": 0}},
-					apitest.Step{Name: "nothing was logged", Do: "GET /api/v1/logs?filter=eventType+eq+%22user.lifecycle.activate%22", Equal: map[string]any{"#": 0}},
+					apitest.Step{Name: "nothing was logged", Do: "GET /api/v1/logs?filter=eventType+eq+%22user.lifecycle.activate%22",
+						Equal: map[string]any{"#": 0}},
 					released(e), settled(c.to),
 					apitest.Step{Name: "the log knows who wanted it", Do: "GET /api/v1/logs?filter=eventType+eq+%22user.lifecycle.activate%22",
 						Equal: map[string]any{"#": 1, "0.actor.alternateId": "admin@example.com", "0.transaction.type": "JOB"}},
@@ -117,7 +125,8 @@ func TestHeldWork_ActivationToken(t *testing.T) {
 	saved := e.Run(t,
 		apitest.Step{Do: "POST /api/v1/users?activate=false", Body: without("a@example.com"), Save: map[string]string{"u": "id"}},
 		hold("true"),
-		apitest.Step{Do: "POST /api/v1/users/{{u}}/lifecycle/activate?sendEmail=false", Save: map[string]string{"token": "activationToken"}, Has: []string{"activationUrl"}},
+		apitest.Step{Do: "POST /api/v1/users/{{u}}/lifecycle/activate?sendEmail=false", Save: map[string]string{"token": "activationToken"},
+			Has: []string{"activationUrl"}},
 		apitest.Step{Do: "POST /api/v1/authn", Body: `{"token":"{{token}}"}`, Status: 401, Code: "E0000011"},
 		released(e),
 		apitest.Step{Do: "GET /sandbox/v1/outbox", Equal: map[string]any{"#": 0}},
@@ -126,7 +135,8 @@ func TestHeldWork_ActivationToken(t *testing.T) {
 		hold("true"),
 		apitest.Step{Do: "POST /api/v1/users/{{u}}/lifecycle/activate"},
 		released(e),
-		apitest.Step{Do: "GET /sandbox/v1/outbox", Equal: map[string]any{"#": 1, "0.to": "isaac@example.com"}, Save: map[string]string{"sent": "0.token", "link": "0.link"}},
+		apitest.Step{Do: "GET /sandbox/v1/outbox", Equal: map[string]any{"#": 1, "0.to": "isaac@example.com"},
+			Save: map[string]string{"sent": "0.token", "link": "0.link"}},
 		apitest.Step{Do: "POST /api/v1/authn", Body: `{"token":"{{sent}}"}`, Equal: map[string]any{"status": "PASSWORD_RESET"}},
 	)
 	require.Equal(t, e.Server.URL+"/welcome/"+saved["sent"], saved["link"])
@@ -139,8 +149,10 @@ func TestHeldWork_Refused(t *testing.T) {
 		apitest.Step{Do: "PUT /sandbox/v1/work", Body: `{"hold":"yes"}`, Status: 400, Code: "E0000001", Causes: []string{"hold: "}},
 		apitest.Step{Do: "PUT /sandbox/v1/work", Status: 400, Code: "E0000003"},
 		hold("true"), hold("true"),
-		apitest.Step{Do: "POST /api/v1/users", Body: without("a@example.com"), Save: map[string]string{"u": "id"}, Equal: map[string]any{"status": "PROVISIONED"}},
-		apitest.Step{Name: "what is refused is refused at once", Do: "POST /api/v1/users/{{u}}/lifecycle/activate", Status: 403, Code: "E0000016"},
+		apitest.Step{Do: "POST /api/v1/users", Body: without("a@example.com"), Save: map[string]string{"u": "id"},
+			Equal: map[string]any{"status": "PROVISIONED"}},
+		apitest.Step{Name: "what is refused is refused at once", Do: "POST /api/v1/users/{{u}}/lifecycle/activate", Status: 403,
+			Code: "E0000016"},
 		apitest.Step{Do: "POST /api/v1/users/me/lifecycle/deactivate", Status: 400, Code: "E0000001"},
 		apitest.Step{Do: "GET /sandbox/v1/work", Equal: map[string]any{"hold": true, "pending": 0}},
 	)

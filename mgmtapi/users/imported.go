@@ -12,7 +12,8 @@ import (
 
 // Import makes a user of the default type with the profile, STAGED or activated. What callers cannot write may be in the profile. The
 // error is for a caller when the profile is not what the schema says.
-func (s *Slice) Import(ctx context.Context, tx *docstore.Tx, profile map[string]any, activate bool) (doc docstore.Doc[model.User], err error) {
+func (s *Slice) Import(ctx context.Context, tx *docstore.Tx, profile map[string]any, activate bool) (doc docstore.Doc[model.User],
+	err error) {
 	org, err := s.Org(ctx, tx)
 	if err != nil {
 		return doc, err

@@ -36,7 +36,8 @@ var (
 		from: []model.UserStatus{model.UserStaged, model.UserDeprovisioned},
 	}
 	reactivate = transition{
-		verb: "reactivate", event: audit.UserReactivate, summary: "Starts the activation of a user over", refusal: rest.CodeStatus, to: always(model.UserProvisioned),
+		verb: "reactivate", event: audit.UserReactivate, summary: "Starts the activation of a user over", refusal: rest.CodeStatus,
+		to:   always(model.UserProvisioned),
 		from: []model.UserStatus{model.UserProvisioned, model.UserRecovery},
 	}
 	suspend = transition{
@@ -44,15 +45,18 @@ var (
 		from: []model.UserStatus{model.UserActive},
 	}
 	unsuspend = transition{
-		verb: "unsuspend", event: audit.UserUnsuspend, summary: "Ends the suspension of a user", refusal: rest.CodeValidation, to: always(model.UserActive),
+		verb: "unsuspend", event: audit.UserUnsuspend, summary: "Ends the suspension of a user", refusal: rest.CodeValidation,
+		to:   always(model.UserActive),
 		from: []model.UserStatus{model.UserSuspended},
 	}
 	resetPassword = transition{
-		verb: "reset_password", event: audit.UserResetPassword, summary: "Has a user choose a new password", refusal: rest.CodeStatus, to: always(model.UserRecovery),
+		verb: "reset_password", event: audit.UserResetPassword, summary: "Has a user choose a new password", refusal: rest.CodeStatus,
+		to:   always(model.UserRecovery),
 		from: []model.UserStatus{model.UserActive, model.UserProvisioned, model.UserRecovery, model.UserPasswordExpired, model.UserLockedOut},
 	}
 	expirePassword = transition{
-		verb: "expire_password", event: audit.UserExpirePassword, summary: "Has a user change the password at the next sign-in", refusal: rest.CodeStatus, to: always(model.UserPasswordExpired),
+		verb: "expire_password", event: audit.UserExpirePassword, summary: "Has a user change the password at the next sign-in",
+		refusal: rest.CodeStatus, to: always(model.UserPasswordExpired),
 		from: []model.UserStatus{model.UserActive, model.UserPasswordExpired, model.UserRecovery, model.UserLockedOut}, password: true,
 	}
 	unlock = transition{
@@ -60,7 +64,8 @@ var (
 		from: []model.UserStatus{model.UserLockedOut},
 	}
 	deactivate = transition{
-		verb: "deactivate", event: audit.UserDeactivate, summary: "Deactivates a user", refusal: rest.CodeStatus, to: always(model.UserDeprovisioned),
+		verb: "deactivate", event: audit.UserDeactivate, summary: "Deactivates a user", refusal: rest.CodeStatus,
+		to:   always(model.UserDeprovisioned),
 		from: slices.DeleteFunc(model.UserStatuses(), func(s model.UserStatus) bool { return s == model.UserDeprovisioned }),
 	}
 )
@@ -130,9 +135,10 @@ func (s *Slice) lifecycle() []rest.Route {
 			ID: "deactivateUser", Route: deactivate.route(), Tag: tag, Scopes: writeScope, Summary: deactivate.summary,
 			Find: func(ctx context.Context, r *deactivateRequest) error { return s.find(ctx, &r.target) },
 			Do: func(ctx context.Context, r *deactivateRequest) (rest.Empty, error) {
-				return rest.Empty{}, s.change(ctx, &r.target, r.Prefer, func(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], async bool) error {
-					return s.deactivate(ctx, tx, doc, async, r.SendEmail)
-				})
+				return rest.Empty{}, s.change(ctx, &r.target, r.Prefer,
+					func(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], async bool) error {
+						return s.deactivate(ctx, tx, doc, async, r.SendEmail)
+					})
 			},
 		},
 		s.resetPassword(), s.expirePassword(), s.expireWithTemporary(), s.unlock(), s.blocks(),
@@ -302,7 +308,8 @@ func (s *Slice) activated(
 }
 
 // change runs a change of a user that can be done later: when the caller prefers that, and while work is held.
-func (s *Slice) change(ctx context.Context, at *target, prefer string, change func(context.Context, *docstore.Tx, docstore.Doc[model.User], bool) error) error {
+func (s *Slice) change(ctx context.Context, at *target, prefer string,
+	change func(context.Context, *docstore.Tx, docstore.Doc[model.User], bool) error) error {
 	async := later(prefer)
 	return s.Update(ctx, func(tx *docstore.Tx) error {
 		doc, err := s.settled(ctx, tx, at)
@@ -332,7 +339,8 @@ func (s *Slice) deactivate(ctx context.Context, tx *docstore.Tx, doc docstore.Do
 	return s.queue(ctx, tx, doc, model.UserDeprovisioned, how)
 }
 
-// deactivated ends everything a user has: sessions and memberships here; roles, API tokens, refresh tokens and app assignments in reactions.
+// deactivated ends everything a user has: sessions and memberships here; roles, API tokens, refresh tokens and app assignments in
+// reactions.
 func (s *Slice) deactivated(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], how model.Transition) error {
 	if err := s.keepAdministrator(ctx, tx, doc.ID); err != nil {
 		return err
@@ -405,7 +413,8 @@ func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.Nothing, err
 		}
 		return s.remove(ctx, tx, doc, nil)
 	})
-	return rest.Nothing{}, audit.Refused(ctx, s.Deps, audit.Entry{Type: audit.UserDeactivate, Targets: []model.LogParty{audit.User(r.found)}}, err)
+	return rest.Nothing{}, audit.Refused(ctx, s.Deps, audit.Entry{Type: audit.UserDeactivate, Targets: []model.LogParty{audit.User(r.found)}},
+		err)
 }
 
 // remove removes a DEPROVISIONED user. By is who does it, nil for the caller.

@@ -27,14 +27,18 @@ func TestEveryTransitionOfEveryStatus(t *testing.T) {
 		status int
 		code   string
 	}{
-		{"activate", map[model.UserStatus]model.UserStatus{model.UserStaged: model.UserActive, model.UserDeprovisioned: model.UserActive}, 403, "E0000016"},
-		{"reactivate", map[model.UserStatus]model.UserStatus{model.UserProvisioned: model.UserProvisioned, model.UserRecovery: model.UserProvisioned}, 403, "E0000038"},
+		{"activate", map[model.UserStatus]model.UserStatus{model.UserStaged: model.UserActive, model.UserDeprovisioned: model.UserActive}, 403,
+			"E0000016"},
+		{"reactivate",
+			map[model.UserStatus]model.UserStatus{model.UserProvisioned: model.UserProvisioned, model.UserRecovery: model.UserProvisioned}, 403,
+			"E0000038"},
 		{"suspend", map[model.UserStatus]model.UserStatus{model.UserActive: model.UserSuspended}, 400, "E0000001"},
 		{"unsuspend", map[model.UserStatus]model.UserStatus{model.UserSuspended: model.UserActive}, 400, "E0000001"},
 		{"deactivate", map[model.UserStatus]model.UserStatus{
 			model.UserStaged: model.UserDeprovisioned, model.UserProvisioned: model.UserDeprovisioned, model.UserActive: model.UserDeprovisioned,
-			model.UserRecovery: model.UserDeprovisioned, model.UserLockedOut: model.UserDeprovisioned, model.UserPasswordExpired: model.UserDeprovisioned,
-			model.UserSuspended: model.UserDeprovisioned,
+			model.UserRecovery: model.UserDeprovisioned, model.UserLockedOut: model.UserDeprovisioned,
+			model.UserPasswordExpired: model.UserDeprovisioned,
+			model.UserSuspended:       model.UserDeprovisioned,
 		}, 403, "E0000038"},
 		{"reset_password", map[model.UserStatus]model.UserStatus{
 			model.UserActive: model.UserRecovery, model.UserProvisioned: model.UserRecovery, model.UserRecovery: model.UserRecovery,
@@ -42,7 +46,8 @@ func TestEveryTransitionOfEveryStatus(t *testing.T) {
 		}, 403, "E0000038"},
 		{"expire_password", expires, 403, "E0000038"},
 		{"expire_password_with_temp_password", expires, 403, "E0000038"},
-		{"unlock", map[model.UserStatus]model.UserStatus{model.UserLockedOut: model.UserActive, model.UserActive: model.UserActive}, 403, "E0000032"},
+		{"unlock", map[model.UserStatus]model.UserStatus{model.UserLockedOut: model.UserActive, model.UserActive: model.UserActive}, 403,
+			"E0000032"},
 	}
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	saved := e.Run(t, apitest.Step{Do: "POST /api/v1/users", Body: withPassword("a@example.com"), Save: map[string]string{"id": "id"}})
@@ -119,22 +124,35 @@ func TestAUserComesAndGoesWithItsMembershipsAndEvents(t *testing.T) {
 			}
 			require.Empty(t, cmp.Diff(want, events(t, e)))
 		}
-		step(apitest.Step{Do: "POST /api/v1/users?activate=false", Body: `{` + profile("a@example.com") + `,"groupIds":["{{g}}"]}`, Save: map[string]string{"u": "id"}},
+		step(
+			apitest.Step{Do: "POST /api/v1/users?activate=false", Body: `{` + profile("a@example.com") + `,"groupIds":["{{g}}"]}`,
+				Save: map[string]string{"u": "id"}},
 			"user.changed {{u}}", "membership.changed {{everyone}}+{{u}}", "membership.changed {{g}}+{{u}}")
-		step(apitest.Step{Name: "activation answers a token when asked to", Do: "POST /api/v1/users/{{u}}/lifecycle/activate?sendEmail=false", Has: []string{"activationToken", "activationUrl"}},
+		step(
+			apitest.Step{Name: "activation answers a token when asked to", Do: "POST /api/v1/users/{{u}}/lifecycle/activate?sendEmail=false",
+				Has: []string{"activationToken", "activationUrl"}},
 			"user.changed {{u}}", "user.activated {{u}}")
 		step(apitest.Step{Do: "GET /api/v1/users/{{u}}", Equal: map[string]any{"status": "PROVISIONED"}})
-		step(apitest.Step{Name: "reactivation by mail answers nothing", Do: "POST /api/v1/users/{{u}}/lifecycle/reactivate?sendEmail=true", Lacks: []string{"activationToken"}}, "user.changed {{u}}")
-		step(apitest.Step{Name: "the first DELETE deactivates", Do: "DELETE /api/v1/users/{{u}}?sendEmail=true", Header: map[string]string{"Prefer": "wait=10"}, Status: 204},
+		step(
+			apitest.Step{Name: "reactivation by mail answers nothing", Do: "POST /api/v1/users/{{u}}/lifecycle/reactivate?sendEmail=true",
+				Lacks: []string{"activationToken"}}, "user.changed {{u}}")
+		step(
+			apitest.Step{Name: "the first DELETE deactivates", Do: "DELETE /api/v1/users/{{u}}?sendEmail=true",
+				Header: map[string]string{"Prefer": "wait=10"}, Status: 204},
 			"user.changed {{u}}", "membership.changed {{everyone}}+{{u}}", "membership.changed {{g}}+{{u}}", "user.deactivated {{u}}")
 		step(apitest.Step{Do: "GET /api/v1/users/{{u}}/groups", Equal: map[string]any{"#": 0}})
 		step(apitest.Step{Name: "a DEPROVISIONED user joins no group", Do: "PUT /api/v1/groups/{{g}}/users/{{u}}", Status: 403, Code: "E0000038"})
-		step(apitest.Step{Do: "POST /api/v1/users/{{u}}/lifecycle/activate"}, "user.changed {{u}}", "membership.changed {{everyone}}+{{u}}", "user.activated {{u}}")
-		step(apitest.Step{Do: "POST /api/v1/users/{{u}}/lifecycle/deactivate?sendEmail=true"}, "user.changed {{u}}", "membership.changed {{everyone}}+{{u}}", "user.deactivated {{u}}")
-		step(apitest.Step{Name: "its login stays reserved", Do: "POST /api/v1/users", Body: without("a@example.com"), Status: 400, Code: "E0000001"})
+		step(apitest.Step{Do: "POST /api/v1/users/{{u}}/lifecycle/activate"}, "user.changed {{u}}", "membership.changed {{everyone}}+{{u}}",
+			"user.activated {{u}}")
+		step(apitest.Step{Do: "POST /api/v1/users/{{u}}/lifecycle/deactivate?sendEmail=true"}, "user.changed {{u}}",
+			"membership.changed {{everyone}}+{{u}}", "user.deactivated {{u}}")
+		step(
+			apitest.Step{Name: "its login stays reserved", Do: "POST /api/v1/users", Body: without("a@example.com"), Status: 400, Code: "E0000001"})
 		step(apitest.Step{Name: "the second DELETE removes", Do: "DELETE /api/v1/users/{{u}}", Status: 204}, "user.deleted {{u}}")
 		step(apitest.Step{Do: "GET /api/v1/users/{{u}}", Status: 404, Code: "E0000007"})
-		step(apitest.Step{Name: "its login is free", Do: "POST /api/v1/users?activate=false", Body: without("a@example.com"), Save: map[string]string{"v": "id"}},
+		step(
+			apitest.Step{Name: "its login is free", Do: "POST /api/v1/users?activate=false", Body: without("a@example.com"),
+				Save: map[string]string{"v": "id"}},
 			"user.changed {{v}}", "membership.changed {{everyone}}+{{v}}")
 	})
 }
@@ -159,7 +177,8 @@ func TestUnknownUsers(t *testing.T) {
 		"GET /api/v1/users/x", "POST /api/v1/users/x", "PUT /api/v1/users/x", "DELETE /api/v1/users/x", "GET /api/v1/users/x/groups",
 		"POST /api/v1/users/x/lifecycle/activate", "POST /api/v1/users/x/lifecycle/suspend", "POST /api/v1/users/x/lifecycle/unsuspend",
 		"POST /api/v1/users/x/lifecycle/deactivate", "POST /api/v1/users/x/lifecycle/reactivate",
-		"POST /api/v1/users/x/lifecycle/reset_password", "POST /api/v1/users/x/lifecycle/expire_password", "POST /api/v1/users/x/lifecycle/unlock",
+		"POST /api/v1/users/x/lifecycle/reset_password", "POST /api/v1/users/x/lifecycle/expire_password",
+		"POST /api/v1/users/x/lifecycle/unlock",
 		"POST /api/v1/users/x/lifecycle/expire_password_with_temp_password", "GET /api/v1/users/x/blocks",
 		"POST /api/v1/users/x/credentials/change_password", "POST /api/v1/users/x/credentials/change_recovery_question",
 		"POST /api/v1/users/x/credentials/forgot_password", "POST /api/v1/users/x/credentials/forgot_password_recovery_question",

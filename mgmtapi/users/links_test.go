@@ -36,19 +36,22 @@ func TestLinks_ResetFactors(t *testing.T) {
 				for _, do := range []apitest.Step{{Do: "GET " + at}, {Do: "POST " + at, Body: `{"profile":{"title":"x"}}`}} {
 					do.Equal, do.Has, do.Lacks = map[string]any{}, nil, []string{"_links.resetFactors"}
 					if want && body != "" {
-						do.Equal, do.Lacks = map[string]any{"_links.resetFactors.href": e.Server.URL + at + "/lifecycle/reset_factors", "_links.resetFactors.method": "POST"}, nil
+						do.Equal, do.Lacks = map[string]any{"_links.resetFactors.href": e.Server.URL + at + "/lifecycle/reset_factors",
+							"_links.resetFactors.method": "POST"}, nil
 					}
 					e.Run(t, do)
 				}
 				set(t, e, user, model.UserActive)
-				e.Run(t, apitest.Step{Do: "POST " + at + "/lifecycle/reset_factors"}, apitest.Step{Do: "GET " + at, Lacks: []string{"_links.resetFactors"}})
+				e.Run(t, apitest.Step{Do: "POST " + at + "/lifecycle/reset_factors"},
+					apitest.Step{Do: "GET " + at, Lacks: []string{"_links.resetFactors"}})
 			})
 		}
 	}
 	e.Run(t,
 		apitest.Step{Do: "POST " + at + "/factors", Body: question},
 		apitest.Step{Do: "POST " + at + "/lifecycle/expire_password", Has: []string{"_links.resetFactors"}},
-		apitest.Step{Do: "GET " + at, Header: map[string]string{"Content-Type": `application/json; svc-response=omitCredentialsLinks`}, Lacks: []string{"_links.resetFactors", "_links.resetPassword"}},
+		apitest.Step{Do: "GET " + at, Header: map[string]string{"Content-Type": `application/json; svc-response=omitCredentialsLinks`},
+			Lacks: []string{"_links.resetFactors", "_links.resetPassword"}},
 		apitest.Step{Do: "GET /api/v1/users?q=Isaac", Lacks: []string{"0._links.resetFactors"}},
 	)
 }
@@ -86,7 +89,8 @@ func TestTheStatusDecidesWhichLinksAUserHas(t *testing.T) {
 			links, _ := a.JSON.(map[string]any)["_links"].(map[string]any)
 			require.Equal(t, map[string]any{"href": self}, links["self"])
 			require.Equal(t, map[string]any{"href": e.Server.URL + "/api/v1/meta/types/user/" + saved["type"]}, links["type"])
-			require.Equal(t, map[string]any{"href": e.Server.URL + "/api/v1/meta/schemas/user/" + model.UserSchemaID(saved["type"])}, links["schema"])
+			require.Equal(t, map[string]any{"href": e.Server.URL + "/api/v1/meta/schemas/user/" + model.UserSchemaID(saved["type"])},
+				links["schema"])
 			for _, plain := range []string{"self", "type", "schema"} {
 				delete(links, plain)
 			}
@@ -105,5 +109,6 @@ func TestTheStatusDecidesWhichLinksAUserHas(t *testing.T) {
 		}
 	}
 	e.Run(t, apitest.Step{Name: "a link of the schema leads to it", Do: "GET /api/v1/meta/schemas/user/" + model.UserSchemaID(saved["type"])},
-		apitest.Step{Name: "lists have links to the user only", Do: "GET /api/v1/users", Has: []string{"0._links.self"}, Lacks: []string{"0._links.type", "0._links.schema", "0._links.suspend"}})
+		apitest.Step{Name: "lists have links to the user only", Do: "GET /api/v1/users", Has: []string{"0._links.self"},
+			Lacks: []string{"0._links.type", "0._links.schema", "0._links.suspend"}})
 }

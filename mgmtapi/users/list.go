@@ -150,18 +150,23 @@ var profileIndexes = map[string]string{
 }
 
 var (
-	idAttribute = userAttribute{Operators: search.Equality, Index: docstore.ID, Values: text(func(d *docstore.Doc[model.User]) string { return d.ID })}
-	status      = userAttribute{Operators: search.Equality, Index: model.UserByStatus, Values: text(func(d *docstore.Doc[model.User]) string { return string(d.Value.Status) })}
+	idAttribute = userAttribute{Operators: search.Equality, Index: docstore.ID,
+		Values: text(func(d *docstore.Doc[model.User]) string { return d.ID })}
+	status = userAttribute{Operators: search.Equality, Index: model.UserByStatus,
+		Values: text(func(d *docstore.Doc[model.User]) string { return string(d.Value.Status) })}
 	loginText   = userAttribute{Operators: search.Equality, Index: model.UserByLogin, Normal: model.LoginKey, Values: profileText("login")}
-	lastUpdated = userAttribute{Operators: search.Ordering, Time: true, Index: docstore.Updated, Values: func(d *docstore.Doc[model.User]) []any { return []any{d.Updated} }}
+	lastUpdated = userAttribute{Operators: search.Ordering, Time: true, Index: docstore.Updated,
+		Values: func(d *docstore.Doc[model.User]) []any { return []any{d.Updated} }}
 )
 
 // filterLanguage is the language of the parameter filter, where case counts.
 var filterLanguage = search.Language[model.User]{
 	"id": idAttribute, "status": status, "lastUpdated": lastUpdated, "profile.login": loginText,
-	"profile.email":     userAttribute{Operators: search.Equality, Index: model.UserByEmail, Key: filter.Fold, Values: profileText("email")},
-	"profile.firstName": userAttribute{Operators: search.Equality, Index: model.UserByFirstName, Key: filter.Fold, Values: profileText("firstName")},
-	"profile.lastName":  userAttribute{Operators: search.Equality, Index: model.UserByLastName, Key: filter.Fold, Values: profileText("lastName")},
+	"profile.email": userAttribute{Operators: search.Equality, Index: model.UserByEmail, Key: filter.Fold, Values: profileText("email")},
+	"profile.firstName": userAttribute{Operators: search.Equality, Index: model.UserByFirstName, Key: filter.Fold,
+		Values: profileText("firstName")},
+	"profile.lastName": userAttribute{Operators: search.Equality, Index: model.UserByLastName, Key: filter.Fold,
+		Values: profileText("lastName")},
 }
 
 // baseLanguage is the language of the parameter search, where case does not count, without custom attributes.
@@ -173,9 +178,10 @@ var baseLanguage = func() search.Language[model.User] {
 		}
 	}
 	language := search.Language[model.User]{
-		"id":            {Operators: search.Searches, Index: docstore.ID, Values: idAttribute.Values},
-		"status":        {Operators: search.Searches, Index: model.UserByStatus, Normal: strings.ToUpper, Values: status.Values},
-		"type.id":       {Operators: search.Searches, Index: model.UserByType, Values: text(func(d *docstore.Doc[model.User]) string { return d.Value.Type })},
+		"id":     {Operators: search.Searches, Index: docstore.ID, Values: idAttribute.Values},
+		"status": {Operators: search.Searches, Index: model.UserByStatus, Normal: strings.ToUpper, Values: status.Values},
+		"type.id": {Operators: search.Searches, Index: model.UserByType,
+			Values: text(func(d *docstore.Doc[model.User]) string { return d.Value.Type })},
 		"created":       timestamp(docstore.Created, func(d *docstore.Doc[model.User]) any { return d.Created }),
 		"lastUpdated":   timestamp(docstore.Updated, func(d *docstore.Doc[model.User]) any { return d.Updated }),
 		"activated":     timestamp("", func(d *docstore.Doc[model.User]) any { return d.Value.Activated }),

@@ -50,7 +50,8 @@ func TestListsFindWhatTheyAreAskedFor(t *testing.T) {
 			{"filter by login minds neither case nor marks", "filter", `profile.login eq "Ç@EXAMPLE.com"`, "c"},
 			{"filter by time", "filter", `lastUpdated gt "2026-03-04T05:10:07.000Z"`, "a e"},
 			{"filter by the second that is shown", "filter", `lastUpdated eq "2026-03-04T06:08:07+01:00"`, "b"},
-			{"filter with or and parentheses", "filter", `(status eq "DEPROVISIONED" or profile.lastName eq "L2") and lastUpdated ge "2026-01-01T00:00:00Z"`, "a c"},
+			{"filter with or and parentheses", "filter",
+				`(status eq "DEPROVISIONED" or profile.lastName eq "L2") and lastUpdated ge "2026-01-01T00:00:00Z"`, "a c"},
 			{"search does not mind case", "search", `profile.firstName eq "BOB"`, "b"},
 			{"search minds marks", "search", `profile.firstName sw "cem"`, ""},
 			{"search starts with", "search", `profile.firstName sw "be"`, "d"},
@@ -112,18 +113,23 @@ func TestPagesNeitherRepeatNorLoseUsers(t *testing.T) {
 		e := apitest.New(t, db)
 		crowd(t, e)
 		e.Run(t,
-			apitest.Step{Do: "GET /api/v1/users?limit=2&after=", Equal: map[string]any{"#": 2}, Save: map[string]string{"next": "link:next"}, Then: func(t *testing.T, a *apitest.Answer) {
-				require.Len(t, a.Header.Values("Link"), 2, "one line for each relation")
-				require.Contains(t, a.Value("link:self"), e.Server.URL+"/api/v1/users?limit=2")
-				require.Contains(t, a.Value("link:next"), "limit=2")
-			}},
+			apitest.Step{Do: "GET /api/v1/users?limit=2&after=", Equal: map[string]any{"#": 2}, Save: map[string]string{"next": "link:next"},
+				Then: func(t *testing.T, a *apitest.Answer) {
+					require.Len(t, a.Header.Values("Link"), 2, "one line for each relation")
+					require.Contains(t, a.Value("link:self"), e.Server.URL+"/api/v1/users?limit=2")
+					require.Contains(t, a.Value("link:next"), "limit=2")
+				}},
 			apitest.Step{Name: "a user that comes in between appears at the end", Do: "POST /api/v1/users", Body: without("f@example.com")},
-			apitest.Step{Do: "GET {{next}}", Equal: map[string]any{"0.profile.login": "c@example.com", "1.profile.login": "d@example.com"}, Save: map[string]string{"next": "link:next"}},
+			apitest.Step{Do: "GET {{next}}", Equal: map[string]any{"0.profile.login": "c@example.com", "1.profile.login": "d@example.com"},
+				Save: map[string]string{"next": "link:next"}},
 			apitest.Step{Do: "GET {{next}}", Equal: map[string]any{"#": 2, "1.profile.login": "f@example.com"}, Lacks: []string{"link:next"}},
-			apitest.Step{Name: "a list for q has no further pages", Do: "GET /api/v1/users?q=b&limit=1", Equal: map[string]any{"#": 1}, Lacks: []string{"link:next"}},
+			apitest.Step{Name: "a list for q has no further pages", Do: "GET /api/v1/users?q=b&limit=1", Equal: map[string]any{"#": 1},
+				Lacks: []string{"link:next"}},
 			apitest.Step{Name: "a limit above the maximum is lowered", Do: "GET /api/v1/users?limit=100000", Equal: map[string]any{"#": 6}},
 			apitest.Step{Name: "an empty limit is absent", Do: "GET /api/v1/users?limit=", Equal: map[string]any{"#": 6}},
-			apitest.Step{Name: "credentials can be left out", Do: "GET /api/v1/users", Header: map[string]string{"Content-Type": `application/json; svc-response="omitCredentials,omitTransitioningToStatus"`}, Lacks: []string{"0.credentials"}},
+			apitest.Step{Name: "credentials can be left out", Do: "GET /api/v1/users",
+				Header: map[string]string{"Content-Type": `application/json; svc-response="omitCredentials,omitTransitioningToStatus"`},
+				Lacks:  []string{"0.credentials"}},
 		)
 	})
 }
@@ -132,11 +138,14 @@ func TestBadListsAreRefused(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	for query, code := range map[string]string{
 		"limit=0": "E0000001", "limit=-1": "E0000001", "limit=x": "E0000001", "limit=1.5": "E0000001",
-		"after=garbage": "E0000029", "search=profile.login+pr&sortBy=profile.login&after=garbage": "E0000029", "search=id+pr&sortBy=hat": "E0000031",
+		"after=garbage": "E0000029", "search=profile.login+pr&sortBy=profile.login&after=garbage": "E0000029",
+		"search=id+pr&sortBy=hat":   "E0000031",
 		"filter=nonsense":           "E0000031",
 		`filter=status+ne+"ACTIVE"`: "E0000031", `filter=not+(status+eq+"ACTIVE")`: "E0000031", `filter=status+sw+"A"`: "E0000031",
-		`filter=hat+eq+"x"`: "E0000031", `filter=Status+eq+"ACTIVE"`: "E0000031", "filter=status+eq+5": "E0000031", `filter=lastUpdated+gt+"yesterday"`: "E0000031",
-		`search=profile.title+co+"x"`: "E0000031", `search=profile.hat+eq+"x"`: "E0000031", `search=created+sw+"2026"`: "E0000031", `search=status[a+eq+"b"]`: "E0000031",
+		`filter=hat+eq+"x"`: "E0000031", `filter=Status+eq+"ACTIVE"`: "E0000031", "filter=status+eq+5": "E0000031",
+		`filter=lastUpdated+gt+"yesterday"`: "E0000031",
+		`search=profile.title+co+"x"`:       "E0000031", `search=profile.hat+eq+"x"`: "E0000031", `search=created+sw+"2026"`: "E0000031",
+		`search=status[a+eq+"b"]`:       "E0000031",
 		`search=id+pr&filter=id+eq+"x"`: "E0000033", `q=x&filter=id+eq+"x"`: "E0000033", "q=x&search=id+pr": "E0000033",
 	} {
 		t.Run(query, func(t *testing.T) {

@@ -32,7 +32,8 @@ func TestLocale_Default(t *testing.T) {
 			with(null, "POST "+one, `{"profile":{"locale":null}}`), with(null, "PUT "+one, `{"profile":{`+base+`,"locale":null}}`),
 			apitest.Step{Do: "GET " + one, Equal: is("de_CH")},
 			apitest.Step{Do: "POST " + one, Body: `{"profile":{"title":"x"}}`, Equal: is("de_CH")},
-			apitest.Step{Name: "a replacement without it brings the default back", Do: "PUT " + one, Body: `{"profile":{` + base + `}}`, Equal: is("en_US")},
+			apitest.Step{Name: "a replacement without it brings the default back", Do: "PUT " + one, Body: `{"profile":{` + base + `}}`,
+				Equal: is("en_US")},
 			apitest.Step{Do: "POST " + one, Body: `{"profile":{"locale":"fr_FR"}}`, Equal: is("fr_FR")},
 			apitest.Step{Name: "as empty text does", Do: "POST " + one, Body: `{"profile":{"locale":""}}`, Equal: is("en_US")},
 			apitest.Step{Do: "POST " + one, Body: `{"profile":{"locale":"en-US"}}`, Status: 400, Code: "E0000001", Causes: []string{"locale: "}},
@@ -56,9 +57,11 @@ func TestLocale_OfStoredUser(t *testing.T) {
 			return err
 		}))
 		e.Run(t,
-			apitest.Step{Do: "GET /api/v1/users/" + id, Equal: map[string]any{"profile.locale": "en_US", "profile.preferredLanguage": "de-CH, en-US;q=0.5"}},
+			apitest.Step{Do: "GET /api/v1/users/" + id,
+				Equal: map[string]any{"profile.locale": "en_US", "profile.preferredLanguage": "de-CH, en-US;q=0.5"}},
 			apitest.Step{Do: "GET /api/v1/users?search=profile.locale+eq+%22en_US%22+and+id+eq+%22" + id + "%22", Equal: map[string]any{"#": 1}},
-			apitest.Step{Name: "it can be changed", Do: "POST /api/v1/users/" + id, Body: `{"profile":{"title":"x"}}`, Equal: map[string]any{"profile.locale": "en_US"}},
+			apitest.Step{Name: "it can be changed", Do: "POST /api/v1/users/" + id, Body: `{"profile":{"title":"x"}}`,
+				Equal: map[string]any{"profile.locale": "en_US"}},
 		)
 	})
 }
@@ -83,8 +86,12 @@ func TestPreferredLanguage(t *testing.T) {
 		})
 	}
 	e.Run(t,
-		apitest.Step{Do: "POST /api/v1/users", Body: `{"profile":{"login":"b@example.com","email":"b@example.com","firstName":"A","lastName":"B","preferredLanguage":null}}`, Lacks: []string{"profile.preferredLanguage"}},
-		apitest.Step{Do: "POST /api/v1/users", Body: `{"profile":{"login":"c@example.com","email":"c@example.com","firstName":"A","lastName":"B","preferredLanguage":"en_US"}}`, Status: 400, Code: "E0000001", Causes: []string{"preferredLanguage: "}},
+		apitest.Step{Do: "POST /api/v1/users",
+			Body:  `{"profile":{"login":"b@example.com","email":"b@example.com","firstName":"A","lastName":"B","preferredLanguage":null}}`,
+			Lacks: []string{"profile.preferredLanguage"}},
+		apitest.Step{Do: "POST /api/v1/users",
+			Body:   `{"profile":{"login":"c@example.com","email":"c@example.com","firstName":"A","lastName":"B","preferredLanguage":"en_US"}}`,
+			Status: 400, Code: "E0000001", Causes: []string{"preferredLanguage: "}},
 	)
 	require.Empty(t, model.FormatLanguages.Problem("*"), "any language")
 }

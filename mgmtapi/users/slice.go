@@ -52,8 +52,9 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[listRequest, rest.Page[User]]{
 			ID: "listUsers", Route: "GET /api/v1/users", Tag: tag, Scopes: readScope,
-			Summary: "Lists users", Description: "Without parameters, and with q, users that are DEPROVISIONED are left out. A list for q has no further pages.",
-			Do: s.list,
+			Summary:     "Lists users",
+			Description: "Without parameters, and with q, users that are DEPROVISIONED are left out. A list for q has no further pages.",
+			Do:          s.list,
 		},
 		rest.Op[getRequest, User]{
 			ID: "getUser", Route: "GET /api/v1/users/{user}", Tag: tag, Scopes: readScope,

@@ -52,7 +52,8 @@ func (s *Slice) Work(ctx context.Context) (more bool, err error) {
 }
 
 // claim takes what waits for a user out of the queue. The user is nil when nothing waits any more.
-func (s *Slice) claim(ctx context.Context, tx *docstore.Tx, id string) (waiting model.Transition, user *docstore.Doc[model.User], err error) {
+func (s *Slice) claim(ctx context.Context, tx *docstore.Tx, id string) (waiting model.Transition, user *docstore.Doc[model.User],
+	err error) {
 	queued, err := model.Optional(ctx, tx, s.Transitions, id)
 	if err != nil || queued == nil { // another process has done it
 		return waiting, nil, err

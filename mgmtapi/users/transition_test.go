@@ -40,39 +40,55 @@ func TestADeactivationCanBeAnsweredBeforeItIsDone(t *testing.T) {
 		waiting := map[string]any{"status": "ACTIVE", "transitioningToStatus": "DEPROVISIONED"}
 		saved := e.Run(t,
 			apitest.Step{Do: "POST /api/v1/groups", Body: `{"profile":{"name":"Staff"}}`, Save: map[string]string{"g": "id"}},
-			apitest.Step{Do: "POST /api/v1/users", Body: `{` + profile("a@example.com") + `,"credentials":{"password":{"value":"` + password1 + `"}},"groupIds":["{{g}}"]}`, Save: map[string]string{"u": "id"}, Lacks: []string{"transitioningToStatus"}},
-			apitest.Step{Name: "the status is the one of a deactivation that is done", Do: "POST " + user + "/lifecycle/deactivate", Header: async, Then: func(t *testing.T, a *apitest.Answer) { require.JSONEq(t, `{}`, string(a.Body)) }},
+			apitest.Step{Do: "POST /api/v1/users",
+				Body: `{` + profile("a@example.com") + `,"credentials":{"password":{"value":"` + password1 + `"}},"groupIds":["{{g}}"]}`,
+				Save: map[string]string{"u": "id"}, Lacks: []string{"transitioningToStatus"}},
+			apitest.Step{Name: "the status is the one of a deactivation that is done", Do: "POST " + user + "/lifecycle/deactivate", Header: async,
+				Then: func(t *testing.T, a *apitest.Answer) { require.JSONEq(t, `{}`, string(a.Body)) }},
 			apitest.Step{Name: "until it is done, the user says where it goes", Do: "GET " + user, Equal: waiting},
 			apitest.Step{Name: "in lists too", Do: "GET /api/v1/users?q=Isaac", Equal: map[string]any{"0.transitioningToStatus": "DEPROVISIONED"}},
-			apitest.Step{Name: "unless that is left out", Do: "GET " + user, Header: map[string]string{"Content-Type": `application/json; svc-response="omitTransitioningToStatus"`}, Lacks: []string{"transitioningToStatus"}},
+			apitest.Step{Name: "unless that is left out", Do: "GET " + user,
+				Header: map[string]string{"Content-Type": `application/json; svc-response="omitTransitioningToStatus"`},
+				Lacks:  []string{"transitioningToStatus"}},
 			apitest.Step{Name: "nothing is done yet", Do: "GET " + user + "/groups", Equal: map[string]any{"#": 2}},
 			apitest.Step{Name: "the profile can change", Do: "POST " + user, Body: `{"profile":{"title":"Captain"}}`, Equal: waiting},
 		)
 		for _, path := range []string{
-			"deactivate", "activate", "suspend", "unsuspend", "reactivate", "reset_password", "reset_password?provider=FEDERATION", "expire_password",
+			"deactivate", "activate", "suspend", "unsuspend", "reactivate", "reset_password", "reset_password?provider=FEDERATION",
+			"expire_password",
 			"expire_password_with_temp_password",
 		} {
-			e.Run(t, apitest.Step{Name: path + " has to wait", Do: "POST /api/v1/users/" + saved["u"] + "/lifecycle/" + path, Status: http.StatusConflict, Code: "E0000112"})
+			e.Run(t,
+				apitest.Step{Name: path + " has to wait", Do: "POST /api/v1/users/" + saved["u"] + "/lifecycle/" + path, Status: http.StatusConflict,
+					Code: "E0000112"})
 		}
-		e.Run(t, apitest.Step{Name: "so does a second one", Do: "DELETE /api/v1/users/" + saved["u"], Status: http.StatusConflict, Code: "E0000112"})
+		e.Run(t,
+			apitest.Step{Name: "so does a second one", Do: "DELETE /api/v1/users/" + saved["u"], Status: http.StatusConflict, Code: "E0000112"})
 		events(t, e)
 		require.Equal(t, 1, finish(t, e))
 		require.Contains(t, events(t, e), "user.deactivated "+saved["u"])
 		e.Run(t,
-			apitest.Step{Do: "GET /api/v1/users/" + saved["u"], Equal: map[string]any{"status": "DEPROVISIONED", "profile.title": "Captain"}, Lacks: []string{"transitioningToStatus"}},
+			apitest.Step{Do: "GET /api/v1/users/" + saved["u"], Equal: map[string]any{"status": "DEPROVISIONED", "profile.title": "Captain"},
+				Lacks: []string{"transitioningToStatus"}},
 			apitest.Step{Do: "GET /api/v1/users/" + saved["u"] + "/groups", Equal: map[string]any{"#": 0}},
-			apitest.Step{Name: "the log knows who wanted it, and that it was a job", Do: "GET /api/v1/logs?filter=eventType+eq+%22user.lifecycle.deactivate%22",
+			apitest.Step{Name: "the log knows who wanted it, and that it was a job",
+				Do:    "GET /api/v1/logs?filter=eventType+eq+%22user.lifecycle.deactivate%22",
 				Equal: map[string]any{"#": 1, "0.actor.alternateId": "admin@example.com", "0.transaction.type": "JOB", "0.outcome.result": "SUCCESS"}},
-			apitest.Step{Name: "a removal can wait, too", Do: "DELETE /api/v1/users/" + saved["u"], Header: map[string]string{"Prefer": "wait=10, Respond-Async; foo=bar"}, Status: 204},
-			apitest.Step{Do: "GET /api/v1/users/" + saved["u"], Equal: map[string]any{"status": "DEPROVISIONED", "transitioningToStatus": "DEPROVISIONED"}},
-			apitest.Step{Name: "nobody comes back meanwhile", Do: "POST /api/v1/users/" + saved["u"] + "/lifecycle/activate", Status: 409, Code: "E0000112"},
-			apitest.Step{Do: "GET /api/v1/logs?filter=eventType+sw+%22user.lifecycle.delete%22", Equal: map[string]any{"#": 1, "0.eventType": "user.lifecycle.delete.initiated"}},
+			apitest.Step{Name: "a removal can wait, too", Do: "DELETE /api/v1/users/" + saved["u"],
+				Header: map[string]string{"Prefer": "wait=10, Respond-Async; foo=bar"}, Status: 204},
+			apitest.Step{Do: "GET /api/v1/users/" + saved["u"],
+				Equal: map[string]any{"status": "DEPROVISIONED", "transitioningToStatus": "DEPROVISIONED"}},
+			apitest.Step{Name: "nobody comes back meanwhile", Do: "POST /api/v1/users/" + saved["u"] + "/lifecycle/activate", Status: 409,
+				Code: "E0000112"},
+			apitest.Step{Do: "GET /api/v1/logs?filter=eventType+sw+%22user.lifecycle.delete%22",
+				Equal: map[string]any{"#": 1, "0.eventType": "user.lifecycle.delete.initiated"}},
 		)
 		require.Equal(t, 1, finish(t, e))
 		require.Zero(t, finish(t, e))
 		e.Run(t,
 			apitest.Step{Do: "GET /api/v1/users/" + saved["u"], Status: 404, Code: "E0000007"},
-			apitest.Step{Do: "GET /api/v1/logs?filter=eventType+eq+%22user.lifecycle.delete.completed%22", Equal: map[string]any{"#": 1, "0.actor.alternateId": "admin@example.com"}},
+			apitest.Step{Do: "GET /api/v1/logs?filter=eventType+eq+%22user.lifecycle.delete.completed%22",
+				Equal: map[string]any{"#": 1, "0.actor.alternateId": "admin@example.com"}},
 		)
 	})
 }
@@ -86,8 +102,10 @@ func TestADeleteOfAnActiveUserCanWait(t *testing.T) {
 	)
 	require.Equal(t, 1, finish(t, e))
 	e.Run(t,
-		apitest.Step{Do: "GET /api/v1/users/" + saved["u"], Equal: map[string]any{"status": "DEPROVISIONED"}, Lacks: []string{"transitioningToStatus"}},
-		apitest.Step{Name: "what is refused is refused at once", Do: "POST /api/v1/users/" + saved["u"] + "/lifecycle/deactivate", Header: async, Status: 403, Code: "E0000038"},
+		apitest.Step{Do: "GET /api/v1/users/" + saved["u"], Equal: map[string]any{"status": "DEPROVISIONED"},
+			Lacks: []string{"transitioningToStatus"}},
+		apitest.Step{Name: "what is refused is refused at once", Do: "POST /api/v1/users/" + saved["u"] + "/lifecycle/deactivate", Header: async,
+			Status: 403, Code: "E0000038"},
 		apitest.Step{Do: "POST /api/v1/users/me/lifecycle/deactivate", Header: async, Status: 400, Code: "E0000001"},
 		apitest.Step{Do: "DELETE /api/v1/users/me", Header: async, Status: 400, Code: "E0000001"},
 	)

@@ -102,8 +102,9 @@ func (s *Slice) single(ctx context.Context, q docstore.Reader, doc docstore.Doc[
 func render(ctx context.Context, doc docstore.Doc[model.User]) User {
 	u := doc.Value
 	out := User{
-		ID: doc.ID, Status: string(u.Status), TransitioningTo: string(u.Transition), Created: rest.TimeOf(doc.Created), LastUpdated: rest.TimeOf(doc.Updated),
-		Activated: rest.TimePtr(u.Activated), StatusChanged: rest.TimePtr(u.StatusChanged),
+		ID: doc.ID, Status: string(u.Status), TransitioningTo: string(u.Transition), Created: rest.TimeOf(doc.Created),
+		LastUpdated: rest.TimeOf(doc.Updated),
+		Activated:   rest.TimePtr(u.Activated), StatusChanged: rest.TimePtr(u.StatusChanged),
 		LastLogin: rest.TimePtr(u.LastLogin), PasswordChanged: rest.TimePtr(u.PasswordChanged),
 		Type: Type{ID: u.Type}, Profile: shownProfile(&u),
 		Credentials: credentialsOf(&u),

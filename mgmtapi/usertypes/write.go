@@ -191,7 +191,8 @@ func (s *Slice) delete(ctx context.Context, t *target) (rest.Nothing, error) {
 		}
 		return s.log(ctx, tx, audit.UserSchemaUpdate, t.found.ID, &t.found.Value)
 	})
-	return rest.Nothing{}, audit.Refused(ctx, s.Deps, audit.Entry{Type: audit.UserSchemaUpdate, Targets: []model.LogParty{audit.UserType(t.found.ID, &t.found.Value)}}, err)
+	return rest.Nothing{}, audit.Refused(ctx, s.Deps,
+		audit.Entry{Type: audit.UserSchemaUpdate, Targets: []model.LogParty{audit.UserType(t.found.ID, &t.found.Value)}}, err)
 }
 
 // log tells the system log what happened to a user type.

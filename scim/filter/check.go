@@ -14,8 +14,8 @@ import (
 // Illegal are gt, ge, lt and le on booleans and binaries (RFC 7644 table 3); co, sw and ew on anything but strings and
 // references (left open by the RFC); a comparison of a complex attribute that has no sub-attribute "value" to stand for it;
 // a value of another type than the attribute's, save "true" and "false" as strings for booleans when accept has
-// lenient.SpelledBooleans; null with other operators than eq and ne; any use of an attribute that is never returned (password), since filters would tell
-// its value. A path that names nothing is legal and matches nothing: in a query over several types each attribute is
+// lenient.SpelledBooleans; null with other operators than eq and ne; any use of an attribute that is never returned (password), since
+// filters would tell its value. A path that names nothing is legal and matches nothing: in a query over several types each attribute is
 // unknown to some (section 3.4.2.1).
 func Check(e Expr, rt *schema.ResourceType, accept lenient.Set) error {
 	var err error

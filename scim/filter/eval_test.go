@@ -188,9 +188,12 @@ func TestCheck(t *testing.T) {
 	const ext = "urn:example:Extra"
 	rt := userType()
 	for _, in := range []string{
-		`userName eq "x"`, `active eq true`, `active eq "True"`, `active ne null`, `name pr`, `name eq null`, `emails co "x"`, `shoeSize gt 5`, `shoe[size gt true]`,
-		ext + `:count gt 5`, ext + `:tags[value sw "r"]`, `meta.created lt "2011-05-13T04:42:34Z"`, `emails[type eq "work"].value sw "x"`, `emails[nothing gt 1]`,
-		scim.EnterpriseUserSchema + ` pr`, `profileUrl sw "https:"`, `meta.location co "x"`, `members[value eq "x"] or userName gt "a"`, `x509Certificates.value eq "AA=="`,
+		`userName eq "x"`, `active eq true`, `active eq "True"`, `active ne null`, `name pr`, `name eq null`, `emails co "x"`, `shoeSize gt 5`,
+		`shoe[size gt true]`,
+		ext + `:count gt 5`, ext + `:tags[value sw "r"]`, `meta.created lt "2011-05-13T04:42:34Z"`, `emails[type eq "work"].value sw "x"`,
+		`emails[nothing gt 1]`,
+		scim.EnterpriseUserSchema + ` pr`, `profileUrl sw "https:"`, `meta.location co "x"`, `members[value eq "x"] or userName gt "a"`,
+		`x509Certificates.value eq "AA=="`,
 	} {
 		t.Run("accepts "+in, func(t *testing.T) {
 			e, err := Parse(in)
@@ -199,10 +202,14 @@ func TestCheck(t *testing.T) {
 		})
 	}
 	for _, in := range []string{
-		`active gt true`, `active le false`, `active co "t"`, `x509Certificates gt "AA=="`, `x509Certificates.value lt "AA=="`, `x509Certificates[value ge "AA=="]`,
-		`emails[primary gt true]`, `emails[type eq "x"].primary ge true`, `name eq "x"`, `name gt "x"`, `addresses eq "x"`, `addresses[locality eq 5]`,
-		`userName eq 5`, `userName eq true`, `userName gt null`, `active eq "maybe"`, ext + `:count eq "5"`, ext + `:count co "5"`, `meta.created gt "yesterday"`,
-		`meta.created sw "2011"`, `password eq "x"`, `password pr`, ext + `:secret pr`, `name.familyName[x pr]`, scim.EnterpriseUserSchema + ` eq "x"`,
+		`active gt true`, `active le false`, `active co "t"`, `x509Certificates gt "AA=="`, `x509Certificates.value lt "AA=="`,
+		`x509Certificates[value ge "AA=="]`,
+		`emails[primary gt true]`, `emails[type eq "x"].primary ge true`, `name eq "x"`, `name gt "x"`, `addresses eq "x"`,
+		`addresses[locality eq 5]`,
+		`userName eq 5`, `userName eq true`, `userName gt null`, `active eq "maybe"`, ext + `:count eq "5"`, ext + `:count co "5"`,
+		`meta.created gt "yesterday"`,
+		`meta.created sw "2011"`, `password eq "x"`, `password pr`, ext + `:secret pr`, `name.familyName[x pr]`,
+		scim.EnterpriseUserSchema + ` eq "x"`,
 		`userName eq "x" and (active gt true)`, `not (active gt true)`, `userName eq "x" or active gt true`,
 	} {
 		t.Run("refuses "+in, func(t *testing.T) {
@@ -250,7 +257,8 @@ func TestEvalLaws(t *testing.T) {
 func TestNeIsNotEqForKnownAttributes(t *testing.T) {
 	r, rt := resource(t), userType()
 	rapid.Check(t, func(t *rapid.T) {
-		path, err := scim.ParseAttrPath(rapid.SampledFrom([]string{"userName", "emails", "emails.type", "title", "name.givenName", "id", "schemas"}).Draw(t, "path"))
+		path, err := scim.ParseAttrPath(
+			rapid.SampledFrom([]string{"userName", "emails", "emails.type", "title", "name.givenName", "id", "schemas"}).Draw(t, "path"))
 		require.NoError(t, err)
 		v := rapid.SampledFrom([]string{"bjensen", "work", "Id-1", "", "babs@jensen.org", "x"}).Draw(t, "v")
 		if Eval(Compare{path, Ne, v}, r, rt) == Eval(Compare{path, Eq, v}, r, rt) {
@@ -264,7 +272,8 @@ func TestFoldIsEqualFold(t *testing.T) {
 	plain := func(s string) bool { return norm.NFD.String(s) == s && width.Fold.String(s) == s }
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.String().Filter(plain).Draw(t, "s")
-		other := rapid.SampledFrom([]func(string) string{strings.ToUpper, strings.ToLower, strings.ToTitle, func(s string) string { return s + "x" }}).Draw(t, "f")(s)
+		other := rapid.SampledFrom(
+			[]func(string) string{strings.ToUpper, strings.ToLower, strings.ToTitle, func(s string) string { return s + "x" }}).Draw(t, "f")(s)
 		if plain(other) && (Fold(s) == Fold(other)) != strings.EqualFold(s, other) {
 			t.Fatalf("%q and %q", s, other)
 		}
@@ -301,7 +310,8 @@ func TestOrder(t *testing.T) {
 
 func BenchmarkEval(b *testing.B) {
 	r, rt := resource(b), schema.UserType()
-	for _, s := range []string{`userName eq "bjensen"`, `emails[type eq "home" and value co "jensen"]`, `meta.lastModified gt "2011-05-13T04:42:34Z"`} {
+	for _, s := range []string{`userName eq "bjensen"`, `emails[type eq "home" and value co "jensen"]`,
+		`meta.lastModified gt "2011-05-13T04:42:34Z"`} {
 		e, err := Parse(s)
 		require.NoError(b, err)
 		b.Run(strings.Fields(s)[0], func(b *testing.B) {

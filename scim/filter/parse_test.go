@@ -26,8 +26,10 @@ func TestParse(t *testing.T) {
 		{"a comparison", `userName eq "bjensen"`, eq("userName", "bjensen")},
 		{"operators in any case", `userName Eq "bjensen"`, eq("userName", "bjensen")},
 		{"a sub-attribute", `name.familyName co "O'Malley"`, Compare{dotted("name", "familyName"), Co, "O'Malley"}},
-		{"a qualified name", `urn:ietf:params:scim:schemas:core:2.0:User:userName sw "J"`, Compare{scim.AttrPath{URN: scim.UserSchema, Name: "userName"}, Sw, "J"}},
-		{"a qualified sub-attribute", scim.EnterpriseUserSchema + `:manager.value pr`, Present{scim.AttrPath{URN: scim.EnterpriseUserSchema, Name: "manager", Sub: "value"}}},
+		{"a qualified name", `urn:ietf:params:scim:schemas:core:2.0:User:userName sw "J"`,
+			Compare{scim.AttrPath{URN: scim.UserSchema, Name: "userName"}, Sw, "J"}},
+		{"a qualified sub-attribute", scim.EnterpriseUserSchema + `:manager.value pr`,
+			Present{scim.AttrPath{URN: scim.EnterpriseUserSchema, Name: "manager", Sub: "value"}}},
 		{"presence", `title PR`, Present{name("title")}},
 		{"true", `active eq true`, eq("active", true)},
 		{"false", `active eq false`, eq("active", false)},
@@ -44,10 +46,13 @@ func TestParse(t *testing.T) {
 		{"keywords in any case", `NOT (a pr) AND b pr Or c pr`, Or{And{Not{a}, b}, c}},
 		{"redundant parentheses", `((a pr))`, a},
 		{"many spaces", `  a   pr   and  ( b  pr )  `, And{a, b}},
-		{"a value filter", `emails[type eq "work" and value co "@"]`, ValuePath{Path: name("emails"), Filter: And{eq("type", "work"), Compare{name("value"), Co, "@"}}}},
+		{"a value filter", `emails[type eq "work" and value co "@"]`,
+			ValuePath{Path: name("emails"), Filter: And{eq("type", "work"), Compare{name("value"), Co, "@"}}}},
 		{"logic in a value filter", `e[not (a pr) or (b pr)]`, ValuePath{Path: name("e"), Filter: Or{Not{a}, b}}},
-		{"a comparison behind a value filter", `emails[type eq "work"].value eq "x"`, ValuePath{Path: name("emails"), Filter: eq("type", "work"), Sub: "value", Op: Eq, Value: "x"}},
-		{"presence behind a value filter", `emails[type eq "work"].value pr`, ValuePath{Path: name("emails"), Filter: eq("type", "work"), Sub: "value", Op: Pr}},
+		{"a comparison behind a value filter", `emails[type eq "work"].value eq "x"`,
+			ValuePath{Path: name("emails"), Filter: eq("type", "work"), Sub: "value", Op: Eq, Value: "x"}},
+		{"presence behind a value filter", `emails[type eq "work"].value pr`,
+			ValuePath{Path: name("emails"), Filter: eq("type", "work"), Sub: "value", Op: Pr}},
 		{"$ref", `members[$ref eq "x"]`, ValuePath{Path: name("members"), Filter: eq("$ref", "x")}},
 		{"$ref as sub-attribute", `members.$ref pr`, Present{dotted("members", "$ref")}},
 		{"attributes named like keywords", `not eq "x" and and pr`, And{eq("not", "x"), Present{name("and")}}},
@@ -145,7 +150,8 @@ func TestParsePath(t *testing.T) {
 		{`addresses[type eq "work"]`, Path{Attr: name("addresses"), Filter: work}},
 		{`members[value eq "2819c223"].displayName`, Path{Attr: name("members"), Filter: eq("value", "2819c223"), Sub: "displayName"}},
 		{scim.EnterpriseUserSchema + `:manager.value`, Path{Attr: scim.AttrPath{URN: scim.EnterpriseUserSchema, Name: "manager", Sub: "value"}}},
-		{scim.UserSchema + `:emails[type eq "work"].value`, Path{Attr: scim.AttrPath{URN: scim.UserSchema, Name: "emails"}, Filter: work, Sub: "value"}},
+		{scim.UserSchema + `:emails[type eq "work"].value`,
+			Path{Attr: scim.AttrPath{URN: scim.UserSchema, Name: "emails"}, Filter: work, Sub: "value"}},
 		{`urn:example:2.0`, Path{Attr: scim.AttrPath{URN: "urn:example:2.0"}}},
 	} {
 		t.Run(test.in, func(t *testing.T) {
@@ -247,7 +253,8 @@ func TestWalkVisitsOuterExpressionsFirst(t *testing.T) {
 }
 
 func TestEqualTellsExpressionsApart(t *testing.T) {
-	texts := []string{`a pr`, `b pr`, `a eq 1`, `a eq 2`, `a ne 1`, `a pr and b pr`, `a pr or b pr`, `b pr and a pr`, `not (a pr)`, `e[a pr]`, `e[b pr]`, `e[a pr].v pr`, `e[a pr].v eq 1`, `a.b pr`}
+	texts := []string{`a pr`, `b pr`, `a eq 1`, `a eq 2`, `a ne 1`, `a pr and b pr`, `a pr or b pr`, `b pr and a pr`, `not (a pr)`, `e[a pr]`,
+		`e[b pr]`, `e[a pr].v pr`, `e[a pr].v eq 1`, `a.b pr`}
 	for i, x := range texts {
 		for j, y := range texts {
 			p, err := Parse(x)
@@ -263,7 +270,8 @@ func TestEqualTellsExpressionsApart(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{`userName eq "x"`, `a pr and not (b lt 1.5e3 or c[d ew "é"].e eq null)`, `urn:a:b:c.d co "\u00e9"`, `((`, `a[b`} {
+	for _, s := range []string{`userName eq "x"`, `a pr and not (b lt 1.5e3 or c[d ew "é"].e eq null)`, `urn:a:b:c.d co "\u00e9"`, `((`,
+		`a[b`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -301,7 +309,8 @@ func FuzzParsePath(f *testing.F) {
 }
 
 func BenchmarkParse(b *testing.B) {
-	for _, s := range []string{`userName eq "bjensen"`, `emails[type eq "work" and value co "@example.com"] or not (active eq false) and meta.lastModified gt "2011-05-13T04:42:34Z"`} {
+	for _, s := range []string{`userName eq "bjensen"`,
+		`emails[type eq "work" and value co "@example.com"] or not (active eq false) and meta.lastModified gt "2011-05-13T04:42:34Z"`} {
 		b.Run(fmt.Sprint(len(s)), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

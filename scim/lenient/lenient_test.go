@@ -39,7 +39,8 @@ Provisioning clients send things that RFC 7643 and RFC 7644 do not allow or do n
 they are meant, unless it is told not to: ` + "`scimwright serve scim --strict`" + ` refuses all of them, and
 ` + "`--lenient op-case,path-keys`" + ` accepts just those two. In Go it is ` + "`scimserver.Options.Refuse`" + `.
 
-All but ` + "`empty-references`" + ` and ` + "`json-values`" + ` give a meaning to what would be an error otherwise; with those two a request that is right
+All but ` + "`empty-references`" + ` and ` + "`json-values`" +
+		` give a meaning to what would be an error otherwise; with those two a request that is right
 by the letter means something else, which nobody is known to want.
 This table is generated from scim/lenient (` + "`go test ./scim/lenient -update`" + `).
 

@@ -14,16 +14,24 @@ import (
 )
 
 var genPath = rapid.SampledFrom([]string{
-	"", "title", "userName", "active", "id", "name", "name.givenName", "emails", "emails.type", `emails[type eq "work"]`, `emails[type eq "work"].value`, `emails[primary eq true].primary`,
-	"schemas", "groups", enterprise, enterprise + ":department", enterprise + ":manager", enterprise + ":manager.value", "urn:example:Tags:labels", "urn:example:Tags:serial", "nothing", "emails[",
+	"", "title", "userName", "active", "id", "name", "name.givenName", "emails", "emails.type", `emails[type eq "work"]`,
+	`emails[type eq "work"].value`, `emails[primary eq true].primary`,
+	"schemas", "groups", enterprise, enterprise + ":department", enterprise + ":manager", enterprise + ":manager.value",
+	"urn:example:Tags:labels", "urn:example:Tags:serial", "nothing", "emails[",
 })
 
 var genPatchValue = rapid.OneOf(
 	rapid.SampledFrom([]any{nil, true, "x", "work", json.Number("1"), []any{}, []any{"x"}, []any{"a", "c"}}),
 	rapid.Custom(func(t *rapid.T) any {
 		o := &scim.Object{}
-		for _, name := range rapid.SliceOfN(rapid.SampledFrom([]string{"value", "type", "primary", "givenName", "title", "emails", "name", "id", "department", "manager", enterprise}), 0, 3).Draw(t, "names") {
-			o.Set(name, rapid.SampledFrom([]any{nil, true, "x", "work", []any{scim.NewObject(scim.Member{Name: "value", Value: "v"}, scim.Member{Name: "primary", Value: true})}, scim.NewObject(scim.Member{Name: "value", Value: "v"})}).Draw(t, "v"))
+		for _, name := range rapid.SliceOfN(
+			rapid.SampledFrom(
+				[]string{"value", "type", "primary", "givenName", "title", "emails", "name", "id", "department", "manager", enterprise}), 0,
+			3).Draw(t, "names") {
+			o.Set(name,
+				rapid.SampledFrom(
+					[]any{nil, true, "x", "work", []any{scim.NewObject(scim.Member{Name: "value", Value: "v"}, scim.Member{Name: "primary", Value: true})},
+						scim.NewObject(scim.Member{Name: "value", Value: "v"})}).Draw(t, "v"))
 		}
 		if rapid.Bool().Draw(t, "listed") {
 			return []any{o}
@@ -33,7 +41,8 @@ var genPatchValue = rapid.OneOf(
 
 func genOperation() *rapid.Generator[scim.PatchOperation] {
 	return rapid.Custom(func(t *rapid.T) scim.PatchOperation {
-		op := scim.PatchOperation{Op: rapid.SampledFrom([]string{scim.OpAdd, scim.OpReplace, scim.OpRemove}).Draw(t, "op"), Path: genPath.Draw(t, "path")}
+		op := scim.PatchOperation{Op: rapid.SampledFrom([]string{scim.OpAdd, scim.OpReplace, scim.OpRemove}).Draw(t, "op"),
+			Path: genPath.Draw(t, "path")}
 		if op.Op != scim.OpRemove {
 			op.Value, op.HasValue = genPatchValue.Draw(t, "value"), true
 		}

@@ -14,7 +14,8 @@ import (
 // so do we, lenient or not.
 func (p *patcher) createElement(at place, v any) error {
 	element := &scim.Object{}
-	if !p.opts.Accept.Has(lenient.CreateElement) || v == nil || at.filter == nil || at.a.Type != schema.Complex || !describe(at.filter, element) {
+	if !p.opts.Accept.Has(lenient.CreateElement) || v == nil || at.filter == nil || at.a.Type != schema.Complex ||
+		!describe(at.filter, element) {
 		return noTarget(at)
 	}
 	if at.sub != nil {

@@ -27,12 +27,17 @@ func TestMutability(t *testing.T) {
 		{name: "nor removed", ops: `{"op":"remove","path":"groups[value eq \"g1\"]"}`, fail: scim.Mutability},
 		{name: "nor changed without a path", ops: `{"op":"replace","value":{"id":"2"}}`, fail: scim.Mutability},
 		{name: "without a path its own value is passed over", ops: `{"op":"replace","value":{"id":"1"}}`},
-		{name: "lenient passes over any value", ops: `{"op":"replace","value":{"id":"2","groups":[],"title":"B"}}`, want: `{"title":"B"}`, opts: Options{Accept: lenient.All}},
-		{name: "a read-only part of a complex value is passed over", ops: `{"op":"replace","path":"` + enterprise + `:manager","value":{"value":"27","displayName":"X"}}`,
+		{name: "lenient passes over any value", ops: `{"op":"replace","value":{"id":"2","groups":[],"title":"B"}}`, want: `{"title":"B"}`,
+			opts: Options{Accept: lenient.All}},
+		{name: "a read-only part of a complex value is passed over",
+			ops:  `{"op":"replace","path":"` + enterprise + `:manager","value":{"value":"27","displayName":"X"}}`,
 			want: `{"` + enterprise + `":{"employeeNumber":"7","manager":{"value":"27","displayName":"John"}}}`},
-		{name: "a read-only part cannot be a path", ops: `{"op":"replace","path":"` + enterprise + `:manager.displayName","value":"X"}`, fail: scim.Mutability},
-		{name: "a read-only extension attribute cannot be set", ops: `{"op":"add","path":"urn:example:Tags","value":{"score":6}}`, fail: scim.Mutability},
-		{name: "a set immutable attribute cannot change", ops: `{"op":"replace","path":"urn:example:Tags:serial","value":"S2"}`, fail: scim.Mutability},
+		{name: "a read-only part cannot be a path", ops: `{"op":"replace","path":"` + enterprise + `:manager.displayName","value":"X"}`,
+			fail: scim.Mutability},
+		{name: "a read-only extension attribute cannot be set", ops: `{"op":"add","path":"urn:example:Tags","value":{"score":6}}`,
+			fail: scim.Mutability},
+		{name: "a set immutable attribute cannot change", ops: `{"op":"replace","path":"urn:example:Tags:serial","value":"S2"}`,
+			fail: scim.Mutability},
 		{name: "its own value is no change", ops: `{"op":"replace","path":"urn:example:Tags:serial","value":"S1"}`},
 		{name: "it cannot go", ops: `{"op":"remove","path":"urn:example:Tags:serial"}`, fail: scim.Mutability},
 		{name: "it cannot go with its schema", ops: `{"op":"remove","path":"urn:example:Tags"}`, fail: scim.Mutability},
@@ -40,8 +45,11 @@ func TestMutability(t *testing.T) {
 			want: `{"schemas":["` + scim.UserSchema + `","urn:example:Tags"],"urn:example:Tags":{"serial":"S2"}}`},
 		{name: "and by replace", on: bareUser, ops: `{"op":"replace","path":"urn:example:Tags:codes","value":["x"]}`,
 			want: `{"schemas":["` + scim.UserSchema + `","urn:example:Tags"],"urn:example:Tags":{"codes":["x"]}}`},
-		{name: "a set immutable list cannot grow", on: bareUser, ops: `{"op":"add","path":"urn:example:Tags:codes","value":["x"]},{"op":"add","path":"urn:example:Tags:codes","value":["y"]}`, fail: scim.Mutability},
-		{name: "a set immutable part cannot change", ops: `{"op":"add","path":"urn:example:Tags:origin","value":{"country":"SE"}}`, fail: scim.Mutability},
+		{name: "a set immutable list cannot grow", on: bareUser,
+			ops:  `{"op":"add","path":"urn:example:Tags:codes","value":["x"]},{"op":"add","path":"urn:example:Tags:codes","value":["y"]}`,
+			fail: scim.Mutability},
+		{name: "a set immutable part cannot change", ops: `{"op":"add","path":"urn:example:Tags:origin","value":{"country":"SE"}}`,
+			fail: scim.Mutability},
 		{name: "nor go with its parent", ops: `{"op":"replace","path":"urn:example:Tags:origin","value":null}`, fail: scim.Mutability},
 		{name: "a required attribute cannot be removed", ops: `{"op":"remove","path":"userName"}`, fail: scim.Mutability},
 		{name: "nor emptied", ops: `{"op":"replace","path":"userName","value":""}`, fail: scim.InvalidValue},
@@ -51,30 +59,44 @@ func TestMutability(t *testing.T) {
 }
 
 func TestMembers(t *testing.T) {
-	const group = `{"schemas":["` + scim.GroupSchema + `"],"id":"g","displayName":"G","members":[{"value":"A","type":"User"},{"value":"B","display":"b"}]}`
+	const group = `{"schemas":["` + scim.GroupSchema +
+		`"],"id":"g","displayName":"G","members":[{"value":"A","type":"User"},{"value":"B","display":"b"}]}`
 	rt := schema.GroupType()
 	runAll(t, []step{
-		{name: "a member there already is not added again", on: group, rt: rt, ops: `{"op":"add","path":"members","value":[{"value":"A","display":"whoever"}]}`},
-		{name: "members are appended", on: group, rt: rt, ops: `{"op":"add","path":"members","value":[{"value":"A"},{"value":"C"},{"value":"C"}]}`,
+		{name: "a member there already is not added again", on: group, rt: rt,
+			ops: `{"op":"add","path":"members","value":[{"value":"A","display":"whoever"}]}`},
+		{name: "members are appended", on: group, rt: rt,
+			ops:  `{"op":"add","path":"members","value":[{"value":"A"},{"value":"C"},{"value":"C"}]}`,
 			want: `{"members":[{"value":"A","type":"User"},{"value":"B","display":"b"},{"value":"C"}]}`},
-		{name: "a member's value cannot change", on: group, rt: rt, ops: `{"op":"replace","path":"members[value eq \"A\"].value","value":"C"}`, fail: scim.Mutability},
-		{name: "a member's value cannot be removed", on: group, rt: rt, ops: `{"op":"remove","path":"members[value eq \"A\"].value"}`, fail: scim.Mutability},
+		{name: "a member's value cannot change", on: group, rt: rt, ops: `{"op":"replace","path":"members[value eq \"A\"].value","value":"C"}`,
+			fail: scim.Mutability},
+		{name: "a member's value cannot be removed", on: group, rt: rt, ops: `{"op":"remove","path":"members[value eq \"A\"].value"}`,
+			fail: scim.Mutability},
 		{name: "an unset part can be set", on: group, rt: rt, ops: `{"op":"add","path":"members[value eq \"B\"].type","value":"User"}`,
 			want: `{"members":[{"value":"A","type":"User"},{"value":"B","display":"b","type":"User"}]}`},
-		{name: "what a member is called is not the client's to say", on: group, rt: rt, ops: `{"op":"add","path":"members[value eq \"A\"].display","value":"a"}`, fail: scim.Mutability},
-		{name: "a whole member can be replaced", on: group, rt: rt, ops: `{"op":"replace","path":"members[value eq \"A\"]","value":{"value":"C"}}`,
+		{name: "what a member is called is not the client's to say", on: group, rt: rt,
+			ops: `{"op":"add","path":"members[value eq \"A\"].display","value":"a"}`, fail: scim.Mutability},
+		{name: "a whole member can be replaced", on: group, rt: rt,
+			ops:  `{"op":"replace","path":"members[value eq \"A\"]","value":{"value":"C"}}`,
 			want: `{"members":[{"value":"C"},{"value":"B","display":"b"}]}`},
-		{name: "replace sets the whole list", on: group, rt: rt, ops: `{"op":"replace","path":"members","value":[{"value":"B"},{"value":"B"}]}`, want: `{"members":[{"value":"B"}]}`},
+		{name: "replace sets the whole list", on: group, rt: rt, ops: `{"op":"replace","path":"members","value":[{"value":"B"},{"value":"B"}]}`,
+			want: `{"members":[{"value":"B"}]}`},
 		{name: "ids compare exactly", on: group, rt: rt, ops: `{"op":"remove","path":"members[value eq \"a\"]"}`},
 		{name: "remove empties the group", on: group, rt: rt, ops: `{"op":"remove","path":"members"}`, want: `{"members":null}`},
-		{name: "remove with a list does not empty it", on: group, rt: rt, ops: `{"op":"remove","path":"members","value":[{"value":"A"}]}`, fail: scim.InvalidValue},
-		{name: "lenient remove with a list removes those", on: group, rt: rt, ops: `{"op":"Remove","path":"members","value":[{"value":"A","$ref":null},{"value":"Z"}]}`,
+		{name: "remove with a list does not empty it", on: group, rt: rt, ops: `{"op":"remove","path":"members","value":[{"value":"A"}]}`,
+			fail: scim.InvalidValue},
+		{name: "lenient remove with a list removes those", on: group, rt: rt,
+			ops:  `{"op":"Remove","path":"members","value":[{"value":"A","$ref":null},{"value":"Z"}]}`,
 			want: `{"members":[{"value":"B","display":"b"}]}`, opts: Options{Accept: lenient.All}},
-		{name: "lenient remove takes plain values", on: group, rt: rt, ops: `{"op":"remove","path":"members","value":["A","B"]}`, want: `{"members":null}`, opts: Options{Accept: lenient.All}},
-		{name: "lenient remove matches by all that is given", on: group, rt: rt, ops: `{"op":"remove","path":"members","value":[{"type":"user"}]}`,
+		{name: "lenient remove takes plain values", on: group, rt: rt, ops: `{"op":"remove","path":"members","value":["A","B"]}`,
+			want: `{"members":null}`, opts: Options{Accept: lenient.All}},
+		{name: "lenient remove matches by all that is given", on: group, rt: rt,
+			ops:  `{"op":"remove","path":"members","value":[{"type":"user"}]}`,
 			want: `{"members":[{"value":"B","display":"b"}]}`, opts: Options{Accept: lenient.All}},
-		{name: "lenient remove with an empty list removes nobody", on: group, rt: rt, ops: `{"op":"remove","path":"members","value":[]}`, opts: Options{Accept: lenient.All}},
-		{name: "lenient remove with an empty entry removes nobody", on: group, rt: rt, ops: `{"op":"remove","path":"members","value":[{}]}`, opts: Options{Accept: lenient.All}},
+		{name: "lenient remove with an empty list removes nobody", on: group, rt: rt, ops: `{"op":"remove","path":"members","value":[]}`,
+			opts: Options{Accept: lenient.All}},
+		{name: "lenient remove with an empty entry removes nobody", on: group, rt: rt, ops: `{"op":"remove","path":"members","value":[{}]}`,
+			opts: Options{Accept: lenient.All}},
 	})
 }
 
@@ -89,9 +111,13 @@ func TestPrimary(t *testing.T) {
 			want: `{"emails":[{"value":"b@work.example","type":"work","primary":false},` + home + `,"primary":true}]}`},
 		{name: "a replaced element takes over", ops: `{"op":"replace","path":"emails[type eq \"home\"]","value":{"value":"c@x","primary":true}}`,
 			want: `{"emails":[{"value":"b@work.example","type":"work","primary":false},{"value":"c@x","primary":true}]}`},
-		{name: "two in one value are refused", ops: `{"op":"add","path":"emails","value":[{"value":"c@x","primary":true},{"value":"d@x","primary":true}]}`, fail: scim.InvalidValue},
-		{name: "two in one replacement are refused", ops: `{"op":"replace","path":"emails","value":[{"value":"c@x","primary":true},{"value":"d@x","primary":true}]}`, fail: scim.InvalidValue},
-		{name: "the next operation sees it", ops: `{"op":"add","path":"emails","value":[{"value":"c@x","primary":true}]},{"op":"remove","path":"emails[primary eq true]"}`,
+		{name: "two in one value are refused",
+			ops: `{"op":"add","path":"emails","value":[{"value":"c@x","primary":true},{"value":"d@x","primary":true}]}`, fail: scim.InvalidValue},
+		{name: "two in one replacement are refused",
+			ops:  `{"op":"replace","path":"emails","value":[{"value":"c@x","primary":true},{"value":"d@x","primary":true}]}`,
+			fail: scim.InvalidValue},
+		{name: "the next operation sees it",
+			ops:  `{"op":"add","path":"emails","value":[{"value":"c@x","primary":true}]},{"op":"remove","path":"emails[primary eq true]"}`,
 			want: `{"emails":[{"value":"b@work.example","type":"work","primary":false},` + home + `}]}`},
 		{name: "other changes leave it", ops: `{"op":"replace","path":"emails[type eq \"home\"].value","value":"c@x"}`,
 			want: `{"emails":[{"value":"b@work.example","type":"work","primary":true},{"value":"c@x","type":"home"}]}`},
@@ -102,7 +128,8 @@ func TestPathsAndValues(t *testing.T) {
 	runAll(t, []step{
 		{name: "an unknown attribute is an invalid path", ops: `{"op":"add","path":"shoeSize","value":"9"}`, fail: scim.InvalidPath},
 		{name: "an unknown sub-attribute too", ops: `{"op":"add","path":"name.shoeSize","value":"9"}`, fail: scim.InvalidPath},
-		{name: "an unknown sub-attribute behind a filter too", ops: `{"op":"add","path":"emails[type eq \"work\"].size","value":"9"}`, fail: scim.InvalidPath},
+		{name: "an unknown sub-attribute behind a filter too", ops: `{"op":"add","path":"emails[type eq \"work\"].size","value":"9"}`,
+			fail: scim.InvalidPath},
 		{name: "an unknown schema too", ops: `{"op":"add","path":"urn:example:Other:x","value":"9"}`, fail: scim.InvalidPath},
 		{name: "an unknown name in a value is an invalid value", ops: `{"op":"add","value":{"shoeSize":"9"}}`, fail: scim.InvalidValue},
 		{name: "an unknown part in a value too", ops: `{"op":"add","path":"name","value":{"shoeSize":"9"}}`, fail: scim.InvalidValue},
@@ -115,35 +142,51 @@ func TestPathsAndValues(t *testing.T) {
 		{name: "add needs a value", ops: `{"op":"add","path":"title"}`, fail: scim.InvalidValue},
 		{name: "replace needs a value", ops: `{"op":"replace","path":"title"}`, fail: scim.InvalidValue},
 		{name: "the type must fit", ops: `{"op":"replace","path":"active","value":"False"}`, fail: scim.InvalidValue},
-		{name: "lenient reads spelled booleans", ops: `{"op":"Replace","path":"active","value":"False"}`, want: `{"active":false}`, opts: Options{Accept: lenient.All}},
+		{name: "lenient reads spelled booleans", ops: `{"op":"Replace","path":"active","value":"False"}`, want: `{"active":false}`,
+			opts: Options{Accept: lenient.All}},
 		{name: "an array is no single value", ops: `{"op":"replace","path":"title","value":["x"]}`, fail: scim.InvalidValue},
 		{name: "op must be lower case", ops: `{"op":"Add","path":"title","value":"x"}`, fail: scim.InvalidValue},
 		{name: "add of null adds nothing", ops: `{"op":"add","path":"title","value":null}`},
 		{name: "add of null inside too", ops: `{"op":"add","value":{"title":null,"emails":null,"name":{"givenName":null}}}`},
-		{name: "add of the same changes nothing", ops: `{"op":"add","path":"emails","value":[{"TYPE":"Work","value":"B@work.example","primary":true}]}`},
+		{name: "add of the same changes nothing",
+			ops: `{"op":"add","path":"emails","value":[{"TYPE":"Work","value":"B@work.example","primary":true}]}`},
 		{name: "one value may have two types", ops: `{"op":"add","path":"emails","value":[{"value":"b@work.example","type":"other"}]}`,
-			want: `{"emails":[{"value":"b@work.example","type":"work","primary":true},{"value":"b@home.example","type":"home"},{"value":"b@work.example","type":"other"}]}`},
-		{name: "elements that become the same become one", ops: `{"op":"replace","path":"emails[type eq \"home\"].value","value":"b@work.example"},{"op":"replace","path":"emails[type eq \"home\"].type","value":"work"}`,
+			want: `{"emails":[{"value":"b@work.example","type":"work","primary":true},{"value":"b@home.example","type":"home"},` +
+				`{"value":"b@work.example","type":"other"}]}`},
+		{name: "elements that become the same become one",
+			ops: `{"op":"replace","path":"emails[type eq \"home\"].value","value":"b@work.example"},{"op":"replace","path":"emails[type eq ` +
+				`\"home\"].type","value":"work"}`,
 			want: `{"emails":[{"value":"b@work.example","type":"work","primary":true}]}`},
-		{name: "the base schema's URN may stand before a path", ops: `{"op":"replace","path":"` + scim.UserSchema + `:name.familyName","value":"J"}`, want: `{"name":{"givenName":"Barbara","familyName":"J"}}`},
+		{name: "the base schema's URN may stand before a path",
+			ops:  `{"op":"replace","path":"` + scim.UserSchema + `:name.familyName","value":"J"}`,
+			want: `{"name":{"givenName":"Barbara","familyName":"J"}}`},
 		{name: "URNs ignore case", ops: `{"op":"replace","path":"` + strings.ToUpper(enterprise) + `:EMPLOYEENUMBER","value":"8"}`,
 			want: `{"` + enterprise + `":{"employeeNumber":"8","manager":{"value":"26","displayName":"John"}}}`},
-		{name: "all operations count or none", ops: `{"op":"replace","path":"title","value":"x"},{"op":"remove","path":"userName"}`, fail: scim.Mutability},
-		{name: "operations that undo each other change nothing", ops: `{"op":"replace","path":"title","value":"x"},{"op":"replace","path":"title","value":"Tour Guide"}`},
-		{name: "a later operation sees the earlier", ops: `{"op":"add","path":"emails","value":{"value":"c@x","type":"other"}},{"op":"replace","path":"emails[type eq \"other\"].value","value":"d@x"}`,
-			want: `{"emails":[{"value":"b@work.example","type":"work","primary":true},{"value":"b@home.example","type":"home"},{"value":"d@x","type":"other"}]}`},
+		{name: "all operations count or none", ops: `{"op":"replace","path":"title","value":"x"},{"op":"remove","path":"userName"}`,
+			fail: scim.Mutability},
+		{name: "operations that undo each other change nothing",
+			ops: `{"op":"replace","path":"title","value":"x"},{"op":"replace","path":"title","value":"Tour Guide"}`},
+		{name: "a later operation sees the earlier",
+			ops: `{"op":"add","path":"emails","value":{"value":"c@x","type":"other"}},{"op":"replace","path":"emails[type eq \"other\"].value",` +
+				`"value":"d@x"}`,
+			want: `{"emails":[{"value":"b@work.example","type":"work","primary":true},{"value":"b@home.example","type":"home"},{"value":"d@x",` +
+				`"type":"other"}]}`},
 		{name: "dotted keys are refused", ops: `{"op":"add","value":{"name.givenName":"x"}}`, fail: scim.InvalidValue},
 		{name: "lenient reads keys as paths", opts: Options{Accept: lenient.All},
-			ops:  `{"op":"Replace","value":{"name.givenName":"x","` + enterprise + `:department":"D","emails[type eq \"home\"].value":"c@x"}}`,
-			want: `{"name":{"givenName":"x","familyName":"Jensen"},"` + enterprise + `":{"employeeNumber":"7","manager":{"value":"26","displayName":"John"},"department":"D"},"emails":[{"value":"b@work.example","type":"work","primary":true},{"value":"c@x","type":"home"}]}`},
+			ops: `{"op":"Replace","value":{"name.givenName":"x","` + enterprise + `:department":"D","emails[type eq \"home\"].value":"c@x"}}`,
+			want: `{"name":{"givenName":"x","familyName":"Jensen"},"` + enterprise +
+				`":{"employeeNumber":"7","manager":{"value":"26","displayName":"John"},"department":"D"},"emails":[{"value":"b@work.example",` +
+				`"type":"work","primary":true},{"value":"c@x","type":"home"}]}`},
 		{name: "lenient creates what an eq filter describes", opts: Options{Accept: lenient.All}, on: bareUser,
-			ops:  `{"op":"Add","path":"emails[type eq \"work\"].value","value":"c@x"},{"op":"Add","path":"addresses[type eq \"work\" and primary eq true]","value":{"country":"NO"}}`,
+			ops: `{"op":"Add","path":"emails[type eq \"work\"].value","value":"c@x"},{"op":"Add","path":"addresses[type eq \"work\" and primary ` +
+				`eq true]","value":{"country":"NO"}}`,
 			want: `{"emails":[{"type":"work","value":"c@x"}],"addresses":[{"type":"work","primary":true,"country":"NO"}]}`},
 		{name: "lenient creates nothing on replace", opts: Options{Accept: lenient.All}, on: bareUser,
 			ops: `{"op":"replace","path":"emails[type eq \"work\"].value","value":"c@x"}`, fail: scim.NoTarget},
 		{name: "lenient creates nothing from other filters", opts: Options{Accept: lenient.All}, on: bareUser,
 			ops: `{"op":"add","path":"emails[type ne \"work\"].value","value":"c@x"}`, fail: scim.NoTarget},
-		{name: "lenient takes a plain manager", opts: Options{Accept: lenient.All}, on: bareUser, ops: `{"op":"add","path":"` + enterprise + `:manager","value":"26"}`,
+		{name: "lenient takes a plain manager", opts: Options{Accept: lenient.All}, on: bareUser,
+			ops:  `{"op":"add","path":"` + enterprise + `:manager","value":"26"}`,
 			want: `{"schemas":["` + scim.UserSchema + `","` + enterprise + `"],"` + enterprise + `":{"manager":{"value":"26"}}}`},
 	})
 }
@@ -153,14 +196,17 @@ func TestSchemasAttribute(t *testing.T) {
 		{name: "add of a schema without data is no change", on: bareUser, ops: `{"op":"add","path":"schemas","value":["` + enterprise + `"]}`},
 		{name: "an unknown schema is refused", ops: `{"op":"add","path":"schemas","value":["urn:x:y"]}`, fail: scim.InvalidValue},
 		{name: "without a path nothing goes", ops: `{"op":"replace","value":{"schemas":["` + scim.UserSchema + `"]}}`},
-		{name: "with the path the data goes along", ops: `{"op":"replace","path":"schemas","value":["` + scim.UserSchema + `","urn:example:Tags"]}`,
+		{name: "with the path the data goes along",
+			ops:  `{"op":"replace","path":"schemas","value":["` + scim.UserSchema + `","urn:example:Tags"]}`,
 			want: `{"schemas":["` + scim.UserSchema + `","urn:example:Tags"],"` + enterprise + `":null}`},
 		{name: "by filter too", ops: `{"op":"remove","path":"schemas[value eq \"` + enterprise + `\"]"}`,
 			want: `{"schemas":["` + scim.UserSchema + `","urn:example:Tags"],"` + enterprise + `":null}`},
 		{name: "the base schema stays", ops: `{"op":"replace","path":"schemas","value":["` + enterprise + `"]}`, fail: scim.Mutability},
 		{name: "the list cannot go", ops: `{"op":"remove","path":"schemas"}`, fail: scim.Mutability},
 		{name: "the base schema cannot be filtered out", ops: `{"op":"remove","path":"schemas[value sw \"urn\"]"}`, fail: scim.Mutability},
-		{name: "an operation after it sees the data gone", ops: `{"op":"remove","path":"schemas[value eq \"` + enterprise + `\"]"},{"op":"add","path":"` + enterprise + `:department","value":"D"}`,
+		{name: "an operation after it sees the data gone",
+			ops: `{"op":"remove","path":"schemas[value eq \"` + enterprise + `\"]"},{"op":"add","path":"` + enterprise +
+				`:department","value":"D"}`,
 			want: `{"` + enterprise + `":{"department":"D"}}`},
 	})
 }
@@ -173,15 +219,19 @@ func TestRequiredExtension(t *testing.T) {
 	runAll(t, []step{
 		{name: "it cannot be removed", on: on, rt: rt, ops: `{"op":"remove","path":"urn:example:Must"}`, fail: scim.Mutability},
 		{name: "nor its required attribute", on: on, rt: rt, ops: `{"op":"remove","path":"urn:example:Must:a"}`, fail: scim.Mutability},
-		{name: "the optional one can", on: on, rt: rt, ops: `{"op":"remove","path":"urn:example:Must:b"}`, want: `{"urn:example:Must":{"a":"1"}}`},
+		{name: "the optional one can", on: on, rt: rt, ops: `{"op":"remove","path":"urn:example:Must:b"}`,
+			want: `{"urn:example:Must":{"a":"1"}}`},
 	})
 	optional := schema.UserType()
 	optional.Extensions = []schema.Extension{{Schema: rt.Extensions[0].Schema}}
 	runAll(t, []step{
-		{name: "an extension cannot begin without its required attribute", on: bareUser, rt: optional, ops: `{"op":"add","path":"urn:example:Must:b","value":"2"}`, fail: scim.InvalidValue},
-		{name: "two operations may bring it", on: bareUser, rt: optional, ops: `{"op":"add","path":"urn:example:Must:b","value":"2"},{"op":"add","path":"urn:example:Must:a","value":"1"}`,
+		{name: "an extension cannot begin without its required attribute", on: bareUser, rt: optional,
+			ops: `{"op":"add","path":"urn:example:Must:b","value":"2"}`, fail: scim.InvalidValue},
+		{name: "two operations may bring it", on: bareUser, rt: optional,
+			ops:  `{"op":"add","path":"urn:example:Must:b","value":"2"},{"op":"add","path":"urn:example:Must:a","value":"1"}`,
 			want: `{"schemas":["` + scim.UserSchema + `","urn:example:Must"],"urn:example:Must":{"b":"2","a":"1"}}`},
-		{name: "an optional extension goes with its required attribute", on: strings.Replace(on, `"userName":"b"`, `"userName":"b","id":"1"`, 1), rt: optional, ops: `{"op":"remove","path":"urn:example:Must"}`,
+		{name: "an optional extension goes with its required attribute", on: strings.Replace(on, `"userName":"b"`, `"userName":"b","id":"1"`, 1),
+			rt: optional, ops: `{"op":"remove","path":"urn:example:Must"}`,
 			want: `{"schemas":["` + scim.UserSchema + `"],"urn:example:Must":null}`},
 	})
 }
@@ -190,14 +240,18 @@ func TestABareNameStandsForOneExtensionOnly(t *testing.T) {
 	first := &schema.Schema{ID: "urn:example:First", Attributes: []*schema.Attribute{{Name: "level"}, {Name: "floor"}}}
 	second := &schema.Schema{ID: "urn:example:Second", Attributes: []*schema.Attribute{{Name: "level"}, {Name: "title"}}}
 	core := schema.UserType()
-	rt := &schema.ResourceType{ID: core.ID, Name: core.Name, Endpoint: core.Endpoint, Schema: core.Schema, Extensions: []schema.Extension{{Schema: first}, {Schema: second}}}
+	rt := &schema.ResourceType{ID: core.ID, Name: core.Name, Endpoint: core.Endpoint, Schema: core.Schema,
+		Extensions: []schema.Extension{{Schema: first}, {Schema: second}}}
 	accept := Options{Accept: lenient.BareExtensions}
 	runAll(t, []step{
 		{name: "an attribute of one", on: bareUser, rt: rt, opts: accept, ops: `{"op":"add","path":"Floor","value":"3"}`,
 			want: `{"schemas":["` + scim.UserSchema + `","urn:example:First"],"urn:example:First":{"floor":"3"}}`},
-		{name: "not one that two have", on: bareUser, rt: rt, opts: accept, ops: `{"op":"add","path":"level","value":"3"}`, fail: scim.InvalidPath},
-		{name: "not one of another schema", on: bareUser, rt: rt, opts: accept, ops: `{"op":"add","path":"urn:example:Second:floor","value":"3"}`, fail: scim.InvalidPath},
-		{name: "the base schema comes first", on: bareUser, rt: rt, opts: accept, ops: `{"op":"add","path":"title","value":"Boss"}`, want: `{"title":"Boss"}`},
+		{name: "not one that two have", on: bareUser, rt: rt, opts: accept, ops: `{"op":"add","path":"level","value":"3"}`,
+			fail: scim.InvalidPath},
+		{name: "not one of another schema", on: bareUser, rt: rt, opts: accept, ops: `{"op":"add","path":"urn:example:Second:floor","value":"3"}`,
+			fail: scim.InvalidPath},
+		{name: "the base schema comes first", on: bareUser, rt: rt, opts: accept, ops: `{"op":"add","path":"title","value":"Boss"}`,
+			want: `{"title":"Boss"}`},
 		{name: "only when that is accepted", on: bareUser, rt: rt, ops: `{"op":"add","path":"floor","value":"3"}`, fail: scim.InvalidPath},
 	})
 }
@@ -221,33 +275,45 @@ func TestExamplesOfTheRFC(t *testing.T) {
 		{"display":"Mandy Pepperidge","$ref":"https://example.com/v2/Users/2819c223","value":"2819c223"},
 		{"display":"James Smith","$ref":"https://example.com/v2/Users/08e1d05d","value":"08e1d05d"}]}`
 	// What members are called is read-only here, so what the examples say of it is passed over.
-	named := `{"display":"Babs Jensen","$ref":"https://example.com/v2/Users/2819c223...413861904646","value":"2819c223-7f76-453a-919d-413861904646"}`
+	named := `{"display":"Babs Jensen","$ref":"https://example.com/v2/Users/2819c223...413861904646",` +
+		`"value":"2819c223-7f76-453a-919d-413861904646"}`
 	babs := `{"$ref":"https://example.com/v2/Users/2819c223...413861904646","value":"2819c223-7f76-453a-919d-413861904646"}`
 	mandy := `{"display":"Mandy Pepperidge","$ref":"https://example.com/v2/Users/2819c223","value":"2819c223"}`
 	james := `{"display":"James Smith","$ref":"https://example.com/v2/Users/08e1d05d","value":"08e1d05d"}`
-	address := `{"type":"work","streetAddress":"911 Universal City Plaza","locality":"Hollywood","region":"CA","postalCode":"91608","country":"US","formatted":"911 Universal City Plaza\nHollywood, CA 91608 US","primary":true}`
+	address := `{"type":"work","streetAddress":"911 Universal City Plaza","locality":"Hollywood","region":"CA","postalCode":"91608",` +
+		`"country":"US","formatted":"911 Universal City Plaza\nHollywood, CA 91608 US","primary":true}`
 	user := `{"schemas":["` + scim.UserSchema + `"],"id":"1","userName":"bjensen","addresses":[
 		{"type":"work","streetAddress":"100 Universal City Plaza","primary":true},{"type":"home","streetAddress":"456 Hollywood Blvd"}],
 		"emails":[{"value":"bjensen@example.com","type":"work"},{"value":"babs@jensen.org","type":"home"}]}`
 	rt := schema.GroupType()
 	runAll(t, []step{
-		{name: "add a member", on: group, rt: rt, ops: `{"op":"add","path":"members","value":[` + named + `]}`, want: `{"members":[` + mandy + `,` + james + `,` + babs + `]}`},
-		{name: "add without path", on: bareUser, ops: `{"op":"add","value":{"emails":[{"value":"babs@jensen.org","type":"home"}],"nickname":"Babs"}}`,
+		{name: "add a member", on: group, rt: rt, ops: `{"op":"add","path":"members","value":[` + named + `]}`,
+			want: `{"members":[` + mandy + `,` + james + `,` + babs + `]}`},
+		{name: "add without path", on: bareUser,
+			ops:  `{"op":"add","value":{"emails":[{"value":"babs@jensen.org","type":"home"}],"nickname":"Babs"}}`,
 			want: `{"emails":[{"value":"babs@jensen.org","type":"home"}],"nickName":"Babs"}`},
-		{name: "remove a member", on: group, rt: rt, ops: `{"op":"remove","path":"members[value eq \"2819c223\"]"}`, want: `{"members":[` + james + `]}`},
+		{name: "remove a member", on: group, rt: rt, ops: `{"op":"remove","path":"members[value eq \"2819c223\"]"}`,
+			want: `{"members":[` + james + `]}`},
 		{name: "remove all members", on: group, rt: rt, ops: `{"op":"remove","path":"members"}`, want: `{"members":null}`},
-		{name: "remove work emails containing example.com", on: user, ops: `{"op":"remove","path":"emails[type eq \"work\" and value ew \"example.com\"]"}`,
+		{name: "remove work emails containing example.com", on: user,
+			ops:  `{"op":"remove","path":"emails[type eq \"work\" and value ew \"example.com\"]"}`,
 			want: `{"emails":[{"value":"babs@jensen.org","type":"home"}]}`},
-		{name: "remove and add a member", on: group, rt: rt, ops: `{"op":"remove","path":"members[value eq \"2819c223\"]"},{"op":"add","path":"members","value":[` + named + `]}`,
+		{name: "remove and add a member", on: group, rt: rt,
+			ops:  `{"op":"remove","path":"members[value eq \"2819c223\"]"},{"op":"add","path":"members","value":[` + named + `]}`,
 			want: `{"members":[` + james + `,` + babs + `]}`},
 		{name: "replace all members", on: group, rt: rt, ops: `{"op":"replace","path":"members","value":[` + mandy + `,` + named + `]}`,
 			want: `{"members":[{"$ref":"https://example.com/v2/Users/2819c223","value":"2819c223"},` + babs + `]}`},
 		{name: "replace the work address", on: user, ops: `{"op":"replace","path":"addresses[type eq \"work\"]","value":` + address + `}`,
 			want: `{"addresses":[` + address + `,{"type":"home","streetAddress":"456 Hollywood Blvd"}]}`},
-		{name: "replace a street", on: user, ops: `{"op":"replace","path":"addresses[type eq \"work\"].streetAddress","value":"1010 Broadway Ave"}`,
-			want: `{"addresses":[{"type":"work","streetAddress":"1010 Broadway Ave","primary":true},{"type":"home","streetAddress":"456 Hollywood Blvd"}]}`},
-		{name: "replace without path", on: user, ops: `{"op":"replace","value":{"emails":[{"value":"bjensen@example.com","type":"work","primary":true},{"value":"babs@jensen.org","type":"home"}],"nickname":"Babs"}}`,
-			want: `{"emails":[{"value":"bjensen@example.com","type":"work","primary":true},{"value":"babs@jensen.org","type":"home"}],"nickName":"Babs"}`},
+		{name: "replace a street", on: user,
+			ops: `{"op":"replace","path":"addresses[type eq \"work\"].streetAddress","value":"1010 Broadway Ave"}`,
+			want: `{"addresses":[{"type":"work","streetAddress":"1010 Broadway Ave","primary":true},{"type":"home","streetAddress":"456 ` +
+				`Hollywood Blvd"}]}`},
+		{name: "replace without path", on: user,
+			ops: `{"op":"replace","value":{"emails":[{"value":"bjensen@example.com","type":"work","primary":true},{"value":"babs@jensen.org",` +
+				`"type":"home"}],"nickname":"Babs"}}`,
+			want: `{"emails":[{"value":"bjensen@example.com","type":"work","primary":true},{"value":"babs@jensen.org","type":"home"}],` +
+				`"nickName":"Babs"}`},
 	})
 }
 

@@ -19,9 +19,13 @@ import (
 )
 
 var custom = &Schema{ID: "urn:example:Custom", Name: "Custom", Attributes: complete([]*Attribute{
-	{Name: "count", Type: Integer}, {Name: "ratio", Type: Decimal}, {Name: "when", Type: DateTime}, {Name: "data", Type: Binary}, {Name: "link", Type: Reference},
-	{Name: "tags", MultiValued: true}, {Name: "serial", Mutability: Immutable}, {Name: "onRequest", Returned: Request}, {Name: "must", Required: true},
-	{Name: "box", Type: Complex, SubAttributes: []*Attribute{{Name: "key", Required: true}, {Name: "lock", Mutability: Immutable}, {Name: "hidden", Returned: Never}, {Name: "always", Returned: Always}, {Name: "asked", Returned: Request}}},
+	{Name: "count", Type: Integer}, {Name: "ratio", Type: Decimal}, {Name: "when", Type: DateTime}, {Name: "data", Type: Binary},
+	{Name: "link", Type: Reference},
+	{Name: "tags", MultiValued: true}, {Name: "serial", Mutability: Immutable}, {Name: "onRequest", Returned: Request},
+	{Name: "must", Required: true},
+	{Name: "box", Type: Complex,
+		SubAttributes: []*Attribute{{Name: "key", Required: true}, {Name: "lock", Mutability: Immutable}, {Name: "hidden", Returned: Never},
+			{Name: "always", Returned: Always}, {Name: "asked", Returned: Request}}},
 })}
 
 func customType() *ResourceType {
@@ -47,24 +51,42 @@ func TestClean(t *testing.T) {
 		name, in, want string
 		opts           CleanOptions
 	}{
-		{"canonical names, order kept", `{"USERNAME":"b","Schemas":["URN:ietf:params:scim:schemas:core:2.0:user"],"Name":{"FAMILYNAME":"J"},"Active":true}`,
+		{"canonical names, order kept",
+			`{"USERNAME":"b","Schemas":["URN:ietf:params:scim:schemas:core:2.0:user"],"Name":{"FAMILYNAME":"J"},"Active":true}`,
 			`{"schemas":["` + scim.UserSchema + `"],"userName":"b","name":{"familyName":"J"},"active":true}`, CleanOptions{}},
-		{"null, empty arrays and objects are absent", `{` + base + `,"title":null,"emails":[],"ims":[null,{}],"name":{"givenName":null},"addresses":[{"type":null}],"` + ent + `":{}}`, `{` + base + `}`, CleanOptions{}},
+		{"null, empty arrays and objects are absent",
+			`{` + base + `,"title":null,"emails":[],"ims":[null,{}],"name":{"givenName":null},"addresses":[{"type":null}],"` + ent + `":{}}`,
+			`{` + base + `}`, CleanOptions{}},
 		{"an empty string is a value", `{` + base + `,"title":""}`, `{` + base + `,"title":""}`, CleanOptions{}},
-		{"read-only attributes are dropped", `{` + base + `,"id":"1","meta":{"version":"x"},"groups":[{"value":"g"}],"` + ent + `":{"manager":{"value":"2","displayName":"x"}}}`,
+		{"read-only attributes are dropped",
+			`{` + base + `,"id":"1","meta":{"version":"x"},"groups":[{"value":"g"}],"` + ent + `":{"manager":{"value":"2","displayName":"x"}}}`,
 			`{"schemas":["` + scim.UserSchema + `","` + ent + `"],"userName":"b","` + ent + `":{"manager":{"value":"2"}}}`, CleanOptions{}},
 		{"even when they are malformed", `{` + base + `,"id":5,"groups":"x"}`, `{` + base + `}`, CleanOptions{}},
-		{"unknown attributes and schemas are dropped", `{"schemas":["` + scim.UserSchema + `","http://schemas.microsoft.com/2006/11/ResourceManagement/ADSCIM/2.0/Group"],"userName":"b","shoe":9,"emails":[{"value":"x","size":1}],"` + ent + `":{"x":1}}`,
+		{"unknown attributes and schemas are dropped",
+			`{"schemas":["` + scim.UserSchema +
+				`","http://schemas.microsoft.com/2006/11/ResourceManagement/ADSCIM/2.0/Group"],"userName":"b","shoe":9,"emails":[{"value":"x",` +
+				`"size":1}],"` + ent + `":{"x":1}}`,
 			`{` + base + `,"emails":[{"value":"x"}]}`, CleanOptions{}},
 		{"an extension in use is named", `{` + base + `,"urn:EXAMPLE:custom":{"TAGS":["a"],"must":"m"}}`,
-			`{"schemas":["` + scim.UserSchema + `","urn:example:Custom"],"userName":"b","urn:example:Custom":{"tags":["a"],"must":"m"}}`, CleanOptions{}},
-		{"an extension without data is not named", `{"schemas":["` + scim.UserSchema + `","` + ent + `"],"userName":"b"}`, `{` + base + `}`, CleanOptions{}},
-		{"repeated elements become one", `{` + base + `,"emails":[{"value":"X@y","type":"work"},{"value":"x@y","type":"WORK","primary":true},{"value":"x@y","type":"home"}]}`,
+			`{"schemas":["` + scim.UserSchema + `","urn:example:Custom"],"userName":"b","urn:example:Custom":{"tags":["a"],"must":"m"}}`,
+			CleanOptions{}},
+		{"an extension without data is not named", `{"schemas":["` + scim.UserSchema + `","` + ent + `"],"userName":"b"}`, `{` + base + `}`,
+			CleanOptions{}},
+		{"repeated elements become one",
+			`{` + base + `,"emails":[{"value":"X@y","type":"work"},{"value":"x@y","type":"WORK","primary":true},{"value":"x@y","type":"home"}]}`,
 			`{` + base + `,"emails":[{"value":"X@y","type":"work","primary":true},{"value":"x@y","type":"home"}]}`, CleanOptions{}},
-		{"types", `{` + base + `,"urn:example:Custom":{"must":"m","count":-5,"ratio":1.50e3,"when":"2011-05-13T04:42:34.123456789012-07:00","data":"AAE=","link":"../Users/1"}}`,
-			`{"schemas":["` + scim.UserSchema + `","urn:example:Custom"],"userName":"b","urn:example:Custom":{"must":"m","count":-5,"ratio":1.50e3,"when":"2011-05-13T04:42:34.123456789012-07:00","data":"AAE=","link":"../Users/1"}}`, CleanOptions{}},
-		{"lenient spellings", `{` + base + `,"active":"True","emails":{"value":"x","primary":"false"},"roles":["admin"],"` + ent + `":{"manager":"26"}}`,
-			`{"schemas":["` + scim.UserSchema + `","` + ent + `"],"userName":"b","active":true,"emails":[{"value":"x","primary":false}],"roles":[{"value":"admin"}],"` + ent + `":{"manager":{"value":"26"}}}`, CleanOptions{Accept: lenient.All}},
+		{"types",
+			`{` + base +
+				`,"urn:example:Custom":{"must":"m","count":-5,"ratio":1.50e3,"when":"2011-05-13T04:42:34.123456789012-07:00","data":"AAE=",` +
+				`"link":"../Users/1"}}`,
+			`{"schemas":["` + scim.UserSchema +
+				`","urn:example:Custom"],"userName":"b","urn:example:Custom":{"must":"m","count":-5,"ratio":1.50e3,` +
+				`"when":"2011-05-13T04:42:34.123456789012-07:00","data":"AAE=","link":"../Users/1"}}`, CleanOptions{}},
+		{"lenient spellings",
+			`{` + base + `,"active":"True","emails":{"value":"x","primary":"false"},"roles":["admin"],"` + ent + `":{"manager":"26"}}`,
+			`{"schemas":["` + scim.UserSchema + `","` + ent +
+				`"],"userName":"b","active":true,"emails":[{"value":"x","primary":false}],"roles":[{"value":"admin"}],"` + ent +
+				`":{"manager":{"value":"26"}}}`, CleanOptions{Accept: lenient.All}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			in := resource(t, test.in)
@@ -92,8 +114,10 @@ func TestCleanRefuses(t *testing.T) {
 		{"a missing required attribute", `{"schemas":["` + scim.UserSchema + `"]}`, "userName is required", CleanOptions{}},
 		{"a required attribute of null", `{"schemas":["` + scim.UserSchema + `"],"userName":null}`, "userName is required", CleanOptions{}},
 		{"an empty required attribute", `{"schemas":["` + scim.UserSchema + `"],"userName":""}`, "userName must not be empty", CleanOptions{}},
-		{"a missing required attribute of an extension in use", `{` + base + `,"urn:example:Custom":{"count":1}}`, "urn:example:Custom:must is required", CleanOptions{}},
-		{"a missing required sub-attribute", `{` + base + `,"urn:example:Custom":{"must":"m","box":{"lock":"x"}}}`, "urn:example:Custom:box.key is required", CleanOptions{}},
+		{"a missing required attribute of an extension in use", `{` + base + `,"urn:example:Custom":{"count":1}}`,
+			"urn:example:Custom:must is required", CleanOptions{}},
+		{"a missing required sub-attribute", `{` + base + `,"urn:example:Custom":{"must":"m","box":{"lock":"x"}}}`,
+			"urn:example:Custom:box.key is required", CleanOptions{}},
 		{"a number for a string", `{` + base + `,"title":5}`, "title must be a string", CleanOptions{}},
 		{"a string for an object", `{` + base + `,"name":"x"}`, "name must be an object", CleanOptions{}},
 		{"an array for a single value", `{` + base + `,"title":["x"]}`, "title must be a string", CleanOptions{}},
@@ -103,20 +127,27 @@ func TestCleanRefuses(t *testing.T) {
 		{"a string that is no boolean", `{` + base + `,"active":"yes"}`, "active must be true or false", CleanOptions{Accept: lenient.All}},
 		{"a plain value where nothing is called value", `{` + base + `,"name":"x"}`, "name must be an object", CleanOptions{Accept: lenient.All}},
 		{"a number in a part", `{` + base + `,"name":{"givenName":1}}`, "name.givenName must be a string", CleanOptions{}},
-		{"two primaries", `{` + base + `,"emails":[{"value":"x","primary":true},{"value":"y","primary":true}]}`, "emails has more than one primary", CleanOptions{}},
+		{"two primaries", `{` + base + `,"emails":[{"value":"x","primary":true},{"value":"y","primary":true}]}`,
+			"emails has more than one primary", CleanOptions{}},
 		{"U+0000", `{` + base + `,"title":"a\u0000"}`, "U+0000", CleanOptions{}},
-		{"a fraction for an integer", `{` + base + `,"urn:example:Custom":{"must":"m","count":1.0}}`, "count must be a whole number", CleanOptions{}},
+		{"a fraction for an integer", `{` + base + `,"urn:example:Custom":{"must":"m","count":1.0}}`, "count must be a whole number",
+			CleanOptions{}},
 		{"a string for a number", `{` + base + `,"urn:example:Custom":{"must":"m","ratio":"1"}}`, "ratio must be a number", CleanOptions{}},
-		{"an integer of 65 bits", `{` + base + `,"urn:example:Custom":{"must":"m","count":9223372036854775808}}`, "count must be a whole number of 64 bits", CleanOptions{}},
-		{"a number beyond all floats", `{` + base + `,"urn:example:Custom":{"must":"m","ratio":-1e400}}`, "ratio must be a number that", CleanOptions{}},
-		{"a date for a dateTime", `{` + base + `,"urn:example:Custom":{"must":"m","when":"2011-05-13"}}`, "when must be a dateTime", CleanOptions{}},
+		{"an integer of 65 bits", `{` + base + `,"urn:example:Custom":{"must":"m","count":9223372036854775808}}`,
+			"count must be a whole number of 64 bits", CleanOptions{}},
+		{"a number beyond all floats", `{` + base + `,"urn:example:Custom":{"must":"m","ratio":-1e400}}`, "ratio must be a number that",
+			CleanOptions{}},
+		{"a date for a dateTime", `{` + base + `,"urn:example:Custom":{"must":"m","when":"2011-05-13"}}`, "when must be a dateTime",
+			CleanOptions{}},
 		{"text that is not base64", `{` + base + `,"urn:example:Custom":{"must":"m","data":"A*"}}`, "data must be base64", CleanOptions{}},
 		{"text that is no URI", `{` + base + `,"urn:example:Custom":{"must":"m","link":"a b"}}`, "link must be a URI", CleanOptions{}},
 		{"an extension that is no object", `{` + base + `,"` + ent + `":5}`, "must be an object", CleanOptions{}},
 		{"an unknown attribute, if asked", `{` + base + `,"shoe":9}`, "shoe is not defined", CleanOptions{RefuseUnknown: true}},
 		{"an unknown part, if asked", `{` + base + `,"name":{"shoe":9}}`, "name.shoe is not defined", CleanOptions{RefuseUnknown: true}},
-		{"an unknown extension attribute, if asked", `{` + base + `,"` + ent + `":{"shoe":9}}`, ":shoe is not defined", CleanOptions{RefuseUnknown: true}},
-		{"an unknown schema, if asked", `{"schemas":["` + scim.UserSchema + `","urn:x:y"],"userName":"b"}`, "urn:x:y", CleanOptions{RefuseUnknownSchemas: true}},
+		{"an unknown extension attribute, if asked", `{` + base + `,"` + ent + `":{"shoe":9}}`, ":shoe is not defined",
+			CleanOptions{RefuseUnknown: true}},
+		{"an unknown schema, if asked", `{"schemas":["` + scim.UserSchema + `","urn:x:y"],"userName":"b"}`, "urn:x:y",
+			CleanOptions{RefuseUnknownSchemas: true}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := customType().Clean(resource(t, test.in), test.opts)
@@ -140,14 +171,19 @@ func TestSyntaxOfValues(t *testing.T) {
 		good, wrong []string
 		named       string
 	}{
-		{`"userName":%q`, []string{"bjensen", "BJensen@Example.com", "a+b'c/d%", "jürgen", "日本", "ａｎｎ"}, []string{"Barbara Jensen", " ann", "😀", "a\u200bb", "²", "א1a"}, "userName"},
-		{`"profileUrl":%q`, []string{"https://login.example.com/bjensen", "http://[::1]:80/?a#b"}, []string{"bjensen", "/bjensen", "https:", "urn:example:bjensen"}, "profileUrl"},
-		{`"preferredLanguage":%q`, []string{"en-US", "da, en-gb;q=0.8, en;q=0.7", "*"}, []string{"English", "en-US;q=high", "e"}, "preferredLanguage"},
+		{`"userName":%q`, []string{"bjensen", "BJensen@Example.com", "a+b'c/d%", "jürgen", "日本", "ａｎｎ"},
+			[]string{"Barbara Jensen", " ann", "😀", "a\u200bb", "²", "א1a"}, "userName"},
+		{`"profileUrl":%q`, []string{"https://login.example.com/bjensen", "http://[::1]:80/?a#b"},
+			[]string{"bjensen", "/bjensen", "https:", "urn:example:bjensen"}, "profileUrl"},
+		{`"preferredLanguage":%q`, []string{"en-US", "da, en-gb;q=0.8, en;q=0.7", "*"}, []string{"English", "en-US;q=high", "e"},
+			"preferredLanguage"},
 		{`"locale":%q`, []string{"en-US", "en_US", "sr-Latn-RS", "de"}, []string{"English", "en US", "en-US,de", "e"}, "locale"},
 		{`"timezone":%q`, []string{"America/Los_Angeles", "Europe/Vienna", "UTC", "America/Argentina/Buenos_Aires"},
 			[]string{"Eastern Standard Time", "+01:00", "Local", "../etc/passwd", "/etc/localtime", "Mars/Olympus"}, "timezone"},
-		{`"addresses":[{"country":%q}]`, []string{"US", "AT", "gb"}, []string{"USA", "840", "Austria", "ZZ", "UK", "EU", "A"}, "addresses.country"},
-		{`"x509Certificates":[{"value":%q}]`, []string{certificate, strings.TrimRight(certificate, "=")}, []string{chain, "AAAA", certificate[:len(certificate)/2/4*4]}, "x509Certificates.value"},
+		{`"addresses":[{"country":%q}]`, []string{"US", "AT", "gb"}, []string{"USA", "840", "Austria", "ZZ", "UK", "EU", "A"},
+			"addresses.country"},
+		{`"x509Certificates":[{"value":%q}]`, []string{certificate, strings.TrimRight(certificate, "=")},
+			[]string{chain, "AAAA", certificate[:len(certificate)/2/4*4]}, "x509Certificates.value"},
 	} {
 		body := func(value string) *scim.Resource {
 			member := fmt.Sprintf(test.attribute, value)
@@ -197,7 +233,8 @@ func TestObjectsAsJSONText(t *testing.T) {
 	in := resource(t, `{`+base+`,"roles":[{"value":`+string(scim.AppendValue(nil, text))+`},{"value":"{"},{"value":"{\"a\":1}"}]}`)
 	out, err := UserType().Clean(in, CleanOptions{Accept: lenient.JSONValues})
 	require.NoError(t, err)
-	require.Equal(t, `[{"value":"25","display":"Admin"},{"value":"{"},{"value":"{\"a\":1}"}]`, string(scim.AppendValue(nil, out.Array("roles"))))
+	require.Equal(t, `[{"value":"25","display":"Admin"},{"value":"{"},{"value":"{\"a\":1}"}]`,
+		string(scim.AppendValue(nil, out.Array("roles"))))
 	out, err = UserType().Clean(in, CleanOptions{})
 	require.NoError(t, err)
 	role := out.Array("roles")[0].(*scim.Object)
@@ -205,24 +242,40 @@ func TestObjectsAsJSONText(t *testing.T) {
 }
 
 func TestCleanForPUT(t *testing.T) {
-	const previous = `{"schemas":["` + scim.UserSchema + `","` + ent + `","urn:example:Custom"],"id":"1","userName":"b","title":"T","password":"hash","groups":[{"value":"g"}],
+	const previous = `{"schemas":["` + scim.UserSchema + `","` + ent +
+		`","urn:example:Custom"],"id":"1","userName":"b","title":"T","password":"hash","groups":[{"value":"g"}],
 		"` + ent + `":{"manager":{"value":"26","displayName":"John"}},
 		"urn:example:Custom":{"must":"m","serial":"S","box":{"key":"k","lock":"L"}},"meta":{"version":"1"}}`
 	for _, test := range []struct{ name, in, want string }{
 		{"what is not given goes, but not what clients cannot write", `{` + base + `,"urn:example:Custom":{"must":"m"}}`,
-			`{"schemas":["` + scim.UserSchema + `","urn:example:Custom"],"id":"1","userName":"b","password":"hash","groups":[{"value":"g"}],"urn:example:Custom":{"must":"m","serial":"S"},"meta":{"version":"1"}}`},
+			`{"schemas":["` + scim.UserSchema +
+				`","urn:example:Custom"],"id":"1","userName":"b","password":"hash","groups":[{"value":"g"}],"urn:example:Custom":{"must":"m",` +
+				`"serial":"S"},"meta":{"version":"1"}}`},
 		{"read-only values given are ignored", `{"id":"2","groups":[],"meta":{"version":"9"},` + base + `,"urn:example:Custom":{"must":"m"}}`,
-			`{"schemas":["` + scim.UserSchema + `","urn:example:Custom"],"id":"1","userName":"b","password":"hash","groups":[{"value":"g"}],"urn:example:Custom":{"must":"m","serial":"S"},"meta":{"version":"1"}}`},
+			`{"schemas":["` + scim.UserSchema +
+				`","urn:example:Custom"],"id":"1","userName":"b","password":"hash","groups":[{"value":"g"}],"urn:example:Custom":{"must":"m",` +
+				`"serial":"S"},"meta":{"version":"1"}}`},
 		{"a new password replaces the old", `{` + base + `,"password":"new","urn:example:Custom":{"must":"m","serial":"S"}}`,
-			`{"schemas":["` + scim.UserSchema + `","urn:example:Custom"],"id":"1","userName":"b","password":"new","groups":[{"value":"g"}],"urn:example:Custom":{"must":"m","serial":"S"},"meta":{"version":"1"}}`},
+			`{"schemas":["` + scim.UserSchema +
+				`","urn:example:Custom"],"id":"1","userName":"b","password":"new","groups":[{"value":"g"}],"urn:example:Custom":{"must":"m",` +
+				`"serial":"S"},"meta":{"version":"1"}}`},
 		{"null clears it", `{` + base + `,"password":null,"urn:example:Custom":{"must":"m"}}`,
-			`{"schemas":["` + scim.UserSchema + `","urn:example:Custom"],"id":"1","userName":"b","groups":[{"value":"g"}],"urn:example:Custom":{"must":"m","serial":"S"},"meta":{"version":"1"}}`},
+			`{"schemas":["` + scim.UserSchema +
+				`","urn:example:Custom"],"id":"1","userName":"b","groups":[{"value":"g"}],"urn:example:Custom":{"must":"m","serial":"S"},` +
+				`"meta":{"version":"1"}}`},
 		{"an immutable part stays with its parent", `{` + base + `,"urn:example:Custom":{"must":"m","box":{"key":"k2"}}}`,
-			`{"schemas":["` + scim.UserSchema + `","urn:example:Custom"],"id":"1","userName":"b","password":"hash","groups":[{"value":"g"}],"urn:example:Custom":{"must":"m","serial":"S","box":{"key":"k2","lock":"L"}},"meta":{"version":"1"}}`},
-		{"a read-only part stays with what it describes", `{` + base + `,"` + ent + `":{"manager":{"value":"26","displayName":"X"}},"urn:example:Custom":{"must":"m"}}`,
-			`{"schemas":["` + scim.UserSchema + `","` + ent + `","urn:example:Custom"],"id":"1","userName":"b","password":"hash","groups":[{"value":"g"}],"` + ent + `":{"manager":{"value":"26","displayName":"John"}},"urn:example:Custom":{"must":"m","serial":"S"},"meta":{"version":"1"}}`},
+			`{"schemas":["` + scim.UserSchema +
+				`","urn:example:Custom"],"id":"1","userName":"b","password":"hash","groups":[{"value":"g"}],"urn:example:Custom":{"must":"m",` +
+				`"serial":"S","box":{"key":"k2","lock":"L"}},"meta":{"version":"1"}}`},
+		{"a read-only part stays with what it describes",
+			`{` + base + `,"` + ent + `":{"manager":{"value":"26","displayName":"X"}},"urn:example:Custom":{"must":"m"}}`,
+			`{"schemas":["` + scim.UserSchema + `","` + ent +
+				`","urn:example:Custom"],"id":"1","userName":"b","password":"hash","groups":[{"value":"g"}],"` + ent +
+				`":{"manager":{"value":"26","displayName":"John"}},"urn:example:Custom":{"must":"m","serial":"S"},"meta":{"version":"1"}}`},
 		{"and goes when that changes", `{` + base + `,"` + ent + `":{"manager":{"value":"27"}},"urn:example:Custom":{"must":"m"}}`,
-			`{"schemas":["` + scim.UserSchema + `","` + ent + `","urn:example:Custom"],"id":"1","userName":"b","password":"hash","groups":[{"value":"g"}],"` + ent + `":{"manager":{"value":"27"}},"urn:example:Custom":{"must":"m","serial":"S"},"meta":{"version":"1"}}`},
+			`{"schemas":["` + scim.UserSchema + `","` + ent +
+				`","urn:example:Custom"],"id":"1","userName":"b","password":"hash","groups":[{"value":"g"}],"` + ent +
+				`":{"manager":{"value":"27"}},"urn:example:Custom":{"must":"m","serial":"S"},"meta":{"version":"1"}}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			prev := resource(t, previous)
@@ -261,14 +314,17 @@ func TestParseDateTime(t *testing.T) {
 		require.NoError(t, err, in)
 		require.True(t, want.Equal(got), in)
 	}
-	for _, in := range []string{"", "2011-05-13", "2011-05-13 04:42:34Z", "2011-05-13t04:42:34z", "2011-05-13T4:42:34Z", "2011-05-13T04:42Z", "2011-05-13T04:42:34,5Z", "2011-13-13T04:42:34Z", "2011-05-13T25:42:34Z", "2011-05-13T04:42:34 Z", "2011-05-13T04:42:34.Z", "20110513T044234Z", "2011-05-13T04:42:34+0200"} {
+	for _, in := range []string{"", "2011-05-13", "2011-05-13 04:42:34Z", "2011-05-13t04:42:34z", "2011-05-13T4:42:34Z", "2011-05-13T04:42Z",
+		"2011-05-13T04:42:34,5Z", "2011-13-13T04:42:34Z", "2011-05-13T25:42:34Z", "2011-05-13T04:42:34 Z", "2011-05-13T04:42:34.Z",
+		"20110513T044234Z", "2011-05-13T04:42:34+0200"} {
 		_, err := ParseDateTime(in)
 		require.Error(t, err, in)
 	}
 }
 
 func TestBase64(t *testing.T) {
-	for in, want := range map[string]bool{"": true, "AA==": true, "AA": true, "AAA=": true, "AAA": true, "AAAA": true, "+/az": true, "A": false, "AAAAA": false, "AA=": false, "A===": false, "AAAA=": false, "A-_A": false, "A A=": false, "=AAA": false, "AA=A": false} {
+	for in, want := range map[string]bool{"": true, "AA==": true, "AA": true, "AAA=": true, "AAA": true, "AAAA": true, "+/az": true,
+		"A": false, "AAAAA": false, "AA=": false, "A===": false, "AAAA=": false, "A-_A": false, "A A=": false, "=AAA": false, "AA=A": false} {
 		require.Equal(t, want, isBase64(in), in)
 	}
 }
@@ -318,8 +374,12 @@ func TestKeyKnowsTypes(t *testing.T) {
 }
 
 func TestProject(t *testing.T) {
-	full := resource(t, `{"schemas":["`+scim.UserSchema+`"],"id":"1","userName":"b","password":"x","name":{"familyName":"J","givenName":"B"},"emails":[{"value":"a","type":"work"},{"type":"home"}],
-		"`+ent+`":{"department":"D","manager":{"value":"26","displayName":"J"}},"urn:example:Custom":{"onRequest":"r","tags":["a"],"box":{"key":"k","hidden":"h","always":"a","asked":"q"}},"meta":{"version":"1","resourceType":"User"}}`)
+	full := resource(t,
+		`{"schemas":["`+scim.UserSchema+
+			`"],"id":"1","userName":"b","password":"x","name":{"familyName":"J","givenName":"B"},"emails":[{"value":"a","type":"work"},{"type":"home"}],
+		"`+ent+
+			`":{"department":"D","manager":{"value":"26","displayName":"J"}},"urn:example:Custom":{"onRequest":"r","tags":["a"],"box":{"key":"k",`+
+			`"hidden":"h","always":"a","asked":"q"}},"meta":{"version":"1","resourceType":"User"}}`)
 	const min = `"schemas":["` + scim.UserSchema + `"],"id":"1"`
 	for _, test := range []struct {
 		name                 string
@@ -327,19 +387,31 @@ func TestProject(t *testing.T) {
 		written              []string
 		want                 string
 	}{
-		{"the default leaves out never and request", nil, nil, nil, `{` + min + `,"userName":"b","name":{"familyName":"J","givenName":"B"},"emails":[{"value":"a","type":"work"},{"type":"home"}],"` + ent + `":{"department":"D","manager":{"value":"26","displayName":"J"}},"urn:example:Custom":{"tags":["a"],"box":{"key":"k","always":"a"}},"meta":{"version":"1","resourceType":"User"}}`},
+		{"the default leaves out never and request", nil, nil, nil,
+			`{` + min + `,"userName":"b","name":{"familyName":"J","givenName":"B"},"emails":[{"value":"a","type":"work"},{"type":"home"}],"` + ent +
+				`":{"department":"D","manager":{"value":"26","displayName":"J"}},"urn:example:Custom":{"tags":["a"],"box":{"key":"k","always":"a"}},` +
+				`"meta":{"version":"1","resourceType":"User"}}`},
 		{"named attributes, in any case", []string{"USERNAME, emails.VALUE"}, nil, nil, `{` + min + `,"userName":"b","emails":[{"value":"a"}]}`},
 		{"a part alone", []string{"name.givenName", "meta.version"}, nil, nil, `{` + min + `,"name":{"givenName":"B"},"meta":{"version":"1"}}`},
 		{"a whole beats its part", []string{"name.givenName", "name"}, nil, nil, `{` + min + `,"name":{"familyName":"J","givenName":"B"}}`},
 		{"unknown names mean nothing", []string{"shoe", "!", "urn:x:y:z"}, nil, nil, `{` + min + `}`},
-		{"never is never shown", []string{"password", "urn:example:Custom:box.hidden"}, nil, nil, `{` + min + `,"urn:example:Custom":{"box":{"always":"a"}}}`},
-		{"on request, named", []string{"urn:example:Custom:onRequest", "urn:example:Custom:box.asked"}, nil, nil, `{` + min + `,"urn:example:Custom":{"onRequest":"r","box":{"always":"a","asked":"q"}}}`},
-		{"on request, written", nil, []string{"userName", "name", "emails", "meta", ent, "urn:example:Custom:tags", "urn:example:Custom:box"}, []string{"urn:example:Custom:onRequest"}, `{` + min + `,"urn:example:Custom":{"onRequest":"r"}}`},
+		{"never is never shown", []string{"password", "urn:example:Custom:box.hidden"}, nil, nil,
+			`{` + min + `,"urn:example:Custom":{"box":{"always":"a"}}}`},
+		{"on request, named", []string{"urn:example:Custom:onRequest", "urn:example:Custom:box.asked"}, nil, nil,
+			`{` + min + `,"urn:example:Custom":{"onRequest":"r","box":{"always":"a","asked":"q"}}}`},
+		{"on request, written", nil, []string{"userName", "name", "emails", "meta", ent, "urn:example:Custom:tags", "urn:example:Custom:box"},
+			[]string{"urn:example:Custom:onRequest"}, `{` + min + `,"urn:example:Custom":{"onRequest":"r"}}`},
 		{"an extension attribute", []string{ent + ":manager.value"}, nil, nil, `{` + min + `,"` + ent + `":{"manager":{"value":"26"}}}`},
-		{"a whole extension", []string{ent}, nil, nil, `{` + min + `,"` + ent + `":{"department":"D","manager":{"value":"26","displayName":"J"}}}`},
-		{"excluded attributes", nil, []string{"id", "schemas", "emails", "name.familyName", ent, "urn:example:Custom", "meta"}, nil, `{` + min + `,"userName":"b","name":{"givenName":"B"}}`},
-		{"all parts excluded", nil, []string{"name.familyName", "name.givenName", "emails", ent + ":department", ent + ":manager", "urn:example:Custom", "meta"}, nil, `{` + min + `,"userName":"b"}`},
-		{"always inside a part excluded", nil, []string{"userName", "name", "emails", "meta", ent, "urn:example:Custom:tags", "urn:example:Custom:box.always"}, nil, `{` + min + `,"urn:example:Custom":{"box":{"key":"k","always":"a"}}}`},
+		{"a whole extension", []string{ent}, nil, nil,
+			`{` + min + `,"` + ent + `":{"department":"D","manager":{"value":"26","displayName":"J"}}}`},
+		{"excluded attributes", nil, []string{"id", "schemas", "emails", "name.familyName", ent, "urn:example:Custom", "meta"}, nil,
+			`{` + min + `,"userName":"b","name":{"givenName":"B"}}`},
+		{"all parts excluded", nil,
+			[]string{"name.familyName", "name.givenName", "emails", ent + ":department", ent + ":manager", "urn:example:Custom", "meta"}, nil,
+			`{` + min + `,"userName":"b"}`},
+		{"always inside a part excluded", nil,
+			[]string{"userName", "name", "emails", "meta", ent, "urn:example:Custom:tags", "urn:example:Custom:box.always"}, nil,
+			`{` + min + `,"urn:example:Custom":{"box":{"key":"k","always":"a"}}}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			before := full.Clone()
@@ -361,7 +433,9 @@ func TestProject(t *testing.T) {
 }
 
 func BenchmarkClean(b *testing.B) {
-	in := resource(b, `{`+base+`,"name":{"familyName":"J","givenName":"B"},"emails":[{"value":"a","type":"work"},{"value":"b","type":"home"}],"active":true,"`+ent+`":{"department":"D"}}`)
+	in := resource(b,
+		`{`+base+`,"name":{"familyName":"J","givenName":"B"},"emails":[{"value":"a","type":"work"},{"value":"b","type":"home"}],"active":true,"`+
+			ent+`":{"department":"D"}}`)
 	rt := UserType()
 	b.ReportAllocs()
 	for b.Loop() {
@@ -381,10 +455,12 @@ func TestWrittenMattersOnlyToTypesThatReturnOnRequest(t *testing.T) {
 	rooms := &ResourceType{Name: "Room", Schema: &Schema{ID: "urn:example:Room", Attributes: complete([]*Attribute{{Name: "displayName"}})}}
 	for _, rt := range []*ResourceType{UserType(), rooms} {
 		require.False(t, rt.ReturnsOnRequest())
-		full := resource(t, `{`+base+`,"displayName":"d","name":{"familyName":"f"},"emails":[{"value":"a@b"}],"password":"p","`+ent+`":{"department":"d"}}`)
+		full := resource(t,
+			`{`+base+`,"displayName":"d","name":{"familyName":"f"},"emails":[{"value":"a@b"}],"password":"p","`+ent+`":{"department":"d"}}`)
 		var written []scim.AttrPath
 		for name := range full.All() {
-			written = append(written, scim.AttrPath{Name: name}, scim.AttrPath{URN: ent, Name: "department"}, scim.AttrPath{Name: "emails", Sub: "value"})
+			written = append(written, scim.AttrPath{Name: name}, scim.AttrPath{URN: ent, Name: "department"},
+				scim.AttrPath{Name: "emails", Sub: "value"})
 		}
 		require.True(t, scim.Equal(&rt.Project(full, Projection{}).Object, &rt.Project(full, Projection{Written: written}).Object))
 	}

@@ -73,17 +73,21 @@ func TestCharacteristicsThatAreNotTheDefault(t *testing.T) {
 		return out
 	}
 	user := map[string]string{
-		"userName": "required server", "name": "complex", "profileUrl": "reference exact ->external", "active": "boolean", "password": "exact writeOnly never",
-		"emails": "complex multi", "emails.primary": "boolean", "phoneNumbers": "complex multi", "phoneNumbers.primary": "boolean",
-		"ims": "complex multi", "ims.primary": "boolean", "photos": "complex multi", "photos.value": "reference exact ->external", "photos.primary": "boolean",
-		"addresses": "complex multi", "addresses.primary": "boolean",
-		"groups": "complex multi readOnly", "groups.value": "exact readOnly", "groups.$ref": "reference exact readOnly ->Group", "groups.display": "readOnly", "groups.type": "readOnly",
+		"userName": "required server", "name": "complex", "profileUrl": "reference exact ->external", "active": "boolean",
+		"password": "exact writeOnly never",
+		"emails":   "complex multi", "emails.primary": "boolean", "phoneNumbers": "complex multi", "phoneNumbers.primary": "boolean",
+		"ims": "complex multi", "ims.primary": "boolean", "photos": "complex multi", "photos.value": "reference exact ->external",
+		"photos.primary": "boolean",
+		"addresses":      "complex multi", "addresses.primary": "boolean",
+		"groups": "complex multi readOnly", "groups.value": "exact readOnly", "groups.$ref": "reference exact readOnly ->Group",
+		"groups.display": "readOnly", "groups.type": "readOnly",
 		"entitlements": "complex multi", "entitlements.primary": "boolean", "roles": "complex multi", "roles.primary": "boolean",
 		"x509Certificates": "complex multi", "x509Certificates.value": "binary exact", "x509Certificates.primary": "boolean",
 	}
 	require.Empty(t, cmp.Diff(user, describe(User())))
 	require.Empty(t, cmp.Diff(map[string]string{
-		"displayName": "required", "members": "complex multi", "members.value": "required exact immutable", "members.$ref": "reference exact immutable ->User ->Group",
+		"displayName": "required", "members": "complex multi", "members.value": "required exact immutable",
+		"members.$ref":    "reference exact immutable ->User ->Group",
 		"members.display": "readOnly request", "members.type": "immutable",
 	}, describe(Group())))
 	require.Empty(t, cmp.Diff(map[string]string{
@@ -96,8 +100,10 @@ func TestUserHasTheAttributesOfTheRFC(t *testing.T) {
 	for _, a := range User().Attributes {
 		names = append(names, a.Name)
 	}
-	require.Equal(t, []string{"userName", "name", "displayName", "nickName", "profileUrl", "title", "userType", "preferredLanguage", "locale", "timezone", "active", "password",
-		"emails", "phoneNumbers", "ims", "photos", "addresses", "groups", "entitlements", "roles", "x509Certificates"}, names)
+	require.Equal(t,
+		[]string{"userName", "name", "displayName", "nickName", "profileUrl", "title", "userType", "preferredLanguage", "locale", "timezone",
+			"active", "password",
+			"emails", "phoneNumbers", "ims", "photos", "addresses", "groups", "entitlements", "roles", "x509Certificates"}, names)
 	names = nil
 	for _, a := range User().Attribute("ADDRESSES").SubAttributes {
 		names = append(names, a.Name)
@@ -118,7 +124,8 @@ func TestTheSchemasOfDiscovery(t *testing.T) {
 	for _, s := range []*Schema{ServiceProviderConfig(), ResourceTypeSchema(), SchemaSchema()} {
 		each(s.Attributes, "", func(path string, a *Attribute) { require.Equal(t, ReadOnly, a.Mutability, "%s %s", s.Name, path) })
 	}
-	require.Equal(t, []string{"patch", "bulk", "filter", "changePassword", "sort", "etag", "authenticationSchemes"}, required(ServiceProviderConfig().Attributes))
+	require.Equal(t, []string{"patch", "bulk", "filter", "changePassword", "sort", "etag", "authenticationSchemes"},
+		required(ServiceProviderConfig().Attributes))
 	require.Equal(t, []string{"name", "endpoint", "schema"}, required(ResourceTypeSchema().Attributes))
 	extensions := ResourceTypeSchema().Attribute("schemaExtensions")
 	require.True(t, extensions.MultiValued)
@@ -128,7 +135,8 @@ func TestTheSchemasOfDiscovery(t *testing.T) {
 		require.NotNil(t, SchemaSchema().Attribute(name), name)
 	}
 	definition := SchemaSchema().Attribute("attributes")
-	for _, name := range []string{"name", "type", "multiValued", "description", "required", "canonicalValues", "caseExact", "mutability", "returned", "uniqueness", "referenceTypes", "subAttributes"} {
+	for _, name := range []string{"name", "type", "multiValued", "description", "required", "canonicalValues", "caseExact", "mutability",
+		"returned", "uniqueness", "referenceTypes", "subAttributes"} {
 		require.NotNil(t, definition.SubAttribute(name), name)
 	}
 }
@@ -152,17 +160,26 @@ func TestDiscoveryDocuments(t *testing.T) {
 		t.Fatalf("no %s", name)
 		return nil
 	}
-	require.Equal(t, `{"name":"userName","type":"string","multiValued":false,"description":"Unique identifier for the User, typically used by the user to directly authenticate to the service provider.","required":true,"caseExact":false,"mutability":"readWrite","returned":"default","uniqueness":"server"}`,
+	require.Equal(t,
+		`{"name":"userName","type":"string","multiValued":false,"description":"Unique identifier for the User, typically used by the user to `+
+			`directly authenticate to the service provider.","required":true,"caseExact":false,"mutability":"readWrite","returned":"default",`+
+			`"uniqueness":"server"}`,
 		string(find(&r.Object, "attributes", "userName").AppendJSON(nil)))
 	groups := find(&r.Object, "attributes", "groups")
-	require.Equal(t, `{"name":"$ref","type":"reference","multiValued":false,"description":"The URI of the corresponding 'Group' resource to which the user belongs.","required":false,"caseExact":true,"mutability":"readOnly","returned":"default","uniqueness":"none","referenceTypes":["Group"]}`,
+	require.Equal(t,
+		`{"name":"$ref","type":"reference","multiValued":false,"description":"The URI of the corresponding 'Group' resource to which the user `+
+			`belongs.","required":false,"caseExact":true,"mutability":"readOnly","returned":"default","uniqueness":"none",`+
+			`"referenceTypes":["Group"]}`,
 		string(find(groups, "subAttributes", "$ref").AppendJSON(nil)))
 	active := find(&r.Object, "attributes", "active")
 	for _, meaningless := range []string{"caseExact", "uniqueness", "subAttributes", "referenceTypes", "canonicalValues"} {
 		_, ok := active.Get(meaningless)
 		require.False(t, ok, meaningless)
 	}
-	require.Equal(t, `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:ResourceType"],"id":"User","meta":{"resourceType":"ResourceType"},"name":"User","endpoint":"/Users","description":"User Account","schema":"urn:ietf:params:scim:schemas:core:2.0:User","schemaExtensions":[{"schema":"urn:ietf:params:scim:schemas:extension:enterprise:2.0:User","required":false}]}`,
+	require.Equal(t,
+		`{"schemas":["urn:ietf:params:scim:schemas:core:2.0:ResourceType"],"id":"User","meta":{"resourceType":"ResourceType"},"name":"User",`+
+			`"endpoint":"/Users","description":"User Account","schema":"urn:ietf:params:scim:schemas:core:2.0:User",`+
+			`"schemaExtensions":[{"schema":"urn:ietf:params:scim:schemas:extension:enterprise:2.0:User","required":false}]}`,
 		string(UserType().Resource().AppendJSON(nil)))
 }
 
@@ -190,27 +207,30 @@ func TestParseFillsInTheDefaults(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	for name, test := range map[string]struct{ in, msg string }{
-		"text that is no JSON":                  {`{`, "at byte"},
-		"a schema without id":                   {`{"attributes":[{"name":"a"}]}`, "no id"},
-		"an id that is no URI":                  {`{"id":"a b","attributes":[{"name":"a"}]}`, "not a URI"},
-		"a schema without attributes":           {`{"id":"urn:x:y"}`, "no attributes"},
-		"attributes that are no array":          {`{"id":"urn:x:y","attributes":{}}`, "not an array"},
-		"an attribute that is no object":        {`{"id":"urn:x:y","attributes":["a"]}`, "attributes[0] is not an object"},
-		"an attribute without name":             {`{"id":"urn:x:y","attributes":[{"type":"string"}]}`, "not an attribute name"},
-		"a bad name":                            {`{"id":"urn:x:y","attributes":[{"name":"a.b"}]}`, `"a.b" is not`},
-		"a name twice":                          {`{"id":"urn:x:y","attributes":[{"name":"a"},{"name":"A"}]}`, "A is defined twice"},
-		"an unknown type":                       {`{"id":"urn:x:y","attributes":[{"name":"a","type":"date"}]}`, `a: type is "date"`},
-		"an unknown mutability":                 {`{"id":"urn:x:y","attributes":[{"name":"a","mutability":"sometimes"}]}`, "mutability"},
-		"an unknown returned":                   {`{"id":"urn:x:y","attributes":[{"name":"a","returned":1}]}`, "returned"},
-		"an unknown uniqueness":                 {`{"id":"urn:x:y","attributes":[{"name":"a","uniqueness":"local"}]}`, "uniqueness"},
-		"a string for a boolean":                {`{"id":"urn:x:y","attributes":[{"name":"a","multiValued":"true"}]}`, "multiValued"},
-		"a number for a string":                 {`{"id":"urn:x:y","attributes":[{"name":"a","description":1}]}`, "description"},
-		"canonical values that are no strings":  {`{"id":"urn:x:y","attributes":[{"name":"a","canonicalValues":[1]}]}`, "canonicalValues"},
-		"canonical values that are no array":    {`{"id":"urn:x:y","attributes":[{"name":"a","canonicalValues":"b"}]}`, "canonicalValues"},
-		"complex inside complex":                {`{"id":"urn:x:y","attributes":[{"name":"a","type":"complex","subAttributes":[{"name":"b","type":"complex","subAttributes":[{"name":"c"}]}]}]}`, "a.b: a complex"},
-		"complex without sub-attributes":        {`{"id":"urn:x:y","attributes":[{"name":"a","type":"complex"}]}`, "needs sub-attributes"},
-		"sub-attributes of a simple attribute":  {`{"id":"urn:x:y","attributes":[{"name":"a","subAttributes":[{"name":"b"}]}]}`, "only a complex"},
-		"a bad sub-attribute names where it is": {`{"id":"urn:x:y","attributes":[{"name":"a","type":"complex","subAttributes":[{"name":"1"}]}]}`, `"a.1"`},
+		"text that is no JSON":                 {`{`, "at byte"},
+		"a schema without id":                  {`{"attributes":[{"name":"a"}]}`, "no id"},
+		"an id that is no URI":                 {`{"id":"a b","attributes":[{"name":"a"}]}`, "not a URI"},
+		"a schema without attributes":          {`{"id":"urn:x:y"}`, "no attributes"},
+		"attributes that are no array":         {`{"id":"urn:x:y","attributes":{}}`, "not an array"},
+		"an attribute that is no object":       {`{"id":"urn:x:y","attributes":["a"]}`, "attributes[0] is not an object"},
+		"an attribute without name":            {`{"id":"urn:x:y","attributes":[{"type":"string"}]}`, "not an attribute name"},
+		"a bad name":                           {`{"id":"urn:x:y","attributes":[{"name":"a.b"}]}`, `"a.b" is not`},
+		"a name twice":                         {`{"id":"urn:x:y","attributes":[{"name":"a"},{"name":"A"}]}`, "A is defined twice"},
+		"an unknown type":                      {`{"id":"urn:x:y","attributes":[{"name":"a","type":"date"}]}`, `a: type is "date"`},
+		"an unknown mutability":                {`{"id":"urn:x:y","attributes":[{"name":"a","mutability":"sometimes"}]}`, "mutability"},
+		"an unknown returned":                  {`{"id":"urn:x:y","attributes":[{"name":"a","returned":1}]}`, "returned"},
+		"an unknown uniqueness":                {`{"id":"urn:x:y","attributes":[{"name":"a","uniqueness":"local"}]}`, "uniqueness"},
+		"a string for a boolean":               {`{"id":"urn:x:y","attributes":[{"name":"a","multiValued":"true"}]}`, "multiValued"},
+		"a number for a string":                {`{"id":"urn:x:y","attributes":[{"name":"a","description":1}]}`, "description"},
+		"canonical values that are no strings": {`{"id":"urn:x:y","attributes":[{"name":"a","canonicalValues":[1]}]}`, "canonicalValues"},
+		"canonical values that are no array":   {`{"id":"urn:x:y","attributes":[{"name":"a","canonicalValues":"b"}]}`, "canonicalValues"},
+		"complex inside complex": {`{"id":"urn:x:y","attributes":[{"name":"a","type":"complex","subAttributes":[{"name":"b",` +
+			`"type":"complex","subAttributes":[{"name":"c"}]}]}]}`, "a.b: a complex"},
+		"complex without sub-attributes": {`{"id":"urn:x:y","attributes":[{"name":"a","type":"complex"}]}`, "needs sub-attributes"},
+		"sub-attributes of a simple attribute": {`{"id":"urn:x:y","attributes":[{"name":"a","subAttributes":[{"name":"b"}]}]}`,
+			"only a complex"},
+		"a bad sub-attribute names where it is": {`{"id":"urn:x:y","attributes":[{"name":"a","type":"complex","subAttributes":[{"name":"1"}]}]}`,
+			`"a.1"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Parse([]byte(test.in))
@@ -253,7 +273,9 @@ func TestResolve(t *testing.T) {
 			require.Equal(t, r.Path.URN != "", r.Extension)
 		}
 	}
-	odd := &ResourceType{Name: "Odd", Schema: User(), Extensions: []Extension{{Schema: &Schema{ID: "urn:example:ext:2.0", Attributes: []*Attribute{{Name: "a"}}}}, {Schema: &Schema{ID: "urn:example:v1.x"}}}}
+	odd := &ResourceType{Name: "Odd", Schema: User(),
+		Extensions: []Extension{{Schema: &Schema{ID: "urn:example:ext:2.0", Attributes: []*Attribute{{Name: "a"}}}},
+			{Schema: &Schema{ID: "urn:example:v1.x"}}}}
 	for _, in := range []string{"urn:example:ext:2.0", "urn:example:ext:2.0:a", "urn:example:v1.x"} {
 		p, err := scim.ParseAttrPath(in)
 		require.NoError(t, err)

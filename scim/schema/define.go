@@ -43,7 +43,9 @@ func kinds(description string, values ...string) *Attribute {
 
 // primary is the sub-attribute of that name (RFC 7643 section 2.4).
 func primary(what string) *Attribute {
-	return &Attribute{Name: "primary", Type: Boolean, Description: "A Boolean value indicating the 'primary' or preferred value for this attribute, e.g., the preferred " + what + ". The primary attribute value 'true' MUST appear no more than once."}
+	return &Attribute{Name: "primary", Type: Boolean,
+		Description: "A Boolean value indicating the 'primary' or preferred value for this attribute, e.g., the preferred " + what +
+			". The primary attribute value 'true' MUST appear no more than once."}
 }
 
 const displayText = "A human-readable name, primarily used for display purposes."

@@ -11,8 +11,10 @@ import (
 )
 
 const (
-	widgetSchema = `{"schemas":["` + scim.SchemaSchema + `"],"id":"urn:example:Widget","name":"Widget","attributes":[{"name":"label","required":true}]}`
-	widgetType   = `{"schemas":["` + scim.ResourceTypeSchema + `"],"id":"Widget","name":"Widget","endpoint":"/Widgets","schema":"urn:example:Widget"}`
+	widgetSchema = `{"schemas":["` + scim.SchemaSchema +
+		`"],"id":"urn:example:Widget","name":"Widget","attributes":[{"name":"label","required":true}]}`
+	widgetType = `{"schemas":["` + scim.ResourceTypeSchema +
+		`"],"id":"Widget","name":"Widget","endpoint":"/Widgets","schema":"urn:example:Widget"}`
 )
 
 func directory(files map[string]string) fstest.MapFS {
@@ -31,7 +33,9 @@ func TestLoadReadsWhatTheServerServes(t *testing.T) {
 	require.NoError(t, err)
 	badge, err := user.Extensions[1].Schema.MarshalJSON()
 	require.NoError(t, err)
-	types, err := Load(directory(map[string]string{"a.json": widgetType, "b.json": widgetSchema, "c.json": string(userDoc), "d.json": string(badge), "notes.txt": "x"}))
+	types, err := Load(
+		directory(
+			map[string]string{"a.json": widgetType, "b.json": widgetSchema, "c.json": string(userDoc), "d.json": string(badge), "notes.txt": "x"}))
 	require.NoError(t, err)
 	require.Len(t, types, 3)
 	require.Empty(t, cmp.Diff(user, types[0]))
@@ -51,10 +55,15 @@ func TestLoadRefuses(t *testing.T) {
 		{"another document", `{"schemas":["urn:x"]}`, "names neither"},
 		{"a schema without attributes", `{"schemas":["` + scim.SchemaSchema + `"],"id":"urn:example:Empty"}`, "no attributes"},
 		{"a schema given twice", widgetSchema, "has this id too"},
-		{"a schema nothing uses", `{"schemas":["` + scim.SchemaSchema + `"],"id":"urn:example:Lonely","attributes":[{"name":"a"}]}`, "no resource type uses"},
+		{"a schema nothing uses", `{"schemas":["` + scim.SchemaSchema + `"],"id":"urn:example:Lonely","attributes":[{"name":"a"}]}`,
+			"no resource type uses"},
 		{"an unknown schema", resourceType(`"name":"A","endpoint":"/As","schema":"urn:example:None"`), "there is no schema"},
-		{"an unknown extension", resourceType(`"name":"A","endpoint":"/As","schema":"urn:example:Widget","schemaExtensions":[{"schema":"urn:example:None"}]`), "schemaExtensions[0]"},
-		{"an extension named twice", resourceType(`"name":"A","endpoint":"/As","schema":"urn:example:Widget","schemaExtensions":[{"schema":"urn:example:widget"}]`), "named twice"},
+		{"an unknown extension",
+			resourceType(`"name":"A","endpoint":"/As","schema":"urn:example:Widget","schemaExtensions":[{"schema":"urn:example:None"}]`),
+			"schemaExtensions[0]"},
+		{"an extension named twice",
+			resourceType(`"name":"A","endpoint":"/As","schema":"urn:example:Widget","schemaExtensions":[{"schema":"urn:example:widget"}]`),
+			"named twice"},
 		{"no name", resourceType(`"endpoint":"/As","schema":"urn:example:Widget"`), "no letter"},
 		{"no endpoint", resourceType(`"name":"A","schema":"urn:example:Widget"`), "endpoint"},
 		{"a deep endpoint", resourceType(`"name":"A","endpoint":"/a/b","schema":"urn:example:Widget"`), "endpoint"},

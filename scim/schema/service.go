@@ -7,7 +7,8 @@ import "github.com/scimwright/scimwright/scim"
 // caller's own.
 func ServiceProviderConfig() *Schema {
 	supported := func() *Attribute {
-		return &Attribute{Name: "supported", Type: Boolean, Required: true, Description: "A Boolean value specifying whether or not the operation is supported."}
+		return &Attribute{Name: "supported", Type: Boolean, Required: true,
+			Description: "A Boolean value specifying whether or not the operation is supported."}
 	}
 	number := func(name, description string) *Attribute {
 		return &Attribute{Name: name, Type: Integer, Required: true, Description: description}
@@ -33,14 +34,16 @@ func ServiceProviderConfig() *Schema {
 			option("changePassword", "A complex type that specifies configuration options related to changing a password."),
 			option("sort", "A complex type that specifies sort result options."),
 			option("etag", "A complex type that specifies ETag configuration options."),
-			{Name: "pagination", Type: Complex, Description: "A complex type that specifies pagination configuration options.", SubAttributes: []*Attribute{
-				{Name: "cursor", Type: Boolean, Required: true, Description: "A Boolean value specifying support of cursor-based pagination."},
-				{Name: "index", Type: Boolean, Required: true, Description: "A Boolean value specifying support of index-based pagination."},
-				{Name: "defaultPaginationMethod", Description: "The type of pagination that the service provider defaults to.", CanonicalValues: []string{"cursor", "index"}},
-				{Name: "defaultPageSize", Type: Integer, Description: "The default number of results returned in a page."},
-				{Name: "maxPageSize", Type: Integer, Description: "The maximum number of results returned in a page."},
-				{Name: "cursorTimeout", Type: Integer, Description: "The minimum number of seconds a cursor stays valid between page requests."},
-			}},
+			{Name: "pagination", Type: Complex, Description: "A complex type that specifies pagination configuration options.",
+				SubAttributes: []*Attribute{
+					{Name: "cursor", Type: Boolean, Required: true, Description: "A Boolean value specifying support of cursor-based pagination."},
+					{Name: "index", Type: Boolean, Required: true, Description: "A Boolean value specifying support of index-based pagination."},
+					{Name: "defaultPaginationMethod", Description: "The type of pagination that the service provider defaults to.",
+						CanonicalValues: []string{"cursor", "index"}},
+					{Name: "defaultPageSize", Type: Integer, Description: "The default number of results returned in a page."},
+					{Name: "maxPageSize", Type: Integer, Description: "The maximum number of results returned in a page."},
+					{Name: "cursorTimeout", Type: Integer, Description: "The minimum number of seconds a cursor stays valid between page requests."},
+				}},
 			{Name: "authenticationSchemes", Type: Complex, MultiValued: true, Required: true,
 				Description: "A complex type that specifies supported authentication scheme properties.", SubAttributes: []*Attribute{
 					{Name: "type", Required: true, Description: "The authentication scheme.",
@@ -63,11 +66,13 @@ func ResourceTypeSchema() *Schema {
 		Description: "Specifies the schema that describes a SCIM resource type",
 		Attributes: complete(readOnly([]*Attribute{
 			{Name: "id", CaseExact: true, Description: "The resource type's server unique id. May be the same as the 'name' attribute."},
-			{Name: "name", Required: true, CaseExact: true, Uniqueness: Server, Description: "The resource type name, referenced by the 'meta.resourceType' attribute."},
+			{Name: "name", Required: true, CaseExact: true, Uniqueness: Server,
+				Description: "The resource type name, referenced by the 'meta.resourceType' attribute."},
 			text("description", "The resource type's human-readable description."),
 			{Name: "endpoint", Type: Reference, Required: true, Uniqueness: Server, ReferenceTypes: []string{"uri"},
 				Description: "The resource type's HTTP-addressable endpoint relative to the Base URL, e.g., '/Users'."},
-			{Name: "schema", Type: Reference, Required: true, ReferenceTypes: []string{"uri"}, Description: "The resource type's primary/base schema URI."},
+			{Name: "schema", Type: Reference, Required: true, ReferenceTypes: []string{"uri"},
+				Description: "The resource type's primary/base schema URI."},
 			{Name: "schemaExtensions", Type: Complex, MultiValued: true,
 				Description: "A list of URIs of the resource type's schema extensions.", SubAttributes: []*Attribute{
 					{Name: "schema", Type: Reference, Required: true, ReferenceTypes: []string{"uri"}, Description: "The URI of a schema extension."},

@@ -36,7 +36,8 @@ func NewRedactor(secrets ...string) *Redactor {
 			continue
 		}
 		for _, value := range []string{
-			s, base64.StdEncoding.EncodeToString([]byte(s)), base64.URLEncoding.EncodeToString([]byte(s)), base64.RawStdEncoding.EncodeToString([]byte(s)),
+			s, base64.StdEncoding.EncodeToString([]byte(s)), base64.URLEncoding.EncodeToString([]byte(s)),
+			base64.RawStdEncoding.EncodeToString([]byte(s)),
 			base64.RawURLEncoding.EncodeToString([]byte(s)),
 		} {
 			if len(value) < minSecret {

@@ -30,10 +30,13 @@ func NewMetrics() *Metrics {
 	labels := []string{"provider", "method", "route"}
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "scim_requests_total", Help: "Requests that were answered or cut off."}, append(labels[:3:3], "status")),
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "scim_request_duration_seconds", Help: "Time from the request's head to the end of the answer.", Buckets: buckets}, labels),
-		bytes:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "scim_response_bytes_total", Help: "Bytes of response bodies."}, labels),
-		inFlight: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "scim_requests_in_flight", Help: "Requests that are being answered."}, labels[:1]),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "scim_requests_total", Help: "Requests that were answered or cut off."},
+			append(labels[:3:3], "status")),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "scim_request_duration_seconds", Help: "Time from the request's " +
+			"head to the end of the answer.", Buckets: buckets}, labels),
+		bytes: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "scim_response_bytes_total", Help: "Bytes of response bodies."}, labels),
+		inFlight: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "scim_requests_in_flight", Help: "Requests that are being answered."},
+			labels[:1]),
 	}
 	m.registry.MustRegister(m.requests, m.duration, m.bytes, m.inFlight)
 	return m

@@ -8,7 +8,8 @@ import (
 )
 
 var answering = []Quirk{
-	{Name: "counts-as-strings", Category: Profile, Does: "writes totalResults, startIndex and itemsPerPage as strings", Seen: "forbidden by Okta's documentation, which is why it is found",
+	{Name: "counts-as-strings", Category: Profile, Does: "writes totalResults, startIndex and itemsPerPage as strings",
+		Seen: "forbidden by Okta's documentation, which is why it is found",
 		start: func(Setting) deviation {
 			return func(c *call) *answer {
 				if !c.lists(users, userGroups) {
@@ -34,7 +35,8 @@ var answering = []Quirk{
 				return a
 			}
 		}},
-	{Name: "active-as-string", Category: Profile, Does: `writes active as "True" or "False"`, Seen: "servers built for Microsoft Entra ID's requests",
+	{Name: "active-as-string", Category: Profile, Does: `writes active as "True" or "False"`,
+		Seen: "servers built for Microsoft Entra ID's requests",
 		start: func(Setting) deviation {
 			return func(c *call) *answer {
 				if c.collection != users {
@@ -49,7 +51,8 @@ var answering = []Quirk{
 				})
 			}
 		}},
-	{Name: "lower-case-resources", Category: Profile, Does: "names the member resources instead of Resources", Seen: "Microsoft Entra ID as a server",
+	{Name: "lower-case-resources", Category: Profile, Does: "names the member resources instead of Resources",
+		Seen: "Microsoft Entra ID as a server",
 		start: func(Setting) deviation {
 			return func(c *call) *answer {
 				return c.ask().edit(func(o *scim.Object) {
@@ -60,7 +63,8 @@ var answering = []Quirk{
 				})
 			}
 		}},
-	{Name: "media-type", Category: Profile, Does: "answers with the content type TYPE (application/json)", Seen: "OneLogin's and Okta's documentation",
+	{Name: "media-type", Category: Profile, Does: "answers with the content type TYPE (application/json)",
+		Seen:     "OneLogin's and Okta's documentation",
 		Argument: Argument{Kind: Text, Name: "TYPE", Default: "application/json"},
 		start: func(s Setting) deviation {
 			return func(c *call) *answer {
@@ -101,7 +105,8 @@ var answering = []Quirk{
 				return refusal(http.StatusForbidden, "", "the token does not allow changes")
 			}
 		}},
-	{Name: "login-page", Category: Fault, Does: "answers everything with 200 and an HTML page", Seen: "proxies with single sign-on in front of the server",
+	{Name: "login-page", Category: Fault, Does: "answers everything with 200 and an HTML page",
+		Seen: "proxies with single sign-on in front of the server",
 		start: func(Setting) deviation {
 			return func(*call) *answer {
 				return plain(http.StatusOK, "text/html", "<!DOCTYPE html><title>Sign in</title><p>Please sign in.")

@@ -8,7 +8,8 @@ import (
 
 // Each of these strikes a request with the probability of its setting.
 var chaos = []Quirk{
-	{Name: "latency", Category: Chaos, Does: "waits TIME (200ms) before it answers", Argument: Argument{Kind: Duration, Name: "TIME", Default: "200ms"},
+	{Name: "latency", Category: Chaos, Does: "waits TIME (200ms) before it answers",
+		Argument: Argument{Kind: Duration, Name: "TIME", Default: "200ms"},
 		start: striking(func(s Setting) deviation {
 			return func(c *call) *answer {
 				wait := time.NewTimer(s.duration())
@@ -20,11 +21,13 @@ var chaos = []Quirk{
 				return nil
 			}
 		})},
-	{Name: "rate-limit", Category: Chaos, Does: "answers 429 and asks to come back in N seconds (1)", Seen: "any", Argument: Argument{Kind: Number, Name: "N", Default: "1"},
+	{Name: "rate-limit", Category: Chaos, Does: "answers 429 and asks to come back in N seconds (1)", Seen: "any",
+		Argument: Argument{Kind: Number, Name: "N", Default: "1"},
 		start: striking(func(s Setting) deviation {
 			return func(*call) *answer { return tooMany(s.Argument) }
 		})},
-	{Name: "rate-limit-date", Category: Chaos, Does: "answers 429 and asks to come back at the time of day in N seconds (2)", Seen: "RFC 9110 section 10.2.3 permits both forms", Argument: Argument{Kind: Number, Name: "N", Default: "2"},
+	{Name: "rate-limit-date", Category: Chaos, Does: "answers 429 and asks to come back at the time of day in N seconds (2)",
+		Seen: "RFC 9110 section 10.2.3 permits both forms", Argument: Argument{Kind: Number, Name: "N", Default: "2"},
 		start: striking(func(s Setting) deviation {
 			return func(*call) *answer {
 				return tooMany(time.Now().Add(time.Duration(s.number()) * time.Second).UTC().Format(http.TimeFormat))
@@ -34,11 +37,14 @@ var chaos = []Quirk{
 		start: striking(func(Setting) deviation {
 			return func(*call) *answer { return tooMany("") }
 		})},
-	{Name: "error", Category: Chaos, Does: "answers STATUS (503) and does nothing", Seen: "any", Argument: Argument{Kind: Status, Name: "STATUS", Default: "503"},
+	{Name: "error", Category: Chaos, Does: "answers STATUS (503) and does nothing", Seen: "any",
+		Argument: Argument{Kind: Status, Name: "STATUS", Default: "503"},
 		start: striking(func(s Setting) deviation {
 			return func(*call) *answer { return gateway(s.number()) }
 		})},
-	{Name: "error-after", Category: Chaos, Does: "does what is asked and answers STATUS (500)", Seen: "gateways whose time-out is shorter than the work: ory/polis#4080", Argument: Argument{Kind: Status, Name: "STATUS", Default: "500"},
+	{Name: "error-after", Category: Chaos, Does: "does what is asked and answers STATUS (500)",
+		Seen:     "gateways whose time-out is shorter than the work: ory/polis#4080",
+		Argument: Argument{Kind: Status, Name: "STATUS", Default: "500"},
 		start: striking(func(s Setting) deviation {
 			return func(c *call) *answer {
 				c.ask()

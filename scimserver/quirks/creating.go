@@ -10,7 +10,8 @@ import (
 )
 
 var creating = []Quirk{
-	{Name: "ignores-attribute", Category: Profile, Does: "drops the attribute NAME from everything that is written", Seen: "grokability/snipe-it#19005, goauthentik/authentik#25832",
+	{Name: "ignores-attribute", Category: Profile, Does: "drops the attribute NAME from everything that is written",
+		Seen:     "grokability/snipe-it#19005, goauthentik/authentik#25832",
 		Argument: Argument{Kind: Text, Name: "NAME"},
 		start: func(s Setting) deviation {
 			path, err := scim.ParseAttrPath(s.Argument)
@@ -75,19 +76,22 @@ var creating = []Quirk{
 				return nil
 			}
 		}},
-	{Name: "conflict-400", Category: Profile, Does: "answers 400 instead of 409 to a second resource of one name", Seen: "FusionAuth/fusionauth-issues#1776",
+	{Name: "conflict-400", Category: Profile, Does: "answers 400 instead of 409 to a second resource of one name",
+		Seen: "FusionAuth/fusionauth-issues#1776",
 		start: func(Setting) deviation {
 			return conflicting(func() *answer {
 				return refusal(http.StatusBadRequest, "", "a resource with this name exists already")
 			})
 		}},
-	{Name: "conflict-bare", Category: Profile, Does: "answers 409 without scimType to a second resource of one name", Seen: "getsentry/sentry#117860",
+	{Name: "conflict-bare", Category: Profile, Does: "answers 409 without scimType to a second resource of one name",
+		Seen: "getsentry/sentry#117860",
 		start: func(Setting) deviation {
 			return conflicting(func() *answer {
 				return refusal(http.StatusConflict, "", "a resource with this name exists already")
 			})
 		}},
-	{Name: "create-200", Category: Profile, Does: "answers creates with 200 instead of 201, without Location", Seen: "servers that treat a create as an upsert",
+	{Name: "create-200", Category: Profile, Does: "answers creates with 200 instead of 201, without Location",
+		Seen: "servers that treat a create as an upsert",
 		start: func(Setting) deviation {
 			return func(c *call) *answer {
 				if !c.creates(users, userGroups) {
@@ -101,7 +105,8 @@ var creating = []Quirk{
 				return a
 			}
 		}},
-	{Name: "lookup-lag", Category: Profile, Does: "finds a new resource by filters only after TIME (2s)", Seen: "eventually consistent directories",
+	{Name: "lookup-lag", Category: Profile, Does: "finds a new resource by filters only after TIME (2s)",
+		Seen:     "eventually consistent directories",
 		Argument: Argument{Kind: Duration, Name: "TIME", Default: "2s"},
 		start:    lagging},
 	{Name: "create-empty", Category: Fault, Does: "answers creates with 201 and no body", Seen: "an error for Okta",

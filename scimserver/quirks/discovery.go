@@ -7,7 +7,8 @@ import (
 )
 
 var discovery = []Quirk{
-	{Name: "no-discovery", Category: Profile, Does: "answers 404 to ServiceProviderConfig, Schemas and ResourceTypes", Seen: "Infisical/infisical#6552",
+	{Name: "no-discovery", Category: Profile, Does: "answers 404 to ServiceProviderConfig, Schemas and ResourceTypes",
+		Seen: "Infisical/infisical#6552",
 		start: func(Setting) deviation {
 			return func(c *call) *answer {
 				switch c.collection {
@@ -17,7 +18,8 @@ var discovery = []Quirk{
 				return nil
 			}
 		}},
-	{Name: "bulk-without-limits", Category: Profile, Does: "describes bulk by {supported: false} alone, without its required limits", Seen: "goauthentik/authentik#25056",
+	{Name: "bulk-without-limits", Category: Profile, Does: "describes bulk by {supported: false} alone, without its required limits",
+		Seen: "goauthentik/authentik#25056",
 		start: func(Setting) deviation {
 			return func(c *call) *answer {
 				if !c.reads(configuration) {
@@ -26,7 +28,8 @@ var discovery = []Quirk{
 				return c.ask().edit(func(o *scim.Object) { o.Set("bulk", map[string]any{"supported": false}) })
 			}
 		}},
-	{Name: "no-groups", Category: Profile, Does: "has no groups: /Groups answers 404 and ResourceTypes does not list it", Seen: "pocket-id/pocket-id#1295, goauthentik/authentik#24486",
+	{Name: "no-groups", Category: Profile, Does: "has no groups: /Groups answers 404 and ResourceTypes does not list it",
+		Seen: "pocket-id/pocket-id#1295, goauthentik/authentik#24486",
 		start: func(Setting) deviation {
 			return func(c *call) *answer {
 				switch {

@@ -7,7 +7,8 @@ import (
 )
 
 var groups = []Quirk{
-	{Name: "members-hidden", Category: Profile, Does: "never returns the members of a group", Seen: "AWS IAM Identity Center (goauthentik/authentik#23005)",
+	{Name: "members-hidden", Category: Profile, Does: "never returns the members of a group",
+		Seen: "AWS IAM Identity Center (goauthentik/authentik#23005)",
 		start: func(Setting) deviation {
 			return func(c *call) *answer {
 				if c.collection != userGroups {
@@ -16,7 +17,8 @@ var groups = []Quirk{
 				return c.ask().each(func(o *scim.Object) { o.Delete("members") })
 			}
 		}},
-	{Name: "unknown-members-dropped", Category: Profile, Does: "leaves members out that do not exist, without a word", Seen: "WorkOS, Tr3kkR/Yuzu#2135",
+	{Name: "unknown-members-dropped", Category: Profile, Does: "leaves members out that do not exist, without a word",
+		Seen: "WorkOS, Tr3kkR/Yuzu#2135",
 		start: func(Setting) deviation {
 			return func(c *call) *answer {
 				o := c.body()
@@ -49,7 +51,8 @@ var groups = []Quirk{
 				return refusal(http.StatusBadRequest, scim.InvalidFilter, "filters are not supported here")
 			}
 		}},
-	{Name: "members-lost", Category: Fault, Does: "stores groups by POST and PUT without their members and answers success", Seen: "gravitational/teleport#67372, bitwarden/server#2919",
+	{Name: "members-lost", Category: Fault, Does: "stores groups by POST and PUT without their members and answers success",
+		Seen: "gravitational/teleport#67372, bitwarden/server#2919",
 		start: func(Setting) deviation {
 			return func(c *call) *answer {
 				o := c.body()

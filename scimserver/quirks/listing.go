@@ -9,7 +9,8 @@ import (
 )
 
 var listing = []Quirk{
-	{Name: "no-filter", Category: Profile, Does: "refuses every filter with 400 and says so in the ServiceProviderConfig", Seen: "servers without the optional filter",
+	{Name: "no-filter", Category: Profile, Does: "refuses every filter with 400 and says so in the ServiceProviderConfig",
+		Seen: "servers without the optional filter",
 		start: func(Setting) deviation {
 			return func(c *call) *answer {
 				switch {
@@ -30,7 +31,8 @@ var listing = []Quirk{
 				return refusal(http.StatusBadRequest, scim.InvalidFilter, "externalId cannot be filtered")
 			}
 		}},
-	{Name: "case-sensitive-user-name", Category: Profile, Does: "looks userName up with regard to letter case, which creates ignore", Seen: "databases with a binary collation",
+	{Name: "case-sensitive-user-name", Category: Profile, Does: "looks userName up with regard to letter case, which creates ignore",
+		Seen: "databases with a binary collation",
 		start: func(Setting) deviation {
 			return func(c *call) *answer {
 				if !c.lists(users) {
@@ -44,7 +46,8 @@ var listing = []Quirk{
 				return c.ask().keep(func(o *scim.Object) bool { return any(o.Text("userName")) == comparison.Value })
 			}
 		}},
-	{Name: "lookup-404", Category: Profile, Does: "answers 404 to a filter that matches nothing", Seen: "tolerated by Okta, which is why it is found",
+	{Name: "lookup-404", Category: Profile, Does: "answers 404 to a filter that matches nothing",
+		Seen: "tolerated by Okta, which is why it is found",
 		start: func(Setting) deviation {
 			return func(c *call) *answer {
 				if !c.lists(users, userGroups) || c.filter() == "" {
@@ -57,7 +60,8 @@ var listing = []Quirk{
 				return a
 			}
 		}},
-	{Name: "max-page", Category: Profile, Does: "returns at most N resources (10) in a page", Seen: "servers with a small filter.maxResults; permitted",
+	{Name: "max-page", Category: Profile, Does: "returns at most N resources (10) in a page",
+		Seen:     "servers with a small filter.maxResults; permitted",
 		Argument: Argument{Kind: Number, Name: "N", Default: "10"},
 		start: func(s Setting) deviation {
 			return func(c *call) *answer {
@@ -83,7 +87,8 @@ var listing = []Quirk{
 				})
 			}
 		}},
-	{Name: "filter-ignored", Category: Fault, Does: "returns everything whatever the filter says", Seen: "servers that do not know the operator or the attribute",
+	{Name: "filter-ignored", Category: Fault, Does: "returns everything whatever the filter says",
+		Seen: "servers that do not know the operator or the attribute",
 		start: func(Setting) deviation {
 			return func(c *call) *answer {
 				if c.lists(users, userGroups) && c.filter() != "" {

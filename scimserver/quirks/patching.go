@@ -9,7 +9,8 @@ import (
 )
 
 var patching = []Quirk{
-	{Name: "no-patch", Category: Profile, Does: "answers 501 to PATCH and says so in the ServiceProviderConfig", Seen: "VMware vCenter (goauthentik/authentik#25024)",
+	{Name: "no-patch", Category: Profile, Does: "answers 501 to PATCH and says so in the ServiceProviderConfig",
+		Seen: "VMware vCenter (goauthentik/authentik#25024)",
 		start: func(Setting) deviation {
 			return func(c *call) *answer {
 				switch {
@@ -29,7 +30,8 @@ var patching = []Quirk{
 		start: func(Setting) deviation {
 			return patched(func(c *call, _ *answer) *answer { return c.self() })
 		}},
-	{Name: "patch-members", Category: Profile, Does: "refuses a PATCH with more than N members (100) with 400", Seen: "AWS IAM Identity Center (goauthentik/authentik#20410)",
+	{Name: "patch-members", Category: Profile, Does: "refuses a PATCH with more than N members (100) with 400",
+		Seen:     "AWS IAM Identity Center (goauthentik/authentik#20410)",
 		Argument: Argument{Kind: Number, Name: "N", Default: "100"},
 		start: func(s Setting) deviation {
 			return func(c *call) *answer {
@@ -46,19 +48,26 @@ var patching = []Quirk{
 				return refusal(http.StatusBadRequest, scim.InvalidValue, fmt.Sprintf("more than %d members in one request", s.number()))
 			}
 		}},
-	{Name: "patch-needs-path", Category: Profile, Does: "refuses PATCH operations without a path with 400", Seen: "AWS IAM Identity Center (goauthentik/authentik#12321)",
+	{Name: "patch-needs-path", Category: Profile, Does: "refuses PATCH operations without a path with 400",
+		Seen: "AWS IAM Identity Center (goauthentik/authentik#12321)",
 		start: func(Setting) deviation {
 			return refusing(scim.InvalidPath, "an operation has no path", func(op *scim.Object) bool { return op.Text("path") == "" })
 		}},
-	{Name: "no-value-path", Category: Profile, Does: "refuses PATCH paths with a filter in brackets with 400", Seen: "servers that implement paths by name only",
+	{Name: "no-value-path", Category: Profile, Does: "refuses PATCH paths with a filter in brackets with 400",
+		Seen: "servers that implement paths by name only",
 		start: func(Setting) deviation {
-			return refusing(scim.InvalidPath, "paths with filters are not supported", func(op *scim.Object) bool { return strings.Contains(op.Text("path"), "[") })
+			return refusing(scim.InvalidPath, "paths with filters are not supported", func(op *scim.Object) bool {
+				return strings.Contains(op.Text("path"), "[")
+			})
 		}},
-	{Name: "no-members-replace", Category: Profile, Does: "refuses to replace or remove all members of a group by PATCH with 400", Seen: "AWS IAM Identity Center; indigo-iam/iam#934",
+	{Name: "no-members-replace", Category: Profile, Does: "refuses to replace or remove all members of a group by PATCH with 400",
+		Seen: "AWS IAM Identity Center; indigo-iam/iam#934",
 		start: func(Setting) deviation {
 			return refusing(scim.InvalidValue, "members can be added and removed one by one only", func(op *scim.Object) bool {
 				_, valued := op.Get("value")
-				return ofMembers(op) && (strings.EqualFold(op.Text("op"), scim.OpReplace) || strings.EqualFold(op.Text("op"), scim.OpRemove) && !valued && !strings.Contains(op.Text("path"), "["))
+				return ofMembers(op) &&
+					(strings.EqualFold(op.Text("op"), scim.OpReplace) ||
+						strings.EqualFold(op.Text("op"), scim.OpRemove) && !valued && !strings.Contains(op.Text("path"), "["))
 			})
 		}},
 	{Name: "patch-lost", Category: Fault, Does: "answers PATCH with success and changes nothing", Seen: "OneUptime/oneuptime#3852",
@@ -70,7 +79,8 @@ var patching = []Quirk{
 				return c.self()
 			}
 		}},
-	{Name: "patch-add-replaces", Category: Fault, Does: "takes the members that a PATCH adds for all there are", Seen: "langwatch/langwatch#7131, PostHog/posthog#47336",
+	{Name: "patch-add-replaces", Category: Fault, Does: "takes the members that a PATCH adds for all there are",
+		Seen: "langwatch/langwatch#7131, PostHog/posthog#47336",
 		start: func(Setting) deviation {
 			return func(c *call) *answer {
 				if !c.changes(http.MethodPatch, userGroups) {

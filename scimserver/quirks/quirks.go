@@ -161,4 +161,5 @@ func Markdown() string {
 	return b.String()
 }
 
-var headings = map[Category]string{Profile: "Profiles: habits of products", Fault: "Faults: defects, each time", Chaos: "Chaos: trouble at random"}
+var headings = map[Category]string{Profile: "Profiles: habits of products", Fault: "Faults: defects, each time",
+	Chaos: "Chaos: trouble at random"}

@@ -61,7 +61,8 @@ func start(t *testing.T, settings ...string) *service {
 	s.client, s.url = server.Client(), server.URL+"/scim/v2"
 	s.ann = s.ask(t, "POST /Users", `{"schemas":["`+scim.UserSchema+`"],"userName":"Ann","title":"Dr","active":true}`).text("id")
 	s.bob = s.ask(t, "POST /Users", `{"schemas":["`+scim.UserSchema+`"],"userName":"bob","active":false}`).text("id")
-	s.people = s.ask(t, "POST /Groups", `{"schemas":["`+scim.GroupSchema+`"],"displayName":"People","members":[{"value":"`+s.ann+`"}]}`).text("id")
+	s.people = s.ask(t, "POST /Groups",
+		`{"schemas":["`+scim.GroupSchema+`"],"displayName":"People","members":[{"value":"`+s.ann+`"}]}`).text("id")
 	require.NotEmpty(t, s.people)
 	parsed, err := quirks.ParseAll(settings)
 	require.NoError(t, err)
@@ -128,41 +129,65 @@ var examples = []struct {
 	{quirk: "no-discovery", call: "GET /Schemas", status: 404},
 	{quirk: "bulk-without-limits", call: "GET /ServiceProviderConfig", status: 200, has: `"bulk":{"supported":false}`},
 	{quirk: "no-groups", call: "GET /Groups", status: 404, after: "GET /ResourceTypes", shows: `"/Users"`, hides: `"/Groups"`},
-	{quirk: "no-patch", call: "PATCH /Users/ANN", body: patch(`{"op":"replace","path":"title","value":"x"}`), status: 501, after: "GET /ServiceProviderConfig", shows: `"patch":{"supported":false}`},
-	{quirk: "patch-204", call: "PATCH /Users/ANN", body: patch(`{"op":"replace","path":"title","value":"x"}`), status: 204, lacks: "{", after: "GET /Users/ANN", shows: `"title":"x"`},
-	{quirk: "patch-200", call: "PATCH /Groups/PEOPLE", body: patch(`{"op":"replace","path":"displayName","value":"x"}`), status: 200, has: `"displayName":"x"`},
-	{quirk: "patch-members=1", call: "PATCH /Groups/PEOPLE", body: patch(`{"op":"add","path":"members","value":[{"value":"ANN"},{"value":"BOB"}]}`), status: 400},
-	{quirk: "patch-members=1", call: "PATCH /Groups/PEOPLE", body: patch(`{"op":"add","value":{"members":[{"value":"ANN"},{"value":"BOB"}]}}`), status: 400},
-	{quirk: "patch-needs-path", call: "PATCH /Users/ANN", body: patch(`{"op":"replace","value":{"title":"x"}}`), status: 400, has: "invalidPath"},
-	{quirk: "no-value-path", call: "PATCH /Groups/PEOPLE", body: patch(`{"op":"remove","path":"members[value eq \"ANN\"]"}`), status: 400, has: "invalidPath"},
+	{quirk: "no-patch", call: "PATCH /Users/ANN", body: patch(`{"op":"replace","path":"title","value":"x"}`), status: 501,
+		after: "GET /ServiceProviderConfig", shows: `"patch":{"supported":false}`},
+	{quirk: "patch-204", call: "PATCH /Users/ANN", body: patch(`{"op":"replace","path":"title","value":"x"}`), status: 204, lacks: "{",
+		after: "GET /Users/ANN", shows: `"title":"x"`},
+	{quirk: "patch-200", call: "PATCH /Groups/PEOPLE", body: patch(`{"op":"replace","path":"displayName","value":"x"}`), status: 200,
+		has: `"displayName":"x"`},
+	{quirk: "patch-members=1", call: "PATCH /Groups/PEOPLE",
+		body: patch(`{"op":"add","path":"members","value":[{"value":"ANN"},{"value":"BOB"}]}`), status: 400},
+	{quirk: "patch-members=1", call: "PATCH /Groups/PEOPLE", body: patch(`{"op":"add","value":{"members":[{"value":"ANN"},{"value":"BOB"}]}}`),
+		status: 400},
+	{quirk: "patch-needs-path", call: "PATCH /Users/ANN", body: patch(`{"op":"replace","value":{"title":"x"}}`), status: 400,
+		has: "invalidPath"},
+	{quirk: "no-value-path", call: "PATCH /Groups/PEOPLE", body: patch(`{"op":"remove","path":"members[value eq \"ANN\"]"}`), status: 400,
+		has: "invalidPath"},
 	{quirk: "no-members-replace", call: "PATCH /Groups/PEOPLE", body: patch(`{"op":"replace","path":"members","value":[]}`), status: 400},
-	{quirk: "patch-lost", call: "PATCH /Users/ANN", body: patch(`{"op":"replace","path":"title","value":"x"}`), status: 200, has: `"title":"Dr"`},
-	{quirk: "patch-add-replaces", call: "PATCH /Groups/PEOPLE", body: patch(`{"op":"Add","path":"members","value":[{"value":"BOB"}]}`), status: 204, after: "GET /Groups/PEOPLE", shows: "BOB", hides: "ANN"},
+	{quirk: "patch-lost", call: "PATCH /Users/ANN", body: patch(`{"op":"replace","path":"title","value":"x"}`), status: 200,
+		has: `"title":"Dr"`},
+	{quirk: "patch-add-replaces", call: "PATCH /Groups/PEOPLE", body: patch(`{"op":"Add","path":"members","value":[{"value":"BOB"}]}`),
+		status: 204, after: "GET /Groups/PEOPLE", shows: "BOB", hides: "ANN"},
 	{quirk: "no-put", call: "PUT /Users/ANN", body: newUser, status: 405},
 	{quirk: "no-delete", call: "DELETE /Users/ANN", status: 405, after: "GET /Users/ANN", shows: "Ann"},
-	{quirk: "partial-answers", call: "PUT /Users/ANN", body: newUser, status: 200, has: `"id"`, lacks: "Cleo", after: "GET /Users/ANN", shows: "Cleo"},
-	{quirk: "put-lost", call: "PUT /Users/ANN", body: newUser, status: 200, has: "Cleo", after: "GET /Users/ANN", shows: `"Ann"`, hides: "Cleo"},
+	{quirk: "partial-answers", call: "PUT /Users/ANN", body: newUser, status: 200, has: `"id"`, lacks: "Cleo", after: "GET /Users/ANN",
+		shows: "Cleo"},
+	{quirk: "put-lost", call: "PUT /Users/ANN", body: newUser, status: 200, has: "Cleo", after: "GET /Users/ANN", shows: `"Ann"`,
+		hides: "Cleo"},
 	{quirk: "ignores-attribute=title", call: "POST /Users", body: newUser, status: 201, lacks: "Prof"},
-	{quirk: "ignores-attribute=title", call: "PATCH /Users/ANN", body: patch(`{"op":"replace","path":"title","value":"x"}`), status: 200, has: `"title":"Dr"`},
-	{quirk: "ignores-attribute=title", call: "PATCH /Users/ANN", body: patch(`{"op":"replace","value":{"title":"x","nickName":"y"}}`), status: 200, has: `"nickName":"y"`, lacks: `"title":"x"`},
-	{quirk: "ignores-attribute=name.givenName", call: "PATCH /Users/ANN", body: patch(`{"op":"add","path":"name","value":{"givenName":"x"}},{"op":"add","path":"name.givenName","value":"z"}`), status: 200, has: `"x"`, lacks: `"z"`},
+	{quirk: "ignores-attribute=title", call: "PATCH /Users/ANN", body: patch(`{"op":"replace","path":"title","value":"x"}`), status: 200,
+		has: `"title":"Dr"`},
+	{quirk: "ignores-attribute=title", call: "PATCH /Users/ANN", body: patch(`{"op":"replace","value":{"title":"x","nickName":"y"}}`),
+		status: 200, has: `"nickName":"y"`, lacks: `"title":"x"`},
+	{quirk: "ignores-attribute=name.givenName", call: "PATCH /Users/ANN",
+		body: patch(`{"op":"add","path":"name","value":{"givenName":"x"}},{"op":"add","path":"name.givenName","value":"z"}`), status: 200,
+		has: `"x"`, lacks: `"z"`},
 	{quirk: "lower-user-name", call: "POST /Users", body: newUser, status: 201, has: `"cleo"`},
-	{quirk: "lower-user-name", call: "PATCH /Users/ANN", body: patch(`{"op":"replace","path":"userName","value":"ZOE"}`), status: 200, has: `"zoe"`},
+	{quirk: "lower-user-name", call: "PATCH /Users/ANN", body: patch(`{"op":"replace","path":"userName","value":"ZOE"}`), status: 200,
+		has: `"zoe"`},
 	{quirk: "conflict-400", call: "POST /Users", body: sameUser, status: 400, lacks: "scimType"},
 	{quirk: "conflict-bare", call: "POST /Users", body: sameUser, status: 409, lacks: "scimType"},
 	{quirk: "create-200", call: "POST /Users", body: newUser, status: 200, has: "Cleo"},
-	{quirk: "lookup-lag=1m", call: "POST /Users", body: newUser, status: 201, after: `GET /Users?filter=userName eq "cleo"`, shows: `"totalResults":0`},
+	{quirk: "lookup-lag=1m", call: "POST /Users", body: newUser, status: 201, after: `GET /Users?filter=userName eq "cleo"`,
+		shows: `"totalResults":0`},
 	{quirk: "create-empty", call: "POST /Users", body: newUser, status: 201, lacks: "{"},
 	{quirk: "create-without-id", call: "POST /Users", body: newUser, status: 201, has: "Cleo", lacks: `"id"`},
 	{quirk: "members-hidden", call: "GET /Groups/PEOPLE", status: 200, has: "People", lacks: "members"},
-	{quirk: "unknown-members-dropped", call: "POST /Groups", body: `{"schemas":["` + scim.GroupSchema + `"],"displayName":"New","members":[{"value":"nobody"},{"value":"ANN"}]}`, status: 201, has: "ANN", lacks: "nobody"},
-	{quirk: "unknown-members-dropped", call: "PATCH /Groups/PEOPLE", body: patch(`{"op":"add","path":"members","value":[{"value":"nobody"},{"value":"BOB"}]}`), status: 204, after: "GET /Groups/PEOPLE", shows: "BOB"},
+	{quirk: "unknown-members-dropped", call: "POST /Groups",
+		body: `{"schemas":["` + scim.GroupSchema + `"],"displayName":"New","members":[{"value":"nobody"},{"value":"ANN"}]}`, status: 201,
+		has: "ANN", lacks: "nobody"},
+	{quirk: "unknown-members-dropped", call: "PATCH /Groups/PEOPLE",
+		body: patch(`{"op":"add","path":"members","value":[{"value":"nobody"},{"value":"BOB"}]}`), status: 204, after: "GET /Groups/PEOPLE",
+		shows: "BOB"},
 	{quirk: "no-group-filter", call: `GET /Groups?filter=displayName eq "People"`, status: 400, has: "invalidFilter"},
 	{quirk: "members-lost", call: "POST /Groups", body: newGroup, status: 201, has: "New", lacks: "members"},
-	{quirk: "no-filter", call: `GET /Users?filter=userName eq "ann"`, status: 400, after: "GET /ServiceProviderConfig", shows: `"filter":{"supported":false`},
+	{quirk: "no-filter", call: `GET /Users?filter=userName eq "ann"`, status: 400, after: "GET /ServiceProviderConfig",
+		shows: `"filter":{"supported":false`},
 	{quirk: "no-external-id-filter", call: `GET /Users?filter=userName eq "ann" or externalId eq "x"`, status: 400},
-	{quirk: "case-sensitive-user-name", call: `GET /Users?filter=userName eq "ann"`, status: 200, has: `"totalResults":0`, after: `GET /Users?filter=userName eq "Ann"`, shows: `"totalResults":1`},
-	{quirk: "lookup-404", call: `GET /Users?filter=userName eq "nobody"`, status: 404, after: `GET /Users?filter=userName eq "ann"`, shows: "Ann"},
+	{quirk: "case-sensitive-user-name", call: `GET /Users?filter=userName eq "ann"`, status: 200, has: `"totalResults":0`,
+		after: `GET /Users?filter=userName eq "Ann"`, shows: `"totalResults":1`},
+	{quirk: "lookup-404", call: `GET /Users?filter=userName eq "nobody"`, status: 404, after: `GET /Users?filter=userName eq "ann"`,
+		shows: "Ann"},
 	{quirk: "max-page=1", call: "GET /Users?count=50", status: 200, has: `"totalResults":2,"startIndex":1,"itemsPerPage":1`},
 	{quirk: "no-resources", call: `GET /Users?filter=userName eq "nobody"`, status: 200, lacks: "Resources"},
 	{quirk: "filter-ignored", call: `GET /Users?filter=userName eq "nobody"`, status: 200, has: `"totalResults":2`},
@@ -373,7 +398,8 @@ scimwright sandbox --quirk lookup-404
 scimwright serve scim --list-quirks
 ` + "```" + `
 
-In a running sandbox the quirks of a service provider (` + "`default`, `chat`" + ` or another [tenant](tenants.md)) are read and replaced at the control port:
+In a running sandbox the quirks of a service provider (` + "`default`, `chat`" +
+	` or another [tenant](tenants.md)) are read and replaced at the control port:
 
 ` + "```" + `
 curl -H "Authorization: SSWS $TOKEN" $BASE/sandbox/v1/scim/default/quirks
@@ -381,8 +407,10 @@ curl -H "Authorization: SSWS $TOKEN" -H "Content-Type: application/json" -X PUT 
   -d '{"active":["drop-after,p=0.05,seed=7,method=POST"]}'
 ` + "```" + `
 
-A setting is ` + "`NAME` or `NAME=ARGUMENT`" + `. Chaos takes options after it: ` + "`p`" + `, the probability that a request is struck (0.1 unless
-given); ` + "`seed`" + ` of the random numbers (1), with which a run is repeated; ` + "`times`" + `, the most strikes; ` + "`method`" + `, to strike only
+A setting is ` + "`NAME` or `NAME=ARGUMENT`" + `. Chaos takes options after it: ` + "`p`" +
+	`, the probability that a request is struck (0.1 unless
+given); ` + "`seed`" + ` of the random numbers (1), with which a run is repeated; ` + "`times`" + `, the most strikes; ` + "`method`" +
+	`, to strike only
 GET, POST, PUT, PATCH or DELETE. Where several quirks are active, those further up in the table are closer to the server:
 chaos strikes what the others have made of an answer. Requests inside a bulk job are not looked into.
 `

@@ -7,7 +7,8 @@ import (
 )
 
 var replacing = []Quirk{
-	{Name: "no-put", Category: Profile, Does: "answers 405 to PUT", Seen: "GitLab (goauthentik/authentik#23573), Google Cloud Identity, Microsoft Entra ID as servers",
+	{Name: "no-put", Category: Profile, Does: "answers 405 to PUT",
+		Seen: "GitLab (goauthentik/authentik#23573), Google Cloud Identity, Microsoft Entra ID as servers",
 		start: func(Setting) deviation {
 			return func(c *call) *answer {
 				if !c.changes(http.MethodPut, users, userGroups) {
@@ -18,7 +19,8 @@ var replacing = []Quirk{
 				return a
 			}
 		}},
-	{Name: "no-delete", Category: Profile, Does: "answers 405 to DELETE", Seen: "targets that only deactivate; JumpCloud and Okta never need it for users",
+	{Name: "no-delete", Category: Profile, Does: "answers 405 to DELETE",
+		Seen: "targets that only deactivate; JumpCloud and Okta never need it for users",
 		start: func(Setting) deviation {
 			return func(c *call) *answer {
 				if !c.changes(http.MethodDelete, users, userGroups) {
@@ -29,7 +31,8 @@ var replacing = []Quirk{
 				return a
 			}
 		}},
-	{Name: "partial-answers", Category: Profile, Does: "answers POST, PUT and PATCH with schemas, id and meta only", Seen: "VMware vCenter (goauthentik/authentik#25024)",
+	{Name: "partial-answers", Category: Profile, Does: "answers POST, PUT and PATCH with schemas, id and meta only",
+		Seen: "VMware vCenter (goauthentik/authentik#25024)",
 		start: func(Setting) deviation {
 			return func(c *call) *answer {
 				if !c.writes(users, userGroups) {

@@ -132,9 +132,10 @@ func TestUniqueAttributesOfCustomSchemas(t *testing.T) {
 // A schema that says otherwise than before which texts are the same is believed for what is stored already, too.
 func TestIndexesFollowASchemaThatChanges(t *testing.T) {
 	device := func(exact bool) *schema.ResourceType {
-		return &schema.ResourceType{ID: "Device", Name: "Device", Endpoint: "/Devices", Schema: &schema.Schema{ID: "urn:example:2.0:Device", Attributes: []*schema.Attribute{
-			{Name: "serial", CaseExact: exact, Uniqueness: schema.Server},
-		}}}
+		return &schema.ResourceType{ID: "Device", Name: "Device", Endpoint: "/Devices",
+			Schema: &schema.Schema{ID: "urn:example:2.0:Device", Attributes: []*schema.Attribute{
+				{Name: "serial", CaseExact: exact, Uniqueness: schema.Server},
+			}}}
 	}
 	sqldbtest.EachPlace(t, func(t *testing.T, p sqldbtest.Place) {
 		db := p.Open(t)

@@ -81,21 +81,30 @@ func filters(t *testing.T, s scimserver.Store) {
 			scim.Member{Name: "value", Value: value}, scim.Member{Name: "type", Value: typ})}}
 	}
 	ids := []string{
-		create(t, s, User("Ann", scim.Member{Name: "externalId", Value: "A1"}, scim.Member{Name: "displayName", Value: "Ann Ä"}, email("ann@example.com", "work"))).ID,
-		create(t, s, User("bob", scim.Member{Name: "externalId", Value: "a1"}, scim.Member{Name: "active", Value: true}, email("bob@example.com", "home"))).ID,
+		create(t, s,
+			User("Ann", scim.Member{Name: "externalId", Value: "A1"}, scim.Member{Name: "displayName", Value: "Ann Ä"},
+				email("ann@example.com", "work"))).ID,
+		create(t, s,
+			User("bob", scim.Member{Name: "externalId", Value: "a1"}, scim.Member{Name: "active", Value: true},
+				email("bob@example.com", "home"))).ID,
 		create(t, s, User("annabel_%", scim.Member{Name: "active", Value: false})).ID,
 		create(t, s, User("carol", scim.Member{Name: "externalId", Value: "c"}, email("ANN@example.com", "home"))).ID,
 	}
 	rt := schema.UserType()
 	last := get(t, s, &scimserver.Record{Type: users, ID: ids[3]})
 	for _, text := range []string{
-		`userName eq "ANN"`, `userName eq "nobody"`, `userName ne "ann"`, `userName sw "ann"`, `userName co "_%"`, `userName ew "L"`, `userName gt "b"`, `userName le "bob"`,
-		`externalId eq "a1"`, `externalId pr`, `not (externalId pr)`, `externalId eq null`, `id eq "` + ids[1] + `"`, `id eq "nobody"`, `id ne "` + ids[1] + `"`,
-		`displayName eq "ann ä"`, `emails.value eq "ann@EXAMPLE.com"`, `emails eq "ann@example.com"`, `emails[type eq "work"]`, `emails[value eq "ann@example.com" and type eq "home"]`,
+		`userName eq "ANN"`, `userName eq "nobody"`, `userName ne "ann"`, `userName sw "ann"`, `userName co "_%"`, `userName ew "L"`,
+		`userName gt "b"`, `userName le "bob"`,
+		`externalId eq "a1"`, `externalId pr`, `not (externalId pr)`, `externalId eq null`, `id eq "` + ids[1] + `"`, `id eq "nobody"`,
+		`id ne "` + ids[1] + `"`,
+		`displayName eq "ann ä"`, `emails.value eq "ann@EXAMPLE.com"`, `emails eq "ann@example.com"`, `emails[type eq "work"]`,
+		`emails[value eq "ann@example.com" and type eq "home"]`,
 		`emails[type eq "work"].value eq "ann@example.com"`, `emails pr`, `active eq true`, `active ne true`, `not (active eq true)`,
-		`userName eq "ann" or userName eq "bob"`, `userName eq "ann" and externalId eq "A1"`, `userName eq "ann" and active eq true`, `userName eq "ann" or active eq true`,
+		`userName eq "ann" or userName eq "bob"`, `userName eq "ann" and externalId eq "A1"`, `userName eq "ann" and active eq true`,
+		`userName eq "ann" or active eq true`,
 		`not (userName eq "ann" or userName eq "bob")`, `urn:ietf:params:scim:schemas:core:2.0:User:userName eq "bob"`, `USERNAME EQ "bob"`,
-		`meta.created le "` + last.Created.UTC().Format(scim.TimeFormat) + `"`, `meta.lastModified gt "2999-01-01T00:00:00Z"`, `meta.created ge "2001-01-01T00:00:00Z"`, `meta.resourceType eq "User"`,
+		`meta.created le "` + last.Created.UTC().Format(scim.TimeFormat) + `"`, `meta.lastModified gt "2999-01-01T00:00:00Z"`,
+		`meta.created ge "2001-01-01T00:00:00Z"`, `meta.resourceType eq "User"`,
 		`password eq "x"`, `nickName pr`, `groups.value eq "g"`, `userName eq "x\"; DROP TABLE users --"`, `schemas eq "` + scim.UserSchema + `"`,
 	} {
 		t.Run(text, func(t *testing.T) {
@@ -127,7 +136,8 @@ func filters(t *testing.T, s scimserver.Store) {
 					}
 					require.Equal(t, len(want), got.Total)
 					page := want[min(offset, len(want)):min(offset+limit, len(want))]
-					require.True(t, slices.Equal(page, idsOf(got.Records)), "offset %d, limit %d: want %v, got %v", offset, limit, page, idsOf(got.Records))
+					require.True(t, slices.Equal(page, idsOf(got.Records)), "offset %d, limit %d: want %v, got %v", offset, limit, page,
+						idsOf(got.Records))
 				}
 			}
 		})

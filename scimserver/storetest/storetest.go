@@ -158,7 +158,8 @@ func unknownIDs(t *testing.T, s scimserver.Store) {
 		_, err := s.Get(t.Context(), test.typ, test.id)
 		require.ErrorIs(t, err, scimserver.ErrNotFound, "get %v", test)
 		require.ErrorIs(t, s.Delete(t.Context(), test.typ, test.id, 0), scimserver.ErrNotFound, "delete %v", test)
-		_, err = s.Replace(t.Context(), &scimserver.Record{Type: test.typ, ID: test.id, Version: 1, Resource: ann.Resource}, scimserver.MemberChange{})
+		_, err = s.Replace(t.Context(), &scimserver.Record{Type: test.typ, ID: test.id, Version: 1, Resource: ann.Resource},
+			scimserver.MemberChange{})
 		require.ErrorIs(t, err, scimserver.ErrNotFound, "replace %v", test)
 	}
 	require.Empty(t, memberIDs(t, s, "nobody"))
@@ -265,9 +266,12 @@ func failedBatch(t *testing.T, s scimserver.Store) {
 		all   []scimserver.NewRecord
 		check func(err error)
 	}{
-		{[]scimserver.NewRecord{{Record: Group("g"), Members: []string{User("nobody").ID}}, {Record: User("bob")}}, func(err error) { requireUnknown(t, err, User("nobody").ID) }},
-		{[]scimserver.NewRecord{{Record: User("bob")}, {Record: record(users, scim.UserSchema, "userName", "ANN", nil)}}, func(err error) { requireUnique(t, err) }},
-		{[]scimserver.NewRecord{{Record: User("bob")}, {Record: User("eve")}, {Record: Group("g"), Members: []string{"nobody"}}}, func(err error) { requireUnknown(t, err, "nobody") }},
+		{[]scimserver.NewRecord{{Record: Group("g"), Members: []string{User("nobody").ID}}, {Record: User("bob")}},
+			func(err error) { requireUnknown(t, err, User("nobody").ID) }},
+		{[]scimserver.NewRecord{{Record: User("bob")}, {Record: record(users, scim.UserSchema, "userName", "ANN", nil)}},
+			func(err error) { requireUnique(t, err) }},
+		{[]scimserver.NewRecord{{Record: User("bob")}, {Record: User("eve")}, {Record: Group("g"), Members: []string{"nobody"}}},
+			func(err error) { requireUnknown(t, err, "nobody") }},
 	} {
 		_, err := b.CreateAll(t.Context(), test.all)
 		test.check(err)

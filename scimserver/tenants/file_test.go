@@ -30,7 +30,8 @@ func write(t testing.TB, dir, name, text string) string {
 
 const widget = `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:Schema"],"id":"urn:example:Widget","name":"Widget",
 	"attributes":[{"name":"serial","type":"string","required":true}]}`
-const widgetType = `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:ResourceType"],"id":"Widget","name":"Widget","endpoint":"/Widgets","schema":"urn:example:Widget"}`
+const widgetType = `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:ResourceType"],"id":"Widget","name":"Widget",` +
+	`"endpoint":"/Widgets","schema":"urn:example:Widget"}`
 
 func TestAFileDescribesTenants(t *testing.T) {
 	dir := t.TempDir()
@@ -50,8 +51,10 @@ tenants:
     lenient: [op-case]
     schemas: shapes
 `)
-	json := write(t, dir, "tenants.json", "{\"tenants\":{\n\t\"acme\":{\"tokens\":[\"acme-secret\",\"12345;read-only;expires=2026-12-01T00:00:00Z\"],"+
-		"\t\"quirks\":[\"no-patch\",\"latency=50ms,p=0.5\"],\"strict\":true},\n\t\"globex-2\":{\"tokens\":[\"42\"],\"strict\":false,\"lenient\":[\"op-case\"],\"schemas\":\""+filepath.Join(dir, "shapes")+"\"}}}")
+	json := write(t, dir, "tenants.json",
+		"{\"tenants\":{\n\t\"acme\":{\"tokens\":[\"acme-secret\",\"12345;read-only;expires=2026-12-01T00:00:00Z\"],"+
+			"\t\"quirks\":[\"no-patch\",\"latency=50ms,p=0.5\"],\"strict\":true},\n\t\"globex-2\":{\"tokens\":[\"42\"],\"strict\":false,"+
+			"\"lenient\":[\"op-case\"],\"schemas\":\""+filepath.Join(dir, "shapes")+"\"}}}")
 	reader := tenants.NewToken("12345")
 	reader.ReadOnly, reader.Expires = true, time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
 	settings, err := quirks.ParseAll([]string{"no-patch", "latency=50ms,p=0.5"})
@@ -119,13 +122,14 @@ func TestReadFile_Errors(t *testing.T) {
 		"a member out of its column": {"tenants:\n  acme:\n    tokens: [hush]\n   strict: true\n", "neither YAML nor JSON: line 4"},
 		"a member after a string":    {"tenants: hush\n  acme: hush\n", "neither YAML nor JSON: line 1"},
 		"JSON without its end":       {"{\"tenants\": {\"acme\":\n {\"tokens\": [\"hush\"]}", "neither YAML nor JSON: line "},
-		"JSON, twice":                {"{\"tenants\": {\"acme\": {\"tokens\": [\"hush\"],\n\"tokens\": [\"hush\"]}}}", `line 2: "tokens" is there twice`},
-		"brackets without end":       {"tenants:\n  " + strings.Repeat("[{", 1<<20), "line 2: there are more than 100 levels"},
-		"lists in lists":             {strings.Repeat("- ", 1<<20), "line 1: there are more than 100 levels"},
-		"names in names":             {strings.Repeat("? ", 1<<20), "line 1: there are more than 100 levels"},
-		"more than 4 MiB":            {tenant(tokens) + strings.Repeat("#", 4<<20), "it has more than 4194304 bytes"},
-		"a token as a tagged null":   {tenant("tokens: [!!null hush]"), "line 3: a string"},
-		"strict as a tagged string":  {tenant(tokens, "strict: !!str true"), "line 4: strict is true or false"},
+		"JSON, twice": {"{\"tenants\": {\"acme\": {\"tokens\": [\"hush\"],\n\"tokens\": [\"hush\"]}}}",
+			`line 2: "tokens" is there twice`},
+		"brackets without end":      {"tenants:\n  " + strings.Repeat("[{", 1<<20), "line 2: there are more than 100 levels"},
+		"lists in lists":            {strings.Repeat("- ", 1<<20), "line 1: there are more than 100 levels"},
+		"names in names":            {strings.Repeat("? ", 1<<20), "line 1: there are more than 100 levels"},
+		"more than 4 MiB":           {tenant(tokens) + strings.Repeat("#", 4<<20), "it has more than 4194304 bytes"},
+		"a token as a tagged null":  {tenant("tokens: [!!null hush]"), "line 3: a string"},
+		"strict as a tagged string": {tenant(tokens, "strict: !!str true"), "line 4: strict is true or false"},
 	}
 	texts := map[string]string{}
 	for name, test := range tests {

@@ -62,7 +62,8 @@ func CheckName(name string) error {
 	}
 	for part := range strings.SplitSeq(name, "-") {
 		if len(name) > MaxName || !word(part) {
-			return fmt.Errorf("%q cannot be the name of a tenant: it is lower case letters and digits in words joined by hyphens, at most %d bytes", name, MaxName)
+			return fmt.Errorf("%q cannot be the name of a tenant: it is lower case letters and digits in words joined by hyphens, at most %d bytes",
+				name, MaxName)
 		}
 	}
 	return nil

@@ -139,7 +139,8 @@ func (ts *Tenants) open(ctx context.Context, c Config) (*Tenant, error) {
 		endpoints = append(endpoints, strings.TrimPrefix(rt.Endpoint, "/"))
 	}
 	// What is observed is what clients see: answers with their quirks.
-	t.handler = observe.Wrap(t.quirks, observe.Options{Provider: c.Name, Prefix: root(c.Name), Endpoints: endpoints, Logger: ts.o.Logger, Metrics: ts.o.Metrics})
+	t.handler = observe.Wrap(t.quirks,
+		observe.Options{Provider: c.Name, Prefix: root(c.Name), Endpoints: endpoints, Logger: ts.o.Logger, Metrics: ts.o.Metrics})
 	t.ended, t.end = context.WithCancel(context.WithoutCancel(ctx))
 	return t, nil
 }

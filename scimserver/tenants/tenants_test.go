@@ -251,7 +251,8 @@ func TestARemovedTenantEndsItsRequestsAndLeavesNothing(t *testing.T) {
 			}
 			ended <- err
 		}()
-		require.Eventually(t, func() bool { return strings.Contains(h.counted(t), `scim_requests_in_flight{provider="acme"} 1`) }, patience, 10*time.Millisecond)
+		require.Eventually(t, func() bool { return strings.Contains(h.counted(t), `scim_requests_in_flight{provider="acme"} 1`) }, patience,
+			10*time.Millisecond)
 		require.NoError(t, h.Remove(t.Context(), "acme"))
 		require.Error(t, <-ended, "the hanging request was cut off")
 

@@ -33,7 +33,8 @@ func secretsOf(a engine.Auth) []string {
 }
 
 // reserved are headers that a client sets itself, or that would change where a request goes.
-var reserved = []string{"Accept", "Connection", "Content-Length", "Content-Type", "Host", "If-Match", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "User-Agent"}
+var reserved = []string{"Accept", "Connection", "Content-Length", "Content-Type", "Host", "If-Match", "Te", "Trailer", "Transfer-Encoding",
+	"Upgrade", "User-Agent"}
 
 // headerOf returns the header that carries credentials which do not change; it is empty for none.
 func headerOf(a engine.Auth) (http.Header, error) {

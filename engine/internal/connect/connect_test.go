@@ -82,7 +82,8 @@ func TestWhatATargetCanDoWrong(t *testing.T) {
 			w.Header().Set("Content-Length", "50")
 			_, _ = io.WriteString(w, `{"id":`)
 		}, "GET BASE/scim/Users: 200: the answer breaks off after 6 bytes"},
-		"closed": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "the target closed the connection without an answer"},
+		"closed": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+			"the target closed the connection without an answer"},
 		"hang": {func(_ http.ResponseWriter, r *http.Request) {
 			_, _ = io.ReadAll(r.Body)
 			<-r.Context().Done()
@@ -100,7 +101,8 @@ func TestWhatATargetCanDoWrong(t *testing.T) {
 			if name == "hang" {
 				timeout = 100 * time.Millisecond
 			}
-			out, recorded := do(t, connect.Config{Timeout: timeout, Auth: engine.Auth{Secret: "s3cr3t"}}, plan.Request{Method: "GET", Path: "/Users"}, c.handle)
+			out, recorded := do(t, connect.Config{Timeout: timeout, Auth: engine.Auth{Secret: "s3cr3t"}},
+				plan.Request{Method: "GET", Path: "/Users"}, c.handle)
 			require.ErrorContains(t, out.Err, c.want)
 			require.Equal(t, out.Status, recorded.Status)
 			require.Equal(t, "Bearer [redacted]", recorded.RequestHeader.Get("Authorization"))
@@ -149,7 +151,8 @@ func TestBadConfigurationsAreToldWithoutTheSecret(t *testing.T) {
 		require.ErrorContains(t, err, want)
 		require.NotContains(t, err.Error(), "hunter2")
 	}
-	for _, auth := range []engine.Auth{{Secret: "hunter2\r\nX: y"}, {Scheme: engine.Basic, Secret: "hunter2"}, {Scheme: "OAUTH", Secret: "hunter2"}} {
+	for _, auth := range []engine.Auth{{Secret: "hunter2\r\nX: y"}, {Scheme: engine.Basic, Secret: "hunter2"},
+		{Scheme: "OAUTH", Secret: "hunter2"}} {
 		_, err := connect.New(connect.Config{BaseURL: "http://h", Auth: auth})
 		require.Error(t, err)
 		require.NotContains(t, err.Error(), "hunter2")

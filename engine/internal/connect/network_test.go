@@ -82,7 +82,8 @@ func (a *authority) issue(name string, ca bool) (*x509.Certificate, *ecdsa.Priva
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, DNSNames: []string{"localhost"},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: ca, BasicConstraintsValid: ca,
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	parent, signer := template, key
 	if a.cert != nil {
@@ -94,7 +95,8 @@ func (a *authority) issue(name string, ca bool) (*x509.Certificate, *ecdsa.Priva
 	require.NoError(a.t, err)
 	secret, err := x509.MarshalPKCS8PrivateKey(key)
 	require.NoError(a.t, err)
-	return cert, key, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}))
+	return cert, key, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), string(
+		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}))
 }
 
 func TestTLSOfATarget(t *testing.T) {
@@ -153,13 +155,15 @@ func TestTLSOfATarget(t *testing.T) {
 	}
 	_, err = connect.New(connect.Config{BaseURL: plain, TLS: engine.TLS{Certificate: certificate, Key: key}})
 	require.ErrorContains(t, err, "private key does not match public key")
-	_, err = connect.New(connect.Config{BaseURL: plain, TLS: engine.TLS{MinVersion: "1.3"}, Network: &connect.Network{Transport: http.DefaultTransport}})
+	_, err = connect.New(
+		connect.Config{BaseURL: plain, TLS: engine.TLS{MinVersion: "1.3"}, Network: &connect.Network{Transport: http.DefaultTransport}})
 	require.ErrorContains(t, err, "cannot be combined")
 	require.NotContains(t, fmt.Sprintf("%v %+v %#v", engine.TLS{Key: secret}, engine.TLS{Key: secret}, engine.TLS{Key: secret}), "PRIVATE KEY")
 }
 
 func TestACustomHeaderCarriesTheSecret(t *testing.T) {
-	for name, ok := range map[string]bool{"X-Api-Key": true, "x-scim-token": true, "Authorization": true, "": false, "a b": false, "content-type": false, "Host": false} {
+	for name, ok := range map[string]bool{"X-Api-Key": true, "x-scim-token": true, "Authorization": true, "": false, "a b": false,
+		"content-type": false, "Host": false} {
 		got, x := "", ""
 		h := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r.Header.Get(name) })
 		auth := engine.Auth{Scheme: engine.Header, Header: name, Secret: "h3ader-secret"}

@@ -64,7 +64,8 @@ func (i *issuer) name(n int32) string { return "acc3ss-token-" + strings.Repeat(
 func (i *issuer) config() connect.Config {
 	return connect.Config{
 		BaseURL: i.URL + "/scim", Network: &connect.Network{Transport: i.Client().Transport},
-		Auth: engine.Auth{Scheme: engine.ClientCredentials, Secret: "cl1ent-s3cret", OAuth: engine.OAuth{TokenURL: i.URL + "/token", ClientID: "me", Scope: "scim write"}},
+		Auth: engine.Auth{Scheme: engine.ClientCredentials, Secret: "cl1ent-s3cret",
+			OAuth: engine.OAuth{TokenURL: i.URL + "/token", ClientID: "me", Scope: "scim write"}},
 	}
 }
 
@@ -133,8 +134,10 @@ func TestWithoutATokenTheTargetIsNotAsked(t *testing.T) {
 			w.WriteHeader(http.StatusBadRequest)
 			_, _ = w.Write([]byte(`{"error":"invalid_scope","error_description":"cl1ent-s3cret"}`))
 		}, 401, "401: no access token from BASE/token: 400 invalid_scope"},
-		"down": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }, 0, "no access token from BASE/token: the answer is 502"},
-		"busy": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTooManyRequests) }, 0, "no access token from BASE/token: the answer is 429"},
+		"down": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }, 0,
+			"no access token from BASE/token: the answer is 502"},
+		"busy": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTooManyRequests) }, 0,
+			"no access token from BASE/token: the answer is 429"},
 		"no token": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write([]byte(`{}`))

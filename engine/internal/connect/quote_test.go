@@ -76,25 +76,29 @@ func TestTest_QuotesNoResponse(t *testing.T) {
 	_, _, certificate, key := hidden.issue(inner+".example", false)
 	secure := secured(t, certificate, key)
 	cases := map[string]struct{ url, says string }{
-		"a page":                     {responder(t, 200, "text/html", "<b>"+inner), "200: the answer is text/html, not SCIM"},
-		"a page as an error":         {responder(t, 500, "text/html", "<b>"+inner), "500: expected 200"},
-		"a text":                     {responder(t, 200, "text/plain", inner), "200: the answer is text/plain, not SCIM"},
-		"a type that is no type":     {responder(t, 200, inner+" "+inner, inner), "200: the answer is of no declared type, not SCIM"},
-		"JSON without SCIM":          {responder(t, 200, "application/json", `{"password":"`+inner+`","detail":"`+inner+`"}`), "200: the answer is not a ListResponse"},
-		"an error without SCIM":      {responder(t, 401, "application/json", `{"detail":"`+inner+`","error":"`+inner+`"}`), "401: expected 200"},
-		"an array":                   {responder(t, 200, "application/json", `["`+inner+`"]`), "200: the answer is not a JSON object (error at byte 0)"},
-		"a name that is there twice": {responder(t, 200, "application/json", `{"`+inner+`":1,"`+inner+`":2}`), "the answer is not a JSON object (error at byte 18)"},
-		"half an object":             {responder(t, 200, "application/json", `{"a":"`+inner+`"`), "the answer is not a JSON object"},
-		"a redirection":              {responder(t, 302, "text/html", inner), "302: the target redirects"},
-		"no HTTP":                    {raw(t, inner+" SSH-2.0\r\n\r\n"), "no valid HTTP response"},
-		"a status that is none":      {raw(t, "HTTP/1.1 "+inner+"\r\n\r\n"), "no valid HTTP response"},
-		"a version that is none":     {raw(t, "HTTP/"+inner+" 200 OK\r\n\r\n"), "no valid HTTP response"},
-		"a header that is none":      {raw(t, "HTTP/1.1 200 OK\r\n"+inner+"\r\n\r\n"), "no valid HTTP response"},
-		"a length that is none":      {raw(t, "HTTP/1.1 200 OK\r\nContent-Length: "+inner+"\r\n\r\n"), "no valid HTTP response"},
-		"an encoding that is none":   {raw(t, "HTTP/1.1 200 OK\r\nTransfer-Encoding: "+inner+"\r\n\r\n"), "no valid HTTP response"},
-		"no TLS":                     {strings.Replace(raw(t, inner+"\r\n"), "http:", "https:", 1), "the server does not use TLS"},
-		"HTTP without TLS":           {strings.Replace(raw(t, "HTTP/1.0 200 "+inner+"\r\n\r\n"), "http:", "https:", 1), "the server does not use TLS"},
-		"an unknown certificate":     {secure, "tls: failed to verify certificate: x509: certificate"},
+		"a page":                 {responder(t, 200, "text/html", "<b>"+inner), "200: the answer is text/html, not SCIM"},
+		"a page as an error":     {responder(t, 500, "text/html", "<b>"+inner), "500: expected 200"},
+		"a text":                 {responder(t, 200, "text/plain", inner), "200: the answer is text/plain, not SCIM"},
+		"a type that is no type": {responder(t, 200, inner+" "+inner, inner), "200: the answer is of no declared type, not SCIM"},
+		"JSON without SCIM": {responder(t, 200, "application/json", `{"password":"`+inner+`","detail":"`+inner+`"}`),
+			"200: the answer is not a ListResponse"},
+		"an error without SCIM": {responder(t, 401, "application/json", `{"detail":"`+inner+`","error":"`+inner+`"}`), "401: expected 200"},
+		"an array": {responder(t, 200, "application/json", `["`+inner+`"]`),
+			"200: the answer is not a JSON object (error at byte 0)"},
+		"a name that is there twice": {responder(t, 200, "application/json", `{"`+inner+`":1,"`+inner+`":2}`),
+			"the answer is not a JSON object (error at byte 18)"},
+		"half an object":           {responder(t, 200, "application/json", `{"a":"`+inner+`"`), "the answer is not a JSON object"},
+		"a redirection":            {responder(t, 302, "text/html", inner), "302: the target redirects"},
+		"no HTTP":                  {raw(t, inner+" SSH-2.0\r\n\r\n"), "no valid HTTP response"},
+		"a status that is none":    {raw(t, "HTTP/1.1 "+inner+"\r\n\r\n"), "no valid HTTP response"},
+		"a version that is none":   {raw(t, "HTTP/"+inner+" 200 OK\r\n\r\n"), "no valid HTTP response"},
+		"a header that is none":    {raw(t, "HTTP/1.1 200 OK\r\n"+inner+"\r\n\r\n"), "no valid HTTP response"},
+		"a length that is none":    {raw(t, "HTTP/1.1 200 OK\r\nContent-Length: "+inner+"\r\n\r\n"), "no valid HTTP response"},
+		"an encoding that is none": {raw(t, "HTTP/1.1 200 OK\r\nTransfer-Encoding: "+inner+"\r\n\r\n"), "no valid HTTP response"},
+		"no TLS":                   {strings.Replace(raw(t, inner+"\r\n"), "http:", "https:", 1), "the server does not use TLS"},
+		"HTTP without TLS": {strings.Replace(raw(t, "HTTP/1.0 200 "+inner+"\r\n\r\n"), "http:", "https:", 1),
+			"the server does not use TLS"},
+		"an unknown certificate": {secure, "tls: failed to verify certificate: x509: certificate"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -129,7 +133,8 @@ func TestTest_QuotesNoResponse(t *testing.T) {
 func TestTest_QuotesDetailOfSCIMError(t *testing.T) {
 	test := func(detail string) string {
 		body := fmt.Sprintf(`{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"401","detail":%q,"other":%q}`, detail, inner)
-		client, err := connect.New(connect.Config{BaseURL: responder(t, 401, "application/scim+json", body), Auth: engine.Auth{Secret: "cl1ent-s3cret"}})
+		client, err := connect.New(
+			connect.Config{BaseURL: responder(t, 401, "application/scim+json", body), Auth: engine.Auth{Secret: "cl1ent-s3cret"}})
 		require.NoError(t, err)
 		return client.Test(t.Context()).Error()
 	}

@@ -36,10 +36,14 @@ func TestAnAccountIsComparedAsASequenceWould(t *testing.T) {
 		have string
 		says []engine.Finding
 	}{
-		"the same, with more at the target": {all, `{` + same + `,"name":{"givenName":"Ann","familyName":"Lee"},"nickName":"A","active":true}`, nil},
-		"a sub-attribute":                   {all, `{` + same + `,"name":{"givenName":"Anna"}}`, []engine.Finding{differs("name.givenName", "Anna", "Ann")}},
-		"an attribute that is to be empty":  {all, `{` + same + `,"name":{"givenName":"Ann"},"title":"Dr."}`, []engine.Finding{differs("title", "Dr.", nil)}},
-		"inactive":                          {all, `{` + same + `,"name":{"givenName":"Ann"},"active":false}`, []engine.Finding{activity(false, true)}},
+		"the same, with more at the target": {all, `{` + same + `,"name":{"givenName":"Ann","familyName":"Lee"},"nickName":"A","active":true}`,
+			nil},
+		"a sub-attribute": {all, `{` + same + `,"name":{"givenName":"Anna"}}`,
+			[]engine.Finding{differs("name.givenName", "Anna", "Ann")}},
+		"an attribute that is to be empty": {all, `{` + same + `,"name":{"givenName":"Ann"},"title":"Dr."}`,
+			[]engine.Finding{differs("title", "Dr.", nil)}},
+		"inactive": {all, `{` + same + `,"name":{"givenName":"Ann"},"active":false}`,
+			[]engine.Finding{activity(false, true)}},
 		"both": {all, `{` + same + `,"name":{"givenName":"X"},"active":"False"}`,
 			[]engine.Finding{differs("name.givenName", "X", "Ann"), activity(false, true)}},
 		"updates are off": {with(func(w *drift.UserWant) { w.Update = false }), `{` + same + `,"name":{"givenName":"X"},"active":false}`,

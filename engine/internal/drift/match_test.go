@@ -16,7 +16,8 @@ func TestAnObjectIsWhatAResourceSays(t *testing.T) {
 		body string
 		want drift.Object
 	}{
-		"a user": {`{"id":"r1","userName":"ann@x","externalId":"e","emails":[{"value":"b@x"},{"value":"a@x","primary":true},{"value":""}],"name":{"givenName":"Ann","familyName":"Lee"}}`,
+		"a user": {`{"id":"r1","userName":"ann@x","externalId":"e","emails":[{"value":"b@x"},{"value":"a@x","primary":true},{"value":""}],` +
+			`"name":{"givenName":"Ann","familyName":"Lee"}}`,
 			drift.Object{RemoteID: "r1", UserName: "ann@x", ExternalID: "e", Emails: []string{"a@x", "b@x"}, DisplayName: "Ann Lee"}},
 		"a formatted name": {`{"id":"r1","userName":"ann","name":{"formatted":"Dr. Ann"}}`,
 			drift.Object{RemoteID: "r1", UserName: "ann", DisplayName: "Dr. Ann"}},
@@ -34,7 +35,8 @@ func TestAnObjectIsWhatAResourceSays(t *testing.T) {
 
 func TestTheFirstRuleThatAgreesDecides(t *testing.T) {
 	all := []engine.MatchRule{engine.MatchExternalID, engine.MatchUserName, engine.MatchEmail}
-	ann := engine.Candidate{ID: "ann", UserName: "ann@x.org", ExternalID: "E1", Emails: []string{"ann@x.org", "lee@x.org"}, DisplayName: "Ann Lee"}
+	ann := engine.Candidate{ID: "ann", UserName: "ann@x.org", ExternalID: "E1", Emails: []string{"ann@x.org", "lee@x.org"},
+		DisplayName: "Ann Lee"}
 	bob := engine.Candidate{ID: "bob", UserName: "bob@x.org", ExternalID: "E2", Emails: []string{"bob@x.org"}, DisplayName: "Bob Ray"}
 	both := []engine.Candidate{bob, ann}
 	for name, c := range map[string]struct {
@@ -46,7 +48,8 @@ func TestTheFirstRuleThatAgreesDecides(t *testing.T) {
 	}{
 		"by identifier although the name is another's": {drift.Object{ExternalID: "E1", UserName: "bob@x.org"}, both, all, false,
 			drift.Match{Verdict: engine.VerdictMatched, Rule: engine.MatchExternalID, IDs: []string{"ann"}}},
-		"the precedence is the caller's": {drift.Object{ExternalID: "E1", UserName: "bob@x.org"}, both, []engine.MatchRule{engine.MatchUserName, engine.MatchExternalID}, false,
+		"the precedence is the caller's": {drift.Object{ExternalID: "E1", UserName: "bob@x.org"}, both,
+			[]engine.MatchRule{engine.MatchUserName, engine.MatchExternalID}, false,
 			drift.Match{Verdict: engine.VerdictMatched, Rule: engine.MatchUserName, IDs: []string{"bob"}}},
 		"a name in another letter case": {drift.Object{UserName: "ANN@X.org"}, both, all, false,
 			drift.Match{Verdict: engine.VerdictMatched, Rule: engine.MatchUserName, IDs: []string{"ann"}}},

@@ -22,7 +22,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // Invariant 4
 func TestBackoffDoublesUpToItsMaximumAndNeverStops(t *testing.T) {
 	b := lane.Backoff{Initial: time.Second, Max: 5 * time.Minute}
-	for failures, want := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 4: 8 * time.Second, 20: 5 * time.Minute, 100_000: 5 * time.Minute} {
+	for failures, want := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 4: 8 * time.Second, 20: 5 * time.Minute,
+		100_000: 5 * time.Minute} {
 		got := b.Delay(failures)
 		require.InDelta(t, want.Seconds(), got.Seconds(), 0.2*want.Seconds()+0.001, "%d failures", failures)
 		require.LessOrEqual(t, got, b.Max)
@@ -36,7 +37,8 @@ func TestGate(t *testing.T) {
 	gate := func() *lane.Gate { return lane.NewGate(engine.Hold{}, backoff, 3) }
 	t.Run("failures in a row open the breaker, a success between them does not", func(t *testing.T) {
 		g := gate()
-		for _, k := range []engine.Signal{engine.SignalFailing, engine.SignalFailing, engine.SignalOK, engine.SignalFailing, engine.SignalNone, engine.SignalFailing} {
+		for _, k := range []engine.Signal{engine.SignalFailing, engine.SignalFailing, engine.SignalOK, engine.SignalFailing, engine.SignalNone,
+			engine.SignalFailing} {
 			g.Report(now, lane.Signal{Kind: k})
 		}
 		require.Equal(t, 8, g.Slots(now, 8, false))
@@ -135,7 +137,9 @@ func (l *leases) Release(_ context.Context, lease engine.Lease, hold engine.Hold
 }
 
 func dispatcher(l store.Leases) *lane.Dispatcher {
-	return lane.NewDispatcher(lane.Options{Leases: l, Owner: "me", Lease: 30 * time.Second, Sweep: time.Second, Lanes: 4, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
+	return lane.NewDispatcher(
+		lane.Options{Leases: l, Owner: "me", Lease: 30 * time.Second, Sweep: time.Second, Lanes: 4, Now: time.Now,
+			Logger: slog.New(slog.DiscardHandler)})
 }
 
 func TestARetryAfterThatIsOverIsNoReasonToHurry(t *testing.T) {

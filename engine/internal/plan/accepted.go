@@ -57,7 +57,8 @@ func outstanding(out *Outcome, p *engine.Pending, expired bool) *failure {
 		return nil
 	}
 	out.Pending, out.Lapsed = nil, true
-	return &failure{class: engine.Transient, status: http.StatusAccepted, message: string(p.Operation) + ": " + p.String() + ", not carried out"}
+	return &failure{class: engine.Transient, status: http.StatusAccepted,
+		message: string(p.Operation) + ": " + p.String() + ", not carried out"}
 }
 
 // The keys of the digests of an attribute, below that of the value itself.

@@ -6,8 +6,8 @@ import (
 )
 
 // Differences compares an account as it was read with the desired attributes of a user by the rules of a sequence, which would
-// write exactly these. What the target is known not to keep (see [engine.IgnoredAttribute]) is in ignored instead. The desired attributes are
-// those of [UserInput]: active is not among them, nor is a password.
+// write exactly these. What the target is known not to keep (see [engine.IgnoredAttribute]) is in ignored instead. The desired attributes
+// are those of [UserInput]: active is not among them, nor is a password.
 func Differences(have, want *scim.Resource, unkept map[string]engine.IgnoredAttribute) (differ, ignored []engine.Mismatch) {
 	u := user{in: UserInput{Resource: want}}
 	for _, a := range overlay(have, u.desired()) {

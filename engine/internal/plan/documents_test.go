@@ -103,7 +103,8 @@ func (g situation) user(t *testing.T, style engine.Style) plan.UserInput {
 	in := plan.UserInput{
 		UserName: r.Text("userName"), Resource: r, Password: "something",
 		RemoteID: g.Account, Style: style, LookupAttribute: g.Lookup, OnMissing: engine.Fail,
-		Create: slices.Contains(options, "create"), Update: slices.Contains(options, "update"), Deactivate: slices.Contains(options, "deactivate"),
+		Create: slices.Contains(options, "create"), Update: slices.Contains(options, "update"),
+		Deactivate:   slices.Contains(options, "deactivate"),
 		SyncPassword: slices.Contains(options, "password"),
 	}
 	if g.Password != "" {

@@ -25,7 +25,8 @@ type variant struct {
 func (v variant) String() string { return string(v.fallback) + "/" + string(v.style) }
 
 var variants = []variant{
-	{engine.FallbackLearn, engine.Catalog}, {engine.FallbackLearn, engine.Wizard}, {engine.FallbackNone, engine.Catalog}, {engine.FallbackNone, engine.Wizard},
+	{engine.FallbackLearn, engine.Catalog}, {engine.FallbackLearn, engine.Wizard}, {engine.FallbackNone, engine.Catalog},
+	{engine.FallbackNone, engine.Wizard},
 }
 
 // exchange is one sequence as both styles have it, against a target that does everything right. What happens when it does not is the
@@ -75,7 +76,8 @@ func chapters() []chapter {
 	inactive := func(in *plan.UserInput) { known(in); in.Want = engine.Inactive }
 	fresh := func(*plan.UserInput) {}
 	once := func(in *plan.UserInput) {
-		in.OnCreate = resource(`{"schemas":["` + enterprise + `"],"locale":"de-CH","name":{"givenName":"Not this","middleName":"B"},"` + enterprise + `":{"costCenter":"1"}}`)
+		in.OnCreate = resource(`{"schemas":["` + enterprise + `"],"locale":"de-CH","name":{"givenName":"Not this","middleName":"B"},"` +
+			enterprise + `":{"costCenter":"1"}}`)
 	}
 	password := func(in *plan.UserInput) {
 		known(in)
@@ -111,78 +113,117 @@ func chapters() []chapter {
 	other := strings.Replace(same, `"givenName":"Ann"`, `"givenName":"Anna"`, 1)
 	return []chapter{
 		{"Users: lookup and create", []exchange{
-			{name: "create, an empty list", when: "assigned, and no account is known; the lookup answers with an empty list", user: fresh, answers: []string{none, created}},
+			{name: "create, an empty list", when: "assigned, and no account is known; the lookup answers with an empty list", user: fresh,
+				answers: []string{none, created}},
 			{name: "create, a 404", when: "the same, and the lookup is answered with 404", user: fresh, answers: []string{missing, created}},
-			{name: "create with attributes that are only sent then", when: "the same, and UserState.OnCreate has some", user: once, answers: []string{none, created}},
-			{name: "create, and it exists meanwhile", when: "the create is answered with 409", user: fresh, answers: []string{none, `409 {"scimType":"uniqueness"}`, found, `200 ` + same}, none: []string{none, `409 {"scimType":"uniqueness"}`}},
-			{name: "create, an empty body", when: "the create is answered with 201 and nothing else, which is a failure", user: fresh, answers: []string{none, `201`}},
-			{name: "create again after a lost answer", when: "an earlier create was not answered, and there is no account", user: func(in *plan.UserInput) { in.Known, in.Origin = true, engine.Unconfirmed },
+			{name: "create with attributes that are only sent then", when: "the same, and UserState.OnCreate has some", user: once,
+				answers: []string{none, created}},
+			{name: "create, and it exists meanwhile", when: "the create is answered with 409", user: fresh,
+				answers: []string{none, `409 {"scimType":"uniqueness"}`, found, `200 ` + same}, none: []string{none, `409 {"scimType":"uniqueness"}`}},
+			{name: "create, an empty body", when: "the create is answered with 201 and nothing else, which is a failure", user: fresh,
+				answers: []string{none, `201`}},
+			{name: "create again after a lost answer", when: "an earlier create was not answered, and there is no account",
+				user:    func(in *plan.UserInput) { in.Known, in.Origin = true, engine.Unconfirmed },
 				answers: []string{none, none, created}, none: []string{none, created}},
 		}},
 		{"Users: link", []exchange{
-			{name: "link an active account", when: "assigned, and the lookup finds an account that is as it should be", user: fresh, answers: []string{found, `200 ` + same}},
-			{name: "link an active account that differs", when: "the same, and the account has other values", user: fresh, answers: []string{strings.Replace(found, "Ann", "Anna", 1), `200 ` + other, `200 ` + same}},
-			{name: "link an inactive account", when: "the same, and the account is inactive", user: fresh, answers: []string{inactiveFound, `200 ` + off, `200 ` + same}},
-			{name: "link an inactive account without rights to deactivate", when: "the same, and the app does not deactivate users: it is activated in place of one that would be created", user: func(in *plan.UserInput) { in.Deactivate = false },
+			{name: "link an active account", when: "assigned, and the lookup finds an account that is as it should be", user: fresh,
+				answers: []string{found, `200 ` + same}},
+			{name: "link an active account that differs", when: "the same, and the account has other values", user: fresh,
+				answers: []string{strings.Replace(found, "Ann", "Anna", 1), `200 ` + other, `200 ` + same}},
+			{name: "link an inactive account", when: "the same, and the account is inactive", user: fresh,
 				answers: []string{inactiveFound, `200 ` + off, `200 ` + same}},
-			{name: "link without rights to update", when: "the lookup finds an active account, and the app neither updates nor deactivates users", user: func(in *plan.UserInput) { in.Update, in.Deactivate = false, false }, answers: []string{found}},
+			{name: "link an inactive account without rights to deactivate",
+				when:    "the same, and the app does not deactivate users: it is activated in place of one that would be created",
+				user:    func(in *plan.UserInput) { in.Deactivate = false },
+				answers: []string{inactiveFound, `200 ` + off, `200 ` + same}},
+			{name: "link without rights to update", when: "the lookup finds an active account, and the app neither updates nor deactivates users",
+				user: func(in *plan.UserInput) { in.Update, in.Deactivate = false, false }, answers: []string{found}},
 		}},
 		{"Users: whose account it is", []exchange{
-			{name: "an existing account is asked about", when: "assigned, the lookup finds an account, and Target.OnExisting is LinkAsk", user: func(in *plan.UserInput) { in.OnExisting = engine.LinkAsk }, answers: []string{one}},
-			{name: "an existing account is refused", when: "the same, and Target.OnExisting is LinkNever", user: func(in *plan.UserInput) { in.OnExisting = engine.LinkNever }, answers: []string{one}},
+			{name: "an existing account is asked about", when: "assigned, the lookup finds an account, and Target.OnExisting is LinkAsk",
+				user: func(in *plan.UserInput) { in.OnExisting = engine.LinkAsk }, answers: []string{one}},
+			{name: "an existing account is refused", when: "the same, and Target.OnExisting is LinkNever", user: func(in *plan.UserInput) {
+				in.OnExisting = engine.LinkNever
+			}, answers: []string{one}},
 			{name: "links are halted", when: "the same, and link is halted", user: func(in *plan.UserInput) {
 				in.HaltedLinks = func() (string, error) { return "link is halted for this app: an audit", nil }
 			}, answers: []string{one}},
-			{name: "a recycled name is asked about", when: "the account is or was another user's, and Target.OnRecycled is LinkAsk", user: recycled(engine.LinkAsk), answers: []string{one}},
-			{name: "a recycled name is refused", when: "the same, and Target.OnRecycled is LinkNever", user: recycled(engine.LinkNever), answers: []string{one}},
-			{name: "a recycled name is taken over", when: "the same, and Target.OnRecycled is LinkAuto", user: recycled(engine.LinkAuto), answers: []string{one, `200 ` + other, `200 ` + same}},
-			{name: "a recycled name that carries our own identifier", when: "the same, and the account has the user's externalId", user: recycled(engine.LinkAsk), answers: []string{found, `200 ` + same}},
-			{name: "a recycled name is not deactivated", when: "unassigned, no account is known, and the lookup finds one that is or was another user's", user: func(in *plan.UserInput) {
-				recycled("")(in)
-				in.Want, in.Known = engine.Absent, true
-			}, answers: []string{one}},
-			{name: "an account that may be ours is not deactivated", when: "the same with an account of nobody, and Target.OnExisting is LinkAsk or LinkNever", user: func(in *plan.UserInput) {
-				in.Want, in.Known, in.OnExisting = engine.Absent, true, engine.LinkAsk
-			}, answers: []string{strings.Replace(one, `,"externalId":"other"`, "", 1)}},
-			{name: "an account that is not ours is not deactivated", when: "the same, and the account carries another identifier", user: func(in *plan.UserInput) {
-				in.Want, in.Known, in.OnExisting = engine.Absent, true, engine.LinkAsk
-			}, answers: []string{one}},
+			{name: "a recycled name is asked about", when: "the account is or was another user's, and Target.OnRecycled is LinkAsk",
+				user: recycled(engine.LinkAsk), answers: []string{one}},
+			{name: "a recycled name is refused", when: "the same, and Target.OnRecycled is LinkNever", user: recycled(engine.LinkNever),
+				answers: []string{one}},
+			{name: "a recycled name is taken over", when: "the same, and Target.OnRecycled is LinkAuto", user: recycled(engine.LinkAuto),
+				answers: []string{one, `200 ` + other, `200 ` + same}},
+			{name: "a recycled name that carries our own identifier", when: "the same, and the account has the user's externalId",
+				user: recycled(engine.LinkAsk), answers: []string{found, `200 ` + same}},
+			{name: "a recycled name is not deactivated",
+				when: "unassigned, no account is known, and the lookup finds one that is or was another user's", user: func(in *plan.UserInput) {
+					recycled("")(in)
+					in.Want, in.Known = engine.Absent, true
+				}, answers: []string{one}},
+			{name: "an account that may be ours is not deactivated",
+				when: "the same with an account of nobody, and Target.OnExisting is LinkAsk or LinkNever", user: func(in *plan.UserInput) {
+					in.Want, in.Known, in.OnExisting = engine.Absent, true, engine.LinkAsk
+				}, answers: []string{strings.Replace(one, `,"externalId":"other"`, "", 1)}},
+			{name: "an account that is not ours is not deactivated", when: "the same, and the account carries another identifier",
+				user: func(in *plan.UserInput) {
+					in.Want, in.Known, in.OnExisting = engine.Absent, true, engine.LinkAsk
+				}, answers: []string{one}},
 			{name: "a rename to a tombstone", when: "the new name matches Target.HoldNames", user: func(in *plan.UserInput) {
 				known(in)
 				in.Resource.Set("userName", "deleted-ann")
 				in.HoldName = func(name string) bool { return name == "deleted-ann" }
 			}, answers: []string{`200 ` + off}},
-			{name: "an account without an id", when: "the lookup finds an account that has none", user: fresh, answers: []string{`200 {"totalResults":1,"Resources":[{"userName":"ann"}]}`}},
+			{name: "an account without an id", when: "the lookup finds an account that has none", user: fresh,
+				answers: []string{`200 {"totalResults":1,"Resources":[{"userName":"ann"}]}`}},
 			{name: "several accounts", when: "the lookup finds several", user: fresh, answers: []string{two}},
 		}},
 		{"Users: update", []exchange{
 			{name: "update", when: "a mapped attribute changed", user: known, answers: []string{`200 etag=W/"7" ` + other, `200 ` + same}},
 			{name: "update, nothing changed", when: "the account has all of it already", user: known, answers: []string{`200 ` + same}},
-			{name: "update leaves alone what was only sent at create", when: "the account has lost or changed what UserState.OnCreate has", user: func(in *plan.UserInput) { known(in); once(in) },
+			{name: "update leaves alone what was only sent at create", when: "the account has lost or changed what UserState.OnCreate has",
+				user:    func(in *plan.UserInput) { known(in); once(in) },
 				answers: []string{`200 ` + strings.Replace(other, `"nick"`, `"locale":"fr","nick"`, 1), `200 ` + same}},
-			{name: "update, changed meanwhile", when: "the write is answered with 412", user: known, answers: []string{`200 etag=W/"7" ` + other, `412`, `200 etag=W/"8" ` + other, `200 ` + same}},
-			{name: "update, the user is gone", when: "the read is answered with 404, and Target.OnMissing is Fail", user: func(in *plan.UserInput) { known(in); in.OnMissing = engine.Fail }, answers: []string{`404`}},
-			{name: "update, the user is gone and created again", when: "the same, and Target.OnMissing is Recreate", user: known, answers: []string{`404`, none, none, `201 ` + strings.Replace(same, "r1", "r2", 1)},
-				none: []string{`404`, none, `201 ` + strings.Replace(same, "r1", "r2", 1)}},
-			{name: "update of an inactive account", when: "a mapped attribute changed, the account is inactive, and the app does not deactivate users: what is put says that it is active",
+			{name: "update, changed meanwhile", when: "the write is answered with 412", user: known,
+				answers: []string{`200 etag=W/"7" ` + other, `412`, `200 etag=W/"8" ` + other, `200 ` + same}},
+			{name: "update, the user is gone", when: "the read is answered with 404, and Target.OnMissing is Fail", user: func(in *plan.UserInput) {
+				known(in)
+				in.OnMissing = engine.Fail
+			}, answers: []string{`404`}},
+			{name: "update, the user is gone and created again", when: "the same, and Target.OnMissing is Recreate", user: known,
+				answers: []string{`404`, none, none, `201 ` + strings.Replace(same, "r1", "r2", 1)},
+				none:    []string{`404`, none, `201 ` + strings.Replace(same, "r1", "r2", 1)}},
+			{name: "update of an inactive account",
+				when: "a mapped attribute changed, the account is inactive, and the app does not deactivate users: what is put says that it " +
+					"is active",
 				user:    func(in *plan.UserInput) { known(in); in.Deactivate = false },
 				answers: []string{`200 ` + strings.Replace(other, `"active":true`, `"active":false`, 1), `200 ` + other, `200 ` + same},
 				wizard:  []string{`200 ` + strings.Replace(other, `"active":true`, `"active":false`, 1), `200 ` + same}},
 		}},
 		{"Users: manager", []exchange{
-			{name: "manager unknown yet", when: "assigned, and UserState.Manager has no account: created without", user: fresh, answers: []string{none, created}},
+			{name: "manager unknown yet", when: "assigned, and UserState.Manager has no account: created without", user: fresh,
+				answers: []string{none, created}},
 			{name: "manager", when: "the manager got an account", user: manager("r9"), answers: []string{`200 ` + same, `200 ` + led}},
-			{name: "manager, another one", when: "the manager is another one, or has another account", user: manager("r8"), answers: []string{`200 ` + led, `200 ` + strings.Replace(led, "r9", "r8", 1)}},
+			{name: "manager, another one", when: "the manager is another one, or has another account", user: manager("r8"),
+				answers: []string{`200 ` + led, `200 ` + strings.Replace(led, "r9", "r8", 1)}},
 			{name: "manager, nothing changed", when: "the account has it already", user: manager("r9"), answers: []string{`200 ` + led}},
-			{name: "manager, none any more", when: "there was one, or who is is not wanted at the app", user: manager(""), answers: []string{`200 ` + led, `200 ` + same}},
+			{name: "manager, none any more", when: "there was one, or who is is not wanted at the app", user: manager(""),
+				answers: []string{`200 ` + led, `200 ` + same}},
 			{name: "manager, none as before", when: "the same, and the account has none", user: manager(""), answers: []string{`200 ` + same}},
 		}},
 		{"Users: deactivate and reactivate", []exchange{
-			{name: "deactivate", when: "unassigned, or inactive in the directory", user: inactive, answers: []string{`204`}, none: []string{`204`, `200 ` + off},
+			{name: "deactivate", when: "unassigned, or inactive in the directory", user: inactive, answers: []string{`204`},
+				none:   []string{`204`, `200 ` + off},
 				wizard: []string{`200 etag=W/"7" ` + same, `200 ` + off}},
-			{name: "deactivate, the user is gone", when: "the target has no such account, which will do", user: inactive, answers: []string{missing, missing}, wizard: []string{missing}},
-			{name: "deactivate, nothing known", when: "unassigned before anything was sent", user: func(in *plan.UserInput) { in.Want = engine.Absent }},
-			{name: "deactivate after a lost create", when: "unassigned after a create whose answer was lost", user: func(in *plan.UserInput) { in.Want, in.Known, in.Origin = engine.Absent, true, engine.Unconfirmed },
+			{name: "deactivate, the user is gone", when: "the target has no such account, which will do", user: inactive,
+				answers: []string{missing, missing}, wizard: []string{missing}},
+			{name: "deactivate, nothing known", when: "unassigned before anything was sent", user: func(in *plan.UserInput) {
+				in.Want = engine.Absent
+			}},
+			{name: "deactivate after a lost create", when: "unassigned after a create whose answer was lost", user: func(in *plan.UserInput) {
+				in.Want, in.Known, in.Origin = engine.Absent, true, engine.Unconfirmed
+			},
 				answers: []string{found, `204`}, none: []string{found, `204`, `200 ` + off}, wizard: []string{found, `200 ` + same, `200 ` + off}},
 			{name: "suspended", when: "the directory says Keep", user: func(in *plan.UserInput) { known(in); in.Want = engine.Keep }},
 			{name: "reactivate", when: "assigned again, and the account is inactive", user: known, answers: []string{`200 ` + off, `200 ` + same}},
@@ -191,61 +232,102 @@ func chapters() []chapter {
 				wizard:  []string{`200 ` + strings.Replace(other, `"active":true`, `"active":false`, 1), `200 ` + same}},
 		}},
 		{"Users: password", []exchange{
-			{name: "password", when: "the account is not known to have this UserState.PasswordVersion, and Target.SyncPasswords is set", user: password,
+			{name: "password", when: "the account is not known to have this UserState.PasswordVersion, and Target.SyncPasswords is set",
+				user:    password,
 				answers: []string{`200 ` + same, `204`}, wizard: []string{`200 ` + same, `200 ` + same}},
 			{name: "password, and an update", when: "the same, and a mapped attribute changed", user: password,
 				answers: []string{`200 ` + other, `200 ` + same, `204`}, wizard: []string{`200 ` + other, `200 ` + same}},
 			{name: "password, and a reactivation", when: "the same, and the account is inactive", user: password,
 				answers: []string{`200 ` + off, `200 ` + same, `204`}, wizard: []string{`200 ` + off, `200 ` + same}},
-			{name: "password at a create", when: "the create sends it", user: func(in *plan.UserInput) { in.SyncPassword, in.PasswordVersion = true, "2" }, answers: []string{none, created}},
-			{name: "password of a linked account", when: "assigned, and the lookup finds an account", user: func(in *plan.UserInput) { in.SyncPassword, in.PasswordVersion = true, "2" },
+			{name: "password at a create", when: "the create sends it", user: func(in *plan.UserInput) {
+				in.SyncPassword, in.PasswordVersion = true, "2"
+			}, answers: []string{none, created}},
+			{name: "password of a linked account", when: "assigned, and the lookup finds an account", user: func(in *plan.UserInput) {
+				in.SyncPassword, in.PasswordVersion = true, "2"
+			},
 				answers: []string{found, `200 ` + same, `204`}, wizard: []string{found, `200 ` + same, `200 ` + same}},
-			{name: "password that is known", when: "the account has this version", user: func(in *plan.UserInput) { password(in); in.HasPassword = "2" }, answers: []string{`200 ` + same}},
-			{name: "password that is not synced", when: "Target.SyncPasswords is not set", user: func(in *plan.UserInput) { password(in); in.SyncPassword = false }, answers: []string{`200 ` + same}},
-			{name: "password alone", when: "the app neither updates nor deactivates users", user: func(in *plan.UserInput) { password(in); in.Update, in.Deactivate = false, false },
+			{name: "password that is known", when: "the account has this version", user: func(in *plan.UserInput) {
+				password(in)
+				in.HasPassword = "2"
+			}, answers: []string{`200 ` + same}},
+			{name: "password that is not synced", when: "Target.SyncPasswords is not set", user: func(in *plan.UserInput) {
+				password(in)
+				in.SyncPassword = false
+			}, answers: []string{`200 ` + same}},
+			{name: "password alone", when: "the app neither updates nor deactivates users", user: func(in *plan.UserInput) {
+				password(in)
+				in.Update, in.Deactivate = false, false
+			},
 				answers: []string{`200 ` + other, `204`}, wizard: []string{`200 ` + other, `200 ` + other}},
 		}},
 		{"Groups", []exchange{
-			{name: "group create", when: "pushed, and the lookup finds none", group: func(in *plan.GroupInput) { in.Members = allOf("a") }, answers: []string{none, `201 ` + group}},
-			{name: "group create in batches", when: "the same, with more members than fit in one request", group: func(in *plan.GroupInput) { in.Batch, in.Members = 2, allOf("a", "b", "c") },
+			{name: "group create", when: "pushed, and the lookup finds none", group: func(in *plan.GroupInput) {
+				in.Members = allOf("a")
+			}, answers: []string{none, `201 ` + group}},
+			{name: "group create in batches", when: "the same, with more members than fit in one request", group: func(in *plan.GroupInput) {
+				in.Batch, in.Members = 2, allOf("a", "b", "c")
+			},
 				answers: []string{none, `201 {"id":"g1"}`, `204`}, none: []string{none, `201 {"id":"g1"}`},
 				wizard: []string{none, `201 {"id":"g1"}`, `200 ` + group, `204`}, wizardNone: []string{none, `201 {"id":"g1"}`}},
-			{name: "group replaced in batches", when: "its mapping is activated again, with more members than fit in one request", group: func(in *plan.GroupInput) {
-				pushed(in)
-				in.Full, in.Batch, in.Members = true, 2, allOf("a", "b", "c")
-			}, answers: []string{`204`, `204`}, none: []string{`204`}, wizard: []string{`200 ` + group, `204`}},
+			{name: "group replaced in batches", when: "its mapping is activated again, with more members than fit in one request",
+				group: func(in *plan.GroupInput) {
+					pushed(in)
+					in.Full, in.Batch, in.Members = true, 2, allOf("a", "b", "c")
+				}, answers: []string{`204`, `204`}, none: []string{`204`}, wizard: []string{`200 ` + group, `204`}},
 			{name: "group link", when: "pushed, and the lookup finds one", group: func(in *plan.GroupInput) { in.Members = allOf("a", "b") },
-				answers: []string{`200 {"Resources":[` + group + `]}`, `204`}, wizard: []string{`200 {"Resources":[` + group + `]}`, `200 etag=W/"1" ` + group, `204`}},
+				answers: []string{`200 {"Resources":[` + group + `]}`, `204`},
+				wizard:  []string{`200 {"Resources":[` + group + `]}`, `200 etag=W/"1" ` + group, `204`}},
 			{name: "group delta", when: "members joined and left", group: func(in *plan.GroupInput) {
 				pushed(in)
 				in.Add, in.Remove, in.Members = members("b"), members("a"), allOf("b")
 			}, answers: []string{`204`}, wizard: []string{`200 ` + group, `204`}},
-			{name: "group rename", when: "it has another name", group: func(in *plan.GroupInput) { pushed(in); in.DisplayName, in.Members = "Coffee", allOf("a") },
+			{name: "group rename", when: "it has another name", group: func(in *plan.GroupInput) {
+				pushed(in)
+				in.DisplayName, in.Members = "Coffee", allOf("a")
+			},
 				answers: []string{`204`}, wizard: []string{`200 ` + group, `204`}},
 			{name: "group rename with a delta", when: "both", group: func(in *plan.GroupInput) {
 				pushed(in)
 				in.DisplayName, in.Add, in.Members = "Coffee", members("b"), allOf("a", "b")
 			}, answers: []string{`204`}, wizard: []string{`200 ` + group, `204`}},
-			{name: "group replace", when: "what the target holds is not known, or the whole membership was marked", group: func(in *plan.GroupInput) { pushed(in); in.Full, in.Members = true, allOf("a", "b") },
+			{name: "group replace", when: "what the target holds is not known, or the whole membership was marked",
+				group:   func(in *plan.GroupInput) { pushed(in); in.Full, in.Members = true, allOf("a", "b") },
 				answers: []string{`204`}, wizard: []string{`200 ` + group, `204`}},
-			{name: "group nothing changed", when: "marked without a change", group: func(in *plan.GroupInput) { pushed(in); in.Members = allOf("a") }, wizard: []string{`200 ` + group}},
+			{name: "group nothing changed", when: "marked without a change", group: func(in *plan.GroupInput) {
+				pushed(in)
+				in.Members = allOf("a")
+			}, wizard: []string{`200 ` + group}},
 			{name: "group push stopped", when: "the push is inactive", group: func(in *plan.GroupInput) { pushed(in); in.Want = engine.Inactive }},
-			{name: "group push reactivated", when: "the push is active again: the whole membership", group: func(in *plan.GroupInput) { pushed(in); in.Full, in.Members = true, allOf("a", "c") },
+			{name: "group push reactivated", when: "the push is active again: the whole membership", group: func(in *plan.GroupInput) {
+				pushed(in)
+				in.Full, in.Members = true, allOf("a", "c")
+			},
 				answers: []string{`204`}, wizard: []string{`200 ` + group, `204`}},
 			{name: "group is gone", when: "the group is not there any more, and Target.OnMissing is Fail", group: func(in *plan.GroupInput) {
 				pushed(in)
 				in.DisplayName, in.Members, in.OnMissing = "Coffee", allOf("a"), engine.Fail
 			}, answers: []string{`404`, none, none}, wizard: []string{`404`}},
-			{name: "group is gone and created again", when: "the whole membership is sent, and the group is not there any more", group: func(in *plan.GroupInput) { pushed(in); in.Full, in.Members = true, allOf("a") },
+			{name: "group is gone and created again", when: "the whole membership is sent, and the group is not there any more",
+				group:   func(in *plan.GroupInput) { pushed(in); in.Full, in.Members = true, allOf("a") },
 				answers: []string{`404`, none, `201 {"id":"g2"}`}},
-			{name: "group delete", when: "not pushed any more, and GroupState.DeleteRemote is set", group: func(in *plan.GroupInput) { pushed(in); in.Want, in.DeleteRemote = engine.Absent, true }, answers: []string{`204`}},
-			{name: "group delete, it is gone", when: "the same, and the target has none", group: func(in *plan.GroupInput) { pushed(in); in.Want, in.DeleteRemote = engine.Absent, true }, answers: []string{`404`}},
-			{name: "group unlink", when: "not pushed any more, and the group stays", group: func(in *plan.GroupInput) { pushed(in); in.Want = engine.Absent }},
+			{name: "group delete", when: "not pushed any more, and GroupState.DeleteRemote is set", group: func(in *plan.GroupInput) {
+				pushed(in)
+				in.Want, in.DeleteRemote = engine.Absent, true
+			}, answers: []string{`204`}},
+			{name: "group delete, it is gone", when: "the same, and the target has none", group: func(in *plan.GroupInput) {
+				pushed(in)
+				in.Want, in.DeleteRemote = engine.Absent, true
+			}, answers: []string{`404`}},
+			{name: "group unlink", when: "not pushed any more, and the group stays", group: func(in *plan.GroupInput) {
+				pushed(in)
+				in.Want = engine.Absent
+			}},
 		}},
 		{"Users: a target that does not do what it is asked for", []exchange{
 			{name: "no lookup", when: "the target rejects the filter", user: fresh,
 				answers: []string{`400 {"scimType":"invalidFilter"}`, none, created}, none: []string{`400 {"scimType":"invalidFilter"}`}},
-			{name: "a 404 from elsewhere", when: "the lookup is answered with a 404 that is not a SCIM error", user: fresh, answers: []string{`404 page=text/html`}},
+			{name: "a 404 from elsewhere", when: "the lookup is answered with a 404 that is not a SCIM error", user: fresh,
+				answers: []string{`404 page=text/html`}},
 			{name: "no method", when: "the target does not support the method that deactivates", user: inactive,
 				answers: []string{`405`, `200 ` + same, `200 ` + off}, none: []string{`405`},
 				wizard: []string{`200 ` + same, `405`, `204`}, wizardNone: []string{`200 ` + same, `405`}},
@@ -253,11 +335,14 @@ func chapters() []chapter {
 				answers: []string{`404`, `200 ` + same, `200 ` + same, `200 ` + off}, none: []string{`404`, `200 ` + same},
 				wizard: []string{`200 ` + same, `404`, `200 ` + same, `204`}, wizardNone: []string{`200 ` + same, `404`, `200 ` + same}},
 			{name: "no effect of a deactivation", when: "the target answers with success, and the account stays active", user: inactive,
-				answers: []string{`200 ` + same, `200 ` + same, `200 ` + same, `200 ` + same, `200 ` + same, `200 ` + off}, none: []string{`200 ` + same, `200 ` + same},
-				wizard: []string{`200 ` + same, `200 ` + same, `200 ` + same, `200 ` + off}, wizardNone: []string{`200 ` + same, `200 ` + same, `200 ` + same}},
+				answers:    []string{`200 ` + same, `200 ` + same, `200 ` + same, `200 ` + same, `200 ` + same, `200 ` + off},
+				none:       []string{`200 ` + same, `200 ` + same},
+				wizard:     []string{`200 ` + same, `200 ` + same, `200 ` + same, `200 ` + off},
+				wizardNone: []string{`200 ` + same, `200 ` + same, `200 ` + same}},
 			{name: "no effect of an update", when: "the target answers with success, and the account stays as it was", user: known,
-				answers: []string{`200 ` + other, `200 ` + other, `200 ` + other, `200 ` + same}, none: []string{`200 ` + other, `200 ` + other, `200 ` + other},
-				wizard: []string{`200 ` + other, `200 ` + other, `200 ` + other}},
+				answers: []string{`200 ` + other, `200 ` + other, `200 ` + other, `200 ` + same},
+				none:    []string{`200 ` + other, `200 ` + other, `200 ` + other},
+				wizard:  []string{`200 ` + other, `200 ` + other, `200 ` + other}},
 			{name: "an old answer to an update", when: "the response lacks the new value, and the account has it", user: known,
 				answers: []string{`200 ` + other, `200 ` + other, `200 ` + same}},
 			{name: "an update is rejected", when: "the target does not support PUT", user: known,
@@ -281,21 +366,26 @@ func chapters() []chapter {
 				pushed(in)
 				in.Add, in.Members = members("b"), allOf("a", "b")
 			}, answers: []string{`200 ` + group, `200 ` + group, `204`}, none: []string{`200 ` + group},
-				wizard: []string{`200 ` + group, `200 ` + group, `200 ` + group, `204`}, wizardNone: []string{`200 ` + group, `200 ` + group, `200 ` + group}},
-			{name: "group without its members", when: "the target answers a replacement with success, and other members are left", group: func(in *plan.GroupInput) {
-				pushed(in)
-				in.Full, in.Members = true, allOf("b")
-			}, answers: []string{`200 ` + both, `200 ` + both, `204`}, none: []string{`200 ` + both},
+				wizard:     []string{`200 ` + group, `200 ` + group, `200 ` + group, `204`},
+				wizardNone: []string{`200 ` + group, `200 ` + group, `200 ` + group}},
+			{name: "group without its members", when: "the target answers a replacement with success, and other members are left",
+				group: func(in *plan.GroupInput) {
+					pushed(in)
+					in.Full, in.Members = true, allOf("b")
+				}, answers: []string{`200 ` + both, `200 ` + both, `204`}, none: []string{`200 ` + both},
 				wizard: []string{`200 ` + both, `200 ` + strings.Replace(group, `{"value":"a"}`, `{"value":"b"}`, 1)}},
 			{name: "no group lookup", when: "the target rejects the filter", group: func(in *plan.GroupInput) { in.Members = allOf("a") },
 				answers: []string{`400 {"scimType":"invalidFilter"}`, none, `201 ` + group}, none: []string{`400 {"scimType":"invalidFilter"}`}},
-			{name: "group create in one request", when: "the target rejects that many members", group: func(in *plan.GroupInput) { in.Members = allOf("a", "b") },
+			{name: "group create in one request", when: "the target rejects that many members", group: func(in *plan.GroupInput) {
+				in.Members = allOf("a", "b")
+			},
 				answers: []string{none, `413`, `201 {"id":"g1"}`, `204`}, none: []string{none, `413`},
 				wizard: []string{none, `413`, `201 {"id":"g1"}`, `200 ` + group, `204`}, wizardNone: []string{none, `413`}},
-			{name: "group member that cannot be removed", when: "the target rejects the form that removes a member", group: func(in *plan.GroupInput) {
-				pushed(in)
-				in.Remove, in.Members = members("a"), allOf("b")
-			}, answers: []string{`400`, `204`}, none: []string{`400`}, wizard: []string{`200 ` + group, `204`}},
+			{name: "group member that cannot be removed", when: "the target rejects the form that removes a member",
+				group: func(in *plan.GroupInput) {
+					pushed(in)
+					in.Remove, in.Members = members("a"), allOf("b")
+				}, answers: []string{`400`, `204`}, none: []string{`400`}, wizard: []string{`200 ` + group, `204`}},
 			{name: "group in one request", when: "the target rejects that many members", group: func(in *plan.GroupInput) {
 				pushed(in)
 				in.Add, in.Members = members("b", "c"), allOf("a", "b", "c")
@@ -381,12 +471,16 @@ func (v variant) file(x exchange) string {
 
 const exchangesHead = `# Which requests are sent when
 
-Every sequence of the engine, for both styles: ` + "`catalog`" + ` (PATCH for activation, deactivation, password and group membership, PUT for the rest) and
-` + "`wizard`" + ` (PUT for all), and for both fallbacks: ` + "`learn`" + ` (another form is tried after a rejection, or a success without effect) and ` + "`none`" + `. A row
-without a fallback is the same for both. The style ` + "`auto`" + ` is one of the two, see ` + "`engine.Auto`" + `. Each row links to the file with the whole exchange, which the
+Every sequence of the engine, for both styles: ` + "`catalog`" +
+	` (PATCH for activation, deactivation, password and group membership, PUT for the rest) and
+` + "`wizard`" + ` (PUT for all), and for both fallbacks: ` + "`learn`" +
+	` (another form is tried after a rejection, or a success without effect) and ` + "`none`" + `. A row
+without a fallback is the same for both. The style ` + "`auto`" + ` is one of the two, see ` + "`engine.Auto`" +
+	`. Each row links to the file with the whole exchange, which the
 engine is tested against; this page is made from those files by ` + "`go test ./engine/internal/plan -run TestExchangeIndex -update`" + `.
 
-With ` + "`none`" + `, nothing that was learned about a target is used either: a response that does not show the account, such as 204, is followed by a read each
+With ` + "`none`" +
+	`, nothing that was learned about a target is used either: a response that does not show the account, such as 204, is followed by a read each
 time. Of a PATCH the operations are shown, of other bodies nothing. Filters are shown without their encoding.
 `
 
@@ -406,7 +500,8 @@ func TestExchangeIndex(t *testing.T) {
 				learn, none := variant{engine.FallbackLearn, style}, variant{engine.FallbackNone, style}
 				row := func(v variant, fallback string) {
 					requests, outcome := summary(t, read(v, x))
-					fmt.Fprintf(&b, "| %s | %s | [%s](../engine/internal/plan/%s) | %s | %s | %s |\n", x.name, x.when, style, v.file(x), fallback, requests, outcome)
+					fmt.Fprintf(&b, "| %s | %s | [%s](../engine/internal/plan/%s) | %s | %s | %s |\n", x.name, x.when, style, v.file(x), fallback,
+						requests, outcome)
 				}
 				if read(learn, x) == read(none, x) {
 					row(learn, "")

@@ -289,7 +289,8 @@ func (g *group) create() Step {
 		scim.Member{Name: "displayName", Value: g.in.DisplayName},
 		scim.Member{Name: "members", Value: memberValues(first)},
 	)
-	req := Request{Method: http.MethodPost, Path: groups, Body: body, Members: &Change{Rename: true, Replace: true, Add: first}, Op: engine.OpCreate}
+	req := Request{Method: http.MethodPost, Path: groups, Body: body, Members: &Change{Rename: true, Replace: true, Add: first},
+		Op: engine.OpCreate}
 	if len(first) > 0 {
 		req.Also = engine.OpMembers
 	}

@@ -98,7 +98,8 @@ func (g *group) batches() Step {
 	}
 	g.did(engine.OpMembers)
 	req := Request{
-		Method: http.MethodPatch, Path: resourcePath(groups, g.out.RemoteID), Body: patchBody(g.operations(c)...), Members: &c, Op: engine.OpMembers,
+		Method: http.MethodPatch, Path: resourcePath(groups, g.out.RemoteID), Body: patchBody(g.operations(c)...), Members: &c,
+		Op:          engine.OpMembers,
 		Alternative: g.alternative(http.MethodPatch, c),
 	}
 	return g.send(req, func(r Response) Step { return g.patched(c, r) })

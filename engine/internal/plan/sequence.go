@@ -13,7 +13,8 @@ type Request struct {
 	Body    *scim.Object     // nil for none
 	Members *Change          // what it does to the members of a group, nil for nothing
 	Op      engine.Operation // what it changes: OpCreate, OpUpdate, OpReactivate, OpDeactivate, OpMembers or OpDelete; empty for reads
-	Also    engine.Operation // what it changes besides, e.g. OpUpdate for a PUT that reactivates and OpMembers for a group that is created with members
+	// what it changes besides, e.g. OpUpdate for a PUT that reactivates and OpMembers for a group that is created with members
+	Also engine.Operation
 	// Alternative is set when it has another form than the one that the style names first. It is always nil with FallbackNone.
 	Alternative *Alternative
 }

@@ -42,7 +42,8 @@ type UserInput struct {
 	OnExisting                 engine.Existing
 	Traits                     engine.Traits                      // what is known about the target
 	Unkept                     map[string]engine.IgnoredAttribute // what the target did not keep of earlier sequences, by path
-	Rounds                     int                                // how often a value is sent that the target does not keep. Defaults to DefaultRounds
+	// how often a value is sent that the target does not keep. Defaults to DefaultRounds
+	Rounds int
 
 	// Pending is a change that the target has accepted and was not seen to have carried out, nil for none: nothing is sent before that is
 	// seen. Expired says that its time is up.
@@ -96,7 +97,8 @@ func User(in UserInput) *Sequence {
 		in.Rounds = DefaultRounds
 	}
 	u := &user{
-		in: in, out: Outcome{Operation: engine.OpNone, RemoteID: in.RemoteID, Origin: in.Origin, Name: in.UserName, PasswordVersion: in.HasPassword},
+		in:     in,
+		out:    Outcome{Operation: engine.OpNone, RemoteID: in.RemoteID, Origin: in.Origin, Name: in.UserName, PasswordVersion: in.HasPassword},
 		traits: believed(in.Fallback, in.Traits), unkept: ledger{map[string]engine.IgnoredAttribute{}, in.Rounds},
 	}
 	maps.Copy(u.unkept.paths, in.Unkept)
@@ -329,9 +331,11 @@ func (u *user) adopt(hit *scim.Resource) Step {
 	case err != nil:
 		return u.ownerUnknown(err)
 	case former != "" && u.in.OnRecycled == engine.LinkNever:
-		return u.end(engine.Rejected, fmt.Sprintf("the account %s is or was that of the user %s, and such accounts are not linked for this target", hit.ID(), former))
+		return u.end(engine.Rejected,
+			fmt.Sprintf("the account %s is or was that of the user %s, and such accounts are not linked for this target", hit.ID(), former))
 	case former != "":
-		return u.end(engine.Held, fmt.Sprintf("the account %s is or was that of the user %s; somebody has to say whether it is to be this user's", hit.ID(), former))
+		return u.end(engine.Held,
+			fmt.Sprintf("the account %s is or was that of the user %s; somebody has to say whether it is to be this user's", hit.ID(), former))
 	}
 	ours := u.ours(hit)
 	if !ours {
@@ -343,7 +347,8 @@ func (u *user) adopt(hit *scim.Resource) Step {
 	case !ours && u.in.OnExisting == engine.LinkAsk:
 		return u.end(engine.Held, fmt.Sprintf("the account %s exists already; somebody has to say that it is the user's", hit.ID()))
 	case !ours && u.in.OnExisting == engine.LinkNever:
-		return u.end(engine.Rejected, fmt.Sprintf("the account %s exists already, and existing accounts are not linked for this target", hit.ID()))
+		return u.end(engine.Rejected,
+			fmt.Sprintf("the account %s exists already, and existing accounts are not linked for this target", hit.ID()))
 	}
 	u.link(hit)
 	u.out.Operation, u.found = engine.OpLink, true
@@ -565,7 +570,9 @@ func (u *user) leftBehind(r Response) Step {
 func (u *user) reconcile(have *scim.Resource, etag string) Step {
 	is, wanted := have.Text("userName"), u.desired().Text("userName")
 	if u.in.Update && is != "" && wanted != "" && !strings.EqualFold(is, wanted) && u.in.HoldName(wanted) {
-		return u.end(engine.Held, fmt.Sprintf("the account %s is called %q and would be renamed to %q, which looks like the name of somebody who was removed", u.out.RemoteID, is, wanted))
+		return u.end(engine.Held,
+			fmt.Sprintf("the account %s is called %q and would be renamed to %q, which looks like the name of somebody who was removed",
+				u.out.RemoteID, is, wanted))
 	}
 	var set []assignment
 	if u.in.Update {
@@ -604,7 +611,8 @@ func (u *user) update(have *scim.Resource, etag string, set []assignment) Step {
 		return u.setPassword()
 	}
 	return u.write(&change{
-		what: "update", op: engine.OpUpdate, set: set, have: have, etag: etag, ways: u.ways(engine.Wizard), style: engine.Wizard, again: u.refresh,
+		what: "update", op: engine.OpUpdate, set: set, have: have, etag: etag, ways: u.ways(engine.Wizard), style: engine.Wizard,
+		again: u.refresh,
 		then: func(Response, *scim.Resource) Step {
 			u.linking = false
 			if along {
@@ -630,7 +638,8 @@ func (u *user) deactivateFound(r Response, found []*scim.Resource) Step {
 		u.out.Status, u.out.Origin = r.Status, ""
 		return u.end(engine.Done, "")
 	case asks && !u.ours(hit):
-		return u.end(engine.Held, fmt.Sprintf("the account %s has the user's name; somebody has to say that it is the user's, so that it is deactivated", hit.ID()))
+		return u.end(engine.Held,
+			fmt.Sprintf("the account %s has the user's name; somebody has to say that it is the user's, so that it is deactivated", hit.ID()))
 	}
 	u.link(hit)
 	u.inactive = !active(hit)
@@ -668,7 +677,8 @@ func (u *user) deactivateBy(ways []way) Step {
 func (u *user) did(op engine.Operation) {
 	// That the account of an earlier assignment is found again is the least of what is done about it.
 	again := u.in.Anew && u.out.Operation == engine.OpLink && u.out.RemoteID == u.in.RemoteID
-	if again || u.out.Operation == engine.OpNone || u.out.Operation == engine.OpLookup || u.out.Operation == engine.OpUpdate && op == engine.OpReactivate {
+	if again || u.out.Operation == engine.OpNone || u.out.Operation == engine.OpLookup ||
+		u.out.Operation == engine.OpUpdate && op == engine.OpReactivate {
 		u.out.Operation = op
 	}
 }

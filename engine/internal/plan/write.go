@@ -258,7 +258,8 @@ func (u *user) exhausted(c *change) Step {
 	case len(vain) == 0:
 		return u.fail(c.tried[0].refusal.in(c.what))
 	case c.must():
-		return u.fail(&failure{class: engine.Rejected, status: u.out.Status, message: c.what + ": the target answers with success, but the account stays " +
+		return u.fail(&failure{class: engine.Rejected, status: u.out.Status, message: c.what + ": the target answers with success, but the " +
+			"account stays " +
 			map[bool]string{true: "inactive", false: "active"}[c.activates()] + " (" + strings.Join(vain, ", ") + ")"})
 	}
 	u.unkept.sent(c.set, c.missing, c.read)

@@ -49,7 +49,8 @@ func (p *prober) members(ctx context.Context) {
 		p.note(engine.FeatureShowsMembers, engine.ProbeWorks, read, "")
 	} else {
 		p.note(engine.FeatureAddMember, engine.ProbeUnknown, r, "the PATCH was answered with %d, but a GET does not show the member", r.Status)
-		p.note(engine.FeatureShowsMembers, engine.ProbeRefused, read, "a GET does not show the member that was added; whether changes of members take effect cannot be seen")
+		p.note(engine.FeatureShowsMembers, engine.ProbeRefused, read,
+			"a GET does not show the member that was added; whether changes of members take effect cannot be seen")
 		return
 	}
 	restore := func(v engine.ProbeVerdict) {
@@ -69,7 +70,10 @@ func (p *prober) names(ctx context.Context) {
 		return func(o *scim.Object) bool { return o.Text("displayName") == name }
 	}
 	renamed := p.groupName + "-renamed"
-	p.change(ctx, engine.FeatureRenameGroup, http.MethodPatch, path, patch(operation("replace", "", object("id", p.groupID, "displayName", renamed))), called(renamed))
+	p.change(ctx, engine.FeatureRenameGroup, http.MethodPatch, path,
+		patch(operation("replace", "", object("id", p.groupID, "displayName", renamed))), called(renamed))
 	put := p.groupName + "-put"
-	p.change(ctx, engine.FeaturePutGroup, http.MethodPut, path, object("schemas", []string{scim.GroupSchema}, "id", p.groupID, "displayName", put, "members", []any{object("value", p.userID)}), called(put))
+	p.change(ctx, engine.FeaturePutGroup, http.MethodPut, path,
+		object("schemas", []string{scim.GroupSchema}, "id", p.groupID, "displayName", put, "members", []any{object("value", p.userID)}),
+		called(put))
 }

@@ -64,9 +64,12 @@ type prober struct {
 
 // all features in their order.
 var all = []engine.Feature{
-	engine.FeatureListUsers, engine.FeatureLookupMiss, engine.FeatureCreateUser, engine.FeatureLookupUserName, engine.FeatureLookupExternalID, engine.FeatureConflict, engine.FeatureKeepsUser, engine.FeatureEntityTags, engine.FeaturePutUser, engine.FeaturePatchPath,
-	engine.FeaturePatchNoPath, engine.FeatureDeactivatePatch, engine.FeatureDeactivatePath, engine.FeatureDeactivatePut, engine.FeatureReactivate, engine.FeatureCreateGroup, engine.FeatureLookupGroup, engine.FeatureAddMember, engine.FeatureShowsMembers,
-	engine.FeatureRemoveByPath, engine.FeatureRemoveByValue, engine.FeatureReplaceMembers, engine.FeatureReplaceWithEmpty, engine.FeatureRenameGroup, engine.FeaturePutGroup, engine.FeatureDeleteGroup, engine.FeatureDeleteUser,
+	engine.FeatureListUsers, engine.FeatureLookupMiss, engine.FeatureCreateUser, engine.FeatureLookupUserName, engine.FeatureLookupExternalID,
+	engine.FeatureConflict, engine.FeatureKeepsUser, engine.FeatureEntityTags, engine.FeaturePutUser, engine.FeaturePatchPath,
+	engine.FeaturePatchNoPath, engine.FeatureDeactivatePatch, engine.FeatureDeactivatePath, engine.FeatureDeactivatePut,
+	engine.FeatureReactivate, engine.FeatureCreateGroup, engine.FeatureLookupGroup, engine.FeatureAddMember, engine.FeatureShowsMembers,
+	engine.FeatureRemoveByPath, engine.FeatureRemoveByValue, engine.FeatureReplaceMembers, engine.FeatureReplaceWithEmpty,
+	engine.FeatureRenameGroup, engine.FeaturePutGroup, engine.FeatureDeleteGroup, engine.FeatureDeleteUser,
 }
 
 // complete puts the results into their order and adds what was not tried.
@@ -110,7 +113,8 @@ func (p *prober) note(f engine.Feature, v engine.ProbeVerdict, r plan.Response, 
 	if p.fatal != nil {
 		return engine.ProbeUnknown
 	}
-	p.profile.Results = append(p.profile.Results, engine.ProbeResult{Feature: f, Verdict: v, Status: r.Status, Detail: p.client.Redact(fmt.Sprintf(format, args...))})
+	p.profile.Results = append(p.profile.Results,
+		engine.ProbeResult{Feature: f, Verdict: v, Status: r.Status, Detail: p.client.Redact(fmt.Sprintf(format, args...))})
 	return v
 }
 
@@ -156,7 +160,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 }
 
 // change sends a change and looks whether it took effect.
-func (p *prober) change(ctx context.Context, f engine.Feature, method, path string, body *scim.Object, looks func(*scim.Object) bool) engine.ProbeVerdict {
+func (p *prober) change(ctx context.Context, f engine.Feature, method, path string, body *scim.Object,
+	looks func(*scim.Object) bool) engine.ProbeVerdict {
 	r := p.send(ctx, method, path, body)
 	if !ok(r) {
 		return p.refused(f, r)
@@ -185,7 +190,8 @@ func (p *prober) advertised(ctx context.Context) {
 		}
 		return nil
 	}
-	a.Patch, a.Filter, a.Bulk, a.Sort, a.ETag = supported("patch"), supported("filter"), supported("bulk"), supported("sort"), supported("etag")
+	a.Patch, a.Filter, a.Bulk, a.Sort, a.ETag = supported("patch"), supported("filter"), supported("bulk"), supported("sort"), supported(
+		"etag")
 	if n, found := r.Body.Complex("filter").Get("maxResults"); found {
 		a.MaxResults = number(n)
 	}

@@ -28,7 +28,8 @@ func tried(t *testing.T, h http.Handler, o engine.ProbeOptions) (engine.Profile,
 	t.Helper()
 	server := httptest.NewServer(h)
 	defer server.Close()
-	client, err := connect.New(connect.Config{BaseURL: server.URL, Network: &connect.Network{Transport: server.Client().Transport}, Auth: engine.Auth{Secret: "t0ken"}})
+	client, err := connect.New(
+		connect.Config{BaseURL: server.URL, Network: &connect.Network{Transport: server.Client().Transport}, Auth: engine.Auth{Secret: "t0ken"}})
 	require.NoError(t, err)
 	if o.Settle == 0 {
 		o.Settle = time.Nanosecond
@@ -107,15 +108,18 @@ func TestWhatTargetsCannotDoIsNoticed(t *testing.T) {
 		"no PATCH of users": {func(w http.ResponseWriter, r *http.Request) bool {
 			return r.Method == http.MethodPatch && user(r) && refuse(w, 501)
 		}, verdicts{
-			engine.FeaturePatchPath: engine.ProbeRefused, engine.FeaturePatchNoPath: engine.ProbeRefused, engine.FeatureDeactivatePatch: engine.ProbeRefused, engine.FeatureDeactivatePath: engine.ProbeRefused,
+			engine.FeaturePatchPath: engine.ProbeRefused, engine.FeaturePatchNoPath: engine.ProbeRefused,
+			engine.FeatureDeactivatePatch: engine.ProbeRefused, engine.FeatureDeactivatePath: engine.ProbeRefused,
 		}, true},
 		"PATCH that changes nothing": {func(w http.ResponseWriter, r *http.Request) bool {
 			return r.Method == http.MethodPatch && user(r) && ignored(w)
 		}, verdicts{
-			engine.FeaturePatchPath: engine.ProbeNoEffect, engine.FeaturePatchNoPath: engine.ProbeNoEffect, engine.FeatureDeactivatePatch: engine.ProbeNoEffect, engine.FeatureDeactivatePath: engine.ProbeNoEffect,
+			engine.FeaturePatchPath: engine.ProbeNoEffect, engine.FeaturePatchNoPath: engine.ProbeNoEffect,
+			engine.FeatureDeactivatePatch: engine.ProbeNoEffect, engine.FeatureDeactivatePath: engine.ProbeNoEffect,
 		}, true},
 		"no PUT": {func(w http.ResponseWriter, r *http.Request) bool { return r.Method == http.MethodPut && refuse(w, 405) }, verdicts{
-			engine.FeaturePutUser: engine.ProbeRefused, engine.FeatureDeactivatePut: engine.ProbeRefused, engine.FeaturePutGroup: engine.ProbeRefused, engine.FeatureEntityTags: engine.ProbeRefused,
+			engine.FeaturePutUser: engine.ProbeRefused, engine.FeatureDeactivatePut: engine.ProbeRefused,
+			engine.FeaturePutGroup: engine.ProbeRefused, engine.FeatureEntityTags: engine.ProbeRefused,
 		}, true},
 		"filters are ignored": {func(_ http.ResponseWriter, r *http.Request) bool {
 			q := r.URL.Query()
@@ -126,7 +130,8 @@ func TestWhatTargetsCannotDoIsNoticed(t *testing.T) {
 		"no filters": {func(w http.ResponseWriter, r *http.Request) bool {
 			return r.URL.Query().Has("filter") && refuse(w, 501)
 		}, verdicts{
-			engine.FeatureLookupMiss: engine.ProbeRefused, engine.FeatureLookupUserName: engine.ProbeRefused, engine.FeatureLookupExternalID: engine.ProbeRefused, engine.FeatureLookupGroup: engine.ProbeRefused,
+			engine.FeatureLookupMiss: engine.ProbeRefused, engine.FeatureLookupUserName: engine.ProbeRefused,
+			engine.FeatureLookupExternalID: engine.ProbeRefused, engine.FeatureLookupGroup: engine.ProbeRefused,
 		}, false},
 		"404 for an empty lookup": {func(w http.ResponseWriter, r *http.Request) bool {
 			return strings.Contains(r.URL.RawQuery, "nobody-") && refuse(w, 404)
@@ -134,9 +139,12 @@ func TestWhatTargetsCannotDoIsNoticed(t *testing.T) {
 		"no groups": {func(w http.ResponseWriter, r *http.Request) bool {
 			return strings.HasPrefix(r.URL.Path, "/Groups") && refuse(w, 404)
 		}, verdicts{
-			engine.FeatureCreateGroup: engine.ProbeRefused, engine.FeatureLookupGroup: engine.ProbeUnknown, engine.FeatureAddMember: engine.ProbeUnknown, engine.FeatureShowsMembers: engine.ProbeUnknown,
-			engine.FeatureRemoveByPath: engine.ProbeUnknown, engine.FeatureRemoveByValue: engine.ProbeUnknown, engine.FeatureReplaceMembers: engine.ProbeUnknown, engine.FeatureReplaceWithEmpty: engine.ProbeUnknown,
-			engine.FeatureRenameGroup: engine.ProbeUnknown, engine.FeaturePutGroup: engine.ProbeUnknown, engine.FeatureDeleteGroup: engine.ProbeUnknown,
+			engine.FeatureCreateGroup: engine.ProbeRefused, engine.FeatureLookupGroup: engine.ProbeUnknown,
+			engine.FeatureAddMember: engine.ProbeUnknown, engine.FeatureShowsMembers: engine.ProbeUnknown,
+			engine.FeatureRemoveByPath: engine.ProbeUnknown, engine.FeatureRemoveByValue: engine.ProbeUnknown,
+			engine.FeatureReplaceMembers: engine.ProbeUnknown, engine.FeatureReplaceWithEmpty: engine.ProbeUnknown,
+			engine.FeatureRenameGroup: engine.ProbeUnknown, engine.FeaturePutGroup: engine.ProbeUnknown,
+			engine.FeatureDeleteGroup: engine.ProbeUnknown,
 		}, true},
 		"no DELETE": {func(w http.ResponseWriter, r *http.Request) bool {
 			return r.Method == http.MethodDelete && refuse(w, 403)
@@ -184,7 +192,8 @@ func TestAFilterThatIsIgnoredIsNoticedInCompany(t *testing.T) {
 	}), engine.ProbeOptions{})
 	require.NoError(t, err)
 	require.Equal(t, map[engine.Feature]engine.ProbeVerdict{
-		engine.FeatureLookupMiss: engine.ProbeNoEffect, engine.FeatureLookupUserName: engine.ProbeNoEffect, engine.FeatureLookupExternalID: engine.ProbeNoEffect,
+		engine.FeatureLookupMiss: engine.ProbeNoEffect, engine.FeatureLookupUserName: engine.ProbeNoEffect,
+		engine.FeatureLookupExternalID: engine.ProbeNoEffect,
 	}, differing(got))
 	require.Len(t, fake.Users(), 1, "somebody else's user is untouched")
 	require.Equal(t, "ada", fake.Users()[0].Text("userName"))
@@ -216,7 +225,8 @@ func TestASlowTargetIsGivenTimeToShowAChange(t *testing.T) {
 	})
 	got, err := tried(t, h, engine.ProbeOptions{SkipGroups: true})
 	require.NoError(t, err)
-	for _, f := range []engine.Feature{engine.FeaturePutUser, engine.FeaturePatchPath, engine.FeaturePatchNoPath, engine.FeatureDeactivatePatch} {
+	for _, f := range []engine.Feature{engine.FeaturePutUser, engine.FeaturePatchPath, engine.FeaturePatchNoPath,
+		engine.FeatureDeactivatePatch} {
 		require.Equal(t, engine.ProbeWorks, got.Verdict(f), f)
 	}
 }
@@ -243,7 +253,8 @@ func TestWhatEndsAProbe(t *testing.T) {
 		fake := target()
 		server := httptest.NewServer(fake)
 		defer server.Close()
-		client, err := connect.New(connect.Config{BaseURL: server.URL, Network: &connect.Network{Transport: server.Client().Transport}, Auth: engine.Auth{Secret: "t0ken"}})
+		client, err := connect.New(
+			connect.Config{BaseURL: server.URL, Network: &connect.Network{Transport: server.Client().Transport}, Auth: engine.Auth{Secret: "t0ken"}})
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		server.Config.Handler = before(fake, func(_ http.ResponseWriter, r *http.Request) bool {

@@ -18,8 +18,10 @@ type finding struct {
 var (
 	works       = []engine.ProbeVerdict{engine.ProbeWorks}
 	broken      = []engine.ProbeVerdict{engine.ProbeRefused, engine.ProbeNoEffect}
-	userPatches = []engine.Feature{engine.FeaturePatchNoPath, engine.FeaturePatchPath, engine.FeatureDeactivatePatch, engine.FeatureDeactivatePath}
-	fine        = []engine.ProbeVerdict{engine.ProbeWorks, engine.ProbeRefused, engine.ProbeUnknown} // never answered with success and without effect
+	userPatches = []engine.Feature{engine.FeaturePatchNoPath, engine.FeaturePatchPath, engine.FeatureDeactivatePatch,
+		engine.FeatureDeactivatePath}
+	// never answered with success and without effect
+	fine = []engine.ProbeVerdict{engine.ProbeWorks, engine.ProbeRefused, engine.ProbeUnknown}
 )
 
 // findings are in the order of plan's traits. Whether PATCH works is told by users, as it is where sequences find it out. A filter
@@ -60,7 +62,8 @@ func TraitsOf(p engine.Profile) engine.Traits {
 			out[f.trait] = f.holds
 		}
 	}
-	bare, path := is(broken, engine.FeaturePatchNoPath) && is(works, engine.FeaturePatchPath), is(broken, engine.FeatureDeactivatePatch) && is(works, engine.FeatureDeactivatePath)
+	bare, path := is(broken, engine.FeaturePatchNoPath) && is(works, engine.FeaturePatchPath), is(broken, engine.FeatureDeactivatePatch) &&
+		is(works, engine.FeatureDeactivatePath)
 	if (bare || path) && !is(broken, engine.FeaturePatchPath) && !is(broken, engine.FeatureDeactivatePath) {
 		out[engine.NeedsPath] = true
 	}

@@ -99,7 +99,9 @@ func TestWhatAProbeSawBecomesTraits(t *testing.T) {
 }
 
 func TestAnIgnoredFilterMeansThatTheListIsRead(t *testing.T) {
-	p := engine.Profile{Results: []engine.ProbeResult{{Feature: engine.FeatureLookupMiss, Verdict: engine.ProbeNoEffect}, {Feature: engine.FeatureLookupUserName, Verdict: engine.ProbeWorks}}}
+	p := engine.Profile{
+		Results: []engine.ProbeResult{{Feature: engine.FeatureLookupMiss, Verdict: engine.ProbeNoEffect},
+			{Feature: engine.FeatureLookupUserName, Verdict: engine.ProbeWorks}}}
 	require.Empty(t, cmp.Diff(engine.Traits{engine.NoUserFilter: true}, probe.TraitsOf(p)))
 }
 

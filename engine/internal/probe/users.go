@@ -66,7 +66,8 @@ func (p *prober) lookupMiss(ctx context.Context) {
 	case !isList(r):
 		p.note(engine.FeatureLookupMiss, engine.ProbeRefused, r, "the answer is not a ListResponse")
 	case found > 0:
-		p.note(engine.FeatureLookupMiss, engine.ProbeNoEffect, r, "a filter for a name that nobody has finds %d users: the filter is ignored", found)
+		p.note(engine.FeatureLookupMiss, engine.ProbeNoEffect, r, "a filter for a name that nobody has finds %d users: the filter is ignored",
+			found)
 	default:
 		p.note(engine.FeatureLookupMiss, engine.ProbeWorks, r, "")
 	}
@@ -118,7 +119,8 @@ func (p *prober) lookup(ctx context.Context, f engine.Feature, endpoint, attribu
 	case !ok(r):
 		p.refused(f, r)
 	default:
-		p.note(f, engine.ProbeNoEffect, r, "%s eq finds %d resources, not just the one that was created", attribute, len(r.Body.Array("Resources")))
+		p.note(f, engine.ProbeNoEffect, r, "%s eq finds %d resources, not just the one that was created", attribute,
+			len(r.Body.Array("Resources")))
 	}
 }
 
@@ -207,7 +209,8 @@ func (p *prober) updates(ctx context.Context) {
 		p.change(ctx, engine.FeaturePutUser, http.MethodPut, path, body, called("Put"))
 	}
 	p.change(ctx, engine.FeaturePatchPath, http.MethodPatch, path, patch(operation("replace", "name.givenName", "Path")), called("Path"))
-	p.change(ctx, engine.FeaturePatchNoPath, http.MethodPatch, path, patch(operation("replace", "", object("name", object("givenName", "NoPath", "familyName", "Probe")))), called("NoPath"))
+	p.change(ctx, engine.FeaturePatchNoPath, http.MethodPatch, path,
+		patch(operation("replace", "", object("name", object("givenName", "NoPath", "familyName", "Probe")))), called("NoPath"))
 }
 
 // activation tries each way to deactivate, and goes back to active between them in whichever way works.
@@ -233,7 +236,8 @@ func (p *prober) activation(ctx context.Context) {
 		method  string
 		body    func(active bool) *scim.Object
 	}{
-		{engine.FeatureDeactivatePatch, http.MethodPatch, func(active bool) *scim.Object { return patch(operation("replace", "", object("active", active))) }},
+		{engine.FeatureDeactivatePatch, http.MethodPatch,
+			func(active bool) *scim.Object { return patch(operation("replace", "", object("active", active))) }},
 		{engine.FeatureDeactivatePath, http.MethodPatch, func(active bool) *scim.Object { return patch(operation("replace", "active", active)) }},
 		{engine.FeatureDeactivatePut, http.MethodPut, byPut},
 	}

@@ -88,12 +88,14 @@ func TestWhatIsPretendedIsShownAndNothingIsSent(t *testing.T) {
 		return ids
 	}
 	require.Empty(t, lookup("ann"))
-	w.do("POST", "/Users", `{"userName": "ann", "password": "hush-hush", "groups": []}`, 201, `{"id": "pretended-1", "userName": "ann", "groups": []}`)
+	w.do("POST", "/Users", `{"userName": "ann", "password": "hush-hush", "groups": []}`, 201,
+		`{"id": "pretended-1", "userName": "ann", "groups": []}`)
 	require.Equal(t, []string{"pretended-1"}, lookup("ann"), "a lookup that would find it does")
 	w.do("GET", "/Users/pretended-1", "", 200, `{"id": "pretended-1", "userName": "ann", "groups": []}`)
 
 	read := w.do("GET", "/Users/"+bob, "", 200, `{"id": "`+bob+`", "userName": "bob", "title": "Cook", "active": true}`)
-	off := w.do("PATCH", "/Users/"+bob, `{"schemas": ["urn:ietf:params:scim:api:messages:2.0:PatchOp"], "Operations": [{"op": "replace", "value": {"active": false}}]}`, 200, "")
+	off := w.do("PATCH", "/Users/"+bob,
+		`{"schemas": ["urn:ietf:params:scim:api:messages:2.0:PatchOp"], "Operations": [{"op": "replace", "value": {"active": false}}]}`, 200, "")
 	active, _ := off.Body.Bool("active")
 	require.False(t, active)
 	require.NotEqual(t, read.ETag, off.ETag, "it is another version")
@@ -157,20 +159,24 @@ func TestAPatchIsAppliedUnderTheSchema(t *testing.T) {
 	for name, c := range map[string]struct{ endpoint, have, operations, want string }{
 		"members are added, removed and renamed around": {
 			"Groups", `{"displayName": "A", "members": [{"value": "1"}, {"value": "2"}]}`,
-			`{"op": "replace", "value": {"displayName": "B"}}, {"op": "remove", "path": "members[value eq \"1\"]"}, {"op": "add", "path": "members", "value": [{"value": "3"}]}`,
+			`{"op": "replace", "value": {"displayName": "B"}}, {"op": "remove", "path": "members[value eq \"1\"]"}, {"op": "add", "path": ` +
+				`"members", "value": [{"value": "3"}]}`,
 			`{"displayName": "B", "members": [{"value": "2"}, {"value": "3"}]}`,
 		},
 		"a member that is not shown is removed all the same": {
-			"Groups", `{"displayName": "A"}`, `{"op": "remove", "path": "members[value eq \"1\"]"}, {"op": "add", "path": "members", "value": [{"value": "3"}]}`,
+			"Groups", `{"displayName": "A"}`,
+			`{"op": "remove", "path": "members[value eq \"1\"]"}, {"op": "add", "path": "members", "value": [{"value": "3"}]}`,
 			`{"displayName": "A", "members": [{"value": "3"}]}`,
 		},
 		"an attribute of nobody's schema": {
 			"Users", `{"userName": "ann", "urn:x:y": {"a": 1}}`,
-			`{"op": "replace", "value": {"urn:x:y": {"b": 2}}}, {"op": "replace", "path": "urn:x:y:c", "value": 3}, {"op": "remove", "path": "urn:x:y:a"}`,
+			`{"op": "replace", "value": {"urn:x:y": {"b": 2}}}, {"op": "replace", "path": "urn:x:y:c", "value": 3}, {"op": "remove", "path": ` +
+				`"urn:x:y:a"}`,
 			`{"userName": "ann", "urn:x:y": {"b": 2, "c": 3}}`,
 		},
 		"an account that does not show its name": {
-			"Users", `{"active": true}`, `{"op": "replace", "value": {"active": false}}, {"op": "replace", "path": "name.givenName", "value": "Ann"}`,
+			"Users", `{"active": true}`,
+			`{"op": "replace", "value": {"active": false}}, {"op": "replace", "path": "name.givenName", "value": "Ann"}`,
 			`{"active": false, "name": {"givenName": "Ann"}}`,
 		},
 	} {

@@ -68,7 +68,8 @@ func (c *planCommand) Run(in *invocation) error {
 	if plan.Writes {
 		creates = "creates test objects and removes them again"
 	}
-	_, err = fmt.Fprintf(in.stdout, "\n%d of %d checks apply to %s. A run sends about %s and %s.\n", run, len(plan.Checks), plan.Target, plural(plan.Requests, "request"), creates)
+	_, err = fmt.Fprintf(in.stdout, "\n%d of %d checks apply to %s. A run sends about %s and %s.\n", run, len(plan.Checks), plan.Target,
+		plural(plan.Requests, "request"), creates)
 	return err
 }
 
@@ -179,7 +180,8 @@ func (c *cleanupCommand) Run(in *invocation) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(in.stdout, "%s: removed %d, absent already %d, remaining %d.\n", result.Target, result.Removed, result.Absent, len(result.Leftovers))
+	fmt.Fprintf(in.stdout, "%s: removed %d, absent already %d, remaining %d.\n", result.Target, result.Removed, result.Absent,
+		len(result.Leftovers))
 	for _, l := range result.Leftovers {
 		fmt.Fprintf(in.stdout, "  %s (%s): %s\n", l.Path, l.Name, l.Reason)
 	}

@@ -106,10 +106,12 @@ func Run(ctx context.Context, program string, args []string, stdout, stderr io.W
 }
 
 // parse reads the arguments. Done is the exit code when that already answered them, as --help does.
-func parse(cmds *commands, program string, args []string, stdout, stderr io.Writer, lookupEnv func(string) (string, bool), more ...kong.Option) (parsed *kong.Context, done *int, err error) {
+func parse(cmds *commands, program string, args []string, stdout, stderr io.Writer, lookupEnv func(string) (string, bool),
+	more ...kong.Option) (parsed *kong.Context, done *int, err error) {
 	options := append([]kong.Option{
 		kong.Name(program), kong.Description(description), kong.DefaultEnvars("SCIM_CONFORMANCE"), withoutEmptyVariables(lookupEnv),
-		kong.Vars{"version": frame.Build(program), "forms": forms(), "formats": strings.ReplaceAll(forms(), " ", "") + ",none", "profiles": profileIDs(), "seed": strconv.FormatUint(conformance.DefaultSeed, 10),
+		kong.Vars{"version": frame.Build(program), "forms": forms(), "formats": strings.ReplaceAll(forms(), " ", "") + ",none",
+			"profiles": profileIDs(), "seed": strconv.FormatUint(conformance.DefaultSeed, 10),
 			"kinds": strings.Join(lint.Kinds(), ", "), "scenarios": scenarioNames(), "contracts": contractNames(), "mocks": mockNames()},
 		kong.Writers(stdout, stderr), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Exit(func(code int) {
 			if done == nil {

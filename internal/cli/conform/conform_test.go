@@ -43,9 +43,10 @@ func TestHostileTargetsCannotBeTested(t *testing.T) {
 		handler http.HandlerFunc
 		says    string
 	}{
-		"answers HTML":          {handler(200, "text/html", "<!doctype html><title>Welcome</title>"), "web site"},
-		"answers HTML as JSON":  {handler(200, "application/json", "<html>login</html>"), "web site"},
-		"answers 401 to all":    {handler(401, "application/scim+json", `{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"401"}`), "refuses the credentials"},
+		"answers HTML":         {handler(200, "text/html", "<!doctype html><title>Welcome</title>"), "web site"},
+		"answers HTML as JSON": {handler(200, "application/json", "<html>login</html>"), "web site"},
+		"answers 401 to all": {handler(401, "application/scim+json", `{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],`+
+			`"status":"401"}`), "refuses the credentials"},
 		"answers 403 to all":    {handler(403, "text/plain", "no"), "refuses the credentials"},
 		"answers 404 to all":    {handler(404, "application/json", `{}`), "no SCIM endpoint"},
 		"answers 500 to all":    {handler(500, "text/plain", "boom"), "broken or not ready"},
@@ -55,8 +56,10 @@ func TestHostileTargetsCannotBeTested(t *testing.T) {
 		"answers another JSON":  {handler(200, "application/json", `{"hello":"world"}`), "not SCIM"},
 		"answers nothing":       {handler(200, "application/scim+json", ``), "without a JSON object"},
 		"answers invalid UTF-8": {handler(200, "application/scim+json", "{\"schemas\":[\"\xff\xfe\"]}"), "without a JSON object"},
-		"answers deep JSON":     {handler(200, "application/scim+json", strings.Repeat(`{"a":`, 10_000)+"1"+strings.Repeat("}", 10_000)), "without a JSON object"},
-		"answers a deep array":  {handler(200, "application/scim+json", `{"a":`+strings.Repeat("[", 10_000)+strings.Repeat("]", 10_000)+"}"), "without a JSON object"},
+		"answers deep JSON": {handler(200, "application/scim+json", strings.Repeat(`{"a":`, 10_000)+"1"+strings.Repeat("}", 10_000)),
+			"without a JSON object"},
+		"answers a deep array": {handler(200, "application/scim+json", `{"a":`+strings.Repeat("[", 10_000)+strings.Repeat("]", 10_000)+"}"),
+			"without a JSON object"},
 		"redirects": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://elsewhere.example.com"+r.URL.Path, http.StatusFound)
 		}, "run again with the base URL https://elsewhere.example.com."},
@@ -70,7 +73,8 @@ func TestHostileTargetsCannotBeTested(t *testing.T) {
 		"closes at once":          {func(w http.ResponseWriter, _ *http.Request) { hangUp(w, "") }, "closed half-way"},
 		"speaks another protocol": {func(w http.ResponseWriter, _ *http.Request) { hangUp(w, "SSH-2.0-OpenSSH_9.9\r\n") }, "cannot be reached"},
 		"hangs":                   {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "no complete answer within"},
-		"hangs after the header":  {func(w http.ResponseWriter, r *http.Request) { w.(http.Flusher).Flush(); <-r.Context().Done() }, "no complete answer within"},
+		"hangs after the header": {func(w http.ResponseWriter, r *http.Request) { w.(http.Flusher).Flush(); <-r.Context().Done() },
+			"no complete answer within"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -160,12 +164,13 @@ func TestMistakesInTheArgumentsAreUsageErrors(t *testing.T) {
 		args []string
 		says string
 	}{
-		"an unknown command":           {[]string{"test"}, "unexpected argument"},
-		"no URL":                       {[]string{"run"}, "no base URL is given"},
-		"an unknown flag":              {[]string{"run", "http://localhost", "--fast"}, "unknown flag"},
-		"no URL but a word":            {[]string{"run", "localhost"}, "not an absolute http or https URL"},
-		"a URL with a query":           {[]string{"run", "http://localhost?x=1"}, "query"},
-		"an unknown check":             {[]string{"run", "http://localhost", "--only", "filter.equal"}, "no check, area, level, section or clause"},
+		"an unknown command": {[]string{"test"}, "unexpected argument"},
+		"no URL":             {[]string{"run"}, "no base URL is given"},
+		"an unknown flag":    {[]string{"run", "http://localhost", "--fast"}, "unknown flag"},
+		"no URL but a word":  {[]string{"run", "localhost"}, "not an absolute http or https URL"},
+		"a URL with a query": {[]string{"run", "http://localhost?x=1"}, "query"},
+		"an unknown check": {[]string{"run", "http://localhost", "--only", "filter.equal"},
+			"no check, area, level, section or clause"},
 		"an unknown area to skip":      {[]string{"run", "http://localhost", "--skip", "filters"}, "no check, area, level, section or clause"},
 		"an unknown level":             {[]string{"run", "http://localhost", "--level", "severe"}, "no level"},
 		"nothing selected":             {[]string{"run", "http://localhost", "--only", "auth", "--skip", "auth"}, "no check to run"},
@@ -221,7 +226,8 @@ func TestTheCleanupLineCanBePasted(t *testing.T) {
 	}{
 		{"a plain path", runCommand{}, "scimwright conform cleanup /tmp/a.journal"},
 		{"a token", runCommand{connection: connection{Token: "secret"}}, `scimwright conform cleanup /tmp/a.journal --token "$SCIM_TOKEN"`},
-		{"a header keeps its value", runCommand{connection: connection{Header: []string{"X-Key: secret"}}}, "scimwright conform cleanup /tmp/a.journal --header 'X-Key: ...'"},
+		{"a header keeps its value", runCommand{connection: connection{Header: []string{"X-Key: secret"}}},
+			"scimwright conform cleanup /tmp/a.journal --header 'X-Key: ...'"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -300,9 +306,10 @@ func TestWhatIsNoMatterOfReachingIsCalledByItsName(t *testing.T) {
 	big := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { endless(w) }))
 	defer big.Close()
 	for says, args := range map[string][]string{
-		"allow more requests":           {url, "--max-requests", "3"},
-		"The target cannot be tested":   {big.URL},
-		"The credentials cannot be had": {url, "--oauth-token-url", dead.URL, "--oauth-client-id", "a", "--oauth-client-secret", "secret-of-the-client"},
+		"allow more requests":         {url, "--max-requests", "3"},
+		"The target cannot be tested": {big.URL},
+		"The credentials cannot be had": {url, "--oauth-token-url", dead.URL, "--oauth-client-id", "a", "--oauth-client-secret",
+			"secret-of-the-client"},
 	} {
 		code, stdout, stderr := execute(t, append([]string{"run"}, args...)...)
 		require.Equal(t, ExitUntested, code, stderr)

@@ -64,7 +64,8 @@ func (s selection) checks() ([]conformance.Check, []conformance.Profile, error) 
 	for _, name := range slices.Concat(s.Only, s.Skip) {
 		client, _, _ := strings.Cut(name, ".")
 		if _, err := profileNamed(client); err == nil {
-			return nil, nil, usage("%s belongs to the conversations of a client, which are held as a whole: leave it out and use --profile %s", name, client)
+			return nil, nil, usage("%s belongs to the conversations of a client, which are held as a whole: leave it out and use --profile %s", name,
+				client)
 		}
 	}
 	if !withChecks {

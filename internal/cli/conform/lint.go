@@ -149,13 +149,15 @@ func (c *lintCommand) text(w io.Writer, reports []lintReport) error {
 			if c.Quiet && f.Outcome() == conformance.Info {
 				continue
 			}
-			fmt.Fprintf(w, "%s:%d:%d: %s %s %s\n  at    %s\n  want  %s\n  got   %s\n  fix   %s\n", r.name, f.Line, f.Column, strings.ToUpper(string(f.Outcome())), f.Rule.ID, f.Rule.Requirement, f.Path, f.Want, f.Got, f.Rule.Fix)
+			fmt.Fprintf(w, "%s:%d:%d: %s %s %s\n  at    %s\n  want  %s\n  got   %s\n  fix   %s\n", r.name, f.Line, f.Column,
+				strings.ToUpper(string(f.Outcome())), f.Rule.ID, f.Rule.Requirement, f.Path, f.Want, f.Got, f.Rule.Fix)
 		}
 		if r.report.More > 0 {
 			fmt.Fprintf(w, "%s: %s more\n", r.name, plural(r.report.More, "finding"))
 		}
 	}
-	_, err := fmt.Fprintf(w, "%s: %d failed, %d warned, %d for information\n", plural(len(reports), "document"), count[conformance.Fail], count[conformance.Warn], count[conformance.Info])
+	_, err := fmt.Fprintf(w, "%s: %d failed, %d warned, %d for information\n", plural(len(reports), "document"), count[conformance.Fail],
+		count[conformance.Warn], count[conformance.Info])
 	return err
 }
 
@@ -190,7 +192,8 @@ func lintJSON(w io.Writer, reports []lintReport) error {
 		d := document{File: r.name, Kind: r.report.Kind, Findings: []finding{}, More: r.report.More}
 		for _, f := range r.report.Findings {
 			clause, _ := requirements.Lookup(f.Rule.Requirement)
-			d.Findings = append(d.Findings, finding{f.Outcome(), f.Rule.ID, f.Rule.Title, f.Rule.Requirement, clause.Text, f.Path, f.Line, f.Column, f.Want, f.Got, f.Rule.Fix})
+			d.Findings = append(d.Findings,
+				finding{f.Outcome(), f.Rule.ID, f.Rule.Title, f.Rule.Requirement, clause.Text, f.Path, f.Line, f.Column, f.Want, f.Got, f.Rule.Fix})
 		}
 		out.Documents = append(out.Documents, d)
 	}

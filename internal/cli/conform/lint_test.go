@@ -13,7 +13,8 @@ import (
 
 const (
 	goodUser  = `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"userName":"ann"}`
-	wrongUser = "{\"schemas\":[\"urn:ietf:params:scim:schemas:core:2.0:User\"],\n \"userName\":\"ann\", \"active\":\"True\", \"password\":[\"tops3cret\"]}"
+	wrongUser = "{\"schemas\":[\"urn:ietf:params:scim:schemas:core:2.0:User\"],\n \"userName\":\"ann\", \"active\":\"True\", " +
+		"\"password\":[\"tops3cret\"]}"
 )
 
 func writeFile(t *testing.T, dir, name, text string) string {
@@ -33,7 +34,8 @@ func TestLintSaysWhatIsWrongAndWhere(t *testing.T) {
 
 	code, stdout, _ = execute(t, "lint", good, wrong)
 	require.Equal(t, ExitFindings, code)
-	for _, want := range []string{wrong + ":2:29: FAIL resource.boolean RFC7643-2.3.2-01", "$.active", `got   "True"`, "fix   Write true or false", "2 documents: 2 failed"} {
+	for _, want := range []string{wrong + ":2:29: FAIL resource.boolean RFC7643-2.3.2-01", "$.active", `got   "True"`,
+		"fix   Write true or false", "2 documents: 2 failed"} {
 		require.Contains(t, stdout, want)
 	}
 	require.NotContains(t, stdout, "tops3cret")
@@ -82,7 +84,9 @@ func TestLintReadsDirectoriesAndStandardInput(t *testing.T) {
 
 func TestLintTakesOwnSchemasAndSides(t *testing.T) {
 	dir := t.TempDir()
-	schema := writeFile(t, dir, "thing.schema", `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:Schema"],"id":"urn:example:Thing","name":"Thing","attributes":[{"name":"serial","type":"string","multiValued":false,"required":true}]}`)
+	schema := writeFile(t, dir, "thing.schema",
+		`{"schemas":["urn:ietf:params:scim:schemas:core:2.0:Schema"],"id":"urn:example:Thing","name":"Thing","attributes":[{"name":"serial",`+
+			`"type":"string","multiValued":false,"required":true}]}`)
 	thing := writeFile(t, dir, "thing.json", `{"schemas":["urn:example:Thing"],"id":"1"}`)
 	code, _, _ := execute(t, "lint", thing)
 	require.Equal(t, ExitClean, code, "an unknown schema is no finding that fails")

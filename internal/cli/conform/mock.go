@@ -129,7 +129,8 @@ func (c *mockCommand) scenario() (clientgrade.Scenario, error) {
 	}
 	data, err := os.ReadFile(c.Scenario)
 	if err != nil {
-		return clientgrade.Scenario{}, usage("--scenario: %q is neither one of %s nor a file that can be read: %v", c.Scenario, scenarioNames(), err)
+		return clientgrade.Scenario{}, usage("--scenario: %q is neither one of %s nor a file that can be read: %v", c.Scenario, scenarioNames(),
+			err)
 	}
 	s, err := clientgrade.Parse(data)
 	if err != nil {

@@ -20,7 +20,8 @@ exactly: true
 func TestTheMockGradesAClient(t *testing.T) {
 	dir := t.TempDir()
 	scenario, recording := writeFile(t, dir, "one.yaml", oneUser), filepath.Join(dir, "traffic.jsonl")
-	header := http.Header{"Content-Type": {"application/scim+json"}, "Accept": {"application/scim+json"}, "User-Agent": {"idp/1"}, "Authorization": {"Bearer t0ken-of-the-mock"}}
+	header := http.Header{"Content-Type": {"application/scim+json"}, "Accept": {"application/scim+json"}, "User-Agent": {"idp/1"},
+		"Authorization": {"Bearer t0ken-of-the-mock"}}
 	address, stop := session(t, "mock", "--scenario", scenario, "--token", "t0ken-of-the-mock", "--record", recording)
 	require.Equal(t, 200, request(t, "GET", address+"/Users?filter=userName%20eq%20%22ann%22", "", header))
 	require.Equal(t, 201, request(t, "POST", address+"/Users", goodUser, header))
@@ -34,8 +35,10 @@ func TestTheMockGradesAClient(t *testing.T) {
 	require.NoError(t, err)
 	require.NotContains(t, string(text), "t0ken-of-the-mock")
 
-	address, stop = session(t, "mock", "--scenario", scenario, "--token", "t0ken-of-the-mock", "--quirk", "lower-user-name", "--quirk", "no-put", "--profile", "google")
-	require.Equal(t, 201, request(t, "POST", address+"/Users", `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"userName":"ben"}`, header))
+	address, stop = session(t, "mock", "--scenario", scenario, "--token", "t0ken-of-the-mock", "--quirk", "lower-user-name", "--quirk",
+		"no-put", "--profile", "google")
+	require.Equal(t, 201,
+		request(t, "POST", address+"/Users", `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"userName":"ben"}`, header))
 	require.Equal(t, 405, request(t, "PUT", address+"/Users/1", goodUser, header), "the quirks of the profile are on")
 	code, stdout = stop()
 	require.Equal(t, ExitFindings, code)
@@ -61,8 +64,10 @@ func TestTheMockListsItsQuirks(t *testing.T) {
 func TestTheMockRefusesWhatCannotWork(t *testing.T) {
 	dir := t.TempDir()
 	for _, args := range [][]string{
-		{"mock", "--scenario", "no-such"}, {"mock", "--scenario", writeFile(t, dir, "x.yaml", "want: {}")}, {"mock", "--quirk", "no-such"}, {"mock", "--profile", "no-such"},
-		{"mock", "--quirk", "max-page=2", "--quirk", "max-page=3,p=1"}, {"mock", "--listen", "nowhere:x"}, {"mock", "--max", "0"}, {"mock", "--record", filepath.Join(dir, "none", "x")},
+		{"mock", "--scenario", "no-such"}, {"mock", "--scenario", writeFile(t, dir, "x.yaml", "want: {}")}, {"mock", "--quirk", "no-such"},
+		{"mock", "--profile", "no-such"},
+		{"mock", "--quirk", "max-page=2", "--quirk", "max-page=3,p=1"}, {"mock", "--listen", "nowhere:x"}, {"mock", "--max", "0"},
+		{"mock", "--record", filepath.Join(dir, "none", "x")},
 		{"mock", "--scenario", writeFile(t, dir, "twice.yaml", "exists: [{userName: a}, {userName: A}]\nwant: {users: [{userName: a}]}")},
 	} {
 		code, _, stderr := execute(t, args...)

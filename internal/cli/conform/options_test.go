@@ -81,10 +81,12 @@ func TestEveryWayToAuthenticate(t *testing.T) {
 		accept string
 		args   []string
 	}{
-		"a bearer token":    {"Bearer token-1906", []string{"--token", "token-1906"}},
-		"basic":             {"Basic Z3JhY2U6aG9wcGVyOjE5MDY=", []string{"--basic", "grace:hopper:1906"}},
-		"a header":          {"SSWS abc-1906", []string{"--header", "Authorization: SSWS abc-1906"}},
-		"OAuth credentials": {"Bearer fetched-token-1906", []string{"--oauth-token-url", "URL/token", "--oauth-client-id", "client", "--oauth-client-secret", "s3cret-of-the-client", "--oauth-scope", "scim,read"}},
+		"a bearer token": {"Bearer token-1906", []string{"--token", "token-1906"}},
+		"basic":          {"Basic Z3JhY2U6aG9wcGVyOjE5MDY=", []string{"--basic", "grace:hopper:1906"}},
+		"a header":       {"SSWS abc-1906", []string{"--header", "Authorization: SSWS abc-1906"}},
+		"OAuth credentials": {"Bearer fetched-token-1906",
+			[]string{"--oauth-token-url", "URL/token", "--oauth-client-id", "client", "--oauth-client-secret", "s3cret-of-the-client",
+				"--oauth-scope", "scim,read"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, url := newDesk(t, tt.accept)
@@ -100,7 +102,8 @@ func TestEveryWayToAuthenticate(t *testing.T) {
 
 func TestAWrongClientSecretIsSaidInOneSentence(t *testing.T) {
 	_, url := newDesk(t, "Bearer fetched-token-1906")
-	code, stdout, stderr := runOne(t, url, "--oauth-token-url", url+"/token", "--oauth-client-id", "client", "--oauth-client-secret", "wrong-secret-1906")
+	code, stdout, stderr := runOne(t, url, "--oauth-token-url", url+"/token", "--oauth-client-id", "client", "--oauth-client-secret",
+		"wrong-secret-1906")
 	require.Equal(t, ExitUntested, code, stderr)
 	require.Contains(t, strings.Join(strings.Fields(stdout), " "), "refuses the client credentials: invalid_client")
 	require.NotContains(t, stdout+stderr, "wrong-secret-1906")
@@ -111,14 +114,16 @@ func pair(t *testing.T) (file string, certificate *x509.Certificate) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}, IsCA: true, BasicConstraintsValid: true}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour),
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}, IsCA: true, BasicConstraintsValid: true}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	require.NoError(t, err)
 	private, err := x509.MarshalPKCS8PrivateKey(key)
 	require.NoError(t, err)
 	certificate, err = x509.ParseCertificate(der)
 	require.NoError(t, err)
-	text := append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})...)
+	text := append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})...)
 	return write(t, "client.pem", string(text)), certificate
 }
 
@@ -161,7 +166,8 @@ func TestTheCommandLineOutweighsTheEnvironmentAndThatTheFile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, url := newDesk(t, "")
-			text := "url: " + url + "\nread-only: true\nonly: [read.ignores-unknown-parameters]\nheader:\n  - 'X-One: 1'\n  - 'X-Two: 2'\nrequest-timeout: 9s\n"
+			text := "url: " + url +
+				"\nread-only: true\nonly: [read.ignores-unknown-parameters]\nheader:\n  - 'X-One: 1'\n  - 'X-Two: 2'\nrequest-timeout: 9s\n"
 			if tt.file != "" {
 				text += "token: " + tt.file + "\n"
 			}
@@ -194,10 +200,12 @@ func TestEveryFlagHasAVariable(t *testing.T) {
 }
 
 func TestVariablesOfOneCommandAreNotReadByAnother(t *testing.T) {
-	for name, value := range map[string]string{"SCIM_CONFORMANCE_VERSION": "1", "SCIM_CONFORMANCE_PROFILE": "okta", "SCIM_CONFORMANCE_JSON": "report.json", "SCIM_CONFORMANCE_TOKEN": "x"} {
+	for name, value := range map[string]string{"SCIM_CONFORMANCE_VERSION": "1", "SCIM_CONFORMANCE_PROFILE": "okta",
+		"SCIM_CONFORMANCE_JSON": "report.json", "SCIM_CONFORMANCE_TOKEN": "x"} {
 		t.Setenv(name, value)
 	}
-	code, stdout, stderr := execute(t, "lint", write(t, "user.json", `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"userName":"ann"}`))
+	code, stdout, stderr := execute(t, "lint",
+		write(t, "user.json", `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"userName":"ann"}`))
 	require.Equal(t, ExitClean, code, stdout+stderr)
 	require.Contains(t, stdout, "1 document: 0 failed", "an answer, and no version")
 	code, _, stderr = execute(t, "mock", "--scenario", "none such")
@@ -301,33 +309,36 @@ func TestMistakesInFilesAndOptionsAreNeverClean(t *testing.T) {
 	}{
 		"a configuration that is not there":    {[]string{"--config", "/no/such/file"}, "--config cannot be read"},
 		"a configuration with an unknown flag": {[]string{"--config", write(t, "c.yaml", "tokn: x")}, `no flag is called "tokn"`},
-		"a configuration with a flag twice":    {[]string{"--config", write(t, "c.yaml", "token: x\ntoken: y")}, "no YAML or JSON object of flags"},
-		"a configuration that is a list":       {[]string{"--config", write(t, "c.yaml", "- token")}, "no YAML or JSON object of flags"},
-		"a configuration with an object":       {[]string{"--config", write(t, "c.yaml", "token: {a: b}")}, "token: the value must be"},
-		"a configuration with a bad value":     {[]string{"--config", write(t, "c.yaml", "timeout: soon")}, "--timeout"},
-		"two kinds of credentials":             {[]string{"--token", "abcdefgh", "--basic", "a:b"}, "more than one kind of credentials"},
-		"basic without a colon":                {[]string{"--basic", "grace"}, "user:password"},
-		"OAuth without a secret":               {[]string{"--oauth-token-url", url, "--oauth-client-id", "x"}, "--oauth-client-secret"},
-		"OAuth without an endpoint":            {[]string{"--oauth-client-id", "x"}, "--oauth-token-url"},
-		"a key without a certificate":          {[]string{"--client-key", "x"}, "--client-cert"},
-		"an unknown profile":                   {[]string{"--profile", "octa"}, `no profile is called "octa"`},
-		"a selection for a client":             {[]string{"--profile", "okta"}, "--only and --skip select checks"},
-		"a step of a conversation":             {[]string{"--only", "okta.catalog-lookup"}, "use --profile okta"},
-		"an unknown form":                      {[]string{"--output", "pdf=x.pdf"}, `no form is called "pdf"`},
-		"a form without a file":                {[]string{"--output", "html"}, "FORM=FILE"},
-		"a form without a place":               {[]string{"--output", "html=/no/such/dir/x.html"}, "--output html cannot be written"},
-		"attributes that are not there":        {[]string{"--attributes", "/no/such/file"}, "--attributes cannot be read"},
-		"attributes of an unknown type":        {[]string{"--attributes", write(t, "a.yaml", "Printer: {a: b}")}, "neither User nor Group"},
-		"attributes with a user name":          {[]string{"--attributes", write(t, "a.yaml", "User: {username: fixed}")}, "the attribute username of User cannot be given"},
-		"attributes that are none":             {[]string{"--attributes", write(t, "a.yaml", "User: staff")}, "does not map names"},
-		"waivers that are not there":           {[]string{"--waivers", "/no/such/file"}, "the waivers cannot be read"},
-		"waivers of an unknown check":          {[]string{"--waivers", write(t, "w.yaml", "waivers: [{check: a.b, reason: c}]")}, "no check has this id"},
-		"strict without waivers":               {[]string{"--waivers-strict"}, "--waivers-strict needs --waivers"},
-		"a negative rate":                      {[]string{"--rate=-1"}, "--rate"},
-		"no concurrency":                       {[]string{"--concurrency", "0"}, "--concurrency"},
-		"an address for a domain":              {[]string{"--user-domain", "a@b"}, "--user-domain"},
-		"a section that no check is about":     {[]string{"--skip", "RFC7644-99"}, "no check, area, level, section or clause"},
-		"a header without its name":            {[]string{"--header", ": x"}, "--header"},
+		"a configuration with a flag twice": {[]string{"--config", write(t, "c.yaml", "token: x\ntoken: y")},
+			"no YAML or JSON object of flags"},
+		"a configuration that is a list":   {[]string{"--config", write(t, "c.yaml", "- token")}, "no YAML or JSON object of flags"},
+		"a configuration with an object":   {[]string{"--config", write(t, "c.yaml", "token: {a: b}")}, "token: the value must be"},
+		"a configuration with a bad value": {[]string{"--config", write(t, "c.yaml", "timeout: soon")}, "--timeout"},
+		"two kinds of credentials":         {[]string{"--token", "abcdefgh", "--basic", "a:b"}, "more than one kind of credentials"},
+		"basic without a colon":            {[]string{"--basic", "grace"}, "user:password"},
+		"OAuth without a secret":           {[]string{"--oauth-token-url", url, "--oauth-client-id", "x"}, "--oauth-client-secret"},
+		"OAuth without an endpoint":        {[]string{"--oauth-client-id", "x"}, "--oauth-token-url"},
+		"a key without a certificate":      {[]string{"--client-key", "x"}, "--client-cert"},
+		"an unknown profile":               {[]string{"--profile", "octa"}, `no profile is called "octa"`},
+		"a selection for a client":         {[]string{"--profile", "okta"}, "--only and --skip select checks"},
+		"a step of a conversation":         {[]string{"--only", "okta.catalog-lookup"}, "use --profile okta"},
+		"an unknown form":                  {[]string{"--output", "pdf=x.pdf"}, `no form is called "pdf"`},
+		"a form without a file":            {[]string{"--output", "html"}, "FORM=FILE"},
+		"a form without a place":           {[]string{"--output", "html=/no/such/dir/x.html"}, "--output html cannot be written"},
+		"attributes that are not there":    {[]string{"--attributes", "/no/such/file"}, "--attributes cannot be read"},
+		"attributes of an unknown type":    {[]string{"--attributes", write(t, "a.yaml", "Printer: {a: b}")}, "neither User nor Group"},
+		"attributes with a user name": {[]string{"--attributes", write(t, "a.yaml", "User: {username: fixed}")},
+			"the attribute username of User cannot be given"},
+		"attributes that are none":   {[]string{"--attributes", write(t, "a.yaml", "User: staff")}, "does not map names"},
+		"waivers that are not there": {[]string{"--waivers", "/no/such/file"}, "the waivers cannot be read"},
+		"waivers of an unknown check": {[]string{"--waivers", write(t, "w.yaml", "waivers: [{check: a.b, reason: c}]")},
+			"no check has this id"},
+		"strict without waivers":           {[]string{"--waivers-strict"}, "--waivers-strict needs --waivers"},
+		"a negative rate":                  {[]string{"--rate=-1"}, "--rate"},
+		"no concurrency":                   {[]string{"--concurrency", "0"}, "--concurrency"},
+		"an address for a domain":          {[]string{"--user-domain", "a@b"}, "--user-domain"},
+		"a section that no check is about": {[]string{"--skip", "RFC7644-99"}, "no check, area, level, section or clause"},
+		"a header without its name":        {[]string{"--header", ": x"}, "--header"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, stdout, stderr := runOne(t, url, tt.args...)
@@ -384,7 +395,8 @@ func TestWaiversOfTheCommandLine(t *testing.T) {
 	code, out := run()
 	require.Equal(t, ExitFindings, code, out)
 	waive := func(expires string) string {
-		return write(t, "w.yaml", fmt.Sprintf("waivers:\n  - check: discovery.service-provider-config\n    reason: a proxy does it\n    expires: %s\n", expires))
+		return write(t, "w.yaml",
+			fmt.Sprintf("waivers:\n  - check: discovery.service-provider-config\n    reason: a proxy does it\n    expires: %s\n", expires))
 	}
 	code, out = run("--waivers", waive("2999-01-01"))
 	require.Equal(t, ExitClean, code, out)
@@ -403,8 +415,10 @@ func TestDiffTellsWhatIsNewMendedUnobservedAndStillThere(t *testing.T) {
 		}
 		return write(t, "r.json", `{"format":1,"tool":"scim-conformance","checks":[`+strings.Join(checks, ",")+`]}`)
 	}
-	before := doc("a.still=fail", "a.mended=warn", "a.skipped=fail", "a.gone=warn", "a.worse=warn", "a.better=fail", "a.new=pass", "a.fine=pass")
-	after := doc("a.still=fail", "a.mended=pass", "a.skipped=skip", "a.worse=fail", "a.better=warn", "a.new=warn", "a.fine=info", "a.added=fail")
+	before := doc("a.still=fail", "a.mended=warn", "a.skipped=fail", "a.gone=warn", "a.worse=warn", "a.better=fail", "a.new=pass",
+		"a.fine=pass")
+	after := doc("a.still=fail", "a.mended=pass", "a.skipped=skip", "a.worse=fail", "a.better=warn", "a.new=warn", "a.fine=info",
+		"a.added=fail")
 	code, stdout, _ := execute(t, "diff", before, after)
 	require.Equal(t, ExitFindings, code)
 	var lines []string
@@ -421,7 +435,8 @@ func TestDiffTellsWhatIsNewMendedUnobservedAndStillThere(t *testing.T) {
 	code, _, _ = execute(t, "diff", after, after)
 	require.Equal(t, ExitClean, code, "what is still there is not new")
 
-	for _, bad := range []string{write(t, "x", "{}"), write(t, "x", `{"format":2,"tool":"scim-conformance"}`), write(t, "x", "no"), "/no/such/file"} {
+	for _, bad := range []string{write(t, "x", "{}"), write(t, "x", `{"format":2,"tool":"scim-conformance"}`), write(t, "x", "no"),
+		"/no/such/file"} {
 		code, stdout, stderr := execute(t, "diff", before, bad)
 		require.Equal(t, ExitUsage, code, stdout)
 		require.NotEmpty(t, stderr)
@@ -446,7 +461,8 @@ func TestTheSeedOfARunIsChosenAndReported(t *testing.T) {
 
 	_, stdout, _ := runOne(t, url, "--seed", "4711")
 	require.Contains(t, stdout, "seed: 4711")
-	for _, wrong := range [][]string{{"--seed", "0"}, {"--seed", "-1"}, {"--seed", "many"}, {"--seed", "9007199254740992"}, {"--oracle-rounds", "0"}} {
+	for _, wrong := range [][]string{{"--seed", "0"}, {"--seed", "-1"}, {"--seed", "many"}, {"--seed", "9007199254740992"},
+		{"--oracle-rounds", "0"}} {
 		code, _, stderr := runOne(t, url, wrong...)
 		require.Equal(t, ExitUsage, code)
 		require.Contains(t, stderr, wrong[0])

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 )
 
-// outFile is a file that replaces the one at its path only when it is complete: until then, what is written is in another file beside it. What
-// is no regular file, such as a pipe, is written at once.
+// outFile is a file that replaces the one at its path only when it is complete: until then, what is written is in another file beside it.
+// What is no regular file, such as a pipe, is written at once.
 type outFile struct {
 	*os.File
 	path string // empty for what is written at once

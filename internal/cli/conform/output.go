@@ -149,7 +149,8 @@ func progress(w io.Writer) func(int, int, conformance.CheckResult) {
 		if len(id) > 32 {
 			id = id[:31] + "…"
 		}
-		fmt.Fprintf(w, clearLine+"[%s%s] %d/%d, found %d  %s", strings.Repeat("#", full), strings.Repeat(".", width-full), done, planned, found, id)
+		fmt.Fprintf(w, clearLine+"[%s%s] %d/%d, found %d  %s", strings.Repeat("#", full), strings.Repeat(".", width-full), done, planned, found,
+			id)
 	}
 }
 

@@ -86,7 +86,8 @@ func (c *proxyCommand) Run(in *invocation) error {
 		return err
 	}
 	err = serve(ctx, c.Listen, recorder, func(address string) {
-		fmt.Fprintf(in.stderr, "Recording between http://%s (give this to the client as base URL) and %s. Ctrl-C ends it.\n", address, recorder.Target())
+		fmt.Fprintf(in.stderr, "Recording between http://%s (give this to the client as base URL) and %s. Ctrl-C ends it.\n", address,
+			recorder.Target())
 	})
 	exchanges := recorder.Exchanges()
 	switch {

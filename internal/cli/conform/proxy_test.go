@@ -90,13 +90,18 @@ func request(t *testing.T, method, url, body string, header http.Header) int {
 }
 
 func TestTheProxyRecordsAndJudgesBothSides(t *testing.T) {
-	server := httptest.NewServer(handler(200, "application/scim+json", `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"id":"1","userName":"ann","password":"leaked-s3cret"}`))
+	server := httptest.NewServer(handler(200, "application/scim+json", `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"id":"1",`+
+		`"userName":"ann","password":"leaked-s3cret"}`))
 	defer server.Close()
 	dir := t.TempDir()
 	recording, page := filepath.Join(dir, "traffic.jsonl"), filepath.Join(dir, "report.html")
-	address, stop := session(t, "proxy", server.URL+"/scim", "--record", recording, "--output", "html="+page, "--json", filepath.Join(dir, "report.json"))
+	address, stop := session(t, "proxy", server.URL+"/scim", "--record", recording, "--output", "html="+page, "--json",
+		filepath.Join(dir, "report.json"))
 	header := http.Header{"Content-Type": {"application/scim+json"}, "Authorization": {"Bearer t0ken-of-the-idp"}}
-	require.Equal(t, 200, request(t, "PATCH", address+"/Users/1", `{"schemas":["urn:ietf:params:scim:api:messages:2.0:PatchOp"],"Operations":[{"op":"Replace","path":"password","value":"sent-s3cret"}]}`, header))
+	require.Equal(t, 200,
+		request(t, "PATCH", address+"/Users/1",
+			`{"schemas":["urn:ietf:params:scim:api:messages:2.0:PatchOp"],"Operations":[{"op":"Replace","path":"password","value":"sent-s3cret"}]}`,
+			header))
 	code, stdout := stop()
 	require.Equal(t, ExitFindings, code, stdout)
 	for _, want := range []string{"traffic.no-password", "client.patch.op-case", "server: 1 of", "client: 1 of"} {
@@ -125,7 +130,8 @@ func TestTheProxyRecordsAndJudgesBothSides(t *testing.T) {
 }
 
 func TestTheProxyStopsByItself(t *testing.T) {
-	server := httptest.NewServer(handler(200, "application/scim+json", `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"id":"1","userName":"ann"}`))
+	server := httptest.NewServer(handler(200, "application/scim+json", `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"id":"1",`+
+		`"userName":"ann"}`))
 	defer server.Close()
 	ctx, out, errOut := t.Context(), newWatchedOutput(), newWatchedOutput()
 	done := make(chan int, 1)
@@ -145,8 +151,10 @@ func TestTheProxyRefusesWhatCannotWork(t *testing.T) {
 	dir := t.TempDir()
 	notARecording := writeFile(t, dir, "x.jsonl", "{}\n")
 	for _, args := range [][]string{
-		{"proxy"}, {"proxy", "ftp://example.com"}, {"proxy", "https://example.com", "--listen", "nowhere:x"}, {"proxy", "https://example.com", "--max", "0"},
-		{"proxy", "https://example.com", "--record", filepath.Join(dir, "none", "x")}, {"proxy", "https://example.com", "--side", "both", "--only", "no.such"},
+		{"proxy"}, {"proxy", "ftp://example.com"}, {"proxy", "https://example.com", "--listen", "nowhere:x"},
+		{"proxy", "https://example.com", "--max", "0"},
+		{"proxy", "https://example.com", "--record", filepath.Join(dir, "none", "x")},
+		{"proxy", "https://example.com", "--side", "both", "--only", "no.such"},
 		{"judge", notARecording}, {"judge", filepath.Join(dir, "none")}, {"judge", notARecording, "--side", "nobody"},
 	} {
 		code, _, stderr := execute(t, args...)

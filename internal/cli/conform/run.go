@@ -74,7 +74,8 @@ func (c *runCommand) Run(in *invocation) error {
 	if opts.Progress != nil {
 		fmt.Fprint(in.stderr, clearLine)
 	}
-	if reportErr := errors.Join(writeAll(files, result), c.print(in, result, func(journal string) string { return c.cleanup(in.program, journal) })); reportErr != nil {
+	if reportErr := errors.Join(writeAll(files, result),
+		c.print(in, result, func(journal string) string { return c.cleanup(in.program, journal) })); reportErr != nil {
 		return reportErr
 	}
 	if err != nil {
@@ -103,7 +104,8 @@ func (c *runCommand) journal() string {
 	case c.Journal != "":
 		return c.Journal
 	}
-	return filepath.Join(os.TempDir(), fmt.Sprintf("scim-conformance-%s-%d-%s.journal", time.Now().Format("20060102-150405"), os.Getpid(), strings.ToLower(rand.Text()[:6])))
+	return filepath.Join(os.TempDir(),
+		fmt.Sprintf("scim-conformance-%s-%d-%s.journal", time.Now().Format("20060102-150405"), os.Getpid(), strings.ToLower(rand.Text()[:6])))
 }
 
 // cleanup is the command line that removes what a journal lists, to be pasted into a shell. It names the variables that
@@ -124,7 +126,8 @@ func (c *runCommand) cleanup(program, journal string) string {
 		words = append(words, "--header "+quote(name+": ..."))
 	}
 	for _, flag := range []struct{ name, value string }{
-		{"--ca-file", c.CAFile}, {"--client-cert", c.ClientCert}, {"--client-key", c.ClientKey}, {"--oauth-token-url", c.OAuthTokenURL}, {"--oauth-client-id", c.OAuthClientID},
+		{"--ca-file", c.CAFile}, {"--client-cert", c.ClientCert}, {"--client-key", c.ClientKey}, {"--oauth-token-url", c.OAuthTokenURL},
+		{"--oauth-client-id", c.OAuthClientID},
 	} {
 		if flag.value != "" {
 			words = append(words, flag.name+" "+quote(flag.value))

@@ -114,7 +114,8 @@ func (c *plansCommand) Run(in *Invocation, g *Commands) error {
 			if item.Marked {
 				mark = ", applied"
 			}
-			p.line("%d %s %s: %s, %s, %s%s", item.Seq, item.Kind, nameOr(item.Name, item.ID), item.Operation, item.Outcome, many(item.Sent, "request", "requests"), mark)
+			p.line("%d %s %s: %s, %s, %s%s", item.Seq, item.Kind, nameOr(item.Name, item.ID), item.Operation, item.Outcome,
+				many(item.Sent, "request", "requests"), mark)
 			if item.Message != "" {
 				p.line("  %s", oneLine(item.Message))
 			}

@@ -97,7 +97,8 @@ func (c *reconcileCommand) Run(in *Invocation, g *Commands) error {
 		p.row("KIND", "LISTED", "COMPARED", "AGAIN", "UNKNOWN", "UNLISTED", "FOUND")
 		for _, kind := range []engine.Kind{engine.User, engine.Group} {
 			if r, ok := found[kind]; ok {
-				p.row(string(kind), strconv.Itoa(r.Listed), strconv.Itoa(r.Compared), strconv.Itoa(r.Marked), strconv.Itoa(r.Unknown), strconv.Itoa(r.Unlisted), counts(r.Found))
+				p.row(string(kind), strconv.Itoa(r.Listed), strconv.Itoa(r.Compared), strconv.Itoa(r.Marked), strconv.Itoa(r.Unknown),
+					strconv.Itoa(r.Unlisted), counts(r.Found))
 			}
 		}
 	})

@@ -110,12 +110,16 @@ func thingIndexes() []docstore.Index[scim.Resource] {
 // The pools are small, so that documents and filters meet, and full of texts that fold or compare in odd ways.
 var (
 	texts = rapid.OneOf(
-		rapid.SampledFrom([]string{"", "a", "A", "ab", "AB", "b", "ſ", "S", "s", "K", "k", "İ", "i", "ß", "ss", "é", "É", "Σ", "ς", "a\x00", "\x00", "a\x01", "\U0010FFFF", "%", "_", `"`, "\\"}),
+		rapid.SampledFrom(
+			[]string{"", "a", "A", "ab", "AB", "b", "ſ", "S", "s", "K", "k", "İ", "i", "ß", "ss", "é", "É", "Σ", "ς", "a\x00", "\x00", "a\x01",
+				"\U0010FFFF", "%", "_", `"`, "\\"}),
 		rapid.Map(rapid.SampledFrom([]string{"", "a", "B"}), func(s string) string { return strings.Repeat("x", 1200) + s }),
 	)
 	numbers = rapid.SampledFrom([]string{"-1", "0", "1", "2", "9223372036854775807"})
-	wholes  = rapid.SampledFrom([]string{"2026-01-01T00:00:00Z", "2026-01-01T01:00:00+01:00", "2026-01-01T00:00:00.001Z", "1969-12-31T23:59:59.999Z"})
-	times   = rapid.OneOf(wholes, rapid.SampledFrom([]string{"2026-01-01T00:00:00.0005Z", "2026-01-01T00:00:00.0015Z", "1969-12-31T23:59:59.9995Z"}))
+	wholes  = rapid.SampledFrom(
+		[]string{"2026-01-01T00:00:00Z", "2026-01-01T01:00:00+01:00", "2026-01-01T00:00:00.001Z", "1969-12-31T23:59:59.999Z"})
+	times = rapid.OneOf(wholes,
+		rapid.SampledFrom([]string{"2026-01-01T00:00:00.0005Z", "2026-01-01T00:00:00.0015Z", "1969-12-31T23:59:59.9995Z"}))
 )
 
 func drawThing(t *rapid.T) *scim.Resource {
@@ -149,7 +153,8 @@ func drawThing(t *rapid.T) *scim.Resource {
 	return r
 }
 
-var operators = rapid.SampledFrom([]filter.Op{filter.Eq, filter.Ne, filter.Co, filter.Sw, filter.Ew, filter.Gt, filter.Ge, filter.Lt, filter.Le})
+var operators = rapid.SampledFrom(
+	[]filter.Op{filter.Eq, filter.Ne, filter.Co, filter.Sw, filter.Ew, filter.Gt, filter.Ge, filter.Lt, filter.Le})
 
 func drawOperand(t *rapid.T) any {
 	switch rapid.IntRange(0, 9).Draw(t, "operand") {

@@ -17,7 +17,8 @@ type badge struct {
 }
 
 func newBadges() docstore.Collection[badge] {
-	return docstore.NewCollection("badges", docstore.Index[badge]{Name: "number", Unique: true, Values: func(b *badge) []any { return optional(b.Number) }})
+	return docstore.NewCollection("badges",
+		docstore.Index[badge]{Name: "number", Unique: true, Values: func(b *badge) []any { return optional(b.Number) }})
 }
 
 func testMany(t *testing.T, open Opener) {
@@ -52,7 +53,9 @@ func testMany(t *testing.T, open Opener) {
 		people := newPeople()
 		store := storeOf(t, people)
 		require.NoError(t, store.Update(t.Context(), func(tx *docstore.Tx) error {
-			return people.InsertMany(t.Context(), tx, []docstore.New[person]{{ID: "1", Value: person{Login: "ann", Mails: []string{"a", "b"}}}, {ID: "2", Value: person{Login: "bob", Mails: []string{"b"}}}})
+			return people.InsertMany(t.Context(), tx,
+				[]docstore.New[person]{{ID: "1", Value: person{Login: "ann", Mails: []string{"a", "b"}}},
+					{ID: "2", Value: person{Login: "bob", Mails: []string{"b"}}}})
 		}))
 		page, err := people.Query(t.Context(), store.Reader(), docstore.Query[person]{Where: docstore.Eq("mails", "b"), Limit: 3})
 		require.NoError(t, err)

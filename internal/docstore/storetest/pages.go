@@ -37,14 +37,15 @@ func testPages(t *testing.T, open Opener) {
 		query docstore.Query[person]
 		want  string
 	}{
-		"in the order of insertion":                      {docstore.Query[person]{}, "0123456"},
-		"in the reverse order of insertion":              {docstore.Query[person]{Desc: true}, "6543210"},
-		"by index, without a value last":                 {docstore.Query[person]{OrderBy: "age"}, "2403615"},
-		"by index descending, without a value first":     {docstore.Query[person]{OrderBy: "age", Desc: true}, "5163042"},
-		"by unique index":                                {docstore.Query[person]{OrderBy: "login", Desc: true}, "6543210"},
-		"by id":                                          {docstore.Query[person]{OrderBy: docstore.ID}, "0123456"},
-		"by creation":                                    {docstore.Query[person]{OrderBy: docstore.Created, Desc: true}, "6543210"},
-		"under a condition":                              {docstore.Query[person]{OrderBy: "age", Where: docstore.Any(docstore.Ge("age", 2), docstore.IDs("5"))}, "40365"},
+		"in the order of insertion":                  {docstore.Query[person]{}, "0123456"},
+		"in the reverse order of insertion":          {docstore.Query[person]{Desc: true}, "6543210"},
+		"by index, without a value last":             {docstore.Query[person]{OrderBy: "age"}, "2403615"},
+		"by index descending, without a value first": {docstore.Query[person]{OrderBy: "age", Desc: true}, "5163042"},
+		"by unique index":                            {docstore.Query[person]{OrderBy: "login", Desc: true}, "6543210"},
+		"by id":                                      {docstore.Query[person]{OrderBy: docstore.ID}, "0123456"},
+		"by creation":                                {docstore.Query[person]{OrderBy: docstore.Created, Desc: true}, "6543210"},
+		"under a condition": {
+			docstore.Query[person]{OrderBy: "age", Where: docstore.Any(docstore.Ge("age", 2), docstore.IDs("5"))}, "40365"},
 		"with a match in Go":                             {docstore.Query[person]{Match: odd}, "135"},
 		"by index with a match in Go":                    {docstore.Query[person]{OrderBy: "age", Desc: true, Match: odd}, "513"},
 		"with an offset":                                 {docstore.Query[person]{Offset: 2}, "23456"},

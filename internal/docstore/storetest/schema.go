@@ -46,7 +46,8 @@ func testSchema(t *testing.T, open Opener) {
 			_, err := other.Insert(f.ctx(), tx, "2", person{Login: "bob", Mails: []string{"a"}})
 			return err
 		})
-		require.NoError(t, docstore.Drop(t.Context(), f.store.DB(), docstore.NewCollection[person]("people"), docstore.NewCollection[person]("never")))
+		require.NoError(t,
+			docstore.Drop(t.Context(), f.store.DB(), docstore.NewCollection[person]("people"), docstore.NewCollection[person]("never")))
 		f, err = reopen(t, f, peopleIndexes()...)
 		require.NoError(t, err)
 		f.equal([]string{}, f.walk(docstore.Query[person]{Where: docstore.Eq("mails", "a")}), "ids")

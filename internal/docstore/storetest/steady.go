@@ -93,7 +93,8 @@ func testSteady(t *testing.T, open Opener) {
 			require.NoError(f, err)
 			return len(page.Docs)
 		}
-		anns, aged := docstore.Query[person]{Where: docstore.Eq("plain", "ann")}, docstore.Query[person]{Where: docstore.NotNull("age"), OrderBy: "login"}
+		anns, aged := docstore.Query[person]{Where: docstore.Eq("plain", "ann")}, docstore.Query[person]{Where: docstore.NotNull("age"),
+			OrderBy: "login"}
 		found := func(f *fixture) (n, withAge int) {
 			f.Helper()
 			f.update(func(tx *docstore.Tx) error { n, withAge = count(f, tx, anns), count(f, tx, aged); return nil })

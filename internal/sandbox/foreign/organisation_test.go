@@ -38,8 +38,10 @@ const (
 
 // Names as they come. They are dealt out in turn.
 var (
-	givenNames  = []string{"Ada", "Zoë", "Łukasz", "李", "Ngọc Ánh", "عائشة", "Anne-Marie", `Bo "Bobby"`, "Siân", "O", "Δημήτρης", "Jo\\hn", "🦊 Fox"}
-	familyNames = []string{"Lovelace", "O'Brien", "Müller-Łęcki", "小龍", "d’Arc", "van der Berg", "Smith, Jr.", "Ünal", "x=1&y=2", "100%", "St. John"}
+	givenNames = []string{"Ada", "Zoë", "Łukasz", "李", "Ngọc Ánh", "عائشة", "Anne-Marie", `Bo "Bobby"`, "Siân", "O", "Δημήτρης", "Jo\\hn",
+		"🦊 Fox"}
+	familyNames = []string{"Lovelace", "O'Brien", "Müller-Łęcki", "小龍", "d’Arc", "van der Berg", "Smith, Jr.", "Ünal", "x=1&y=2", "100%",
+		"St. John"}
 	titles      = []string{"Engineer", "Chef d'équipe", "Head of R&D", `"Acting" Director`, "Sales + Support"}
 	departments = []string{"Research & Development", "Einkauf/Verkauf", "営業部", "Q"}
 )

@@ -55,7 +55,8 @@ var methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE"}
 // report tells a run.
 func (r *run) report() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n| Phase | marks | %s | refused | the target has |\n|---%s|---|---|---|\n", strings.Join(methods, " | "), strings.Repeat("|---", len(methods)))
+	fmt.Fprintf(&b, "\n| Phase | marks | %s | refused | the target has |\n|---%s|---|---|---|\n", strings.Join(methods, " | "),
+		strings.Repeat("|---", len(methods)))
 	for _, t := range r.told {
 		fmt.Fprintf(&b, "| %s | %d", t.phase, t.marks)
 		for _, m := range methods {

@@ -147,7 +147,8 @@ func (r *run) play() {
 		t.marks = r.marked
 		t.requests, t.refused = r.wire.end()
 		t.found = r.compare()
-		r.t.Logf("%-60s %5.1fs %v refused %d unsettled %d: %s", p.name, time.Since(begun).Seconds(), t.requests, t.refused, t.unsettled, t.found.summary())
+		r.t.Logf("%-60s %5.1fs %v refused %d unsettled %d: %s", p.name, time.Since(begun).Seconds(), t.requests, t.refused, t.unsettled,
+			t.found.summary())
 		r.told = append(r.told, t)
 	}
 }

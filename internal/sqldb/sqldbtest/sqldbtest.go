@@ -151,8 +151,8 @@ func admin(t testing.TB, server, statement string) {
 	require.NoError(t, err, statement)
 }
 
-// gcPercent is the growth of the heap between two collections, in percent. What tests allocate is small and soon garbage: with the default of
-// 100 a tenth of what they compute is the collector.
+// gcPercent is the growth of the heap between two collections, in percent. What tests allocate is small and soon garbage: with the default
+// of 100 a tenth of what they compute is the collector.
 const gcPercent = 400
 
 // Main runs the tests of a package, stops the private PostgreSQL cluster, and looks for goroutines that nobody stopped. Use:

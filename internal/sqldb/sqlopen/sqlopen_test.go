@@ -86,7 +86,8 @@ func TestWhatCannotBeOpenedIsAnErrorWithoutThePassword(t *testing.T) {
 
 func TestAFileThatIsNoDatabaseIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
-	require.NoError(t, os.WriteFile(path, []byte("this is a letter and no database, and it is long enough to be sure of it, is it not?"), 0o600))
+	require.NoError(t,
+		os.WriteFile(path, []byte("this is a letter and no database, and it is long enough to be sure of it, is it not?"), 0o600))
 	_, err := sqlopen.Open(t.Context(), "sqlite:"+path, sqlopen.Options{})
 	require.ErrorContains(t, err, "not a database")
 }

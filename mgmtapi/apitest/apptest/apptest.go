@@ -292,7 +292,8 @@ func (w *World) SCIMApp(label string) string {
 }
 
 // All turns on every capability of USER_PROVISIONING but passwords.
-const All = `{"create":{"lifecycleCreate":{"status":"ENABLED"}},"update":{"profile":{"status":"ENABLED"},"lifecycleDeactivate":{"status":"ENABLED"}}}`
+const All = `{"create":{"lifecycleCreate":{"status":"ENABLED"}},"update":{"profile":{"status":"ENABLED"},` +
+	`"lifecycleDeactivate":{"status":"ENABLED"}}}`
 
 // Connect gives an application an active connection with the token Secret and
 // these capabilities, "" for the initial ones.

@@ -33,8 +33,8 @@ func NewBrowser(origin string, kind virtualwebauthn.KeyType) *Browser {
 // ec2KeySize is the size of the COSE encoding of a P-256 public key whose coordinates have 32 bytes each (RFC 9053, section 7.1.1).
 const ec2KeySize = 77
 
-// newCredential returns a credential with a new key. The library omits leading zeros of a coordinate, as no genuine authenticator does, so that
-// one of 128 keys of P-256 is malformed: newCredential discards these.
+// newCredential returns a credential with a new key. The library omits leading zeros of a coordinate, as no genuine authenticator does, so
+// that one of 128 keys of P-256 is malformed: newCredential discards these.
 func newCredential(kind virtualwebauthn.KeyType) virtualwebauthn.Credential {
 	for {
 		c := virtualwebauthn.NewCredential(kind)
@@ -55,7 +55,8 @@ func Raw(t testing.TB, text string) []byte {
 // Create answers navigator.credentials.create.
 func (b *Browser) Create(t testing.TB, challenge string) fido.Registration {
 	t.Helper()
-	answer := virtualwebauthn.CreateAttestationResponse(b.Page, b.Authenticator, b.Credential, virtualwebauthn.AttestationOptions{Challenge: Raw(t, challenge)})
+	answer := virtualwebauthn.CreateAttestationResponse(b.Page, b.Authenticator, b.Credential,
+		virtualwebauthn.AttestationOptions{Challenge: Raw(t, challenge)})
 	var parsed struct {
 		Response struct {
 			Attestation string `json:"attestationObject"`
@@ -69,7 +70,8 @@ func (b *Browser) Create(t testing.TB, challenge string) fido.Registration {
 // Get answers navigator.credentials.get.
 func (b *Browser) Get(t testing.TB, challenge string) fido.Assertion {
 	t.Helper()
-	answer := virtualwebauthn.CreateAssertionResponse(b.Page, b.Authenticator, b.Credential, virtualwebauthn.AssertionOptions{Challenge: Raw(t, challenge)})
+	answer := virtualwebauthn.CreateAssertionResponse(b.Page, b.Authenticator, b.Credential,
+		virtualwebauthn.AssertionOptions{Challenge: Raw(t, challenge)})
 	var parsed struct {
 		Response struct {
 			AuthenticatorData string `json:"authenticatorData"`
@@ -79,6 +81,7 @@ func (b *Browser) Get(t testing.TB, challenge string) fido.Assertion {
 	}
 	require.NoError(t, json.Unmarshal([]byte(answer), &parsed))
 	return fido.Assertion{
-		ClientData: Raw(t, parsed.Response.ClientData), AuthenticatorData: Raw(t, parsed.Response.AuthenticatorData), Signature: Raw(t, parsed.Response.Signature),
+		ClientData: Raw(t, parsed.Response.ClientData), AuthenticatorData: Raw(t, parsed.Response.AuthenticatorData),
+		Signature: Raw(t, parsed.Response.Signature),
 	}
 }

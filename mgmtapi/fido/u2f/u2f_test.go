@@ -23,12 +23,15 @@ const (
 		"ffdf58dfd2fa3e6c378b53d795c4a4dffb4199edd7862f23abaf0203b4b8911ba0569994e101300a06082a8648ce3d0403020347003044022060cdb6061e9c22262d" +
 		"1aac1d96d8c70829b2366531dda268832cb836bcd30dfa0220631b1459f09e6330055722c8d89b7f48883b9089b88d60d1d9795902b30410df" +
 		"304502201471899bcc3987e62e8202c9b39c33c19033f7340352dba80fcab017db9230e402210082677d673d891933ade6f617e5dbde2e247e70423fd5ad7804a6d3d3961ef871"
-	channel             = `"cid_pubkey":{"kty":"EC","crv":"P-256","x":"HzQwlfXX7Q4S5MtCCnZUNBw3RMzPO9tOyWjBqRl4tJ8","y":"XVguGFLIZx1fXg3wNqfdbn75hi4-_7-BxhMljw42Ht4"}`
-	enrolChallenge      = "vqrS6WXDe1JUs5_c3i4-LkKIHRr-3XVb3azuA5TifHo"
-	enrolClientData     = `{"typ":"navigator.id.finishEnrollment","challenge":"` + enrolChallenge + `",` + channel + `,"origin":"http://example.com"}`
-	exampleKey          = "04d368f1b665bade3c33a20f1e429c7750d5033660c019119d29aa4ba7abc04aa7c80a46bbe11ca8cb5674d74f31f8a903f6bad105fb6ab74aefef4db8b0025e1d"
-	assertChallenge     = "opsXqUifDriAAmWclinfbS0e-USY0CgyJHe_Otd7z8o"
-	assertClientData    = `{"typ":"navigator.id.getAssertion","challenge":"` + assertChallenge + `",` + channel + `,"origin":"http://example.com"}`
+	channel = `"cid_pubkey":{"kty":"EC","crv":"P-256","x":"HzQwlfXX7Q4S5MtCCnZUNBw3RMzPO9tOyWjBqRl4tJ8",` +
+		`"y":"XVguGFLIZx1fXg3wNqfdbn75hi4-_7-BxhMljw42Ht4"}`
+	enrolChallenge  = "vqrS6WXDe1JUs5_c3i4-LkKIHRr-3XVb3azuA5TifHo"
+	enrolClientData = `{"typ":"navigator.id.finishEnrollment","challenge":"` + enrolChallenge + `",` + channel +
+		`,"origin":"http://example.com"}`
+	exampleKey       = "04d368f1b665bade3c33a20f1e429c7750d5033660c019119d29aa4ba7abc04aa7c80a46bbe11ca8cb5674d74f31f8a903f6bad105fb6ab74aefef4db8b0025e1d"
+	assertChallenge  = "opsXqUifDriAAmWclinfbS0e-USY0CgyJHe_Otd7z8o"
+	assertClientData = `{"typ":"navigator.id.getAssertion","challenge":"` + assertChallenge + `",` + channel +
+		`,"origin":"http://example.com"}`
 	exampleSignatureDat = "0100000001304402204b5f0cd17534cedd8c34ee09570ef542a353df4436030ce43d406de870b847780220267bb998fac9b7266eb60e7cb0b5eabdfd5ba9614f53c7b22272ec10047a923f"
 )
 
@@ -47,7 +50,8 @@ func TestTheExamplesOfTheSpecification(t *testing.T) {
 	require.Zero(t, r.Counter)
 
 	site.AppID = "https://gstatic.com/securitykey/a/example.com"
-	counter, err := site.Authenticate(u2f.Registration{PublicKey: unhex(t, exampleKey)}, assertChallenge, []byte(assertClientData), unhex(t, exampleSignatureDat))
+	counter, err := site.Authenticate(u2f.Registration{PublicKey: unhex(t, exampleKey)}, assertChallenge, []byte(assertClientData),
+		unhex(t, exampleSignatureDat))
 	require.NoError(t, err)
 	require.EqualValues(t, 1, counter)
 }

@@ -83,7 +83,8 @@ func certificates(t testing.TB) (string, []tls.Certificate) {
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "a hook"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}, ca, &theirs.PublicKey, ours)
-	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: signed})), []tls.Certificate{{Certificate: [][]byte{leaf}, PrivateKey: theirs}}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: signed})), []tls.Certificate{
+		{Certificate: [][]byte{leaf}, PrivateKey: theirs}}
 }
 
 func (e *Endpoint) serve(w http.ResponseWriter, r *http.Request) {

@@ -52,7 +52,8 @@ var texts = rapid.StringOfN(rapid.OneOf(
 func TestTheVersionStandsForWhatFoldingDoes(t *testing.T) {
 	h := sha256.New()
 	for r := rune(1); r <= unicode.MaxRune; r++ {
-		if !unicode.In(r, unicode.Letter, unicode.Mark, unicode.Symbol) || unicode.In(r, unicode.Hangul, unicode.Tangut) || unicode.Is(unicode.Unified_Ideograph, r) {
+		if !unicode.In(r, unicode.Letter, unicode.Mark, unicode.Symbol) || unicode.In(r, unicode.Hangul, unicode.Tangut) ||
+			unicode.Is(unicode.Unified_Ideograph, r) {
 			continue // where letter case, width and accents mean nothing, and which are most
 		}
 		for _, s := range []string{string(r), string(r) + "\u0301"} {
@@ -61,7 +62,8 @@ func TestTheVersionStandsForWhatFoldingDoes(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, "1 b320e408b6e2ef0a", fmt.Sprintf("%d %x", Version, h.Sum(nil)[:8]), "folding has changed: raise Version, and write the new digest here")
+	require.Equal(t, "1 b320e408b6e2ef0a", fmt.Sprintf("%d %x", Version, h.Sum(nil)[:8]),
+		"folding has changed: raise Version, and write the new digest here")
 }
 
 func TestFoldingTwiceIsFoldingOnce(t *testing.T) {

@@ -41,7 +41,8 @@ func (w *work) administration(with string) {
 		return walk.All(err, walk.Same("targets", 1, len(targets)), walk.Same("roles", 1, len(roles)), walk.Same("type", "USER_ADMIN", r.Type))
 	})
 	w.Step(name("make an authorization server with a scope, a claim, a policy and a rule"), func() error {
-		s, _, err := w.client.AuthorizationServer.CreateAuthorizationServer(w.ctx, okta.AuthorizationServer{Name: label, Description: "d", Audiences: []string{"api://v2"}})
+		s, _, err := w.client.AuthorizationServer.CreateAuthorizationServer(w.ctx,
+			okta.AuthorizationServer{Name: label, Description: "d", Audiences: []string{"api://v2"}})
 		if err != nil {
 			return err
 		}
@@ -50,18 +51,21 @@ func (w *work) administration(with string) {
 		if _, _, err := as.CreateOAuth2Scope(w.ctx, server, okta.OAuth2Scope{Name: "orders"}); err != nil {
 			return err
 		}
-		if _, _, err := as.CreateOAuth2Claim(w.ctx, server, okta.OAuth2Claim{Name: "dept", ClaimType: "RESOURCE", ValueType: "EXPRESSION", Value: "user.department"}); err != nil {
+		if _, _, err := as.CreateOAuth2Claim(w.ctx, server,
+			okta.OAuth2Claim{Name: "dept", ClaimType: "RESOURCE", ValueType: "EXPRESSION", Value: "user.department"}); err != nil {
 			return err
 		}
 		p, _, err := as.CreateAuthorizationServerPolicy(w.ctx, server, okta.AuthorizationServerPolicy{
-			Type: "OAUTH_AUTHORIZATION_POLICY", Name: "P", Description: "d", PriorityPtr: okta.Int64Ptr(1), Conditions: &okta.PolicyRuleConditions{Clients: &okta.ClientPolicyCondition{Include: []string{"ALL_CLIENTS"}}},
+			Type: "OAUTH_AUTHORIZATION_POLICY", Name: "P", Description: "d", PriorityPtr: okta.Int64Ptr(1),
+			Conditions: &okta.PolicyRuleConditions{Clients: &okta.ClientPolicyCondition{Include: []string{"ALL_CLIENTS"}}},
 		})
 		if err != nil {
 			return err
 		}
 		rule, _, err := as.CreateAuthorizationServerPolicyRule(w.ctx, server, p.Id, okta.AuthorizationServerPolicyRule{
 			Type: "RESOURCE_ACCESS", Name: "R", Conditions: &okta.AuthorizationServerPolicyRuleConditions{
-				GrantTypes: &okta.GrantTypePolicyRuleCondition{Include: []string{"client_credentials"}}, Scopes: &okta.OAuth2ScopesMediationPolicyRuleCondition{Include: []string{"*"}},
+				GrantTypes: &okta.GrantTypePolicyRuleCondition{Include: []string{"client_credentials"}},
+				Scopes:     &okta.OAuth2ScopesMediationPolicyRuleCondition{Include: []string{"*"}},
 			},
 		})
 		if err != nil {
@@ -83,9 +87,11 @@ func (w *work) administration(with string) {
 	})
 	w.Step(name("make, change, list and remove an inline hook"), func() error {
 		channel := &okta.InlineHookChannel{Type: "HTTP", Version: "1.0.0", Config: &okta.InlineHookChannelConfig{
-			Uri: "https://hooks.example.com/v2", Method: "POST", AuthScheme: &okta.InlineHookChannelConfigAuthScheme{Type: "HEADER", Key: "X-Key", Value: "secret"},
+			Uri: "https://hooks.example.com/v2", Method: "POST",
+			AuthScheme: &okta.InlineHookChannelConfigAuthScheme{Type: "HEADER", Key: "X-Key", Value: "secret"},
 		}}
-		h, _, err := w.client.InlineHook.CreateInlineHook(w.ctx, okta.InlineHook{Name: label, Type: "com.svc.oauth2.tokens.transform", Version: "1.0.0", Channel: channel})
+		h, _, err := w.client.InlineHook.CreateInlineHook(w.ctx,
+			okta.InlineHook{Name: label, Type: "com.svc.oauth2.tokens.transform", Version: "1.0.0", Channel: channel})
 		if err != nil {
 			return err
 		}

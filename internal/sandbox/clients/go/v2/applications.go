@@ -10,24 +10,29 @@ import (
 )
 
 func (w *work) applications() {
-	visible := &okta.ApplicationVisibility{AutoSubmitToolbar: new(false), Hide: &okta.ApplicationVisibilityHide{IOS: new(false), Web: new(false)}}
+	visible := &okta.ApplicationVisibility{AutoSubmitToolbar: new(false),
+		Hide: &okta.ApplicationVisibilityHide{IOS: new(false), Web: new(false)}}
 	bookmark := okta.NewBookmarkApplication()
 	bookmark.Label, bookmark.Visibility = "Bookmark of v2", visible
-	bookmark.Settings = &okta.BookmarkApplicationSettings{App: &okta.BookmarkApplicationSettingsApplication{RequestIntegration: new(false), Url: "https://example.com/bookmark.htm"}}
+	bookmark.Settings = &okta.BookmarkApplicationSettings{
+		App: &okta.BookmarkApplicationSettingsApplication{RequestIntegration: new(false), Url: "https://example.com/bookmark.htm"}}
 
 	basic := okta.NewBasicAuthApplication()
 	basic.Label = "Basic of v2"
-	basic.Settings = &okta.BasicApplicationSettings{App: &okta.BasicApplicationSettingsApplication{AuthURL: "https://example.com/auth.html", Url: "https://example.com/login.html"}}
+	basic.Settings = &okta.BasicApplicationSettings{
+		App: &okta.BasicApplicationSettingsApplication{AuthURL: "https://example.com/auth.html", Url: "https://example.com/login.html"}}
 
 	swa := okta.NewSwaApplication()
 	swa.Label = "SWA of v2"
 	swa.Settings = &okta.SwaApplicationSettings{App: &okta.SwaApplicationSettingsApplication{
-		ButtonField: "btn-login", PasswordField: "txtbox-password", UsernameField: "txtbox-username", Url: "https://example.com/login.html", LoginUrlRegex: "REGEX_EXPRESSION"}}
+		ButtonField: "btn-login", PasswordField: "txtbox-password", UsernameField: "txtbox-username", Url: "https://example.com/login.html",
+		LoginUrlRegex: "REGEX_EXPRESSION"}}
 
 	three := okta.NewSwaThreeFieldApplication()
 	three.Label = "Three fields of v2"
 	three.Settings = &okta.SwaThreeFieldApplicationSettings{App: &okta.SwaThreeFieldApplicationSettingsApplication{
-		ButtonSelector: "#btn", PasswordSelector: "#pw", UserNameSelector: "#user", TargetURL: "https://example.com/login", ExtraFieldSelector: ".login", ExtraFieldValue: "SOME"}}
+		ButtonSelector: "#btn", PasswordSelector: "#pw", UserNameSelector: "#user", TargetURL: "https://example.com/login",
+		ExtraFieldSelector: ".login", ExtraFieldValue: "SOME"}}
 
 	store := okta.NewSecurePasswordStoreApplication()
 	store.Label = "Store of v2"
@@ -36,12 +41,14 @@ func (w *work) applications() {
 
 	auto := okta.NewAutoLoginApplication()
 	auto.Label, auto.Visibility = "Auto of v2", visible
-	auto.Settings = &okta.AutoLoginApplicationSettings{SignOn: &okta.AutoLoginApplicationSettingsSignOn{LoginUrl: "https://example.com/login", RedirectUrl: "https://example.com/home"}}
+	auto.Settings = &okta.AutoLoginApplicationSettings{
+		SignOn: &okta.AutoLoginApplicationSettingsSignOn{LoginUrl: "https://example.com/login", RedirectUrl: "https://example.com/home"}}
 
 	saml := okta.NewSamlApplication()
 	saml.Label, saml.Visibility = "SAML of v2", visible
 	saml.Settings = &okta.SamlApplicationSettings{SignOn: &okta.SamlApplicationSettingsSignOn{
-		SsoAcsUrl: "https://example.com/acs", Recipient: "https://example.com/acs", Destination: "https://example.com/acs", Audience: "urn:example:sp",
+		SsoAcsUrl: "https://example.com/acs", Recipient: "https://example.com/acs", Destination: "https://example.com/acs",
+		Audience:  "urn:example:sp",
 		IdpIssuer: "http://example.com/${org.externalKey}", SubjectNameIdTemplate: "${user.userName}",
 		SubjectNameIdFormat: "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified", ResponseSigned: new(true), AssertionSigned: new(true),
 		SignatureAlgorithm: "RSA_SHA256", DigestAlgorithm: "SHA256", HonorForceAuthn: new(true),
@@ -55,7 +62,8 @@ func (w *work) applications() {
 		AutoKeyRotation: new(true), TokenEndpointAuthMethod: "client_secret_post",
 	}}
 	oidc.Settings = &okta.OpenIdConnectApplicationSettings{OauthClient: &okta.OpenIdConnectApplicationSettingsClient{
-		ApplicationType: "web", ClientUri: "https://example.com", LogoUri: "https://example.com/logo.png", RedirectUris: []string{"https://example.com/callback"},
+		ApplicationType: "web", ClientUri: "https://example.com", LogoUri: "https://example.com/logo.png",
+		RedirectUris:  []string{"https://example.com/callback"},
 		ResponseTypes: []*okta.OAuthResponseType{&answer}, GrantTypes: []*okta.OAuthGrantType{&code, &refresh}, ConsentMethod: "REQUIRED",
 	}}
 
@@ -177,10 +185,12 @@ func (w *work) assignments() {
 		return walk.Same("users", 1, len(all))
 	})
 	w.Step("assign a group without a body, and with a priority", func() error {
-		if _, _, err := w.client.Application.CreateApplicationGroupAssignment(w.ctx, w.bookmark, w.group.Id, okta.ApplicationGroupAssignment{}); err != nil {
+		if _, _, err := w.client.Application.CreateApplicationGroupAssignment(w.ctx, w.bookmark, w.group.Id,
+			okta.ApplicationGroupAssignment{}); err != nil {
 			return err
 		}
-		a, _, err := w.client.Application.CreateApplicationGroupAssignment(w.ctx, w.bookmark, w.group.Id, okta.ApplicationGroupAssignment{PriorityPtr: okta.Int64Ptr(0)})
+		a, _, err := w.client.Application.CreateApplicationGroupAssignment(w.ctx, w.bookmark, w.group.Id,
+			okta.ApplicationGroupAssignment{PriorityPtr: okta.Int64Ptr(0)})
 		if err != nil {
 			return err
 		}
@@ -226,9 +236,10 @@ func (w *work) assignments() {
 		if err != nil {
 			return err
 		}
-		schema, _, err = w.client.UserSchema.UpdateApplicationUserProfile(w.ctx, w.bookmark, okta.UserSchema{Definitions: &okta.UserSchemaDefinitions{Custom: &okta.UserSchemaPublic{
-			Id: "#custom", Type: "object", Properties: map[string]*okta.UserSchemaAttribute{"shoeV2": {Title: "Shoe", Type: "string"}},
-		}}})
+		schema, _, err = w.client.UserSchema.UpdateApplicationUserProfile(w.ctx, w.bookmark,
+			okta.UserSchema{Definitions: &okta.UserSchemaDefinitions{Custom: &okta.UserSchemaPublic{
+				Id: "#custom", Type: "object", Properties: map[string]*okta.UserSchemaAttribute{"shoeV2": {Title: "Shoe", Type: "string"}},
+			}}})
 		if err != nil {
 			return err
 		}
@@ -249,9 +260,10 @@ func (w *work) mappings() {
 		if err != nil {
 			return err
 		}
-		_, _, err = w.client.ProfileMapping.UpdateProfileMapping(w.ctx, one.Id, okta.ProfileMapping{Properties: map[string]*okta.ProfileMappingProperty{
-			"nickName": {Expression: "appuser.userName", PushStatus: "PUSH"},
-		}})
+		_, _, err = w.client.ProfileMapping.UpdateProfileMapping(w.ctx, one.Id,
+			okta.ProfileMapping{Properties: map[string]*okta.ProfileMappingProperty{
+				"nickName": {Expression: "appuser.userName", PushStatus: "PUSH"},
+			}})
 		return err
 	})
 }

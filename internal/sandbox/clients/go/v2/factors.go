@@ -84,7 +84,8 @@ func (w *work) factors() {
 		if _, _, err := factors.EnrollFactor(w.ctx, user, f, nil); err != nil {
 			return err
 		}
-		if err := walk.All(walk.Same("status", "ACTIVE", f.Status), walk.Same("text", questions[0].QuestionText, f.Profile.QuestionText)); err != nil {
+		if err := walk.All(walk.Same("status", "ACTIVE", f.Status), walk.Same("text", questions[0].QuestionText, f.Profile.QuestionText)); err !=
+			nil {
 			return err
 		}
 		if err := w.verified(f.Id, okta.VerifyFactorRequest{Answer: "ketchup"}); err == nil {
@@ -98,7 +99,8 @@ func (w *work) factors() {
 		if _, _, err := factors.EnrollFactor(w.ctx, user, f, nil); err != nil {
 			return err
 		}
-		if err := walk.All(walk.Same("status", "PENDING_ACTIVATION", f.Status), walk.Same("number", "+15554151337", f.Profile.PhoneNumber)); err != nil {
+		if err := walk.All(walk.Same("status", "PENDING_ACTIVATION", f.Status),
+			walk.Same("number", "+15554151337", f.Profile.PhoneNumber)); err != nil {
 			return err
 		}
 		code, err := w.code(user)

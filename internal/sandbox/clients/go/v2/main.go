@@ -60,7 +60,8 @@ func main() {
 		if err != nil {
 			return err
 		}
-		w.ctx, w.client, err = okta.NewClient(ctx, okta.WithOrgUrl(os.Args[1]), okta.WithAuthorizationMode("PrivateKey"), okta.WithClientId(robot.ClientID),
+		w.ctx, w.client, err = okta.NewClient(ctx, okta.WithOrgUrl(os.Args[1]), okta.WithAuthorizationMode("PrivateKey"),
+			okta.WithClientId(robot.ClientID),
 			okta.WithPrivateKey(robot.PrivateKey), okta.WithPrivateKeyId(robot.KeyID), okta.WithScopes(robot.Scopes),
 			okta.WithTestingDisableHttpsCheck(true), okta.WithCache(false))
 		if err != nil {
@@ -132,7 +133,8 @@ func (w *work) logs() {
 	w.Step("read the log page by page", func() error {
 		since := time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)
 		until := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
-		events, res, err := w.client.LogEvent.GetLogs(w.ctx, query.NewQueryParams(query.WithSince(since), query.WithUntil(until), query.WithLimit(20)))
+		events, res, err := w.client.LogEvent.GetLogs(w.ctx,
+			query.NewQueryParams(query.WithSince(since), query.WithUntil(until), query.WithLimit(20)))
 		n, pages := 0, 0
 		for err == nil {
 			n, pages = n+len(events), pages+1
@@ -150,7 +152,8 @@ func (w *work) logs() {
 		return err
 	})
 	w.Step("filter the log", func() error {
-		events, _, err := w.client.LogEvent.GetLogs(w.ctx, query.NewQueryParams(query.WithFilter(`eventType eq "user.lifecycle.create" and target.id eq "`+w.ada.Id+`"`)))
+		events, _, err := w.client.LogEvent.GetLogs(w.ctx,
+			query.NewQueryParams(query.WithFilter(`eventType eq "user.lifecycle.create" and target.id eq "`+w.ada.Id+`"`)))
 		if err != nil {
 			return err
 		}

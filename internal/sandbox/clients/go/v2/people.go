@@ -29,15 +29,17 @@ func (w *work) users() {
 		return walk.Same("status", "STAGED", w.ben.Status)
 	})
 	w.Step("create users with imported hashes", func() error {
-		_, err := w.create("hash@v2.example.com", "Hash", "Two", &okta.UserCredentials{Password: &okta.PasswordCredential{Hash: &okta.PasswordCredentialHash{
-			Algorithm: "BCRYPT", WorkFactorPtr: okta.Int64Ptr(10), Salt: "rwh3vH166HCH/NT9XV5FYu", Value: "qaMqvAPULkbiQzkTCWo5XDcvzpk8Tna",
-		}}}, true)
+		_, err := w.create("hash@v2.example.com", "Hash", "Two",
+			&okta.UserCredentials{Password: &okta.PasswordCredential{Hash: &okta.PasswordCredentialHash{
+				Algorithm: "BCRYPT", WorkFactorPtr: okta.Int64Ptr(10), Salt: "rwh3vH166HCH/NT9XV5FYu", Value: "qaMqvAPULkbiQzkTCWo5XDcvzpk8Tna",
+			}}}, true)
 		if err != nil {
 			return err
 		}
-		_, err = w.create("sha@v2.example.com", "Sha", "Two", &okta.UserCredentials{Password: &okta.PasswordCredential{Hash: &okta.PasswordCredentialHash{
-			Algorithm: "SHA-256", Salt: "UEO3wsAsgzQ=", SaltOrder: "PREFIX", Value: "xjrauE6J6kbjcvMjWSSc+PsBBls8Pdy5uPL5XbSRnSg=",
-		}}}, true)
+		_, err = w.create("sha@v2.example.com", "Sha", "Two",
+			&okta.UserCredentials{Password: &okta.PasswordCredential{Hash: &okta.PasswordCredentialHash{
+				Algorithm: "SHA-256", Salt: "UEO3wsAsgzQ=", SaltOrder: "PREFIX", Value: "xjrauE6J6kbjcvMjWSSc+PsBBls8Pdy5uPL5XbSRnSg=",
+			}}}, true)
 		return err
 	})
 	w.Step("create a user of an identity provider elsewhere", func() error {
@@ -83,9 +85,10 @@ func (w *work) users() {
 		return err
 	})
 	for name, params := range map[string]*query.Params{
-		"search for users": query.NewQueryParams(query.WithSearch(`profile.lastName eq "two" and status eq "ACTIVE"`), query.WithSortBy("profile.login"), query.WithSortOrder("desc")),
-		"filter users":     query.NewQueryParams(query.WithFilter(`profile.login eq "ada@v2.example.com"`)),
-		"find users by q":  query.NewQueryParams(query.WithQ("ada")),
+		"search for users": query.NewQueryParams(query.WithSearch(`profile.lastName eq "two" and status eq "ACTIVE"`),
+			query.WithSortBy("profile.login"), query.WithSortOrder("desc")),
+		"filter users":    query.NewQueryParams(query.WithFilter(`profile.login eq "ada@v2.example.com"`)),
+		"find users by q": query.NewQueryParams(query.WithQ("ada")),
 	} {
 		w.Step(name, func() error {
 			users, _, err := w.client.User.ListUsers(w.ctx, params)
@@ -129,14 +132,16 @@ func (w *work) users() {
 		if err != nil {
 			return err
 		}
-		return walk.All(walk.Same[any]("title", "Analyst", (*u.Profile)["title"]), walk.Same[any]("nickName", "Countess", (*u.Profile)["nickName"]))
+		return walk.All(walk.Same[any]("title", "Analyst", (*u.Profile)["title"]),
+			walk.Same[any]("nickName", "Countess", (*u.Profile)["nickName"]))
 	})
 	w.Step("activate a user and get the token", func() error {
 		token, _, err := w.client.User.ActivateUser(w.ctx, w.ben.Id, query.NewQueryParams(query.WithSendEmail(false)))
 		if err != nil {
 			return err
 		}
-		return walk.All(walk.Same("there is a token", true, token.ActivationToken != "" && token.ActivationUrl != ""), w.status(w.ben.Id, "PROVISIONED"))
+		return walk.All(walk.Same("there is a token", true, token.ActivationToken != "" && token.ActivationUrl != ""),
+			w.status(w.ben.Id, "PROVISIONED"))
 	})
 	w.Step("reactivate a user", func() error {
 		token, _, err := w.client.User.ReactivateUser(w.ctx, w.ben.Id, query.NewQueryParams(query.WithSendEmail(false)))
@@ -275,7 +280,8 @@ func (w *work) groups() {
 		return walk.Same("name", "Analysts of v2", g.Profile.Name)
 	})
 	w.Step("update a group", func() error {
-		g, _, err := w.client.Group.UpdateGroup(w.ctx, w.group.Id, okta.Group{Profile: &okta.GroupProfile{Name: "Counters of v2", Description: "count"}})
+		g, _, err := w.client.Group.UpdateGroup(w.ctx, w.group.Id,
+			okta.Group{Profile: &okta.GroupProfile{Name: "Counters of v2", Description: "count"}})
 		if err != nil {
 			return err
 		}
@@ -337,7 +343,8 @@ func (w *work) groups() {
 		if err != nil {
 			return err
 		}
-		schema.Definitions.Custom.Properties = map[string]*okta.GroupSchemaAttribute{"costCenterV2": {Title: "Cost center", Type: "string", Scope: "NONE"}}
+		schema.Definitions.Custom.Properties = map[string]*okta.GroupSchemaAttribute{
+			"costCenterV2": {Title: "Cost center", Type: "string", Scope: "NONE"}}
 		_, _, err = w.client.GroupSchema.UpdateGroupSchema(w.ctx, *schema)
 		return err
 	})
@@ -404,7 +411,8 @@ func (w *work) rules() {
 func (w *work) types() {
 	var kind *okta.UserType
 	w.Step("create, list, get, change and replace user types", func() (err error) {
-		kind, _, err = w.client.UserType.CreateUserType(w.ctx, okta.UserType{Name: "guestV2", DisplayName: "Guest", Description: "comes and goes"})
+		kind, _, err = w.client.UserType.CreateUserType(w.ctx,
+			okta.UserType{Name: "guestV2", DisplayName: "Guest", Description: "comes and goes"})
 		if err != nil {
 			return err
 		}
@@ -418,7 +426,8 @@ func (w *work) types() {
 		if _, _, err = w.client.UserType.UpdateUserType(w.ctx, kind.Id, okta.UserType{DisplayName: "Visitor"}); err != nil {
 			return err
 		}
-		replaced, _, err := w.client.UserType.ReplaceUserType(w.ctx, kind.Id, okta.UserType{Name: "guestV2", DisplayName: "Visitor", Description: "seldom"})
+		replaced, _, err := w.client.UserType.ReplaceUserType(w.ctx, kind.Id,
+			okta.UserType{Name: "guestV2", DisplayName: "Visitor", Description: "seldom"})
 		if err != nil {
 			return err
 		}
@@ -432,22 +441,24 @@ func (w *work) types() {
 		if err := walk.Same("login", "string", schema.Definitions.Base.Properties["login"].Type); err != nil {
 			return err
 		}
-		schema, _, err = w.client.UserSchema.UpdateUserProfile(w.ctx, "default", okta.UserSchema{Definitions: &okta.UserSchemaDefinitions{Custom: &okta.UserSchemaPublic{
-			Id: "#custom", Type: "object", Properties: map[string]*okta.UserSchemaAttribute{
-				"badgeV2": {
-					Title: "Badge", Type: "string", Description: "on the door", MinLengthPtr: okta.Int64Ptr(1), MaxLengthPtr: okta.Int64Ptr(20),
-					Permissions: []*okta.UserSchemaAttributePermission{{Principal: "SELF", Action: "READ_WRITE"}},
+		schema, _, err = w.client.UserSchema.UpdateUserProfile(w.ctx, "default",
+			okta.UserSchema{Definitions: &okta.UserSchemaDefinitions{Custom: &okta.UserSchemaPublic{
+				Id: "#custom", Type: "object", Properties: map[string]*okta.UserSchemaAttribute{
+					"badgeV2": {
+						Title: "Badge", Type: "string", Description: "on the door", MinLengthPtr: okta.Int64Ptr(1), MaxLengthPtr: okta.Int64Ptr(20),
+						Permissions: []*okta.UserSchemaAttributePermission{{Principal: "SELF", Action: "READ_WRITE"}},
+					},
+					"sizesV2": {Title: "Sizes", Type: "array", Items: &okta.UserSchemaAttributeItems{Type: "integer"}},
 				},
-				"sizesV2": {Title: "Sizes", Type: "array", Items: &okta.UserSchemaAttributeItems{Type: "integer"}},
-			},
-		}}})
+			}}})
 		if err != nil {
 			return err
 		}
 		return walk.Same("the attribute is there", true, schema.Definitions.Custom.Properties["badgeV2"] != nil)
 	})
 	w.Step("give a user custom attributes", func() error {
-		u, _, err := w.client.User.PartialUpdateUser(w.ctx, w.ada.Id, okta.User{Profile: &okta.UserProfile{"badgeV2": "A-1", "sizesV2": []int{4, 5}}}, nil)
+		u, _, err := w.client.User.PartialUpdateUser(w.ctx, w.ada.Id,
+			okta.User{Profile: &okta.UserProfile{"badgeV2": "A-1", "sizesV2": []int{4, 5}}}, nil)
 		if err != nil {
 			return err
 		}
@@ -459,7 +470,8 @@ func (w *work) types() {
 			return err
 		}
 		schema.Definitions.Custom.Properties["sizesV2"] = nil
-		_, _, err = w.client.UserSchema.UpdateUserProfile(w.ctx, "default", okta.UserSchema{Definitions: &okta.UserSchemaDefinitions{Custom: schema.Definitions.Custom}})
+		_, _, err = w.client.UserSchema.UpdateUserProfile(w.ctx, "default",
+			okta.UserSchema{Definitions: &okta.UserSchemaDefinitions{Custom: schema.Definitions.Custom}})
 		return err
 	})
 	w.Step("delete a user type", func() error {

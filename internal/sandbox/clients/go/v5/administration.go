@@ -39,7 +39,8 @@ func (w *work) administration(with string) {
 			return told(err)
 		}
 		group = g.GetId()
-		r, _, err := w.client.RoleAssignmentAPI.AssignRoleToUser(w.ctx, admin).AssignRoleRequest(read[okta.AssignRoleRequest](`{"type":"USER_ADMIN"}`)).Execute()
+		r, _, err := w.client.RoleAssignmentAPI.AssignRoleToUser(w.ctx,
+			admin).AssignRoleRequest(read[okta.AssignRoleRequest](`{"type":"USER_ADMIN"}`)).Execute()
 		if err != nil {
 			return told(err)
 		}
@@ -51,10 +52,12 @@ func (w *work) administration(with string) {
 			return told(err)
 		}
 		roles, _, err := w.client.RoleAssignmentAPI.ListAssignedRolesForUser(w.ctx, admin).Execute()
-		return walk.All(told(err), walk.Same("targets", 1, len(targets)), walk.Same("roles", 1, len(roles)), walk.Same("type", "USER_ADMIN", r.GetType()))
+		return walk.All(told(err), walk.Same("targets", 1, len(targets)), walk.Same("roles", 1, len(roles)),
+			walk.Same("type", "USER_ADMIN", r.GetType()))
 	})
 	w.Step(name("make a custom role and a resource set, and bind them"), func() error {
-		r, _, err := w.client.RoleAPI.CreateRole(w.ctx).Instance(okta.CreateIamRoleRequest{Label: label, Description: "x", Permissions: []string{"svc.users.read", "svc.groups.manage"}}).Execute()
+		r, _, err := w.client.RoleAPI.CreateRole(w.ctx).Instance(
+			okta.CreateIamRoleRequest{Label: label, Description: "x", Permissions: []string{"svc.users.read", "svc.groups.manage"}}).Execute()
 		if err != nil {
 			return told(err)
 		}
@@ -99,11 +102,14 @@ func (w *work) administration(with string) {
 			return told(err)
 		}
 		server = s.GetId()
-		if _, _, err := w.client.AuthorizationServerScopesAPI.CreateOAuth2Scope(w.ctx, server).OAuth2Scope(read[okta.OAuth2Scope](`{"name":"orders"}`)).Execute(); err != nil {
+		if _, _, err := w.client.AuthorizationServerScopesAPI.CreateOAuth2Scope(w.ctx,
+			server).OAuth2Scope(read[okta.OAuth2Scope](`{"name":"orders"}`)).Execute(); err != nil {
 			return told(err)
 		}
-		p, _, err := w.client.AuthorizationServerPoliciesAPI.CreateAuthorizationServerPolicy(w.ctx, server).Policy(read[okta.AuthorizationServerPolicy](
-			`{"type":"OAUTH_AUTHORIZATION_POLICY","name":"P","description":"d","priority":1,"conditions":{"clients":{"include":["ALL_CLIENTS"]}}}`)).Execute()
+		p, _, err := w.client.AuthorizationServerPoliciesAPI.CreateAuthorizationServerPolicy(w.ctx,
+			server).Policy(read[okta.AuthorizationServerPolicy](
+			`{"type":"OAUTH_AUTHORIZATION_POLICY","name":"P","description":"d","priority":1,` +
+				`"conditions":{"clients":{"include":["ALL_CLIENTS"]}}}`)).Execute()
 		if err != nil {
 			return told(err)
 		}
@@ -112,7 +118,8 @@ func (w *work) administration(with string) {
 			return fmt.Errorf("no id in %v", p.AdditionalProperties)
 		}
 		policy = id
-		_, _, err = w.client.AuthorizationServerRulesAPI.CreateAuthorizationServerPolicyRule(w.ctx, server, policy).PolicyRule(read[okta.AuthorizationServerPolicyRule](
+		_, _, err = w.client.AuthorizationServerRulesAPI.CreateAuthorizationServerPolicyRule(w.ctx, server,
+			policy).PolicyRule(read[okta.AuthorizationServerPolicyRule](
 			`{"type":"RESOURCE_ACCESS","name":"R","priority":1,"conditions":{"people":{"groups":{"include":["EVERYONE"]}},"grantTypes":{"include":["client_credentials"]},"scopes":{"include":["*"]}},
 			  "actions":{"token":{"accessTokenLifetimeMinutes":60,"refreshTokenLifetimeMinutes":0,"refreshTokenWindowMinutes":10080}}}`)).Execute()
 		if err != nil {
@@ -134,7 +141,8 @@ func (w *work) administration(with string) {
 		return walk.All(told(err), walk.Same("keys", true, len(all) > 0))
 	})
 	w.Step(name("make, change and list inline hooks"), func() error {
-		h, _, err := w.client.InlineHookAPI.CreateInlineHook(w.ctx).InlineHook(read[okta.InlineHook](`{"name":"` + label + `","type":"com.svc.oauth2.tokens.transform","version":"1.0.0",
+		h, _, err := w.client.InlineHookAPI.CreateInlineHook(w.ctx).InlineHook(
+			read[okta.InlineHook](`{"name":"` + label + `","type":"com.svc.oauth2.tokens.transform","version":"1.0.0",
 			"channel":{"type":"HTTP","version":"1.0.0","config":{"uri":"https://hooks.example.com/v5","method":"POST","authScheme":{"type":"HEADER","key":"X-Key","value":"secret"}}}}`)).Execute()
 		if err != nil {
 			return told(err)

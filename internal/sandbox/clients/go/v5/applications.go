@@ -32,7 +32,8 @@ func (w *work) applications() {
 		{"SWA", app{BrowserPluginApplication: &okta.BrowserPluginApplication{
 			Application: head("BROWSER_PLUGIN", "SWA of v5"), Name: "template_swa",
 			Settings: okta.SwaApplicationSettings{App: &okta.SwaApplicationSettingsApplication{
-				ButtonField: new("btn-login"), PasswordField: new("txtbox-password"), UsernameField: new("txtbox-username"), Url: new("https://example.com/login.html"),
+				ButtonField: new("btn-login"), PasswordField: new("txtbox-password"), UsernameField: new("txtbox-username"),
+				Url: new("https://example.com/login.html"),
 			}},
 		}}, func(a *app) string { return a.BrowserPluginApplication.GetId() }},
 		{"password store", app{SecurePasswordStoreApplication: &okta.SecurePasswordStoreApplication{
@@ -50,9 +51,11 @@ func (w *work) applications() {
 		{"SAML", app{SamlApplication: &okta.SamlApplication{
 			Application: head("SAML_2_0", "SAML of v5"),
 			Settings: &okta.SamlApplicationSettings{SignOn: &okta.SamlApplicationSettingsSignOn{
-				SsoAcsUrl: new("https://example.com/acs"), Recipient: new("https://example.com/acs"), Destination: new("https://example.com/acs"), Audience: new("urn:example:sp"),
+				SsoAcsUrl: new("https://example.com/acs"), Recipient: new("https://example.com/acs"), Destination: new("https://example.com/acs"),
+				Audience:  new("urn:example:sp"),
 				IdpIssuer: new("http://example.com/${org.externalKey}"), SubjectNameIdTemplate: new("${user.userName}"),
-				SubjectNameIdFormat: new("urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified"), ResponseSigned: new(true), AssertionSigned: new(true),
+				SubjectNameIdFormat: new("urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified"), ResponseSigned: new(true),
+				AssertionSigned:    new(true),
 				SignatureAlgorithm: new("RSA_SHA256"), DigestAlgorithm: new("SHA256"), HonorForceAuthn: new(true),
 				AuthnContextClassRef: new("urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport"),
 			}},
@@ -128,7 +131,8 @@ func (w *work) applications() {
 		created, _, err := api.CreateApplication(w.ctx).Application(app{SamlApplication: &okta.SamlApplication{
 			Application: head("SAML_2_0", "SAML with keys of v5"),
 			Settings: &okta.SamlApplicationSettings{SignOn: &okta.SamlApplicationSettingsSignOn{
-				SsoAcsUrl: new("https://example.com/acs"), Recipient: new("https://example.com/acs"), Destination: new("https://example.com/acs"), Audience: new("urn:example:sp"),
+				SsoAcsUrl: new("https://example.com/acs"), Recipient: new("https://example.com/acs"), Destination: new("https://example.com/acs"),
+				Audience:              new("urn:example:sp"),
 				SubjectNameIdTemplate: new("${user.userName}"), SubjectNameIdFormat: new("urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified"),
 				ResponseSigned: new(true), AssertionSigned: new(true), SignatureAlgorithm: new("RSA_SHA256"), DigestAlgorithm: new("SHA256"),
 				HonorForceAuthn: new(true), AuthnContextClassRef: new("urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport"),
@@ -179,7 +183,8 @@ func (w *work) assignments() {
 		if _, _, err := groups.AssignGroupToApplication(w.ctx, w.bookmark, w.group).Execute(); err != nil {
 			return err
 		}
-		a, _, err := groups.AssignGroupToApplication(w.ctx, w.bookmark, w.group).ApplicationGroupAssignment(okta.ApplicationGroupAssignment{Priority: new(int32(3))}).Execute()
+		a, _, err := groups.AssignGroupToApplication(w.ctx, w.bookmark,
+			w.group).ApplicationGroupAssignment(okta.ApplicationGroupAssignment{Priority: new(int32(3))}).Execute()
 		if err != nil {
 			return err
 		}
@@ -217,8 +222,10 @@ func (w *work) assignments() {
 		if _, _, err := w.client.SchemaAPI.GetApplicationUserSchema(w.ctx, w.bookmark).Execute(); err != nil {
 			return err
 		}
-		schema, _, err := w.client.SchemaAPI.UpdateApplicationUserProfile(w.ctx, w.bookmark).Body(okta.UserSchema{Definitions: &okta.UserSchemaDefinitions{Custom: &okta.UserSchemaPublic{
-			Id: new("#custom"), Type: new("object"), Properties: &map[string]okta.UserSchemaAttribute{"shoeV5": {Title: new("Shoe"), Type: new("string")}},
+		schema, _, err := w.client.SchemaAPI.UpdateApplicationUserProfile(w.ctx,
+			w.bookmark).Body(okta.UserSchema{Definitions: &okta.UserSchemaDefinitions{Custom: &okta.UserSchemaPublic{
+			Id: new("#custom"), Type: new("object"),
+			Properties: &map[string]okta.UserSchemaAttribute{"shoeV5": {Title: new("Shoe"), Type: new("string")}},
 		}}}).Execute()
 		if err != nil {
 			return err
@@ -241,7 +248,8 @@ func (w *work) mappings() {
 		if _, _, err := api.GetProfileMapping(w.ctx, all[0].GetId()).Execute(); err != nil {
 			return err
 		}
-		_, _, err = api.UpdateProfileMapping(w.ctx, all[0].GetId()).ProfileMapping(okta.ProfileMappingRequest{Properties: map[string]okta.ProfileMappingProperty{
+		_, _, err = api.UpdateProfileMapping(w.ctx,
+			all[0].GetId()).ProfileMapping(okta.ProfileMappingRequest{Properties: map[string]okta.ProfileMappingProperty{
 			"nickName": {Expression: new("appuser.userName"), PushStatus: new("PUSH")},
 		}}).Execute()
 		return err
@@ -269,7 +277,8 @@ func (w *work) provisioning() {
 			}
 			for _, f := range features {
 				if p := f.UserProvisioningApplicationFeature; p != nil {
-					if _, _, err := w.client.ApplicationFeaturesAPI.UpdateFeatureForApplication(w.ctx, id, "USER_PROVISIONING").UpdateFeatureForApplicationRequest(
+					if _, _, err := w.client.ApplicationFeaturesAPI.UpdateFeatureForApplication(w.ctx, id,
+						"USER_PROVISIONING").UpdateFeatureForApplicationRequest(
 						okta.UpdateFeatureForApplicationRequest{CapabilitiesObject: p.Capabilities}).Execute(); err != nil {
 						return fmt.Errorf("writing the feature back: %w", err)
 					}

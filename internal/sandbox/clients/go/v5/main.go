@@ -66,7 +66,8 @@ func main() {
 		if err != nil {
 			return err
 		}
-		configuration, err := okta.NewConfiguration(okta.WithOrgUrl(os.Args[1]), okta.WithAuthorizationMode("PrivateKey"), okta.WithClientId(robot.ClientID),
+		configuration, err := okta.NewConfiguration(okta.WithOrgUrl(os.Args[1]), okta.WithAuthorizationMode("PrivateKey"),
+			okta.WithClientId(robot.ClientID),
 			okta.WithPrivateKey(robot.PrivateKey), okta.WithPrivateKeyId(robot.KeyID), okta.WithScopes(robot.Scopes),
 			okta.WithTestingDisableHttpsCheck(true), okta.WithCache(false))
 		if err != nil {
@@ -147,7 +148,8 @@ func (w *work) step(name string, do func() error) { w.Step(name, func() error { 
 func (w *work) logs() {
 	api := w.client.SystemLogAPI
 	w.step("read the log page by page", func() error {
-		events, res, err := api.ListLogEvents(w.ctx).Since(time.Now().Add(-time.Hour).UTC()).Until(time.Now().Add(time.Hour).UTC()).Limit(20).Execute()
+		events, res, err := api.ListLogEvents(w.ctx).Since(time.Now().Add(-time.Hour).UTC()).Until(time.Now().Add(time.Hour).UTC()).Limit(
+			20).Execute()
 		pages := 0
 		for err == nil {
 			pages++

@@ -31,9 +31,11 @@ func (w *work) users() {
 		return walk.Same("status", "STAGED", u.GetStatus())
 	})
 	w.step("create a user with an imported hash", func() error {
-		_, err := w.create("hash@v5.example.com", "Hash", &okta.UserCredentials{Password: &okta.PasswordCredential{Hash: &okta.PasswordCredentialHash{
-			Algorithm: new("BCRYPT"), WorkFactor: new(int32(10)), Salt: new("rwh3vH166HCH/NT9XV5FYu"), Value: new("qaMqvAPULkbiQzkTCWo5XDcvzpk8Tna"),
-		}}}, true)
+		_, err := w.create("hash@v5.example.com", "Hash",
+			&okta.UserCredentials{Password: &okta.PasswordCredential{Hash: &okta.PasswordCredentialHash{
+				Algorithm: new("BCRYPT"), WorkFactor: new(int32(10)), Salt: new("rwh3vH166HCH/NT9XV5FYu"),
+				Value: new("qaMqvAPULkbiQzkTCWo5XDcvzpk8Tna"),
+			}}}, true)
 		return err
 	})
 	w.step("refuse a login that is taken", func() error {
@@ -66,9 +68,10 @@ func (w *work) users() {
 		return err
 	})
 	for name, request := range map[string]okta.ApiListUsersRequest{
-		"search for users": api.ListUsers(w.ctx).Search(`profile.lastName eq "five" and status eq "ACTIVE"`).SortBy("profile.login").SortOrder("desc"),
-		"filter users":     api.ListUsers(w.ctx).Filter(`profile.login eq "ada@v5.example.com"`),
-		"find users by q":  api.ListUsers(w.ctx).Q("ada"),
+		"search for users": api.ListUsers(w.ctx).Search(`profile.lastName eq "five" and status eq "ACTIVE"`).SortBy("profile.login").SortOrder(
+			"desc"),
+		"filter users":    api.ListUsers(w.ctx).Filter(`profile.login eq "ada@v5.example.com"`),
+		"find users by q": api.ListUsers(w.ctx).Q("ada"),
 	} {
 		w.step(name, func() error {
 			users, _, err := request.Execute()
@@ -84,14 +87,16 @@ func (w *work) users() {
 			return err
 		}
 		u.Profile.SetNickName("Countess")
-		replaced, _, err := api.ReplaceUser(w.ctx, w.ada).User(okta.User{Id: u.Id, Profile: u.Profile, Status: u.Status, Type: u.Type, Links: u.Links}).Execute()
+		replaced, _, err := api.ReplaceUser(w.ctx,
+			w.ada).User(okta.User{Id: u.Id, Profile: u.Profile, Status: u.Status, Type: u.Type, Links: u.Links}).Execute()
 		if err != nil {
 			return err
 		}
 		return walk.Same("nickName", "Countess", replaced.Profile.GetNickName())
 	})
 	w.step("update a part of a user", func() error {
-		u, _, err := api.UpdateUser(w.ctx, w.ada).User(okta.UpdateUserRequest{Profile: &okta.UserProfile{Title: *okta.NewNullableString(new("Analyst"))}}).Execute()
+		u, _, err := api.UpdateUser(w.ctx,
+			w.ada).User(okta.UpdateUserRequest{Profile: &okta.UserProfile{Title: *okta.NewNullableString(new("Analyst"))}}).Execute()
 		if err != nil {
 			return err
 		}
@@ -202,7 +207,8 @@ func (w *work) passwords() {
 		return walk.All(walk.Same("there is a link", true, r.GetResetPasswordUrl() != ""), w.status(w.ada, "RECOVERY"))
 	})
 	w.step("set a password with an update", func() error {
-		_, _, err := api.UpdateUser(w.ctx, w.ada).User(okta.UpdateUserRequest{Credentials: &okta.UserCredentials{Password: secret(password + "-5")}}).Execute()
+		_, _, err := api.UpdateUser(w.ctx,
+			w.ada).User(okta.UpdateUserRequest{Credentials: &okta.UserCredentials{Password: secret(password + "-5")}}).Execute()
 		return err
 	})
 	w.step("expire passwords", func() error {
@@ -303,7 +309,8 @@ func (w *work) groups() {
 	})
 	w.step("add, list and remove an owner of a group", func() error {
 		owners := w.client.GroupOwnerAPI
-		o, _, err := owners.AssignGroupOwner(w.ctx, w.group).AssignGroupOwnerRequestBody(okta.AssignGroupOwnerRequestBody{Id: &w.ada, Type: new("USER")}).Execute()
+		o, _, err := owners.AssignGroupOwner(w.ctx,
+			w.group).AssignGroupOwnerRequestBody(okta.AssignGroupOwnerRequestBody{Id: &w.ada, Type: new("USER")}).Execute()
 		if err != nil {
 			return err
 		}
@@ -322,7 +329,8 @@ func (w *work) groups() {
 		if err != nil {
 			return err
 		}
-		schema.Definitions.Custom.Properties = &map[string]okta.GroupSchemaAttribute{"costCenterV5": {Title: new("Cost center"), Type: new("string")}}
+		schema.Definitions.Custom.Properties = &map[string]okta.GroupSchemaAttribute{
+			"costCenterV5": {Title: new("Cost center"), Type: new("string")}}
 		_, _, err = w.client.SchemaAPI.UpdateGroupSchema(w.ctx).GroupSchema(*schema).Execute()
 		return err
 	})
@@ -334,8 +342,9 @@ func (w *work) rules() {
 	w.step("create and replace a group rule", func() (err error) {
 		rule, _, err = api.CreateGroupRule(w.ctx).GroupRule(okta.GroupRule{
 			Type: new("group_rule"), Name: new("Five of v5"),
-			Conditions: &okta.GroupRuleConditions{Expression: &okta.GroupRuleExpression{Type: new("urn:svc:expression:1.0"), Value: new(`user.lastName=="Five"`)}},
-			Actions:    &okta.GroupRuleAction{AssignUserToGroups: &okta.GroupRuleGroupAssignment{GroupIds: []string{w.group}}},
+			Conditions: &okta.GroupRuleConditions{
+				Expression: &okta.GroupRuleExpression{Type: new("urn:svc:expression:1.0"), Value: new(`user.lastName=="Five"`)}},
+			Actions: &okta.GroupRuleAction{AssignUserToGroups: &okta.GroupRuleGroupAssignment{GroupIds: []string{w.group}}},
 		}).Execute()
 		if err != nil {
 			return err
@@ -396,7 +405,8 @@ func (w *work) types() {
 		if _, _, err = types.UpdateUserType(w.ctx, kind).UserType(okta.UserTypePostRequest{DisplayName: new("Visitor")}).Execute(); err != nil {
 			return err
 		}
-		t, _, err = types.ReplaceUserType(w.ctx, kind).UserType(okta.UserTypePutRequest{Name: "guestV5", DisplayName: "Visitor", Description: "seldom"}).Execute()
+		t, _, err = types.ReplaceUserType(w.ctx,
+			kind).UserType(okta.UserTypePutRequest{Name: "guestV5", DisplayName: "Visitor", Description: "seldom"}).Execute()
 		if err != nil {
 			return err
 		}
@@ -406,10 +416,12 @@ func (w *work) types() {
 		if _, _, err := schemas.GetUserSchema(w.ctx, "default").Execute(); err != nil {
 			return err
 		}
-		schema, _, err := schemas.UpdateUserProfile(w.ctx, "default").UserSchema(okta.UserSchema{Definitions: &okta.UserSchemaDefinitions{Custom: &okta.UserSchemaPublic{
+		schema, _, err := schemas.UpdateUserProfile(w.ctx,
+			"default").UserSchema(okta.UserSchema{Definitions: &okta.UserSchemaDefinitions{Custom: &okta.UserSchemaPublic{
 			Id: new("#custom"), Type: new("object"), Properties: &map[string]okta.UserSchemaAttribute{
 				"badgeV5": {
-					Title: new("Badge"), Type: new("string"), MinLength: *okta.NewNullableInt32(new(int32(1))), MaxLength: *okta.NewNullableInt32(new(int32(20))),
+					Title: new("Badge"), Type: new("string"), MinLength: *okta.NewNullableInt32(new(int32(1))),
+					MaxLength:   *okta.NewNullableInt32(new(int32(20))),
 					Permissions: []okta.UserSchemaAttributePermission{{Principal: new("SELF"), Action: new("READ_WRITE")}},
 				},
 			},

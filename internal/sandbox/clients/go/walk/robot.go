@@ -27,7 +27,9 @@ func NewRobot(base, token string) (*Robot, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Robot{KeyID: "robot", Scopes: []string{"svc.roles.manage", "svc.authorizationServers.manage", "svc.inlineHooks.manage", "svc.users.manage", "svc.groups.manage"}}
+	r := &Robot{KeyID: "robot",
+		Scopes: []string{"svc.roles.manage", "svc.authorizationServers.manage", "svc.inlineHooks.manage", "svc.users.manage",
+			"svc.groups.manage"}}
 	r.PrivateKey = string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}))
 	text := func(n *big.Int) string { return base64.RawURLEncoding.EncodeToString(n.Bytes()) }
 	var client struct {
