@@ -51,7 +51,7 @@ COSTLY_ENGINE := ^(TestKilledAtEveryPointOfEverySequence|TestWhateverHappensTheT
 test-costly: ## run those of the costly tests that have found the most
 	@$(MAKE) --no-print-directory -j2 -O costly-suite costly-engine
 costly-suite:
-	SCIMWRIGHT_TEST_ALL=1 go test -timeout 20m -run '$(COSTLY_SUITE)' ./internal/sandbox
+	SCIMWRIGHT_TEST_ALL=1 go test -timeout 20m -run '$(COSTLY_SUITE)' ./cmd/internal/sandbox
 costly-engine:
 	SCIMWRIGHT_TEST_ALL=1 go test -timeout 20m -run '$(COSTLY_ENGINE)' ./engine/provision
 
@@ -70,7 +70,7 @@ RACING := ./engine/internal/connect ./engine/internal/lane ./engine/internal/pro
 	./scimserver/sqlstore ./scimserver/tenants ./conformance ./conformance/observed ./internal/docstore ./internal/sqldb ./scim/wirelog \
 	./mgmtapi/hooks ./mgmtapi/issue
 RACING_TESTS := Parallel|AtOnce|AtTheSameTime|OneOfMany|AmongWrong|HeldAgainstTheSchema|Outlives|KeysOf|BusyLane|WhileTheEngine|EveryDay|Scheduled|StoppedServer|WalkGroupPush
-RACING_TOGETHER := ./mgmtapi/apps ./mgmtapi/authn ./mgmtapi/factors ./mgmtapi/slicetest ./mgmtapi/users ./internal/sandbox
+RACING_TOGETHER := ./mgmtapi/apps ./mgmtapi/authn ./mgmtapi/factors ./mgmtapi/slicetest ./mgmtapi/users ./cmd/internal/sandbox
 
 .PHONY: race-short race-packages race-together
 race-short: ## run the tests of what is concurrent with the race detector

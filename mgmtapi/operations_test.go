@@ -79,7 +79,7 @@ var refusing = map[string]string{
 
 // outside are the operations of the specification that the sandbox serves without the operation table, with the reason.
 var outside = map[string]string{
-	"GET /sandbox/v1/health": "needs no credentials, and is answered before there is an API (`internal/sandbox`)",
+	"GET /sandbox/v1/health": "needs no credentials, and is answered before there is an API (`cmd/internal/sandbox`)",
 
 	"GET /sandbox/v1/apps/{appId}/tasks":                 controlAPI,
 	"POST /sandbox/v1/apps/{appId}/import":               controlAPI,

@@ -7,7 +7,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/scimwright/scimwright/internal/cli/conform"
+	"github.com/scimwright/scimwright/cmd/internal/cli/conform"
 )
 
 func main() {

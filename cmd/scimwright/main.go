@@ -7,7 +7,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/scimwright/scimwright/internal/cli"
+	"github.com/scimwright/scimwright/cmd/internal/cli"
 )
 
 func main() {

@@ -3,6 +3,6 @@
 // every expectation whether the client coped: no duplicates, nothing lost, lookups after a lost answer, linking on a
 // conflict, deactivation instead of deletion, patience when the server asks for it.
 //
-// It runs no server (package internal/mockserver does) and drives no client: whoever is graded does what the scenario asks
+// It runs no server (package cmd/internal/mockserver does) and drives no client: whoever is graded does what the scenario asks
 // by its own means.
 package clientgrade

@@ -81,7 +81,7 @@ func Check(files []File) []string {
 		if f.Inits > 0 {
 			broken = append(broken, fmt.Sprintf("%s/%s has an init function: start-up work belongs into constructors", f.Package, f.Name))
 		}
-		if len(f.Getenv) > 0 && !match(f.Package, "cmd/...") && !strings.HasSuffix(f.Package, "test") {
+		if len(f.Getenv) > 0 && (!match(f.Package, "cmd/...") || match(f.Package, "cmd/internal/...")) && !strings.HasSuffix(f.Package, "test") {
 			broken = append(broken,
 				fmt.Sprintf("%s/%s calls %s: the environment is read by the mains and by command line tags only", f.Package, f.Name, f.Getenv[0]))
 		}

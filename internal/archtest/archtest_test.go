@@ -58,7 +58,7 @@ func TestWhatTheRulesAllowPasses(t *testing.T) {
 	for _, f := range []File{
 		{Package: "engine/internal/plan", Imports: []string{Module + "/scim", Module + "/engine", "net/http"}, Doc: doc},
 		{Package: "mgmtapi/users", Imports: []string{Module + "/internal/rest", Module + "/internal/docstore"}, Doc: doc},
-		{Package: "internal/sandbox", Imports: []string{Module + "/engine", Module + "/scimserver", Module + "/internal/sqldb/sqlopen"},
+		{Package: "cmd/internal/sandbox", Imports: []string{Module + "/engine", Module + "/scimserver", Module + "/internal/sqldb/sqlopen"},
 			Doc: doc},
 		{Package: "engine/enginetest", Imports: []string{"testing", Module + "/internal/sqldb/sqldbtest"}, Doc: doc},
 	} {

@@ -149,7 +149,7 @@ var Rules = []Rule{
 			"internal/rest", "scim/wirelog"}, Tests: append([]string{"internal/sqldb/sqlopen", "fixtures"}, testDatabases...),
 		Why: "the management API records what is wanted; it neither provisions nor serves SCIM"},
 
-	{Package: "internal/console", May: []string{"conformance/report", "scim/wirelog"},
+	{Package: "cmd/internal/console", May: []string{"conformance/report", "scim/wirelog"},
 		Why: "the console shows what interfaces of its own give it"},
 	{Package: "internal/storedtest", StdlibOnly: true, Why: "stored forms are compared without knowing whose they are"},
 	{Package: "internal/goldentest", Why: "generated texts are compared without knowing what they are about"},
@@ -157,22 +157,22 @@ var Rules = []Rule{
 	{Package: "internal/archtest", May: []string{"internal/gofiles"}, Why: "the rules know names, not packages"},
 	{Package: "internal/statements", May: []string{"internal/gofiles"}, StdlibOnly: true,
 		Why: "statements are bound to tests by comments, so that no package has to import another"},
-	{Package: "internal/mockserver", May: []string{"conformance/...", "scim", "scimserver/..."},
+	{Package: "cmd/internal/mockserver", May: []string{"conformance/...", "scim", "scimserver/..."},
 		Why: "a server to grade clients with: what is expected comes from the suite, what answers is the reference server"},
-	{Package: "internal/sandbox/...", May: []string{
-		"conformance/...", "engine/...", "fixtures", "internal/...", "scim/...", "scimserver/...",
+	{Package: "cmd/internal/sandbox/...", May: []string{
+		"cmd/internal/...", "conformance/...", "engine/...", "fixtures", "internal/...", "scim/...", "scimserver/...",
 		"mgmtapi", "mgmtapi/assembly", "mgmtapi/sandboxapi", "mgmtapi/seal",
 	}, Tests: []string{"..."}, Why: "the composition root knows everyone, and the management API as any embedder does, by its face"},
-	{Package: "internal/cli/frame", Why: "what both command lines share: parsing, help and exit codes"},
-	{Package: "internal/cli/conform",
-		May: []string{"conformance/...", "scim/wirelog", "internal/cli/frame", "internal/mockserver", "scimserver/quirks"},
+	{Package: "cmd/internal/cli/frame", Why: "what both command lines share: parsing, help and exit codes"},
+	{Package: "cmd/internal/cli/conform",
+		May: []string{"conformance/...", "scim/wirelog", "cmd/internal/cli/frame", "cmd/internal/mockserver", "scimserver/quirks"},
 		Why: "the conformance commands alone are a small static binary, without a database"},
-	{Package: "internal/cli/...", May: []string{
-		"internal/cli/...", "internal/errtext", "internal/sandbox/...", "engine", "engine/control/client", "scim/lenient", "scimserver/...",
+	{Package: "cmd/internal/cli/...", May: []string{
+		"cmd/internal/cli/...", "internal/errtext", "cmd/internal/sandbox/...", "engine", "engine/control/client", "scim/lenient", "scimserver/...",
 		"mgmtapi", "internal/docstore", "internal/rest", "internal/sqldb/...",
 	}, Why: "command groups start things; they hold no logic of their own"},
-	{Package: "cmd/scim-conformance", May: []string{"internal/cli/conform"}, Why: "static, without cgo"},
-	{Package: "cmd/scimwright", May: []string{"internal/cli/...", "internal/sandbox"}, Why: "a main reads its arguments and exits"},
+	{Package: "cmd/scim-conformance", May: []string{"cmd/internal/cli/conform"}, Why: "static, without cgo"},
+	{Package: "cmd/scimwright", May: []string{"cmd/internal/cli/...", "cmd/internal/sandbox"}, Why: "a main reads its arguments and exits"},
 }
 
 // Slices are the packages under mgmtapi that serve operations. None imports another: what one needs of
@@ -195,9 +195,9 @@ var Confined = []struct {
 	{"github.com/mattn/go-sqlite3", []string{"internal/sqldb/sqlopen"},
 		"drivers and cgo stay in one place, so that everything else builds without them"},
 	{"github.com/jackc/pgx/v5/stdlib", []string{"internal/sqldb/sqlopen"}, "drivers stay in one place"},
-	{"internal/sqldb/sqlopen", []string{"internal/sandbox/...", "internal/cli/...", "cmd/scimwright", "internal/sqldb/sqldbtest"},
+	{"internal/sqldb/sqlopen", []string{"cmd/internal/sandbox/...", "cmd/internal/cli/...", "cmd/scimwright", "internal/sqldb/sqldbtest"},
 		"only mains, the composition root and test helpers open databases"},
-	{"mgmtapi/assembly", []string{"mgmtapi", "mgmtapi/apitest/...", "internal/sandbox"}, "the management API is opened by mgmtapi.Open"},
+	{"mgmtapi/assembly", []string{"mgmtapi", "mgmtapi/apitest/...", "cmd/internal/sandbox"}, "the management API is opened by mgmtapi.Open"},
 	{"go.yaml.in/yaml/v3", nil, "YAML is read by github.com/goccy/go-yaml everywhere, so that files are read alike"},
 	{"gopkg.in/yaml.v3", nil, "YAML is read by github.com/goccy/go-yaml everywhere, so that files are read alike"},
 	{"testing", []string{"*test"}, "test support lives in packages whose names end in test"},

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/alecthomas/kong"
+	"github.com/lmittmann/tint"
+	"github.com/mattn/go-isatty"
+
+	"github.com/scimwright/scimwright/cmd/internal/cli/conform"
+	"github.com/scimwright/scimwright/cmd/internal/cli/engine"
+	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
+	"github.com/scimwright/scimwright/cmd/internal/cli/remote"
+	"github.com/scimwright/scimwright/internal/errtext"
+)
+
+// Exit codes of all commands. The conformance commands use 1 for findings.
+const (
+	ExitOK      = 0
+	ExitFailure = 1
+	ExitUsage   = 2
+)
+
+const program = "scimwright"
+
+const description = `Provisioning with SCIM 2.0, right on both sides of the wire.
+
+Start with "scimwright sandbox": it needs nothing and prints what to try next.`
+
+type commands struct {
+	Sandbox sandboxCommand `cmd:"" help:"Run the management API, the engine, a SCIM server and the console in one process."`
+	Serve   struct {
+		SCIM serveSCIMCommand `cmd:"" name:"scim" help:"Run the SCIM server alone."`
+	} `cmd:"" help:"Run one part alone."`
+	Conform conformCommand  `cmd:"" passthrough:"" help:"Test a SCIM server; the same commands as scim-conformance."`
+	OpenAPI openAPICommand  `cmd:"" name:"openapi" help:"Print the OpenAPI document of the management API."`
+	Engine  engine.Commands `cmd:"" help:"Drive the provisioning engine of a running sandbox, and see what it knows."`
+	Token   struct {
+		Create tokenCreateCommand `cmd:"" help:"Create an API token at a running sandbox and print its secret once."`
+	} `cmd:"" help:"Handle API tokens."`
+	Version versionCommand `cmd:"" help:"Print the version."`
+
+	VersionFlag kong.VersionFlag `name:"version" help:"Print the version."`
+
+	LogLevel slog.Level `help:"Least severe level that is logged: debug, info, warn or error." default:"warn" env:"SCIMWRIGHT_LOG_LEVEL"`
+}
+
+// invocation is what every command gets besides its own flags.
+type invocation struct {
+	ctx            context.Context
+	stdout, stderr io.Writer
+	lookupEnv      func(string) (string, bool)
+	log            *slog.Logger
+}
+
+// Run runs the command that args name and returns the exit code. It ends when ctx does. lookupEnv is os.LookupEnv.
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer, lookupEnv func(string) (string, bool)) int {
+	args = frame.Arguments(args)
+	// The conformance commands parse their own arguments: their flags belong to them, in any order.
+	if args[0] == "conform" {
+		return conform.Run(ctx, program+" conform", args[1:], stdout, stderr, lookupEnv)
+	}
+	var cmds commands
+	var exit *int // set when kong answers by itself, as for --help
+	parser, err := kong.New(&cmds, kong.Name(program), kong.Description(description), kong.Vars{"version": frame.Build(program)},
+		kong.Writers(stdout, stderr), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Exit(func(code int) { exit = &code }))
+	if err != nil {
+		fmt.Fprintf(stderr, "%s: %v\n", program, err)
+		return ExitFailure
+	}
+	parsed, err := parser.Parse(args)
+	if exit != nil {
+		return *exit
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "%s: %v\n%s\n", program, err, frame.Hint(program, parsed, err))
+		return ExitUsage
+	}
+	err = parsed.Run(&invocation{ctx: ctx, stdout: stdout, stderr: stderr, lookupEnv: lookupEnv, log: newLogger(stderr, cmds.LogLevel)},
+		&engine.Invocation{Context: ctx, Stdin: os.Stdin, Stdout: stdout})
+	var usage *frame.UsageError
+	switch {
+	case errors.As(err, &usage):
+		fmt.Fprintf(stderr, "%s: %v\n%s\n", program, err, frame.Hint(program, parsed, nil))
+		return ExitUsage
+	case err != nil:
+		fmt.Fprintf(stderr, "%s: %s\n%s", program, errtext.Plain(err), remote.Hint(err))
+		return ExitFailure
+	}
+	return ExitOK
+}
+
+func newLogger(w io.Writer, level slog.Level) *slog.Logger {
+	if f, ok := w.(*os.File); ok && isatty.IsTerminal(f.Fd()) {
+		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05.000"}))
+	}
+	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
+}
+
+type conformCommand struct {
+	Args []string `arg:"" optional:""`
+}
+
+// Run is reached only through a global flag before the word conform.
+func (c *conformCommand) Run(in *invocation) error {
+	if code := conform.Run(in.ctx, program+" conform", c.Args, in.stdout, in.stderr, in.lookupEnv); code != ExitOK {
+		return fmt.Errorf("conform ended with exit code %d", code)
+	}
+	return nil
+}

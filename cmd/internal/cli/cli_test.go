@@ -1,0 +1,187 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/scimwright/scimwright/cmd/internal/cli"
+	"github.com/scimwright/scimwright/cmd/internal/sandbox"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func run(ctx context.Context, args ...string) (code int, stdout, stderr string) {
+	var out, err bytes.Buffer
+	code = cli.Run(ctx, args, &out, &err, os.LookupEnv)
+	return code, out.String(), err.String()
+}
+
+// taken returns an address that somebody listens on until the test ends.
+func taken(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	return l.Addr().String()
+}
+
+func TestExitCodesAndTexts(t *testing.T) {
+	dir := t.TempDir()
+	missing, wrong, main := filepath.Join(dir, "missing.json"), filepath.Join(dir, "wrong.yaml"), filepath.Join(dir, "main.yaml")
+	require.NoError(t, os.WriteFile(wrong, []byte("tenants:\n  acme:\n    tokens: [x]\n    quirk: [no-put]\n"), 0o600))
+	require.NoError(t, os.WriteFile(main, []byte("tenants: {default: {tokens: [x]}}"), 0o600))
+	tests := []struct {
+		name   string
+		args   []string
+		code   int
+		stdout string
+		stderr string
+	}{
+		{"without arguments there is help", nil, cli.ExitOK, "sandbox", ""},
+		{"help lists the commands", []string{"--help"}, cli.ExitOK, "serve scim", ""},
+		{"the version", []string{"version"}, cli.ExitOK, "scimwright ", ""},
+		{"the version as a flag", []string{"--version"}, cli.ExitOK, "scimwright ", ""},
+		{"the help of a command", []string{"help", "sandbox"}, cli.ExitOK, "--ready-file", ""},
+		{"help as a command", []string{"help"}, cli.ExitOK, "serve scim", ""},
+		{"an unknown command", []string{"frobnicate"}, cli.ExitUsage, "", "frobnicate"},
+		{"an unknown flag", []string{"sandbox", "--bogus"}, cli.ExitUsage, "", `Try "scimwright sandbox --help".`},
+		{"data and database at once", []string{"sandbox", "--data", "x", "--db", "sqlite:y"}, cli.ExitUsage, "", "exclude each other"},
+		{"a mistake that only the command sees", []string{"token", "create"}, cli.ExitUsage, "", `Try "scimwright token create --help".`},
+		{"an address that cannot be taken", []string{"sandbox", "--listen", "127.0.0.1:notaport"}, cli.ExitFailure, "", "listen on"},
+		{
+			"a base URL with credentials", []string{"sandbox", "--listen", "127.0.0.1:notaport", "--base-url", "http://u:p@id.example.com"},
+			cli.ExitUsage, "", "--base-url",
+		},
+		{
+			"a base URL with a query", []string{"sandbox", "--listen", "127.0.0.1:notaport", "--base-url", "http://id.example.com?q"},
+			cli.ExitUsage, "", "--base-url",
+		},
+		{
+			"a base URL with a fragment", []string{"sandbox", "--listen", "127.0.0.1:notaport", "--base-url", "http://id.example.com/#"},
+			cli.ExitUsage, "", "--base-url",
+		},
+		{"an address that is taken", []string{"sandbox", "--listen", taken(t)}, cli.ExitFailure, "", "--listen takes another address"},
+		{"a database of another kind", []string{"sandbox", "--db", "mysql://u@h/x"}, cli.ExitFailure, "",
+			`databases of the kind "mysql" are not supported`},
+		{"a database without its kind", []string{"serve", "scim", "--db", "x.db"}, cli.ExitFailure, "", "sqlite:PATH"},
+		{"a token with an option that there is not", []string{"serve", "scim", "--token", "x;readonly"}, cli.ExitUsage, "",
+			"part 1 is none of read-only, expires=TIME and me=ID"},
+		{"a token that expires at no time", []string{"serve", "scim", "--read-token", "x;expires=soon"}, cli.ExitUsage, "",
+			"expires= without a time"},
+		{"a token to read and to write with", []string{"serve", "scim", "--token", "x", "--read-token", "x"}, cli.ExitUsage, "",
+			"is given twice"},
+		{"a quirk given twice", []string{"serve", "scim", "--quirk", "no-put", "--quirk", "no-put"}, cli.ExitUsage, "", "no-put is given twice"},
+		{"a file of tenants that is not there", []string{"serve", "scim", "--tenants", missing}, cli.ExitUsage, "", "missing.json"},
+		{"a file of tenants with a mistake", []string{"serve", "scim", "--tenants", wrong}, cli.ExitUsage, "",
+			`tenant acme: line 4: there is no member "quirk"`},
+		{"the same for the sandbox", []string{"sandbox", "--tenants", wrong}, cli.ExitUsage, "",
+			`tenant acme: line 4: there is no member "quirk"`},
+		{"the default tenant in two places", []string{"serve", "scim", "--tenants", main, "--token", "x"}, cli.ExitUsage, "",
+			`the tenant "default" is the service provider at /scim/v2`},
+		{"the help of a server with tenants", []string{"serve", "scim", "--help"}, cli.ExitOK, "--tenants=FILE", ""},
+		{"a certificate without its key", []string{"serve", "scim", "--tls-cert", missing}, cli.ExitUsage, "", "TLS needs two files"},
+		{"a certificate that is not there", []string{"serve", "scim", "--tls-cert", missing, "--tls-key", missing}, cli.ExitUsage, "",
+			"TLS certificate: open "},
+		{"a certificate that is none", []string{"serve", "scim", "--tls-cert", wrong, "--tls-key", wrong}, cli.ExitUsage, "",
+			"TLS certificate: "},
+		{"PostgreSQL without a key", []string{"sandbox", "--listen", "127.0.0.1:0", "--db", "postgres://u@127.0.0.1:1/x"}, cli.ExitFailure, "",
+			"secret key"},
+		{"a secret key of the wrong length", []string{"sandbox", "--listen", "127.0.0.1:0", "--secret-key", "c2hvcnQ="}, cli.ExitFailure, "",
+			"32 bytes"},
+		{"a token that no header can carry", []string{"sandbox", "--listen", "127.0.0.1:0", "--api-token", "a b"}, cli.ExitFailure, "",
+			"visible ASCII"},
+		{"an unknown address policy", []string{"sandbox", "--egress", "all"}, cli.ExitUsage, "",
+			`--egress must be one of "any","private","public"`},
+		{"a metrics token that no header can carry", []string{"sandbox", "--metrics-token", "a b"}, cli.ExitUsage, "", "visible ASCII"},
+		{"the same for the SCIM server", []string{"serve", "scim", "--metrics-token", "a b"}, cli.ExitUsage, "", "visible ASCII"},
+		{"a metrics address that is taken", []string{"serve", "scim", "--listen", "127.0.0.1:0", "--metrics-listen", taken(t)}, cli.ExitFailure,
+			"", "--metrics-listen takes another address"},
+		{"a token without credentials", []string{"token", "create"}, cli.ExitUsage, "", "--api-token"},
+		{"a ready file that is not there", []string{"token", "create", "--ready-file", missing}, cli.ExitFailure, "", "missing.json"},
+		{"the conformance commands are mounted", []string{"conform", "list"}, cli.ExitOK, "discovery.", ""},
+		{"the conformance commands keep their exit codes", []string{"conform", "run"}, cli.ExitUsage, "", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			code, stdout, stderr := run(t.Context(), tt.args...)
+			require.Equal(t, tt.code, code, "stdout: %s\nstderr: %s", stdout, stderr)
+			require.Contains(t, stdout, tt.stdout)
+			require.Contains(t, stderr, tt.stderr)
+		})
+	}
+}
+
+func TestOpenAPIPrintsTheDocument(t *testing.T) {
+	code, stdout, stderr := run(t.Context(), "openapi")
+	require.Equal(t, cli.ExitOK, code, stderr)
+	var doc struct {
+		OpenAPI string         `json:"openapi"`
+		Paths   map[string]any `json:"paths"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(stdout), &doc))
+	require.NotEmpty(t, doc.OpenAPI)
+	for _, path := range []string{"/api/v1/users", "/api/v1/apps/{appId}/users", "/sandbox/v1/jobs/drain"} {
+		require.Contains(t, doc.Paths, path)
+	}
+}
+
+// start runs a command that serves until it is stopped, and waits for its ready file.
+func start(t *testing.T, args ...string) (ready sandbox.Ready, output func() string, stop func() int) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "ready.json")
+	ctx, cancel := context.WithCancel(t.Context())
+	var stdout, stderr bytes.Buffer
+	exit := make(chan int, 1)
+	go func() { exit <- cli.Run(ctx, append(args, "--ready-file", file), &stdout, &stderr, os.LookupEnv) }()
+	require.Eventually(t, func() bool {
+		data, err := os.ReadFile(file)
+		return err == nil && json.Unmarshal(data, &ready) == nil
+	}, 30*time.Second, 10*time.Millisecond)
+	stopped := false
+	stop = func() int {
+		stopped = true
+		cancel()
+		return <-exit
+	}
+	t.Cleanup(func() {
+		if !stopped {
+			stop()
+		}
+	})
+	return ready, func() string { return stdout.String() + stderr.String() }, stop
+}
+
+func TestTheSandboxRunsUntilItIsInterrupted(t *testing.T) {
+	ready, output, stop := start(t, "--log-level", "debug", "sandbox", "--listen", "127.0.0.1:0", "--empty", "--api-token", "secret",
+		"--scim-token", "other")
+	require.Equal(t, "secret", ready.APIToken)
+	require.Equal(t, "other", ready.SCIMToken)
+	require.Equal(t, os.Getpid(), ready.PID)
+
+	code, stdout, stderr := run(t.Context(), "token", "create", "--url", ready.BaseURL, "--api-token", "secret", "--name", "second")
+	require.Equal(t, cli.ExitOK, code, stderr)
+	token := strings.TrimSpace(stdout)
+	require.Regexp(t, `^00[\w-]{40}$`, token)
+	api := &sandbox.APIClient{BaseURL: ready.BaseURL, Token: token}
+	require.NoError(t, api.Do(t.Context(), http.MethodGet, "/api/v1/users/me", nil, nil))
+	http.DefaultClient.CloseIdleConnections()
+
+	require.Equal(t, cli.ExitOK, stop(), output())
+	require.Contains(t, output(), "scimwright sandbox is ready")
+	for _, logged := range []string{`"msg":"sandbox started"`, `"route":"/sandbox/v1/api-tokens","status":201`, `"msg":"stopped"`} {
+		require.Contains(t, output(), logged)
+	}
+	require.NotRegexp(t, `"msg".*`+token, output(), "no line of the log holds a token")
+	require.Error(t, api.Do(t.Context(), http.MethodGet, "/api/v1/users/me", nil, nil), "nobody answers any more")
+}

@@ -1,0 +1,208 @@
+package conform
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/conformance/checks"
+	"github.com/scimwright/scimwright/conformance/clientgrade"
+	"github.com/scimwright/scimwright/conformance/observed"
+	"github.com/scimwright/scimwright/conformance/profiles"
+	"github.com/scimwright/scimwright/conformance/report"
+	"github.com/scimwright/scimwright/conformance/requirements"
+	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
+)
+
+type planCommand struct {
+	address
+	connection
+	selection
+	limits
+}
+
+// Run discovers what the target offers and prints the plan.
+func (c *planCommand) Run(in *invocation) error {
+	url, err := c.base()
+	if err != nil {
+		return err
+	}
+	selected, chosen, err := c.checks()
+	if err != nil {
+		return err
+	}
+	target, err := c.target(url)
+	if err != nil {
+		return err
+	}
+	opts, err := c.options()
+	if err != nil {
+		return err
+	}
+	opts.Checks, opts.Profiles, opts.Timeout, opts.RequestTimeout = selected, chosen, c.Timeout, c.RequestTimeout
+	plan, err := conformance.NewPlan(in.ctx, target, opts)
+	if err != nil {
+		return err
+	}
+	if plan.Reason != "" {
+		fmt.Fprintf(in.stdout, "Could not test %s: %s.\n", plan.Target, plan.Reason)
+		return exitCode(ExitUntested)
+	}
+	w := tabwriter.NewWriter(in.stdout, 0, 0, 2, ' ', 0)
+	run := 0
+	for _, p := range plan.Checks {
+		if p.Skip == "" {
+			run++
+			fmt.Fprintf(w, "run\t%s\t%s\n", p.Check.ID, p.Check.Title)
+		} else {
+			fmt.Fprintf(w, "skip\t%s\t%s\n", p.Check.ID, p.Skip)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	creates := "creates nothing"
+	if plan.Writes {
+		creates = "creates test objects and removes them again"
+	}
+	_, err = fmt.Fprintf(in.stdout, "\n%d of %d checks apply to %s. A run sends about %s and %s.\n", run, len(plan.Checks), plan.Target,
+		plural(plan.Requests, "request"), creates)
+	return err
+}
+
+type listCommand struct{ selection }
+
+// Run prints the selected checks.
+func (c *listCommand) Run(in *invocation) error {
+	selected, chosen, err := c.checks()
+	if err != nil {
+		return err
+	}
+	for _, p := range chosen {
+		selected = append(selected, p.Checks()...)
+	}
+	w := tabwriter.NewWriter(in.stdout, 0, 0, 2, ' ', 0)
+	for _, check := range selected {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", check.ID, check.Level, check.Title)
+	}
+	return w.Flush()
+}
+
+type explainCommand struct {
+	ID string `arg:"" help:"Id of a check, an area, a level, a section, or a clause such as RFC7644-3.5.2-28."`
+}
+
+// Run explains a check, an area or a clause.
+func (c *explainCommand) Run(in *invocation) error {
+	if r, ok := requirements.Lookup(strings.ToUpper(c.ID)); ok {
+		return explainClause(in, r)
+	}
+	all := slices.Concat(checks.All(), observed.ClientChecks(), clientgrade.Expectations())
+	for _, p := range profiles.All() {
+		all = append(all, p.Checks()...)
+	}
+	selected, err := conformance.Selection{Only: []string{c.ID}}.Apply(all)
+	if err != nil {
+		return usage("%v; no clause is called so either. \"%s list\" lists the checks", err, in.program)
+	}
+	for i, check := range selected {
+		if i > 0 {
+			fmt.Fprintln(in.stdout)
+		}
+		fmt.Fprintf(in.stdout, "%s (%s)\n%s.\n\nWhy it matters\n  %s\n", check.ID, check.Level, check.Title, check.Why)
+		if clients := report.Clients(check); len(clients) > 0 {
+			fmt.Fprintf(in.stdout, "\nWho depends on it\n  %s\n", strings.Join(clients, ", "))
+		}
+		fmt.Fprintf(in.stdout, "\nHow to mend it\n  %s\n\nClauses\n", check.Fix)
+		for _, id := range check.Requirements {
+			if r, ok := requirements.Lookup(id); ok {
+				fmt.Fprintf(in.stdout, "  %s, %s, %s\n    %s\n", r.ID, r.Section, r.Level, r.Text)
+			}
+		}
+		var needs []string
+		for _, n := range check.Needs {
+			needs = append(needs, string(n))
+		}
+		if len(check.Requirements) == 0 {
+			fmt.Fprintln(in.stdout, "  none: it is what a client does")
+		}
+		if check.Requests == 0 { // it looks at what others send
+			continue
+		}
+		fmt.Fprintf(in.stdout, "\nNeeds %s. Sends about %s.\n", cmp.Or(strings.Join(needs, ", "), "nothing"), plural(check.Requests, "request"))
+	}
+	return nil
+}
+
+func explainClause(in *invocation, r requirements.Requirement) error {
+	fmt.Fprintf(in.stdout, "%s, %s, %s, binds: %s\n%s\n\nHow it can be tested\n  %s\n", r.ID, r.Section, r.Level, r.Role, r.Text, r.Probe)
+	if r.Doubt != "" {
+		fmt.Fprintf(in.stdout, "\nWhere a verdict needs care\n  %s\n", r.Doubt)
+	}
+	fmt.Fprintf(in.stdout, "\nChecks\n")
+	none := true
+	for _, check := range checks.All() {
+		for _, id := range check.Requirements {
+			if id == r.ID {
+				none = false
+				fmt.Fprintf(in.stdout, "  %s: %s\n", check.ID, check.Title)
+			}
+		}
+	}
+	if none {
+		fmt.Fprintln(in.stdout, "  none")
+	}
+	return nil
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+type cleanupCommand struct {
+	Journal string `arg:"" help:"Journal of the run." type:"path"`
+	connection
+}
+
+// Run finishes what the journal leaves open.
+func (c *cleanupCommand) Run(in *invocation) error {
+	target, err := c.target("")
+	if err != nil {
+		return err
+	}
+	result, err := conformance.Cleanup(in.ctx, c.Journal, target, conformance.Options{Timeout: c.Timeout, RequestTimeout: c.RequestTimeout})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(in.stdout, "%s: removed %d, absent already %d, remaining %d.\n", result.Target, result.Removed, result.Absent,
+		len(result.Leftovers))
+	for _, l := range result.Leftovers {
+		fmt.Fprintf(in.stdout, "  %s (%s): %s\n", l.Path, l.Name, l.Reason)
+	}
+	if len(result.Leftovers) > 0 {
+		return exitCode(ExitUntested)
+	}
+	return nil
+}
+
+type versionCommand struct{}
+
+// Run prints the module version and the revision it was built from, as far as the build recorded them.
+func (versionCommand) Run(in *invocation) error {
+	_, err := fmt.Fprintln(in.stdout, frame.Build(in.program))
+	return err
+}
+
+type schemaCommand struct{}
+
+// Run prints the JSON Schema of the JSON report.
+func (schemaCommand) Run(in *invocation) error {
+	_, err := in.stdout.Write(report.Schema())
+	return err
+}

@@ -1,0 +1,34 @@
+package conform
+
+import (
+	"os"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// example returns the file of docs/conformance.md that is marked with the name.
+func example(t *testing.T, name string) string {
+	t.Helper()
+	page, err := os.ReadFile("../../../../docs/conformance.md")
+	require.NoError(t, err)
+	found := regexp.MustCompile("<!-- file: " + name + " -->\n```yaml\n(?s:(.*?))```").FindSubmatch(page)
+	require.NotNil(t, found, name)
+	return write(t, name+".yaml", string(found[1]))
+}
+
+func TestTheFilesOfTheDocumentationAreAccepted(t *testing.T) {
+	list, err := waiving{Waivers: example(t, "waivers")}.read()
+	require.NoError(t, err)
+	require.Len(t, list, 2)
+	attributes, err := readAttributes(example(t, "attributes"))
+	require.NoError(t, err)
+	require.Equal(t, "staff", attributes["User"]["userType"])
+	require.Contains(t, attributes, "Group")
+	// A listing has the flags of the selection only: the others must be known all the same.
+	code, stdout, stderr := execute(t, "list", "--config", example(t, "config"))
+	require.Equal(t, ExitClean, code, stderr)
+	require.Contains(t, stdout, "okta.")
+	require.NotContains(t, stdout, "sort.ascending")
+}

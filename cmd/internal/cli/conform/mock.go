@@ -1,0 +1,184 @@
+package conform
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/scimwright/scimwright/conformance/clientgrade"
+	"github.com/scimwright/scimwright/cmd/internal/mockserver"
+	"github.com/scimwright/scimwright/scimserver/quirks"
+)
+
+type mockCommand struct {
+	outputs
+	printing
+	Scenario   string        `help:"What the client is asked to do: ${scenarios}, or a YAML or JSON file; docs/conformance.md describes it." default:"joiner-mover-leaver" placeholder:"NAME|FILE"`
+	Contract   string        `help:"What is expected on the way: ${contracts}. resilient: recover from whatever the server does. catalog, wizard: exactly the requests that docs/conformance.md names, for apps of the catalog, or for custom ones. Defaults to what the scenario says, and to resilient." placeholder:"NAME"`
+	Quirk      []string      `help:"Have the server deviate; may be repeated." placeholder:"NAME[=ARG]" sep:"none"`
+	Profile    []string      `help:"Quirks that occur together: ${mocks}." placeholder:"NAME,..." env:"SCIM_CONFORMANCE_MOCK_PROFILE"`
+	Listen     string        `help:"Address to listen on; port 0 chooses a free one." default:"127.0.0.1:0" placeholder:"HOST:PORT"`
+	Token      string        `help:"Bearer token that the client has to send. Random when unset." placeholder:"TOKEN" env:"SCIM_CONFORMANCE_MOCK_TOKEN"`
+	Record     string        `help:"File to record the exchanges in, for the command judge." type:"path" placeholder:"FILE"`
+	For        time.Duration `help:"Stop after this time. Defaults to Ctrl-C." placeholder:"DURATION"`
+	Max        int           `help:"Stop after so many exchanges." default:"10000"`
+	ListQuirks bool          `help:"List the quirks and profiles there are, and end."`
+}
+
+func scenarioNames() string {
+	var names []string
+	for _, s := range clientgrade.Scenarios() {
+		names = append(names, s.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+func contractNames() string {
+	var names []string
+	for _, c := range clientgrade.Contracts() {
+		names = append(names, string(c))
+	}
+	return strings.Join(names, ", ")
+}
+
+func mockNames() string {
+	var names []string
+	for _, p := range mockserver.Profiles() {
+		names = append(names, p.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// Run serves until it is told to stop, then grades.
+func (c *mockCommand) Run(in *invocation) error {
+	if c.ListQuirks {
+		return listQuirks(in)
+	}
+	scenario, err := c.scenario()
+	if err != nil {
+		return err
+	}
+	if contract := clientgrade.Contract(c.Contract); contract != "" {
+		if !slices.Contains(clientgrade.Contracts(), contract) {
+			return usage("--contract: no contract is called %q: contracts are %s", c.Contract, contractNames())
+		}
+		scenario.Contract = contract
+	}
+	settings, err := c.settings()
+	if err != nil {
+		return err
+	}
+	if c.Max < 1 || c.For < 0 {
+		return usage("--max must be positive, --for must not be negative")
+	}
+	token := c.Token
+	if token == "" {
+		token = "mock-" + strings.ToLower(rand.Text())
+	}
+	files, err := c.open(in.stdout)
+	if err != nil {
+		return err
+	}
+	defer discardAll(files)
+	recording, err := createRecording(c.Record)
+	if err != nil {
+		return err
+	}
+	defer recording.Discard()
+	ctx, stop := until(in.ctx, c.For)
+	defer stop()
+	tap := &tap{in: in, lines: !c.Quiet && isTerminal(in.stderr), recording: recording, left: c.Max, full: stop}
+	server, err := mockserver.Start(in.ctx, mockserver.Options{
+		Token: token, Listen: c.Listen, Quirks: settings, Scenario: scenario, Each: tap.each,
+		Listening: func(url string) error {
+			introduce(in, url, token, scenario)
+			return tap.begin(url)
+		},
+	})
+	if err != nil {
+		return usage("the server cannot start: %v", err)
+	}
+	<-ctx.Done()
+	result, err := server.Grade(ctx)
+	if err != nil {
+		return err
+	}
+	if err := tap.end(); err != nil {
+		return fmt.Errorf("the recording could not be written: %w", err)
+	}
+	return conclude(in, result, files, c.printing)
+}
+
+// introduce tells whoever runs the client what to do.
+func introduce(in *invocation, url, token string, s clientgrade.Scenario) {
+	fmt.Fprintf(in.stderr, "SCIM base URL %s\nbearer token  %s\n\n%s:\n", url, token, s.Title)
+	for i, step := range s.Do {
+		fmt.Fprintf(in.stderr, "  %d. %s\n", i+1, step)
+	}
+	fmt.Fprintln(in.stderr, "\nCtrl-C when the client is done: then it is graded.")
+}
+
+func (c *mockCommand) scenario() (clientgrade.Scenario, error) {
+	if s, known := clientgrade.ScenarioNamed(c.Scenario); known {
+		return s, nil
+	}
+	data, err := os.ReadFile(c.Scenario)
+	if err != nil {
+		return clientgrade.Scenario{}, usage("--scenario: %q is neither one of %s nor a file that can be read: %v", c.Scenario, scenarioNames(),
+			err)
+	}
+	s, err := clientgrade.Parse(data)
+	if err != nil {
+		return s, usage("--scenario %s: %v", c.Scenario, strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+	return s, nil
+}
+
+func (c *mockCommand) settings() ([]quirks.Setting, error) {
+	var texts []string
+	for _, name := range c.Profile {
+		p, known := mockserver.ProfileNamed(name)
+		if !known {
+			return nil, usage("--profile: no profile is called %q: profiles are %s", name, mockNames())
+		}
+		texts = append(texts, p.Quirks...)
+	}
+	for _, text := range c.Quirk {
+		if !slices.Contains(texts, text) { // a profile may have it already
+			texts = append(texts, text)
+		}
+	}
+	settings, err := quirks.ParseAll(texts)
+	if err != nil {
+		return nil, usage("--quirk: %v", err)
+	}
+	if _, err := quirks.New(nil, settings...); err != nil {
+		return nil, usage("--quirk: %v", err)
+	}
+	return settings, nil
+}
+
+func listQuirks(in *invocation) error {
+	if err := quirks.WriteTable(in.stdout); err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(in.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "\nPROFILE\tTHE SERVER OF\tQUIRKS")
+	for _, p := range mockserver.Profiles() {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", p.Name, p.Title, strings.Join(p.Quirks, " "))
+	}
+	return w.Flush()
+}
+
+// until ends when the time is over, 0 for never, or when stop is called.
+func until(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	if limit == 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, limit)
+}

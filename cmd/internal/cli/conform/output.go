@@ -1,0 +1,157 @@
+package conform
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/conformance/report"
+	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
+)
+
+// outputs are the reports that go into files.
+type outputs struct {
+	Output lines  `short:"o" help:"Write a report to a file; may be repeated; - is standard output. Forms: ${forms}." placeholder:"FORM=FILE"`
+	JSON   string `help:"The same as --output json=FILE." type:"path" placeholder:"FILE"`
+}
+
+// printing is what goes to standard output.
+type printing struct {
+	Format  string `help:"Form of the report on standard output: text, json, none or any other of --output." enum:"${formats}" default:"text"`
+	Skipped bool   `help:"List skipped checks with their reasons in the text report."`
+	Color   string `help:"Colours in the text report: auto, always or never. NO_COLOR is honoured." enum:"auto,always,never" default:"auto"`
+	NoColor string `name:"no-color-environment" hidden:"" env:"NO_COLOR"`
+	Quiet   bool   `short:"q" help:"No progress on the terminal, and no reports on standard output but the verdict."`
+}
+
+// print writes the report. Cleanup returns the command line that removes what a journal lists; nil where there is none.
+func (c printing) print(in *invocation, r *conformance.Result, cleanup func(journal string) string) error {
+	w := in.stdout
+	switch {
+	case c.Format == "none":
+		return nil
+	case c.Quiet:
+		_, err := fmt.Fprintf(w, "%s: %s, %d failed, %d warned\n", r.Target, r.Verdict, r.Count(conformance.Fail), r.Count(conformance.Warn))
+		return err
+	case c.Format == "text":
+		return report.Text(w, r, report.TextOptions{
+			Color: c.Color == "always" || c.Color == "auto" && c.NoColor == "" && isTerminal(w), Skipped: c.Skipped, Cleanup: cleanup,
+		})
+	}
+	form, _ := report.WriterNamed(c.Format) // kong has checked the name
+	return form.Write(w, r, frame.Version())
+}
+
+// An outputFile is a report that has its place.
+type outputFile struct {
+	form report.Writer
+	file io.WriteCloser // an *outFile, or standard output
+}
+
+// standardOutput stays open when a report is closed.
+type standardOutput struct{ io.Writer }
+
+func (standardOutput) Close() error { return nil }
+
+// open prepares the files before the run, so that a report without a place is a usage error. A file that exists keeps its content until
+// the report is complete. The path - is stdout.
+func (o outputs) open(stdout io.Writer) (files []outputFile, err error) {
+	type place struct{ flag, form, path string }
+	var places []place
+	if o.JSON != "" {
+		places = append(places, place{"--json", "json", o.JSON})
+	}
+	for _, w := range o.Output {
+		form, path, found := strings.Cut(w, "=")
+		if !found || path == "" {
+			return nil, usage("--output %q is not of the form FORM=FILE; forms are %s", w, forms())
+		}
+		places = append(places, place{"--output " + form, form, path})
+	}
+	defer func() {
+		if err != nil {
+			discardAll(files)
+		}
+	}()
+	for _, p := range places {
+		form, known := report.WriterNamed(p.form)
+		if !known {
+			return files, usage("--output: no form is called %q; forms are %s", p.form, forms())
+		}
+		if p.path == "-" {
+			files = append(files, outputFile{form, standardOutput{stdout}})
+			continue
+		}
+		file, err := createOut(p.path, 0o666)
+		if err != nil {
+			return files, usage("%s cannot be written: %v", p.flag, err)
+		}
+		files = append(files, outputFile{form, file})
+	}
+	return files, nil
+}
+
+// forms names the forms of the report.
+func forms() string {
+	var names []string
+	for _, w := range report.Writers() {
+		names = append(names, w.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// wantTraffic tells whether a report shows every exchange.
+func wantTraffic(files []outputFile) bool {
+	for _, f := range files {
+		if f.form.Traffic {
+			return true
+		}
+	}
+	return false
+}
+
+// write writes all reports, also when one of them fails.
+func writeAll(files []outputFile, r *conformance.Result) error {
+	var all error
+	for _, f := range files {
+		err := f.form.Write(f.file, r, frame.Version())
+		if err == nil {
+			err = f.file.Close()
+		}
+		if err != nil {
+			all = errors.Join(all, fmt.Errorf("the %s report could not be written: %w", f.form.Name, err))
+		}
+	}
+	return all
+}
+
+// discardAll removes what is not complete.
+func discardAll(files []outputFile) {
+	for _, f := range files {
+		if file, ok := f.file.(*outFile); ok {
+			file.Discard()
+		}
+	}
+}
+
+// progress shows how far a run is on one line of a terminal.
+func progress(w io.Writer) func(int, int, conformance.CheckResult) {
+	found := 0
+	return func(done, planned int, r conformance.CheckResult) {
+		if (r.Outcome == conformance.Fail || r.Outcome == conformance.Warn) && !r.Waived() {
+			found++
+		}
+		const width = 24
+		full := width * done / max(planned, 1)
+		id := r.Check.ID
+		if len(id) > 32 {
+			id = id[:31] + "…"
+		}
+		fmt.Fprintf(w, clearLine+"[%s%s] %d/%d, found %d  %s", strings.Repeat("#", full), strings.Repeat(".", width-full), done, planned, found,
+			id)
+	}
+}
+
+const clearLine = "\r\x1b[K"

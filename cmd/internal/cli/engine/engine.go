@@ -1,0 +1,337 @@
+// Package engine holds the commands that drive the provisioning engine of a running sandbox and show what it knows. They speak
+// to its control API and run no engine: what they print is what the API responds, human-readable or, with --json, as it was sent.
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/control/client"
+	"github.com/scimwright/scimwright/cmd/internal/cli/remote"
+	"github.com/scimwright/scimwright/cmd/internal/sandbox"
+)
+
+// Commands is the group. Each file has its commands; the help lists them in this order.
+type Commands struct {
+	remote.Connection
+	JSON bool `name:"json" help:"Print the API's answer as it is."`
+
+	taskCommands
+	principalCommands
+	planCommands
+	targetCommands
+	laneCommands
+	eventCommands
+}
+
+// Invocation is what every command gets besides its flags.
+type Invocation struct {
+	Context context.Context
+	Stdin   io.Reader
+	Stdout  io.Writer
+}
+
+// session is one command at work.
+type session struct {
+	ctx  context.Context
+	in   io.Reader
+	out  io.Writer
+	json bool
+	api  *sandbox.APIClient // of the directory
+	// engine is the engine's control API, sent the last response of it.
+	engine *client.Client
+	sent   *lastResponse
+}
+
+func (g *Commands) open(in *Invocation) (*session, error) {
+	api, err := g.Client()
+	if err != nil {
+		return nil, err
+	}
+	s := &session{ctx: in.Context, in: in.Stdin, out: in.Stdout, json: g.JSON, api: api, sent: &lastResponse{}}
+	s.engine = client.New(api.BaseURL+"/sandbox/v1", api.Token)
+	s.engine.Scheme, s.engine.HTTP = "SSWS", &http.Client{Transport: s.sent}
+	return s, nil
+}
+
+// lastResponse keeps the last response, which --json prints as it was sent.
+type lastResponse struct{ body []byte }
+
+// RoundTrip implements http.RoundTripper.
+func (l *lastResponse) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	res.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.TeeReader(res.Body, l), res.Body}
+	l.body = nil
+	return res, nil
+}
+
+// Write keeps what is read of a response.
+func (l *lastResponse) Write(p []byte) (int, error) {
+	l.body = append(l.body, p...)
+	return len(p), nil
+}
+
+// openAt opens a session and finds the app that is named.
+func (g *Commands) openAt(in *Invocation, name string) (*session, app, error) {
+	s, err := g.open(in)
+	if err != nil {
+		return nil, app{}, err
+	}
+	a, err := s.app(name)
+	return s, a, err
+}
+
+// show prints the last response: as it was sent with --json, otherwise as text does.
+func (s *session) show(text func(*page)) error { return s.print(s.sent.body, text) }
+
+// print prints a response: raw with --json, otherwise as text does.
+func (s *session) print(raw json.RawMessage, text func(*page)) error {
+	if !s.json {
+		p := &page{out: s.out}
+		text(p)
+		return p.flush()
+	}
+	if len(raw) == 0 {
+		return nil
+	}
+	var pretty bytes.Buffer
+	if err := json.Indent(&pretty, raw, "", "  "); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(s.out, pretty.String())
+	return err
+}
+
+// page is text for people: lines, and tables whose columns are aligned.
+type page struct {
+	out   io.Writer
+	table *tabwriter.Writer
+	err   error
+}
+
+// row adds a row to the table that is being written.
+func (p *page) row(cells ...string) {
+	if p.table == nil {
+		p.table = tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	}
+	for i, c := range cells {
+		cells[i] = oneLine(c)
+	}
+	for len(cells) > 0 && cells[len(cells)-1] == "" {
+		cells = cells[:len(cells)-1]
+	}
+	_, err := fmt.Fprintln(p.table, strings.Join(cells, "\t"))
+	p.err = errors.Join(p.err, err)
+}
+
+// line ends a table and writes a line.
+func (p *page) line(format string, args ...any) {
+	p.end()
+	_, err := fmt.Fprintln(p.out, strings.TrimRight(fmt.Sprintf(format, args...), " "))
+	p.err = errors.Join(p.err, err)
+}
+
+func (p *page) end() {
+	if p.table != nil {
+		p.err = errors.Join(p.err, p.table.Flush())
+		p.table = nil
+	}
+}
+
+func (p *page) flush() error {
+	p.end()
+	return p.err
+}
+
+// oneLine keeps what others have written on one line, without control characters.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// value shows a JSON value.
+func value(v any) string {
+	if v == nil {
+		return "nothing"
+	}
+	if text, ok := v.(string); ok {
+		return fmt.Sprintf("%q", text)
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(data)
+}
+
+// when shows an instant, "-" for none.
+func when(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format("2006-01-02 15:04:05Z")
+}
+
+// counts shows numbers by their names.
+func counts[K ~string](m map[K]int) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		parts = append(parts, fmt.Sprintf("%d %s", m[name], name))
+	}
+	if len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// app is an app by its id.
+type app struct{ id, label string }
+
+// app finds an app by its id or its label.
+func (s *session) app(name string) (app, error) {
+	all, err := s.engine.Apps(s.ctx)
+	if err != nil {
+		return app{}, err
+	}
+	var found []app
+	for _, a := range all {
+		if a.ID == name {
+			return app{a.ID, a.Label}, nil
+		}
+		if strings.EqualFold(a.Label, name) {
+			found = append(found, app{a.ID, a.Label})
+		}
+	}
+	switch len(found) {
+	case 0:
+		return app{}, fmt.Errorf("there is no app with the id or label %q; scimwright engine apps lists them", name)
+	case 1:
+		return found[0], nil
+	}
+	var ids []string
+	for _, a := range found {
+		ids = append(ids, a.id)
+	}
+	return app{}, fmt.Errorf("%d apps have the label %q: name one by its id (%s)", len(found), name, strings.Join(ids, ", "))
+}
+
+// principal names a user by login or id or, with --group, a group by name or id.
+type principal struct {
+	App   string `arg:"" help:"Id or label of the app."`
+	Who   string `arg:"" help:"Login or id of the user; with --group, name or id of the group."`
+	Group bool   `help:"It is a group." short:"g"`
+}
+
+// unassigned is the error about a user or group that an app does not have.
+func (p principal) unassigned(a app) error {
+	if p.Group {
+		return fmt.Errorf("the group %s is not pushed to %s", p.Who, a.label)
+	}
+	return fmt.Errorf("%s is not assigned to %s", p.Who, a.label)
+}
+
+// open opens a session and finds the app and the user or group.
+func (p principal) open(in *Invocation, g *Commands) (*session, app, engine.Principal, error) {
+	s, a, err := g.openAt(in, p.App)
+	if err != nil {
+		return nil, a, engine.Principal{}, err
+	}
+	who, err := s.find(a, p.Who, p.Group)
+	return s, a, who, err
+}
+
+// find finds a user or group of an app. A name that the directory does not have is taken for an id that the engine may still know.
+func (s *session) find(a app, name string, group bool) (engine.Principal, error) {
+	find := s.findUser
+	if group {
+		find = s.findGroup
+	}
+	who, err := find(name)
+	if err != nil || who.ID != "" {
+		return who, err
+	}
+	who.ID = name
+	if _, err = s.engine.Principal(s.ctx, a.id, who); client.IsNotFound(err) {
+		err = fmt.Errorf("%s not found: %s", who.Kind, name)
+	}
+	return who, err
+}
+
+func (s *session) findUser(name string) (engine.Principal, error) {
+	var user struct {
+		ID string `json:"id"`
+	}
+	err := s.api.Do(s.ctx, http.MethodGet, "/api/v1/users/"+url.PathEscape(name), nil, &user)
+	if notThere(err) {
+		return engine.Principal{Kind: engine.User}, nil
+	}
+	return engine.Principal{Kind: engine.User, ID: user.ID}, err
+}
+
+func (s *session) findGroup(name string) (engine.Principal, error) {
+	var found []struct {
+		ID      string `json:"id"`
+		Type    string `json:"type"`
+		Profile struct {
+			Name string `json:"name"`
+		} `json:"profile"`
+	}
+	if err := s.api.Do(s.ctx, http.MethodGet, "/api/v1/groups?limit=200&q="+url.QueryEscape(name), nil, &found); err != nil {
+		return engine.Principal{}, err
+	}
+	for _, g := range found {
+		if g.Profile.Name == name && g.Type != "APP_GROUP" {
+			return engine.Principal{Kind: engine.Group, ID: g.ID}, nil
+		}
+	}
+	err := s.api.Do(s.ctx, http.MethodGet, "/api/v1/groups/"+url.PathEscape(name), nil, nil)
+	switch {
+	case notThere(err):
+		return engine.Principal{Kind: engine.Group}, nil
+	default:
+		return engine.Principal{Kind: engine.Group, ID: name}, err
+	}
+}
+
+func notThere(err error) bool {
+	e, ok := errors.AsType[*sandbox.APIError](err)
+	return ok && e.Status == http.StatusNotFound
+}
+
+// nameOr shows who somebody is: by name where there is one.
+func nameOr(name, id string) string {
+	if name == "" {
+		return id
+	}
+	return name
+}
+
+// many counts things, in words: one and many are what is said of one and of several.
+func many(n int, one, several string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, several)
+}

@@ -1,0 +1,34 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/scimwright/scimwright/cmd/internal/cli/remote"
+)
+
+type tokenCreateCommand struct {
+	Name string `help:"Name of the new token." default:"command line"`
+	User string `help:"Id or login of the user it acts as. Defaults to the owner of the token in use." placeholder:"USER"`
+	remote.Connection
+}
+
+// Run creates the token and prints its secret alone, so that a script can take it.
+func (c *tokenCreateCommand) Run(in *invocation) error {
+	api, err := c.Client()
+	if err != nil {
+		return err
+	}
+	if c.User == "" {
+		c.User = "me"
+	}
+	var made struct {
+		Token string `json:"token"`
+	}
+	body := map[string]string{"name": c.Name, "userId": c.User}
+	if err := api.Do(in.ctx, http.MethodPost, "/sandbox/v1/api-tokens", body, &made); err != nil {
+		return err
+	}
+	fmt.Fprintln(in.stdout, made.Token)
+	return nil
+}

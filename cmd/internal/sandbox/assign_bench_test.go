@@ -1,0 +1,93 @@
+package sandbox_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/cmd/internal/sandbox"
+	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
+	"github.com/scimwright/scimwright/mgmtapi/model"
+)
+
+// assignedMembers is how many users are in the group that BenchmarkAssignLargeGroup assigns.
+const assignedMembers = 10_000
+
+// BenchmarkAssignLargeGroup assigns a group of 10,000 users to an application that is provisioned, and measures, from the request on, how
+// long it takes until the answer is there (a second is the bound) and until the engine has a row for every member (10 s are). The engine
+// begins meanwhile to create the first ones at a SCIM server of its own database, as it does in life.
+func BenchmarkAssignLargeGroup(b *testing.B) {
+	databaseURL := "sqlite:" + filepath.Join(b.TempDir(), "sandbox.db")
+	first, err := sandbox.Start(b.Context(), sandbox.Options{Listen: "127.0.0.1:0", DB: databaseURL, Empty: true})
+	require.NoError(b, err)
+	require.NoError(b, first.Close(context.WithoutCancel(b.Context())))
+	everyone := fillEveryone(b, databaseURL)
+
+	_, api := startSandbox(b, sandbox.Options{DB: databaseURL, Empty: true})
+	base, token := newSCIMServer(b)
+	var answered, seen float64
+	for b.Loop() {
+		b.StopTimer()
+		app := newApp(b, api, base, token)
+		b.StartTimer()
+		started := time.Now()
+		do(b, api, http.MethodPut, "/api/v1/apps/"+app+"/groups/"+everyone, "{}", nil)
+		answered = max(answered, time.Since(started).Seconds())
+		for rows := 0; rows < assignedMembers; {
+			var at struct{ Counts map[string]int }
+			do(b, api, http.MethodGet, "/sandbox/v1/engine/apps/"+app, "", &at)
+			rows = 0
+			for _, n := range at.Counts {
+				rows += n
+			}
+			require.Less(b, time.Since(started), patience, "the engine has %d rows", rows)
+		}
+		seen = max(seen, time.Since(started).Seconds())
+		b.StopTimer()
+		do(b, api, http.MethodPost, "/api/v1/apps/"+app+"/lifecycle/deactivate", "", nil)
+		do(b, api, http.MethodDelete, "/api/v1/apps/"+app, "", nil)
+		b.StartTimer()
+	}
+	b.ReportMetric(0, "ns/op") // means nothing
+	b.ReportMetric(answered, "s/answer")
+	b.ReportMetric(seen, "s/seen")
+}
+
+// fillEveryone adds active users to the database of a sandbox that does not run, and returns the group that they are in.
+func fillEveryone(b *testing.B, databaseURL string) (group string) {
+	b.Helper()
+	db, err := sqlopen.Open(b.Context(), databaseURL, sqlopen.Options{})
+	require.NoError(b, err)
+	defer db.Close()
+	m := model.New()
+	store, err := docstore.Open(b.Context(), db, nil, m.Tables()...)
+	require.NoError(b, err)
+	require.NoError(b, store.Update(b.Context(), func(tx *docstore.Tx) error {
+		org, err := m.Orgs.Get(b.Context(), tx, model.OrgDocument)
+		if err != nil {
+			return err
+		}
+		group = org.Value.Everyone
+		for i := range assignedMembers - 1 { // the administrator is one
+			id, login := model.NewID(model.KindUser), fmt.Sprintf("user%05d@example.com", i)
+			user := model.User{Type: org.Value.UserType, Provider: model.ProviderFederation, Profile: map[string]any{
+				"login": login, "email": login, "firstName": "First", "lastName": "Last",
+			}}
+			user.Enter(model.UserActive, time.Now())
+			if _, err := m.Users.Insert(b.Context(), tx, id, user); err != nil {
+				return err
+			}
+			if _, err := m.Memberships.Insert(b.Context(), tx, model.MembershipID(group, id), model.Membership{Group: group, User: id}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	return group
+}

@@ -1,0 +1,93 @@
+package sandbox_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/scimwright/scimwright/internal/alltest"
+	"github.com/scimwright/scimwright/cmd/internal/cli"
+	"github.com/scimwright/scimwright/cmd/internal/sandbox"
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+)
+
+// childVariable makes the test binary behave as the scimwright command, so that tests can kill a real process.
+const childVariable = "SCIMWRIGHT_TEST_AS_COMMAND"
+
+// How long a call to a target may take and a retry may wait in these tests.
+const (
+	testCallTimeout = time.Second
+	testRetryMax    = 500 * time.Millisecond
+	testSeedTime    = 5 * time.Second
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(childVariable) != "" {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+		code := cli.Run(ctx, os.Args[1:], os.Stdout, os.Stderr, os.LookupEnv)
+		stop()
+		os.Exit(code)
+	}
+	together := 4
+	if raceDetector {
+		together = 1 // per processor: what it does to calls that time out is not what it looks for
+	}
+	if err := errors.Join(alltest.Draws(20), alltest.Together(together)); err != nil {
+		os.Stderr.WriteString(err.Error() + "\n")
+		os.Exit(1)
+	}
+	code := sqldbtest.Main(m)
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			os.Stderr.WriteString(err.Error() + "\n")
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// child is the scimwright command as a process of its own.
+type child struct {
+	cmd   *exec.Cmd
+	Ready sandbox.Ready
+}
+
+// startCommand runs the command and waits for its ready file.
+func startCommand(t testing.TB, args ...string) *child {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "ready.json")
+	cmd := exec.Command(os.Args[0], append(args, "--ready-file", file)...)
+	cmd.Env = append(os.Environ(), childVariable+"=1")
+	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	require.NoError(t, cmd.Start())
+	c := &child{cmd: cmd}
+	t.Cleanup(c.kill)
+	eventually(t, "the command is ready", func() bool {
+		data, err := os.ReadFile(file)
+		return err == nil && json.Unmarshal(data, &c.Ready) == nil
+	})
+	return c
+}
+
+// kill ends the process as a power cut would. A second call does nothing.
+func (c *child) kill() {
+	if c.cmd.ProcessState == nil {
+		_ = c.cmd.Process.Kill()
+		_ = c.cmd.Wait()
+	}
+}
+
+func (c *child) api() *sandbox.APIClient {
+	return &sandbox.APIClient{BaseURL: c.Ready.BaseURL, Token: c.Ready.APIToken}
+}

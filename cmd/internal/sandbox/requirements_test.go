@@ -1,0 +1,188 @@
+package sandbox_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/conformance/checks"
+	"github.com/scimwright/scimwright/conformance/requirements"
+	"github.com/scimwright/scimwright/internal/goldentest"
+	"github.com/scimwright/scimwright/cmd/internal/sandbox"
+)
+
+// repository is the module's root, seen from this package.
+var repository = filepath.Join("..", "..", "..")
+
+// proof is why a requirement is believed to be met, or why it is not for this server to meet.
+type proof struct {
+	IDs []string `json:"ids"`
+	// Tests are Go tests and fuzz targets, as folder/TestName.
+	Tests []string `json:"tests,omitempty"`
+	// Binds names who is bound by the sentence when the server is not: clients, operators, authors of schemas.
+	Binds string `json:"binds,omitempty"`
+	// Reason says what has to be known beside the tests, or why there are none.
+	Reason string `json:"reason,omitempty"`
+}
+
+// Every MUST that binds the server has a conformance check that the reference server passes, or a Go test; every SHOULD has one
+// or a reason. docs/requirements.md shows all requirements with what proves them.
+func TestEveryRequirementOfAServerIsProvedOrDeclined(t *testing.T) {
+	proofs := readProofs(t)
+	cited := map[string][]string{}
+	for _, c := range checks.All() {
+		for _, id := range c.Requirements {
+			cited[id] = append(cited[id], c.ID)
+		}
+	}
+	var table strings.Builder
+	count := map[string]int{}
+	section := ""
+	for _, r := range requirements.All() {
+		if !bindsOurServer(r) {
+			continue
+		}
+		if r.Section != section {
+			section = r.Section
+			fmt.Fprintf(&table, "\n### %s\n\n| Requirement | Level | What | Proved by |\n|---|---|---|---|\n", section)
+		}
+		p := proofs[r.ID]
+		tested := len(cited[r.ID])+len(p.Tests) > 0
+		must := r.Level == requirements.Must || r.Level == requirements.MustNot
+		how := evidence(cited[r.ID], p)
+		count["all"]++
+		switch {
+		case p.Binds != "":
+			count["others"]++
+		case tested:
+			count["tested"]++
+		case r.Level == requirements.May:
+			count["permissions"]++
+			if how == "" {
+				how = "A permission."
+			}
+		default:
+			count["reason"]++
+			if must {
+				t.Errorf("%s (%s) has no check that cites it and no entry in testdata/requirements.json: %s", r.ID, r.Level, r.Text)
+			}
+			if how == "" {
+				t.Errorf("%s (%s) has no check that cites it, and neither tests nor a reason in testdata/requirements.json: %s", r.ID, r.Level, r.Text)
+			}
+		}
+		fmt.Fprintf(&table, "| %s | %s | %s | %s |\n", r.ID, r.Level, strings.ReplaceAll(r.Text, "|", "\\|"), how)
+	}
+
+	got := fmt.Sprintf(requirementsIntroduction, count["all"], count["tested"], count["others"], count["reason"], count["permissions"]) +
+		table.String()
+	file := filepath.Join(repository, "docs", "requirements.md")
+	goldentest.Check(t, file, got)
+}
+
+const requirementsIntroduction = `# Requirements
+
+What RFC 7643, RFC 7644 and RFC 9865 ask of servers, and what shows that the reference server does it. The list is generated
+by a test that fails when a MUST has no proof, or a SHOULD neither a proof nor a reason. Words with a dot, such as
+` + "`filter.eq-string`" + `, are conformance checks, which the reference server passes and which are shown to fail on servers that
+break the rule; names with a slash are Go tests. A text is what has to be known beside them, or the reason why there is none.
+
+A sentence that binds somebody else, whom no server can answer for, says who and why: what clients write, how operators place a
+server and hand out tokens, what authors put in their schemas.
+
+%d requirements: %d with a check or a test; %d that bind others; %d SHOULD that are declined or cannot be observed, with the reason;
+%d permissions without a test.
+`
+
+// bindsOurServer says whether a requirement is one that the reference server is meant for.
+func bindsOurServer(r requirements.Requirement) bool {
+	ours := slices.ContainsFunc([]string{"RFC7643-", "RFC7644-", "RFC9865-"}, func(p string) bool { return strings.HasPrefix(r.ID, p) })
+	return ours && r.Role != requirements.Client
+}
+
+// evidence is a cell of the table, "" when there is nothing to show.
+func evidence(checks []string, p proof) string {
+	var parts []string
+	if p.Binds != "" {
+		parts = append(parts, "Binds "+p.Binds)
+	}
+	for _, id := range checks {
+		parts = append(parts, "`"+id+"`")
+	}
+	for _, name := range p.Tests {
+		parts = append(parts, "`"+name+"`")
+	}
+	how := strings.Join(parts, ", ")
+	if p.Reason == "" || how == "" {
+		return how + p.Reason
+	}
+	return how + ". " + p.Reason
+}
+
+// readProofs reads the data file, and checks that what it names is there.
+func readProofs(t *testing.T) map[string]proof {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", "requirements.json"))
+	require.NoError(t, err)
+	var list []proof
+	require.NoError(t, json.Unmarshal(data, &list))
+	byID := map[string]proof{}
+	for _, p := range list {
+		require.True(t, len(p.Tests) > 0 || p.Reason != "", "%v", p.IDs)
+		require.True(t, p.Binds == "" || p.Reason != "", "why does %v bind %s?", p.IDs, p.Binds)
+		for _, name := range p.Tests {
+			require.True(t, testExists(t, name), "there is no test %s", name)
+		}
+		for _, id := range p.IDs {
+			r, ok := requirements.Lookup(id)
+			require.True(t, ok, "%s is not in the catalogue", id)
+			require.True(t, bindsOurServer(r), "%s does not bind the server", id)
+			_, twice := byID[id]
+			require.False(t, twice, "%s occurs twice", id)
+			byID[id] = p
+		}
+	}
+	return byID
+}
+
+// testExists looks for a Go test or a fuzz target, given as folder/TestName.
+func testExists(t *testing.T, name string) bool {
+	t.Helper()
+	folder, function := filepath.Split(name)
+	files, err := filepath.Glob(filepath.Join(repository, folder, "*_test.go"))
+	require.NoError(t, err)
+	declared := regexp.MustCompile(`(?m)^func ` + regexp.QuoteMeta(function) + `\((t \*testing\.T|f \*testing\.F)\) \{$`)
+	return slices.ContainsFunc(files, func(file string) bool {
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		return declared.Match(data)
+	})
+}
+
+// RFC 7644 section 7.4: tokens that are made here have enough entropy. 128 bits is what RFC 6750 and RFC 6819 call enough.
+func TestOwnTokensCannotBeGuessed(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	letters := map[rune]bool{}
+	least := 1 << 10
+	for range 3 {
+		s, err := sandbox.ServeSCIM(t.Context(), sandbox.SCIMOptions{Listen: "127.0.0.1:0"})
+		require.NoError(t, err)
+		require.False(t, seen[s.Token()], "no token is given twice")
+		seen[s.Token()] = true
+		least = min(least, len(s.Token()))
+		for _, c := range s.Token() {
+			letters[c] = true
+		}
+		require.NoError(t, s.Close(context.Background()))
+	}
+	require.GreaterOrEqual(t, float64(least)*math.Log2(float64(len(letters))), 128.0, "bits by length and alphabet")
+}

@@ -1,0 +1,362 @@
+package sandbox
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/scimwright/scimwright/engine"
+	enginemetrics "github.com/scimwright/scimwright/engine/metrics"
+	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/engine/sqlstore"
+	"github.com/scimwright/scimwright/cmd/internal/console"
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/egress"
+	"github.com/scimwright/scimwright/internal/enginestore"
+	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
+	"github.com/scimwright/scimwright/mgmtapi"
+	"github.com/scimwright/scimwright/mgmtapi/assembly"
+	"github.com/scimwright/scimwright/mgmtapi/seal"
+	"github.com/scimwright/scimwright/scimserver/observe"
+	"github.com/scimwright/scimwright/scimserver/tenants"
+)
+
+// leaseMargin keeps a call to a target below a third of the lease, as the engine asks.
+const leaseMargin = 10 * time.Second
+
+// Sandbox is a running sandbox.
+type Sandbox struct {
+	options  Options
+	egress   egress.Policy
+	metrics  *metricsServer
+	ready    Ready
+	took     time.Duration // how long Start took
+	settings settings
+	summary  []appSummary // what was provisioned when the sandbox became ready
+
+	server *httpServer
+	closing
+
+	// changing is held while the organisation is seeded or reset.
+	changing sync.Mutex
+}
+
+// Start starts everything and returns when it answers and the seed is provisioned. ctx bounds the start only; Close
+// ends the sandbox.
+func Start(ctx context.Context, o Options) (*Sandbox, error) {
+	began := time.Now()
+	s := &Sandbox{}
+	if err := s.start(ctx, o); err != nil {
+		return nil, errors.Join(err, s.Close(context.WithoutCancel(ctx)))
+	}
+	s.took = time.Since(began)
+	return s, nil
+}
+
+func (s *Sandbox) start(ctx context.Context, o Options) error {
+	cleanup, err := o.complete()
+	s.onClose(func(context.Context) error { return cleanup() })
+	if err != nil {
+		return err
+	}
+	failures := newFailureLog(o.Logger.Handler())
+	s.onClose(failures.close)
+	o.Logger = slog.New(failures)
+	s.options = o
+	key, err := secretKey(o.SecretKey, o.SecretKeyFile)
+	if err != nil {
+		return err
+	}
+	listener, err := listen(ctx, o.Listen, "--listen")
+	if err != nil {
+		return err
+	}
+	s.onClose(func(context.Context) error { _ = listener.Close(); return nil }) // closed already when it was served
+
+	if s.metrics, err = openMetrics(ctx, o.Metrics); err != nil {
+		return err
+	}
+	s.onClose(s.metrics.close)
+	if s.egress, err = egressPolicy(o.Egress, listener.Addr()); err != nil {
+		return err
+	}
+	owner, err := s.own(listener)
+	if err != nil {
+		return err
+	}
+	if o.ReadyFile != "" { // not earlier: it may be that of a sandbox that runs here
+		if err := removeReady(o.ReadyFile); err != nil {
+			return err
+		}
+	}
+	db, err := sqlopen.Open(ctx, o.DB, sqlopen.Options{Logger: o.Logger})
+	if err != nil {
+		return err
+	}
+	s.onClose(func(context.Context) error { return db.Close() })
+	base := baseURL(listener, false)
+	at, err := o.addresses(listener, base)
+	if err != nil {
+		return err
+	}
+	p, err := s.assemble(ctx, db, key, base, at, owner)
+	if err != nil {
+		return err
+	}
+	failures.labels(p.label)
+
+	if s.settings.Seeded {
+		// Changes that were not relayed yet first: what they concern is not settled, whatever the engine last reached.
+		if err := p.relay.drain(ctx); err != nil {
+			return err
+		}
+		if err := catchUp(ctx, p.engine, p.bridge); err != nil {
+			return err
+		}
+	}
+	s.metrics.serve(ctx, p.metrics, o.Logger)
+	s.server = serve(listener, p.handler, nil, o.Logger)
+	s.onClose(s.server.Close)
+	if err := p.engine.Start(context.WithoutCancel(ctx)); err != nil {
+		return err
+	}
+	s.onClose(p.engine.Stop)
+	relaying, stop := context.WithCancel(context.WithoutCancel(ctx))
+	go p.relay.run(relaying)
+	s.onClose(func(context.Context) error { stop(); <-p.relay.done; return nil })
+	working, stopWorking := context.WithCancel(context.WithoutCancel(ctx))
+	worked := make(chan struct{})
+	go func() { defer close(worked); _ = p.api.Run(working) }() // until it is stopped
+	s.onClose(func(context.Context) error { stopWorking(); <-worked; return nil })
+
+	s.ready = Ready{BaseURL: base, APIToken: p.tokens.api, SCIMURL: base + tenants.Prefix(tenants.Default), SCIMToken: p.tokens.scim,
+		MetricsURL: s.metrics.url(), PID: os.Getpid()}
+	if err := s.seed(ctx, p); err != nil {
+		return fmt.Errorf("seed: %w", err)
+	}
+	if s.summary, err = p.summarize(ctx, s.settings.Apps); err != nil {
+		return err
+	}
+	if o.ReadyFile == "" {
+		return nil
+	}
+	s.onClose(func(context.Context) error { return removeReady(o.ReadyFile) })
+	return writeReady(o.ReadyFile, s.ready)
+}
+
+// own returns the name under which this sandbox leases lanes. It is the same after a restart, so that a sandbox that was
+// killed takes its lanes back at once, and never that of another one that runs: a file of the data is locked, and on a
+// shared database nobody else listens on this address of this machine.
+func (s *Sandbox) own(l net.Listener) (string, error) {
+	file, isFile := strings.CutPrefix(s.options.DB, "sqlite:")
+	if !isFile {
+		host, err := os.Hostname()
+		return host + " " + l.Addr().String(), err
+	}
+	unlock, err := lockFile(file + ".lock")
+	if err != nil {
+		return "", err
+	}
+	s.onClose(func(context.Context) error { return unlock() })
+	return "sandbox", nil
+}
+
+// parts is what the seed and the summary need of the assembled whole.
+type parts struct {
+	tokens    tokens
+	store     *docstore.Store
+	kept      docstore.Collection[settings]
+	engine    *provision.Engine
+	bridge    *bridge
+	work      *work
+	relay     *relay
+	handler   http.Handler
+	metrics   http.Handler
+	api       *mgmtapi.API
+	tenants   *tenants.Tenants
+	forgotten func(app string)
+}
+
+// content is what the organisation begins with.
+func (p *parts) content() mgmtapi.Setup { return mgmtapi.Setup{Token: p.tokens.api} }
+
+// assemble wires everything on one database. Nothing runs yet.
+func (s *Sandbox) assemble(
+	ctx context.Context, db *sqldb.DB, key []byte, base string, at addresses, owner string,
+) (*parts, error) {
+	o := s.options
+	secrets, err := seal.New(key)
+	if err != nil {
+		return nil, err
+	}
+	p := &parts{kept: settingsCollection()}
+	servers := &providers{kept: tenantCollection()}
+	clk := &clock{kept: clockCollection()}
+	if p.store, err = docstore.Open(ctx, db, clk.Now, p.kept, servers.kept, clk.kept); err != nil {
+		return nil, err
+	}
+	if err := clk.load(ctx, p.store); err != nil {
+		return nil, err
+	}
+	if s.settings, p.tokens, err = loadSettings(ctx, p.store, p.kept, secrets, tokens{api: o.APIToken, scim: o.SCIMToken}); err != nil {
+		return nil, err
+	}
+	engineStore, err := enginestore.Open(ctx, db, sqlstore.Options{})
+	if err != nil {
+		return nil, err
+	}
+	p.bridge = &bridge{timeout: o.TargetTimeout, guard: engine.Guard{Limit: o.Guard}, log: o.Logger}
+	counted := enginemetrics.New()
+	p.engine, err = provision.New(provision.Options{
+		Store: engineStore, Directory: p.bridge, Observer: engine.Observers(p.bridge, counted), Logger: o.Logger,
+		Owner: owner, Lease: 3 * (o.TargetTimeout + leaseMargin), RetryMax: o.RetryMax, Now: clk.Now, Egress: targetEgress(s.egress),
+	})
+	if err != nil {
+		return nil, err
+	}
+	clk.moved = func(ctx context.Context, back bool) error { return p.clockMoved(ctx, clk.Now(), back) }
+	counted.Follow(p.engine.Apps())
+	given, err := builtIn(p.tokens.scim, o.Quirks, o.Tenants)
+	if err != nil {
+		return nil, err
+	}
+	var metrics *observe.Metrics
+	if servers.tenants, metrics, err = newTenants(db, min(sandboxPasswordCost, cmp.Or(o.HashCost, sandboxPasswordCost)), clk.Now,
+		o.Logger); err != nil {
+		return nil, err
+	}
+	servers.store = p.store
+	if err := servers.start(ctx, given); err != nil {
+		return nil, err
+	}
+	p.work = &work{engine: p.engine, bridge: p.bridge, names: names{p.bridge}}
+	hookCA, err := readHookCA(o.HookCA)
+	if err != nil {
+		return nil, err
+	}
+	shown := assembly.Sandbox{
+		Work: p.work, Providers: servers, Clock: clk, Beside: controlOperations(),
+		Reset: func(ctx context.Context, seed bool) error { return s.reset(ctx, p, seed) },
+	}
+	options := on(db)
+	options.Secrets, options.Now, options.Logger = key, clk.Now, o.Logger
+	options.Connections = &connections{engine: p.engine, timeout: o.TargetTimeout}
+	options.Imports, options.Syncing = importer{p.engine}, p.work.syncing
+	options.Limits, options.HashCost = mgmtapi.Limits{Off: o.NoRateLimits}, o.HashCost
+	options.BaseURL, options.Aliases, options.CustomDomain, options.DynamicIssuer = at.public, at.aliases, at.custom, o.DynamicIssuer
+	options.AnswerReplays, options.RelaxedFIDO, options.OptionalPassword = o.AnswerReplays, o.RelaxedFIDO, o.OptionalPassword
+	options.Hooks = mgmtapi.HookNetwork{
+		CA: hookCA, CAOption: "--hook-ca", Reach: mgmtapi.Reach(s.egress.Range), Allow: s.egress.Allow, Own: s.egress.Own,
+	}
+	api, err := mgmtapi.Open(assembly.WithSandbox(ctx, shown), options)
+	if err != nil {
+		return nil, err
+	}
+	s.onClose(func(context.Context) error { return api.Close() })
+	p.bridge.wanted = api.Wanted()
+	p.relay = newRelay(p.bridge.wanted, p.engine, o.Logger)
+	p.relay.forgotten = counted.Forget
+	p.api, p.tenants, p.forgotten = api, servers.tenants, counted.Forget
+	if err := api.Setup(ctx, p.content()); err != nil {
+		return nil, err
+	}
+	pages, err := console.New(console.Options{Source: &consoleSource{engine: p.engine, bridge: p.bridge, base: base}, Logger: o.Logger})
+	if err != nil {
+		return nil, err
+	}
+	p.metrics = together(metrics, counted)
+	operate, err := newControl(db, p.engine, p.bridge, api, clk.Now, o.Logger)
+	if err != nil {
+		return nil, err
+	}
+	p.handler = &routes{
+		api: api, control: operate, scim: servers.tenants, metrics: s.metrics.next(p.metrics),
+		openAPI: document(func() ([]byte, error) { return withControl(api.OpenAPI()) }, o.Logger), health: http.HandlerFunc(health),
+		console: pages,
+	}
+	return p, nil
+}
+
+// on returns options for the management API on a database, whose tables have no prefix: it is the sandbox's own. On SQLite it commits
+// together with the engine and the SCIM servers.
+func on(db *sqldb.DB) mgmtapi.Options {
+	o := mgmtapi.Options{DB: db.Writer(), Readers: db.Readers(), Dialect: mgmtapi.Postgres, NoPrefix: true}
+	if db.Dialect() == sqldb.SQLite {
+		o.Dialect = mgmtapi.SQLite
+		o.Updater = func(ctx context.Context, fn func(tx mgmtapi.Tx) error) error {
+			return db.Update(ctx, func(tx *sqldb.Tx) error { return fn(tx.Execer()) })
+		}
+	}
+	return o
+}
+
+// seed creates the organisation in a database that never had one, and points the seeded apps of an earlier run at
+// where the SCIM servers answer now.
+func (s *Sandbox) seed(ctx context.Context, p *parts) error {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, s.options.SeedTime)
+	defer cancel()
+	seeder, end := s.seeder(p)
+	defer end()
+	switch {
+	case s.settings.Seeded && s.settings.BaseURL == s.ready.BaseURL:
+		return nil
+	case s.settings.Seeded:
+		for _, app := range s.settings.Apps {
+			if err := seeder.connect(ctx, app.ID, app.Target); err != nil {
+				return err
+			}
+		}
+	case !s.options.Empty:
+		var err error
+		if s.settings.Apps, err = seeder.organisation(ctx); err != nil {
+			return err
+		}
+	}
+	s.settings.Seeded, s.settings.BaseURL = true, s.ready.BaseURL
+	return saveSettings(ctx, p.store, p.kept, s.settings)
+}
+
+// seeder is one that speaks to this sandbox, until end.
+func (s *Sandbox) seeder(p *parts) (made *seeder, end func()) {
+	transport := &http.Transport{}
+	return &seeder{
+		api:    &APIClient{BaseURL: s.ready.BaseURL, Token: s.ready.APIToken, HTTP: &http.Client{Transport: transport}},
+		target: s.target,
+		drain:  func(ctx context.Context) error { _, err := p.work.Drain(ctx); return err },
+		retry:  func(ctx context.Context, app string) error { _, err := p.engine.Tasks().RetryAll(ctx, app); return err },
+	}, transport.CloseIdleConnections
+}
+
+// target gives the address and token of a service provider named in the seed.
+func (s *Sandbox) target(name string) (baseURL, token string) {
+	switch {
+	case s.options.ExternalTarget != "":
+		return s.options.ExternalTarget, s.options.ExternalToken
+	default:
+		return s.ready.BaseURL + tenants.Prefix(name), s.ready.SCIMToken
+	}
+}
+
+// Ready says where the sandbox answers.
+func (s *Sandbox) Ready() Ready { return s.ready }
+
+// Done is closed when serving ended by itself; Err says why.
+func (s *Sandbox) Done() <-chan struct{} { return s.server.done }
+
+// Err returns why serving ended by itself, nil while it goes on and after Close.
+func (s *Sandbox) Err() error { return s.server.ended() }
+
+// Close ends the sandbox: no new requests, running ones end within ctx, the engine finishes the sequences it is in,
+// and a temporary database is removed. A second call returns what the first did.
+func (s *Sandbox) Close(ctx context.Context) error { return s.closing.run(ctx) }
