@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/scimwright/scimwright/conformance"
-	"github.com/scimwright/scimwright/conformance/oracle"
+	"github.com/scimwright/scimwright/conformance/internal/oracle"
 	"github.com/scimwright/scimwright/scim"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"github.com/scimwright/scimwright/conformance"
-	"github.com/scimwright/scimwright/conformance/oracle"
+	"github.com/scimwright/scimwright/conformance/internal/oracle"
 	"github.com/scimwright/scimwright/scim"
 )
 

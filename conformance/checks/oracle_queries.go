@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/scimwright/scimwright/conformance"
-	"github.com/scimwright/scimwright/conformance/oracle"
+	"github.com/scimwright/scimwright/conformance/internal/oracle"
 	"github.com/scimwright/scimwright/scim"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/scimwright/scimwright/conformance/grammar"
+	"github.com/scimwright/scimwright/conformance/internal/grammar"
 	"github.com/scimwright/scimwright/scim"
 )
 

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/scimwright/scimwright/conformance/grammar"
+	"github.com/scimwright/scimwright/conformance/internal/grammar"
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scim/schema"
 )

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/conformance"
-	"github.com/scimwright/scimwright/conformance/grammar"
+	"github.com/scimwright/scimwright/conformance/internal/grammar"
 	"github.com/scimwright/scimwright/conformance/lint"
 	"github.com/scimwright/scimwright/conformance/requirements"
 	"github.com/scimwright/scimwright/scim"

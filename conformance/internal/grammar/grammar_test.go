@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/scimwright/scimwright/conformance/grammar"
+	"github.com/scimwright/scimwright/conformance/internal/grammar"
 )
 
 func TestFiltersOfTheGrammarAreAccepted(t *testing.T) {
