@@ -1,14 +1,14 @@
-// Package checks holds the checks of the conformance suite: one file per area, each check a value with its id, the
-// statements it proves, why they matter and what to mend. Expectations are written out by hand.
+// Package checks holds the checks of the conformance suite. A check is a value with its id, the statements that it proves, the reason why
+// they matter, and the fix. Each area has files of its own: first the rows, then their functions. Expected results are written out.
 //
-// A check detects its fault: besides what must be there it looks for what must not be there. It never blames a target for
-// something the RFCs permit; package mutants has the proof of both. What a check needs before it can ask its question (an
-// object to read, say) is not its question: when that does not work the check is skipped and another one has the finding.
+// A check also looks for what must be absent, and never fails a target for something that the RFCs permit. The tests of
+// cmd/internal/truth prove both with mutants and variants. If a precondition fails (an object to read cannot be created), the check is
+// skipped: another check has the finding.
 //
 // A new check is a row in the list of its area here, cites ids of conformance/requirements/catalogue.json, and has a mutant in the file of
-// the same name in conformance/mutants. The tests are in cmd/internal/sandbox: TestEveryCheckIsComplete reports what a row lacks,
-// TestEveryRequirementOfAServerIsProvedOrDeclined writes docs/requirements.md, and TestTheSuiteTellsTheTruth, with SCIMWRIGHT_TEST_ALL=1,
-// shows that the check can fail and writes docs/kill-matrix.md (-update).
+// the same name in cmd/internal/truth/mutants. TestEveryCheckIsComplete in cmd/internal/truth reports what a row lacks.
+// TestTheSuiteTellsTheTruth in the same package, with SCIMWRIGHT_TEST_ALL=1, shows that the check can fail, and writes docs/kill-matrix.md
+// (-update). TestEveryRequirementOfAServerIsProvedOrDeclined in cmd/internal/sandbox writes docs/requirements.md.
 package checks
 
 import (

@@ -1,4 +1,4 @@
-package sandbox_test
+package truth_test
 
 import (
 	"fmt"
@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/cmd/internal/truth/mutants"
 	"github.com/scimwright/scimwright/conformance"
-	"github.com/scimwright/scimwright/conformance/mutants"
 	"github.com/scimwright/scimwright/conformance/profiles"
 	"github.com/scimwright/scimwright/internal/alltest"
 	"github.com/scimwright/scimwright/internal/goldentest"

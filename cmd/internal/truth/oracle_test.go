@@ -1,4 +1,4 @@
-package sandbox_test
+package truth_test
 
 import (
 	"flag"

@@ -1,4 +1,4 @@
-package sandbox_test
+package truth_test
 
 import (
 	"fmt"
@@ -11,9 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/cmd/internal/truth/mutants"
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/checks"
-	"github.com/scimwright/scimwright/conformance/mutants"
 	"github.com/scimwright/scimwright/internal/goldentest"
 )
 

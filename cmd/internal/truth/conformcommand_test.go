@@ -1,4 +1,4 @@
-package sandbox_test
+package truth_test
 
 import (
 	"bytes"
@@ -18,9 +18,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
-	"github.com/scimwright/scimwright/conformance/mutants"
-	"github.com/scimwright/scimwright/internal/alltest"
 	"github.com/scimwright/scimwright/cmd/internal/cli/conform"
+	"github.com/scimwright/scimwright/cmd/internal/truth/mutants"
+	"github.com/scimwright/scimwright/internal/alltest"
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
@@ -125,7 +125,7 @@ func TestAfterARunThatWasKilledCleanupLeavesTheTargetAsItWas(t *testing.T) {
 
 			journal := filepath.Join(t.TempDir(), "run.journal")
 			mu.Lock()
-			args := []string{"conform", "run", server.URL + "/scim/v2", "--journal", journal}
+			args := []string{"run", server.URL + "/scim/v2", "--journal", journal}
 			if moment.only != "" {
 				args = append(args, "--only", moment.only)
 			}

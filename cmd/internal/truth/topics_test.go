@@ -1,4 +1,4 @@
-package sandbox_test
+package truth_test
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/cmd/internal/truth/mutants"
 	"github.com/scimwright/scimwright/conformance/checks"
-	"github.com/scimwright/scimwright/conformance/mutants"
 	"github.com/scimwright/scimwright/conformance/profiles"
 )
 
