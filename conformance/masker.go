@@ -7,67 +7,37 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
-// Masked stands where a value of somebody else's resource was.
+// Masked replaces the values of resources that do not belong to the suite.
 const Masked = "[masked]"
 
-// A veil hides what a target tells about people. Reports hold exchanges as evidence, and a query for all users shows those
-// of the tenant as well. Resources that carry the marker of the run are the suite's own and stay readable; of all others only
-// the structure is kept. Secrets are a matter of package wirelog; the passwords that checks make up are handed to it here.
-type veil struct {
+// A masker removes personal data from exchanges and findings. Reports show exchanges as evidence, and a query for all users returns those
+// of the tenant too. Resources that carry the marker of the run belong to the suite and stay readable. Of all other resources only the
+// structure stays. Package wirelog removes credentials; a masker removes the passwords that the checks generate.
+type masker struct {
 	run       string            // the marker
-	seen      map[string]bool   // values of foreign resources, hidden in the texts of findings too
-	filters   map[string]string // of observed requests, with what they are shown as; nil when the suite sends the requests
-	passwords []string          // that the suite has sent, in every way of writing them
+	seen      map[string]bool   // values of foreign resources, masked in findings too
+	filters   map[string]string // filters of observed requests with their masked forms; nil if the suite sends the requests
+	passwords []string          // passwords that the suite has sent, in each encoding
 }
 
-// structural are the members whose values say nothing about a person. Everything else of a foreign resource is hidden.
+// structural are the members whose values are not personal data. All other values of a foreign resource are masked.
 var structural = []string{"schemas", "id", "meta", "type", "primary", "active", "$ref", "ref", "usertype", "locale", "timezone",
 	"preferredlanguage"}
 
-// descriptive are the paths whose answers describe the service and nobody.
+// descriptive are the paths whose responses describe the service and no user.
 var descriptive = []string{"/ServiceProviderConfig", "/ResourceTypes", "/Schemas"}
 
-// secrets are the values that never stand in an exchange that is kept. Credentials may become known while several requests
-// are under way.
-type secrets struct {
-	mu     sync.Mutex
-	values []string
-}
-
-// credentials adds the words of a header value. The scheme of an Authorization header is none.
-func (s *secrets) credentials(value string) {
-	words := strings.Fields(value)
-	if len(words) > 1 &&
-		slices.ContainsFunc([]string{"Bearer", "Basic"}, func(scheme string) bool { return strings.EqualFold(words[0], scheme) }) {
-		words = words[1:]
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, word := range words {
-		if !slices.Contains(s.values, word) {
-			s.values = append(s.values, word)
-		}
-	}
-}
-
-func (s *secrets) all() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.values)
-}
-
-// minHidden is the shortest value that is hidden wherever it stands in a text; shorter ones are hidden only as whole strings
-// of a JSON text, for replacing them elsewhere would shred it.
+// minHidden is the minimum length of a value that is replaced anywhere in a text. A shorter one is replaced only if it is a whole JSON
+// string: elsewhere it may be a part of a word.
 const minHidden = 6
 
-// cover hides foreign values in the answer of an exchange. Body is the whole answer, of which the exchange holds an excerpt.
-func (v *veil) cover(e *wirelog.Exchange, path string, body []byte) {
+// maskResponse masks foreign values in the response of an exchange. Body is the whole response; the exchange may hold an excerpt.
+func (m *masker) maskResponse(e *wirelog.Exchange, path string, body []byte) {
 	if descriptivePath(path) {
 		return
 	}
@@ -76,31 +46,32 @@ func (v *veil) cover(e *wirelog.Exchange, path string, body []byte) {
 		return
 	}
 	hidden := map[string]bool{}
-	v.resources(object, hidden)
+	m.resources(object, hidden)
 	if len(hidden) == 0 {
 		return
 	}
 	for value := range hidden {
-		v.seen[value] = true
+		m.seen[value] = true
 	}
 	e.ResponseBody = hideStrings(e.ResponseBody, hidden)
 }
 
+// descriptivePath reports whether the responses of a path describe the service.
 func descriptivePath(path string) bool {
 	return slices.ContainsFunc(descriptive, func(prefix string) bool { return path == prefix || strings.HasPrefix(path, prefix+"/") })
 }
 
-// resources collects the values to hide from an answer: of the resources in a list or a bulk response, else of the one it is.
-func (v *veil) resources(object *scim.Object, hidden map[string]bool) {
+// resources collects the values to mask: of the resources in a list or a bulk response, else of the resource itself.
+func (m *masker) resources(object *scim.Object, hidden map[string]bool) {
 	if list := object.Array("Resources"); list != nil {
 		for _, item := range list {
 			if o, ok := item.(*scim.Object); ok {
-				v.resources(o, hidden)
+				m.resources(o, hidden)
 			}
 		}
 		return
 	}
-	if object.Text("id") == "" || v.own(object) {
+	if object.Text("id") == "" || m.own(object) {
 		return
 	}
 	for name, value := range object.All() {
@@ -108,12 +79,13 @@ func (v *veil) resources(object *scim.Object, hidden map[string]bool) {
 	}
 }
 
-// own tells whether a resource carries the marker of the run.
-func (v *veil) own(object *scim.Object) bool {
+// own reports whether a resource carries the marker of the run.
+func (m *masker) own(object *scim.Object) bool {
 	data, err := json.Marshal(object)
-	return err == nil && bytes.Contains(bytes.ToLower(data), []byte(v.run))
+	return err == nil && bytes.Contains(bytes.ToLower(data), []byte(m.run))
 }
 
+// collect adds the values of an attribute to hidden, unless they are structural.
 func collect(name string, value any, hidden map[string]bool) {
 	if slices.Contains(structural, strings.ToLower(name)) {
 		return
@@ -129,7 +101,7 @@ func collect(name string, value any, hidden map[string]bool) {
 		}
 	case *scim.Object:
 		for name, value := range value.All() {
-			// The members of a group are known by their ids, which say nothing.
+			// The ids of a group's members are not personal data.
 			if !strings.EqualFold(name, "value") || value == nil || !opaque(value) {
 				collect(name, value, hidden)
 			}
@@ -137,14 +109,13 @@ func collect(name string, value any, hidden map[string]bool) {
 	}
 }
 
-// opaque tells whether a value is an identifier and no name, address or number of a person.
+// opaque reports whether a value is an identifier, not the name, address or number of a user.
 func opaque(value any) bool {
 	text, ok := value.(string)
 	return ok && len(text) >= 16 && !strings.ContainsAny(text, "@ +.")
 }
 
-// hideStrings replaces the JSON strings of a text whose values are hidden. An unfinished string at the end of a text that
-// was cut is dropped.
+// hideStrings replaces the JSON strings of a text whose values are hidden. It drops an incomplete string at the end of an excerpt.
 func hideStrings(text string, hidden map[string]bool) string {
 	var b strings.Builder
 	for i := 0; i < len(text); {
@@ -179,26 +150,26 @@ func hideStrings(text string, hidden map[string]bool) string {
 	return b.String()
 }
 
-// text hides what was seen of others in a text of the suite: a finding, a note, a reason.
-func (v *veil) text(s string) string {
-	s = v.withoutPasswords(s)
-	if v.filters != nil { // all people in it are others
-		for _, filter := range longestFirst(v.filters) {
-			s = strings.ReplaceAll(s, filter, v.filters[filter])
+// maskText masks the foreign values of the run in a finding, a note or a reason.
+func (m *masker) maskText(s string) string {
+	s = m.replacePasswords(s)
+	if m.filters != nil { // all users in it are foreign
+		for _, filter := range longestFirst(m.filters) {
+			s = strings.ReplaceAll(s, filter, m.filters[filter])
 		}
-		s = coverAddresses(s)
+		s = maskAddresses(s)
 	}
-	if len(v.seen) == 0 {
+	if len(m.seen) == 0 {
 		return s
 	}
 	if strings.Contains(s, `"`) {
-		s = hideStrings(s, v.seen)
+		s = hideStrings(s, m.seen)
 	}
-	for value := range v.seen {
+	for value := range m.seen {
 		switch {
 		case s == value:
 			return Masked
-		case len(value) >= minHidden && !strings.Contains(value, v.run):
+		case len(value) >= minHidden && !strings.Contains(value, m.run):
 			s = strings.ReplaceAll(s, value, Masked)
 			s = strings.ReplaceAll(s, url.QueryEscape(value), Masked)
 		}
@@ -206,8 +177,8 @@ func (v *veil) text(s string) string {
 	return s
 }
 
-// learn remembers the passwords of a body that is about to be sent: a target may quote them anywhere.
-func (v *veil) learn(body any) {
+// learn stores the passwords of a body before it is sent: a target may repeat them anywhere.
+func (m *masker) learn(body any) {
 	data, raw := body.([]byte)
 	if !raw {
 		var err error
@@ -217,15 +188,15 @@ func (v *veil) learn(body any) {
 	}
 	var value any
 	if bytes.Contains(bytes.ToLower(data), []byte("password")) && json.Unmarshal(data, &value) == nil {
-		v.learnFrom(value)
+		m.learnFrom(value)
 	}
 }
 
-func (v *veil) learnFrom(value any) {
+func (m *masker) learnFrom(value any) {
 	switch value := value.(type) {
 	case []any:
 		for _, item := range value {
-			v.learnFrom(item)
+			m.learnFrom(item)
 		}
 	case map[string]any:
 		path, _ := value["path"].(string)
@@ -234,54 +205,54 @@ func (v *veil) learnFrom(value any) {
 			named := strings.EqualFold(name, "password") || name == "value" && strings.HasSuffix(strings.ToLower(path), "password")
 			switch {
 			case !ok:
-				v.learnFrom(inner)
+				m.learnFrom(inner)
 			case named && len(text) >= minHidden:
-				v.password(text)
+				m.addPassword(text)
 			}
 		}
 	}
 }
 
-// password adds one with the ways in which it is written into JSON and URLs.
-func (v *veil) password(text string) {
+// addPassword stores a password, as it is and in its encodings for JSON and URLs.
+func (m *masker) addPassword(text string) {
 	quoted, _ := json.Marshal(text) // a string always has a JSON form
 	for _, form := range []string{text, strings.Trim(string(quoted), `"`), url.QueryEscape(text), url.PathEscape(text)} {
-		if !slices.Contains(v.passwords, form) {
-			v.passwords = append(v.passwords, form)
+		if !slices.Contains(m.passwords, form) {
+			m.passwords = append(m.passwords, form)
 		}
 	}
 }
 
-// withoutPasswords hides what was learnt.
-func (v *veil) withoutPasswords(s string) string {
-	for _, password := range v.passwords {
+// replacePasswords replaces the stored passwords.
+func (m *masker) replacePasswords(s string) string {
+	for _, password := range m.passwords {
 		s = strings.ReplaceAll(s, password, wirelog.Redacted)
 	}
 	return s
 }
 
-// veilExchange hides passwords wherever an exchange has them outside the members that package wirelog knows.
-func (v *veil) veilExchange(e *wirelog.Exchange) {
-	if len(v.passwords) == 0 {
+// maskPasswords replaces passwords in an exchange, outside the members that package wirelog redacts.
+func (m *masker) maskPasswords(e *wirelog.Exchange) {
+	if len(m.passwords) == 0 {
 		return
 	}
-	e.URL = v.withoutPasswords(e.URL)
-	e.RequestBody, e.ResponseBody, e.Err = v.withoutPasswords(e.RequestBody), v.withoutPasswords(e.ResponseBody), v.withoutPasswords(e.Err)
+	e.URL = m.replacePasswords(e.URL)
+	e.RequestBody, e.ResponseBody, e.Err = m.replacePasswords(e.RequestBody), m.replacePasswords(e.ResponseBody), m.replacePasswords(e.Err)
 	for _, header := range []http.Header{e.RequestHeader, e.ResponseHeader} {
 		for _, values := range header {
 			for i := range values {
-				values[i] = v.withoutPasswords(values[i])
+				values[i] = m.replacePasswords(values[i])
 			}
 		}
 	}
 }
 
-// result hides what was seen late in the run in what was written down early, and secrets in the texts of the suite.
-func (v *veil) result(r *Result, secrets []string) {
+// maskResult masks a whole result: early findings may repeat values that the run received later. It also replaces secrets.
+func (m *masker) maskResult(r *Result, secrets []string) {
 	redact := wirelog.NewRedactor(secrets...)
 	text := func(texts ...*string) {
 		for _, s := range texts {
-			*s = redact.Text(v.text(*s))
+			*s = redact.Text(m.maskText(*s))
 		}
 	}
 	finding := func(f *Finding) { text(&f.What, &f.Want, &f.Got) }
@@ -289,7 +260,7 @@ func (v *veil) result(r *Result, secrets []string) {
 	exchange := func(e *wirelog.Exchange) {
 		if e != nil && !done[e] {
 			done[e] = true
-			e.URL = v.text(e.URL)
+			e.URL = m.maskText(e.URL)
 		}
 	}
 	text(&r.Reason)

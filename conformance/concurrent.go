@@ -14,10 +14,10 @@ func (t *T) Together(ctx context.Context, requests ...Request) []*Response {
 	t.asked = append(t.asked, requests...)
 	pending := make([][]prospect, len(requests))
 	for i, req := range requests {
-		if err := t.session.admit(req, false); err != nil {
+		if err := t.session.wire.admit(req, false); err != nil {
 			panic(noAnswer{err})
 		}
-		pending[i] = t.session.expect(req)
+		pending[i] = t.session.estate.expect(req)
 	}
 	answers, errs := make([]*Response, len(requests)), make([]error, len(requests))
 	var all sync.WaitGroup
@@ -26,21 +26,21 @@ func (t *T) Together(ctx context.Context, requests ...Request) []*Response {
 		all.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			answers[i], errs[i] = t.session.exchange(ctx, req)
+			answers[i], errs[i] = t.session.wire.exchange(ctx, req)
 		})
 	}
 	all.Wait()
 	// What did come is settled first, or it would never be removed.
 	for i, res := range answers {
-		t.session.account(errs[i])
-		t.session.keep(requests[i], res)
-		if res != nil && res.Status == http.StatusTooManyRequests && t.session.waitOut(ctx, res, 0) {
-			res, errs[i] = t.session.call(ctx, requests[i], false)
+		t.session.wire.countUnanswered(errs[i])
+		t.session.wire.keep(requests[i], res)
+		if res != nil && res.Status == http.StatusTooManyRequests && t.session.wire.waitOut(ctx, res, 0) {
+			res, errs[i] = t.session.wire.call(ctx, requests[i], false)
 			answers[i] = res
 		}
 		if res != nil {
 			t.last = res.exchange
-			t.session.settle(t.ledger, pending[i], requests[i], res)
+			t.session.estate.settle(t.ledger, pending[i], requests[i], res)
 		}
 	}
 	for _, err := range errs {

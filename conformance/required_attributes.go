@@ -73,3 +73,8 @@ func plain(req Request, attributes Doc) Request {
 	req.Body = body
 	return req
 }
+
+// addRequired adds the attributes of Options.Attributes, which this target requires, to the body of a new object.
+func (s *session) addRequired(resourceType string, doc Doc) Doc {
+	return merge(doc, s.opts.Attributes[resourceType])
+}

@@ -3,7 +3,6 @@ package conformance
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -13,8 +12,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// A talk is one conversation while it is held.
-type talk struct {
+// A clientSession is one conversation of a client while it runs.
+type clientSession struct {
 	session *session
 	profile Profile
 	outline Conversation
@@ -35,11 +34,11 @@ type unseen struct {
 	finding Finding
 }
 
-// hold runs a conversation and returns a result for every step, and the verdict.
-func (s *session) hold(ctx context.Context, number int, p Profile, c Conversation, interrupted *string,
+// runConversation runs a conversation and returns a result for every step, and the verdict.
+func (s *session) runConversation(ctx context.Context, number int, p Profile, c Conversation, interrupted *string,
 	progress func(CheckResult)) ([]CheckResult, ProfileResult) {
-	t := &talk{
-		session: s, profile: p, outline: c, prefix: fmt.Sprintf("%s-p%d-", s.run, number+1),
+	t := &clientSession{
+		session: s, profile: p, outline: c, prefix: fmt.Sprintf("%s-p%d-", s.estate.run, number+1),
 		saved: map[string]string{}, kept: map[string]*scim.Object{}, blamed: map[string]string{},
 	}
 	for _, step := range c.Steps {
@@ -50,7 +49,7 @@ func (s *session) hold(ctx context.Context, number int, p Profile, c Conversatio
 			t.blamed[step.Keep] = step.ID
 		}
 	}
-	if *interrupted == "" && !s.opts.ReadOnly && s.denied == "" {
+	if *interrupted == "" && !s.opts.ReadOnly && s.rights.denied == "" {
 		t.populate(ctx)
 		s.probePermission(ctx)
 	}
@@ -65,7 +64,7 @@ func (s *session) hold(ctx context.Context, number int, p Profile, c Conversatio
 			if *interrupted != "" {
 				r.Reason = "not run: " + *interrupted
 			} else {
-				r = t.take(ctx, i, step, check)
+				r = t.runStep(ctx, i, step, check)
 				progress(r)
 			}
 		}
@@ -76,18 +75,18 @@ func (s *session) hold(ctx context.Context, number int, p Profile, c Conversatio
 	}
 	cleanup, done := s.cleanupContext(ctx)
 	defer done()
-	s.remove(cleanup, t.ledger)
-	t.settle(results)
+	s.estate.remove(cleanup, t.ledger)
+	t.settleMembers(results)
 	return results, t.verdict(results, *interrupted)
 }
 
-// populationRequests is what the bystanders of a conversation cost, removing them included.
+// populationRequests is the number of requests that create and remove the bystanders of a conversation.
 const populationRequests = 4
 
-// populate creates a user and a group that the client knows nothing of, so that a lookup which should find nobody would
-// find somebody when the target ignores it. Whether creating works is not the question here.
-func (t *talk) populate(ctx context.Context) {
-	c := t.aside()
+// populate creates a user and a group that the client does not use. If the target ignores a filter that matches no resource, the response
+// contains them. A failure to create them is not a finding.
+func (t *clientSession) populate(ctx context.Context) {
+	c := t.newT()
 	c.run(func() {
 		if c.Capabilities.Users {
 			c.Post(ctx, "/Users", c.User("bystander", nil))
@@ -98,10 +97,10 @@ func (t *talk) populate(ctx context.Context) {
 	})
 }
 
-// control finds out whether the target shows members at all, in whichever way they come: steps have missed some, and a
-// target that shows none has not lost them.
-func (t *talk) control(ctx context.Context) {
-	c := t.aside()
+// control determines whether the target ever shows members, in each way of adding them. Steps have missed some, and a target that shows
+// none has not lost them.
+func (t *clientSession) control(ctx context.Context) {
+	c := t.newT()
 	c.run(func() {
 		user := c.CreateUser(ctx, "control", nil)
 		member := []Doc{{"value": user.ID}}
@@ -113,7 +112,7 @@ func (t *talk) control(ctx context.Context) {
 		}
 		for _, way := range ways {
 			way()
-			t.look(c.Get(ctx, group.Path()))
+			t.recordMembers(c.Get(ctx, group.Path()))
 			if t.membersSeen {
 				return
 			}
@@ -121,21 +120,21 @@ func (t *talk) control(ctx context.Context) {
 	})
 }
 
-// aside is a T for what is no step of the client.
-func (t *talk) aside() *T {
+// newT returns a T for requests that are not a step of the client.
+func (t *clientSession) newT() *T {
 	return &T{Capabilities: t.session.caps, session: t.session, check: &Check{ID: t.profile.ID, Level: May}, prefix: t.prefix,
 		ledger: &t.ledger, outcome: Pass}
 }
 
-// take takes one step.
-func (t *talk) take(ctx context.Context, number int, step Step, check Check) CheckResult {
+// runStep runs one step.
+func (t *clientSession) runStep(ctx context.Context, number int, step Step, check Check) CheckResult {
 	s := t.session
-	start, before := s.opts.Now(), s.requests
+	start, before := s.opts.Now(), s.wire.requests
 	c := &T{Capabilities: s.caps, session: s, check: &check, prefix: t.prefix, ledger: &t.ledger, outcome: Pass}
 	c.run(func() {
 		request := t.request(c, step)
 		res := c.Call(ctx, request)
-		t.look(res)
+		t.recordMembers(res)
 		switch {
 		case slices.Contains(step.Doubtful, res.Status):
 			c.Inform("status of "+res.Name, wording(step.Status), res.Status)
@@ -166,12 +165,12 @@ func (t *talk) take(ctx context.Context, number int, step Step, check Check) Che
 	})
 	return CheckResult{
 		Check: check, Outcome: c.outcome, Reason: c.reason, Findings: c.findings, Notes: c.notes,
-		Requests: s.requests - before, Duration: s.opts.Now().Sub(start),
+		Requests: s.wire.requests - before, Duration: s.opts.Now().Sub(start),
 	}
 }
 
 // within compares the order of a list with that of a list that was kept, as far as the two overlap.
-func (t *talk) within(c *T, step Step, req Request, res *Response) {
+func (t *clientSession) within(c *T, step Step, req Request, res *Response) {
 	whole := t.kept[step.Within]
 	if whole == nil {
 		c.Skip("blocked: the step " + t.blamed[step.Within] + " did not get the list to compare with")
@@ -191,7 +190,7 @@ func (t *talk) within(c *T, step Step, req Request, res *Response) {
 }
 
 // request fills in the placeholders of a step.
-func (t *talk) request(c *T, step Step) Request {
+func (t *clientSession) request(c *T, step Step) Request {
 	req := Request{Method: step.Method, Path: t.fill(c, step.Path), Query: t.query(c, step.Query), Header: step.Header}
 	switch {
 	case step.Base != "":
@@ -210,7 +209,7 @@ func (t *talk) request(c *T, step Step) Request {
 	return req
 }
 
-func (t *talk) query(c *T, query []string) map[string][]string {
+func (t *clientSession) query(c *T, query []string) map[string][]string {
 	filled := make([]string, len(query))
 	for i, q := range query {
 		filled[i] = t.fill(c, q)
@@ -221,7 +220,7 @@ func (t *talk) query(c *T, query []string) map[string][]string {
 var placeholder = regexp.MustCompile(`\$\{([a-z]+)(?::([a-z0-9-]+))?\}`)
 
 // fill replaces the placeholders of a text, and ends the step as blocked when a name was never saved.
-func (t *talk) fill(c *T, text string) string {
+func (t *clientSession) fill(c *T, text string) string {
 	return placeholder.ReplaceAllStringFunc(text, func(found string) string {
 		parts := placeholder.FindStringSubmatch(found)
 		switch name := parts[1]; name {
@@ -242,7 +241,7 @@ func (t *talk) fill(c *T, text string) string {
 }
 
 // filled returns a copy of a value with every text in it filled.
-func (t *talk) filled(c *T, v any) any {
+func (t *clientSession) filled(c *T, v any) any {
 	switch v := v.(type) {
 	case Doc:
 		out := Doc{}
@@ -282,10 +281,10 @@ func (t *talk) filled(c *T, v any) any {
 }
 
 // check looks for a state. Members that are not shown are asked for by name before they count as missing.
-func (t *talk) check(ctx context.Context, c *T, number int, state State) {
+func (t *clientSession) check(ctx context.Context, c *T, number int, state State) {
 	req := Request{Method: http.MethodGet, Path: t.fill(c, state.Path), Query: t.query(c, state.Query)}
 	res := c.Call(ctx, req)
-	t.look(res)
+	t.recordMembers(res)
 	status := state.Status
 	if status == 0 {
 		status = http.StatusOK
@@ -296,7 +295,7 @@ func (t *talk) check(ctx context.Context, c *T, number int, state State) {
 	if members, ok := state.Answer.Contains["members"].([]Doc); ok && len(members) > 0 && len(res.Object().Array("members")) == 0 {
 		req.Query = pairs([]string{"attributes", "members"})
 		if again := c.Call(ctx, req); again.OK() && len(again.Object().Array("members")) > 0 {
-			t.look(again)
+			t.recordMembers(again)
 			merged := res.Object().Clone()
 			merged.Set("members", again.Object().Array("members"))
 			t.compare(c, number, "the state after the step", state.Answer, merged)
@@ -306,15 +305,15 @@ func (t *talk) check(ctx context.Context, c *T, number int, state State) {
 	t.compare(c, number, "the state after the step", state.Answer, res.Object())
 }
 
-// look remembers whether an answer shows members of a group.
-func (t *talk) look(res *Response) {
+// recordMembers records whether a response shows members of a group.
+func (t *clientSession) recordMembers(res *Response) {
 	for _, o := range append(res.Resources(), res.Object()) {
 		t.membersSeen = t.membersSeen || len(o.Array("members")) > 0
 	}
 }
 
 // compare records what of an expectation an object does not meet.
-func (t *talk) compare(c *T, number int, where string, want Expectation, got *scim.Object) {
+func (t *clientSession) compare(c *T, number int, where string, want Expectation, got *scim.Object) {
 	contains, _ := t.filled(c, want.Contains).(Doc)
 	for _, d := range differences("", contains, got) {
 		what := d.path + " in " + where
@@ -332,14 +331,14 @@ func (t *talk) compare(c *T, number int, where string, want Expectation, got *sc
 	}
 }
 
-func (t *talk) limit(text string) {
+func (t *clientSession) limit(text string) {
 	if !slices.Contains(t.limits, text) {
 		t.limits = append(t.limits, text)
 	}
 }
 
-// settle decides about members that were not shown.
-func (t *talk) settle(results []CheckResult) {
+// settleMembers adds findings for members that were not shown, if the target shows members at all.
+func (t *clientSession) settleMembers(results []CheckResult) {
 	for _, u := range t.unseen {
 		if !t.membersSeen {
 			t.limit("the target never shows the members of a group: whether memberships arrive could not be seen")
@@ -352,7 +351,7 @@ func (t *talk) settle(results []CheckResult) {
 }
 
 // verdict says whether the client's provisioning works.
-func (t *talk) verdict(results []CheckResult, interrupted string) ProfileResult {
+func (t *clientSession) verdict(results []CheckResult, interrupted string) ProfileResult {
 	v := ProfileResult{
 		Profile: t.profile.ID, Conversation: t.outline.ID, Client: t.profile.Client, Title: t.outline.Title,
 		Fit: Works, Doubt: t.profile.Doubt,
@@ -393,128 +392,4 @@ func (t *talk) verdict(results []CheckResult, interrupted string) ProfileResult 
 		v.Limits = t.limits
 	}
 	return v
-}
-
-// A difference is a place where an object does not match what was wanted.
-type difference struct {
-	path      string
-	want, got any
-}
-
-// differences compares as [Expectation] says.
-func differences(at string, want Doc, got *scim.Object) []difference {
-	var out []difference
-	for _, name := range slices.Sorted(maps.Keys(want)) {
-		value, _ := got.Get(name)
-		path := name
-		if at != "" {
-			path = at + "." + name
-		}
-		if nested, ok := want[name].(Doc); ok {
-			object, isObject := value.(*scim.Object)
-			if value != nil && !isObject {
-				out = append(out, difference{path, nested, value})
-				continue
-			}
-			out = append(out, differences(path, nested, object)...)
-			continue
-		}
-		if !matches(want[name], value) {
-			out = append(out, difference{path, want[name], value})
-		}
-	}
-	return out
-}
-
-// wanted renders an expectation for a finding.
-func wanted(want any) string {
-	switch want := want.(type) {
-	case AtLeast:
-		return fmt.Sprintf("at least %d", want)
-	case []any:
-		if len(want) == 0 {
-			return "nothing or an empty list"
-		}
-	}
-	return show(want)
-}
-
-func matches(want, got any) bool {
-	switch want := want.(type) {
-	case nil:
-		return empty(got)
-	case Kind:
-		return want.is(got)
-	case AtLeast:
-		return integer(got) >= int(want)
-	case OneOf:
-		return slices.ContainsFunc(want, func(w any) bool { return matches(w, got) })
-	case Including:
-		list, ok := got.([]any)
-		return ok && assigned(want, list)
-	case Doc:
-		object, ok := got.(*scim.Object)
-		return (ok || got == nil) && len(differences("", want, object)) == 0
-	case []any:
-		if len(want) == 0 {
-			return empty(got)
-		}
-		list, ok := got.([]any)
-		return ok && len(list) == len(want) && assigned(want, list)
-	default:
-		return scim.Equal(jsonValue(want), got)
-	}
-}
-
-// assigned tells whether every wanted element finds an element of its own. The lists are short and their elements tell
-// themselves apart, so the first that matches is taken.
-func assigned(want, got []any) bool {
-	free := slices.Clone(got)
-	for _, w := range want {
-		i := slices.IndexFunc(free, func(g any) bool { return matches(w, g) })
-		if i < 0 {
-			return false
-		}
-		free = slices.Delete(free, i, i+1)
-	}
-	return true
-}
-
-func empty(v any) bool {
-	switch v := v.(type) {
-	case nil:
-		return true
-	case []any:
-		return len(v) == 0
-	case *scim.Object:
-		return v.Len() == 0
-	}
-	return false
-}
-
-func (k Kind) is(v any) bool {
-	switch k {
-	case AnInteger:
-		return integer(v) >= 0
-	case NothingOrWhole:
-		return v == nil || integer(v) >= 0
-	case ABoolean:
-		_, ok := v.(bool)
-		return ok
-	case AText:
-		text, ok := v.(string)
-		return ok && text != ""
-	case AnyList:
-		_, ok := v.([]any)
-		return ok || v == nil
-	}
-	return false
-}
-
-func wording(statuses []int) string {
-	words := make([]string, len(statuses))
-	for i, s := range statuses {
-		words[i] = fmt.Sprint(s)
-	}
-	return strings.Join(words, " or ")
 }
