@@ -233,7 +233,7 @@ func TestEverythingThatIsSentIsRecordedWhenAskedFor(t *testing.T) {
 	s, target := newShelf(t)
 	checks := []conformance.Check{one("x.y", writes, func(ctx context.Context, t *conformance.T) {
 		t.CreateUser(ctx, "ann", nil)
-		t.Together(ctx, conformance.Request{Method: "GET", Path: "/Users"}, conformance.Request{Method: "GET", Path: "/Groups"})
+		t.CallConcurrently(ctx, conformance.Request{Method: "GET", Path: "/Users"}, conformance.Request{Method: "GET", Path: "/Groups"})
 	})}
 	require.Empty(t, runChecks(t, target, conformance.Options{Checks: checks}).Traffic)
 	s.requests = nil
@@ -269,7 +269,7 @@ func TestRequestsOfOneCheckKeepToTheConcurrency(t *testing.T) {
 	}
 	runChecks(t, target,
 		conformance.Options{Concurrency: 2, Checks: []conformance.Check{one("x.y", nil, func(ctx context.Context, t *conformance.T) {
-			for _, res := range t.Together(ctx, many...) {
+			for _, res := range t.CallConcurrently(ctx, many...) {
 				t.Expect("status", 200, res.Status)
 			}
 		})}})

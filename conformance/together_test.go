@@ -96,7 +96,7 @@ func TestRequestsGoOutTogetherAndWhatTheyCreateIsRemoved(t *testing.T) {
 			for _, label := range []string{"a", "b", "c", "d"} {
 				posts = append(posts, conformance.Request{Method: "POST", Path: "/Users", Body: t.User(label, nil)})
 			}
-			for i, res := range t.Together(ctx, posts...) {
+			for i, res := range t.CallConcurrently(ctx, posts...) {
 				statuses = append(statuses, res.Status)
 				name, _ := res.Object().Get("userName")
 				t.Expect("order of the answers", t.UserName([]string{"a", "b", "c", "d"}[i]), name)
@@ -114,7 +114,7 @@ func TestTheBudgetCountsRequestsThatGoOutTogether(t *testing.T) {
 	r := runChecks(t, target, conformance.Options{MaxRequests: 7, Checks: []conformance.Check{
 		one("create.together", []conformance.Need{conformance.NeedWrite}, func(ctx context.Context, t *conformance.T) {
 			request := conformance.Request{Method: "POST", Path: "/Users", Body: t.User("a", nil)}
-			t.Together(ctx, request, request, request, request)
+			t.CallConcurrently(ctx, request, request, request, request)
 		}),
 	}})
 	require.Equal(t, conformance.Skip, r.Checks[0].Outcome)

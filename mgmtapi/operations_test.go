@@ -367,9 +367,9 @@ var pathVariable = regexp.MustCompile(`\{\w+\}`)
 func shape(do string) string { return pathVariable.ReplaceAllString(do, "{}") }
 
 // facts is what the tests of all slices have seen.
-func facts(t *testing.T) apitest.Facts {
+func facts(t *testing.T) apitest.Coverage {
 	t.Helper()
-	all := apitest.Facts{}
+	all := apitest.Coverage{}
 	files, err := filepath.Glob(filepath.Join("*", filepath.FromSlash(apitest.RecordFile)))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)

@@ -85,9 +85,9 @@ type noLimits struct{}
 func (noLimits) Take(string, string) rest.Quota { return rest.Quota{} }
 
 func failing(id, path string, do func() error) rest.Route {
-	return rest.Op[nothing, rest.Nothing]{
+	return rest.Op[nothing, rest.NoContent]{
 		ID: id, Route: "GET " + path + "/{id}", Tag: "t", Summary: "s", Scopes: []string{"x"},
-		Do: func(context.Context, *nothing) (rest.Nothing, error) { return rest.Nothing{}, do() },
+		Do: func(context.Context, *nothing) (rest.NoContent, error) { return rest.NoContent{}, do() },
 	}
 }
 
@@ -316,9 +316,9 @@ func TestAtLevelDebugEveryRequestIsOneLineWithoutItsSecrets(t *testing.T) {
 }
 
 func TestMistakesInTheTableAreFoundWhenItIsBuilt(t *testing.T) {
-	op := func(change func(*rest.Op[nothing, rest.Nothing])) rest.Route {
-		o := rest.Op[nothing, rest.Nothing]{ID: "a", Route: "GET /api/v1/x/{id}", Tag: "t", Summary: "s", Scopes: []string{"x"},
-			Do: func(context.Context, *nothing) (rest.Nothing, error) { return rest.Nothing{}, nil }}
+	op := func(change func(*rest.Op[nothing, rest.NoContent])) rest.Route {
+		o := rest.Op[nothing, rest.NoContent]{ID: "a", Route: "GET /api/v1/x/{id}", Tag: "t", Summary: "s", Scopes: []string{"x"},
+			Do: func(context.Context, *nothing) (rest.NoContent, error) { return rest.NoContent{}, nil }}
 		change(&o)
 		return o
 	}
@@ -334,16 +334,16 @@ func TestMistakesInTheTableAreFoundWhenItIsBuilt(t *testing.T) {
 		Body struct{ A string } `body:"required"`
 	}
 	for want, routes := range map[string][]rest.Route{
-		"has no ID":                        {op(func(o *rest.Op[nothing, rest.Nothing]) { o.ID = "" })},
-		"is not a method and a path":       {op(func(o *rest.Op[nothing, rest.Nothing]) { o.Route = "FETCH /x" })},
-		"needs a scope":                    {op(func(o *rest.Op[nothing, rest.Nothing]) { o.Scopes = nil })},
-		"is public":                        {op(func(o *rest.Op[nothing, rest.Nothing]) { o.Public = true })},
-		"does not take variable \"other\"": {op(func(o *rest.Op[nothing, rest.Nothing]) { o.Route = "GET /x/{id}/{other}" })},
-		"has no variable \"id\"":           {op(func(o *rest.Op[nothing, rest.Nothing]) { o.Route = "GET /x" })},
-		"two operations are called a": {op(func(*rest.Op[nothing, rest.Nothing]) {}),
-			op(func(o *rest.Op[nothing, rest.Nothing]) { o.Route = "PUT /x/{id}" })},
-		"have the same route": {op(func(*rest.Op[nothing, rest.Nothing]) {}),
-			op(func(o *rest.Op[nothing, rest.Nothing]) { o.ID = "b" })},
+		"has no ID":                        {op(func(o *rest.Op[nothing, rest.NoContent]) { o.ID = "" })},
+		"is not a method and a path":       {op(func(o *rest.Op[nothing, rest.NoContent]) { o.Route = "FETCH /x" })},
+		"needs a scope":                    {op(func(o *rest.Op[nothing, rest.NoContent]) { o.Scopes = nil })},
+		"is public":                        {op(func(o *rest.Op[nothing, rest.NoContent]) { o.Public = true })},
+		"does not take variable \"other\"": {op(func(o *rest.Op[nothing, rest.NoContent]) { o.Route = "GET /x/{id}/{other}" })},
+		"has no variable \"id\"":           {op(func(o *rest.Op[nothing, rest.NoContent]) { o.Route = "GET /x" })},
+		"two operations are called a": {op(func(*rest.Op[nothing, rest.NoContent]) {}),
+			op(func(o *rest.Op[nothing, rest.NoContent]) { o.Route = "PUT /x/{id}" })},
+		"have the same route": {op(func(*rest.Op[nothing, rest.NoContent]) {}),
+			op(func(o *rest.Op[nothing, rest.NoContent]) { o.ID = "b" })},
 		"tag min":                      {broken[badTag]()},
 		"chan int cannot be described": {broken[badType]()},
 		"has no json tag":              {broken[untagged]()},
@@ -354,8 +354,8 @@ func TestMistakesInTheTableAreFoundWhenItIsBuilt(t *testing.T) {
 }
 
 func broken[Req any]() rest.Route {
-	return rest.Op[Req, rest.Nothing]{ID: "a", Route: "POST /x", Tag: "t", Summary: "s", Scopes: []string{"x"},
-		Do: func(context.Context, *Req) (rest.Nothing, error) { return rest.Nothing{}, nil }}
+	return rest.Op[Req, rest.NoContent]{ID: "a", Route: "POST /x", Tag: "t", Summary: "s", Scopes: []string{"x"},
+		Do: func(context.Context, *Req) (rest.NoContent, error) { return rest.NoContent{}, nil }}
 }
 
 func TestTheDocumentSaysWhatTheTagsSay(t *testing.T) {

@@ -163,7 +163,7 @@ func TestTokensAreIssuedWhateverAHookAnswers(t *testing.T) {
 		refused  string // why the answer was refused, empty when it was not
 		status   string
 	}{
-		"silence":          {hookstest.Silence, "2", "the hook endpoint did not answer within 200ms (attempts: 2)", "", "0"},
+		"silence":          {hookstest.Hang, "2", "the hook endpoint did not answer within 200ms (attempts: 2)", "", "0"},
 		"an endless body":  {hookstest.Endless(200), "2", failed + "more than 262144 bytes (attempts: 2)", "", "200"},
 		"an endless error": {hookstest.Endless(503), "2", failed + "503 Service Unavailable (attempts: 2)", "", "503"},
 		"HTML":             {hookstest.JSON(200, "<html>hello</html>"), "2", failed + "something else than JSON (attempts: 2)", "", "200"},

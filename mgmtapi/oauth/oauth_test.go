@@ -503,7 +503,7 @@ func TestPrivateKeyJWT(t *testing.T) {
 			require.Len(t, w.refusals(), before+1, "%s is logged", name)
 		}
 	}
-	count, err := w.Model.Spent.Count(t.Context(), w.Store.Reader(), nil)
+	count, err := w.Model.UsedTokens.Count(t.Context(), w.Store.Reader(), nil)
 	require.NoError(t, err)
 	require.Zero(t, count, "none of them is remembered")
 	once := sign(jwt.SigningMethodRS256, private, "one", good(claims{"jti": "1", "exp": now.Add(time.Hour).Unix()}))

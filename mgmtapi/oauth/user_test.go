@@ -306,7 +306,7 @@ func TestIntrospectionAndRevocation(t *testing.T) {
 	require.Equal(t, "true", look(access).Value("active"))
 	w.Clock.Advance(time.Hour)
 	require.Equal(t, "false", look(access).Value("active"))
-	n, err := w.Model.Spent.Count(t.Context(), w.Store.Reader(), nil)
+	n, err := w.Model.UsedTokens.Count(t.Context(), w.Store.Reader(), nil)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 }

@@ -54,7 +54,7 @@ func TestEqualSecretsHaveDifferentHashesThatBothMatch(t *testing.T) {
 	b, err := h.Hash("one")
 	require.NoError(t, err)
 	require.NotEqual(t, a, b)
-	require.Equal(t, password.NormalAnswer(" ANNIE "), password.NormalAnswer("annie"))
+	require.Equal(t, password.NormalizeAnswer(" ANNIE "), password.NormalizeAnswer("annie"))
 }
 
 func TestAHashMatchesItsTextOnly(t *testing.T) {

@@ -223,7 +223,7 @@ func TestWhatContradictsItselfIsNoTenant(t *testing.T) {
 	require.ErrorContains(t, err, "tenant b: token")
 	_, err = h.Add(t.Context(), tenants.Config{Name: "b", Quirks: []quirks.Setting{{Name: "no-such"}}})
 	require.ErrorContains(t, err, "no-such")
-	require.ErrorIs(t, h.Remove(t.Context(), "nobody"), tenants.ErrNone)
+	require.ErrorIs(t, h.Remove(t.Context(), "nobody"), tenants.ErrNotFound)
 	require.Len(t, h.All(), 1)
 	_, err = tenants.New(tenants.Options{})
 	require.Error(t, err)

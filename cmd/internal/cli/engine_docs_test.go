@@ -36,7 +36,8 @@ func TestThePageOfTheEngineListsEveryCommand(t *testing.T) {
 func TestThePageOfTheEngineNamesTestsThatThereAre(t *testing.T) {
 	all := map[string]bool{}
 	declared := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
-	for _, root := range []string{filepath.Join("..", "..", "..", "engine"), filepath.Join("..", "..", "..", "internal"), filepath.Join("..", "..", "..", "cmd")} {
+	for _, root := range []string{filepath.Join("..", "..", "..", "engine"), filepath.Join("..", "..", "..", "internal"),
+		filepath.Join("..", "..", "..", "cmd")} {
 		err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, "_test.go") {
 				return err

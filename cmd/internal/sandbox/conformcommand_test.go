@@ -18,9 +18,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/cmd/internal/cli/conform"
 	"github.com/scimwright/scimwright/conformance/mutants"
 	"github.com/scimwright/scimwright/internal/alltest"
-	"github.com/scimwright/scimwright/cmd/internal/cli/conform"
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scim/wirelog"
 )

@@ -134,7 +134,7 @@ func TestMetrics_Listener(t *testing.T) {
 	})
 	require.NoError(t, err)
 	var greeting bytes.Buffer
-	s.Greet(&greeting)
+	s.PrintWelcome(&greeting)
 	require.Contains(t, greeting.String(), s.MetricsURL())
 	require.NoError(t, s.Close(t.Context()))
 	require.NotContains(t, log.String(), "without a token", "other machines do not reach it")

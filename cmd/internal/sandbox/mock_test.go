@@ -17,13 +17,13 @@ import (
 	_ "github.com/mattn/go-sqlite3"
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/cmd/internal/mockserver"
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/clientgrade"
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/enginetest"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/engine/sqlstore"
-	"github.com/scimwright/scimwright/cmd/internal/mockserver"
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scimserver/quirks"
 )

@@ -14,10 +14,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 	"github.com/scimwright/scimwright/conformance/checks"
 	"github.com/scimwright/scimwright/conformance/requirements"
 	"github.com/scimwright/scimwright/internal/goldentest"
-	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 )
 
 // repository is the module's root, seen from this package.

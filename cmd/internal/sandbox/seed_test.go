@@ -36,7 +36,7 @@ func TestAFreshSandboxIsProvisionedAndSaysWhatToTry(t *testing.T) {
 	require.Equal(t, 1, inactive, "the leaver was provisioned and deactivated")
 
 	var greeting bytes.Buffer
-	s.Greet(t.Context(), &greeting)
+	s.PrintWelcome(t.Context(), &greeting)
 	text := greeting.String()
 	for _, part := range []string{r.BaseURL + "/api/v1", r.APIToken, r.SCIMURL, r.SCIMToken, "19 active users, 2 groups",
 		"10 active users, 1 deactivated, 1 group"} {
@@ -56,7 +56,7 @@ func TestTheGreetingNamesALoginThatIsFree(t *testing.T) {
 	s, api := startSandbox(t, sandbox.Options{})
 	for _, login := range []string{"robin.example@northwind.example", "robin.example2@northwind.example", "robin.example3@northwind.example"} {
 		var greeting bytes.Buffer
-		s.Greet(t.Context(), &greeting)
+		s.PrintWelcome(t.Context(), &greeting)
 		require.Contains(t, greeting.String(), `"login":"`+login+`"`)
 		require.Contains(t, greeting.String(), `userName eq "`+login+`"`)
 		newUser(t, api, login)
@@ -68,7 +68,7 @@ func TestThePastedLineShowsARefusal(t *testing.T) {
 	t.Parallel()
 	s, _ := startSandbox(t, sandbox.Options{})
 	var greeting bytes.Buffer
-	s.Greet(t.Context(), &greeting)
+	s.PrintWelcome(t.Context(), &greeting)
 	line := regexp.MustCompile(`(?m)^  NEW=.*$`).FindString(greeting.String())
 	require.NotEmpty(t, line)
 	paste := func() string {

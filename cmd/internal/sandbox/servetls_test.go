@@ -56,7 +56,7 @@ func TestTheSCIMServerIsServedWithTLS(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, s.Close(context.WithoutCancel(t.Context()))) })
 	require.True(t, strings.HasPrefix(s.URL(), "https://127.0.0.1:"), s.URL())
 	var greeting bytes.Buffer
-	s.Greet(&greeting)
+	s.PrintWelcome(&greeting)
 	require.Contains(t, greeting.String(), s.URL())
 
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}

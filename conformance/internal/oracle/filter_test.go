@@ -139,9 +139,9 @@ func TestParenthesesStandOnlyWhereTheMeaningNeedsThem(t *testing.T) {
 func TestWhatHangsOnAnUnstatedCaseRuleIsNotSettled(t *testing.T) {
 	p := person()
 	o := []*scim.Object{decoded(t, `{"vague":"Oak","title":"Oak"}`)}
-	require.True(t, Settled(Condition{Name: p.on("title"), Operator: "eq", Operand: "oak"}, o))
-	require.True(t, Settled(Condition{Name: p.on("vague"), Operator: "eq", Operand: "Oak"}, o))
-	require.False(t, Settled(Condition{Name: p.on("vague"), Operator: "eq", Operand: "oak"}, o))
+	require.True(t, Unambiguous(Condition{Name: p.on("title"), Operator: "eq", Operand: "oak"}, o))
+	require.True(t, Unambiguous(Condition{Name: p.on("vague"), Operator: "eq", Operand: "Oak"}, o))
+	require.False(t, Unambiguous(Condition{Name: p.on("vague"), Operator: "eq", Operand: "oak"}, o))
 }
 
 // populated draws a population.
@@ -179,7 +179,7 @@ func TestDrawnFiltersObeyTheLawsOfLogic(t *testing.T) {
 		same(Not{Or(a, b)}, And(Not{a}, Not{b}))
 		same(Or(a, And(a, b)), a)
 		same(Within(Or(a, b), p, "p-", true), Or(a, b))
-		require.True(t, Settled(d.Filter(1), population))
+		require.True(t, Unambiguous(d.Filter(1), population))
 		for small := range Smaller(a) {
 			require.Less(t, weight(small), weight(a), "%s is no smaller than %s", small, a)
 		}

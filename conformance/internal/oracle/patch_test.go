@@ -166,7 +166,7 @@ func TestTwoElementsOfOneTypeMayBeRefused(t *testing.T) {
 			p.attribute("emails").set(o, stored(tt.start))
 			_, settled := Apply(o, tt.ops)
 			require.True(t, settled)
-			require.Equal(t, tt.want, Refusable(o, tt.ops))
+			require.Equal(t, tt.want, MayBeRejected(o, tt.ops))
 		})
 	}
 }
@@ -177,7 +177,7 @@ func TestMembersOfOneTypeAreNoReasonToRefuse(t *testing.T) {
 	ops := []Operation{{Op: "add", Attribute: &members, Spelled: "members", Value: stored(`[{"value": "c"}]`)}}
 	_, settled := Apply(group, ops)
 	require.True(t, settled)
-	require.False(t, Refusable(group, ops))
+	require.False(t, MayBeRejected(group, ops))
 }
 
 func TestDrawnOperationsObeyTheLaws(t *testing.T) {

@@ -38,7 +38,7 @@ func TestProjectionsShowWhatTheyNameAndNothingElse(t *testing.T) {
 			without(everything, "urn:x:Ext:department")},
 	} {
 		require.Equal(t, tt.value, tt.projection.Value(), name)
-		shown, hidden := tt.projection.Foretell(p, o)
+		shown, hidden := tt.projection.Predict(p, o)
 		require.ElementsMatch(t, tt.shown, shown, name)
 		for _, path := range everything {
 			require.Equal(t, !slices.Contains(tt.shown, path), slices.Contains(hidden, path), "%s: %s", name, path)
@@ -58,18 +58,18 @@ func TestProjectionsFollowReturned(t *testing.T) {
 	p.attribute("emails").sub("type").Returned = "always"
 	p.attribute("emails").sub("display").Returned = "request"
 
-	shown, hidden := Projection{Names: []Name{p.on("title")}}.Foretell(p, o)
+	shown, hidden := Projection{Names: []Name{p.on("title")}}.Predict(p, o)
 	require.Equal(t, []string{"title", "code"}, shown)
 	require.Subset(t, hidden, []string{"vague", "emails.value", "emails.type"})
 
-	shown, hidden = Projection{Names: []Name{p.on("emails", "value")}}.Foretell(p, o)
+	shown, hidden = Projection{Names: []Name{p.on("emails", "value")}}.Predict(p, o)
 	require.Equal(t, []string{"code", "emails.value"}, shown)
 	require.NotContains(t, hidden, "emails.type", "whether it comes along is open")
 
-	_, hidden = Projection{Names: []Name{p.on("emails")}}.Foretell(p, o)
+	_, hidden = Projection{Names: []Name{p.on("emails")}}.Predict(p, o)
 	require.NotContains(t, hidden, "emails.display", "whether the whole requests it is open")
 
-	shown, hidden = Projection{Exclude: true, Names: []Name{p.on("title")}}.Foretell(p, o)
+	shown, hidden = Projection{Exclude: true, Names: []Name{p.on("title")}}.Predict(p, o)
 	require.Equal(t, []string{"code", "emails.value"}, shown)
 	require.Contains(t, hidden, "title")
 	require.Contains(t, hidden, "vague")
@@ -82,7 +82,7 @@ func TestDrawnProjectionsNameWhatIsThere(t *testing.T) {
 		p, population := populated(seed)
 		projection := DrawProjection(Rand(seed, "projection"), p, population[0])
 		require.NotEmpty(t, projection.Names)
-		shown, hidden := projection.Foretell(p, population[0])
+		shown, hidden := projection.Predict(p, population[0])
 		for _, n := range projection.Names {
 			require.NotEmpty(t, n.values(population[0]), n.Text)
 			path := n.Attribute.Path()

@@ -18,7 +18,7 @@ func closed(t require.TestingT, windows []engine.Window, now time.Time) time.Tim
 	c := target.NewConnector(target.Options{Network: &connect.Network{}, MaxCall: time.Second, Concurrency: 1, Now: time.Now})
 	connection := c.Connect(engine.Target{BaseURL: "https://scim.example", Auth: engine.Auth{Secret: "t"}, Maintenance: windows})
 	require.NoError(t, connection.Broken)
-	return connection.Rest(now).Until
+	return connection.Suspension(now).Until
 }
 
 func TestWhenAWindowIsOpen(t *testing.T) {
