@@ -49,7 +49,7 @@ func pressing(otp string) string {
 }
 
 // Proves B-factors-06, B-factors-14, B-factors-72.
-func TestTheLifeOfAHardwareFactor(t *testing.T) {
+func TestHardwareFactor_Lifecycle(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		h := withHolder(t, e)

@@ -43,7 +43,7 @@ func metricsOf(t *testing.T, base string) string {
 }
 
 // The metrics name tenants and applications: no client reads them without credentials, unless they have a listener of their own.
-func TestMetrics_WhoReadsThem(t *testing.T) {
+func TestMetrics_RequireCredentials(t *testing.T) {
 	t.Parallel()
 	acme := tenants.Config{Name: "acme", Tokens: []tenants.Token{tenants.NewToken("acme-token")}}
 	type running struct {

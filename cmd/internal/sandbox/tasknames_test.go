@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/engine/control/client"
 )
 
-func TestTask_DeletedUserHasName(t *testing.T) {
+func TestTask_NamesDeletedUser(t *testing.T) {
 	t.Parallel()
 	d := drive(t, sandbox.Options{})
 	ann := d.assign("ann@northwind.example")

@@ -61,8 +61,8 @@ func TestPausedLane_TasksAndWaits(t *testing.T) {
 	ann.becomes("PROVISIONED SYNCHRONIZED")
 }
 
-// TestDrain_NamesWhoIsPending checks that those of other apps are not held against an app that is settled.
-func TestDrain_NamesWhoIsPending(t *testing.T) {
+// TestDrain_NamesPendingUsers checks that those of other apps are not held against an app that is settled.
+func TestDrain_NamesPendingUsers(t *testing.T) {
 	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true, RetryMax: time.Hour})
 	slow, url := newAccepting(t)

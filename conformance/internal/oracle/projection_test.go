@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-func TestProjectionsShowWhatTheyNameAndNothingElse(t *testing.T) {
+func TestProjection_ShowsOnlyNamed(t *testing.T) {
 	p := person()
 	o := decoded(t,
 		`{"id":"1","meta":{"resourceType":"x"},"userName":"u","title":"t","name":{"givenName":"A","familyName":"B"},"emails":[{"value":"v",`+
@@ -50,7 +50,7 @@ func without(list []string, taken ...string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(taken, s) })
 }
 
-func TestProjectionsFollowReturned(t *testing.T) {
+func TestProjection_FollowsReturned(t *testing.T) {
 	p := person()
 	o := decoded(t, `{"title":"t","code":"c","emails":[{"value":"v","type":"work"}]}`)
 	p.attribute("code").Returned = "always"
@@ -76,7 +76,7 @@ func TestProjectionsFollowReturned(t *testing.T) {
 	require.Equal(t, []string{"title"}, p.Has(o, []string{"title", "born"}))
 }
 
-func TestDrawnProjectionsNameWhatIsThere(t *testing.T) {
+func TestRandomProjections_NamePresentAttributes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
 		p, population := populated(seed)
@@ -100,7 +100,8 @@ func TestDrawnProjectionsNameWhatIsThere(t *testing.T) {
 	})
 }
 
-func TestKeysAreTextsThatSortAlikeEverywhere(t *testing.T) {
+// TestKeys_SortUnambiguously checks that Keys returns only string attributes whose values every server sorts in the same order.
+func TestKeys_SortUnambiguously(t *testing.T) {
 	p := person()
 	population := []*scim.Object{
 		decoded(t, `{"userName":"p-b","title":"Oak","code":"x","vague":"a","name":{"givenName":"Elm","familyName":"a-b"},"aliases":["x"]}`),

@@ -79,7 +79,8 @@ func TestPending_ShownByRead(t *testing.T) {
 	}
 }
 
-func TestPending_TimeIsUp(t *testing.T) {
+// TestPending_Expired checks the outcome of a read after the time limit of an accepted change.
+func TestPending_Expired(t *testing.T) {
 	in := plan.UserInput{
 		Want: engine.Inactive, UserName: "ann", RemoteID: "r1", Origin: engine.Created, MayExist: true, Update: true, Deactivate: true,
 		Resource: resource(`{"userName":"ann"}`),
