@@ -16,7 +16,7 @@ import (
 type clientSession struct {
 	session *session
 	profile Profile
-	outline Conversation
+	outline ClientFlow
 	prefix  string
 	ledger  []*Created
 	saved   map[string]string
@@ -35,7 +35,7 @@ type unseen struct {
 }
 
 // runConversation runs a conversation and returns a result for every step, and the verdict.
-func (s *session) runConversation(ctx context.Context, number int, p Profile, c Conversation, interrupted *string,
+func (s *session) runConversation(ctx context.Context, number int, p Profile, c ClientFlow, interrupted *string,
 	progress func(CheckResult)) ([]CheckResult, ProfileResult) {
 	t := &clientSession{
 		session: s, profile: p, outline: c, prefix: fmt.Sprintf("%s-p%d-", s.estate.run, number+1),
@@ -261,8 +261,8 @@ func (t *clientSession) filled(c *T, v any) any {
 			out[i] = t.filled(c, v[i])
 		}
 		return out
-	case Including:
-		out := make(Including, len(v))
+	case ContainsAll:
+		out := make(ContainsAll, len(v))
 		for i := range v {
 			out[i] = t.filled(c, v[i])
 		}

@@ -63,7 +63,7 @@ func matches(want, got any) bool {
 		return integer(got) >= int(want)
 	case OneOf:
 		return slices.ContainsFunc(want, func(w any) bool { return matches(w, got) })
-	case Including:
+	case ContainsAll:
 		list, ok := got.([]any)
 		return ok && assigned(want, list)
 	case Doc:
@@ -110,12 +110,12 @@ func (k Kind) is(v any) bool {
 	switch k {
 	case AnInteger:
 		return integer(v) >= 0
-	case NothingOrWhole:
+	case IntegerOrAbsent:
 		return v == nil || integer(v) >= 0
 	case ABoolean:
 		_, ok := v.(bool)
 		return ok
-	case AText:
+	case KindString:
 		text, ok := v.(string)
 		return ok && text != ""
 	case AnyList:

@@ -41,7 +41,7 @@ func newSession(target Target, opts Options) (*session, error) {
 func (s *session) received(req Request, res *Response) {
 	s.recordShown(req, res)
 	s.rights.observe(req, res)
-	s.watching.observe(&Watched{Response: res, Request: req, Capabilities: s.caps, Base: s.wire.base.String()}, s.wire.secrets)
+	s.watching.observe(&ObservedExchange{Response: res, Request: req, Capabilities: s.caps, Base: s.wire.base.String()}, s.wire.secrets)
 }
 
 // fixture returns the objects of a fixture, which it builds once in a run. If they cannot be built, it returns the reason.

@@ -6,9 +6,9 @@
 // skipped: another check has the finding.
 //
 // A new check is a row in the list of its area here, cites ids of conformance/requirements/catalogue.json, and has a mutant in the file of
-// the same name in cmd/internal/truth/mutants. TestEveryCheckIsComplete in cmd/internal/truth reports what a row lacks.
-// TestTheSuiteTellsTheTruth in the same package, with SCIMWRIGHT_TEST_ALL=1, shows that the check can fail, and writes docs/kill-matrix.md
-// (-update). TestEveryRequirementOfAServerIsProvedOrDeclined in cmd/internal/sandbox writes docs/requirements.md.
+// the same name in cmd/internal/truth/mutants. TestChecks_Complete in cmd/internal/truth reports what a row lacks.
+// TestSuite_KillMatrix in the same package, with SCIMWRIGHT_TEST_ALL=1, shows that the check can fail, and writes docs/kill-matrix.md
+// (-update). TestRequirements_ProvedOrJustified in cmd/internal/sandbox writes docs/requirements.md.
 package checks
 
 import (

@@ -158,7 +158,7 @@ func (c *change) check(ctx context.Context, profileOf profiler, causes *rest.Cau
 	c.Body.Credentials.checkEnrollment(enroll, causes)
 	if value, given := c.Body.Credentials.password(); given && c.Strict && !causes.Has("password") {
 		if broken := c.slice.unfit(&policy, &c.found.Value, value); len(broken) > 0 {
-			causes.Add("password", "%s", password.Unmet(broken))
+			causes.Add("password", "%s", password.DescribeBroken(broken))
 		}
 	}
 }
