@@ -24,9 +24,48 @@ type Mutant struct {
 
 // All returns every mutant. The caller may change the slice.
 func All() []Mutant {
-	return slices.Concat(discovery, discoveryMore, auth, authEverywhere, create, read, list, listPages, filter, filterTypes, filterLogic,
-		filterSyntax, filterValues, filterSchema, sort, projection, projectionForms, search, root, cursor, put, patch, del, groups, errors,
-		traffic, patchPaths, bulk, etag, me, concurrency, characteristics, customTypes, groupsMore, createMore, body, putMore, deleteMore, oracle)
+	return slices.Concat(
+		discovery,
+		schemaDefinitions,
+		plainHTTP,
+		auth,
+		authEverywhere,
+		create,
+		read,
+		list,
+		listPages,
+		filter,
+		filterTypes,
+		filterLogic,
+		filterSyntax,
+		filterValues,
+		filterSchema,
+		sort,
+		projection,
+		projectionForms,
+		search,
+		root,
+		cursor,
+		put,
+		patch,
+		del,
+		groups,
+		errors,
+		traffic,
+		patchPaths,
+		bulk,
+		etag,
+		me,
+		concurrency,
+		characteristics,
+		customTypes,
+		groupMembers,
+		createValues,
+		body,
+		putEffects,
+		deleteEffects,
+		oracle,
+	)
 }
 
 // A Variant is a permitted way to be different.

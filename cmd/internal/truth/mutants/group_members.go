@@ -47,7 +47,7 @@ func prunedMembers(all bool) wrap {
 	})
 }
 
-var groupsMore = []Mutant{
+var groupMembers = []Mutant{
 	{"groups.empty-refused", "a group without members answers 400",
 		refuse(createGroup, func(o *scim.Object) bool { return len(o.Array("members")) == 0 }, func() *reply {
 			return failure(400, scim.InvalidValue)

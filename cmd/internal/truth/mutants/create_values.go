@@ -3,7 +3,6 @@ package mutants
 import (
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/scimwright/scimwright/scim"
@@ -51,7 +50,7 @@ func inExtension(m match, fn func(e *scim.Object)) wrap {
 	})
 }
 
-var createMore = []Mutant{
+var createValues = []Mutant{
 	{"create.no-schemas-500", "a user without schemas breaks the server",
 		refuse(createUser, func(o *scim.Object) bool { _, there := o.Get("schemas"); return !there }, func() *reply { return failure(500, "") })},
 	{"create.no-schemas-kept", "a user without schemas is taken, and shown without", func(next http.Handler) http.Handler {
@@ -175,150 +174,4 @@ var createMore = []Mutant{
 			}
 		}
 	})},
-}
-
-var putMore = []Mutant{
-	{"put.echo-refused", "a PUT with meta answers 400",
-		refusing(bodied(putUser, func(o *scim.Object) bool { return o.Complex("meta") != nil }), 400)},
-	{"put.echo-clears", "a PUT of what GET answered clears emails", before(putUser, func(o *scim.Object) {
-		if o.Complex("meta") != nil {
-			o.Delete("emails")
-		}
-	})},
-	{"put.adds-again", "a PUT adds what it has", merging(putUser, func(sent, has *scim.Object) {
-		for _, v := range has.Array("emails") {
-			e := v.(*scim.Object).Clone()
-			e.Delete("primary")
-			e.Set("type", e.Text("type")+"-old")
-			sent.Set("emails", append(sent.Array("emails"), e))
-		}
-	})},
-	{"put.keeps-omitted", "a PUT keeps what it leaves out", merging(putUser, func(sent, has *scim.Object) {
-		for name, v := range has.All() {
-			if _, ok := sent.Get(name); !ok {
-				sent.Set(name, v)
-			}
-		}
-	})},
-	{"put.takes-id", "a PUT takes the id of the body", stained(putUser, func(_ *http.Request, sent *scim.Object, rep *reply) any {
-		if id := sent.Text("id"); rep.ok() && id != "" {
-			return id
-		}
-		return nil
-	}, func(o *scim.Object, kept any) { o.Set("id", kept) })},
-	{"put.extension-ignored", "a PUT leaves the extension as it is", merging(putUser, func(sent, has *scim.Object) {
-		if e := has.Complex(scim.EnterpriseUserSchema); e != nil {
-			sent.Set(scim.EnterpriseUserSchema, e)
-		} else {
-			sent.Delete(scim.EnterpriseUserSchema)
-		}
-	})},
-	{"put.extension-null-ignored", "null in an extension keeps the value", merging(putUser, func(sent, has *scim.Object) {
-		old := has.Complex(scim.EnterpriseUserSchema)
-		for name, v := range sent.Complex(scim.EnterpriseUserSchema).Clone().All() {
-			if kept, ok := old.Get(name); ok && v == nil {
-				sent.Complex(scim.EnterpriseUserSchema).Set(name, kept)
-			}
-		}
-	})},
-	{"put.extension-unnamed", "schemas does not name an extension that a PUT added",
-		afterEach(readUser, func(o *scim.Object) { o.Set("schemas", []any{scim.UserSchema}) })},
-	{"put.name-fixed", "a PUT does not change userName", merging(putUser, func(sent, has *scim.Object) {
-		if sent.Text("userName") != "" {
-			sent.Set("userName", has.Text("userName"))
-		}
-	})},
-	{"put.old-name-found", "a renamed user is found by its old name",
-		filtering(listUsers, func(f string) string { return strings.Replace(f, "maiden", "married", 1) })},
-	{"put.external-id-fixed", "a PUT does not change externalId", merging(putUser, func(sent, has *scim.Object) {
-		if old := has.Text("externalId"); old != "" {
-			sent.Set("externalId", old)
-		}
-	})},
-	{"put.never-inactive", "a PUT does not switch a user off", before(putUser, func(o *scim.Object) { o.Set("active", true) })},
-	{"put.inactive-hidden", "users who are switched off answer 404", after(readUser, func(_ *http.Request, rep *reply) {
-		if active, ok := rep.object().Bool("active"); rep.ok() && ok && !active {
-			*rep = *failure(404, "")
-		}
-	})},
-	{"put.null-name-kept", "null as userName keeps the old one", merging(putUser, func(sent, has *scim.Object) {
-		if v, ok := sent.Get("userName"); ok && v == nil {
-			sent.Set("userName", has.Text("userName"))
-		}
-	})},
-	{"put.text-name-clears", "a text as name clears the name", before(putUser, func(o *scim.Object) {
-		if o.Text("name") != "" {
-			o.Delete("name")
-		}
-	})},
-	{"put.text-name-stored", "a text as name is stored", stained(putUser, func(_ *http.Request, sent *scim.Object, rep *reply) any {
-		if sent.Text("name") == "" {
-			return nil
-		}
-		*rep = *answer(200, sent)
-		return sent.Text("name")
-	}, func(o *scim.Object, kept any) { o.Set("name", kept) })},
-	{"put.all-primary", "every e-mail address of a PUT is primary", afterEach(readUser, func(o *scim.Object) {
-		for _, v := range o.Array("emails") {
-			v.(*scim.Object).Set("primary", true)
-		}
-	})},
-	{"put.answer-without-id", "the answer to PUT has no id", afterBody(putUser, func(o *scim.Object) { o.Delete("id") })},
-	{"put.location-of-collection", "meta.location in the answer to PUT is the collection", afterBody(putUser, func(o *scim.Object) {
-		l := o.Complex("meta").Text("location")
-		o.Complex("meta").Set("location", l[:strings.LastIndex(l, "/")])
-	})},
-}
-
-var deleteMore = []Mutant{
-	{"delete.takes-alike", "DELETE takes the users of the same externalId along",
-		instead(deleteUser, func(next http.Handler, r *http.Request) *reply {
-			was := stored(next, r)
-			base, _, _ := place(r)
-			if id := was.Text("externalId"); id != "" {
-				list := ask(next, alike(r, http.MethodGet, base+"/Users", url.Values{"filter": {`externalId eq "` + id + `"`}}.Encode(), nil)).object()
-				for _, v := range list.Array("Resources") {
-					ask(next, alike(r, http.MethodDelete, base+"/Users/"+v.(*scim.Object).Text("id"), "", nil))
-				}
-				return &reply{status: http.StatusNoContent, header: http.Header{}}
-			}
-			return ask(next, r)
-		})},
-	{"delete.takes-reports", "DELETE of a manager takes the reports along",
-		instead(deleteUser, func(next http.Handler, r *http.Request) *reply {
-			base, _, id := place(r)
-			filter := url.Values{"filter": {scim.EnterpriseUserSchema + `:manager.value eq "` + id + `"`}}
-			list := ask(next, alike(r, http.MethodGet, base+"/Users", filter.Encode(), nil)).object()
-			for _, v := range list.Array("Resources") {
-				ask(next, alike(r, http.MethodDelete, base+"/Users/"+v.(*scim.Object).Text("id"), "", nil))
-			}
-			return ask(next, r)
-		})},
-	{"delete.still-searched", "a deleted user is still found by a search",
-		trackDeleted(func(next http.Handler, r *http.Request, g *graves) *reply {
-			_, _, id := place(r)
-			var sent *scim.Object
-			if id == ".search" {
-				sent, _ = scim.Decode(readBody(r))
-			}
-			rep := ask(next, r)
-			if m := userNameOperand.FindStringSubmatch(sent.Text("filter")); m != nil && rep.ok() && g.named(m[1]) != nil {
-				list := rep.object()
-				list.Set("Resources", append(slices.Clone(list.Array("Resources")), g.named(m[1])))
-				rep.body = list.AppendJSON(nil)
-			}
-			return rep
-		})},
-	{"delete.external-id-found", "a deleted user is still found by its externalId",
-		trackDeleted(func(next http.Handler, r *http.Request, g *graves) *reply {
-			rep := ask(next, r)
-			if f := r.URL.Query().Get("filter"); listUsers(r) && rep.ok() && strings.HasPrefix(f, "externalId eq") {
-				if o := g.with("externalId", strings.Trim(strings.TrimPrefix(f, "externalId eq "), `"`)); o != nil {
-					list := rep.object()
-					list.Set("Resources", append(slices.Clone(list.Array("Resources")), o))
-					rep.body = list.AppendJSON(nil)
-				}
-			}
-			return rep
-		})},
 }

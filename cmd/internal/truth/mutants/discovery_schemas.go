@@ -1,8 +1,6 @@
 package mutants
 
 import (
-	"net/http"
-
 	"github.com/scimwright/scimwright/scim"
 )
 
@@ -40,9 +38,7 @@ func defines(members ...scim.Member) wrap {
 	})
 }
 
-func headUser(r *http.Request) bool { return on("HEAD", "Users", true)(r) }
-
-var discoveryMore = []Mutant{
+var schemaDefinitions = []Mutant{
 	{"discovery.member-changeable", "the Group schema says that members.value can be changed",
 		schemaSays(scim.GroupSchema, "members", "value", "mutability", "readWrite")},
 	{"discovery.members-single", "the Group schema says that there is one member",
@@ -68,14 +64,4 @@ var discoveryMore = []Mutant{
 		}
 	})},
 	{"discovery.filter-ignored", "a filter on /Schemas is ignored", instead(with(listSchemas, "filter"), unchanged)},
-
-	{"read.head-500", "HEAD breaks the server", refusing(headUser, 500)},
-	{"read.head-finds-all", "HEAD finds whatever it is asked for", instead(headUser, func(http.Handler, *http.Request) *reply {
-		return &reply{status: 200, header: http.Header{"Content-Type": {scim.MediaType}}}
-	})},
-	{"read.options-500", "OPTIONS breaks the server", refusing(on("OPTIONS", "Users", false), 500)},
-	{"read.accept-html", "who does not accept SCIM gets a web page",
-		instead(headed(readUser, "Accept", func(v string) bool { return v == "image/png" }), func(http.Handler, *http.Request) *reply {
-			return &reply{status: 200, header: http.Header{"Content-Type": {"text/html"}}, body: []byte("<html></html>")}
-		})},
 }

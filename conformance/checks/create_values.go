@@ -11,48 +11,6 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// unlike compares what was sent with what is read back, attribute by attribute, and leaves out what the target's schema does
-// not have.
-func unlike(t *T, urn string, sent doc, holder *scim.Object) {
-	names := []string{}
-	for name := range sent {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		if undeclared(t, urn, name) {
-			continue
-		}
-		got, there := holder.Get(name)
-		if t.Capabilities.Schema(urn) == nil && !there {
-			continue // without a schema nobody knows whether the target has the attribute
-		}
-		switch want := sent[name].(type) {
-		case []doc:
-			list, _ := got.([]any)
-			t.Expect("number of "+name, len(want), len(list))
-			for _, w := range want {
-				e := element(holder, name, "value", fmt.Sprint(w["value"]))
-				if w["value"] == nil && len(list) > 0 {
-					e, _ = list[0].(*scim.Object)
-				}
-				for sub, v := range w {
-					if have, ok := e.Get(sub); ok || sub == "value" || sub == "type" {
-						t.Expect(name+"."+sub, v, have)
-					}
-				}
-			}
-		case doc:
-			inner, _ := got.(*scim.Object)
-			for sub, v := range want {
-				t.Expect(name+"."+sub, v, value(inner, sub))
-			}
-		default:
-			t.Expect(name, want, got)
-		}
-	}
-}
-
 // keptWhole is a check that attributes come back as they were sent.
 func keptWhole(id, title, urn string, n []conformance.Need, sent doc) check {
 	return check{
@@ -108,7 +66,7 @@ func storedKind(id, title, attribute string, requests int, fits func(v any) bool
 	}
 }
 
-var createMore = []check{
+var createValues = []check{
 	keptWhole("core-attributes", "Every single-valued attribute of the User schema comes back as it was sent", scim.UserSchema, writesUsers,
 		doc{
 			"displayName": "Ada Byron", "nickName": "Ada", "title": "Countess", "userType": "Employee", "preferredLanguage": "en-GB",
@@ -482,4 +440,46 @@ func createMemberOrder(ctx context.Context, t *T) {
 	o := t.Read(ctx, "/Users/"+url.PathEscape(res.Object().Text("id"))).Object()
 	t.Expect("userName", t.UserName("ordered"), value(o, "userName"))
 	t.Expect("department", "Engines", look(o, "@department"))
+}
+
+// unlike compares what was sent with what is read back, attribute by attribute, and leaves out what the target's schema does
+// not have.
+func unlike(t *T, urn string, sent doc, holder *scim.Object) {
+	names := []string{}
+	for name := range sent {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if undeclared(t, urn, name) {
+			continue
+		}
+		got, there := holder.Get(name)
+		if t.Capabilities.Schema(urn) == nil && !there {
+			continue // without a schema nobody knows whether the target has the attribute
+		}
+		switch want := sent[name].(type) {
+		case []doc:
+			list, _ := got.([]any)
+			t.Expect("number of "+name, len(want), len(list))
+			for _, w := range want {
+				e := element(holder, name, "value", fmt.Sprint(w["value"]))
+				if w["value"] == nil && len(list) > 0 {
+					e, _ = list[0].(*scim.Object)
+				}
+				for sub, v := range w {
+					if have, ok := e.Get(sub); ok || sub == "value" || sub == "type" {
+						t.Expect(name+"."+sub, v, have)
+					}
+				}
+			}
+		case doc:
+			inner, _ := got.(*scim.Object)
+			for sub, v := range want {
+				t.Expect(name+"."+sub, v, value(inner, sub))
+			}
+		default:
+			t.Expect(name, want, got)
+		}
+	}
 }

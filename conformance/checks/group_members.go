@@ -122,7 +122,7 @@ var memberChanges = func() []check {
 	return out
 }()
 
-var groupsMore = []check{
+var groupMembers = []check{
 	{
 		ID:           "groups.create-empty",
 		Title:        "A group is created without members",
