@@ -30,6 +30,8 @@ var Rules = []Rule{
 	{Package: "fixtures", Why: "fixtures are data; a leaf that anyone may read"},
 	{Package: "internal/expression", Why: "mappings, rules, templates and claims share one language, which knows none of them"},
 	{Package: "internal/egress", Why: "which addresses may be connected to is the same for everyone who connects"},
+	{Package: "internal/seal", StdlibOnly: true,
+		Why: "the management API and the sandbox encrypt secrets at rest in the same way, and the cipher does not depend on what it encrypts"},
 	{Package: "internal/errtext", Why: "how an error is worded for administrators does not depend on whose it is"},
 	{Package: "internal/rest", May: []string{"scim"}, Tests: []string{"internal/docstore"},
 		Why: "an operation table serves the management API and the engine's control API; it knows neither of them, and no store"},
@@ -140,14 +142,17 @@ var Rules = []Rule{
 		Why: "what a check expects is written out or computed by the suite itself; sharing filter or patch code with a server would hide a " +
 			"bug on both sides"},
 
-	{Package: "mgmtapi", May: []string{"mgmtapi/...", "scim", "internal/docstore", "internal/sqldb", "internal/egress", "internal/rest"},
+	{Package: "mgmtapi", May: []string{
+		"mgmtapi/...", "scim", "internal/docstore", "internal/sqldb", "internal/egress", "internal/rest", "internal/seal",
+	},
 		Tests: append([]string{"internal/sqldb/sqlopen", "fixtures"}, testDatabases...),
 		Why: "the face of the management API opens the embedder's database and translates between its own types and those of the " +
 			"packages below"},
 	{Package: "mgmtapi/...",
 		May: []string{"mgmtapi/...", "scim", "scim/filter", "scim/schema", "internal/docstore/...", "internal/expression", "internal/egress",
-			"internal/rest", "scim/wirelog"}, Tests: append([]string{"internal/sqldb/sqlopen", "fixtures"}, testDatabases...),
-		Why: "the management API records what is wanted; it neither provisions nor serves SCIM"},
+			"internal/rest", "internal/seal", "scim/wirelog"},
+		Tests: append([]string{"internal/sqldb/sqlopen", "fixtures"}, testDatabases...),
+		Why:   "the management API records what is wanted; it neither provisions nor serves SCIM"},
 
 	{Package: "cmd/internal/console", May: []string{"conformance/report", "scim/wirelog"},
 		Why: "the console shows what interfaces of its own give it"},
@@ -161,7 +166,7 @@ var Rules = []Rule{
 		Why: "a server to grade clients with: what is expected comes from the suite, what answers is the reference server"},
 	{Package: "cmd/internal/sandbox/...", May: []string{
 		"cmd/internal/...", "conformance/...", "engine/...", "fixtures", "internal/...", "scim/...", "scimserver/...",
-		"mgmtapi", "mgmtapi/assembly", "mgmtapi/sandboxapi", "mgmtapi/seal",
+		"mgmtapi", "mgmtapi/assembly", "mgmtapi/sandboxapi",
 	}, Tests: []string{"..."}, Why: "the composition root knows everyone, and the management API as any embedder does, by its face"},
 	{Package: "cmd/internal/cli/frame", Why: "what both command lines share: parsing, help and exit codes"},
 	{Package: "cmd/internal/cli/conform",
@@ -182,7 +187,7 @@ const slicesRoot = "mgmtapi/"
 
 // sharedBySlices are the packages under mgmtapi that every slice may import. Of these, slicetest is all tests.
 var sharedBySlices = []string{
-	"search", "model", "auth", "authz", "apitest", "seal", "catalog", "appprofile", "desired", "audit", "password", "signkey", "outbox",
+	"search", "model", "auth", "authz", "apitest", "catalog", "appprofile", "desired", "audit", "password", "signkey", "outbox",
 	"issue",
 	"hooks", "otp", "fido", "mfa", "yubikey", "imports", "assembly", "slicetest",
 }

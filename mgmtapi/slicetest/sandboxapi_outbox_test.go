@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/seal"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
@@ -17,7 +18,6 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/outbox"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
-	"github.com/scimwright/scimwright/mgmtapi/seal"
 )
 
 const ann = `{"profile":{"login":"ann@example.com","email":"Ann.Mail@example.com","firstName":"Ann","lastName":"Lee"}`

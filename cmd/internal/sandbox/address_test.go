@@ -19,7 +19,7 @@ import (
 
 	"github.com/scimwright/scimwright/cmd/internal/cli"
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
-	"github.com/scimwright/scimwright/mgmtapi/seal"
+	"github.com/scimwright/scimwright/internal/seal"
 	"github.com/scimwright/scimwright/mgmtapi/signkey"
 )
 
