@@ -151,11 +151,12 @@ var Rules = []Rule{
 	{Package: "mgmtapi/...",
 		May: []string{"mgmtapi/...", "scim", "scim/filter", "scim/schema", "internal/docstore/...", "internal/expression", "internal/egress",
 			"internal/rest", "internal/seal", "scim/wirelog"},
-		Tests: append([]string{"internal/sqldb/sqlopen", "fixtures"}, testDatabases...),
+		Tests: append([]string{"internal/hookstest", "internal/sqldb/sqlopen", "fixtures"}, testDatabases...),
 		Why:   "the management API records what is wanted; it neither provisions nor serves SCIM"},
 
 	{Package: "cmd/internal/console", May: []string{"conformance/report", "scim/wirelog"},
 		Why: "the console shows what interfaces of its own give it"},
+	{Package: "internal/hookstest", Why: "an endpoint of hooks answers what its test sets; it depends neither on the API nor on the sandbox"},
 	{Package: "internal/storedtest", StdlibOnly: true, Why: "stored forms are compared without knowing whose they are"},
 	{Package: "internal/goldentest", Why: "generated texts are compared without knowing what they are about"},
 	{Package: "internal/gofiles", StdlibOnly: true, Why: "files are found without knowing what they are checked for"},
