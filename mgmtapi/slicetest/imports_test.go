@@ -16,6 +16,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/hookstest"
 	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/internal/sandboxport"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
 	"github.com/scimwright/scimwright/mgmtapi/assembly"
@@ -23,13 +24,12 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/imports"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/provisioning"
-	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 	"github.com/scimwright/scimwright/scim"
 )
 
 // engine has read what a test gives it.
 type engine struct {
-	sandboxapi.Work
+	sandboxport.Work
 	state    imports.Run
 	accounts []imports.Account // ascending by id
 	links    map[string]string // by account
