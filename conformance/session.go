@@ -50,9 +50,8 @@ func (s *session) fixture(ctx context.Context, t *T, f *Fixture) (map[string]*Cr
 	if !ok {
 		built = &builtFixture{}
 		s.estate.fixtures[f] = built
-		builder := &T{Capabilities: t.Capabilities, session: s, check: t.check, prefix: s.estate.run + "-" + f.Name + "-",
-			ledger:  &s.estate.shared,
-			outcome: Pass}
+		prefix := s.estate.run + "-" + f.Name + "-"
+		builder := &T{Capabilities: t.Capabilities, session: s, check: t.check, prefix: prefix, ledger: &s.estate.shared, outcome: Pass}
 		builder.run(func() { built.objects = f.Build(ctx, builder) })
 		if built.objects == nil {
 			built.blocked = builder.reason
