@@ -44,7 +44,7 @@ type exchange struct {
 	wizardNone []string
 }
 
-// chapter is a part of docs/exchanges.md.
+// chapter is a part of docs/generated/exchanges.md.
 type chapter struct {
 	title     string
 	exchanges []exchange
@@ -484,7 +484,7 @@ With ` + "`none`" +
 time. Of a PATCH the operations are shown, of other bodies nothing. Filters are shown without their encoding.
 `
 
-// TestExchangeIndex makes docs/exchanges.md of the golden files.
+// TestExchangeIndex makes docs/generated/exchanges.md of the golden files.
 func TestExchangeIndex(t *testing.T) {
 	read := func(v variant, x exchange) string {
 		text, err := os.ReadFile(v.file(x))
@@ -500,7 +500,7 @@ func TestExchangeIndex(t *testing.T) {
 				learn, none := variant{engine.FallbackLearn, style}, variant{engine.FallbackNone, style}
 				row := func(v variant, fallback string) {
 					requests, outcome := summary(t, read(v, x))
-					fmt.Fprintf(&b, "| %s | %s | [%s](../engine/internal/plan/%s) | %s | %s | %s |\n", x.name, x.when, style, v.file(x), fallback,
+					fmt.Fprintf(&b, "| %s | %s | [%s](../../engine/internal/plan/%s) | %s | %s | %s |\n", x.name, x.when, style, v.file(x), fallback,
 						requests, outcome)
 				}
 				if read(learn, x) == read(none, x) {
@@ -512,7 +512,7 @@ func TestExchangeIndex(t *testing.T) {
 			}
 		}
 	}
-	index := filepath.Join("..", "..", "..", "docs", "exchanges.md")
+	index := filepath.Join("..", "..", "..", "docs", "generated", "exchanges.md")
 	goldentest.Check(t, index, b.String())
 }
 
