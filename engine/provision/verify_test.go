@@ -30,7 +30,7 @@ func TestVerification_String(t *testing.T) {
 		"desired 18, confirmed 17, read back different at 10:02:03 in title, members": {Desired: 18, Confirmed: 17,
 			ReadAt: at, Differ: []string{"title", "members"}},
 		"desired 1, confirmed 0, not read back (no answer)": {Desired: 1, Message: "no answer"},
-		"desired 2, confirmed 2, read back equal at 10:02:03, not kept by the target: title, waiting for u": {Desired: 2, Confirmed: 2,
+		"desired 2, confirmed 2, read back equal at 10:02:03, ignored by the target: title, waiting for u": {Desired: 2, Confirmed: 2,
 			ReadAt: at, Equal: true, Ignored: []string{"title"}, Waiting: []string{"u"}},
 	} {
 		require.Equal(t, want, p.String())
