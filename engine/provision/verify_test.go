@@ -70,7 +70,7 @@ func TestVerify_ReadsUser(t *testing.T) {
 		w.fake.Remove("Users", id)
 		p = w.verify(engine.User, "u-1")
 		require.False(t, p.Converged())
-		require.Equal(t, "there is no account or group at the target", p.Message)
+		require.Equal(t, "account or group not found on the target", p.Message)
 		require.Contains(t, p.Differ, "userName")
 
 		w.fake.Inject(enginetest.Fault{Status: 500, Times: -1})

@@ -11,16 +11,16 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/sequence"
 )
 
-// How long a lane rests that cannot work for a reason other than its target.
+// How long a lane pauses for a reason other than its target.
 const (
 	idleRest  = 10 * time.Minute // paused, or the app is unknown; a Mark or Kick ends it
 	errorRest = time.Second      // the directory or the store failed
 )
 
-// errResting ends the loop of a lane whose rest has begun.
-var errResting = errors.New("engine: the lane rests")
+// errResting ends the loop of a lane that has been suspended.
+var errResting = errors.New("engine: the lane is suspended")
 
-// noteRest stores why the lane rests, if that is news.
+// noteRest stores why the lane is suspended, if the reason has changed.
 func (w *work) noteRest(ctx context.Context, r engine.Suspension) error {
 	if w.rests == nil {
 		row, err := w.Store.Lane(ctx, w.app())
@@ -39,11 +39,11 @@ func (w *work) noteRest(ctx context.Context, r engine.Suspension) error {
 	return nil
 }
 
-// rest returns when a lane is due again that has stopped early.
+// rest returns when a lane that stopped early is scheduled again.
 func (w *work) rest(ctx context.Context, err error) time.Time {
 	switch {
 	case ctx.Err() != nil, errors.Is(err, engine.ErrNotFound), errors.Is(err, engine.ErrLeaseLost):
-		return time.Time{} // another engine owns the lane now, or none: the app was forgotten
+		return time.Time{} // another engine owns the lane, or the app was forgotten
 	case err == nil && w.rests != nil && w.rests.Reason == engine.SuspensionMaintenance:
 		again := w.Now().Add(idleRest) // the window may be removed before its end
 		if w.rests.Until.Before(again) {
@@ -51,7 +51,7 @@ func (w *work) rest(ctx context.Context, err error) time.Time {
 		}
 		return again
 	case err == nil:
-		// Thousands of paused lanes that were started together must not come back together.
+		// Random, so that thousands of paused lanes that started together do not continue together.
 		return w.Now().Add(idleRest/2 + mathrand.N(idleRest))
 	default:
 		w.Logger.ErrorContext(ctx, "lane interrupted", "app", w.app(), "error", err)
@@ -59,7 +59,7 @@ func (w *work) rest(ctx context.Context, err error) time.Time {
 	}
 }
 
-// noteHold stores a hold that has begun or ended, as soon as that is known: the lane may go on for long.
+// noteHold stores a hold that has started or ended immediately, because the lane may run for a long time.
 func (w *work) noteHold(ctx context.Context) error {
 	h := w.gate.Hold()
 	if h.Kind == w.noted {
@@ -74,7 +74,7 @@ func (w *work) noteHold(ctx context.Context) error {
 	return nil
 }
 
-// refresh asks the directory for the target, so that a change of credentials or a pause takes effect while the lane runs.
+// refresh queries the directory for the target, so that a change of credentials or a pause takes effect while the lane runs.
 func (w *work) refresh(ctx context.Context) (idle bool, err error) {
 	t, err := w.Directory.Target(ctx, w.app())
 	switch {

@@ -109,7 +109,7 @@ func TestPages_RejectsInconsistentList(t *testing.T) {
 		"more than the total": {[]plan.Response{listPage(t, "1", "a", "b")}, "totalResults is 1, but 2 are listed", engine.Rejected, true},
 		"more than are read": {[]plan.Response{listPage(t, "9", "a")}, "it has 9 resources, and no more than 5 are read", engine.Rejected,
 			true},
-		"something else": {[]plan.Response{answer(t, 200, `{"hello":"world"}`)}, "the answer is not a ListResponse", engine.Transient,
+		"something else": {[]plan.Response{answer(t, 200, `{"hello":"world"}`)}, "the response is not a ListResponse", engine.Transient,
 			true},
 		"not a resource": {[]plan.Response{answer(t, 200, `{"totalResults":1,"Resources":["a"]}`)}, "not a resource", engine.Rejected,
 			true},

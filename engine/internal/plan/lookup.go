@@ -80,7 +80,7 @@ func listed(r Response) ([]*scim.Resource, *failure) {
 	_, hasResources := r.Body.Get("Resources")
 	_, hasTotal := r.Body.Get("totalResults")
 	if !list.HasSchema(scim.ListResponseMessage) && !hasResources && !hasTotal {
-		return nil, transient(r, "the answer is not a ListResponse")
+		return nil, transient(r, "the response is not a ListResponse")
 	}
 	var out []*scim.Resource
 	for _, v := range r.Body.Array("Resources") {

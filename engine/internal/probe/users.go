@@ -31,7 +31,7 @@ func (p *prober) users(ctx context.Context) {
 	case !ok(r):
 		p.refused(engine.FeatureListUsers, r)
 	case !isList(r):
-		p.note(engine.FeatureListUsers, engine.ProbeRefused, r, "the answer is not a ListResponse")
+		p.note(engine.FeatureListUsers, engine.ProbeRefused, r, "the response is not a ListResponse")
 	default:
 		p.note(engine.FeatureListUsers, engine.ProbeWorks, r, "")
 	}
@@ -64,7 +64,7 @@ func (p *prober) lookupMiss(ctx context.Context) {
 	case !ok(r):
 		p.refused(engine.FeatureLookupMiss, r)
 	case !isList(r):
-		p.note(engine.FeatureLookupMiss, engine.ProbeRefused, r, "the answer is not a ListResponse")
+		p.note(engine.FeatureLookupMiss, engine.ProbeRefused, r, "the response is not a ListResponse")
 	case found > 0:
 		p.note(engine.FeatureLookupMiss, engine.ProbeNoEffect, r, "a filter for a name that nobody has finds %d users: the filter is ignored",
 			found)
