@@ -27,7 +27,7 @@ type MarkAll struct {
 var ErrNotFound = errors.New("engine: not found")
 
 // ErrStale is returned when the state changed after the caller read it, so that the approval does not match.
-var ErrStale = errors.New("engine: the state has changed since it was read")
+var ErrStale = errors.New("engine: the state has changed")
 
 // Execer runs statements inside the caller's transaction. *sql.Tx and *sql.Conn satisfy it.
 type Execer interface {

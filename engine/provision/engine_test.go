@@ -554,7 +554,7 @@ func TestConnectionTest(t *testing.T) {
 	wrong := w.target
 	wrong.Auth.Secret = "wrong-token"
 	err := w.engine.Targets().Test(t.Context(), wrong)
-	require.ErrorContains(t, err, "401: expected 200; error detail of the target: the token is not valid")
+	require.ErrorContains(t, err, "401: expected 200; error detail: the token is not valid")
 	require.NotContains(t, err.Error(), "wrong-token")
 	other := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("{}")) }))
 	defer other.Close()

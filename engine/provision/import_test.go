@@ -520,7 +520,7 @@ func TestImport_WaitsForPause(t *testing.T) {
 	require.Equal(t, engine.ImportDone, w.importEnd(id).State)
 
 	_, err = w.engine.Imports().Start(t.Context(), app, engine.ImportRequest{Match: []engine.MatchRule{"guess"}})
-	require.ErrorContains(t, err, `there is no rule "guess"`)
+	require.ErrorContains(t, err, `unknown match rule "guess"`)
 	_, err = w.engine.Imports().Start(t.Context(), "unknown", engine.ImportRequest{})
 	require.ErrorIs(t, err, engine.ErrUnknownApp)
 

@@ -305,7 +305,7 @@ func (c *Client) Test(ctx context.Context) error {
 	case got.Status != http.StatusOK:
 		problem = "expected 200"
 		if detail := errorDetail(got.Body); detail != "" {
-			problem += "; error detail of the target: " + cut(c.Redact(detail), maxDetail)
+			problem += "; error detail: " + cut(c.Redact(detail), maxDetail)
 		}
 	case got.Body == nil:
 		problem = "the response is empty"

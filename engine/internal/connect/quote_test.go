@@ -138,7 +138,7 @@ func TestTest_QuotesDetailOfSCIMError(t *testing.T) {
 		require.NoError(t, err)
 		return client.Test(t.Context()).Error()
 	}
-	require.Contains(t, test("the token cl1ent-s3cret has expired"), "401: expected 200; error detail of the target: the token [redacted] has expired")
+	require.Contains(t, test("the token cl1ent-s3cret has expired"), "401: expected 200; error detail: the token [redacted] has expired")
 	require.NotContains(t, test("x"), inner)
 	require.Less(t, len(test(strings.Repeat("é", 4096))), 700)
 }

@@ -37,7 +37,7 @@ func TestUser_ComparedAsInSequence(t *testing.T) {
 		have string
 		says []engine.Finding
 	}{
-		"equal, with further attributes on the target": {all, `{` + same + `,"name":{"givenName":"Ann","familyName":"Lee"},"nickName":"A","active":true}`,
+		"the target has more attributes": {all, `{` + same + `,"name":{"givenName":"Ann","familyName":"Lee"},"nickName":"A","active":true}`,
 			nil},
 		"a sub-attribute": {all, `{` + same + `,"name":{"givenName":"Anna"}}`,
 			[]engine.Finding{differs("name.givenName", "Anna", "Ann")}},

@@ -11,38 +11,38 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// Bounds of a pace that is found out.
+// Limits of a learned rate.
 const (
 	minRate = 0.2  // requests per second
-	maxRate = 1000 // from here on the pace is not held back any more
+	maxRate = 1000 // above this rate the limit is dropped
 
-	growEvery = 10 * time.Second // without a refusal
+	growEvery = 10 * time.Second // without a 429
 	growBy    = 1.25
-	// A pace is measured by the last requests of one second; fewer than enough say nothing about it.
+	// The current rate is measured over the requests of the last second; fewer than enough are not significant.
 	measured, enough = 32, 8
-	// calm is how long after a slow-down another one is ignored: several requests were on their way.
+	// calm is the time after a reduction during which another one is ignored: several requests may have been in flight.
 	calm = time.Second
 )
 
-// RateLimiter spaces the requests of one lane: as fast as is allowed, and slower once the target has said that this is too fast. It
-// may be used by several goroutines.
+// RateLimiter spaces the requests of one lane: as fast as allowed, and slower after the target has rejected requests as too fast. It may be
+// used by several goroutines.
 type RateLimiter struct {
 	now func() time.Time
 
 	mu      sync.Mutex
-	limit   float64 // allowed, 0 for any
+	limit   float64 // configured, 0 for no limit
 	burst   int
-	found   float64 // found out, 0 for none
+	found   float64 // learned, 0 for none
 	changed time.Time
 	limiter *rate.Limiter // nil without a limit
 
-	recent []time.Time // of the last requests, oldest first
+	recent []time.Time // times of the last requests, oldest first
 }
 
-// NewRateLimiter returns a pace without a limit.
+// NewRateLimiter returns a rate limiter without a limit.
 func NewRateLimiter(now func() time.Time) *RateLimiter { return &RateLimiter{now: now, changed: now()} }
 
-// Resume sets what was found out before, 0 for nothing.
+// Resume sets the rate that was learned before, 0 for none.
 func (p *RateLimiter) Resume(found float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,7 +52,7 @@ func (p *RateLimiter) Resume(found float64) {
 	}
 }
 
-// Allow sets what is allowed: requests per second, 0 for any number, and how many may be sent at once after a rest.
+// Allow sets the configured limit: requests per second, 0 for no limit, and the number of concurrent requests after an idle period.
 func (p *RateLimiter) Allow(perSecond float64, burst int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -60,7 +60,7 @@ func (p *RateLimiter) Allow(perSecond float64, burst int) {
 	p.apply()
 }
 
-// apply hands the effective pace to the limiter.
+// apply passes the effective rate to the limiter.
 func (p *RateLimiter) apply() {
 	effective := p.limit
 	if p.found > 0 && (effective == 0 || p.found < effective) {
@@ -82,7 +82,7 @@ func (p *RateLimiter) apply() {
 	p.limiter.SetBurstAt(p.now(), burst)
 }
 
-// Wait returns when the next request may be sent, or ctx ends.
+// Wait returns when the next request may be sent, or when ctx ends.
 func (p *RateLimiter) Wait(ctx context.Context) error {
 	p.mu.Lock()
 	now := p.now()
@@ -111,7 +111,7 @@ func (p *RateLimiter) Wait(ctx context.Context) error {
 	}
 }
 
-// pace is how many requests per second are sent; 0 when that cannot be told.
+// pace returns the current number of requests per second; 0 if unknown.
 func (p *RateLimiter) pace(now time.Time) float64 {
 	if p.found > 0 {
 		return p.found
@@ -123,8 +123,8 @@ func (p *RateLimiter) pace(now time.Time) float64 {
 	return float64(len(recent)-1) / max(recent[len(recent)-1].Sub(recent[0]), time.Millisecond).Seconds()
 }
 
-// Report takes in what the target said, and returns what is found out by now and whether that is news. A refusal halves the
-// pace, time without one lets it grow again.
+// Report processes a signal of the target. It returns the learned rate, and reports whether the rate has changed. A 429 halves the rate;
+// time without one increases it again.
 func (p *RateLimiter) Report(k engine.Signal) (found float64, news bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// A read outside of the lanes is repeated this often when the target asks for a pause or the connection breaks, after the pause
-// but not after more than this.
+// Limits of the repeats of a read outside of the lanes, after the target requests a pause or the connection breaks: their number, and the
+// longest pause before each.
 const (
 	readRepeats  = 3
 	maxReadPause = 30 * time.Second
@@ -27,7 +27,7 @@ type Store interface {
 	Lane(ctx context.Context, app string) (engine.Lane, error)
 }
 
-// Deps are what readers of an engine use; all fields are required.
+// Deps are the dependencies of the readers of an engine; all fields are required.
 type Deps struct {
 	Store     Store
 	Directory engine.Directory
@@ -45,8 +45,8 @@ type Reader struct {
 	pace   *lane.RateLimiter
 }
 
-// Open returns a reader of the target that the directory names now. The error is ErrPaused while the app is paused or in a maintenance
-// window.
+// Open returns a reader of the target that the directory currently names. The error is ErrPaused while the app is paused or in a
+// maintenance window.
 func (d Deps) Open(ctx context.Context, app string) (*Reader, error) {
 	t, err := d.Directory.Target(ctx, app)
 	switch {
@@ -67,7 +67,7 @@ func (d Deps) Open(ctx context.Context, app string) (*Reader, error) {
 	return r, nil
 }
 
-// Recall reads what is known about the target, and continues at the rate that it has taught. It is called once, before many reads.
+// Recall reads what was learned about the target, and continues at the learned rate. It is called once, before many reads.
 func (r *Reader) Recall(ctx context.Context) (engine.Learned, error) {
 	row, err := r.d.Store.Lane(ctx, r.app)
 	if errors.Is(err, engine.ErrNotFound) || err == nil && row.Learned.BaseURL != r.Target.BaseURL {
@@ -79,10 +79,10 @@ func (r *Reader) Recall(ctx context.Context) (engine.Learned, error) {
 	return row.Learned, err
 }
 
-// Get sends a request, again after a pause that the target asks for and after a broken connection.
+// Get sends a request. It repeats it after a pause that the target requests and after a broken connection.
 func (r *Reader) Get(ctx context.Context, req plan.Request) plan.Response {
 	if req.Method != http.MethodGet {
-		return plan.Response{Err: fmt.Errorf("engine: a list is not read by %s", req.Method)}
+		return plan.Response{Err: fmt.Errorf("engine: a list is read by GET, not by %s", req.Method)}
 	}
 	for repeats := 0; ; repeats++ {
 		if err := r.pace.Wait(ctx); err != nil {
@@ -103,7 +103,7 @@ func (r *Reader) Get(ctx context.Context, req plan.Request) plan.Response {
 	}
 }
 
-// pause reports whether a request may be sent again, and after how long.
+// pause reports whether a request may be repeated, and after which delay.
 func (r *Reader) pause(a plan.Response, repeats int) (time.Duration, bool) {
 	throttled := a.Status == http.StatusTooManyRequests || a.Status == http.StatusServiceUnavailable
 	switch {
@@ -127,16 +127,15 @@ func (r *Reader) pause(a plan.Response, repeats int) (time.Duration, bool) {
 	}
 }
 
-// final reports whether the same request would only fail the same way, or take as long again.
+// final reports whether a repeated request would fail the same way, or take as long again.
 func final(err error) bool {
 	_, forbidden := errors.AsType[*connect.EgressError](err)
 	return forbidden || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-// Page reads the next page of a list. What an error quotes of the target has no secrets.
+// Page reads the next page of a list. An error may quote the target, without secrets.
 //
-// Invariant 18: Imports and drift reports send GET only. The engine discards inconsistent lists. Absence from a list alone changes
-// nothing.
+// Invariant 18: Imports and drift reports send GET only. The engine discards inconsistent lists. Absence from a list alone changes nothing.
 func (r *Reader) Page(ctx context.Context, p *plan.Pages) (page []*scim.Resource, last bool, err error) {
 	page, last, failed := p.Read(r.Get(ctx, p.Request()))
 	if failed != nil {
@@ -146,8 +145,8 @@ func (r *Reader) Page(ctx context.Context, p *plan.Pages) (page []*scim.Resource
 	return page, last, nil
 }
 
-// Redact replaces secrets in a text that quotes the target.
+// Redact replaces secrets in a string that quotes the target.
 func (r *Reader) Redact(text string) string { return r.client.Redact(text) }
 
-// Endpoints are the endpoints of the kinds.
+// Endpoints has the endpoint of each kind.
 var Endpoints = map[engine.Kind]string{engine.User: plan.UsersEndpoint, engine.Group: plan.GroupsEndpoint}

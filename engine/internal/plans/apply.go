@@ -43,7 +43,7 @@ func (d Deps) Apply(ctx context.Context, tx engine.Execer, id string, o engine.A
 		}
 		digest, err := directory.Digest(ctx, o.Directory, p.App, engine.Principal{Kind: item.Kind, ID: item.ID})
 		if err != nil {
-			return fmt.Errorf("engine: the directory cannot tell the desired state of %s %s: %w", item.Kind, item.ID, err)
+			return fmt.Errorf("engine: the desired state of the %s %s is unavailable: %w", item.Kind, item.ID, err)
 		}
 		if digest != item.Digest {
 			moved = append(moved, item)
@@ -55,7 +55,7 @@ func (d Deps) Apply(ctx context.Context, tx engine.Execer, id string, o engine.A
 	return d.Store.ApplyPlan(ctx, tx, d.Now(), p, to, marks)
 }
 
-// applicable chooses the items that are to be applied, and the status that the plan has then.
+// applicable returns the items to apply, and the resulting status of the plan.
 func (d Deps) applicable(
 	p engine.Plan, items []store.Planned, o engine.ApplyOptions,
 ) (part []store.Planned, to engine.PlanStatus, err error) {
@@ -85,10 +85,10 @@ func (d Deps) applicable(
 	return part, engine.PlanApplied, nil
 }
 
-// maxFew is how many principals an error names.
+// maxFew is the maximum number of principals that an error names.
 const maxFew = 5
 
-// few names the first few.
+// few returns the names of the first items.
 func few(items []store.Planned) string {
 	var names []string
 	for _, item := range items[:min(len(items), maxFew)] {
