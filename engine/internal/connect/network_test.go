@@ -149,7 +149,7 @@ func TestDo_TLS(t *testing.T) {
 		})
 	}
 	for want, c := range map[string]engine.TLS{
-		"TLS: minimum version \"1.1\": want 1.2 or 1.3":                    {MinVersion: "1.1"},
+		"TLS: minimum version \"1.1\": want 1.2 or 1.3":                       {MinVersion: "1.1"},
 		"TLS: the CA contains no PEM certificate":                             {CA: "nonsense"},
 		"TLS: a client certificate requires both the certificate and its key": {Certificate: certificate},
 	} {
