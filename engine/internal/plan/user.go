@@ -325,7 +325,7 @@ func (u *user) adopt(hit *scim.Resource) Step {
 	case err != nil:
 		return u.ownerUnknown(err)
 	case owner != "":
-		return u.end(engine.Held, fmt.Sprintf("the account %s belongs to the user %s already", hit.ID(), owner))
+		return u.end(engine.Held, fmt.Sprintf("account %s already belongs to user %s", hit.ID(), owner))
 	}
 	switch former, err := u.recycled(hit); {
 	case err != nil:
