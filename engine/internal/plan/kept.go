@@ -8,16 +8,16 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// DefaultRounds is how often a value is sent that the target does not keep.
+// DefaultRounds is the default number of times that a value is sent although the target ignores it.
 const DefaultRounds = 3
 
-// ledger is the unkept attributes of one account, by path.
+// ledger has the ignored attributes of one account, by path.
 type ledger struct {
 	paths map[string]engine.IgnoredAttribute
 	limit int // rounds
 }
 
-// vain notes one more round.
+// vain records one more round without effect.
 func (k ledger) vain(path, sent string) {
 	n := 1
 	if before := k.paths[path]; before.Sent == sent {
@@ -26,7 +26,7 @@ func (k ledger) vain(path, sent string) {
 	k.paths[path] = engine.IgnoredAttribute{Sent: sent, Rounds: n, Ignored: n >= k.limit}
 }
 
-// settle compares what was sent earlier with what the account was read to lack now, and returns what of that is worth sending.
+// settle compares earlier sent values with the ones that the account lacks as read, and returns the assignments to send.
 func (k ledger) settle(lacking []assignment) (send []assignment) {
 	digests := map[string]string{}
 	for _, a := range lacking {
@@ -43,7 +43,7 @@ func (k ledger) settle(lacking []assignment) (send []assignment) {
 	return k.worth(lacking)
 }
 
-// worth leaves out what was sent often enough.
+// worth omits the assignments that were sent often enough.
 func (k ledger) worth(lacking []assignment) (send []assignment) {
 	for _, a := range lacking {
 		if !k.paths[a.path()].Ignored {
@@ -53,13 +53,13 @@ func (k ledger) worth(lacking []assignment) (send []assignment) {
 	return send
 }
 
-// fought says whether one of the values was sent in vain before.
+// fought reports whether one of the values was sent without effect before.
 func (k ledger) fought(set []assignment) bool {
 	return slices.ContainsFunc(set, func(a assignment) bool { return k.paths[a.path()].Rounds > 0 })
 }
 
-// sent notes what was sent and which of it the target was seen to lack afterwards. What an answer shows is believed only once
-// the account is read again, unless it was read.
+// sent records the sent values and which of them the target lacks afterwards. read reports that the account was read back: without it,
+// values in the response stay unconfirmed until the next read.
 func (k ledger) sent(set, missing []assignment, read bool) {
 	lacks := map[string]bool{}
 	for _, a := range missing {
@@ -68,7 +68,7 @@ func (k ledger) sent(set, missing []assignment, read bool) {
 	for _, a := range set {
 		path, sent := a.path(), a.digest()
 		switch before := k.paths[path]; {
-		case path == activePath, path == passwordPath: // the one has to be kept, the other is never shown
+		case path == activePath, path == passwordPath: // active must be stored, the password is never returned
 		case lacks[path]:
 			k.vain(path, sent)
 		case read:
@@ -82,8 +82,8 @@ func (k ledger) sent(set, missing []assignment, read bool) {
 	}
 }
 
-// missing returns the assignments that a resource does not show. A userName may come back in another letter case, and
-// schemas and passwords need not come back at all.
+// missing returns the assignments that a resource lacks. A userName may be returned in another case, and schemas and passwords may be
+// omitted.
 func missing(set []assignment, shown *scim.Resource) (out []assignment) {
 	for _, a := range set {
 		value := valueAt(&shown.Object, a.chain)
