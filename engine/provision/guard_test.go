@@ -109,7 +109,7 @@ func TestLinkAsk_WaitsForDecision(t *testing.T) {
 	w.wait()
 	s := w.state(engine.User, "u-1")
 	require.Equal(t, engine.StatusHeld, s.Status)
-	require.Equal(t, "the account "+theirs+" exists already; somebody has to say that it is the user's", s.LastError)
+	require.Equal(t, "account "+theirs+" already exists: confirm that it belongs to the user", s.LastError)
 	require.Empty(t, s.RemoteID)
 	require.Empty(t, w.fake.Users()[0].ExternalID(), "nothing was changed")
 

@@ -403,7 +403,7 @@ func TestImport_DiscardsInconsistentList(t *testing.T) {
 			"the list /Users cannot be read at startIndex 101: 401: injected 401"},
 		"no list":              {enginetest.Fault{Status: 404}, "404: injected 404"},
 		"the endpoint is gone": {enginetest.Fault{Path: "/Users?startIndex=101&", Status: 404}, "404: injected 404"},
-		"without a body":       {enginetest.Fault{Path: "/Users?startIndex=101&", Empty: true}, "the answer has no body"},
+		"without a body":       {enginetest.Fault{Path: "/Users?startIndex=101&", Empty: true}, "the response has no body"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})

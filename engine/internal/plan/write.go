@@ -9,45 +9,45 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Paths that are treated in their own way.
+// Paths with special rules.
 const (
 	activePath   = "active"
 	passwordPath = "password"
 )
 
-// change is what is wanted different at an account, and the ways in which that can be asked for.
+// change is a change of an account, and the ways in which it can be requested.
 //
-// A way that is refused as such (405, 501, for PATCH also 400; 404 where the account is there) or that is answered with success and
-// has no effect is followed by the next one, if there is one. A response that shows the account with what was sent is enough. Otherwise the
-// account is read back, once for each way: when the response lacks a value, does not show the account (204, or a body without userName)
-// or shows the version that it had before. The last two are believed once the target was seen to mean them ([PatchTrusted], [PutTrusted]).
+// If a way is rejected as unsupported (405, 501, for PATCH also 400; 404 if the account exists), or returns success without effect, the
+// next one follows. A response with the account and the sent values is sufficient. Otherwise the account is read back, once for each way:
+// if the response lacks a value, lacks the account (204, or a body without userName) or has the previous version. In the last two cases no
+// read follows once the target was found to apply such writes ([PatchTrusted], [PutTrusted]).
 type change struct {
-	what string // begins messages: update, deactivate, reactivate
+	what string // prefix of messages: update, deactivate, reactivate
 	op   engine.Operation
 	set  []assignment
-	have *scim.Resource // as last read, nil when it was not
+	have *scim.Resource // as last read, nil if not read
 	etag string         // of have
 	ways []way
-	// style is the one whose first form is not an Alternative.
+	// style is the style whose preferred form is not an Alternative.
 	style engine.Style
 
 	tried   []attempt
 	missing []assignment // of the last way that had no effect
-	read    bool         // that was seen by reading back
+	read    bool         // missing was determined by reading back
 
-	// again starts over when the account was changed meanwhile; then goes on after a success with the account as far as known.
+	// again starts over if the account was changed concurrently; then continues after a success with the account, if known.
 	again func() Step
 	then  func(r Response, now *scim.Resource) Step
 }
 
 func setActive(value bool) assignment { return assignment{[]string{activePath}, value} }
 
-// must says whether the change is void without its effect: whoever is deactivated must not stay active.
+// must reports whether the change fails without its effect: a deactivated user must not stay active.
 func (c *change) must() bool {
 	return slices.ContainsFunc(c.set, func(a assignment) bool { return a.path() == activePath })
 }
 
-// visible counts the assignments whose effect can be seen: nobody is shown a password.
+// visible returns the number of assignments with a detectable effect: a password is never returned.
 func (c *change) visible() (n int) {
 	for _, a := range c.set {
 		if a.path() != passwordPath {
@@ -82,14 +82,14 @@ func (u *user) write(c *change) Step {
 
 func (u *user) writeByPut(c *change) Step {
 	vain := slices.ContainsFunc(c.tried, func(a attempt) bool { return a.refusal == nil })
-	if c.have == nil || vain { // what a PATCH without a visible effect left behind is not known
+	if c.have == nil || vain { // the state after a PATCH without a visible effect is unknown
 		return u.get(func(r Response, have *scim.Resource) Step {
 			c.have, c.etag = have, r.ETag
 			if _, told := have.Get(activePath); told && c.must() && len(missing(c.set, have)) == 0 {
 				u.out.Status = r.Status
 				return c.then(r, have)
 			}
-			if u.in.Want == engine.Active && u.in.Update { // a read that is behind must not take back what was written before it
+			if u.in.Want == engine.Active && u.in.Update { // a stale read must not revert an earlier write
 				c.have = assigned(have, u.unkept.worth(overlay(have, u.desired())))
 			}
 			return u.sendPut(c)
@@ -98,7 +98,7 @@ func (u *user) writeByPut(c *change) Step {
 	return u.sendPut(c)
 }
 
-// sendPut sends the whole account. Of a user who is to be active it never says that the account is not.
+// sendPut sends the complete account. For an active user it always sets active to true.
 func (u *user) sendPut(c *change) Step {
 	body := assigned(c.have, c.set)
 	if u.in.Want == engine.Active && !active(body) {
@@ -127,7 +127,7 @@ func (u *user) answered(c *change, w way, r Response) Step {
 		return u.write(c)
 	case !ok(r):
 		if unsure(r) && c.visible() < len(c.set) {
-			u.out.PasswordVersion = "" // it may have the new one
+			u.out.PasswordVersion = "" // the account may have the new password
 		}
 		return u.fail(fail(r).in(c.what))
 	}
@@ -135,12 +135,12 @@ func (u *user) answered(c *change, w way, r Response) Step {
 	return u.verify(c, w, r)
 }
 
-// withoutMethod drops the other ways with the method of one that the target does not have.
+// withoutMethod drops the other ways that use an unsupported method.
 func (c *change) withoutMethod(w way) {
 	c.ways = slices.DeleteFunc(c.ways, func(other way) bool { return (other == byPut) == (w == byPut) })
 }
 
-// absent finds out what a 404 to a change is about: the account, or the form of the request, which the target may have no route for.
+// absent determines whether a 404 to a change means a missing account or an unsupported form of the request.
 func (u *user) absent(c *change, w way, r Response) Step {
 	return u.send(Request{Method: http.MethodGet, Path: resourcePath(users, u.out.RemoteID)}, func(read Response) Step {
 		switch {
@@ -156,20 +156,19 @@ func (u *user) absent(c *change, w way, r Response) Step {
 				return c.then(read, now)
 			}
 		}
-		r.Page = "" // what has no route for the method may say so with a page
+		r.Page = "" // a target without a route for the method may respond with a page
 		refusal := fail(r)
-		refusal.message += ", although the account " + u.out.RemoteID + " is there"
+		refusal.message += ", although the account " + u.out.RemoteID + " exists"
 		c.tried = append(c.tried, attempt{w, refusal})
 		c.withoutMethod(w)
 		return u.write(c)
 	})
 }
 
-// verify finds out whether a change that was answered with success had its effect.
+// verify determines whether a change that returned success had its effect.
 //
 // Invariant 10: The engine treats a write as successful only if the response contains the new state. After a 204 or a response with the
-// previous version it reads the account back, until the target has applied such a write once. A deactivation without effect is a
-// failure.
+// previous version it reads the account back, until the target has applied such a write once. A deactivation without effect is a failure.
 func (u *user) verify(c *change, w way, r Response) Step {
 	trust := engine.PatchTrusted
 	if w == byPut {
@@ -193,7 +192,7 @@ func (u *user) verify(c *change, w way, r Response) Step {
 		case !ok(read):
 			return u.fail(fail(read).in("read back"))
 		case read.Body == nil:
-			return u.fail(transient(read, "read back: the answer has no body"))
+			return u.fail(transient(read, "read back: the response has no body"))
 		}
 		now := &scim.Resource{Object: *read.Body}
 		if doubt && len(missing(c.set, now)) == 0 {
@@ -203,7 +202,7 @@ func (u *user) verify(c *change, w way, r Response) Step {
 	})
 }
 
-// shown returns the account as an answer shows it, nil when it does not.
+// shown returns the account in a response, nil if there is none.
 func (c *change) shown(r Response) *scim.Resource {
 	if r.Body == nil {
 		return nil
@@ -216,7 +215,7 @@ func (c *change) shown(r Response) *scim.Resource {
 	return nil
 }
 
-// judge compares what was sent with what the account is seen to have. When nothing of it is there, another method may do it.
+// judge compares the sent values with the account. If none of them took effect, another method may work.
 func (u *user) judge(c *change, w way, r Response, shown *scim.Resource, read bool) Step {
 	lacking := missing(c.set, shown)
 	void := len(lacking) == c.visible()
@@ -227,7 +226,7 @@ func (u *user) judge(c *change, w way, r Response, shown *scim.Resource, read bo
 		u.unkept.sent(c.set, lacking, read)
 		return u.effective(c, w, r, shown)
 	}
-	if !c.must() { // the form is not at fault; and a value that was not kept before is no news
+	if !c.must() { // skip the same method, and every method for a value that was ignored before
 		fought := u.in.Style == engine.Wizard || u.unkept.fought(c.set)
 		c.ways = slices.DeleteFunc(c.ways, func(other way) bool { return fought || (other == byPut) == (w == byPut) })
 		c.ways = c.ways[:min(len(c.ways), 1)]
@@ -237,7 +236,7 @@ func (u *user) judge(c *change, w way, r Response, shown *scim.Resource, read bo
 	return u.write(c)
 }
 
-// effective goes on after a success.
+// effective continues after a success.
 func (u *user) effective(c *change, w way, r Response, shown *scim.Resource) Step {
 	u.learn(lessons(c.tried, w))
 	if shown == nil {
@@ -246,7 +245,7 @@ func (u *user) effective(c *change, w way, r Response, shown *scim.Resource) Ste
 	return c.then(r, shown)
 }
 
-// exhausted ends a change that no way brought about.
+// exhausted ends a change for which no way took effect.
 func (u *user) exhausted(c *change) Step {
 	var vain []string
 	for _, a := range c.tried {
@@ -258,20 +257,20 @@ func (u *user) exhausted(c *change) Step {
 	case len(vain) == 0:
 		return u.fail(c.tried[0].refusal.in(c.what))
 	case c.must():
-		return u.fail(&failure{class: engine.Rejected, status: u.out.Status, message: c.what + ": the target answers with success, but the " +
-			"account stays " +
+		return u.fail(&failure{class: engine.Rejected, status: u.out.Status, message: c.what + ": the target returned success, but the " +
+			"account remains " +
 			map[bool]string{true: "inactive", false: "active"}[c.activates()] + " (" + strings.Join(vain, ", ") + ")"})
 	}
 	u.unkept.sent(c.set, c.missing, c.read)
 	return c.then(Response{Status: u.out.Status}, nil)
 }
 
-// activates says which of the two a change of active is.
+// activates reports whether the change sets active to true.
 func (c *change) activates() bool {
 	return slices.ContainsFunc(c.set, func(a assignment) bool { return a.path() == activePath && a.value == true })
 }
 
-// does says what a request for the change changes.
+// does returns the operation of a request for the change.
 func (c *change) does() engine.Operation {
 	if c.activates() {
 		return engine.OpReactivate
@@ -279,7 +278,7 @@ func (c *change) does() engine.Operation {
 	return c.op
 }
 
-// besides says what else it changes: a PUT may reactivate and update.
+// besides returns a further operation of the request: a PUT may reactivate and update.
 func (c *change) besides() engine.Operation {
 	if c.activates() && len(c.set) > 1 {
 		return engine.OpUpdate
@@ -287,12 +286,12 @@ func (c *change) besides() engine.Operation {
 	return ""
 }
 
-// patchOperations words assignments as PATCH operations, one each.
+// patchOperations converts assignments to PATCH operations, one each.
 func patchOperations(set []assignment, w way) (out []*scim.Object) {
 	for _, a := range set {
 		op, path := "replace", a.path()
 		switch {
-		case path == "schemas": // belongs to the server
+		case path == "schemas": // owned by the server
 			continue
 		case a.clears():
 			out = append(out, operation("remove", path, nil))
@@ -308,7 +307,7 @@ func patchOperations(set []assignment, w way) (out []*scim.Object) {
 	return out
 }
 
-// operation is one PATCH operation; an empty path and a nil value are left out.
+// operation returns one PATCH operation; an empty path and a nil value are omitted.
 func operation(op, path string, value any) *scim.Object {
 	o := scim.NewObject(scim.Member{Name: "op", Value: op})
 	if path != "" {
@@ -331,7 +330,7 @@ func patchBody(operations ...*scim.Object) *scim.Object {
 	)
 }
 
-// version is the entity tag of an answer, or what its body says about it.
+// version returns the entity tag of a response, or the version in its body.
 func version(r Response) string {
 	if r.ETag != "" || r.Body == nil {
 		return r.ETag
