@@ -336,7 +336,8 @@ func (g *group) accept(req Request, r Response) Step {
 		p.RemoteID = located(p.Location, groups)
 	case engine.OpDelete:
 		p.Expected.Gone = true
-	case engine.OpUpdate, engine.OpMembers, engine.OpNone, engine.OpLookup, engine.OpLink, engine.OpReactivate, engine.OpDeactivate, engine.OpUnlink:
+	case engine.OpUpdate, engine.OpMembers, engine.OpNone, engine.OpLookup, engine.OpLink,
+		engine.OpReactivate, engine.OpDeactivate, engine.OpUnlink:
 		if c.Rename {
 			p.Expected.Name, g.out.Name = digestOf(g.in.DisplayName), ""
 		}

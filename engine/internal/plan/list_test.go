@@ -98,7 +98,7 @@ func TestPages_RejectsInconsistentList(t *testing.T) {
 		class  engine.Class
 		broken bool
 	}{
-		"the total changes": {[]plan.Response{listPage(t, "3", "a"), listPage(t, "4", "b")}, "totalResults went from 3 to 4",
+		"the total changes": {[]plan.Response{listPage(t, "3", "a"), listPage(t, "4", "b")}, "totalResults changed from 3 to 4",
 			engine.Transient, true},
 		"a page is repeated": {[]plan.Response{listPage(t, "4", "a", "b"), listPage(t, "4", "a", "b")},
 			"it repeats a: startIndex has no effect", engine.Rejected, true},
@@ -107,14 +107,14 @@ func TestPages_RejectsInconsistentList(t *testing.T) {
 		"it ends early": {[]plan.Response{listPage(t, "3", "a"), listPage(t, "3")}, "totalResults is 3, but it ends after 1",
 			engine.Transient, true},
 		"more than the total": {[]plan.Response{listPage(t, "1", "a", "b")}, "totalResults is 1, but 2 are listed", engine.Rejected, true},
-		"more than are read": {[]plan.Response{listPage(t, "9", "a")}, "it has 9 resources, and no more than 5 are read", engine.Rejected,
+		"more than are read": {[]plan.Response{listPage(t, "9", "a")}, "it has 9 resources, more than the maximum of 5", engine.Rejected,
 			true},
 		"something else": {[]plan.Response{answer(t, 200, `{"hello":"world"}`)}, "the response is not a ListResponse", engine.Transient,
 			true},
 		"not a resource": {[]plan.Response{answer(t, 200, `{"totalResults":1,"Resources":["a"]}`)}, "not a resource", engine.Rejected,
 			true},
 		"a 200 with an error": {[]plan.Response{answer(t, 200, `{"schemas":["`+scim.ErrorMessage+`"],"status":"403","detail":"not you"}`)},
-			"403: answered with status 200: not you", engine.Denied, false},
+			"403: error in a response with status 200: not you", engine.Denied, false},
 		"no such endpoint": {[]plan.Response{{Status: 404}}, "404 Not Found", engine.Rejected, false},
 		"a pause":          {[]plan.Response{{Status: 429, RetryAfter: "7"}}, "429", engine.Throttled, false},
 	} {
