@@ -29,18 +29,17 @@ var variants = []variant{
 	{engine.FallbackNone, engine.Wizard},
 }
 
-// exchange is one sequence as both styles have it, against a target that does everything right. What happens when it does not is the
-// matter of TestUser and TestGroup.
+// exchange is one sequence in both styles, with a target without errors. TestUser and TestGroup test targets with errors.
 type exchange struct {
-	name string // what the sequence brings about
-	when string // what leads to it
+	name string // what the sequence does
+	when string // the situation before it
 	user func(*plan.UserInput)
 	// group is set instead of user for a pushed group.
 	group   func(*plan.GroupInput)
 	answers []string
-	wizard  []string // where the other style needs other answers
-	none    []string // where FallbackNone does, for both styles
-	// wizardNone is where both do. A slice that is not nil and empty is for no request.
+	wizard  []string // responses for Wizard, if different
+	none    []string // responses for FallbackNone, if different, for both styles
+	// wizardNone has the responses for both. A non-nil empty slice means no request.
 	wizardNone []string
 }
 
@@ -158,7 +157,8 @@ func chapters() []chapter {
 			{name: "a recycled name with our own identifier", when: "the same, and the account has the user's externalId",
 				user: recycled(engine.LinkAsk), answers: []string{found, `200 ` + same}},
 			{name: "a recycled name is not deactivated",
-				when: "unassigned, no account is known, and the lookup finds one that belongs or belonged to another user", user: func(in *plan.UserInput) {
+				when: "unassigned, no account is known, and the lookup finds one that belongs or belonged to another user",
+				user: func(in *plan.UserInput) {
 					recycled("")(in)
 					in.Want, in.MayExist = engine.Absent, true
 				}, answers: []string{one}},
@@ -182,7 +182,8 @@ func chapters() []chapter {
 		{"Users: update", []exchange{
 			{name: "update", when: "a mapped attribute changed", user: known, answers: []string{`200 etag=W/"7" ` + other, `200 ` + same}},
 			{name: "update, nothing changed", when: "the account has the desired state", user: known, answers: []string{`200 ` + same}},
-			{name: "update ignores what was only sent at create", when: "the account lacks, or has other values for, the attributes of UserState.OnCreate",
+			{name: "update ignores what was only sent at create",
+				when:    "the account lacks, or has other values for, the attributes of UserState.OnCreate",
 				user:    func(in *plan.UserInput) { known(in); once(in) },
 				answers: []string{`200 ` + strings.Replace(other, `"nick"`, `"locale":"fr","nick"`, 1), `200 ` + same}},
 			{name: "update, changed concurrently", when: "the write returns 412", user: known,
@@ -394,7 +395,7 @@ func chapters() []chapter {
 	}
 }
 
-// given returns the answers for a variant.
+// given returns the responses for a variant.
 func (x exchange) given(v variant) []string {
 	answers := x.answers
 	strict := v.fallback == engine.FallbackNone
@@ -424,7 +425,7 @@ func (x exchange) run(t *testing.T, v variant) string {
 	return transcript(t, plan.User(in), answers)
 }
 
-// TestExchanges is the list of all sequences: what is sent when, for both styles and both fallbacks, request by request.
+// TestExchanges lists all sequences with their requests, for both styles and both fallbacks.
 func TestExchanges(t *testing.T) {
 	for _, c := range chapters() {
 		for _, x := range c.exchanges {
@@ -435,7 +436,7 @@ func TestExchanges(t *testing.T) {
 	}
 }
 
-// TestFallbackNone_OnlyListedForms checks the forms of all exchanges: what the style names, and nothing instead.
+// TestFallbackNone_OnlyListedForms checks that with FallbackNone all requests have the preferred forms of the style.
 func TestFallbackNone_OnlyListedForms(t *testing.T) {
 	for _, c := range chapters() {
 		for _, x := range c.exchanges {
@@ -461,10 +462,10 @@ func TestFallbackNone_OnlyListedForms(t *testing.T) {
 	}
 }
 
-// onlyOperation is the PATCH of a user as the documents have it.
+// onlyOperation is the PATCH of a user as documented.
 var onlyOperation = regexp.MustCompile(`"Operations":\[\{"op":"replace","value":\{("active":(true|false)|"password":"[^"]*")\}\}\]`)
 
-// file is the golden file of an exchange.
+// file returns the path of the golden file of an exchange.
 func (v variant) file(x exchange) string {
 	return fmt.Sprintf("testdata/TestExchanges/%s/%s.txt", v, strings.ReplaceAll(x.name, " ", "_"))
 }
@@ -484,7 +485,7 @@ With ` + "`none`" +
 time. Of a PATCH the operations are shown, of other bodies nothing. Filters are shown without their encoding.
 `
 
-// TestExchangeIndex makes docs/exchanges.md of the golden files.
+// TestExchangeIndex generates docs/exchanges.md from the golden files.
 func TestExchangeIndex(t *testing.T) {
 	read := func(v variant, x exchange) string {
 		text, err := os.ReadFile(v.file(x))
@@ -522,7 +523,7 @@ var (
 	outcomeLine = regexp.MustCompile(`^= (\S+) (\S+) `)
 )
 
-// summary is a golden file in one line: the requests with the status of their answers, and the outcome.
+// summary returns a golden file in one line: the requests with the status of their responses, and the outcome.
 func summary(t *testing.T, text string) (requests, outcome string) {
 	t.Helper()
 	var steps []string
@@ -540,7 +541,7 @@ func summary(t *testing.T, text string) (requests, outcome string) {
 			step += " " + strings.TrimSuffix(operations, "]}")
 		}
 	}
-	require.NotEmpty(t, outcome, "the last line tells the outcome")
+	require.NotEmpty(t, outcome, "the last line has the outcome")
 	if len(steps) == 0 {
 		return "none", outcome
 	}

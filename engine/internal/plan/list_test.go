@@ -13,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// listServer answers page requests for accounts 1 to n, by pages of at most limit.
+// listServer responds to page requests for accounts 1 to n, with pages of at most limit.
 func listServer(t *testing.T, n, limit int) func(plan.Request) plan.Response {
 	return func(r plan.Request) plan.Response {
 		var start, count int
@@ -27,7 +27,7 @@ func listServer(t *testing.T, n, limit int) func(plan.Request) plan.Response {
 	}
 }
 
-// listPage is a page; an id of "-" is a resource without one, and an empty total is left out.
+// listPage returns a page; an id of "-" is a resource without an id, and an empty total is omitted.
 func listPage(t *testing.T, total string, ids ...string) plan.Response {
 	t.Helper()
 	var b strings.Builder

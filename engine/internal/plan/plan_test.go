@@ -18,7 +18,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// answers.
+// body returns a response.
 func body(t *testing.T, status int, text string) plan.Response {
 	t.Helper()
 	r := plan.Response{Status: status}
@@ -30,7 +30,8 @@ func body(t *testing.T, status int, text string) plan.Response {
 	return r
 }
 
-// script is answers, each «status body», with «etag=...» or «after=...» before the body, or «page=...» instead; «lost» is no answer.
+// script returns responses. A line is "status body", with "etag=..." or "after=..." before the body, or "page=..." instead of it; "lost" is
+// no response.
 func script(t *testing.T, lines ...string) []plan.Response {
 	t.Helper()
 	var out []plan.Response
@@ -61,7 +62,7 @@ func script(t *testing.T, lines ...string) []plan.Response {
 	return out
 }
 
-// transcript runs a sequence against the answers.
+// transcript runs a sequence with the responses.
 func transcript(t *testing.T, s *plan.Sequence, answers []plan.Response) string {
 	t.Helper()
 	var b strings.Builder
@@ -83,19 +84,19 @@ func transcript(t *testing.T, s *plan.Sequence, answers []plan.Response) string 
 		if r.Alternative != nil {
 			fmt.Fprintf(&b, "instead: %s\n", r.Alternative)
 		}
-		require.Equal(t, r.Method == http.MethodGet, r.Op == "", "every write says what it changes")
+		require.Equal(t, r.Method == http.MethodGet, r.Op == "", "every write has an operation")
 		if r.IfMatch != "" {
 			fmt.Fprintf(&b, "If-Match: %s\n", r.IfMatch)
 		}
 		if r.Body != nil {
 			fmt.Fprintf(&b, "%s\n", r.Body.AppendJSON(nil))
 		}
-		require.NotEmpty(t, answers, "an answer for %s %s", r.Method, r.Path)
+		require.NotEmpty(t, answers, "a response for %s %s", r.Method, r.Path)
 		fmt.Fprintf(&b, "  -> %d\n", answers[0].Status)
 		step = s.Feed(answers[0])
 		answers = answers[1:]
 	}
-	require.Empty(t, answers, "all answers were used")
+	require.Empty(t, answers, "all responses were used")
 	o := step.Outcome
 	fmt.Fprintf(&b, "= %s %s id=%q origin=%q status=%d", o.Class, o.Operation, o.RemoteID, o.Origin, o.Status)
 	if o.RetryAfter != "" {
@@ -109,7 +110,7 @@ func transcript(t *testing.T, s *plan.Sequence, answers []plan.Response) string 
 	}
 	for _, path := range slices.Sorted(maps.Keys(o.IgnoredAttributes)) {
 		if n := o.IgnoredAttributes[path].Rounds; n > 0 {
-			fmt.Fprintf(&b, " unkept=%s/%d", path, n)
+			fmt.Fprintf(&b, " ignored=%s/%d", path, n)
 		}
 	}
 	if o.PasswordVersion != "" {
@@ -119,12 +120,12 @@ func transcript(t *testing.T, s *plan.Sequence, answers []plan.Response) string 
 		fmt.Fprintf(&b, " batch=%d", o.Batch)
 	}
 	if o.MayBeMember {
-		b.WriteString(" unsure")
+		b.WriteString(" mayBeMember")
 	}
 	if o.Message != "" {
 		fmt.Fprintf(&b, "\n  %s", o.Message)
 	}
-	require.Equal(t, step, s.Feed(plan.Response{Status: 200}), "after the outcome nothing happens")
+	require.Equal(t, step, s.Feed(plan.Response{Status: 200}), "a response after the outcome has no effect")
 	return b.String() + "\n"
 }
 
@@ -190,7 +191,7 @@ func TestUser(t *testing.T) {
 		return func(in *plan.UserInput) {
 			known(in)
 			in.IgnoredAttributes = map[string]engine.IgnoredAttribute{}
-			for range rounds { // what earlier sequences found out
+			for range rounds { // learned by earlier sequences
 				s := plan.User(*in)
 				for s.Step().Request != nil {
 					s.Feed(script(t, `200 `+nameless)[0])
@@ -225,7 +226,8 @@ func TestUser(t *testing.T) {
 		{"assigned again, and the account exists", anew, []string{ours, `200 ` + same}},
 		{"assigned again, only creating is enabled", func(in *plan.UserInput) { anew(in); in.Update, in.Deactivate = false, false },
 			[]string{ours, `200 ` + same}},
-		{"assigned again, only creating is enabled, and the account is inactive", func(in *plan.UserInput) { anew(in); in.Update, in.Deactivate = false, false },
+		{"assigned again, only creating is enabled, and the account is inactive",
+			func(in *plan.UserInput) { anew(in); in.Update, in.Deactivate = false, false },
 			[]string{ours, `200 ` + asleep, `204`}},
 		{"link of an inactive account that is not activated", func(in *plan.UserInput) { in.Update, in.Deactivate = false, false },
 			[]string{one, `200 ` + asleep, `500`}},
@@ -307,7 +309,8 @@ func TestUser(t *testing.T) {
 			[]string{none, `200 {"Resources":[{"id":"r1","userName":"anna","externalId":"u-1"}]}`, `200 ` + same}},
 		{"renamed twice after a lost create", func(in *plan.UserInput) { in.MayExist = true },
 			[]string{none, `200 {"Resources":[{"id":"r1","userName":"annabel","externalId":"u-1"}]}`, `200 ` + same}},
-		{"renamed after a lost create where externalId cannot be filtered", func(in *plan.UserInput) { in.MayExist, in.EarlierName = true, "anna" },
+		{"renamed after a lost create where externalId cannot be filtered",
+			func(in *plan.UserInput) { in.MayExist, in.EarlierName = true, "anna" },
 			[]string{none, `400 {"scimType":"invalidFilter"}`, `200 {"Resources":[{"id":"r1","userName":"anna","externalId":"u-1"}]}`,
 				`200 ` + same}},
 		{"created again after a lost create that was not carried out", func(in *plan.UserInput) { in.MayExist = true },
