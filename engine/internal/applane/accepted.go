@@ -9,15 +9,15 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// acceptedRest is the delay before a lane continues whose target has reached the limit of accepted changes. A mark wakes it earlier.
-const acceptedRest = time.Second
+// acceptedDelay is the delay before a lane continues whose target has reached the limit of accepted changes. A mark wakes it earlier.
+const acceptedDelay = time.Second
 
 // acceptedChanges counts the principals of a lane with an accepted change, and limits their number.
 type acceptedChanges struct {
-	mu     sync.Mutex
-	have   int  // as stored
-	flying int  // running sequences that may add one
-	full   bool // a principal waits because the limit is reached
+	mu       sync.Mutex
+	stored   int  // as stored
+	inFlight int  // running sequences that may add one
+	full     bool // a principal waits because the limit is reached
 }
 
 // room returns the number of sequences that may start and become another accepted change. As long as the target has accepted nothing, there
@@ -30,7 +30,7 @@ func (a *acceptedChanges) room(t engine.Target) (n int, bounded bool) {
 
 func (a *acceptedChanges) left(t engine.Target) (n int, bounded bool) {
 	most := cmp.Or(max(t.MaxPending, 0), engine.DefaultMaxPending)
-	return max(most-a.have-a.flying, 0), a.have > 0
+	return max(most-a.stored-a.inFlight, 0), a.stored > 0
 }
 
 // admit reports whether a sequence may start, and counts it. Exempt sequences may always start: deactivations, and sequences that check an
@@ -42,7 +42,7 @@ func (a *acceptedChanges) admit(t engine.Target, exempt bool) bool {
 		a.full = true
 		return false
 	}
-	a.flying++
+	a.inFlight++
 	return true
 }
 
@@ -50,12 +50,12 @@ func (a *acceptedChanges) admit(t engine.Target, exempt bool) bool {
 func (a *acceptedChanges) leave(before, after engine.Status) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.flying--
+	a.inFlight--
 	if before != engine.StatusPending && after == engine.StatusPending {
-		a.have++
+		a.stored++
 	}
 	if before == engine.StatusPending && after != engine.StatusPending {
-		a.have--
+		a.stored--
 	}
 }
 
@@ -79,7 +79,7 @@ func (w *work) recount(ctx context.Context) error {
 	if err == nil {
 		w.accepted.mu.Lock()
 		defer w.accepted.mu.Unlock()
-		w.accepted.have = n
+		w.accepted.stored = n
 	}
 	return err
 }

@@ -56,28 +56,28 @@ func (x *Worker) Forget(app string) { x.searches.Delete(app) }
 // Work processes one app under its lease. It implements lane.Func.
 func (x *Worker) Work(ctx context.Context, t *lane.Ownership) (engine.Hold, time.Time) {
 	w := &work{
-		Worker: x, ownership: t, pace: x.Targets.RateLimiter(t.Lease.App), knowledge: target.NewKnowledge(x.Store, t.Lease, x.Now),
+		Worker: x, ownership: t, limiter: x.Targets.RateLimiter(t.Lease.App), knowledge: target.NewKnowledge(x.Store, t.Lease, x.Now),
 	}
 	if err := w.recount(ctx); err != nil {
-		return t.Lease.Hold, w.rest(ctx, err)
+		return t.Lease.Hold, w.nextRun(ctx, err)
 	}
 	gate := lane.NewGate(t.Lease.Hold, x.Backoff, x.BreakerAfter)
-	w.gate, w.noted = gate, t.Lease.Hold.Kind
+	w.gate, w.storedHold = gate, t.Lease.Hold.Kind
 	if idle, err := w.refresh(ctx); err != nil || idle {
-		return gate.Hold(), w.rest(ctx, err)
+		return gate.Hold(), w.nextRun(ctx, err)
 	}
 	err := lane.Loop(ctx, t, gate, w.concurrency, x.Now, w)
-	if errors.Is(err, errResting) {
+	if errors.Is(err, errSuspended) {
 		w.idle, err = w.refresh(ctx)
 	}
-	if held := w.noteHold(ctx); err == nil {
+	if held := w.storeHold(ctx); err == nil {
 		err = held
 	}
 	if err != nil || w.idle {
-		return gate.Hold(), w.rest(ctx, err)
+		return gate.Hold(), w.nextRun(ctx, err)
 	}
 	if h := gate.Hold(); h.Kind == engine.HoldNone && w.accepted.isFull() {
-		return h, x.Now().Add(acceptedRest)
+		return h, x.Now().Add(acceptedDelay)
 	} else if h.Kind != engine.HoldNone {
 		x.Logger.WarnContext(ctx, "lane on hold", "app", t.Lease.App, "hold", h.Kind, "until", h.Until, "reason", h.Reason)
 	}
@@ -94,11 +94,11 @@ type work struct {
 	// connection is replaced as a whole: a running sequence continues with its own.
 	connection atomic.Pointer[target.Connection]
 	knowledge  *target.Knowledge
-	pace       *lane.RateLimiter
+	limiter    *lane.RateLimiter
 
-	rests *engine.Suspension // as stored, nil if unknown
-	gate  *lane.Gate         // used between tasks only
-	noted engine.HoldKind    // as stored
+	suspension *engine.Suspension // as stored, nil if unknown
+	gate       *lane.Gate         // used between tasks only
+	storedHold engine.HoldKind    // as stored
 
 	accepted acceptedChanges
 	leavers  leavers // of this lease

@@ -15,7 +15,7 @@ import (
 func (w *work) Do(ctx context.Context, t lane.Task) (lane.Signal, error) {
 	w.Running.Begin(w.app(), engine.Principal{Kind: engine.Kind(t.Kind), ID: t.ID})
 	if w.connection.Load().Suspension(w.Now()).Reason != "" {
-		return lane.Signal{}, errResting // a maintenance window has started since the task was queued
+		return lane.Signal{}, errSuspended // a maintenance window has started since the task was queued
 	}
 	row, err := principal.State(ctx, w.Store, w.app(), engine.Kind(t.Kind), t.ID)
 	if err != nil {
@@ -33,7 +33,7 @@ func (w *work) Do(ctx context.Context, t lane.Task) (lane.Signal, error) {
 		Settings: w.Settings, Ledger: w.Store, Directory: w.Directory, Knowledge: w.knowledge, Connection: connection,
 		Lease: w.ownership.Lease, Valid: w.ownership.Valid,
 		Line: func(record func(wirelog.Exchange), secrets ...string) sequence.Line {
-			return connection.Line(w.pace, record, secrets...)
+			return connection.Line(w.limiter, record, secrets...)
 		},
 	}.Run(ctx, row, first)
 	w.accepted.leave(row.Status, cmp.Or(end.Status, row.Status))
@@ -44,7 +44,7 @@ func (w *work) Do(ctx context.Context, t lane.Task) (lane.Signal, error) {
 		return lane.Signal{}, context.Cause(ctx)
 	}
 	w.Observer.Result(context.WithoutCancel(ctx), end.Result)
-	if rate, news := w.pace.Report(end.Signal.Kind); news {
+	if rate, news := w.limiter.Report(end.Signal.Kind); news {
 		store, cancel := context.WithTimeout(context.WithoutCancel(ctx), sequence.StoreTimeout)
 		defer cancel()
 		err = w.knowledge.Note(store, func(l *engine.Learned) { l.Rate = rate })

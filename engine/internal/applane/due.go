@@ -20,7 +20,7 @@ var stages = map[engine.Kind]int{engine.User: 0, engine.Group: 1}
 // Invariant 24: The target is read after the pending rows, so that a change marked together with a change of the target is never sent with
 // the previous target.
 func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) ([]lane.Task, error) {
-	if err := w.noteHold(ctx); err != nil {
+	if err := w.storeHold(ctx); err != nil {
 		return nil, err
 	}
 	// Read the rows before the target: see invariant 24.
@@ -103,7 +103,7 @@ func (q *queue) add(ctx context.Context, r engine.State) {
 	if intent.Want == engine.Active && !r.MayExist {
 		q.w.first.Store(t, true)
 	}
-	if directory.News(r, intent) {
+	if directory.HasChanges(r, intent) {
 		q.intents = append(q.intents, intent)
 	}
 }

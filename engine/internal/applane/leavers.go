@@ -20,22 +20,22 @@ type leavers struct {
 // Limits of a search: users per page, the time of one part, the pause before the next search as a multiple of the duration of this one, and
 // the longest pause.
 const (
-	leaversPage    = 100
-	leaversTime    = time.Second
-	leaversRest    = 10
-	leaversRestMax = 5 * time.Minute
+	leaversPage        = 100
+	leaversTime        = time.Second
+	leaversPauseFactor = 10
+	leaversPauseMax    = 5 * time.Minute
 )
 
-// resting reports whether the next search has to wait. A remaining pause above the limit means that the clock was moved back: the pause is
+// pausing reports whether the next search has to wait. A remaining pause above the limit means that the clock was moved back: the pause is
 // over.
-func (l *leavers) resting(now time.Time) bool {
+func (l *leavers) pausing(now time.Time) bool {
 	left := l.again.Sub(now)
-	return l.after == nil && left > 0 && left <= leaversRestMax
+	return l.after == nil && left > 0 && left <= leaversPauseMax
 }
 
 // end ends a search. The pause never exceeds the limit, even if the clock was moved forward during the search.
 func (l *leavers) end(begun, now time.Time) {
-	l.after, l.again = nil, now.Add(min(max(leaversRest*now.Sub(begun), acceptedRest), leaversRestMax))
+	l.after, l.again = nil, now.Add(min(max(leaversPauseFactor*now.Sub(begun), acceptedDelay), leaversPauseMax))
 }
 
 // search returns the search of an app, which continues across leases. Only the current owner of the lane uses it.
@@ -57,7 +57,7 @@ func (w *work) findLeavers(ctx context.Context, soon bool, running map[lane.Task
 	if soon {
 		l = w.search(w.app())
 	}
-	if soon && l.resting(begun) {
+	if soon && l.pausing(begun) {
 		return nil, nil
 	}
 	for {

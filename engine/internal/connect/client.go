@@ -84,7 +84,7 @@ func New(c Config) (*Client, error) {
 	if schemeOf(c.Auth) == engine.ClientCredentials {
 		client.tokens = c.Network.tokensFor(c.Auth)
 	}
-	client.http = over(transport)
+	client.http = newHTTPClient(transport)
 	return client, nil
 }
 
@@ -107,8 +107,9 @@ func checkBaseURL(base string) error {
 	return nil
 }
 
-// over returns an HTTP client that follows no redirect: the destination is not the configured one, and must not receive the credentials.
-func over(t http.RoundTripper) *http.Client {
+// newHTTPClient returns an HTTP client that follows no redirect: the destination is not the configured one, and must not receive the
+// credentials.
+func newHTTPClient(t http.RoundTripper) *http.Client {
 	return &http.Client{
 		Transport:     t,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -128,7 +129,7 @@ func (c *Client) Record(sink func(wirelog.Exchange), secrets ...string) *Client 
 			inner(x)
 		}
 	}
-	d.http = over(wirelog.Transport(c.transport, sink, wirelog.Options{Secrets: secrets, Now: c.c.Now}))
+	d.http = newHTTPClient(wirelog.Transport(c.transport, sink, wirelog.Options{Secrets: secrets, Now: c.c.Now}))
 	return &d
 }
 
@@ -175,12 +176,12 @@ func (c *Client) Do(ctx context.Context, r plan.Request) plan.Response {
 // token returns an access token, or the response that represents its absence: if the token endpoint rejects the client, the response has
 // the status of rejected credentials.
 func (c *Client) token(ctx context.Context, r plan.Request) (string, *plan.Response) {
-	token, err := c.tokens.token(ctx, over(c.transport))
+	token, err := c.tokens.token(ctx, newHTTPClient(c.transport))
 	if err == nil {
 		return token, nil
 	}
 	status := 0
-	if e, ok := errors.AsType[*TokenError](err); ok && e.refused() {
+	if e, ok := errors.AsType[*TokenError](err); ok && e.rejected() {
 		status = http.StatusUnauthorized
 	}
 	out := c.fail(ctx, r, status, err, "%s", c.Redact(err.Error()))
@@ -209,7 +210,7 @@ func (c *Client) do(ctx context.Context, r plan.Request, token string) plan.Resp
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return fail(0, err, "%s", c.Redact(noAnswer(err)))
+		return fail(0, err, "%s", c.Redact(describeFailure(err)))
 	}
 	defer resp.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(resp.Body, MaxBody+1))
@@ -352,8 +353,8 @@ func errorDetail(body *scim.Object) string {
 	return body.Text("detail")
 }
 
-// noAnswer describes why a connection failed.
-func noAnswer(err error) string {
+// describeFailure describes why a connection failed.
+func describeFailure(err error) string {
 	_, dns := errors.AsType[*net.DNSError](err)
 	_, forbidden := errors.AsType[*EgressError](err)
 	switch {

@@ -53,8 +53,8 @@ func (e *TokenError) Error() string {
 // Unwrap returns the error of the HTTP client, if any.
 func (e *TokenError) Unwrap() error { return e.cause }
 
-// refused reports whether the token endpoint rejects the client, so that a retry is useless.
-func (e *TokenError) refused() bool {
+// rejected reports whether the token endpoint rejects the client, so that a retry is useless.
+func (e *TokenError) rejected() bool {
 	return e.Status >= 400 && e.Status < 500 && e.Status != http.StatusTooManyRequests
 }
 
@@ -131,7 +131,7 @@ func (t *tokens) token(ctx context.Context, client *http.Client) (string, error)
 				e.Status = answer.Response.StatusCode
 			}
 		case failed:
-			e.cause = errors.New(noAnswer(err)) // a description without the request
+			e.cause = errors.New(describeFailure(err)) // a description without the request
 		default:
 			e.cause = errors.New("the response contains no access token")
 		}

@@ -36,13 +36,13 @@ func Intent(ctx context.Context, d engine.Directory, app string, p engine.Princi
 	return GroupIntent(p.ID, g), err
 }
 
-// News reports whether an intent has changes for Store.Begin to record.
-func News(s engine.State, i store.Intent) bool {
+// HasChanges reports whether an intent has changes for Store.Begin to record.
+func HasChanges(s engine.State, i store.Intent) bool {
 	return s.Want != i.Want || i.Want == engine.Active && !s.MayExist || i.Manager != "" && i.Manager != s.Manager
 }
 
-// Undecided returns the error for a principal whose desired state is unavailable.
-func Undecided(p engine.Principal, err error) error {
+// Unavailable returns the error for a principal whose desired state is unavailable.
+func Unavailable(p engine.Principal, err error) error {
 	return fmt.Errorf("the desired state of the %s %s is unavailable: %w", p.Kind, p.ID, err)
 }
 

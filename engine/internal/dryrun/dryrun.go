@@ -42,17 +42,17 @@ type App struct {
 	d          Deps
 	app        string
 	connection *target.Connection
-	pace       *lane.RateLimiter
+	limiter    *lane.RateLimiter
 	known      knowledge
 }
 
 // Open prepares dry runs of an app with the candidate directory, or with the engine's if candidate is nil.
 func (d Deps) Open(ctx context.Context, app string, candidate engine.Directory) (*App, error) {
 	d.Logger = slog.New(slog.DiscardHandler) // a dry run sends nothing worth logging
-	x := &App{app: app, pace: d.Targets.RateLimiter(app)}
+	x := &App{app: app, limiter: d.Targets.RateLimiter(app)}
 	if candidate != nil {
 		d.Directory = candidate
-		x.pace = lane.NewRateLimiter(d.Now) // a candidate's rate limit must not affect the lane
+		x.limiter = lane.NewRateLimiter(d.Now) // a candidate's rate limit must not affect the lane
 	}
 	x.d = d
 	t, err := d.Directory.Target(ctx, app)
@@ -69,8 +69,8 @@ func (d Deps) Open(ctx context.Context, app string, candidate engine.Directory) 
 		known = engine.Learned{BaseURL: t.BaseURL}
 	}
 	known = known.UsedFor(t)
-	x.pace.Resume(known.Rate)
-	x.pace.Allow(t.Rate, t.Burst)
+	x.limiter.Resume(known.Rate)
+	x.limiter.Allow(t.Rate, t.Burst)
 	if config := x.connection.Config(ctx, known, d.Now()); config != nil {
 		known.Config = config
 	}
@@ -88,7 +88,7 @@ func (x *App) Directory() engine.Directory { return x.d.Directory }
 func (x *App) Concurrency() int { return x.connection.Requests }
 
 // SlowDown halves the rate of the reads, after the target has requested a pause.
-func (x *App) SlowDown() { x.pace.Report(engine.SignalThrottled) }
+func (x *App) SlowDown() { x.limiter.Report(engine.SignalThrottled) }
 
 // MembersHidden reports whether the target is known not to return the members of groups.
 func (x *App) MembersHidden() bool { return x.known.value.TraitsAt(x.d.Now())[engine.MembersHidden] }

@@ -12,8 +12,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// judge assigns a verdict to each object of a page.
-func (w *Worker) judge(ctx context.Context, run engine.ImportRun, page []*scim.Resource) ([]engine.RemoteObject, error) {
+// match assigns a verdict to each object of a page.
+func (w *Worker) match(ctx context.Context, run engine.ImportRun, page []*scim.Resource) ([]engine.RemoteObject, error) {
 	kind := run.Request.Kind
 	objects, seen := make([]engine.RemoteObject, len(page)), make([]drift.Object, len(page))
 	ids := make([]string, len(page))

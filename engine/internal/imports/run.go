@@ -20,8 +20,8 @@ const (
 	importAttempts = 10 // consecutive attempts per page
 	confirmBatch   = 200
 
-	pausedRest = 10 * time.Minute // delay of an import whose app is paused
-	errorRest  = time.Second      // delay of an import after a store error
+	pausedDelay = 10 * time.Minute // delay of an import whose app is paused
+	errorDelay  = time.Second      // delay of an import after a store error
 )
 
 // Store has the methods of package store that an import uses.
@@ -65,7 +65,7 @@ func (w *Worker) Work(ctx context.Context, t *lane.Ownership) (engine.Hold, time
 		return engine.Hold{}, w.Now().Add(later.by)
 	}
 	w.Logger.ErrorContext(ctx, "import interrupted", "app", run.App, "run", id, "error", err)
-	return engine.Hold{}, w.Now().Add(errorRest)
+	return engine.Hold{}, w.Now().Add(errorDelay)
 }
 
 // run reads the remaining pages, closes the list and confirms the matches. A failure of the target or the directory ends or delays the run.
@@ -81,7 +81,7 @@ func (w *Worker) run(ctx context.Context, t *lane.Ownership, run engine.ImportRu
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case errors.Is(err, engine.ErrPaused):
-			return &delayed{pausedRest}
+			return &delayed{pausedDelay}
 		case err != nil:
 			return w.failed(ctx, t, run, err)
 		}
@@ -148,7 +148,7 @@ func (w *Worker) page(ctx context.Context, run engine.ImportRun, first bool) (st
 	if err != nil {
 		return store.ImportPage{}, err
 	}
-	objects, err := w.judge(ctx, run, page)
+	objects, err := w.match(ctx, run, page)
 	for i := range objects {
 		if objects[i].Resource.Delete("password"); !run.Request.Keep {
 			objects[i].Resource = nil

@@ -71,20 +71,20 @@ func (d *Dispatcher) Wake(apps ...string) {
 	d.mu.Lock()
 	if len(apps) == 0 {
 		for _, t := range d.running {
-			poke(t.wake)
+			notify(t.wake)
 		}
 	}
 	for _, app := range apps {
 		if t := d.running[app]; t != nil {
-			poke(t.wake)
+			notify(t.wake)
 		}
 	}
 	d.mu.Unlock()
-	poke(d.wake)
+	notify(d.wake)
 }
 
-// poke sends without blocking: one pending signal is enough.
-func poke(c chan struct{}) {
+// notify sends without blocking: one pending signal is enough.
+func notify(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:
@@ -151,15 +151,17 @@ func (d *Dispatcher) sweep(ctx context.Context, f Func, lanes *sync.WaitGroup) t
 	return max(min(next.Sub(now), d.o.Sweep), minSweep)
 }
 
-// finding is the divisor for the part of a lease that is reserved for other owners to detect its end.
-const finding = 20
+// marginDivisor is the divisor for the part of a lease that is reserved for other owners to detect its end.
+const marginDivisor = 20
 
 // until returns the end of a lease that starts or is extended now. It is slightly early, so that another owner takes over within Lease.
-func (d *Dispatcher) until(now time.Time) time.Time { return now.Add(d.o.Lease - d.o.Lease/finding) }
+func (d *Dispatcher) until(now time.Time) time.Time {
+	return now.Add(d.o.Lease - d.o.Lease/marginDivisor)
+}
 
 // run processes one lane and releases it.
 func (d *Dispatcher) run(ctx context.Context, t *Ownership, f Func) {
-	defer poke(d.wake) // a mark may have been added after the last search
+	defer notify(d.wake) // a mark may have been added after the last search
 	defer func() {
 		d.mu.Lock()
 		if d.running[t.Lease.App] == t {
@@ -170,7 +172,7 @@ func (d *Dispatcher) run(ctx context.Context, t *Ownership, f Func) {
 	}()
 	ctx, cancel := context.WithCancelCause(ctx)
 	var keeper sync.WaitGroup
-	keeper.Go(func() { d.keep(ctx, t, cancel) })
+	keeper.Go(func() { d.extend(ctx, t, cancel) })
 	hold, notBefore := f(ctx, t)
 	lost := errors.Is(context.Cause(ctx), engine.ErrLeaseLost)
 	cancel(nil)
@@ -187,8 +189,8 @@ func (d *Dispatcher) run(ctx context.Context, t *Ownership, f Func) {
 	}
 }
 
-// keep extends the lease every third of its duration. It cancels the work if the extension is rejected or fails for too long.
-func (d *Dispatcher) keep(ctx context.Context, t *Ownership, cancel context.CancelCauseFunc) {
+// extend extends the lease every third of its duration. It cancels the work if the extension is rejected or fails for too long.
+func (d *Dispatcher) extend(ctx context.Context, t *Ownership, cancel context.CancelCauseFunc) {
 	third := d.o.Lease / 3
 	ticker := time.NewTicker(third)
 	defer ticker.Stop()

@@ -49,7 +49,7 @@ type Signal struct {
 type Gate struct {
 	hold         engine.Hold
 	failures     int  // consecutive
-	refused      bool // an urgent task was denied during this hold as well
+	urgentDenied bool // an urgent task was denied during this hold as well
 	backoff      Backoff
 	breakerAfter int
 }
@@ -68,7 +68,7 @@ func (g *Gate) Slots(now time.Time, wanted int, urgent bool) int {
 	switch {
 	case g.hold.Kind == engine.HoldNone:
 		return wanted
-	case urgent && g.hold.Kind == engine.HoldQuarantine && !g.refused:
+	case urgent && g.hold.Kind == engine.HoldQuarantine && !g.urgentDenied:
 		return 1
 	case now.Before(g.hold.Until):
 		return 0
@@ -92,7 +92,7 @@ func (g *Gate) Report(now time.Time, s Signal) {
 		}
 		return
 	}
-	g.refused = s.Kind == engine.SignalDenied && (s.Urgent || g.refused)
+	g.urgentDenied = s.Kind == engine.SignalDenied && (s.Urgent || g.urgentDenied)
 	g.failures++
 	var kind engine.HoldKind
 	switch {

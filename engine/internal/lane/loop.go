@@ -59,7 +59,7 @@ type result struct {
 func (l *loop) run(ctx context.Context) error {
 	refill := true
 	for {
-		if l.over(ctx) {
+		if l.stopped(ctx) {
 			l.queue, refill = nil, false
 		}
 		if len(l.queue) == 0 && refill {
@@ -96,8 +96,8 @@ func (l *loop) run(ctx context.Context) error {
 
 func (l *loop) slots(t Task) int { return l.gate.Slots(l.now(), l.concurrency(), t.Urgent) }
 
-// over reports whether no further task may start.
-func (l *loop) over(ctx context.Context) bool {
+// stopped reports whether no further task may start.
+func (l *loop) stopped(ctx context.Context) bool {
 	return l.err != nil || ctx.Err() != nil || l.t.Draining() || !l.t.Valid()
 }
 

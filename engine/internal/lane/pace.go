@@ -20,8 +20,8 @@ const (
 	growBy    = 1.25
 	// The current rate is measured over the requests of the last second; fewer than enough are not significant.
 	measured, enough = 32, 8
-	// calm is the time after a reduction during which another one is ignored: several requests may have been in flight.
-	calm = time.Second
+	// settleTime is the time after a reduction during which another one is ignored: several requests may have been in flight.
+	settleTime = time.Second
 )
 
 // RateLimiter spaces the requests of one lane: as fast as allowed, and slower after the target has rejected requests as too fast. It may be
@@ -32,7 +32,7 @@ type RateLimiter struct {
 	mu      sync.Mutex
 	limit   float64 // configured, 0 for no limit
 	burst   int
-	found   float64 // learned, 0 for none
+	learned float64 // learned, 0 for none
 	changed time.Time
 	limiter *rate.Limiter // nil without a limit
 
@@ -46,8 +46,8 @@ func NewRateLimiter(now func() time.Time) *RateLimiter { return &RateLimiter{now
 func (p *RateLimiter) Resume(found float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.found != found {
-		p.found, p.changed = found, p.now()
+	if p.learned != found {
+		p.learned, p.changed = found, p.now()
 		p.apply()
 	}
 }
@@ -63,15 +63,15 @@ func (p *RateLimiter) Allow(perSecond float64, burst int) {
 // apply passes the effective rate to the limiter.
 func (p *RateLimiter) apply() {
 	effective := p.limit
-	if p.found > 0 && (effective == 0 || p.found < effective) {
-		effective = p.found
+	if p.learned > 0 && (effective == 0 || p.learned < effective) {
+		effective = p.learned
 	}
 	if effective == 0 {
 		p.limiter = nil
 		return
 	}
 	burst := p.burst
-	if burst <= 0 || p.found > 0 {
+	if burst <= 0 || p.learned > 0 {
 		burst = max(int(effective), 1)
 	}
 	if p.limiter == nil {
@@ -111,10 +111,10 @@ func (p *RateLimiter) Wait(ctx context.Context) error {
 	}
 }
 
-// pace returns the current number of requests per second; 0 if unknown.
-func (p *RateLimiter) pace(now time.Time) float64 {
-	if p.found > 0 {
-		return p.found
+// currentRate returns the current number of requests per second; 0 if unknown.
+func (p *RateLimiter) currentRate(now time.Time) float64 {
+	if p.learned > 0 {
+		return p.learned
 	}
 	recent := slices.DeleteFunc(slices.Clone(p.recent), func(at time.Time) bool { return now.Sub(at) > time.Second })
 	if len(recent) < enough {
@@ -130,23 +130,23 @@ func (p *RateLimiter) Report(k engine.Signal) (found float64, news bool) {
 	defer p.mu.Unlock()
 	now := p.now()
 	switch {
-	case k == engine.SignalThrottled && now.Sub(p.changed) < calm && p.found > 0:
-		return p.found, false
+	case k == engine.SignalThrottled && now.Sub(p.changed) < settleTime && p.learned > 0:
+		return p.learned, false
 	case k == engine.SignalThrottled:
-		from := p.pace(now)
+		from := p.currentRate(now)
 		if from == 0 {
-			return p.found, false
+			return p.learned, false
 		}
-		p.found = max(from/2, minRate)
-	case k == engine.SignalOK && p.found > 0 && now.Sub(p.changed) >= growEvery:
-		p.found *= growBy
-		if p.limit > 0 && p.found >= p.limit || p.found >= maxRate {
-			p.found = 0
+		p.learned = max(from/2, minRate)
+	case k == engine.SignalOK && p.learned > 0 && now.Sub(p.changed) >= growEvery:
+		p.learned *= growBy
+		if p.limit > 0 && p.learned >= p.limit || p.learned >= maxRate {
+			p.learned = 0
 		}
 	default:
-		return p.found, false
+		return p.learned, false
 	}
 	p.changed = now
 	p.apply()
-	return p.found, true
+	return p.learned, true
 }

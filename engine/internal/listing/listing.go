@@ -38,11 +38,11 @@ type Deps struct {
 
 // Reader reads from the target of an app.
 type Reader struct {
-	Target engine.Target
-	d      Deps
-	app    string
-	client *connect.Client
-	pace   *lane.RateLimiter
+	Target  engine.Target
+	d       Deps
+	app     string
+	client  *connect.Client
+	limiter *lane.RateLimiter
 }
 
 // Open returns a reader of the target that the directory currently names. The error is ErrPaused while the app is paused or in a
@@ -62,8 +62,8 @@ func (d Deps) Open(ctx context.Context, app string) (*Reader, error) {
 	if rest := c.Suspension(d.Now()); rest.Reason != "" {
 		return nil, fmt.Errorf("%w: %s until %s", engine.ErrPaused, rest.Reason, rest.Until.Format(time.RFC3339))
 	}
-	r := &Reader{Target: t, d: d, app: app, client: c.Client, pace: d.Targets.RateLimiter(app)}
-	r.pace.Allow(t.Rate, t.Burst)
+	r := &Reader{Target: t, d: d, app: app, client: c.Client, limiter: d.Targets.RateLimiter(app)}
+	r.limiter.Allow(t.Rate, t.Burst)
 	return r, nil
 }
 
@@ -74,7 +74,7 @@ func (r *Reader) Recall(ctx context.Context) (engine.Learned, error) {
 		return engine.Learned{}, nil
 	}
 	if err == nil {
-		r.pace.Resume(row.Learned.Rate)
+		r.limiter.Resume(row.Learned.Rate)
 	}
 	return row.Learned, err
 }
@@ -85,11 +85,11 @@ func (r *Reader) Get(ctx context.Context, req plan.Request) plan.Response {
 		return plan.Response{Err: fmt.Errorf("engine: a list is read by GET, not by %s", req.Method)}
 	}
 	for repeats := 0; ; repeats++ {
-		if err := r.pace.Wait(ctx); err != nil {
+		if err := r.limiter.Wait(ctx); err != nil {
 			return plan.Response{Err: err}
 		}
 		answer := r.client.Do(ctx, req)
-		wait, again := r.pause(answer, repeats)
+		wait, again := r.repeatAfter(answer, repeats)
 		if !again || repeats == readRepeats || ctx.Err() != nil {
 			return answer
 		}
@@ -103,14 +103,14 @@ func (r *Reader) Get(ctx context.Context, req plan.Request) plan.Response {
 	}
 }
 
-// pause reports whether a request may be repeated, and after which delay.
-func (r *Reader) pause(a plan.Response, repeats int) (time.Duration, bool) {
+// repeatAfter reports whether a request may be repeated, and after which delay.
+func (r *Reader) repeatAfter(a plan.Response, repeats int) (time.Duration, bool) {
 	throttled := a.Status == http.StatusTooManyRequests || a.Status == http.StatusServiceUnavailable
 	switch {
 	case a.Status == http.StatusTooManyRequests:
-		r.pace.Report(engine.SignalThrottled)
+		r.limiter.Report(engine.SignalThrottled)
 	case a.Err == nil && a.Status < http.StatusInternalServerError:
-		r.pace.Report(engine.SignalOK)
+		r.limiter.Report(engine.SignalOK)
 	}
 	switch {
 	case throttled && a.RetryAfter != "":

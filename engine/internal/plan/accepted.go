@@ -291,8 +291,8 @@ func (u *user) compare(have *scim.Resource, etag string) Step {
 		return u.outstanding()
 	}
 	for _, path := range lacking {
-		u.unkept.vain(path, p.Expected.Attributes[path].Sent)
-		u.vain = append(u.vain, path)
+		u.ignored.addRound(path, p.Expected.Attributes[path].Sent)
+		u.withoutEffect = append(u.withoutEffect, path)
 	}
 	return u.carriedOut(have)
 }

@@ -40,8 +40,8 @@ func Refusal(r Response) string {
 
 // fail classifies an unusable response.
 func fail(r Response) *failure {
-	if strayed(r) {
-		return elsewhere(r)
+	if foreignNotFound(r) {
+		return foreignNotFoundFailure(r)
 	}
 	f := &failure{class: classOf(r), status: r.Status, retryAfter: r.RetryAfter}
 	var detail string
@@ -78,17 +78,21 @@ func classOf(r Response) engine.Class {
 	}
 }
 
-// missed reports whether the response is a 404 of the target. A body that is not JSON comes from another server, such as a proxy.
-func missed(r Response) bool { return r.Err == nil && r.Status == http.StatusNotFound && r.Page == "" }
+// notFound reports whether the response is a 404 of the target. A body that is not JSON comes from another server, such as a proxy.
+func notFound(r Response) bool {
+	return r.Err == nil && r.Status == http.StatusNotFound && r.Page == ""
+}
 
-// strayed reports whether the response is a 404 of another server, such as a proxy.
-func strayed(r Response) bool { return r.Err == nil && r.Status == http.StatusNotFound && r.Page != "" }
+// foreignNotFound reports whether the response is a 404 of another server, such as a proxy.
+func foreignNotFound(r Response) bool {
+	return r.Err == nil && r.Status == http.StatusNotFound && r.Page != ""
+}
 
 // ok reports whether the response is a readable success.
 func ok(r Response) bool { return r.Err == nil && r.Status >= 200 && r.Status < 300 }
 
-// unsure reports whether a failed request may have been carried out.
-func unsure(r Response) bool {
+// mayHaveEffect reports whether a failed request may have been carried out.
+func mayHaveEffect(r Response) bool {
 	return r.Err != nil || r.Status == http.StatusRequestTimeout || r.Status >= 500 && classOf(r) != engine.Throttled
 }
 

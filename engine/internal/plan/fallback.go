@@ -16,8 +16,8 @@ type Alternative struct {
 // String returns both.
 func (a Alternative) String() string { return a.Form + " (" + a.Reason + ")" }
 
-// believed returns the traits that a sequence uses.
-func believed(f engine.Fallback, t engine.Traits) engine.Traits {
+// usedTraits returns the traits that a sequence uses.
+func usedTraits(f engine.Fallback, t engine.Traits) engine.Traits {
 	if f == engine.FallbackNone {
 		return engine.Traits{}
 	}

@@ -71,7 +71,7 @@ func Group(in GroupInput) *Sequence {
 	}
 	g := &group{
 		in: in, out: Outcome{Operation: engine.OpNone, RemoteID: in.RemoteID, Name: in.RemoteName, Origin: in.Origin},
-		traits: believed(in.Fallback, in.Traits), batch: in.Batch, full: in.Full, tried: map[engine.Trait]bool{},
+		traits: usedTraits(in.Fallback, in.Traits), batch: in.Batch, full: in.Full, tried: map[engine.Trait]bool{},
 	}
 	s := &Sequence{sofar: func() Outcome { return g.out }, accept: g.accept}
 	g.s = s
@@ -94,10 +94,10 @@ type group struct {
 	add     []engine.RemoteMember
 	remove  []engine.RemoteMember
 
-	tried   map[engine.Trait]bool // forms and methods that this sequence has switched
-	doubt   bool                  // a PATCH succeeded, but its response lacks the sent values
-	refusal *failure              // the first rejection
-	acked   *Change               // returned with the next step
+	tried       map[engine.Trait]bool // forms and methods that this sequence has switched
+	unconfirmed bool                  // a PATCH succeeded, but its response lacks the sent values
+	refusal     *failure              // the first rejection
+	acked       *Change               // returned with the next step
 
 	confirming bool // the sequence checks an accepted change
 }
@@ -194,7 +194,7 @@ func (g *group) remote() Step {
 func (g *group) delete() Step {
 	g.out.Operation = engine.OpDelete
 	return g.send(Request{Method: http.MethodDelete, Path: resourcePath(groups, g.out.RemoteID), Op: engine.OpDelete}, func(r Response) Step {
-		if !ok(r) && !missed(r) {
+		if !ok(r) && !notFound(r) {
 			return g.fail(fail(r).in("delete"))
 		}
 		g.out.Status, g.out.RemoteID, g.out.Origin = r.Status, "", ""
@@ -345,7 +345,7 @@ func (g *group) create() Step {
 func (g *group) gone(r Response, read bool) Step {
 	lost, origin, cause := g.out.RemoteID, g.out.Origin, fail(r)
 	if g.rounds++; g.rounds > maxRounds {
-		return g.fail(vanishing)
+		return g.fail(changingGroup)
 	}
 	gone := rejected(r, "the group "+lost+" no longer exists on the target: "+cause.message)
 	if g.in.OnMissing == engine.Fail && read {
@@ -355,7 +355,7 @@ func (g *group) gone(r Response, read bool) Step {
 	there := func() Step {
 		return g.fail(rejected(r, "push: the target has the group "+lost+", but returns "+cause.message))
 	}
-	anew := func(r Response, found []*scim.Resource) Step {
+	startAgain := func(r Response, found []*scim.Resource) Step {
 		if g.in.OnMissing == engine.Fail {
 			return g.fail(gone)
 		}
@@ -372,13 +372,13 @@ func (g *group) gone(r Response, read bool) Step {
 		case listed(found):
 			return there()
 		case len(found) > 0 || earlier == "" || earlier == g.in.DisplayName || g.in.Want != engine.Active:
-			return anew(r, found)
+			return startAgain(r, found)
 		default: // the rename may have failed: the group may have its old name
 			return g.lookupName(earlier, func(r Response, under []*scim.Resource) Step {
 				if listed(under) {
 					return there()
 				}
-				return anew(r, found)
+				return startAgain(r, found)
 			})
 		}
 	})

@@ -11,14 +11,14 @@ import (
 // DefaultRounds is the default number of times that a value is sent although the target ignores it.
 const DefaultRounds = 3
 
-// ledger has the ignored attributes of one account, by path.
-type ledger struct {
+// ignoredLedger has the ignored attributes of one account, by path.
+type ignoredLedger struct {
 	paths map[string]engine.IgnoredAttribute
 	limit int // rounds
 }
 
-// vain records one more round without effect.
-func (k ledger) vain(path, sent string) {
+// addRound records one more round without effect.
+func (k ignoredLedger) addRound(path, sent string) {
 	n := 1
 	if before := k.paths[path]; before.Sent == sent {
 		n += before.Rounds
@@ -27,7 +27,7 @@ func (k ledger) vain(path, sent string) {
 }
 
 // settle compares earlier sent values with the ones that the account lacks as read, and returns the assignments to send.
-func (k ledger) settle(lacking []assignment) (send []assignment) {
+func (k ignoredLedger) settle(lacking []assignment) (send []assignment) {
 	digests := map[string]string{}
 	for _, a := range lacking {
 		digests[a.path()] = a.digest()
@@ -37,14 +37,14 @@ func (k ledger) settle(lacking []assignment) (send []assignment) {
 		case digests[path] != e.Sent:
 			delete(k.paths, path)
 		case e.Open:
-			k.vain(path, e.Sent)
+			k.addRound(path, e.Sent)
 		}
 	}
-	return k.worth(lacking)
+	return k.withoutIgnored(lacking)
 }
 
-// worth omits the assignments that were sent often enough.
-func (k ledger) worth(lacking []assignment) (send []assignment) {
+// withoutIgnored omits the assignments that were sent often enough.
+func (k ignoredLedger) withoutIgnored(lacking []assignment) (send []assignment) {
 	for _, a := range lacking {
 		if !k.paths[a.path()].Ignored {
 			send = append(send, a)
@@ -53,14 +53,14 @@ func (k ledger) worth(lacking []assignment) (send []assignment) {
 	return send
 }
 
-// fought reports whether one of the values was sent without effect before.
-func (k ledger) fought(set []assignment) bool {
+// hadNoEffect reports whether one of the values was sent without effect before.
+func (k ignoredLedger) hadNoEffect(set []assignment) bool {
 	return slices.ContainsFunc(set, func(a assignment) bool { return k.paths[a.path()].Rounds > 0 })
 }
 
 // sent records the sent values and which of them the target lacks afterwards. read reports that the account was read back: without it,
 // values in the response stay unconfirmed until the next read.
-func (k ledger) sent(set, missing []assignment, read bool) {
+func (k ignoredLedger) sent(set, missing []assignment, read bool) {
 	lacks := map[string]bool{}
 	for _, a := range missing {
 		lacks[a.path()] = true
@@ -70,7 +70,7 @@ func (k ledger) sent(set, missing []assignment, read bool) {
 		switch before := k.paths[path]; {
 		case path == activePath, path == passwordPath: // active must be stored, the password is never returned
 		case lacks[path]:
-			k.vain(path, sent)
+			k.addRound(path, sent)
 		case read:
 			delete(k.paths, path)
 		case before.Sent == sent:
@@ -102,7 +102,7 @@ func missing(set []assignment, shown *scim.Resource) (out []assignment) {
 			if sent, _ := a.value.(string); !strings.EqualFold(got, sent) {
 				out = append(out, a)
 			}
-		case !says(value, a.value):
+		case !containsAll(value, a.value):
 			out = append(out, a)
 		}
 	}

@@ -70,7 +70,7 @@ func listed(r Response) ([]*scim.Resource, *failure) {
 	case r.Err == nil && r.Status == http.StatusNotFound && none(r.Body):
 		return nil, nil
 	case r.Err == nil && r.Status == http.StatusNotFound:
-		return nil, elsewhere(r)
+		return nil, foreignNotFoundFailure(r)
 	case r.Err != nil || r.Status != http.StatusOK:
 		return nil, fail(r)
 	case r.Body == nil:
@@ -102,8 +102,8 @@ func none(body *scim.Object) bool {
 	return said.HasSchema(scim.ErrorMessage) || said.HasSchema(scim.ListResponseMessage) && len(body.Array("Resources")) == 0
 }
 
-// elsewhere returns the failure for a 404 that is not a SCIM response.
-func elsewhere(r Response) *failure {
+// foreignNotFoundFailure returns the failure for a 404 that is not a SCIM response.
+func foreignNotFoundFailure(r Response) *failure {
 	what := "no SCIM error"
 	if r.Page != "" {
 		what = r.Page + " instead of a SCIM error"

@@ -100,9 +100,9 @@ func differing(out []assignment, o *scim.Object, chain []string, want any) []ass
 		inner, ok := have.(*scim.Object)
 		value, refers := want.Get("value")
 		switch {
-		case !ok && void(want):
+		case !ok && isEmpty(want):
 			return out
-		case ok && refers && !says(inner, scim.NewObject(scim.Member{Name: "value", Value: value})):
+		case ok && refers && !containsAll(inner, scim.NewObject(scim.Member{Name: "value", Value: value})):
 			return append(out, assignment{chain, want}) // another reference: sub-attributes of the previous one must not stay
 		case ok:
 			for sub, v := range want.All() {
@@ -111,7 +111,7 @@ func differing(out []assignment, o *scim.Object, chain []string, want any) []ass
 			return out
 		}
 	}
-	if present && says(have, want) {
+	if present && containsAll(have, want) {
 		return out
 	}
 	return append(out, assignment{chain, want})
@@ -132,10 +132,10 @@ func complete(o, more *scim.Object) {
 	}
 }
 
-// void reports whether no attribute of an object has a value.
-func void(o *scim.Object) bool {
+// isEmpty reports whether no attribute of an object has a value.
+func isEmpty(o *scim.Object) bool {
 	for _, v := range o.All() {
-		if inner, ok := v.(*scim.Object); ok && void(inner) || unassigned(v) {
+		if inner, ok := v.(*scim.Object); ok && isEmpty(inner) || unassigned(v) {
 			continue
 		}
 		return false
@@ -149,8 +149,8 @@ func unassigned(v any) bool {
 	return v == nil || ok && len(list) == 0
 }
 
-// says reports whether have contains all values of want.
-func says(have, want any) bool {
+// containsAll reports whether have contains all values of want.
+func containsAll(have, want any) bool {
 	switch want := want.(type) {
 	case *scim.Object:
 		h, ok := have.(*scim.Object)
@@ -162,7 +162,7 @@ func says(have, want any) bool {
 			if !present && (unassigned(v) || v == false) {
 				continue // false and absent are equal for primary, which some servers omit
 			}
-			if !says(hv, v) {
+			if !containsAll(hv, v) {
 				return false
 			}
 		}
@@ -173,7 +173,7 @@ func says(have, want any) bool {
 			return false
 		}
 		for i := range want {
-			if !says(h[i], want[i]) {
+			if !containsAll(h[i], want[i]) {
 				return false
 			}
 		}

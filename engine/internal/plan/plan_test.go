@@ -164,7 +164,7 @@ func ann(t *testing.T) plan.UserInput {
 func TestUser(t *testing.T) {
 	theirs := func(string) (string, error) { return "u-2", nil }
 	known := func(in *plan.UserInput) { in.RemoteID, in.Origin, in.MayExist = "r1", engine.Created, true }
-	anew := func(in *plan.UserInput) { known(in); in.Activating = true }
+	assignedAgain := func(in *plan.UserInput) { known(in); in.Activating = true }
 	inactive := func(in *plan.UserInput) { known(in); in.Want = engine.Inactive }
 	wizard := func(f func(*plan.UserInput)) func(*plan.UserInput) {
 		return func(in *plan.UserInput) { f(in); in.Style = engine.Wizard }
@@ -223,11 +223,11 @@ func TestUser(t *testing.T) {
 		{"create is rejected with 400, and the account exists", fresh,
 			[]string{none, `400 {"detail":"name taken"}`, one, `200 ` + same}},
 		{"link and update", fresh, []string{one, `200 ` + differs, `200 {}`}},
-		{"assigned again, and the account exists", anew, []string{ours, `200 ` + same}},
-		{"assigned again, only creating is enabled", func(in *plan.UserInput) { anew(in); in.Update, in.Deactivate = false, false },
+		{"assigned again, and the account exists", assignedAgain, []string{ours, `200 ` + same}},
+		{"assigned again, only creating is enabled", func(in *plan.UserInput) { assignedAgain(in); in.Update, in.Deactivate = false, false },
 			[]string{ours, `200 ` + same}},
 		{"assigned again, only creating is enabled, and the account is inactive",
-			func(in *plan.UserInput) { anew(in); in.Update, in.Deactivate = false, false },
+			func(in *plan.UserInput) { assignedAgain(in); in.Update, in.Deactivate = false, false },
 			[]string{ours, `200 ` + asleep, `204`}},
 		{"link of an inactive account that is not activated", func(in *plan.UserInput) { in.Update, in.Deactivate = false, false },
 			[]string{one, `200 ` + asleep, `500`}},
@@ -246,7 +246,7 @@ func TestUser(t *testing.T) {
 			password(in)
 			in.Create, in.Update, in.Deactivate = false, false, false
 		}), []string{`200 ` + asleep, `200 ` + same}},
-		{"assigned again, and the account is missing", anew, []string{none, none, `201 {"id":"r2"}`}},
+		{"assigned again, and the account is missing", assignedAgain, []string{none, none, `201 {"id":"r2"}`}},
 		{"link to our own account", fresh, []string{ours, `200 ` + same}},
 		{"an account of another user is not linked", func(in *plan.UserInput) { in.Owner = theirs }, []string{one}},
 		{"an account of another user is not deactivated", func(in *plan.UserInput) { inactive(in); in.Owner = theirs }, nil},

@@ -9,13 +9,13 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// vanishing ends a sequence whose group changes on each read.
-var vanishing = transient(Response{}, fmt.Sprintf("the group changed or was deleted %d times during the update", maxRounds))
+// changingGroup ends a sequence whose group changes on each read.
+var changingGroup = transient(Response{}, fmt.Sprintf("the group changed or was deleted %d times during the update", maxRounds))
 
 // push updates a known group.
 func (g *group) push() Step {
 	if g.rounds++; g.rounds > maxRounds {
-		return g.fail(vanishing)
+		return g.fail(changingGroup)
 	}
 	if g.puts() {
 		return g.pushByPut()
@@ -145,9 +145,9 @@ func (g *group) patched(c Change, r Response) Step {
 	case r.Err == nil && r.Status == http.StatusNotFound:
 		return g.gone(r, false)
 	case !g.strict() && (unsupported(r) || misformed(r) || tooLarge(r)):
-		return g.otherwise(c, r)
+		return g.retryInOtherForm(c, r)
 	case !ok(r):
-		if unsure(r) {
+		if mayHaveEffect(r) {
 			g.out.MayBeMember = true // deltas require known members
 			if c.Rename {
 				g.out.Name = "" // a comparison of names requires a known name
@@ -157,7 +157,7 @@ func (g *group) patched(c Change, r Response) Step {
 			}
 		}
 		if g.strict() && misformed(r) && len(c.Remove) > 0 {
-			g.out.MayBeMember = true // see otherwise
+			g.out.MayBeMember = true // see retryInOtherForm
 		}
 		return g.fail(fail(r).in("push"))
 	}
@@ -167,22 +167,22 @@ func (g *group) patched(c Change, r Response) Step {
 		if shown == nil || g.mayHide(shown, c) {
 			break
 		}
-		if !g.keeps(shown, c) || c.Replace && !only(shown, c.Add) {
+		if !g.hasChange(shown, c) || c.Replace && !only(shown, c.Add) {
 			return g.fail(rejected(r, ineffective))
 		}
 	case shown != nil && c.Replace && !g.tried[engine.NoMembersReplace] && !only(shown, c.Add):
 		g.tried[engine.NoMembersReplace], g.traits[engine.NoMembersReplace] = true, true
 		return g.replaceByDeltas(g.add)
-	case shown == nil, g.keeps(shown, c):
-	case g.overtake(engine.NoPatch):
-		if g.doubt = g.mayHide(shown, c); !g.doubt && g.refusal == nil {
+	case shown == nil, g.hasChange(shown, c):
+	case g.switchMethod(engine.NoPatch):
+		if g.unconfirmed = g.mayHide(shown, c); !g.unconfirmed && g.refusal == nil {
 			g.refusal = rejected(r, ineffective)
 		}
 		return g.pushByPut()
 	case !g.mayHide(shown, c):
 		return g.fail(rejected(r, ineffective))
 	default:
-		return g.hides()
+		return g.restartHidden()
 	}
 	return g.accepted(c)
 }
@@ -198,8 +198,8 @@ func (g *group) accepted(c Change) Step {
 	return g.batches()
 }
 
-// overtake reports whether to try the other method, at most once per sequence.
-func (g *group) overtake(t engine.Trait) bool {
+// switchMethod reports whether to try the other method, at most once per sequence.
+func (g *group) switchMethod(t engine.Trait) bool {
 	if g.tried[engine.NoPatch] || g.tried[engine.NoPut] {
 		return false
 	}
@@ -207,8 +207,8 @@ func (g *group) overtake(t engine.Trait) bool {
 	return true
 }
 
-// otherwise repeats a rejected PATCH in another form or size.
-func (g *group) otherwise(c Change, r Response) Step {
+// retryInOtherForm repeats a rejected PATCH in another form or size.
+func (g *group) retryInOtherForm(c Change, r Response) Step {
 	if g.refusal == nil {
 		g.refusal = fail(r).in("push")
 	}
@@ -240,7 +240,7 @@ func (g *group) otherwise(c Change, r Response) Step {
 		g.halve(size)
 		return g.batches()
 	}
-	if !g.overtake(engine.NoPatch) {
+	if !g.switchMethod(engine.NoPatch) {
 		if len(c.Remove) > 0 && !unsupported(r) {
 			g.out.MayBeMember = true // a removed member may be absent already: push all members next
 		}
@@ -306,16 +306,16 @@ func (g *group) replaced(all []engine.RemoteMember, before string, r Response) S
 		if g.refusal == nil {
 			g.refusal = fail(r).in("push")
 		}
-		if g.overtake(engine.NoPut) {
+		if g.switchMethod(engine.NoPut) {
 			return g.pushByPatch()
 		}
-		if g.doubt { // PATCH is the only method, whatever the responses contain
+		if g.unconfirmed { // PATCH is the only method, whatever the responses contain
 			g.out.learn(g.traits, engine.Traits{engine.NoPut: true})
-			return g.hides()
+			return g.restartHidden()
 		}
 		return g.fail(g.refusal)
 	case !ok(r):
-		if unsure(r) {
+		if mayHaveEffect(r) {
 			g.out.Name = ""
 		}
 		return g.fail(fail(r).in("push"))
@@ -333,7 +333,7 @@ func (g *group) replaced(all []engine.RemoteMember, before string, r Response) S
 	switch {
 	case shown == nil:
 		return g.pushed(r, all)
-	case !g.keeps(shown, Change{Rename: true, Replace: true, Add: all}):
+	case !g.hasChange(shown, Change{Rename: true, Replace: true, Add: all}):
 		return g.get(func(r Response, have *scim.Resource) Step { return g.compared(r, have, all) })
 	}
 	return g.compared(r, shown, all)
@@ -341,10 +341,10 @@ func (g *group) replaced(all []engine.RemoteMember, before string, r Response) S
 
 // compared ends a PUT by comparing the group afterwards.
 func (g *group) compared(r Response, have *scim.Resource, all []engine.RemoteMember) Step {
-	if g.keeps(have, Change{Rename: true, Replace: true, Add: all}) {
+	if g.hasChange(have, Change{Rename: true, Replace: true, Add: all}) {
 		return g.pushed(r, all)
 	}
-	if !g.strict() && g.overtake(engine.NoPut) {
+	if !g.strict() && g.switchMethod(engine.NoPut) {
 		return g.pushByPatch()
 	}
 	switch {
@@ -353,7 +353,7 @@ func (g *group) compared(r Response, have *scim.Resource, all []engine.RemoteMem
 	case g.strict():
 		return g.pushed(r, all)
 	}
-	return g.hides()
+	return g.restartHidden()
 }
 
 const ineffective = "push: the target returned success, but the group does not have the name and the members that were sent"
@@ -363,10 +363,10 @@ func (g *group) mayHide(shown *scim.Resource, c Change) bool {
 	return len(shown.Array("members")) == 0 && (!c.Rename || shown.Text("displayName") == g.in.DisplayName)
 }
 
-// hides records that the target returns members with neither method, and starts again with the forms for such a target.
-func (g *group) hides() Step {
+// restartHidden records that the target returns members with neither method, and starts again with the forms for such a target.
+func (g *group) restartHidden() Step {
 	g.out.learn(g.traits, engine.Traits{engine.MembersHidden: true})
-	g.tried, g.doubt, g.full = map[engine.Trait]bool{}, false, true
+	g.tried, g.unconfirmed, g.full = map[engine.Trait]bool{}, false, true
 	return g.push()
 }
 
@@ -383,7 +383,7 @@ func (g *group) get(then func(Response, *scim.Resource) Step) Step {
 	id := g.out.RemoteID
 	return g.send(Request{Method: http.MethodGet, Path: resourcePath(groups, id)}, func(r Response) Step {
 		switch {
-		case missed(r):
+		case notFound(r):
 			return g.gone(r, true)
 		case !ok(r):
 			return g.fail(fail(r).in("read"))
@@ -407,8 +407,8 @@ func shownGroup(r Response) *scim.Resource {
 	return &scim.Resource{Object: *r.Body}
 }
 
-// keeps reports whether a group has the state that a change should produce.
-func (g *group) keeps(shown *scim.Resource, c Change) bool {
+// hasChange reports whether a group has the state that a change should produce.
+func (g *group) hasChange(shown *scim.Resource, c Change) bool {
 	if c.Rename && shown.Text("displayName") != g.in.DisplayName {
 		return false
 	}

@@ -50,8 +50,8 @@ type attempt struct {
 	refusal *failure // nil: it returned success and had no effect
 }
 
-// lessons returns the traits that a success after the attempts shows.
-func lessons(tried []attempt, worked way) engine.Traits {
+// learnedTraits returns the traits that a success after the attempts shows.
+func learnedTraits(tried []attempt, worked way) engine.Traits {
 	out := engine.Traits{}
 	patched, put := false, false
 	for _, a := range tried {

@@ -99,9 +99,9 @@ func User(in UserInput) *Sequence {
 	u := &user{
 		in:     in,
 		out:    Outcome{Operation: engine.OpNone, RemoteID: in.RemoteID, Origin: in.Origin, Name: in.UserName, PasswordVersion: in.HasPassword},
-		traits: believed(in.Fallback, in.Traits), unkept: ledger{map[string]engine.IgnoredAttribute{}, in.Rounds},
+		traits: usedTraits(in.Fallback, in.Traits), ignored: ignoredLedger{map[string]engine.IgnoredAttribute{}, in.Rounds},
 	}
-	maps.Copy(u.unkept.paths, in.IgnoredAttributes)
+	maps.Copy(u.ignored.paths, in.IgnoredAttributes)
 	if u.in.Owner == nil {
 		u.in.Owner = func(string) (string, error) { return "", nil }
 	}
@@ -121,21 +121,21 @@ func User(in UserInput) *Sequence {
 }
 
 type user struct {
-	in     UserInput
-	out    Outcome
-	s      *Sequence
-	rounds int
-	traits engine.Traits // currently known
-	unkept ledger
+	in      UserInput
+	out     Outcome
+	s       *Sequence
+	rounds  int
+	traits  engine.Traits // currently known
+	ignored ignoredLedger
 
 	inactive bool // the lookup found the account deactivated
 	found    bool // a lookup found the account
 	// linking reports that the account is linked only after its activation, which is a part of creating users.
 	linking bool
 
-	writing    *change  // of the last request
-	confirming bool     // the sequence checks an accepted change
-	vain       []string // paths of an accepted change that were carried out without effect
+	writing       *change  // of the last request
+	confirming    bool     // the sequence checks an accepted change
+	withoutEffect []string // paths of an accepted change that were carried out without effect
 }
 
 // learn records detected traits of the target.
@@ -163,7 +163,7 @@ func (u *user) end(class engine.Class, message string) Step {
 
 func (u *user) sofar() Outcome {
 	out := u.out
-	out.IgnoredAttributes = u.unkept.paths
+	out.IgnoredAttributes = u.ignored.paths
 	if u.linking { // the next sequence looks up the account again, and may then activate it
 		out.RemoteID, out.Origin = u.in.RemoteID, u.in.Origin
 	}
@@ -426,7 +426,7 @@ func (u *user) create() Step {
 		u.out.PasswordVersion = u.in.PasswordVersion
 		if created.Text("userName") != "" { // otherwise the response lacks the account
 			lacking := missing(overlay(created, u.desired()), created)
-			u.unkept.sent(lacking, lacking, false)
+			u.ignored.sent(lacking, lacking, false)
 		}
 		return u.end(engine.Done, "")
 	})
@@ -436,7 +436,7 @@ func (u *user) create() Step {
 func (u *user) createBody() *scim.Object {
 	body := u.desired()
 	for name, v := range u.desired().All() { // an extension that only clears values
-		if extension, ok := v.(*scim.Object); ok && strings.Contains(name, ":") && void(extension) {
+		if extension, ok := v.(*scim.Object); ok && strings.Contains(name, ":") && isEmpty(extension) {
 			body.Delete(name)
 		}
 	}
@@ -504,7 +504,7 @@ func (u *user) get(then func(Response, *scim.Resource) Step) Step {
 	id := u.out.RemoteID
 	return u.send(Request{Method: http.MethodGet, Path: resourcePath(users, id)}, func(r Response) Step {
 		switch {
-		case missed(r):
+		case notFound(r):
 			return u.gone(r)
 		case !ok(r):
 			return u.fail(fail(r).in("read"))
@@ -528,7 +528,7 @@ func (u *user) get(then func(Response, *scim.Resource) Step) Step {
 // group by its previous name.
 func (u *user) gone(r Response) Step {
 	if u.in.Want != engine.Active {
-		return u.leftBehind(r)
+		return u.verifyMissing(r)
 	}
 	lost := u.out.RemoteID
 	if u.in.OnMissing == engine.Fail {
@@ -544,9 +544,9 @@ func (u *user) gone(r Response) Step {
 	})
 }
 
-// leftBehind ends the deactivation of a missing account. A 404 that is not a SCIM error may come from another server, and the account would
-// stay active. A lookup must therefore succeed without returning the account.
-func (u *user) leftBehind(r Response) Step {
+// verifyMissing ends the deactivation of a missing account. A 404 that is not a SCIM error may come from another server, and the account
+// would stay active. A lookup must therefore succeed without returning the account.
+func (u *user) verifyMissing(r Response) Step {
 	lost := u.out.RemoteID
 	end := func() Step {
 		u.out.Status, u.out.RemoteID, u.out.Origin = r.Status, "", "" // a later assignment starts with a lookup
@@ -576,8 +576,8 @@ func (u *user) reconcile(have *scim.Resource, etag string) Step {
 	}
 	var set []assignment
 	if u.in.Update {
-		set = u.unkept.settle(overlay(have, u.desired()))
-		set = slices.DeleteFunc(set, func(a assignment) bool { return slices.Contains(u.vain, a.path()) })
+		set = u.ignored.settle(overlay(have, u.desired()))
+		set = slices.DeleteFunc(set, func(a assignment) bool { return slices.Contains(u.withoutEffect, a.path()) })
 	}
 	reactivate := !active(have) && (u.mayActivate() || len(set) > 0) // the written account is active
 	u.linking = reactivate && u.found && !u.in.Deactivate

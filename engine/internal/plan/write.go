@@ -42,8 +42,8 @@ type change struct {
 
 func setActive(value bool) assignment { return assignment{[]string{activePath}, value} }
 
-// must reports whether the change fails without its effect: a deactivated user must not stay active.
-func (c *change) must() bool {
+// mustTakeEffect reports whether the change fails without its effect: a deactivated user must not stay active.
+func (c *change) mustTakeEffect() bool {
 	return slices.ContainsFunc(c.set, func(a assignment) bool { return a.path() == activePath })
 }
 
@@ -74,10 +74,11 @@ func (u *user) write(c *change) Step {
 		return c.then(Response{Status: u.out.Status}, c.have)
 	}
 	req := Request{
-		Method: http.MethodPatch, Path: resourcePath(users, u.out.RemoteID), Body: patchBody(operations...), Op: c.does(), Also: c.besides(),
+		Method: http.MethodPatch, Path: resourcePath(users, u.out.RemoteID), Body: patchBody(operations...), Op: c.requestOp(),
+		Also:        c.requestAlso(),
 		Alternative: c.alternative(w),
 	}
-	return u.send(req, func(r Response) Step { return u.answered(c, w, r) })
+	return u.send(req, func(r Response) Step { return u.handleResponse(c, w, r) })
 }
 
 func (u *user) writeByPut(c *change) Step {
@@ -85,12 +86,12 @@ func (u *user) writeByPut(c *change) Step {
 	if c.have == nil || vain { // the state after a PATCH without a visible effect is unknown
 		return u.get(func(r Response, have *scim.Resource) Step {
 			c.have, c.etag = have, r.ETag
-			if _, told := have.Get(activePath); told && c.must() && len(missing(c.set, have)) == 0 {
+			if _, told := have.Get(activePath); told && c.mustTakeEffect() && len(missing(c.set, have)) == 0 {
 				u.out.Status = r.Status
 				return c.then(r, have)
 			}
 			if u.in.Want == engine.Active && u.in.Update { // a stale read must not revert an earlier write
-				c.have = assigned(have, u.unkept.worth(overlay(have, u.desired())))
+				c.have = assigned(have, u.ignored.withoutIgnored(overlay(have, u.desired())))
 			}
 			return u.sendPut(c)
 		})
@@ -107,13 +108,14 @@ func (u *user) sendPut(c *change) Step {
 		u.did(engine.OpReactivate)
 	}
 	req := Request{
-		Method: http.MethodPut, Path: resourcePath(users, u.out.RemoteID), IfMatch: c.etag, Body: &body.Object, Op: c.does(), Also: c.besides(),
+		Method: http.MethodPut, Path: resourcePath(users, u.out.RemoteID), IfMatch: c.etag, Body: &body.Object, Op: c.requestOp(),
+		Also:        c.requestAlso(),
 		Alternative: c.alternative(byPut),
 	}
-	return u.send(req, func(r Response) Step { return u.answered(c, byPut, r) })
+	return u.send(req, func(r Response) Step { return u.handleResponse(c, byPut, r) })
 }
 
-func (u *user) answered(c *change, w way, r Response) Step {
+func (u *user) handleResponse(c *change, w way, r Response) Step {
 	switch {
 	case r.Err == nil && r.Status == http.StatusNotFound:
 		return u.absent(c, w, r)
@@ -126,7 +128,7 @@ func (u *user) answered(c *change, w way, r Response) Step {
 		}
 		return u.write(c)
 	case !ok(r):
-		if unsure(r) && c.visible() < len(c.set) {
+		if mayHaveEffect(r) && c.visible() < len(c.set) {
 			u.out.PasswordVersion = "" // the account may have the new password
 		}
 		return u.fail(fail(r).in(c.what))
@@ -144,12 +146,12 @@ func (c *change) withoutMethod(w way) {
 func (u *user) absent(c *change, w way, r Response) Step {
 	return u.send(Request{Method: http.MethodGet, Path: resourcePath(users, u.out.RemoteID)}, func(read Response) Step {
 		switch {
-		case missed(read):
+		case notFound(read):
 			return u.gone(read)
 		case !ok(read):
 			return u.fail(fail(read).in("read back"))
 		}
-		if read.Body != nil && c.must() {
+		if read.Body != nil && c.mustTakeEffect() {
 			now := &scim.Resource{Object: *read.Body}
 			if _, told := now.Get(activePath); told && len(missing(c.set, now)) == 0 {
 				u.out.Status = read.Status
@@ -176,18 +178,18 @@ func (u *user) verify(c *change, w way, r Response) Step {
 	}
 	shown := c.shown(r)
 	if c.visible() == 0 {
-		return u.effective(c, w, r, shown)
+		return u.succeeded(c, w, r, shown)
 	}
 	doubt := shown == nil || c.etag != "" && version(r) == c.etag
 	switch {
 	case shown == nil && u.traits[trust]:
-		return u.effective(c, w, r, nil)
+		return u.succeeded(c, w, r, nil)
 	case shown != nil && (!doubt || u.traits[trust]) && len(missing(c.set, shown)) == 0:
-		return u.judge(c, w, r, shown, false)
+		return u.evaluate(c, w, r, shown, false)
 	}
 	return u.send(Request{Method: http.MethodGet, Path: resourcePath(users, u.out.RemoteID)}, func(read Response) Step {
 		switch {
-		case missed(read):
+		case notFound(read):
 			return u.gone(read)
 		case !ok(read):
 			return u.fail(fail(read).in("read back"))
@@ -198,7 +200,7 @@ func (u *user) verify(c *change, w way, r Response) Step {
 		if doubt && len(missing(c.set, now)) == 0 {
 			u.learn(engine.Traits{trust: true})
 		}
-		return u.judge(c, w, read, now, true)
+		return u.evaluate(c, w, read, now, true)
 	})
 }
 
@@ -209,25 +211,25 @@ func (c *change) shown(r Response) *scim.Resource {
 	}
 	_, named := r.Body.Get("userName")
 	_, told := r.Body.Get(activePath)
-	if named || told && len(c.set) == 1 && c.must() {
+	if named || told && len(c.set) == 1 && c.mustTakeEffect() {
 		return &scim.Resource{Object: *r.Body}
 	}
 	return nil
 }
 
-// judge compares the sent values with the account. If none of them took effect, another method may work.
-func (u *user) judge(c *change, w way, r Response, shown *scim.Resource, read bool) Step {
+// evaluate compares the sent values with the account. If none of them took effect, another method may work.
+func (u *user) evaluate(c *change, w way, r Response, shown *scim.Resource, read bool) Step {
 	lacking := missing(c.set, shown)
 	void := len(lacking) == c.visible()
-	if c.must() {
+	if c.mustTakeEffect() {
 		void = slices.ContainsFunc(lacking, func(a assignment) bool { return a.path() == activePath })
 	}
 	if !void {
-		u.unkept.sent(c.set, lacking, read)
-		return u.effective(c, w, r, shown)
+		u.ignored.sent(c.set, lacking, read)
+		return u.succeeded(c, w, r, shown)
 	}
-	if !c.must() { // skip the same method, and every method for a value that was ignored before
-		fought := u.in.Style == engine.Wizard || u.unkept.fought(c.set)
+	if !c.mustTakeEffect() { // skip the same method, and every method for a value that was ignored before
+		fought := u.in.Style == engine.Wizard || u.ignored.hadNoEffect(c.set)
 		c.ways = slices.DeleteFunc(c.ways, func(other way) bool { return fought || (other == byPut) == (w == byPut) })
 		c.ways = c.ways[:min(len(c.ways), 1)]
 	}
@@ -236,11 +238,11 @@ func (u *user) judge(c *change, w way, r Response, shown *scim.Resource, read bo
 	return u.write(c)
 }
 
-// effective continues after a success.
-func (u *user) effective(c *change, w way, r Response, shown *scim.Resource) Step {
-	u.learn(lessons(c.tried, w))
+// succeeded continues after a success.
+func (u *user) succeeded(c *change, w way, r Response, shown *scim.Resource) Step {
+	u.learn(learnedTraits(c.tried, w))
 	if shown == nil {
-		u.unkept.sent(c.set, nil, false)
+		u.ignored.sent(c.set, nil, false)
 	}
 	return c.then(r, shown)
 }
@@ -256,12 +258,12 @@ func (u *user) exhausted(c *change) Step {
 	switch {
 	case len(vain) == 0:
 		return u.fail(c.tried[0].refusal.in(c.what))
-	case c.must():
+	case c.mustTakeEffect():
 		return u.fail(&failure{class: engine.Rejected, status: u.out.Status, message: c.what + ": the target returned success, but the " +
 			"account remains " +
 			map[bool]string{true: "inactive", false: "active"}[c.activates()] + " (" + strings.Join(vain, ", ") + ")"})
 	}
-	u.unkept.sent(c.set, c.missing, c.read)
+	u.ignored.sent(c.set, c.missing, c.read)
 	return c.then(Response{Status: u.out.Status}, nil)
 }
 
@@ -270,16 +272,16 @@ func (c *change) activates() bool {
 	return slices.ContainsFunc(c.set, func(a assignment) bool { return a.path() == activePath && a.value == true })
 }
 
-// does returns the operation of a request for the change.
-func (c *change) does() engine.Operation {
+// requestOp returns the operation of a request for the change.
+func (c *change) requestOp() engine.Operation {
 	if c.activates() {
 		return engine.OpReactivate
 	}
 	return c.op
 }
 
-// besides returns a further operation of the request: a PUT may reactivate and update.
-func (c *change) besides() engine.Operation {
+// requestAlso returns a further operation of the request: a PUT may reactivate and update.
+func (c *change) requestAlso() engine.Operation {
 	if c.activates() && len(c.set) > 1 {
 		return engine.OpUpdate
 	}

@@ -26,8 +26,8 @@ const (
 	maxPlanRequests = 20
 	// planChunk is the number of dry runs that are stored together.
 	planChunk = 200
-	// planPatience is the maximum number of dry runs of a principal if the target requests a pause.
-	planPatience = 5
+	// maxAttempts is the maximum number of dry runs of a principal if the target requests a pause.
+	maxAttempts = 5
 )
 
 // Store has the methods of package store that a plan uses.
@@ -110,7 +110,7 @@ func (d Deps) fill(ctx context.Context, x *dryrun.App, req engine.PlanRequest, p
 		}
 		var items []engine.PlanItem
 		for _, i := range all {
-			if i.settled && !slices.Contains(req.Principals, engine.Principal{Kind: i.Kind, ID: i.ID}) {
+			if i.omit && !slices.Contains(req.Principals, engine.Principal{Kind: i.Kind, ID: i.ID}) {
 				continue
 			}
 			p.Items++
@@ -186,7 +186,7 @@ func (d Deps) principals(ctx context.Context, req engine.PlanRequest) iter.Seq2[
 // item is the planned change of a principal.
 type item struct {
 	engine.PlanItem
-	settled bool // omitted from a plan with All: nothing to do, or skipped as before
+	omit bool // omitted from a plan with All: nothing to do, or skipped as before
 }
 
 // items performs dry runs of principals, several concurrently.
@@ -209,7 +209,7 @@ func (d Deps) item(ctx context.Context, x *dryrun.App, app string, p engine.Prin
 	if err != nil {
 		return item{}, fmt.Errorf("the desired state of the %s %s is unavailable: %w", p.Kind, p.ID, err)
 	}
-	r, err := d.patiently(ctx, x, p)
+	r, err := d.runRepeatedly(ctx, x, p)
 	switch {
 	case err != nil:
 		return item{}, err
@@ -224,14 +224,14 @@ func (d Deps) item(ctx context.Context, x *dryrun.App, app string, p engine.Prin
 		t.Operation = engine.OpNone
 	}
 	skipped := t.Outcome == engine.Skipped && t.State.Status == engine.StatusSkipped
-	return item{settled: t.Operation == engine.OpNone && (t.Outcome == engine.Done || skipped), PlanItem: engine.PlanItem{
+	return item{omit: t.Operation == engine.OpNone && (t.Outcome == engine.Done || skipped), PlanItem: engine.PlanItem{
 		Kind: p.Kind, ID: p.ID, Operation: t.Operation, Outcome: t.Outcome, Message: t.Message, Generation: t.State.Desired, Digest: digest,
 		Sent: len(t.Requests), Requests: t.Requests[:min(len(t.Requests), maxPlanRequests)], Diff: t.Diff, Members: t.Members, Waiting: t.Waiting,
 	}}, nil
 }
 
-// patiently performs the dry run of a principal, and repeats it when the target requests a pause.
-func (d Deps) patiently(ctx context.Context, x *dryrun.App, p engine.Principal) (*dryrun.Run, error) {
+// runRepeatedly performs the dry run of a principal, and repeats it when the target requests a pause.
+func (d Deps) runRepeatedly(ctx context.Context, x *dryrun.App, p engine.Principal) (*dryrun.Run, error) {
 	for attempt := 1; ; attempt++ {
 		r, err := x.Run(ctx, p.Kind, p.ID, dryrun.Assumptions{Marked: true, Unguarded: true})
 		switch {
@@ -239,7 +239,7 @@ func (d Deps) patiently(ctx context.Context, x *dryrun.App, p engine.Principal) 
 			return nil, err
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		case r.Outcome.Class != engine.Throttled || attempt == planPatience:
+		case r.Outcome.Class != engine.Throttled || attempt == maxAttempts:
 			return r, nil
 		}
 		x.SlowDown()

@@ -44,7 +44,7 @@ func (p *prober) members(ctx context.Context) {
 	r := p.send(ctx, http.MethodPatch, path, patch(add))
 	if !ok(r) {
 		p.refused(engine.FeatureAddMember, r)
-	} else if shown, read := p.settled(ctx, path, has); shown {
+	} else if shown, read := p.awaitState(ctx, path, has); shown {
 		p.note(engine.FeatureAddMember, engine.ProbeWorks, r, "")
 		p.note(engine.FeatureShowsMembers, engine.ProbeWorks, read, "")
 	} else {

@@ -136,8 +136,8 @@ func (p *prober) quote(r plan.Response) string {
 
 func ok(r plan.Response) bool { return r.Err == nil && r.Status >= 200 && r.Status < 300 }
 
-// settled reads a resource until it has the expected state or the time to settle is over, and returns the last response.
-func (p *prober) settled(ctx context.Context, path string, looks func(*scim.Object) bool) (bool, plan.Response) {
+// awaitState reads a resource until it has the expected state or the time to settle is over, and returns the last response.
+func (p *prober) awaitState(ctx context.Context, path string, looks func(*scim.Object) bool) (bool, plan.Response) {
 	for i := range settleReads {
 		r := p.send(ctx, http.MethodGet, path, nil)
 		if ok(r) && looks(r.Body) {
@@ -166,7 +166,7 @@ func (p *prober) change(ctx context.Context, f engine.Feature, method, path stri
 	if !ok(r) {
 		return p.refused(f, r)
 	}
-	done, read := p.settled(ctx, path, looks)
+	done, read := p.awaitState(ctx, path, looks)
 	switch {
 	case done:
 		return p.note(f, engine.ProbeWorks, r, "")

@@ -21,7 +21,7 @@ var (
 	userPatches = []engine.Feature{engine.FeaturePatchNoPath, engine.FeaturePatchPath, engine.FeatureDeactivatePatch,
 		engine.FeatureDeactivatePath}
 	// the target never returns success without effect
-	fine = []engine.ProbeVerdict{engine.ProbeWorks, engine.ProbeRefused, engine.ProbeUnknown}
+	neverIneffective = []engine.ProbeVerdict{engine.ProbeWorks, engine.ProbeRefused, engine.ProbeUnknown}
 )
 
 // findings are in the order of plan's traits. The user features decide whether PATCH works, as sequences detect it with users too. An
@@ -72,7 +72,7 @@ func TraitsOf(p engine.Profile) engine.Traits {
 	}
 	trust := func(t engine.Trait, features ...engine.Feature) {
 		switch took := slices.ContainsFunc(features, func(f engine.Feature) bool { return p.Verdict(f) == engine.ProbeWorks }); {
-		case !is(fine, features...):
+		case !is(neverIneffective, features...):
 			out[t] = false
 		case took:
 			out[t] = true

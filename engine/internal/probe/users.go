@@ -22,8 +22,8 @@ func (p *prober) user() *scim.Object {
 	return u
 }
 
-// kept lists the attributes that are compared after the create, by the paths of plan.
-var kept = []string{"userName", "externalId", "displayName", "name.givenName", "name.familyName"}
+// comparedPaths lists the attributes that are compared after the create, by the paths of plan.
+var comparedPaths = []string{"userName", "externalId", "displayName", "name.givenName", "name.familyName"}
 
 func (p *prober) users(ctx context.Context) {
 	r := p.send(ctx, http.MethodGet, "/Users?startIndex=1&count=1", nil)
@@ -78,21 +78,21 @@ func (p *prober) createUser(ctx context.Context) bool {
 	if !ok(r) {
 		p.refused(engine.FeatureCreateUser, r)
 		if r.Err != nil {
-			p.adopt(ctx) // the response could not be read: the user may exist
+			p.findCreated(ctx) // the response could not be read: the user may exist
 		}
 		return false
 	}
 	if p.userID = r.Body.Text("id"); p.userID == "" {
 		p.note(engine.FeatureCreateUser, engine.ProbeNoEffect, r, "the POST returned %d and no id", r.Status)
-		p.adopt(ctx)
+		p.findCreated(ctx)
 		return false
 	}
 	p.note(engine.FeatureCreateUser, engine.ProbeWorks, r, "")
 	return true
 }
 
-// adopt finds a user whose id was not returned, so that it can be removed.
-func (p *prober) adopt(ctx context.Context) {
+// findCreated finds a user whose id was not returned, so that it can be removed.
+func (p *prober) findCreated(ctx context.Context) {
 	r := p.send(context.WithoutCancel(ctx), http.MethodGet, plan.LookupPath("/Users", "userName", p.userName), nil)
 	for _, hit := range r.Body.Array("Resources") {
 		if o, isObject := hit.(*scim.Object); isObject && strings.EqualFold(o.Text("userName"), p.userName) {
@@ -112,7 +112,7 @@ func (p *prober) lookup(ctx context.Context, f engine.Feature, endpoint, attribu
 		o, isObject := hits[0].(*scim.Object)
 		return isObject && o.Text("id") == id
 	}
-	found, r := p.settled(ctx, path, only)
+	found, r := p.awaitState(ctx, path, only)
 	switch {
 	case found:
 		p.note(f, engine.ProbeWorks, r, "")
@@ -149,7 +149,7 @@ func (p *prober) keeps(ctx context.Context) {
 	}
 	var lost []string
 	sent := p.user()
-	for _, path := range kept {
+	for _, path := range comparedPaths {
 		if have, want := text(r.Body, path), text(sent, path); have != want {
 			lost = append(lost, fmt.Sprintf("%s: %q became %q", path, want, have))
 		}
@@ -254,7 +254,7 @@ func (p *prober) activation(ctx context.Context) {
 		if r := p.send(ctx, way.method, path, back); !ok(r) {
 			continue
 		}
-		if active, r := p.settled(ctx, path, is(true)); active && !reactivated {
+		if active, r := p.awaitState(ctx, path, is(true)); active && !reactivated {
 			reactivated = true
 			p.note(engine.FeatureReactivate, engine.ProbeWorks, r, "")
 		}

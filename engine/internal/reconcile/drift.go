@@ -173,7 +173,7 @@ func (d *comparison) compare(ctx context.Context, s engine.State, have *scim.Res
 func (d *comparison) user(ctx context.Context, s engine.State, have *scim.Resource) ([]engine.Finding, error) {
 	want, err := d.Directory.User(ctx, d.app, s.ID)
 	if err != nil {
-		return nil, directory.Undecided(principal.Of(s), err)
+		return nil, directory.Unavailable(principal.Of(s), err)
 	}
 	t := d.reader.Target
 	return drift.User(drift.UserWant{
@@ -185,7 +185,7 @@ func (d *comparison) group(ctx context.Context, s engine.State, have *scim.Resou
 	want, err := d.Directory.Group(ctx, d.app, s.ID)
 	switch {
 	case err != nil:
-		return nil, directory.Undecided(principal.Of(s), err)
+		return nil, directory.Unavailable(principal.Of(s), err)
 	case want.Want == engine.Absent && want.DeleteRemote:
 		return []engine.Finding{{What: engine.DriftActivity, Note: "the group should be deleted"}}, nil
 	case want.Want != engine.Active:
@@ -206,7 +206,7 @@ func (d *comparison) group(ctx context.Context, s engine.State, have *scim.Resou
 			return []engine.Finding{{What: engine.DriftMissing, Note: "deleted after it was listed"}}, nil
 		}
 		if answer.Err != nil || answer.Status != http.StatusOK || answer.Body == nil {
-			return nil, fmt.Errorf("the members of the group %s cannot be read: status %d, %s", s.ID, answer.Status, d.said(answer))
+			return nil, fmt.Errorf("the members of the group %s cannot be read: status %d, %s", s.ID, answer.Status, d.reason(answer))
 		}
 		members, _ = drift.MemberIDs(&scim.Resource{Object: *answer.Body})
 	}
@@ -220,8 +220,8 @@ func (d *comparison) group(ctx context.Context, s engine.State, have *scim.Resou
 	return found, nil
 }
 
-// said returns the reason in a response of the target.
-func (d *comparison) said(r plan.Response) string {
+// reason returns the reason in a response of the target.
+func (d *comparison) reason(r plan.Response) string {
 	switch {
 	case r.Err != nil:
 		return d.reader.Redact(r.Err.Error())
@@ -236,7 +236,7 @@ func (d *comparison) said(r plan.Response) string {
 func (d *comparison) members(ctx context.Context, s engine.State) (accounts []string, err error) {
 	for page, err := range directory.Members(ctx, d.Directory, d.app, s.ID) {
 		if err != nil {
-			return nil, directory.Undecided(principal.Of(s), err)
+			return nil, directory.Unavailable(principal.Of(s), err)
 		}
 		states, err := d.Store.StatesByID(ctx, d.app, engine.User, page)
 		if err != nil {
@@ -293,7 +293,7 @@ func (d *comparison) missing(ctx context.Context, s engine.State) ([]engine.Find
 	}
 	switch t := d.reader.Target; {
 	case err != nil:
-		return nil, directory.Undecided(principal.Of(s), err)
+		return nil, directory.Unavailable(principal.Of(s), err)
 	case want != engine.Active, s.Kind == engine.User && !t.CreateUsers:
 		return nil, nil
 	default:
@@ -315,10 +315,10 @@ func (d *comparison) differs(ctx context.Context, s engine.State, found []engine
 		return nil
 	}
 	repair := store.Repair{Mark: engine.Mark{App: d.app, Kind: s.Kind, ID: s.ID, Retry: true, AllMembers: s.Kind == engine.Group}}
-	mend := false
+	repairable := false
 	for _, f := range found {
 		f.Principal, f.RemoteID, f.RemoteName = s.ID, s.RemoteID, name
-		mend = mend || f.What.Repairable()
+		repairable = repairable || f.What.Repairable()
 		if s.Kind == engine.Group && f.What != engine.DriftMissing {
 			repair.RemoteName = name
 		}
@@ -326,7 +326,7 @@ func (d *comparison) differs(ctx context.Context, s engine.State, found []engine
 			return err
 		}
 	}
-	if mend && d.request.Repair {
+	if repairable && d.request.Repair {
 		d.repairs = append(d.repairs, repair)
 	}
 	return nil

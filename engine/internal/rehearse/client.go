@@ -59,7 +59,7 @@ type Client struct {
 	requests  []Request
 	resources map[key]*resource
 	written   []key // in the order of the first write
-	made      int   // number of generated ids and entity tags
+	generated int   // number of generated ids and entity tags
 }
 
 type key struct{ endpoint, id string }
@@ -68,7 +68,7 @@ type key struct{ endpoint, id string }
 type resource struct {
 	before, now *scim.Resource // nil: it does not exist
 	etag        string
-	pretended   bool // now differs from the target's resource by a simulated write
+	simulated   bool // now differs from the target's resource by a simulated write
 }
 
 // New returns a client that forwards reads to a target.
@@ -118,7 +118,7 @@ func (c *Client) answer(ctx context.Context, r plan.Request) (answer plan.Respon
 	case r.Method == http.MethodDelete && single:
 		return c.remove(ctx, k), true
 	default:
-		return refuse(scim.Errorf(http.StatusNotImplemented, "", "%s %s cannot be simulated", r.Method, r.Path)), true
+		return errorResponse(scim.Errorf(http.StatusNotImplemented, "", "%s %s cannot be simulated", r.Method, r.Path)), true
 	}
 }
 
@@ -144,7 +144,7 @@ func typeOf(endpoint string) *schema.ResourceType {
 }
 
 func (c *Client) read(ctx context.Context, r plan.Request, k key) (plan.Response, bool) {
-	if have := c.resources[k]; have != nil && have.pretended {
+	if have := c.resources[k]; have != nil && have.simulated {
 		return have.shown(http.StatusOK), true
 	}
 	answer := c.target.Do(ctx, r)
@@ -171,13 +171,13 @@ func (c *Client) note(k key, answer plan.Response) {
 // shown returns the resource as a response.
 func (r *resource) shown(status int) plan.Response {
 	if r.now == nil {
-		return refuse(scim.Errorf(http.StatusNotFound, "", "deleted by a simulated request"))
+		return errorResponse(scim.Errorf(http.StatusNotFound, "", "deleted by a simulated request"))
 	}
 	return plan.Response{Status: status, ETag: r.etag, Body: r.now.Object.Clone()}
 }
 
-// known returns the resource to change, or the response to return if it is unavailable.
-func (c *Client) known(ctx context.Context, k key) (*resource, *plan.Response) {
+// readForChange returns the resource to change, or the response to return if it is unavailable.
+func (c *Client) readForChange(ctx context.Context, k key) (*resource, *plan.Response) {
 	if c.resources[k] == nil {
 		answer := c.target.Do(ctx, plan.Request{Method: http.MethodGet, Path: "/" + k.endpoint + "/" + url.PathEscape(k.id)})
 		if c.note(k, answer); c.resources[k] == nil {
@@ -200,24 +200,24 @@ func (c *Client) create(endpoint string, body *scim.Object) plan.Response {
 	made.Delete("password")
 	made.SetID(fmt.Sprintf("pretended-%d", c.next()))
 	k := key{endpoint, made.ID()}
-	c.resources[k] = &resource{now: made, pretended: true}
+	c.resources[k] = &resource{now: made, simulated: true}
 	c.written = append(c.written, k)
 	return c.resources[k].shown(http.StatusCreated)
 }
 
 func (c *Client) next() int {
-	c.made++
-	return c.made
+	c.generated++
+	return c.generated
 }
 
 func (c *Client) change(ctx context.Context, k key, edit func(*scim.Resource) (*scim.Resource, error)) plan.Response {
-	have, no := c.known(ctx, k)
+	have, no := c.readForChange(ctx, k)
 	if no != nil {
 		return *no
 	}
 	next, err := edit(have.now)
 	if err != nil {
-		return refuse(err)
+		return errorResponse(err)
 	}
 	next.Delete("password")
 	next.SetID(k.id)
@@ -226,7 +226,7 @@ func (c *Client) change(ctx context.Context, k key, edit func(*scim.Resource) (*
 }
 
 func (c *Client) remove(ctx context.Context, k key) plan.Response {
-	have, no := c.known(ctx, k)
+	have, no := c.readForChange(ctx, k)
 	if no != nil {
 		return *no
 	}
@@ -237,10 +237,10 @@ func (c *Client) remove(ctx context.Context, k key) plan.Response {
 // write stores a new version of a resource. If the target uses entity tags, the version gets a new one: an unchanged tag would mean that
 // the write had no effect.
 func (c *Client) write(k key, have *resource, next *scim.Resource) {
-	if !have.pretended {
+	if !have.simulated {
 		c.written = append(c.written, k)
 	}
-	have.now, have.pretended = next, true
+	have.now, have.simulated = next, true
 	if have.etag == "" || next == nil {
 		return
 	}
@@ -252,8 +252,8 @@ func (c *Client) write(k key, have *resource, next *scim.Resource) {
 	}
 }
 
-// refuse returns an error as a response of a target.
-func refuse(err error) plan.Response {
+// errorResponse returns an error as a response of a target.
+func errorResponse(err error) plan.Response {
 	e, ok := errors.AsType[*scim.Error](err)
 	if !ok {
 		e = scim.Errorf(http.StatusBadRequest, scim.InvalidSyntax, "%v", err)

@@ -53,14 +53,14 @@ func set(r *scim.Resource, op scim.PatchOperation) bool {
 	}
 	o := &r.Object
 	if p.URN != "" && p.Name != "" {
-		o = within(o, p.URN)
+		o = complexValue(o, p.URN)
 	}
 	name := p.Name
 	switch {
 	case name == "":
 		name = p.URN
 	case p.Sub != "":
-		o, name = within(o, name), p.Sub
+		o, name = complexValue(o, name), p.Sub
 	}
 	list, many := op.Value.([]any)
 	switch {
@@ -75,8 +75,8 @@ func set(r *scim.Resource, op scim.PatchOperation) bool {
 	return true
 }
 
-// within returns the complex value of an attribute, and creates it if absent.
-func within(o *scim.Object, name string) *scim.Object {
+// complexValue returns the complex value of an attribute, and creates it if absent.
+func complexValue(o *scim.Object, name string) *scim.Object {
 	if o.Complex(name) == nil {
 		o.Set(name, scim.NewObject())
 	}

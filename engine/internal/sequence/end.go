@@ -40,15 +40,15 @@ func (r *run) conclude(interrupted bool) {
 	case o.Halted:
 		f.Status, f.Attempts = engine.StatusHeld, r.row.Attempts
 	default:
-		r.follow(o.Class, failures)
+		r.setStatus(o.Class, failures)
 	}
 	created := slices.ContainsFunc(r.steps, func(s engine.Step) bool { return s.Method == http.MethodPost })
 	f.Untried = r.first && o.RemoteID == "" && o.Origin == "" && !created
 	r.finishWaiting(o.Class == engine.Done && !interrupted)
 }
 
-// follow sets the status and the next attempt that follow from a class.
-func (r *run) follow(class engine.Class, failures int) {
+// setStatus sets the status and the next attempt that follow from a class.
+func (r *run) setStatus(class engine.Class, failures int) {
 	f, now, row := &r.finish, r.finish.At, class.Info()
 	f.Status = row.Status
 	switch row.Class {
@@ -81,7 +81,7 @@ func (r *run) follow(class engine.Class, failures int) {
 // final reports whether a failure ends the attempts until the next Mark or Retry. With FallbackNone every failure does, except for a
 // deactivation: a user who must not have an account must not retain it because of one failure.
 func (r *run) final() bool {
-	return r.target.Fallback == engine.FallbackNone && len(r.steps) > 0 && !r.unable && !r.deactivates()
+	return r.target.Fallback == engine.FallbackNone && len(r.steps) > 0 && !r.localFailure && !r.deactivates()
 }
 
 // deactivates reports whether the user must not have an account.

@@ -20,13 +20,13 @@ func (r *run) group(ctx context.Context) error {
 		return err
 	}
 	if !r.target.PushGroups {
-		r.outcome = r.keep(cannot(engine.Skipped, "group push is disabled for this target"))
+		r.outcome = r.keep(localOutcome(engine.Skipped, "group push is disabled for this target"))
 		return nil
 	}
 	in := r.groupInput(want)
-	in.HaltedLinks = func() (string, error) { return ours(r, func() (string, error) { return r.haltedLinks(ctx) }) }
+	in.HaltedLinks = func() (string, error) { return trackFailure(r, func() (string, error) { return r.haltedLinks(ctx) }) }
 	in.Members = func() ([]engine.RemoteMember, error) {
-		return ours(r, func() ([]engine.RemoteMember, error) { return r.accounts(ctx) })
+		return trackFailure(r, func() ([]engine.RemoteMember, error) { return r.accounts(ctx) })
 	}
 	if in.Want == engine.Active {
 		if err := r.members(ctx, &in); err != nil || r.outcome.Class != "" {
@@ -70,7 +70,7 @@ func (r *run) members(ctx context.Context, in *plan.GroupInput) error {
 			return err
 		}
 	}
-	if err := r.answer(ctx); err != nil || r.outcome.Class != "" {
+	if err := r.updateMarked(ctx); err != nil || r.outcome.Class != "" {
 		return err
 	}
 	which := store.MembersPending
@@ -94,7 +94,7 @@ func (r *run) members(ctx context.Context, in *plan.GroupInput) error {
 
 // accounts returns all members of the group that have an account on the target.
 func (r *run) accounts(ctx context.Context) (all []engine.RemoteMember, err error) {
-	r.waiting = waits{} // accounts may be called more than once
+	r.waiting = missingUsers{} // accounts may be called more than once
 	err = r.each(ctx, store.MembersWanted, func(page []store.Member) error {
 		for _, m := range page {
 			if m.RemoteID == "" {
@@ -147,8 +147,8 @@ func (r *run) walk(ctx context.Context) error {
 	return nil
 }
 
-// answer queries the directory for the members that were marked.
-func (r *run) answer(ctx context.Context) error {
+// updateMarked queries the directory for the members that were marked.
+func (r *run) updateMarked(ctx context.Context) error {
 	return r.each(ctx, store.MembersAsked, func(page []store.Member) error {
 		if len(page) == 0 || r.outcome.Class != "" {
 			return nil

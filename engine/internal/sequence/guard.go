@@ -26,7 +26,7 @@ func (r *run) guarded(ctx context.Context, op engine.Operation) (ok bool, err er
 	if err != nil || many == 0 {
 		return err == nil, err
 	}
-	r.outcome = r.keep(cannot(engine.Held,
+	r.outcome = r.keep(localOutcome(engine.Held,
 		"%s: %d accounts would be removed within %s, more than the deletion guard allows: approval required", op, many, g.Window))
 	r.outcome.Operation = op
 	return false, nil

@@ -43,7 +43,7 @@ func (r *run) stop(ctx context.Context, req plan.Request) *plan.Outcome {
 	h, err := r.halted(ctx, req.Op, req.Also)
 	switch {
 	case err != nil:
-		r.unable = true
+		r.localFailure = true
 		return &plan.Outcome{Class: engine.Transient, Operation: req.Op, Message: "the halts cannot be read: " + errtext.Plain(err)}
 	case h != nil:
 		return &plan.Outcome{Class: engine.Held, Operation: h.Operation, Message: h.String(), Halted: true}

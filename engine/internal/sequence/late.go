@@ -8,13 +8,14 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// refused handles a result that was rejected by the store. An owner that stalls between its last check of the lease and a request sends
-// that request when it continues, and may overwrite changes of the next owner. The current owner of the lane must therefore check the
+// resultRejected handles a result that was rejected by the store. An owner that stalls between its last check of the lease and a request
+// sends that request when it continues, and may overwrite changes of the next owner. The current owner of the lane must therefore check the
 // principal again.
 //
 // Invariant 17: If a response arrives after the lease ended, the result is rejected and the principal is requeued. A claim does not wait
 // for a locked lane.
-func (r *run) refused(ctx context.Context, err error) error {
+// for a locked lane.
+func (r *run) resultRejected(ctx context.Context, err error) error {
 	if !r.late || !errors.Is(err, engine.ErrLeaseLost) {
 		return err
 	}

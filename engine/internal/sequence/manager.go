@@ -11,20 +11,20 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// waits are the unprovisioned users that a principal needs: members of a group, the manager of a user.
-type waits struct {
+// missingUsers are the unprovisioned users that a principal needs: members of a group, the manager of a user.
+type missingUsers struct {
 	named []string // the first MaxWaitingOn
 	all   int
 }
 
-func (w *waits) on(user string) {
+func (w *missingUsers) on(user string) {
 	if w.all++; w.all <= engine.MaxWaitingOn {
 		w.named = append(w.named, user)
 	}
 }
 
 // String returns a message that names the users, empty if there are none.
-func (w *waits) String() string {
+func (w *missingUsers) String() string {
 	switch {
 	case w.all == 0:
 		return ""
@@ -37,9 +37,9 @@ func (w *waits) String() string {
 	}
 }
 
-// manage returns the desired state with the manager's account on the target, if it has one. The manager was stored by begin: if the
+// resolveManager returns the desired state with the manager's account on the target, if it has one. The manager was stored by begin: if the
 // manager's account changes afterwards, this user is requeued.
-func (r *run) manage(ctx context.Context, want engine.UserState) (engine.UserState, error) {
+func (r *run) resolveManager(ctx context.Context, want engine.UserState) (engine.UserState, error) {
 	if want.Want != engine.Active || want.Manager == "" && r.row.Manager == "" {
 		return want, nil
 	}

@@ -41,7 +41,7 @@ func (r *run) progress(ctx context.Context, s plan.Step) error {
 		p.RemoteName = ""
 	}
 	if change.Replace {
-		if err := r.noteEnds(); err != nil {
+		if err := r.waitForNote(); err != nil {
 			return err
 		}
 		r.noted = 0 // later requests are about other members
@@ -51,14 +51,14 @@ func (r *run) progress(ctx context.Context, s plan.Step) error {
 		}
 		p.NextAll = true
 		r.note(ctx, p)
-		return r.noteEnds()
+		return r.waitForNote()
 	}
 	if r.noted == 0 {
-		if r.noting == nil {
+		if r.pendingNote == nil {
 			p.NextAdd, p.NextRemove = s.Push.Next(0, progressEvery)
 			r.note(ctx, p)
 		}
-		if err := r.noteEnds(); err != nil {
+		if err := r.waitForNote(); err != nil {
 			return err
 		}
 		r.noted = progressEvery
@@ -79,7 +79,7 @@ func (r *run) note(ctx context.Context, p store.Progress) {
 	p.Replaced, p.Whole, p.Added, p.Removed, p.Exchanges = f.Replaced, f.Whole, f.Added, f.Removed, f.Exchanges
 	f.Replaced, f.Whole, f.Added, f.Removed, f.Exchanges = false, false, nil, nil, nil
 	done := make(chan error, 1)
-	r.noting = func() error {
+	r.pendingNote = func() error {
 		if err := <-done; err != nil {
 			return err
 		}
@@ -99,13 +99,13 @@ func (r *run) note(ctx context.Context, p store.Progress) {
 	}()
 }
 
-// noteEnds waits until the pending progress is stored, if any.
-func (r *run) noteEnds() error {
-	if r.noting == nil {
+// waitForNote waits until the pending progress is stored, if any.
+func (r *run) waitForNote() error {
+	if r.pendingNote == nil {
 		return nil
 	}
-	wait := r.noting
-	r.noting = nil
+	wait := r.pendingNote
+	r.pendingNote = nil
 	return wait()
 }
 

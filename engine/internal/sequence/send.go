@@ -41,7 +41,7 @@ func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string)
 	}
 	r.outcome = r.withAlternatives(*step.Outcome)
 	r.outcome.Message = line.Redact(r.outcome.Message) // it quotes the target, and is stored, logged and passed to the observer
-	return r.noteEnds()
+	return r.waitForNote()
 }
 
 // noteAlternative records a request form other than the preferred form of the style.
@@ -84,7 +84,7 @@ func (r *run) announce(ctx context.Context, req plan.Request) (why *plan.Outcome
 func (r *run) send(ctx context.Context, line Line, q plan.Request) (answer plan.Response, why *plan.Outcome) {
 	failed := func(err error) (plan.Response, *plan.Outcome) { return plan.Response{Err: err}, nil }
 	if why, err := r.announce(ctx, q); err != nil || why != nil {
-		r.unable = r.unable || err != nil
+		r.localFailure = r.localFailure || err != nil
 		return plan.Response{Err: err}, why
 	}
 	done, err := line.Turn(ctx)

@@ -113,26 +113,26 @@ type run struct {
 	end             End
 	begun           time.Time
 	noted           int          // number of further requests of a push whose members are stored
-	noting          func() error // waits for the pending write of the progress, nil if none
+	pendingNote     func() error // waits for the pending write of the progress, nil if none
 	desired         any          // UserState or GroupState, as returned by the directory
 	late            bool         // the lease had ended when the response to a change arrived
-	waiting         waits        // users that are not provisioned yet
+	waiting         missingUsers // users that are not provisioned yet
 	managerReleased bool         // the engine no longer manages the manager of the user
-	// unable reports that the store or the directory failed during the sequence: the target did not cause the outcome.
-	unable bool
+	// localFailure reports that the store or the directory failed during the sequence: the target did not cause the outcome.
+	localFailure bool
 	// alternatives are the request forms that were sent instead of the preferred forms of the style.
 	alternatives []string
 }
 
-// ours calls a function that queries the store or the directory, and records whether it failed.
-func ours[T any](r *run, ask func() (T, error)) (T, error) {
+// trackFailure calls a function that queries the store or the directory, and records whether it failed.
+func trackFailure[T any](r *run, ask func() (T, error)) (T, error) {
 	answer, err := ask()
-	r.unable = r.unable || err != nil
+	r.localFailure = r.localFailure || err != nil
 	return answer, err
 }
 
-// cannot returns an outcome that the target did not cause.
-func cannot(class engine.Class, format string, args ...any) plan.Outcome {
+// localOutcome returns an outcome that the target did not cause.
+func localOutcome(class engine.Class, format string, args ...any) plan.Outcome {
 	return plan.Outcome{Class: class, Operation: engine.OpNone, Message: fmt.Sprintf(format, args...)}
 }
 
@@ -140,7 +140,7 @@ func (r *run) do(ctx context.Context) error {
 	var err error
 	switch broken := r.Connection.Broken; {
 	case broken != nil:
-		r.outcome = r.keep(cannot(engine.Denied, "the connection is not configured: %s", errtext.Plain(broken)))
+		r.outcome = r.keep(localOutcome(engine.Denied, "the connection is not configured: %s", errtext.Plain(broken)))
 	case r.row.Kind == engine.User:
 		err = r.user(ctx)
 	default:
@@ -155,7 +155,7 @@ func (r *run) do(ctx context.Context) error {
 	defer cancel()
 	status, err := r.Ledger.Finish(store, r.Lease, r.finish)
 	if err != nil {
-		return r.refused(store, err)
+		return r.resultRejected(store, err)
 	}
 	if status == engine.StatusHeld && r.finish.Status != engine.StatusHeld {
 		r.finish = r.finish.Taken()
@@ -184,11 +184,11 @@ func (r *run) begin(ctx context.Context, intent store.Intent) error {
 	case want == engine.Active, want == engine.Inactive, want == engine.Absent:
 	case want == engine.Keep && r.row.Kind == engine.User:
 	default:
-		r.outcome = r.keep(cannot(engine.Rejected, "the directory returned an invalid state (%q)", want))
+		r.outcome = r.keep(localOutcome(engine.Rejected, "the directory returned an invalid state (%q)", want))
 		return nil
 	}
 	r.name = intent.Name
-	if !directory.News(r.row, intent) {
+	if !directory.HasChanges(r.row, intent) {
 		return nil
 	}
 	r.first = r.first || intent.Want == engine.Active && !r.row.MayExist
@@ -211,5 +211,5 @@ func (r *run) state(ctx context.Context, kind engine.Kind, id string) (engine.St
 
 // directoryFailed records that the desired state is unavailable. This never causes a deprovisioning.
 func (r *run) directoryFailed(err error) {
-	r.outcome = r.keep(cannot(engine.Transient, "the desired state is unavailable: %s", errtext.Plain(err)))
+	r.outcome = r.keep(localOutcome(engine.Transient, "the desired state is unavailable: %s", errtext.Plain(err)))
 }

@@ -30,21 +30,23 @@ func (r *run) user(ctx context.Context) error {
 	if want.Password == "" {
 		want.Password, want.PasswordVersion = placeholder(), ""
 	}
-	if want, err = r.manage(ctx, want); err != nil || r.outcome.Class != "" {
+	if want, err = r.resolveManager(ctx, want); err != nil || r.outcome.Class != "" {
 		return err
 	}
 	in := r.userInput(want)
-	in.HaltedLinks = func() (string, error) { return ours(r, func() (string, error) { return r.haltedLinks(ctx) }) }
+	in.HaltedLinks = func() (string, error) { return trackFailure(r, func() (string, error) { return r.haltedLinks(ctx) }) }
 	in.Former = func(account *scim.Resource) (string, error) {
-		return ours(r, func() (string, error) { return r.former(ctx, account) })
+		return trackFailure(r, func() (string, error) { return r.former(ctx, account) })
 	}
-	in.Owner = func(id string) (string, error) { return ours(r, func() (string, error) { return r.owner(ctx, id) }) }
+	in.Owner = func(id string) (string, error) {
+		return trackFailure(r, func() (string, error) { return r.owner(ctx, id) })
+	}
 	if in.RemoteID != r.row.RemoteID {
 		switch owner, err := in.Owner(in.RemoteID); {
 		case err != nil:
 			return err
 		case owner != "":
-			r.outcome = r.keep(cannot(engine.Held, "account %s already belongs to user %s", in.RemoteID, owner))
+			r.outcome = r.keep(localOutcome(engine.Held, "account %s already belongs to user %s", in.RemoteID, owner))
 			return nil
 		}
 	}

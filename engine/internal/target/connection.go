@@ -27,27 +27,27 @@ type Options struct {
 
 // Connector connects to the targets of all apps of an engine.
 type Connector struct {
-	o     Options
-	turns *semaphore.Weighted // slots for the requests of all apps, in order of arrival
-	paces sync.Map            // from app to *lane.RateLimiter
+	o           Options
+	sharedSlots *semaphore.Weighted // slots for the requests of all apps, in order of arrival
+	limiters    sync.Map            // from app to *lane.RateLimiter
 }
 
 // NewConnector returns a Connector.
 func NewConnector(o Options) *Connector {
-	return &Connector{o: o, turns: semaphore.NewWeighted(int64(o.Concurrency))}
+	return &Connector{o: o, sharedSlots: semaphore.NewWeighted(int64(o.Concurrency))}
 }
 
 // RateLimiter returns the rate limiter of an app, which outlives connections and leases.
 func (c *Connector) RateLimiter(app string) *lane.RateLimiter {
-	p, ok := c.paces.Load(app)
+	p, ok := c.limiters.Load(app)
 	if !ok {
-		p, _ = c.paces.LoadOrStore(app, lane.NewRateLimiter(c.o.Now))
+		p, _ = c.limiters.LoadOrStore(app, lane.NewRateLimiter(c.o.Now))
 	}
 	return p.(*lane.RateLimiter)
 }
 
 // Forget removes the rate limiter of an app.
-func (c *Connector) Forget(app string) { c.paces.Delete(app) }
+func (c *Connector) Forget(app string) { c.limiters.Delete(app) }
 
 // Connection is a target and its client. It is immutable: another configuration results in another connection.
 type Connection struct {
@@ -56,15 +56,15 @@ type Connection struct {
 	Broken   error // why there is no client
 	Requests int   // maximum number of requests of the app in flight
 
-	names   *regexp.Regexp // names that require a decision before a rename; nil for none
-	windows []window       // maintenance windows
-	slots   *semaphore.Weighted
-	turns   *semaphore.Weighted // slots of the connector
+	names       *regexp.Regexp // names that require a decision before a rename; nil for none
+	windows     []window       // maintenance windows
+	slots       *semaphore.Weighted
+	sharedSlots *semaphore.Weighted // slots of the connector
 }
 
 // Connect returns the connection to a target. An error in the configuration is in Connection.Broken.
 func (c *Connector) Connect(t engine.Target) *Connection {
-	out := &Connection{Target: t, Requests: c.requests(t), turns: c.turns}
+	out := &Connection{Target: t, Requests: c.requests(t), sharedSlots: c.sharedSlots}
 	out.slots = semaphore.NewWeighted(int64(out.Requests))
 	if out.Broken = check(t); out.Broken == nil {
 		out.windows, out.Broken = compile(t.Maintenance)

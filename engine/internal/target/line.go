@@ -32,11 +32,11 @@ func (l *Line) Turn(ctx context.Context) (done func(), err error) {
 		c.slots.Release(1)
 		return nil, err
 	}
-	if err := c.turns.Acquire(ctx, 1); err != nil {
+	if err := c.sharedSlots.Acquire(ctx, 1); err != nil {
 		c.slots.Release(1)
 		return nil, err
 	}
-	return func() { c.turns.Release(1); c.slots.Release(1) }, nil
+	return func() { c.sharedSlots.Release(1); c.slots.Release(1) }, nil
 }
 
 // Do sends a request.

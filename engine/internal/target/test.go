@@ -29,7 +29,7 @@ func (c *Connection) TestRecorded(ctx context.Context) (sent []engine.Attempt, e
 	err = c.Client.Record(func(x wirelog.Exchange) {
 		a := connect.AttemptOf(run, x)
 		if !strings.Contains(a.ResponseBody, messageURN) {
-			withhold(&a)
+			removeContent(&a)
 		}
 		sent = append(sent, a)
 	}).Test(ctx)
@@ -39,8 +39,8 @@ func (c *Connection) TestRecorded(ctx context.Context) (sent []engine.Attempt, e
 // messageURN is the prefix of the schemas of lists and errors.
 const messageURN = "urn:ietf:params:scim:api:messages:2.0:"
 
-// withhold removes everything from an exchange except its status and media type.
-func withhold(a *engine.Attempt) {
+// removeContent removes everything from an exchange except its status and media type.
+func removeContent(a *engine.Attempt) {
 	if a.ResponseBody != "" {
 		a.ResponseBody = "[not shown: not a SCIM message]"
 	}

@@ -89,8 +89,8 @@ func timeOfDay(text string) (time.Duration, error) {
 	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute, nil
 }
 
-// wall returns the local time of day.
-func wall(t time.Time) time.Duration {
+// localTimeOfDay returns the local time of day.
+func localTimeOfDay(t time.Time) time.Duration {
 	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute +
 		time.Duration(t.Second())*time.Second + time.Duration(t.Nanosecond())
 }
@@ -100,7 +100,7 @@ func (w window) open(t time.Time) bool {
 		return !t.Before(w.begin) && t.Before(w.until)
 	}
 	t = t.In(w.zone)
-	today, shows := t.Weekday(), wall(t)
+	today, shows := t.Weekday(), localTimeOfDay(t)
 	if w.from < w.to {
 		return w.days[today] && w.from <= shows && shows < w.to
 	}
@@ -114,7 +114,7 @@ func (w window) end(t time.Time) time.Time {
 	}
 	for {
 		local := t.In(w.zone)
-		left := w.to - wall(local)
+		left := w.to - localTimeOfDay(local)
 		if left <= 0 {
 			left += 24 * time.Hour
 		}
@@ -130,13 +130,13 @@ func (w window) end(t time.Time) time.Time {
 	}
 }
 
-// chained is the maximum number of consecutive windows that count as one.
-const chained = 100
+// maxChained is the maximum number of consecutive windows that count as one.
+const maxChained = 100
 
 // closed returns the end of the current window, or of the last of several consecutive ones; zero if none is open.
 func closed(all []window, now time.Time) time.Time {
 	until := time.Time{}
-	for range chained {
+	for range maxChained {
 		t := now
 		if !until.IsZero() {
 			t = until

@@ -21,13 +21,13 @@ func differences(before, after *scim.Resource) []engine.Difference {
 	return out
 }
 
-// leftOut lists the attributes that are not compared: those of the target, and those that are compared elsewhere.
-var leftOut = []string{"id", "meta", "schemas", "password", "members"}
+// omitted lists the attributes that are not compared: those of the target, and those that are compared elsewhere.
+var omitted = []string{"id", "meta", "schemas", "password", "members"}
 
 func differing(chain []string, before, after *scim.Object, out *[]engine.Difference) {
 	each := func(name string) {
 		if len(chain) == 0 {
-			for _, other := range leftOut {
+			for _, other := range omitted {
 				if scim.EqualName(name, other) {
 					return
 				}

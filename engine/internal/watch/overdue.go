@@ -12,12 +12,12 @@ import (
 
 // Limits of the search for overdue deactivations.
 const (
-	// lateEvery is the interval between two searches, or a fifth of OverdueOptions.Within if that is shorter.
-	lateEvery    = time.Minute
-	lateEveryMin = 10 * time.Millisecond
-	// lateAsks is the maximum number of users per search for which the directory is queried. The next search continues with the following
+	// overdueInterval is the interval between two searches, or a fifth of OverdueOptions.Within if that is shorter.
+	overdueInterval    = time.Minute
+	overdueIntervalMin = 10 * time.Millisecond
+	// overdueLimit is the maximum number of users per search for which the directory is queried. The next search continues with the following
 	// users.
-	lateAsks = 1000
+	overdueLimit = 1000
 )
 
 // OverdueStore has the methods of package store that find overdue deactivations.
@@ -51,7 +51,7 @@ func NewOverdue(o OverdueOptions) *Overdue { return &Overdue{o: o} }
 
 // Run searches periodically until the end of ctx.
 func (w *Overdue) Run(ctx context.Context) {
-	every := min(lateEvery, max(w.o.Within/5, lateEveryMin))
+	every := min(overdueInterval, max(w.o.Within/5, overdueIntervalMin))
 	for {
 		if err := w.Look(ctx); err != nil && ctx.Err() == nil {
 			w.o.Logger.ErrorContext(ctx, "search for overdue deactivations failed", "error", err)
@@ -80,9 +80,9 @@ func (w *Overdue) Look(ctx context.Context) error {
 		next++
 	}
 	after := map[string]*engine.State{}
-	asks := max(lateAsks/max(len(apps), 1), 1)
+	asks := max(overdueLimit/max(len(apps), 1), 1)
 	for i, app := range slices.Concat(apps[next:], apps[:next]) {
-		if i == lateAsks {
+		if i == overdueLimit {
 			after[app] = w.after[app]
 			continue
 		}
@@ -120,13 +120,13 @@ func (w *Overdue) app(ctx context.Context, app string, before time.Time, late []
 			return err
 		}
 		if first {
-			w.tell(ctx, row, want)
+			w.report(ctx, row, want)
 		}
 	}
 	return nil
 }
 
-func (w *Overdue) tell(ctx context.Context, row engine.State, want engine.Want) {
+func (w *Overdue) report(ctx context.Context, row engine.State, want engine.Want) {
 	o := engine.Overdue{
 		App: row.App, ID: row.ID, RemoteID: row.RemoteID, Since: row.DirtySince, Want: want, Status: row.Status, Error: row.LastError,
 	}

@@ -91,7 +91,7 @@ func (d Deps) waiting(s engine.State, l engine.Lane) engine.Waiting {
 // The principal is retried when the hold ends, or at its own time after that.
 func onHold(s engine.State, h engine.Hold) (reason string, until time.Time) {
 	reason, until = h.Reason, h.Until
-	if s.LastError != "" && (s.Status == engine.StatusRetrying || slices.Contains(throttles, s.LastStatus)) {
+	if s.LastError != "" && (s.Status == engine.StatusRetrying || slices.Contains(throttleStatuses, s.LastStatus)) {
 		reason = s.LastError
 	}
 	if s.Status == engine.StatusRetrying && s.NextAt.After(until) {
@@ -100,5 +100,5 @@ func onHold(s engine.State, h engine.Hold) (reason string, until time.Time) {
 	return fmt.Sprintf("on hold (%s): %s", h.Kind, reason), until
 }
 
-// throttles are the statuses with which a target requests a pause.
-var throttles = []int{429, 503}
+// throttleStatuses are the statuses with which a target requests a pause.
+var throttleStatuses = []int{429, 503}
