@@ -159,7 +159,7 @@ func TestTarget_ConvergesAfterFaults(t *testing.T) {
 		"down":         {enginetest.Fault{Drop: true, Times: 8}, "closed the connection"},
 		"5xx":          {enginetest.Fault{Status: 503, Times: 8}, "503: injected 503"},
 		"HTML":         {enginetest.Fault{HTML: true, Times: 8}, "the response is text/html, not SCIM"},
-		"half-way":     {enginetest.Fault{Truncate: true, Times: 8}, "breaks off after"},
+		"half-way":     {enginetest.Fault{Truncate: true, Times: 8}, "truncated after"},
 		"throttled":    {enginetest.Fault{Status: 429, RetryAfter: "0", Times: 8}, "429: injected 429"},
 		"unauthorised": {enginetest.Fault{Status: 401, Times: 3}, "401: injected 401"},
 	} {

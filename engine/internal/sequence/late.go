@@ -14,7 +14,6 @@ import (
 //
 // Invariant 17: If a response arrives after the lease ended, the result is rejected and the principal is requeued. A claim does not wait
 // for a locked lane.
-// for a locked lane.
 func (r *run) resultRejected(ctx context.Context, err error) error {
 	if !r.late || !errors.Is(err, engine.ErrLeaseLost) {
 		return err
