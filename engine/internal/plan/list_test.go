@@ -135,7 +135,7 @@ func TestPages_RejectsInconsistentList(t *testing.T) {
 			require.ErrorContains(t, err, fmt.Sprintf("the list /Users cannot be read at startIndex %d: ", listed+1))
 			require.Equal(t, c.class, err.Class)
 			require.Equal(t, c.broken, err.Broken)
-			require.Equal(t, listed, p.Listed, "it can be asked again")
+			require.Equal(t, listed, p.Listed, "the page can be read again")
 		})
 	}
 }

@@ -236,7 +236,7 @@ func TestProbe_WaitsForVisibleChange(t *testing.T) {
 
 // TestProbe_StopsEarly checks that a probe that cannot finish removes the resources it created.
 func TestProbe_StopsEarly(t *testing.T) {
-	t.Run("refused credentials", func(t *testing.T) {
+	t.Run("rejected credentials", func(t *testing.T) {
 		fake := target()
 		fake.Token = "another"
 		got, err := tried(t, fake, engine.ProbeOptions{})
