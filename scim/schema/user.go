@@ -2,8 +2,7 @@ package schema
 
 import "github.com/scimwright/scimwright/scim"
 
-// UserType returns the resource type User with the optional enterprise extension (RFC 7643 section 8.6). The value is the
-// caller's own.
+// UserType returns the resource type User with the optional enterprise extension (RFC 7643 section 8.6). The caller owns the result.
 func UserType() *ResourceType {
 	return &ResourceType{
 		ID: "User", Name: "User", Endpoint: "/Users", Description: "User Account",
@@ -12,9 +11,9 @@ func UserType() *ResourceType {
 	}
 }
 
-// User returns the User schema of RFC 7643 section 8.7.1 with the verified errata. Beyond the listing addresses have
-// "primary", as section 2.4 and the examples use it, ims.type knows "other" (section 4.1.2), password compares exactly,
-// and so does groups.value, which holds an id. The value is the caller's own.
+// User returns the User schema of RFC 7643 section 8.7.1 with the verified errata. It differs from the listing: addresses have "primary",
+// as in section 2.4 and the examples; ims.type has the canonical value "other" (section 4.1.2); password compares exactly, and so does
+// groups.value, which holds an id. The caller owns the result.
 func User() *Schema {
 	return &Schema{
 		ID: scim.UserSchema, Name: "User", Description: "User Account",
@@ -105,7 +104,7 @@ func User() *Schema {
 	}
 }
 
-// plural is a multi-valued attribute with the sub-attributes of RFC 7643 section 2.4.
+// plural returns a multi-valued attribute with the sub-attributes of RFC 7643 section 2.4.
 func plural(name, description string, value, kind, primary *Attribute) *Attribute {
 	return &Attribute{Name: name, Type: Complex, MultiValued: true, Description: description,
 		SubAttributes: []*Attribute{value, text("display", displayText), kind, primary}}

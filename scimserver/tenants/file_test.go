@@ -103,7 +103,7 @@ func TestReadFile_Errors(t *testing.T) {
 		"a token that cannot be":     {tenant("tokens:", "- ok", "- hush hush"), "line 5: a token has characters"},
 		"one token twice":            {tenant("tokens: [hush, hush]"), "line 3: token " + tenants.NewToken("hush").ID() + " is given twice"},
 		"an unknown quirk":           {tenant(tokens, "quirks: [nonsense]"), `line 4: there is no quirk "nonsense"`},
-		"an unknown leniency":        {tenant(tokens, "lenient:", "- op-case", "- nonsense"), `line 6: there is no leniency "nonsense"`},
+		"an unknown leniency":        {tenant(tokens, "lenient:", "- op-case", "- nonsense"), `line 6: unknown leniency "nonsense"`},
 		"strict as a word":           {tenant(tokens, "strict: yes please"), "line 4: strict is true or false"},
 		"strict as a string":         {tenant(tokens, `strict: "true"`), "line 4: strict is true or false"},
 		"strict and lenient":         {tenant(tokens, "strict: true", "lenient: []"), "line 5: strict and lenient exclude each other"},
