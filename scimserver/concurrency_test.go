@@ -19,7 +19,7 @@ func everyStore(t *testing.T, run func(t *testing.T, h *harness)) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) { run(t, serve(t, storeOn(t, db))) })
 }
 
-// parallel sends n requests at once and returns the answers.
+// parallel sends n requests concurrently and returns the responses.
 func parallel(n int, send func(i int) *answer) []*answer {
 	answers := make([]*answer, n)
 	start := make(chan struct{})
@@ -120,7 +120,7 @@ func TestReads_AtomicUserPatch(t *testing.T) {
 					}
 					a := h.do(t, http.MethodGet, path, nil)
 					if a.json("title") != a.json("nickName") {
-						t.Errorf("half a change is seen: %s", a.text)
+						t.Errorf("a partial change is visible: %s", a.text)
 						return
 					}
 				}
@@ -152,7 +152,7 @@ func TestReads_AtomicGroupPatch(t *testing.T) {
 					a := h.do(t, http.MethodGet, path+"?attributes=displayName,members.display", nil)
 					members := a.body.Array("members")
 					if len(members) != 1 || members[0].(*scim.Object).Text("display") != a.body.Text("displayName") {
-						t.Errorf("half a change is seen: %s", a.text)
+						t.Errorf("a partial change is visible: %s", a.text)
 						return
 					}
 				}
@@ -167,7 +167,7 @@ func TestReads_AtomicGroupPatch(t *testing.T) {
 	})
 }
 
-// With a store that creates several resources in one step, a circle of references is there as a whole or not at all.
+// TestReads_AtomicBulkCycle checks for a store that creates several resources in one step that no read sees a part of a cycle.
 func TestReads_AtomicBulkCycle(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		h := serve(t, storeOn(t, db))
@@ -177,14 +177,14 @@ func TestReads_AtomicBulkCycle(t *testing.T) {
 			for ended := false; !ended; {
 				select {
 				case <-done:
-					ended = true // and look once more
+					ended = true // and read once more
 				default:
 				}
 				a := h.do(t, http.MethodGet, "/Groups?count=1000", nil)
 				for _, v := range a.body.Array("Resources") {
 					g := v.(*scim.Object)
 					if len(g.Array("members")) != 1 || g.Complex("meta").Text("version") != `W/"1"` {
-						t.Errorf("a group without the member that it was to be created with: %s", scim.AppendValue(nil, g))
+						t.Errorf("a group without its initial member: %s", scim.AppendValue(nil, g))
 						return
 					}
 				}

@@ -2,7 +2,7 @@ package scimserver
 
 import "net/http"
 
-// get answers GET on one resource (RFC 7644 section 3.4.1).
+// get handles GET on one resource (RFC 7644 section 3.4.1).
 func (s *server) get(r *request, t *resourceType) (*reply, error) {
 	p, err := r.projection()
 	if err != nil {

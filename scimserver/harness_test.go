@@ -23,14 +23,14 @@ const (
 	prefix = "/scim/v2"
 )
 
-// harness is a server on loopback and a client that speaks to it.
+// harness is a server on loopback and a client for it.
 type harness struct {
 	url  string // base URL of the service
 	log  *bytes.Buffer
 	http *http.Client
 }
 
-// serve starts a server over the store.
+// serve starts a server with the store.
 func serve(t testing.TB, store scimserver.Store, change ...func(*scimserver.Options)) *harness {
 	t.Helper()
 	log := &bytes.Buffer{}
@@ -51,13 +51,13 @@ func serve(t testing.TB, store scimserver.Store, change ...func(*scimserver.Opti
 	return &harness{url: server.URL + prefix, log: log, http: server.Client()}
 }
 
-// eachStore runs a test over a store that leaves filters to the server and one that has indexes.
+// eachStore runs a test with a store that leaves filters to the server and one that has indexes.
 func eachStore(t *testing.T, run func(t *testing.T, h *harness), change ...func(*scimserver.Options)) {
 	t.Run("map store", func(t *testing.T) { run(t, serve(t, newMapStore(), change...)) })
 	t.Run("sqlite", func(t *testing.T) { run(t, serve(t, sqliteStore(t), change...)) })
 }
 
-// answer is what came back.
+// answer is a response.
 type answer struct {
 	status int
 	header http.Header
@@ -70,7 +70,7 @@ func header(name, value string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set(name, value) }
 }
 
-// do sends a request. A body is JSON text or a value to be made into it.
+// do sends a request. The body is a JSON string or a value to encode as JSON.
 func (h *harness) do(t testing.TB, method, path string, body any, with ...func(*http.Request)) *answer {
 	t.Helper()
 	var text []byte
@@ -109,14 +109,14 @@ func (h *harness) do(t testing.TB, method, path string, body any, with ...func(*
 	return a
 }
 
-// want fails the test unless the answer has the status.
+// want fails the test unless the response has the status.
 func (a *answer) want(t testing.TB, status int) *answer {
 	t.Helper()
 	require.Equal(t, status, a.status, "%s\n%s", a.call, a.text)
 	return a
 }
 
-// wantError checks a SCIM error in every respect.
+// wantError checks all parts of a SCIM error.
 func (a *answer) wantError(t testing.TB, status int, scimType scim.Type) *answer {
 	t.Helper()
 	a.want(t, status)
@@ -129,7 +129,7 @@ func (a *answer) wantError(t testing.TB, status int, scimType scim.Type) *answer
 
 func (a *answer) id() string { return a.body.Text("id") }
 
-// json returns a part of the answer as compact text: the member at a path like "meta.version", or everything.
+// json returns a part of the response as compact JSON: the member at a path like "meta.version", or the whole body.
 func (a *answer) json(path string) string {
 	var v any = a.body
 	for name := range strings.SplitSeq(path, ".") {
@@ -152,20 +152,20 @@ func (a *answer) list(t testing.TB, attribute string) (total string, values []st
 	return a.json("totalResults"), values
 }
 
-// filtered is the path of a filtered list.
+// filtered returns the path of a filtered list.
 func filtered(endpoint, filter string, more ...string) string {
 	return endpoint + "?filter=" + url.QueryEscape(filter) + strings.Join(append([]string{""}, more...), "&")
 }
 
 type object = map[string]any
 
-// user is the body of a user.
+// user returns the body of a user.
 func user(name string, more ...object) object {
 	o := object{"schemas": []string{scim.UserSchema}, "userName": name}
 	return merge(o, more)
 }
 
-// group is the body of a group of the given members.
+// group returns the body of a group with the given members.
 func group(name string, members ...string) object {
 	o := object{"schemas": []string{scim.GroupSchema}, "displayName": name}
 	if len(members) > 0 {
@@ -191,12 +191,12 @@ func merge(o object, more []object) object {
 	return o
 }
 
-// patchOf is the body of a PATCH.
+// patchOf returns the body of a PATCH.
 func patchOf(operations ...object) object {
 	return object{"schemas": []string{scim.PatchOpMessage}, "Operations": operations}
 }
 
-// op is one operation: op(op, path) without, op(op, path, value) with a value; an empty path is left out.
+// op returns one operation: op(op, path) without a value, op(op, path, value) with one. An empty path is omitted.
 func op(name, path string, value ...any) object {
 	o := object{"op": name}
 	if path != "" {
@@ -228,7 +228,7 @@ func (h *harness) patch(t testing.TB, path string, operations ...object) *answer
 	return h.do(t, http.MethodPatch, path, patchOf(operations...))
 }
 
-// sameJSON compares a resource with the JSON it should be, whatever the order of names.
+// sameJSON compares a resource with the expected JSON, ignoring the order of names.
 func sameJSON(t testing.TB, want string, got *scim.Object) {
 	t.Helper()
 	o, err := scim.Decode([]byte(want))

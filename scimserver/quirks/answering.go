@@ -9,7 +9,7 @@ import (
 
 var answering = []Quirk{
 	{Name: "counts-as-strings", Category: Profile, Does: "writes totalResults, startIndex and itemsPerPage as strings",
-		Seen: "forbidden by Okta's documentation, which is why it is found",
+		Seen: "implied by Okta's documentation, which forbids it",
 		start: func(Setting) deviation {
 			return func(c *call) *answer {
 				if !c.lists(users, userGroups) {
@@ -36,7 +36,7 @@ var answering = []Quirk{
 			}
 		}},
 	{Name: "active-as-string", Category: Profile, Does: `writes active as "True" or "False"`,
-		Seen: "servers built for Microsoft Entra ID's requests",
+		Seen: "servers designed for Microsoft Entra ID's requests",
 		start: func(Setting) deviation {
 			return func(c *call) *answer {
 				if c.collection != users {
@@ -51,7 +51,7 @@ var answering = []Quirk{
 				})
 			}
 		}},
-	{Name: "lower-case-resources", Category: Profile, Does: "names the member resources instead of Resources",
+	{Name: "lower-case-resources", Category: Profile, Does: "writes the member name resources instead of Resources",
 		Seen: "Microsoft Entra ID as a server",
 		start: func(Setting) deviation {
 			return func(c *call) *answer {
@@ -63,7 +63,7 @@ var answering = []Quirk{
 				})
 			}
 		}},
-	{Name: "media-type", Category: Profile, Does: "answers with the content type TYPE (application/json)",
+	{Name: "media-type", Category: Profile, Does: "sends responses with the content type TYPE (application/json)",
 		Seen:     "OneLogin's and Okta's documentation",
 		Argument: Argument{Kind: Text, Name: "TYPE", Default: "application/json"},
 		start: func(s Setting) deviation {
@@ -75,7 +75,7 @@ var answering = []Quirk{
 				return a
 			}
 		}},
-	{Name: "no-etag", Category: Profile, Does: "gives no versions, neither ETag nor meta.version", Seen: "most servers; permitted",
+	{Name: "no-etag", Category: Profile, Does: "sends no versions, neither ETag nor meta.version", Seen: "most servers; permitted",
 		start: func(Setting) deviation {
 			return func(c *call) *answer {
 				if c.reads(configuration) {
@@ -88,7 +88,7 @@ var answering = []Quirk{
 				return a
 			}
 		}},
-	{Name: "unauthorized", Category: Fault, Does: "answers 401 to everything, as after a token was revoked", Seen: "",
+	{Name: "unauthorized", Category: Fault, Does: "returns 401 for every request, as if the token had been revoked", Seen: "",
 		start: func(Setting) deviation {
 			return func(*call) *answer {
 				a := refusal(http.StatusUnauthorized, "", "the token is not valid")
@@ -96,7 +96,7 @@ var answering = []Quirk{
 				return a
 			}
 		}},
-	{Name: "forbidden", Category: Fault, Does: "answers 403 to every change", Seen: "tokens that may only read",
+	{Name: "forbidden", Category: Fault, Does: "returns 403 for every change", Seen: "servers with read-only tokens",
 		start: func(Setting) deviation {
 			return func(c *call) *answer {
 				if c.Method == http.MethodGet || c.id == search {
@@ -105,8 +105,8 @@ var answering = []Quirk{
 				return refusal(http.StatusForbidden, "", "the token does not allow changes")
 			}
 		}},
-	{Name: "login-page", Category: Fault, Does: "answers everything with 200 and an HTML page",
-		Seen: "proxies with single sign-on in front of the server",
+	{Name: "login-page", Category: Fault, Does: "returns 200 and an HTML page for every request",
+		Seen: "single sign-on proxies in front of the server",
 		start: func(Setting) deviation {
 			return func(*call) *answer {
 				return plain(http.StatusOK, "text/html", "<!DOCTYPE html><title>Sign in</title><p>Please sign in.")

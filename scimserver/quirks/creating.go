@@ -10,7 +10,7 @@ import (
 )
 
 var creating = []Quirk{
-	{Name: "ignores-attribute", Category: Profile, Does: "drops the attribute NAME from everything that is written",
+	{Name: "ignores-attribute", Category: Profile, Does: "drops the attribute NAME from every write",
 		Seen:     "grokability/snipe-it#19005, goauthentik/authentik#25832",
 		Argument: Argument{Kind: Text, Name: "NAME"},
 		start: func(s Setting) deviation {
@@ -51,7 +51,7 @@ var creating = []Quirk{
 				return nil
 			}
 		}},
-	{Name: "lower-user-name", Category: Profile, Does: "stores userName in lower case", Seen: "targets that use e-mail addresses as names",
+	{Name: "lower-user-name", Category: Profile, Does: "stores userName in lower case", Seen: "targets that use email addresses as user names",
 		start: func(Setting) deviation {
 			lower := func(o *scim.Object) {
 				if name := o.Text("userName"); name != "" {
@@ -76,21 +76,21 @@ var creating = []Quirk{
 				return nil
 			}
 		}},
-	{Name: "conflict-400", Category: Profile, Does: "answers 400 instead of 409 to a second resource of one name",
+	{Name: "conflict-400", Category: Profile, Does: "returns 400 instead of 409 for a second resource with the same name",
 		Seen: "FusionAuth/fusionauth-issues#1776",
 		start: func(Setting) deviation {
 			return conflicting(func() *answer {
-				return refusal(http.StatusBadRequest, "", "a resource with this name exists already")
+				return refusal(http.StatusBadRequest, "", "a resource with this name already exists")
 			})
 		}},
-	{Name: "conflict-bare", Category: Profile, Does: "answers 409 without scimType to a second resource of one name",
+	{Name: "conflict-bare", Category: Profile, Does: "returns 409 without scimType for a second resource with the same name",
 		Seen: "getsentry/sentry#117860",
 		start: func(Setting) deviation {
 			return conflicting(func() *answer {
-				return refusal(http.StatusConflict, "", "a resource with this name exists already")
+				return refusal(http.StatusConflict, "", "a resource with this name already exists")
 			})
 		}},
-	{Name: "create-200", Category: Profile, Does: "answers creates with 200 instead of 201, without Location",
+	{Name: "create-200", Category: Profile, Does: "returns 200 instead of 201 for a create, without Location",
 		Seen: "servers that treat a create as an upsert",
 		start: func(Setting) deviation {
 			return func(c *call) *answer {
@@ -105,11 +105,11 @@ var creating = []Quirk{
 				return a
 			}
 		}},
-	{Name: "lookup-lag", Category: Profile, Does: "finds a new resource by filters only after TIME (2s)",
+	{Name: "lookup-lag", Category: Profile, Does: "omits a new resource from filtered lists for TIME (2s)",
 		Seen:     "eventually consistent directories",
 		Argument: Argument{Kind: Duration, Name: "TIME", Default: "2s"},
 		start:    lagging},
-	{Name: "create-empty", Category: Fault, Does: "answers creates with 201 and no body", Seen: "an error for Okta",
+	{Name: "create-empty", Category: Fault, Does: "returns 201 without a body for a create", Seen: "Okta treats it as an error",
 		start: func(Setting) deviation {
 			return func(c *call) *answer {
 				if !c.creates(users, userGroups) {
@@ -122,7 +122,7 @@ var creating = []Quirk{
 				return a
 			}
 		}},
-	{Name: "create-without-id", Category: Fault, Does: "answers creates without the id", Seen: "",
+	{Name: "create-without-id", Category: Fault, Does: "omits the id in the response to a create", Seen: "",
 		start: func(Setting) deviation {
 			return func(c *call) *answer {
 				if !c.creates(users, userGroups) {
@@ -135,7 +135,7 @@ var creating = []Quirk{
 		}},
 }
 
-// conflicting replaces the answer to a create that is refused with 409.
+// conflicting replaces the response to a create that the server rejects with 409.
 func conflicting(instead func() *answer) func(c *call) *answer {
 	return func(c *call) *answer {
 		if !c.creates(users, userGroups) {
@@ -165,7 +165,7 @@ func lagging(s Setting) deviation {
 	}
 }
 
-// bare takes the filter in brackets out of a PATCH path.
+// bare removes the filter in brackets from a PATCH path.
 func bare(path string) string {
 	before, rest, found := strings.Cut(path, "[")
 	if !found {
@@ -175,7 +175,7 @@ func bare(path string) string {
 	return before + after
 }
 
-// within says whether a path is that of an attribute, or of a part of it. A core attribute may be named without its URN.
+// within reports whether a path names an attribute or one of its sub-attributes. A core attribute may be named without its URN.
 func within(path, attribute scim.AttrPath) bool {
 	if attribute.Sub == "" {
 		path.Sub = ""

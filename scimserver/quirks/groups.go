@@ -17,7 +17,7 @@ var groups = []Quirk{
 				return c.ask().each(func(o *scim.Object) { o.Delete("members") })
 			}
 		}},
-	{Name: "unknown-members-dropped", Category: Profile, Does: "leaves members out that do not exist, without a word",
+	{Name: "unknown-members-dropped", Category: Profile, Does: "drops members that do not exist, without an error",
 		Seen: "WorkOS, Tr3kkR/Yuzu#2135",
 		start: func(Setting) deviation {
 			return func(c *call) *answer {
@@ -42,7 +42,7 @@ var groups = []Quirk{
 				return nil
 			}
 		}},
-	{Name: "no-group-filter", Category: Profile, Does: "refuses filters on groups with 400", Seen: "goauthentik/authentik#6065",
+	{Name: "no-group-filter", Category: Profile, Does: "rejects filters on groups with 400", Seen: "goauthentik/authentik#6065",
 		start: func(Setting) deviation {
 			return func(c *call) *answer {
 				if !c.lists(userGroups) || c.filter() == "" {
@@ -51,7 +51,7 @@ var groups = []Quirk{
 				return refusal(http.StatusBadRequest, scim.InvalidFilter, "filters are not supported here")
 			}
 		}},
-	{Name: "members-lost", Category: Fault, Does: "stores groups by POST and PUT without their members and answers success",
+	{Name: "members-lost", Category: Fault, Does: "stores a group sent by POST or PUT without its members and reports success",
 		Seen: "gravitational/teleport#67372, bitwarden/server#2919",
 		start: func(Setting) deviation {
 			return func(c *call) *answer {

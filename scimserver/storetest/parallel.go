@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/scimserver"
 )
 
-// parallel runs fn n times at once and returns the errors.
+// parallel runs fn n times concurrently and returns the errors.
 func parallel(n int, fn func(i int) error) []error {
 	errs := make([]error, n)
 	start := make(chan struct{})
