@@ -17,14 +17,14 @@ import (
 	"github.com/scimwright/scimwright/scimserver"
 )
 
-// bodyTaker is a request with a body.
-type bodyTaker struct {
+// bodyRequest is a request with a body.
+type bodyRequest struct {
 	name, method, path string
 	valid              string // a valid body, which causes a change if the request can
 }
 
-// bodyTakers returns all requests that have a body, for an existing user and group.
-func bodyTakers(user, group string) []bodyTaker {
+// bodyRequests returns all requests that have a body, for an existing user and group.
+func bodyRequests(user, group string) []bodyRequest {
 	text := func(v any) string {
 		b, _ := json.Marshal(v)
 		return string(b)
@@ -32,7 +32,7 @@ func bodyTakers(user, group string) []bodyTaker {
 	newUser := object{"schemas": []string{scim.UserSchema}, "userName": "new"}
 	change := patchOf(op("replace", "displayName", "new"))
 	search := object{"schemas": []string{scim.SearchRequestMessage}, "count": 1}
-	return []bodyTaker{
+	return []bodyRequest{
 		{"POST", "POST", "/Users", text(newUser)},
 		{"PUT", "PUT", user, text(newUser)},
 		{"PATCH", "PATCH", user, text(change)},
@@ -91,7 +91,7 @@ func TestBody_RejectsBrokenJSON(t *testing.T) {
 		} {
 			whole[name] = func(valid string) string { return valid[:len(valid)-1] + "," + member + "}" }
 		}
-		for _, request := range bodyTakers("/Users/"+ann.id(), "/Groups/"+team.id()) {
+		for _, request := range bodyRequests("/Users/"+ann.id(), "/Groups/"+team.id()) {
 			for _, name := range slices.Sorted(maps.Keys(whole)) {
 				t.Run(request.name+" with "+name, func(t *testing.T) {
 					a := h.do(t, request.method, request.path, whole[name](request.valid)).wantError(t, http.StatusBadRequest, scim.InvalidSyntax)

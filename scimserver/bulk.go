@@ -30,14 +30,14 @@ type bulkJob struct {
 // bulkOp is one operation of a bulk request.
 type bulkOp struct {
 	scim.BulkOperation
-	err     error         // an error detected before any operation runs
-	t       *resourceType // nil if the path names no resource type
-	target  string        // the id in the path; it may be an unresolved reference
-	refs    []string      // the bulkIds that path and data refer to
-	claims  []string      // the unique values that a POST sets
-	alone   bool          // must not run concurrently with other operations
-	created string        // the id of the resource that a POST created
-	result  *scim.BulkOperation
+	err          error         // an error detected before any operation runs
+	t            *resourceType // nil if the path names no resource type
+	target       string        // the id in the path; it may be an unresolved reference
+	refs         []string      // the bulkIds that path and data refer to
+	uniqueValues []string      // the unique values that a POST sets
+	exclusive    bool          // must not run concurrently with other operations
+	created      string        // the id of the resource that a POST created
+	result       *scim.BulkOperation
 }
 
 // bulk handles POST on /Bulk. The request as a whole is not atomic, each operation is.
@@ -117,7 +117,7 @@ func (j *bulkJob) prepare(o scim.BulkOperation) *bulkOp {
 	op := &bulkOp{BulkOperation: o}
 	op.err = j.check(op)
 	if op.err == nil {
-		op.claims, op.alone = op.reach()
+		op.uniqueValues, op.exclusive = op.constraints()
 	}
 	if op.BulkID != "" && op.Method == http.MethodPost && j.byID[op.BulkID] == nil {
 		j.byID[op.BulkID] = op
@@ -191,7 +191,7 @@ func (j *bulkJob) run(ctx context.Context, window []*bulkUnit) {
 }
 
 func (j *bulkJob) runUnit(ctx context.Context, u *bulkUnit) {
-	if u.circle {
+	if u.cycle {
 		j.runCycle(ctx, u.ops)
 	} else {
 		op := u.ops[0]
@@ -204,7 +204,7 @@ func (j *bulkJob) runUnit(ctx context.Context, u *bulkUnit) {
 func (j *bulkJob) execute(ctx context.Context, op *bulkOp) *reply {
 	id, data, err := j.resolve(op)
 	if err != nil {
-		return j.s.answerTo(op.request(ctx, op.Method).Request, err)
+		return j.s.errorReplyFor(op.request(ctx, op.Method).Request, err)
 	}
 	return j.call(ctx, op, op.Method, id, data)
 }
@@ -224,7 +224,7 @@ func (j *bulkJob) call(ctx context.Context, op *bulkOp, method, id string, data 
 	}
 	rep, err := j.s.routes[path][method](r)
 	if err != nil {
-		return j.s.answerTo(r.Request, err)
+		return j.s.errorReplyFor(r.Request, err)
 	}
 	return rep
 }

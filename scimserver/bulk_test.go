@@ -53,8 +53,8 @@ func statuses(results []*scim.Object) string {
 	return strings.Join(out, " ")
 }
 
-// made returns the id of the resource in the result with a bulkId.
-func made(t testing.TB, h *harness, results []*scim.Object, bulkID string) string {
+// createdID returns the id of the resource in the result with a bulkId.
+func createdID(t testing.TB, h *harness, results []*scim.Object, bulkID string) string {
 	t.Helper()
 	i := slices.IndexFunc(results, func(r *scim.Object) bool { return r.Text("bulkId") == bulkID })
 	require.GreaterOrEqual(t, i, 0, bulkID)
@@ -92,7 +92,7 @@ func TestBulk_MatchesSingleRequests(t *testing.T) {
 			require.False(t, there, "a successful result has no response")
 		}
 		require.Equal(t, "echoed", results[1].Text("bulkId"))
-		bob := h.get(t, "/Users/"+made(t, h, results, "new"))
+		bob := h.get(t, "/Users/"+createdID(t, h, results, "new"))
 		require.Equal(t, bob.header.Get("ETag"), results[0].Text("version"))
 		now := h.get(t, "/Users/"+ann.id())
 		require.Equal(t, `"anna"`, now.json("userName"))
@@ -129,8 +129,8 @@ func TestBulk_References(t *testing.T) {
 				bulkOp("PUT", "/Users/bulkId:u", user("u2")),
 			))
 			require.Equal(t, "204 201 201 201 201 204 204 200", statuses(results))
-			u, boss, m := made(t, h, results, "u"), made(t, h, results, "boss"), made(t, h, results, "managed")
-			require.Equal(t, []string{m, boss}, memberIDs(made(t, h, results, "g")))
+			u, boss, m := createdID(t, h, results, "u"), createdID(t, h, results, "boss"), createdID(t, h, results, "managed")
+			require.Equal(t, []string{m, boss}, memberIDs(createdID(t, h, results, "g")))
 			require.Equal(t, []string{u}, memberIDs(old.id()))
 			require.Equal(t, `"u2"`, h.get(t, "/Users/"+u).json("userName"))
 			manager := h.get(t, "/Users/"+m).body.Complex(scim.EnterpriseUserSchema).Complex("manager")
@@ -146,7 +146,7 @@ func TestBulk_References(t *testing.T) {
 				bulkPost("x", "/Users", user("cycle x", object{scim.EnterpriseUserSchema: object{"manager": object{"value": "bulkId:x"}}})),
 			))
 			require.Equal(t, "201 201 201 201", statuses(results))
-			a, b, c, x := made(t, h, results, "a"), made(t, h, results, "b"), made(t, h, results, "c"), made(t, h, results, "x")
+			a, b, c, x := createdID(t, h, results, "a"), createdID(t, h, results, "b"), createdID(t, h, results, "c"), createdID(t, h, results, "x")
 			require.Equal(t, []string{b}, memberIDs(a))
 			require.ElementsMatch(t, []string{c, x}, memberIDs(b))
 			require.Equal(t, []string{a}, memberIDs(c))
@@ -181,7 +181,7 @@ func TestBulk_References(t *testing.T) {
 			wantFailure(t, results[1], "400", scim.InvalidValue)
 			wantFailure(t, results[2], "409", "")
 			wantFailure(t, results[3], "409", "")
-			made(t, h, results, "ok")
+			createdID(t, h, results, "ok")
 			for _, r := range results[:4] {
 				require.NotContains(t, r.Text("location"), "bulkId")
 			}
@@ -198,7 +198,7 @@ func TestBulk_KeepsOrder(t *testing.T) {
 				ops = append(ops, bulkPost(fmt.Sprint(i), "/Users", user([]string{"twin", "TWIN"}[i%2])))
 			}
 			results := h.bulk(t, bulkOf(ops...))
-			made(t, h, results, "0")
+			createdID(t, h, results, "0")
 			for _, r := range results[1:] {
 				wantFailure(t, r, "409", scim.Uniqueness)
 			}
@@ -313,7 +313,7 @@ func TestBulk_InvalidOperations(t *testing.T) {
 	}
 	t.Run("a duplicate bulkId", func(t *testing.T) {
 		results := h.bulk(t, bulkOf(bulkPost("b", "/Users", user("first")), bulkPost("b", "/Users", user("second"))))
-		made(t, h, results[:1], "b")
+		createdID(t, h, results[:1], "b")
 		wantFailure(t, results[1], "400", scim.InvalidValue)
 	})
 	total, _ := h.get(t, "/Users").list(t, "id")

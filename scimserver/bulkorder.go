@@ -13,10 +13,10 @@ import (
 
 // bulkUnit is an operation, or several POST operations that refer to each other in a cycle and run together.
 type bulkUnit struct {
-	ops    []*bulkOp
-	circle bool
-	after  []*bulkUnit // the units that have to finish first
-	done   bool
+	ops   []*bulkOp
+	cycle bool
+	after []*bulkUnit // the units that have to finish first
+	done  bool
 }
 
 func (u *bulkUnit) ready() bool {
@@ -38,7 +38,7 @@ func (j *bulkJob) units() []*bulkUnit {
 			units = append(units, u)
 		}
 		u.ops = append(u.ops, op)
-		u.circle = len(u.ops) > 1 || slices.Contains(needs[i], i)
+		u.cycle = len(u.ops) > 1 || slices.Contains(needs[i], i)
 		of[i] = u
 	}
 	for i := range j.ops {
@@ -149,15 +149,15 @@ func nextWindow(pending []*bulkUnit, most int) (window, rest []*bulkUnit) {
 // other are ordered already.
 func independent(a, b *bulkUnit) bool {
 	x, y := a.ops[0], b.ops[0]
-	if a.circle || b.circle || x.alone || y.alone || x.Method != y.Method {
+	if a.cycle || b.cycle || x.exclusive || y.exclusive || x.Method != y.Method {
 		return false
 	}
-	return !slices.ContainsFunc(x.claims, func(claim string) bool { return slices.Contains(y.claims, claim) })
+	return !slices.ContainsFunc(x.uniqueValues, func(claim string) bool { return slices.Contains(y.uniqueValues, claim) })
 }
 
-// reach returns the unique values that an operation sets, if it is a POST, and whether it must run alone. A PUT or PATCH runs alone if it
-// may free a unique value for another operation, and an operation with a precondition always does.
-func (op *bulkOp) reach() (claims []string, alone bool) {
+// constraints returns the unique values that an operation sets, if it is a POST, and whether it must run alone. A PUT or PATCH runs alone
+// if it may free a unique value for another operation, and an operation with a precondition always does.
+func (op *bulkOp) constraints() (claims []string, alone bool) {
 	unique := uniquePaths(op.t.ResourceType)
 	switch op.Method {
 	case http.MethodPost:

@@ -20,8 +20,8 @@ func everyStore(t *testing.T, run func(t *testing.T, h *harness)) {
 }
 
 // parallel sends n requests concurrently and returns the responses.
-func parallel(n int, send func(i int) *answer) []*answer {
-	answers := make([]*answer, n)
+func parallel(n int, send func(i int) *response) []*response {
+	answers := make([]*response, n)
 	start := make(chan struct{})
 	var wg sync.WaitGroup
 	for i := range n {
@@ -35,7 +35,7 @@ func parallel(n int, send func(i int) *answer) []*answer {
 	return answers
 }
 
-func count(answers []*answer, status int) int {
+func count(answers []*response, status int) int {
 	n := 0
 	for _, a := range answers {
 		if a.status == status {
@@ -49,7 +49,7 @@ func TestParallelPosts_CreateOneUser(t *testing.T) {
 	everyStore(t, func(t *testing.T, h *harness) {
 		const n = 24
 		names := []string{"ann", "Ann", "ANN"}
-		answers := parallel(n, func(i int) *answer { return h.do(t, http.MethodPost, "/Users", user(names[i%len(names)])) })
+		answers := parallel(n, func(i int) *response { return h.do(t, http.MethodPost, "/Users", user(names[i%len(names)])) })
 		require.Equal(t, 1, count(answers, http.StatusCreated))
 		for _, a := range answers {
 			if a.status != http.StatusCreated {
@@ -67,7 +67,7 @@ func TestTwoWritersWithOneETag(t *testing.T) {
 		path := "/Users/" + ann.id()
 		tag := ann.header.Get("ETag")
 		for round := range 5 {
-			answers := parallel(2, func(i int) *answer {
+			answers := parallel(2, func(i int) *response {
 				body := user("ann", object{"title": fmt.Sprintf("%d by %d", round, i)})
 				return h.do(t, http.MethodPut, path, body, header("If-Match", tag))
 			})
@@ -92,10 +92,10 @@ func TestParallelPatches_AllApplied(t *testing.T) {
 		}
 		team := h.newGroup(t, "team")
 		path := "/Groups/" + team.id()
-		answers := parallel(n, func(i int) *answer { return h.patch(t, path, op("add", "members", refs(ids[i]))) })
+		answers := parallel(n, func(i int) *response { return h.patch(t, path, op("add", "members", refs(ids[i]))) })
 		require.Equal(t, n, count(answers, http.StatusNoContent))
 		require.Len(t, h.get(t, path).body.Array("members"), n)
-		answers = parallel(n, func(i int) *answer {
+		answers = parallel(n, func(i int) *response {
 			return h.patch(t, path, op("remove", fmt.Sprintf("members[value eq %q]", ids[i])))
 		})
 		require.Equal(t, n, count(answers, http.StatusNoContent))
@@ -209,7 +209,7 @@ func TestParallelDelete_LeavesNoMember(t *testing.T) {
 		team := h.newGroup(t, "team")
 		for i := range 10 {
 			ann := h.newUser(t, fmt.Sprintf("ann %d", i))
-			answers := parallel(2, func(i int) *answer {
+			answers := parallel(2, func(i int) *response {
 				if i == 0 {
 					return h.do(t, http.MethodDelete, "/Users/"+ann.id(), nil)
 				}

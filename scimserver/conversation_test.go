@@ -57,7 +57,7 @@ func TestRecordedConversations(t *testing.T) {
 	}
 }
 
-func requireContains(t *testing.T, want string, a *answer, title string) {
+func requireContains(t *testing.T, want string, a *response, title string) {
 	t.Helper()
 	var w, g any
 	require.NoError(t, json.Unmarshal([]byte(want), &w), want)

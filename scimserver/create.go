@@ -27,7 +27,7 @@ func (s *server) create(r *request, t *resourceType) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.shown(r, t, http.StatusCreated, rec, p)
+	return s.resourceReply(r, t, http.StatusCreated, rec, p)
 }
 
 // newRecord returns the record to create from a representation.

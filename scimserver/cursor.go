@@ -122,8 +122,8 @@ func (s *server) binding(r *request, q *query, types []*resourceType) []byte {
 	return fmt.Appendf(nil, "%q %x %q %q %q %t", s.prefix, client, names, q.filterText, q.ordering.by.String(), q.ordering.reverse)
 }
 
-// answerCursor handles a query with a cursor.
-func (s *server) answerCursor(r *request, q *query, types []*resourceType) (*reply, error) {
+// runCursorQuery handles a query with a cursor.
+func (s *server) runCursorQuery(r *request, q *query, types []*resourceType) (*reply, error) {
 	bound := s.binding(r, q, types)
 	at := cursor{Start: true}
 	if *q.cursor != "" {
@@ -151,7 +151,7 @@ func (s *server) answerCursor(r *request, q *query, types []*resourceType) (*rep
 		slices.Reverse(hits)
 	}
 	list := &scim.ListResponse{TotalResults: at.Total}
-	next, previous := around(at, hits, more, q.ordering.reverse)
+	next, previous := neighbors(at, hits, more, q.ordering.reverse)
 	if list.NextCursor, err = s.seal(next, bound); err != nil {
 		return nil, err
 	}
@@ -179,9 +179,9 @@ func (s *server) seal(c *cursor, bound []byte) (string, error) {
 	return text, nil
 }
 
-// around returns the cursors of the pages after and before the page at a cursor, or nil if such a page does not exist. more reports that
+// neighbors returns the cursors of the pages after and before the page at a cursor, or nil if such a page does not exist. more reports that
 // there are further resources in the direction of the cursor.
-func around(at cursor, page []hit, more, descending bool) (next, previous *cursor) {
+func neighbors(at cursor, page []hit, more, descending bool) (next, previous *cursor) {
 	from := func(p place, backward bool) *cursor {
 		return &cursor{Key: p.key, Type: p.typ, Order: p.order, Backward: backward, Total: at.Total}
 	}

@@ -19,7 +19,7 @@ import (
 )
 
 // byCursor requests a page by cursor, by GET or, with search, by POST.
-func (h *harness) byCursor(t testing.TB, endpoint string, search bool, params object, cursor string) *answer {
+func (h *harness) byCursor(t testing.TB, endpoint string, search bool, params object, cursor string) *response {
 	t.Helper()
 	params = maps.Clone(params)
 	params["cursor"] = cursor
@@ -37,7 +37,7 @@ func (h *harness) byCursor(t testing.TB, endpoint string, search bool, params ob
 }
 
 // cursors returns nextCursor and previousCursor, or "" if absent.
-func (a *answer) cursors(t testing.TB) (next, previous string) {
+func (a *response) cursors(t testing.TB) (next, previous string) {
 	t.Helper()
 	for name, dest := range map[string]*string{"nextCursor": &next, "previousCursor": &previous} {
 		if v, ok := a.body.Get(name); ok {
@@ -48,7 +48,7 @@ func (a *answer) cursors(t testing.TB) (next, previous string) {
 	return next, previous
 }
 
-func labels(t testing.TB, a *answer) []string {
+func labels(t testing.TB, a *response) []string {
 	t.Helper()
 	a.want(t, http.StatusOK)
 	out := []string{}
@@ -101,7 +101,7 @@ func TestCursors_WalkBothDirections(t *testing.T) {
 					t.Run(fmt.Sprint(endpoint, params, count), func(t *testing.T) {
 						params["count"] = count
 						var forth, back []string
-						names := func(a *answer) []string {
+						names := func(a *response) []string {
 							_ = labels(t, a)
 							var out []string
 							for _, r := range a.body.Array("Resources") {

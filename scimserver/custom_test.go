@@ -61,7 +61,7 @@ func device(serial string, more ...object) object {
 	return merge(object{"schemas": []string{deviceURN, assetURN}, "serial": serial, assetURN: object{"number": "N-" + serial}}, more)
 }
 
-func (h *harness) newDevice(t testing.TB, serial string, more ...object) *answer {
+func (h *harness) newDevice(t testing.TB, serial string, more ...object) *response {
 	t.Helper()
 	return h.do(t, http.MethodPost, "/Devices", device(serial, more...)).want(t, http.StatusCreated)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
-// refuseFilter rejects a filter on a discovery endpoint (RFC 7644 section 4). Other query parameters are ignored there.
-func refuseFilter(r *request) error {
+// rejectFilter rejects a filter on a discovery endpoint (RFC 7644 section 4). Other query parameters are ignored there.
+func rejectFilter(r *request) error {
 	if r.params.Has("filter") {
 		return scim.Errorf(http.StatusForbidden, "", "discovery endpoints cannot be filtered")
 	}
@@ -18,7 +18,7 @@ func refuseFilter(r *request) error {
 
 // getServiceProviderConfig returns the features of this server (RFC 7643 section 5, RFC 9865 section 4).
 func (s *server) getServiceProviderConfig(r *request) (*reply, error) {
-	if err := refuseFilter(r); err != nil {
+	if err := rejectFilter(r); err != nil {
 		return nil, err
 	}
 	supported := func(yes bool, more ...scim.Member) *scim.Object {
@@ -89,7 +89,7 @@ func schemaDocuments(types []*schema.ResourceType) []*scim.Resource {
 }
 
 func (s *server) listSchemas(r *request) (*reply, error) {
-	if err := refuseFilter(r); err != nil {
+	if err := rejectFilter(r); err != nil {
 		return nil, err
 	}
 	docs := make([]*scim.Resource, len(s.schemas))
@@ -100,7 +100,7 @@ func (s *server) listSchemas(r *request) (*reply, error) {
 }
 
 func (s *server) getSchema(r *request) (*reply, error) {
-	if err := refuseFilter(r); err != nil {
+	if err := rejectFilter(r); err != nil {
 		return nil, err
 	}
 	for _, doc := range s.schemas {
@@ -112,7 +112,7 @@ func (s *server) getSchema(r *request) (*reply, error) {
 }
 
 func (s *server) listResourceTypes(r *request) (*reply, error) {
-	if err := refuseFilter(r); err != nil {
+	if err := rejectFilter(r); err != nil {
 		return nil, err
 	}
 	docs := make([]*scim.Resource, len(s.types))
@@ -123,7 +123,7 @@ func (s *server) listResourceTypes(r *request) (*reply, error) {
 }
 
 func (s *server) getResourceType(r *request) (*reply, error) {
-	if err := refuseFilter(r); err != nil {
+	if err := rejectFilter(r); err != nil {
 		return nil, err
 	}
 	for _, t := range s.types {

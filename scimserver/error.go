@@ -23,9 +23,9 @@ func (e *methodError) Error() string {
 	return fmt.Sprintf("%s is not allowed here; allowed: %s", e.method, strings.Join(e.allow, ", "))
 }
 
-// answerTo converts an error to the reply for the client. An error that the client did not cause is logged with an id, and the reply
+// errorReplyFor converts an error to the reply for the client. An error that the client did not cause is logged with an id, and the reply
 // contains only the id.
-func (s *server) answerTo(r *http.Request, err error) *reply {
+func (s *server) errorReplyFor(r *http.Request, err error) *reply {
 	var (
 		wire    *scim.Error
 		syntax  *scim.SyntaxError

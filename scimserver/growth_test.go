@@ -109,8 +109,9 @@ func (g *grown) ask(b *testing.B, method, target, body string, want int) []byte 
 	return w.Body.Bytes()
 }
 
-// anyone returns the name of another member of "large" with each call, so that the user is in one group regardless of the number of users.
-func (g *grown) anyone() string {
+// nextMember returns the name of another member of "large" with each call, so that the user is in one group regardless of the number of
+// users.
+func (g *grown) nextMember() string {
 	size := min(g.users, largeGroup)
 	g.turn = (g.turn + 7919) % size
 	return fmt.Sprintf("user%07d", g.turn*stride(g.users, size))
@@ -141,7 +142,7 @@ func posting(b *testing.B, g *grown) {
 
 func patching(b *testing.B, g *grown) {
 	g.made++
-	g.ask(b, http.MethodPatch, "/Users/id-"+g.anyone(),
+	g.ask(b, http.MethodPatch, "/Users/id-"+g.nextMember(),
 		fmt.Sprintf(`{"schemas":[%q],"Operations":[{"op":"replace","path":"nickName","value":"n%d"}]}`, scim.PatchOpMessage, g.made),
 		http.StatusOK)
 }
@@ -168,9 +169,11 @@ func BenchmarkGrowth(b *testing.B) {
 		name string
 		task task
 	}{
-		{"get", getting(func(g *grown) string { return "/Users/id-" + g.anyone() })},
-		{"userName-eq", getting(func(g *grown) string { return "/Users?filter=" + url.QueryEscape(`userName eq "`+g.anyone()+`"`) })},
-		{"externalId-eq", getting(func(g *grown) string { return "/Users?filter=" + url.QueryEscape(`externalId eq "e-`+g.anyone()+`"`) })},
+		{"get", getting(func(g *grown) string { return "/Users/id-" + g.nextMember() })},
+		{"userName-eq", getting(func(g *grown) string { return "/Users?filter=" + url.QueryEscape(`userName eq "`+g.nextMember()+`"`) })},
+		{"externalId-eq", getting(func(g *grown) string {
+			return "/Users?filter=" + url.QueryEscape(`externalId eq "e-`+g.nextMember()+`"`)
+		})},
 		{"post", posting},
 		{"patch", patching},
 		{"group-without-members", getting(constantly("/Groups/id-large?excludedAttributes=members"))},

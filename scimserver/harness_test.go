@@ -57,8 +57,8 @@ func eachStore(t *testing.T, run func(t *testing.T, h *harness), change ...func(
 	t.Run("sqlite", func(t *testing.T) { run(t, serve(t, sqliteStore(t), change...)) })
 }
 
-// answer is a response.
-type answer struct {
+// response is a response.
+type response struct {
 	status int
 	header http.Header
 	text   string
@@ -71,7 +71,7 @@ func header(name, value string) func(*http.Request) {
 }
 
 // do sends a request. The body is a JSON string or a value to encode as JSON.
-func (h *harness) do(t testing.TB, method, path string, body any, with ...func(*http.Request)) *answer {
+func (h *harness) do(t testing.TB, method, path string, body any, with ...func(*http.Request)) *response {
 	t.Helper()
 	var text []byte
 	switch b := body.(type) {
@@ -100,7 +100,7 @@ func (h *harness) do(t testing.TB, method, path string, body any, with ...func(*
 	defer resp.Body.Close()
 	data, err := io.ReadAll(resp.Body)
 	require.NoError(t, err)
-	a := &answer{status: resp.StatusCode, header: resp.Header, text: string(data), call: fmt.Sprintf("%s %s %s", method, path, text)}
+	a := &response{status: resp.StatusCode, header: resp.Header, text: string(data), call: fmt.Sprintf("%s %s %s", method, path, text)}
 	if len(data) > 0 {
 		require.Equal(t, scim.MediaType, resp.Header.Get("Content-Type"), a.call)
 		a.body, err = scim.Decode(data)
@@ -110,14 +110,14 @@ func (h *harness) do(t testing.TB, method, path string, body any, with ...func(*
 }
 
 // want fails the test unless the response has the status.
-func (a *answer) want(t testing.TB, status int) *answer {
+func (a *response) want(t testing.TB, status int) *response {
 	t.Helper()
 	require.Equal(t, status, a.status, "%s\n%s", a.call, a.text)
 	return a
 }
 
 // wantError checks all parts of a SCIM error.
-func (a *answer) wantError(t testing.TB, status int, scimType scim.Type) *answer {
+func (a *response) wantError(t testing.TB, status int, scimType scim.Type) *response {
 	t.Helper()
 	a.want(t, status)
 	require.Equal(t, []any{scim.ErrorMessage}, a.body.Array("schemas"), a.text)
@@ -127,10 +127,10 @@ func (a *answer) wantError(t testing.TB, status int, scimType scim.Type) *answer
 	return a
 }
 
-func (a *answer) id() string { return a.body.Text("id") }
+func (a *response) id() string { return a.body.Text("id") }
 
 // json returns a part of the response as compact JSON: the member at a path like "meta.version", or the whole body.
-func (a *answer) json(path string) string {
+func (a *response) json(path string) string {
 	var v any = a.body
 	for name := range strings.SplitSeq(path, ".") {
 		o, _ := v.(*scim.Object)
@@ -140,7 +140,7 @@ func (a *answer) json(path string) string {
 }
 
 // list returns totalResults and the named attribute of each listed resource.
-func (a *answer) list(t testing.TB, attribute string) (total string, values []string) {
+func (a *response) list(t testing.TB, attribute string) (total string, values []string) {
 	t.Helper()
 	a.want(t, http.StatusOK)
 	require.Equal(t, []any{scim.ListResponseMessage}, a.body.Array("schemas"))
@@ -208,22 +208,22 @@ func op(name, path string, value ...any) object {
 	return o
 }
 
-func (h *harness) newUser(t testing.TB, name string, more ...object) *answer {
+func (h *harness) newUser(t testing.TB, name string, more ...object) *response {
 	t.Helper()
 	return h.do(t, http.MethodPost, "/Users", user(name, more...)).want(t, http.StatusCreated)
 }
 
-func (h *harness) newGroup(t testing.TB, name string, members ...string) *answer {
+func (h *harness) newGroup(t testing.TB, name string, members ...string) *response {
 	t.Helper()
 	return h.do(t, http.MethodPost, "/Groups", group(name, members...)).want(t, http.StatusCreated)
 }
 
-func (h *harness) get(t testing.TB, path string) *answer {
+func (h *harness) get(t testing.TB, path string) *response {
 	t.Helper()
 	return h.do(t, http.MethodGet, path, nil).want(t, http.StatusOK)
 }
 
-func (h *harness) patch(t testing.TB, path string, operations ...object) *answer {
+func (h *harness) patch(t testing.TB, path string, operations ...object) *response {
 	t.Helper()
 	return h.do(t, http.MethodPatch, path, patchOf(operations...))
 }

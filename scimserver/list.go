@@ -36,7 +36,7 @@ func (s *server) listTypes(r *request, types ...*resourceType) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.answerQuery(r, q, types)
+	return s.runQuery(r, q, types)
 }
 
 // urlQuery reads a query from the URL.
@@ -118,8 +118,8 @@ func (s *server) parseFilter(text string) (filter.Expr, error) {
 	return filter.Parse(text)
 }
 
-// answerQuery handles a query over one or several types.
-func (s *server) answerQuery(r *request, q query, types []*resourceType) (*reply, error) {
+// runQuery handles a query over one or several types.
+func (s *server) runQuery(r *request, q query, types []*resourceType) (*reply, error) {
 	if len(types) == 1 && q.filter != nil {
 		if err := filter.Check(q.filter, types[0].ResourceType, s.accept); err != nil {
 			return nil, err
@@ -131,7 +131,7 @@ func (s *server) answerQuery(r *request, q query, types []*resourceType) (*reply
 		return nil, err
 	}
 	if q.cursor != nil {
-		return s.answerCursor(r, &q, types)
+		return s.runCursorQuery(r, &q, types)
 	}
 	hits, total, err := s.findPage(r.Context(), r.base, &q.search, types)
 	if err != nil {

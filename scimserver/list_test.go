@@ -261,7 +261,7 @@ func TestRootQueryMixesTypes(t *testing.T) {
 			t.Run(test.filter, func(t *testing.T) {
 				search := object{"schemas": []string{scim.SearchRequestMessage}, "filter": test.filter,
 					"attributes": []string{"userName", "displayName"}}
-				for _, a := range []*answer{h.get(t, filtered("", test.filter, "attributes=userName,displayName")),
+				for _, a := range []*response{h.get(t, filtered("", test.filter, "attributes=userName,displayName")),
 					h.do(t, http.MethodPost, "/.search", search).want(t, http.StatusOK)} {
 					var names []string
 					for _, r := range a.body.Array("Resources") {

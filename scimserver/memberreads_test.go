@@ -13,13 +13,13 @@ import (
 	"github.com/scimwright/scimwright/scimserver"
 )
 
-// noting is a store that records which members are requested: "all", or their number.
-type noting struct {
+// recordingStore is a store that records which members are requested: "all", or their number.
+type recordingStore struct {
 	scimserver.Store
 	asked []string
 }
 
-func (s *noting) Members(ctx context.Context, group string, only []string) ([]scimserver.Member, error) {
+func (s *recordingStore) Members(ctx context.Context, group string, only []string) ([]scimserver.Member, error) {
 	asked := "all"
 	if only != nil {
 		asked = fmt.Sprint(len(only))
@@ -35,7 +35,7 @@ func TestMembers_ReadOnDemand(t *testing.T) {
 		"sqlite":    func() scimserver.Store { return sqliteStore(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := &noting{Store: open()}
+			store := &recordingStore{Store: open()}
 			h := serve(t, store)
 			var ids []string
 			for i := range 5 {

@@ -13,7 +13,7 @@ import (
 func (s *server) membersOf(ctx context.Context, base string, t *resourceType, groups []*Record) ([][]any, error) {
 	values := make([][]any, len(groups))
 	for i, rec := range groups {
-		rec, members, err := s.settled(ctx, t, rec)
+		rec, members, err := s.consistentGroup(ctx, t, rec)
 		if err != nil {
 			return nil, err
 		}
@@ -22,15 +22,15 @@ func (s *server) membersOf(ctx context.Context, base string, t *resourceType, gr
 	return values, nil
 }
 
-// settleAttempts is the number of attempts to read the members of a group while it is being changed. The last attempt locks out the writers
-// in this process.
-const settleAttempts = 4
+// consistencyAttempts is the number of attempts to read the members of a group while it is being changed. The last attempt locks out the
+// writers in this process.
+const consistencyAttempts = 4
 
-// settled returns a consistent state of a group and its members. Every change of the members changes the group's version, so the state is
-// consistent if the version is the same before and after the members are read.
-func (s *server) settled(ctx context.Context, t *resourceType, rec *Record) (*Record, []Member, error) {
+// consistentGroup returns a consistent state of a group and its members. Every change of the members changes the group's version, so the
+// state is consistent if the version is the same before and after the members are read.
+func (s *server) consistentGroup(ctx context.Context, t *resourceType, rec *Record) (*Record, []Member, error) {
 	for attempt := 1; ; attempt++ {
-		if attempt == settleAttempts {
+		if attempt == consistencyAttempts {
 			unlock, err := s.locks.lock(ctx, rec.ID)
 			if err != nil {
 				return nil, nil, err
@@ -47,7 +47,7 @@ func (s *server) settled(ctx context.Context, t *resourceType, rec *Record) (*Re
 			return rec, nil, nil
 		case err != nil:
 			return nil, nil, err
-		case now.Version == rec.Version || attempt > settleAttempts:
+		case now.Version == rec.Version || attempt > consistencyAttempts:
 			return now, members, nil
 		}
 		rec = now

@@ -37,7 +37,7 @@ func TestPasswords(t *testing.T) {
 		require.False(t, scimserver.CheckPassword(hash(a.id()), long+"2"))
 	})
 	t.Run("are in no response", func(t *testing.T) {
-		for _, a := range []*answer{ann, h.get(t, path), h.get(t, path+"?attributes=password"), h.get(t, "/Users"),
+		for _, a := range []*response{ann, h.get(t, path), h.get(t, path+"?attributes=password"), h.get(t, "/Users"),
 			h.do(t, http.MethodPut, path, user("ann", object{"password": first})), h.patch(t, path, op("replace", "password", first))} {
 			require.NotContains(t, a.text, "assword")
 			require.NotContains(t, a.text, first)

@@ -45,5 +45,5 @@ func (s *server) patch(r *request, t *resourceType) (*reply, error) {
 	if t.isGroup && !r.params.Has("attributes") && !r.params.Has("excludedAttributes") {
 		return &reply{status: http.StatusNoContent, etag: versionTag(rec)}, nil
 	}
-	return s.shown(r, t, http.StatusOK, rec, p)
+	return s.resourceReply(r, t, http.StatusOK, rec, p)
 }

@@ -27,5 +27,5 @@ func (s *server) replace(r *request, t *resourceType) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.shown(r, t, http.StatusOK, rec, p)
+	return s.resourceReply(r, t, http.StatusOK, rec, p)
 }

@@ -15,7 +15,7 @@ func TestPut(t *testing.T) {
 		ann := h.newUser(t, "ann", object{"externalId": "x", "title": "boss", "emails": []object{{"value": "a@example.com"}}})
 		h.newUser(t, "bob")
 		path := "/Users/" + ann.id()
-		put := func(t *testing.T, body any) *answer { t.Helper(); return h.do(t, http.MethodPut, path, body) }
+		put := func(t *testing.T, body any) *response { t.Helper(); return h.do(t, http.MethodPut, path, body) }
 
 		t.Run("replaces the writable attributes and removes absent ones", func(t *testing.T) {
 			a := put(t, user("ann", object{"nickName": "A", "emails": []object{{"value": "b@example.com"}}})).want(t, http.StatusOK)

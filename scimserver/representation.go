@@ -156,15 +156,15 @@ func location(base string, t *resourceType, id string) string {
 	return base + "/" + t.path + "/" + url.PathEscape(id)
 }
 
-// pointer returns the reply to an operation of a bulk request, which contains no resource.
-func pointer(base string, t *resourceType, status int, rec *Record) *reply {
+// bulkReply returns the reply to an operation of a bulk request, which contains no resource.
+func bulkReply(base string, t *resourceType, status int, rec *Record) *reply {
 	return &reply{status: status, id: rec.ID, location: location(base, t, rec.ID), etag: versionTag(rec)}
 }
 
-// shown returns a reply that contains one resource.
-func (s *server) shown(r *request, t *resourceType, status int, rec *Record, p schema.Projection) (*reply, error) {
+// resourceReply returns a reply that contains one resource.
+func (s *server) resourceReply(r *request, t *resourceType, status int, rec *Record, p schema.Projection) (*reply, error) {
 	if r.inBulk {
-		return pointer(r.base, t, status, rec), nil
+		return bulkReply(r.base, t, status, rec), nil
 	}
 	recs := []*Record{rec}
 	resources, err := s.represent(r.Context(), r.base, t, recs, p)

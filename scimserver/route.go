@@ -99,11 +99,11 @@ func (rt route) allow() []string {
 // ServeHTTP handles one request and converts a panic to a 500.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, s.limits.MaxBody)
-	s.write(w, r, s.answer(r))
+	s.write(w, r, s.handle(r))
 }
 
-// answer finds and runs the action. It checks the credentials first: without them, a client learns nothing, not even which paths exist.
-func (s *server) answer(r *http.Request) (rep *reply) {
+// handle finds and runs the action. It checks the credentials first: without them, a client learns nothing, not even which paths exist.
+func (s *server) handle(r *http.Request) (rep *reply) {
 	defer func() {
 		if value := recover(); value != nil {
 			rep = s.panicReply(r, value)
@@ -111,7 +111,7 @@ func (s *server) answer(r *http.Request) (rep *reply) {
 	}()
 	rep, err := s.dispatch(r)
 	if err != nil {
-		return s.answerTo(r, err)
+		return s.errorReplyFor(r, err)
 	}
 	return rep
 }

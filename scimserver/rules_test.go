@@ -121,7 +121,7 @@ func TestWriteOnlyAttributes_Unreadable(t *testing.T) {
 		}}})
 	run := func(t *testing.T, h *harness) {
 		vault := object{"pin": "s3cret-pin", "always": "s3cret-always", "keys": []object{{"name": "k", "value": "s3cret-key"}}}
-		quiet := func(a *answer) *answer {
+		quiet := func(a *response) *response {
 			t.Helper()
 			require.Less(t, a.status, 300, a.text)
 			require.NotContains(t, a.text, "s3cret", a.call)
@@ -169,7 +169,7 @@ func TestProjection_SameOnEveryMethod(t *testing.T) {
 		path := "/Users/" + me
 		h.newGroup(t, "team", me)
 		find := object{"schemas": []string{scim.SearchRequestMessage}, "filter": `userName eq "ann"`}
-		listed := func(a *answer) *scim.Object {
+		listed := func(a *response) *scim.Object {
 			return a.want(t, http.StatusOK).body.Array("Resources")[0].(*scim.Object)
 		}
 		methods := map[string]func(t *testing.T, query string) *scim.Object{
@@ -237,7 +237,7 @@ func TestProjection_SameOnEveryMethod(t *testing.T) {
 					got = without(got, "schemas")
 					want, err := scim.Decode([]byte(test.want))
 					require.NoError(t, err)
-					unlike(got, want)
+					fillPlaceholders(got, want)
 					require.True(t, scim.Equal(want, got), "want %s\ngot  %s", want.AppendJSON(nil), got.AppendJSON(nil))
 				})
 			}
@@ -250,7 +250,7 @@ func TestProjection_SameOnEveryMethod(t *testing.T) {
 				want, err := scim.Decode([]byte(strings.ReplaceAll(test.want, `"ann"`, `"ann2"`)))
 				require.NoError(t, err)
 				want.Delete("groups") // the new user is in no group
-				unlike(got, want)
+				fillPlaceholders(got, want)
 				require.True(t, scim.Equal(want, got), "want %s\ngot  %s", want.AppendJSON(nil), got.AppendJSON(nil))
 			})
 		}
@@ -263,8 +263,8 @@ func TestProjection_SameOnEveryMethod(t *testing.T) {
 	}, meIs(&me))
 }
 
-// unlike replaces each "?" in want by the actual value.
-func unlike(got, want *scim.Object) {
+// fillPlaceholders replaces each "?" in want by the actual value.
+func fillPlaceholders(got, want *scim.Object) {
 	for name, value := range want.All() {
 		there, _ := got.Get(name)
 		if value == "?" && there != nil {
@@ -272,7 +272,7 @@ func unlike(got, want *scim.Object) {
 		}
 		inner, isObject := value.(*scim.Object)
 		if o, ok := there.(*scim.Object); ok && isObject {
-			unlike(o, inner)
+			fillPlaceholders(o, inner)
 		}
 	}
 }

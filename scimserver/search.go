@@ -25,5 +25,5 @@ func (s *server) searchTypes(r *request, types ...*resourceType) (*reply, error)
 	if err != nil {
 		return nil, err
 	}
-	return s.answerQuery(r, q, types)
+	return s.runQuery(r, q, types)
 }

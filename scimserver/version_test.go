@@ -103,7 +103,7 @@ func TestFilters_MatchShownValues(t *testing.T) {
 	eachStore(t, func(t *testing.T, h *harness) {
 		bare := h.newUser(t, "bare")
 		patched := h.patch(t, "/Users/"+h.newUser(t, "patched").id(), op("add", "active", false)).want(t, http.StatusOK)
-		for _, a := range []*answer{bare, patched} {
+		for _, a := range []*response{bare, patched} {
 			self := ` and id eq "` + a.id() + `"`
 			for _, name := range []string{"active", "userName", "displayName", "title", "locale", "emails", "name", "groups", "meta", "schemas",
 				"id", "externalId"} {

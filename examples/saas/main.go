@@ -46,7 +46,8 @@ func openApp(ctx context.Context, file string) (*sql.DB, http.Handler, error) {
 		return nil, nil, err
 	}
 	scim, err := scimserver.New(scimserver.Options{
-		Store: s, Tokens: scimserver.StaticTokens(token), Prefix: "/scim/v2", PasswordCost: 4, // low: the passwords of the example are not secrets
+		// low: the passwords of the example are not secrets
+		Store: s, Tokens: scimserver.StaticTokens(token), Prefix: "/scim/v2", PasswordCost: 4,
 	})
 	if err != nil {
 		return nil, nil, err

@@ -16,7 +16,7 @@ func (p *patcher) add(at place, v any) error {
 			return p.addSchemas(v)
 		case at.a.MultiValued:
 			return p.addElements(at, v)
-		case at.a.Type == schema.Complex && p.emptied(at, v):
+		case at.a.Type == schema.Complex && p.emptiesReference(at, v):
 			return p.unassign(at, scim.InvalidValue)
 		case at.a.Type == schema.Complex:
 			return p.merge(at, v, p.add)

@@ -56,8 +56,8 @@ func (p *patcher) bare(path scim.AttrPath) (found schema.Resolved, ok bool) {
 	return found, ok
 }
 
-// emptied reports whether v unassigns a reference according to lenient.EmptyReferences.
-func (p *patcher) emptied(at place, v any) bool {
+// emptiesReference reports whether v unassigns a reference according to lenient.EmptyReferences.
+func (p *patcher) emptiesReference(at place, v any) bool {
 	return p.opts.Accept.Has(lenient.EmptyReferences) && at.a.EmptyReference(v)
 }
 

@@ -11,7 +11,7 @@ func (p *patcher) replace(at place, v any) error {
 		switch {
 		case v == nil && at.extension:
 			return p.removeExtension(at)
-		case v == nil, at.a.Type == schema.Complex && !at.a.MultiValued && p.emptied(at, v):
+		case v == nil, at.a.Type == schema.Complex && !at.a.MultiValued && p.emptiesReference(at, v):
 			return p.unassign(at, scim.InvalidValue)
 		case at.schemas():
 			return p.replaceSchemas(v)

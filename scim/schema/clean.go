@@ -63,7 +63,7 @@ func (rt *ResourceType) Clean(in *scim.Resource, opts CleanOptions) (*scim.Resou
 		}
 	}
 	if prev := opts.Previous; prev != nil {
-		if err := rt.carry(in, out, prev); err != nil {
+		if err := rt.keepProtected(in, out, prev); err != nil {
 			return nil, err
 		}
 	}
@@ -197,8 +197,8 @@ func checkRequired(attributes []*Attribute, o *scim.Object, urn string) error {
 	return nil
 }
 
-// carry copies the values that a PUT must not change from the stored resource to the new one.
-func (rt *ResourceType) carry(in, out, prev *scim.Resource) error {
+// keepProtected copies the values that a PUT must not change from the stored resource to the new one.
+func (rt *ResourceType) keepProtected(in, out, prev *scim.Resource) error {
 	if err := carry(common, &in.Object, &out.Object, &prev.Object, ""); err != nil {
 		return err
 	}
@@ -246,7 +246,7 @@ func carry(attributes []*Attribute, in, out, prev *scim.Object, urn string) erro
 				out.Set(a.Name, scim.CloneValue(was))
 			}
 		default:
-			if err := a.carryInside(now, was, path); err != nil {
+			if err := a.keepProtectedParts(now, was, path); err != nil {
 				return err
 			}
 		}
@@ -254,9 +254,9 @@ func carry(attributes []*Attribute, in, out, prev *scim.Object, urn string) erro
 	return nil
 }
 
-// carryInside does the same for the sub-attributes of a single-valued complex attribute in the request. Read-only sub-attributes describe
-// the other ones (manager.displayName), so they are kept only if the others are unchanged.
-func (a *Attribute) carryInside(now, was any, path scim.AttrPath) error {
+// keepProtectedParts does the same for the sub-attributes of a single-valued complex attribute in the request. Read-only sub-attributes
+// describe the other ones (manager.displayName), so they are kept only if the others are unchanged.
+func (a *Attribute) keepProtectedParts(now, was any, path scim.AttrPath) error {
 	o, isObject := now.(*scim.Object)
 	w, wasObject := was.(*scim.Object)
 	if !isObject || !wasObject {

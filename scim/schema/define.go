@@ -36,8 +36,8 @@ func text(name, description string) *Attribute {
 	return &Attribute{Name: name, Description: description}
 }
 
-// kinds returns the sub-attribute "type" with its canonical values (RFC 7643 section 2.4).
-func kinds(description string, values ...string) *Attribute {
+// typeAttribute returns the sub-attribute "type" with its canonical values (RFC 7643 section 2.4).
+func typeAttribute(description string, values ...string) *Attribute {
 	return &Attribute{Name: "type", Description: description, CanonicalValues: values}
 }
 

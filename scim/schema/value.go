@@ -135,7 +135,7 @@ func (a *Attribute) cleanComplex(v any, path scim.AttrPath, opts CleanOptions) (
 		}
 	}
 	if opts.Accept.Has(lenient.JSONValues) && a.MultiValued {
-		in = a.unpacked(in)
+		in = a.unpackJSONValue(in)
 	}
 	out := &scim.Object{}
 	given := false
@@ -176,8 +176,8 @@ func (a *Attribute) cleanComplex(v any, path scim.AttrPath, opts CleanOptions) (
 	return out, nil
 }
 
-// unpacked returns an element with the members of the JSON object in its "value", if it holds one; see lenient.JSONValues.
-func (a *Attribute) unpacked(element *scim.Object) *scim.Object {
+// unpackJSONValue returns an element with the members of the JSON object in its "value", if it holds one; see lenient.JSONValues.
+func (a *Attribute) unpackJSONValue(element *scim.Object) *scim.Object {
 	text := element.Text("value")
 	if len(text) == 0 || text[0] != '{' || a.SubAttribute("display") == nil {
 		return element

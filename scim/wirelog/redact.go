@@ -106,13 +106,13 @@ func form(s string) string {
 func (r *Redactor) body(b []byte, contentType string) string {
 	s := strings.ToValidUTF8(string(b), "\uFFFD")
 	if t, _, _ := mime.ParseMediaType(contentType); t == "application/x-www-form-urlencoded" {
-		return r.whole(form(s))
+		return r.truncatedText(form(s))
 	}
 	out, secretPath := members(s, false)
 	if secretPath {
 		out, _ = members(s, true)
 	}
-	return r.whole(out)
+	return r.truncatedText(out)
 }
 
 // members replaces the values of secret members. It processes the input token by token, so that spelling and order are preserved and

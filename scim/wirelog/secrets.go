@@ -14,8 +14,9 @@ import (
 // minSecret is the minimum length of a value that a Redactor replaces everywhere.
 const minSecret = 6
 
-// introduced matches what precedes a credential: a scheme of an Authorization header, or the name of a member, parameter or header.
-const introduced = `(?i:bearer|basic|digest|ssws|authorization|token|password|passwd|pwd|secret|key|credentials?)["']?\s*[:=]?\s*["']?`
+// credentialWords matches the words that precede a credential: a scheme of an Authorization header, or the name of a member, parameter or
+// header.
+const credentialWords = `(?i:bearer|basic|digest|ssws|authorization|token|password|passwd|pwd|secret|key|credentials?)["']?\s*[:=]?\s*["']?`
 
 // Redactor replaces known secrets in texts of the remote side: targets quote tokens and passwords in the details of their errors, in pages
 // and in redirects. The zero value replaces nothing. Several goroutines may use it concurrently.
@@ -52,7 +53,7 @@ func NewRedactor(secrets ...string) *Redactor {
 		for i := range short {
 			short[i] = regexp.QuoteMeta(short[i])
 		}
-		r.short = regexp.MustCompile(`(` + introduced + `)(?:` + strings.Join(short, "|") + `)([^\pL\pN_]|$)`)
+		r.short = regexp.MustCompile(`(` + credentialWords + `)(?:` + strings.Join(short, "|") + `)([^\pL\pN_]|$)`)
 	}
 	pairs := make([]string, 0, 2*len(r.forms))
 	for _, form := range r.forms {
@@ -99,8 +100,8 @@ func (r *Redactor) Text(s string) string {
 	return s
 }
 
-// whole is Text for possibly truncated input: it also replaces the start of a secret at the end of s.
-func (r *Redactor) whole(s string) string {
+// truncatedText is Text for possibly truncated input: it also replaces the start of a secret at the end of s.
+func (r *Redactor) truncatedText(s string) string {
 	s = r.Text(s)
 	longest := 0
 	for _, form := range r.forms {

@@ -120,8 +120,8 @@ func (ob *observer) log(r *http.Request, seen exchange, id string) {
 // fixed are the routes that every server may have.
 var fixed = []string{"", "ServiceProviderConfig", "Schemas", "ResourceTypes", "Bulk", "Me", ".search"}
 
-// elsewhere is the route of all paths that SCIM does not define.
-const elsewhere = "other"
+// otherRoute is the route of all paths that SCIM does not define.
+const otherRoute = "other"
 
 // version is the protocol version that may precede an endpoint.
 const version = "/v2"
@@ -136,14 +136,14 @@ func under(path, prefix string) (rest string, ok bool) {
 func (ob *observer) route(path string) string {
 	rest, ok := under(path, ob.o.Prefix)
 	if !ok {
-		return elsewhere
+		return otherRoute
 	}
 	if below, ok := under(rest, version); ok {
 		rest = below
 	}
 	first, last, nested := strings.Cut(strings.Trim(rest, "/"), "/")
 	if !slices.Contains(fixed, first) && !slices.Contains(ob.o.Endpoints, first) {
-		return elsewhere
+		return otherRoute
 	}
 	switch {
 	case !nested:
@@ -151,7 +151,7 @@ func (ob *observer) route(path string) string {
 	case last == ".search":
 		return "/" + first + "/.search"
 	case strings.Contains(last, "/"):
-		return elsewhere
+		return otherRoute
 	}
 	return "/" + first + "/{id}"
 }
@@ -161,7 +161,7 @@ func method(name string) string {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
 		return name
 	}
-	return elsewhere
+	return otherRoute
 }
 
 // maxRequestID is the maximum length of an id from a client, in bytes.

@@ -155,31 +155,31 @@ func (c *call) setBytes(data []byte) {
 	c.Body, c.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
 }
 
-// ask forwards the call to the server and returns the response.
-func (c *call) ask() *answer {
-	a := &answer{header: http.Header{}}
+// forward forwards the call to the server and returns the response.
+func (c *call) forward() *response {
+	a := &response{header: http.Header{}}
 	c.next.ServeHTTP(a, c.Request)
 	return a
 }
 
 // get reads a path below the base with the credentials of the call.
-func (c *call) get(path string) *answer {
+func (c *call) get(path string) *response {
 	r := c.Clone(c.Context())
 	r.Method, r.URL, r.RequestURI = http.MethodGet, &url.URL{Path: c.base + "/" + path}, ""
 	r.Body, r.ContentLength = http.NoBody, 0
 	for _, name := range []string{"Content-Type", "Content-Length", "If-Match", "If-None-Match"} {
 		r.Header.Del(name)
 	}
-	a := &answer{header: http.Header{}}
+	a := &response{header: http.Header{}}
 	c.next.ServeHTTP(a, r)
 	return a
 }
 
 // self reads the resource that the call names.
-func (c *call) self() *answer { return c.get(c.collection + "/" + c.id) }
+func (c *call) self() *response { return c.get(c.collection + "/" + c.id) }
 
-// answer is the response of a server before it is sent.
-type answer struct {
+// response is the response of a server before it is sent.
+type response struct {
 	status int
 	header http.Header
 	body   []byte
@@ -189,26 +189,26 @@ type answer struct {
 }
 
 // Header implements http.ResponseWriter, together with WriteHeader and Write.
-func (a *answer) Header() http.Header { return a.header }
+func (a *response) Header() http.Header { return a.header }
 
 // WriteHeader stores the first status.
-func (a *answer) WriteHeader(status int) {
+func (a *response) WriteHeader(status int) {
 	if a.status == 0 {
 		a.status = status
 	}
 }
 
 // Write appends to the body.
-func (a *answer) Write(p []byte) (int, error) {
+func (a *response) Write(p []byte) (int, error) {
 	a.WriteHeader(http.StatusOK)
 	a.body = append(a.body, p...)
 	return len(p), nil
 }
 
-func (a *answer) ok() bool { return a.status >= 200 && a.status < 300 }
+func (a *response) ok() bool { return a.status >= 200 && a.status < 300 }
 
 // object returns the body, or nil if it is not a JSON object.
-func (a *answer) object() *scim.Object {
+func (a *response) object() *scim.Object {
 	o, err := scim.Decode(a.body)
 	if err != nil {
 		return nil
@@ -217,7 +217,7 @@ func (a *answer) object() *scim.Object {
 }
 
 // edit changes the body of a successful response.
-func (a *answer) edit(change func(o *scim.Object)) *answer {
+func (a *response) edit(change func(o *scim.Object)) *response {
 	if o := a.object(); a.ok() && o != nil {
 		change(o)
 		a.body = o.AppendJSON(nil)
@@ -226,7 +226,7 @@ func (a *answer) edit(change func(o *scim.Object)) *answer {
 }
 
 // each changes the resources of a successful response: the body itself, or the items of a list.
-func (a *answer) each(change func(o *scim.Object)) *answer {
+func (a *response) each(change func(o *scim.Object)) *response {
 	return a.edit(func(o *scim.Object) {
 		if _, list := o.Get("totalResults"); !list {
 			change(o)
@@ -240,7 +240,7 @@ func (a *answer) each(change func(o *scim.Object)) *answer {
 }
 
 // keep removes the resources for which wanted is false from a list and adjusts the counts.
-func (a *answer) keep(wanted func(o *scim.Object) bool) *answer {
+func (a *response) keep(wanted func(o *scim.Object) bool) *response {
 	return a.edit(func(o *scim.Object) {
 		kept := []any{}
 		gone := 0
@@ -263,7 +263,7 @@ func integer(o *scim.Object, name string) int {
 	return n
 }
 
-func (a *answer) send(w http.ResponseWriter) {
+func (a *response) send(w http.ResponseWriter) {
 	if a.dropped {
 		panic(http.ErrAbortHandler)
 	}
@@ -284,10 +284,10 @@ func (a *answer) send(w http.ResponseWriter) {
 	_, _ = w.Write(a.body)
 }
 
-// refusal returns a SCIM error.
-func refusal(status int, kind scim.Type, detail string) *answer {
+// errorResponse returns a SCIM error.
+func errorResponse(status int, kind scim.Type, detail string) *response {
 	e := &scim.Error{Status: status, ScimType: kind, Detail: detail}
-	a := &answer{status: status, header: http.Header{"Content-Type": {scim.MediaType}}}
+	a := &response{status: status, header: http.Header{"Content-Type": {scim.MediaType}}}
 	if data, err := e.MarshalJSON(); err == nil {
 		a.body = data
 	}
@@ -295,6 +295,6 @@ func refusal(status int, kind scim.Type, detail string) *answer {
 }
 
 // plain returns a response that is not SCIM.
-func plain(status int, mediaType, text string) *answer {
-	return &answer{status: status, header: http.Header{"Content-Type": {mediaType}}, body: []byte(text)}
+func plain(status int, mediaType, text string) *response {
+	return &response{status: status, header: http.Header{"Content-Type": {mediaType}}, body: []byte(text)}
 }

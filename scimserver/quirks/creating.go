@@ -18,7 +18,7 @@ var creating = []Quirk{
 			if err != nil {
 				path = scim.AttrPath{Name: s.Argument}
 			}
-			return func(c *call) *answer {
+			return func(c *call) *response {
 				o := c.body()
 				if !c.writes(users, userGroups) || o == nil {
 					return nil
@@ -30,7 +30,7 @@ var creating = []Quirk{
 				}
 				var kept []any
 				for op := range operations(o) {
-					target, err := scim.ParseAttrPath(bare(op.Text("path")))
+					target, err := scim.ParseAttrPath(withoutFilter(op.Text("path")))
 					if err == nil && within(target, path) {
 						continue
 					}
@@ -58,7 +58,7 @@ var creating = []Quirk{
 					o.Set("userName", strings.ToLower(name))
 				}
 			}
-			return func(c *call) *answer {
+			return func(c *call) *response {
 				o := c.body()
 				if !c.writes(users) || o == nil {
 					return nil
@@ -79,25 +79,25 @@ var creating = []Quirk{
 	{Name: "conflict-400", Category: Profile, Does: "returns 400 instead of 409 for a second resource with the same name",
 		Seen: "FusionAuth/fusionauth-issues#1776",
 		start: func(Setting) deviation {
-			return conflicting(func() *answer {
-				return refusal(http.StatusBadRequest, "", "a resource with this name already exists")
+			return replaceConflict(func() *response {
+				return errorResponse(http.StatusBadRequest, "", "a resource with this name already exists")
 			})
 		}},
 	{Name: "conflict-bare", Category: Profile, Does: "returns 409 without scimType for a second resource with the same name",
 		Seen: "getsentry/sentry#117860",
 		start: func(Setting) deviation {
-			return conflicting(func() *answer {
-				return refusal(http.StatusConflict, "", "a resource with this name already exists")
+			return replaceConflict(func() *response {
+				return errorResponse(http.StatusConflict, "", "a resource with this name already exists")
 			})
 		}},
 	{Name: "create-200", Category: Profile, Does: "returns 200 instead of 201 for a create, without Location",
 		Seen: "servers that treat a create as an upsert",
 		start: func(Setting) deviation {
-			return func(c *call) *answer {
+			return func(c *call) *response {
 				if !c.creates(users, userGroups) {
 					return nil
 				}
-				a := c.ask()
+				a := c.forward()
 				if a.status == http.StatusCreated {
 					a.status = http.StatusOK
 					a.header.Del("Location")
@@ -111,11 +111,11 @@ var creating = []Quirk{
 		start:    lagging},
 	{Name: "create-empty", Category: Fault, Does: "returns 201 without a body for a create", Seen: "Okta treats it as an error",
 		start: func(Setting) deviation {
-			return func(c *call) *answer {
+			return func(c *call) *response {
 				if !c.creates(users, userGroups) {
 					return nil
 				}
-				a := c.ask()
+				a := c.forward()
 				if a.ok() {
 					a.body = nil
 				}
@@ -124,24 +124,24 @@ var creating = []Quirk{
 		}},
 	{Name: "create-without-id", Category: Fault, Does: "omits the id in the response to a create", Seen: "",
 		start: func(Setting) deviation {
-			return func(c *call) *answer {
+			return func(c *call) *response {
 				if !c.creates(users, userGroups) {
 					return nil
 				}
-				a := c.ask().edit(func(o *scim.Object) { o.Delete("id"); o.Complex("meta").Delete("location") })
+				a := c.forward().edit(func(o *scim.Object) { o.Delete("id"); o.Complex("meta").Delete("location") })
 				a.header.Del("Location")
 				return a
 			}
 		}},
 }
 
-// conflicting replaces the response to a create that the server rejects with 409.
-func conflicting(instead func() *answer) func(c *call) *answer {
-	return func(c *call) *answer {
+// replaceConflict replaces the response to a create that the server rejects with 409.
+func replaceConflict(instead func() *response) func(c *call) *response {
+	return func(c *call) *response {
 		if !c.creates(users, userGroups) {
 			return nil
 		}
-		if a := c.ask(); a.status != http.StatusConflict {
+		if a := c.forward(); a.status != http.StatusConflict {
 			return a
 		}
 		return instead()
@@ -150,23 +150,23 @@ func conflicting(instead func() *answer) func(c *call) *answer {
 
 func lagging(s Setting) deviation {
 	recent := newRecent(s.duration())
-	return func(c *call) *answer {
+	return func(c *call) *response {
 		switch {
 		case c.creates(users, userGroups):
-			a := c.ask()
+			a := c.forward()
 			if a.ok() {
 				recent.add(a.object().Text("id"), time.Now())
 			}
 			return a
 		case c.lists(users, userGroups) && c.filter() != "":
-			return c.ask().keep(func(o *scim.Object) bool { return !recent.has(o.Text("id"), time.Now()) })
+			return c.forward().keep(func(o *scim.Object) bool { return !recent.has(o.Text("id"), time.Now()) })
 		}
 		return nil
 	}
 }
 
-// bare removes the filter in brackets from a PATCH path.
-func bare(path string) string {
+// withoutFilter removes the filter in brackets from a PATCH path.
+func withoutFilter(path string) string {
 	before, rest, found := strings.Cut(path, "[")
 	if !found {
 		return path

@@ -45,7 +45,7 @@ type Quirk struct {
 }
 
 // deviation returns the response to a request instead of the server, or nil to forward the request to the server.
-type deviation func(c *call) *answer
+type deviation func(c *call) *response
 
 // maxBody is the maximum size of a body that quirks read into memory, in bytes. It is larger than the limit of servers, so that they reject
 // the body first.
@@ -59,7 +59,7 @@ const maxBody = 64 << 20
 // If several quirks are active, an earlier row is applied closer to the server. Chaos is applied last, to the response that the other
 // quirks have changed.
 func All() []Quirk {
-	return slices.Concat(discovery, patching, replacing, creating, groups, listing, answering, chaos)
+	return slices.Concat(discovery, patching, replacing, creating, groups, listing, formatting, chaos)
 }
 
 // Lookup returns the row with that name.

@@ -195,8 +195,8 @@ func (s Setting) duration() time.Duration {
 	return d
 }
 
-// striking returns a chaos quirk: its deviation applies only to the requests that the random numbers of the setting select.
-func striking(start func(s Setting) deviation) func(s Setting) deviation {
+// withChaos returns a chaos quirk: its deviation applies only to the requests that the random numbers of the setting select.
+func withChaos(start func(s Setting) deviation) func(s Setting) deviation {
 	return func(s Setting) deviation {
 		deviate := start(s)
 		name := fnv.New64a()
@@ -216,7 +216,7 @@ func striking(start func(s Setting) deviation) func(s Setting) deviation {
 			left--
 			return true
 		}
-		return func(c *call) *answer {
+		return func(c *call) *response {
 			if !strikes(c.Method) {
 				return nil
 			}

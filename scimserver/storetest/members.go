@@ -73,7 +73,7 @@ func idempotentMembers(t *testing.T, s scimserver.Store) {
 	equal(t, ids, memberIDs(t, s, g.ID))
 }
 
-func displayFollows(t *testing.T, s scimserver.Store) {
+func displayUpdated(t *testing.T, s scimserver.Store) {
 	g, ids := team(t, s, "team", "ann")
 	ann, err := s.Get(t.Context(), users, ids[0])
 	require.NoError(t, err)
@@ -90,14 +90,14 @@ func displayFollows(t *testing.T, s scimserver.Store) {
 	equal(t, map[string][]scimserver.Membership{ids[0]: {{Group: g.ID, Display: "crew"}}}, found)
 }
 
-func deletedMemberLeaves(t *testing.T, s scimserver.Store) {
+func deletedMember(t *testing.T, s scimserver.Store) {
 	g, ids := team(t, s, "team", "ann", "bob")
 	require.NoError(t, s.Delete(t.Context(), users, ids[0], 0))
 	equal(t, ids[1:], memberIDs(t, s, g.ID))
 	require.Greater(t, get(t, s, g).Version, g.Version)
 }
 
-func deletedGroupDissolves(t *testing.T, s scimserver.Store) {
+func deletedGroup(t *testing.T, s scimserver.Store) {
 	g, ids := team(t, s, "team", "ann")
 	require.NoError(t, s.Delete(t.Context(), groups, g.ID, g.Version))
 	require.Empty(t, memberIDs(t, s, g.ID))
@@ -125,8 +125,8 @@ func memberships(t *testing.T, s scimserver.Store) {
 	equal(t, []scimserver.Member{{ID: ids[0], Type: users, Display: "ann"}, {ID: first.ID, Type: groups, Display: "first"}}, members)
 }
 
-// groupsAlong reads users by every method that may return their groups too.
-func groupsAlong(t *testing.T, s scimserver.Store) {
+// recordGroups reads users by every method that may return their groups too.
+func recordGroups(t *testing.T, s scimserver.Store) {
 	odd := User("odd")
 	odd.ID = "an odd \x01 id"
 	recs := []*scimserver.Record{User("ann"), User("bob"), odd}

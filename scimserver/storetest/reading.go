@@ -60,7 +60,7 @@ func scanYieldsAll(t *testing.T, s scimserver.Store) {
 	require.Greater(t, again.Order, all[249].Order)
 }
 
-func scanLeftEarly(t *testing.T, s scimserver.Store) {
+func scanStopped(t *testing.T, s scimserver.Store) {
 	for i := range 5 {
 		create(t, s, User(fmt.Sprint(i)))
 	}

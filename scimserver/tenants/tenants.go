@@ -77,12 +77,12 @@ func New(o Options) (*Tenants, error) {
 	}
 	return &Tenants{
 		o: o, byName: map[string]*Tenant{},
-		other: observe.Wrap(http.HandlerFunc(nobody), observe.Options{Provider: unknown, Logger: o.Logger, Metrics: o.Metrics}),
+		other: observe.Wrap(http.HandlerFunc(serveUnknown), observe.Options{Provider: unknown, Logger: o.Logger, Metrics: o.Metrics}),
 	}, nil
 }
 
-// nobody handles requests for tenants that do not exist.
-func nobody(w http.ResponseWriter, _ *http.Request) {
+// serveUnknown handles requests for tenants that do not exist.
+func serveUnknown(w http.ResponseWriter, _ *http.Request) {
 	body, err := json.Marshal(&scim.Error{Status: http.StatusNotFound, Detail: "no SCIM service at this path"})
 	if err != nil {
 		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)

@@ -26,8 +26,8 @@ import (
 	"github.com/scimwright/scimwright/scimserver/tenants"
 )
 
-// patience is the timeout of every wait in these tests.
-const patience = 60 * time.Second
+// waitTimeout is the timeout of every wait in these tests.
+const waitTimeout = 60 * time.Second
 
 // stores creates the stores of tenants in one database.
 type stores struct{ db *sqldb.DB }
@@ -252,7 +252,7 @@ func TestTenant_RemovalAbortsRequests(t *testing.T) {
 			}
 			ended <- err
 		}()
-		require.Eventually(t, func() bool { return strings.Contains(h.counted(t), `scim_requests_in_flight{provider="acme"} 1`) }, patience,
+		require.Eventually(t, func() bool { return strings.Contains(h.counted(t), `scim_requests_in_flight{provider="acme"} 1`) }, waitTimeout,
 			10*time.Millisecond)
 		require.NoError(t, h.Remove(t.Context(), "acme"))
 		require.Error(t, <-ended, "the hanging request was aborted")
@@ -283,7 +283,7 @@ func TestTenant_LogAndMetrics(t *testing.T) {
 		return strings.Contains(counted, `scim_requests_total{method="GET",provider="(unknown)",route="other",status="404"} 20`) &&
 			strings.Contains(counted, `scim_requests_total{method="GET",provider="acme",route="/Users",status="200"} 1`) &&
 			strings.Count(log, `"provider":"(unknown)"`) == 20 && strings.Contains(log, `"provider":"acme"`)
-	}, patience, 10*time.Millisecond)
+	}, waitTimeout, 10*time.Millisecond)
 	require.NotContains(t, h.counted(t), "guess")
 	require.NotContains(t, h.log.String(), "guess")
 	require.NotContains(t, h.log.String(), "token-a")

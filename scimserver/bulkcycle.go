@@ -32,11 +32,11 @@ func (j *bulkJob) runBatch(ctx context.Context, store Batcher, ops []*bulkOp) {
 	recs, err := j.createTogether(ctx, store, ops)
 	if err == nil {
 		for i, op := range ops {
-			op.finish(j, pointer(j.base, op.t, http.StatusCreated, recs[i]))
+			op.finish(j, bulkReply(j.base, op.t, http.StatusCreated, recs[i]))
 		}
 		return
 	}
-	failure := j.s.answerTo(ops[0].request(ctx, http.MethodPost).Request, err)
+	failure := j.s.errorReplyFor(ops[0].request(ctx, http.MethodPost).Request, err)
 	one, ok := errors.AsType[*BatchError](err)
 	for i, op := range ops {
 		op.created = ""
@@ -127,7 +127,7 @@ func (j *bulkJob) createPart(ctx context.Context, op *bulkOp, open func(ref stri
 			continue
 		}
 		if err := j.checkRef(ref); err != nil {
-			return j.s.answerTo(op.request(ctx, op.Method).Request, err)
+			return j.s.errorReplyFor(op.request(ctx, op.Method).Request, err)
 		}
 	}
 	return j.call(ctx, op, http.MethodPost, "", j.filled(op, withoutRefs(op.Data, open)))
