@@ -80,7 +80,7 @@ func (s *Store) Attempts(ctx context.Context, q engine.AttemptQuery) ([]engine.A
 	return out, nil
 }
 
-// conditions makes a WHERE text of the columns that have a value.
+// conditions returns a WHERE condition for the columns that have a value, and its arguments.
 func conditions(values map[string]string) (string, []any) {
 	parts, args := []string{"1 = 1"}, []any{}
 	for _, column := range slices.Sorted(maps.Keys(values)) {
@@ -92,7 +92,7 @@ func conditions(values map[string]string) (string, []any) {
 	return strings.Join(parts, " AND "), args
 }
 
-// defaultLimit is the page size of queries that do not say.
+// defaultLimit is the page size of queries without a limit.
 const defaultLimit = 100
 
 func limitOr(n int) int {

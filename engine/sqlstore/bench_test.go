@@ -25,8 +25,8 @@ const (
 	markCommit = 50_000 // and in one transaction
 )
 
-// BenchmarkMarkEverybody marks the users of one app that were never heard of, then all of them again by MarkAll. Commits wait
-// for the disk. peak-MB is the most memory that the process had; run it alone.
+// BenchmarkMarkEverybody marks new users of one app with Mark, then all of them again with MarkAll. Commits wait for the disk. peak-MB is
+// the peak memory of the process: run the benchmark alone.
 func BenchmarkMarkEverybody(b *testing.B) {
 	sqldbtest.EachBench(b, func(b *testing.B, db *sqldb.DB) {
 		store, err := enginestore.Open(b.Context(), db, sqlstore.Options{})
@@ -69,7 +69,7 @@ func BenchmarkMarkEverybody(b *testing.B) {
 	}, sqldbtest.Durable)
 }
 
-// peak is the most memory that this process had, in millions of bytes; 0 where that cannot be told.
+// peak returns the peak memory of this process in MB (10^6 bytes), or 0 if it is unavailable.
 func peak() float64 {
 	status, _ := os.ReadFile("/proc/self/status")
 	for line := range strings.Lines(string(status)) {

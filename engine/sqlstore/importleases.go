@@ -13,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// importLeases are the claims on running imports. They have epochs as lanes do, and no holds.
+// importLeases claims running imports. They have epochs as lanes do, and no holds.
 type importLeases struct{ s *Store }
 
 // ImportLeases implements store.Imports.
@@ -52,7 +52,7 @@ func (i importLeases) Claim(ctx context.Context, owner string, now, until time.T
 				res, err := tx.Exec(ctx, `UPDATE {import_run} SET epoch = epoch + 1, owner = ?, lease_until = ?
 					WHERE id = ? AND epoch = ? AND lease_until <= ?`, owner, ms(until), r.id, r.epoch, ms(now))
 				if err := held(res, err); errors.Is(err, engine.ErrLeaseLost) {
-					continue // somebody else was quicker
+					continue // another engine has claimed it
 				} else if err != nil {
 					return err
 				}
@@ -95,7 +95,7 @@ func (i importLeases) Release(ctx context.Context, l engine.Lease, _ engine.Hold
 	return nil
 }
 
-// importID is the run that a lease is for; 0, which none has, for a lease of something else.
+// importID returns the id of the run of a lease, or 0, which no run has, if the lease is not for a run.
 func importID(l engine.Lease) int64 {
 	id, _ := strconv.ParseInt(l.App, 10, 64)
 	return id

@@ -18,11 +18,11 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// keptImports is how many runs of an app and kind are kept.
+// keptImports is the number of runs that are stored per app and kind.
 const keptImports = 20
 
-// underRun runs fn in a transaction that commits only if the lease on the run still holds. Rows are written in the order
-// principals, remote objects, run, and what then writes.
+// underRun runs fn in a transaction that commits only if the lease on the run is valid. Rows are written in the order principals, remote
+// objects, run, and finally those of the functions in then.
 func (s *Store) underRun(ctx context.Context, l engine.Lease, what string, fn func(tx *sqldb.Tx, run int64) error,
 	then ...func(tx *sqldb.Tx) error) error {
 	run, err := strconv.ParseInt(l.App, 10, 64)
@@ -78,10 +78,10 @@ func (s *Store) StartImport(ctx context.Context, app string, r engine.ImportRequ
 	return id, nil
 }
 
-// importLock keeps a run from beginning while an older one is confirmed.
+// importLock returns the name of the lock that prevents the start of a run while an older one is confirmed.
 func importLock(app string) string { return "engine.import." + app }
 
-// newest is 1 for the newest run of its app and kind.
+// importColumns are the columns that scanImport reads. The last one, newest, is 1 for the newest run of its app and kind.
 const importColumns = `id, app_id, kind, request, state, seen, total, read_all, lost, attempts, error, counts, begun, ended,
 	CASE WHEN id = (SELECT MAX(id) FROM {import_run} AS n WHERE n.app_id = {import_run}.app_id AND n.kind = {import_run}.kind) THEN 1 ELSE 0 END`
 
@@ -106,7 +106,7 @@ func scanImport(rows *sql.Rows, r *importRow) error {
 	return read(counts, &r.Counts)
 }
 
-// importRuns reads runs. What the newest of a kind has found may still change, and is counted.
+// importRuns reads runs. Objects of the newest run of a kind may still change, so it counts them again.
 func (s *Store) importRuns(ctx context.Context, where string, args ...any) ([]engine.ImportRun, error) {
 	rows, err := s.db.Reader().Query(ctx, `SELECT `+importColumns+` FROM {import_run} WHERE `+where+` ORDER BY id DESC`, args...)
 	found, err := collect(rows, err, scanImport)
@@ -184,7 +184,7 @@ func (s *Store) SaveImportPage(ctx context.Context, l engine.Lease, p store.Impo
 	})
 }
 
-// saveObjects stores objects of one app and kind that the run has not seen yet.
+// saveObjects stores objects of one app and kind. It returns an error if the run already has one of them.
 func saveObjects(ctx context.Context, tx *sqldb.Tx, run int64, objects []engine.RemoteObject) error {
 	known, args := []any{objects[0].App, string(objects[0].Kind), run}, []any{}
 	for _, o := range objects {
@@ -258,7 +258,7 @@ func endImport(ctx context.Context, tx *sqldb.Tx, l engine.Lease, run int64, sta
 	return err
 }
 
-// dropImports fails the runs of an app that are running. Whoever works on one loses its lease.
+// dropImports fails the running imports of an app. Engines that work on one lose the lease.
 func dropImports(ctx context.Context, tx *sqldb.Tx, now time.Time, app, reason string) error {
 	const running = `app_id = ? AND state = 'running'`
 	if _, err := tx.Exec(ctx, `UPDATE {import_run} SET epoch = epoch + 1, owner = '', lease_until = 0 WHERE `+running, app); err != nil {
@@ -275,7 +275,7 @@ func dropImports(ctx context.Context, tx *sqldb.Tx, now time.Time, app, reason s
 	return err
 }
 
-// importOf reads what a run is about.
+// importOf returns the app, kind and request of a run.
 func importOf(ctx context.Context, tx *sqldb.Tx, id int64) (r engine.ImportRun, err error) {
 	rows, err := tx.Query(ctx, `SELECT `+importColumns+` FROM {import_run} WHERE id = ?`, id)
 	found, err := collect(rows, err, scanImport)
@@ -306,7 +306,7 @@ func (s *Store) CloseImport(ctx context.Context, l engine.Lease, now time.Time) 
 			{&gone, `SELECT COUNT(*) FROM {remote_object}
 				WHERE app_id = ? AND kind = ? AND run_id <> ? AND verdict <> 'gone'`, []any{r.App, kind, run}},
 			{&links, `SELECT COUNT(*) FROM {sync_state} WHERE app_id = ? AND kind = ? AND remote_id <> ''`, []any{r.App, kind}},
-			// An account that was made or found since the run began may have come too late for its page.
+			// An account that was created or found since the run started may be on a page that was read before.
 			{&lost, `SELECT COUNT(*) FROM {sync_state} AS s WHERE app_id = ? AND kind = ? AND remote_id <> '' AND updated_at < ?
 				AND NOT EXISTS (SELECT 1 FROM {remote_object} AS o WHERE o.app_id = s.app_id AND o.kind = s.kind AND o.remote_id = s.remote_id
 					AND o.run_id = ?)`, []any{r.App, kind, ms(r.Begun), run}},
@@ -321,12 +321,12 @@ func (s *Store) CloseImport(ctx context.Context, l engine.Lease, now time.Time) 
 		message := ""
 		switch {
 		case tooMany(gone, known, r.Request):
-			message = fmt.Sprintf("%d of %d objects that were there before are not listed any more", gone, known)
+			message = fmt.Sprintf("%d of %d objects of earlier imports are missing from the list", gone, known)
 		case tooMany(lost, links, r.Request):
-			message = fmt.Sprintf("%d of %d accounts that belong to somebody are not listed", lost, links)
+			message = fmt.Sprintf("%d of %d linked accounts are missing from the list", lost, links)
 		}
 		if message != "" {
-			message += fmt.Sprintf(", which is more than %g %%: nothing was concluded from the list", r.Request.MaxGone)
+			message += fmt.Sprintf(", more than %g %%: the import was stopped and the list was not used", r.Request.MaxGone)
 			return endImport(ctx, tx, l, run, engine.ImportStopped, message, now)
 		}
 		_, err = tx.Exec(ctx, `UPDATE {remote_object} SET verdict = 'gone' WHERE app_id = ? AND kind = ? AND run_id <> ?`, r.App, kind, run)
@@ -336,12 +336,12 @@ func (s *Store) CloseImport(ctx context.Context, l engine.Lease, now time.Time) 
 		_, err = tx.Exec(ctx, `UPDATE {remote_object} SET verdict = 'ambiguous', note = ?
 			WHERE app_id = ? AND kind = ? AND verdict = 'matched' AND principal_id IN (SELECT principal_id FROM {remote_object}
 				WHERE app_id = ? AND kind = ? AND verdict = 'matched' GROUP BY principal_id HAVING COUNT(*) > 1)`,
-			"another one matches the same", r.App, kind, r.App, kind)
+			"another object matches the same principal", r.App, kind, r.App, kind)
 		return err
 	})
 }
 
-// tooMany says whether so many of them may not be missing.
+// tooMany reports whether more objects are missing than the request allows.
 func tooMany(missing, of int, r engine.ImportRequest) bool {
 	return missing >= engine.SafeGone && float64(missing) > r.MaxGone/100*float64(of)
 }
@@ -369,7 +369,7 @@ func (s *Store) ConfirmMatched(ctx context.Context, l engine.Lease, now time.Tim
 		if err != nil {
 			return err
 		}
-		if len(conflicts) > 0 { // none was made: once more without those that cannot be
+		if len(conflicts) > 0 { // no link was created: retry without the conflicting ones
 			refused := map[string]string{}
 			for _, c := range conflicts {
 				refused[c.Link.RemoteID] = c.Reason
@@ -401,7 +401,7 @@ func linkError(conflicts []engine.Conflict) error {
 	return &engine.LinkError{Conflicts: conflicts}
 }
 
-// confirmed notes on the objects that they are linked, in the order in which pages are stored.
+// confirmed records on the objects that they are linked, in the order in which pages are stored.
 func confirmed(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link) error {
 	for _, l := range slices.SortedFunc(slices.Values(links), func(a, b engine.Link) int { return strings.Compare(a.RemoteID, b.RemoteID) }) {
 		_, err := tx.Exec(ctx, `UPDATE {remote_object} SET verdict = 'linked', principal_id = ?, candidates = '', note = ''
@@ -427,7 +427,7 @@ func (s *Store) Confirm(ctx context.Context, tx engine.Execer, now time.Time, ap
 	case len(found) == 0:
 		return engine.ErrNotFound
 	case !found[0].newest:
-		return fmt.Errorf("%w: a newer import has begun", engine.ErrStale)
+		return fmt.Errorf("%w: a newer import has started", engine.ErrStale)
 	case found[0].State != engine.ImportDone:
 		return fmt.Errorf("%w: the import is %s", engine.ErrStale, found[0].State)
 	}
@@ -489,7 +489,7 @@ func (s *Store) RemoteObjects(ctx context.Context, q engine.RemoteObjectQuery) (
 			}
 		}
 		o.Active = active == 1
-		if o.Verdict == engine.VerdictAmbiguous && o.Principal != "" { // it was matched, until something spoke against it
+		if o.Verdict == engine.VerdictAmbiguous && o.Principal != "" { // it was matched, until CloseImport or ConfirmMatched found a conflict
 			o.Candidates, o.Principal = []string{o.Principal}, ""
 			return nil
 		}

@@ -36,7 +36,7 @@ func (s *Store) Lags(ctx context.Context, app string) ([]engine.Lag, error) {
 	return out, nil
 }
 
-// late is the condition of the index on users that may have to be deactivated, and its bound.
+// late is the condition of the index on users with a possibly overdue deactivation, and the bound of DirtySince.
 const late = `kind = 'user' AND dirty_since > 0 AND overdue_at = 0 AND (remote_id <> '' OR tried = 1) AND dirty_since <= ?`
 
 // OverdueApps implements store.Lags.
@@ -45,7 +45,7 @@ func (s *Store) OverdueApps(ctx context.Context, before time.Time) ([]string, er
 		WHERE EXISTS (SELECT 1 FROM {sync_state} s WHERE s.app_id = l.app_id AND `+late+`) ORDER BY app_id`, ms(before))
 	out, err := collect(rows, err, func(r *sql.Rows, app *string) error { return r.Scan(app) })
 	if err != nil {
-		return nil, fmt.Errorf("sqlstore: late apps: %w", err)
+		return nil, fmt.Errorf("sqlstore: overdue apps: %w", err)
 	}
 	return out, nil
 }
@@ -61,7 +61,7 @@ func (s *Store) OverdueUsers(ctx context.Context, app string, before time.Time, 
 		` ORDER BY dirty_since, principal_id LIMIT ?`, append(args, limitOr(limit))...)
 	out, err := collect(rows, err, scanState)
 	if err != nil {
-		return nil, fmt.Errorf("sqlstore: late users of %s: %w", app, err)
+		return nil, fmt.Errorf("sqlstore: overdue users of %s: %w", app, err)
 	}
 	return out, nil
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// bind gives principals their accounts. A new row is clean, since nothing was asked for; the next push of a group is a full one. The
-// rows take the place of %s.
+// bind assigns accounts to principals. A new row is clean, because it has no mark. The next push of a group is a full one. %s is the list
+// of rows.
 const bind = `
 INSERT INTO {sync_state} (app_id, kind, principal_id, desired_gen, synced_gen, full_gen, status, want, tried, anew, next_at, attempts,
 	remote_id, remote_name, link_origin, last_op, last_http, last_error, updated_at)
@@ -23,7 +23,7 @@ ON CONFLICT (app_id, kind, principal_id) DO UPDATE SET
 	full_gen = CASE WHEN excluded.full_gen > 0 THEN {sync_state}.desired_gen + 1 ELSE {sync_state}.full_gen END,
 	tried = 1, remote_id = excluded.remote_id, remote_name = excluded.remote_name, link_origin = excluded.link_origin,
 	last_op = excluded.last_op, last_http = 0, last_error = '', updated_at = excluded.updated_at
-WHERE {sync_state}.next_at IS NULL` // not when it was marked since it was looked at
+WHERE {sync_state}.next_at IS NULL` // not if it was marked since the caller read it
 
 const bindRow = `(?, ?, ?, 1, 1, CAST(? AS BIGINT), 'clean', '', 1, 0, NULL, 0, ?, ?, ?, 'link', 0, '', CAST(? AS BIGINT))`
 
@@ -43,7 +43,7 @@ func (s *Store) Link(ctx context.Context, tx engine.Execer, now time.Time, app s
 	return nil
 }
 
-// link makes links, or returns what speaks against them and makes none. The caller writes the lane row.
+// link creates links. On a conflict it creates none and returns all conflicts. The caller writes the lane row.
 func link(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link, now time.Time) ([]engine.Conflict, error) {
 	links = slices.SortedStableFunc(slices.Values(links), func(a, b engine.Link) int {
 		return lockOrder(principal{kind: a.Kind, id: a.ID}, principal{kind: b.Kind, id: b.ID})
@@ -68,22 +68,22 @@ func link(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link, no
 		was, reason := have[p], ""
 		switch {
 		case app == "" || l.ID == "" || l.Kind != engine.User && l.Kind != engine.Group:
-			reason = "it does not name a principal"
+			reason = "the link has no valid principal"
 		case l.RemoteID == "":
-			reason = "it does not name an account"
+			reason = "the link has no account"
 		case l.Origin != engine.Created && l.Origin != engine.Linked && l.Origin != engine.Imported:
-			reason = fmt.Sprintf("there is no origin %q", l.Origin)
+			reason = fmt.Sprintf("unknown origin %q", l.Origin)
 		case named[p]:
-			reason = "the principal is named twice"
+			reason = "the principal occurs twice"
 		case taken[account]:
-			reason = "the account is named twice"
+			reason = "the account occurs twice"
 		case was.remote == l.RemoteID:
 		case was.remote != "":
-			reason = "the principal has the account " + was.remote + " already"
+			reason = "the principal already has the account " + was.remote
 		case was.due:
-			reason = "the principal is about to be provisioned; try again when that has ended"
+			reason = "the principal has a pending change; try again when it is provisioned"
 		case owners[account] != "":
-			reason = "the account belongs to " + owners[account] + " already"
+			reason = "the account already belongs to " + owners[account]
 		}
 		named[p], taken[account] = true, true
 		switch {
@@ -104,7 +104,7 @@ func link(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link, no
 		for _, l := range part {
 			full := 0
 			if l.Kind == engine.Group {
-				full = 2 // later than the generation that a new row has
+				full = 2 // higher than the generation of a new row
 			}
 			args = append(args, app, string(l.Kind), l.ID, full, l.RemoteID, l.RemoteName, string(l.Origin), ms(now))
 		}
@@ -113,7 +113,7 @@ func link(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link, no
 			return nil, err
 		}
 		if n, err := res.RowsAffected(); err != nil || n < int64(len(part)) {
-			return nil, cmp.Or(err, fmt.Errorf("%w: a principal was marked meanwhile", engine.ErrStale))
+			return nil, cmp.Or(err, fmt.Errorf("%w: a principal was marked in the meantime", engine.ErrStale))
 		}
 	}
 	groups, err := waitingGroups(ctx, tx, app, fresh)
@@ -129,7 +129,7 @@ func link(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link, no
 	return nil, nil
 }
 
-// linked reads, and locks, what the principals of links have, and who has their accounts.
+// linked returns, and locks, the current state of the principals of links, and the owners of the accounts.
 func linked(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link) (map[principal]before, map[principal]string, error) {
 	have, owners := map[principal]before{}, map[principal]string{}
 	for _, kind := range []engine.Kind{engine.User, engine.Group} {
@@ -172,7 +172,7 @@ func linked(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link) 
 	return have, owners, nil
 }
 
-// waitingGroups are the groups that wait for one of the users to get an account.
+// waitingGroups returns the groups that wait until one of the users has an account.
 func waitingGroups(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link) (groups []principal, err error) {
 	users := slices.DeleteFunc(slices.Clone(links), func(l engine.Link) bool { return l.Kind != engine.User })
 	for part := range slices.Chunk(users, statesAtOnce) {
@@ -194,14 +194,14 @@ func waitingGroups(ctx context.Context, tx *sqldb.Tx, app string, links []engine
 	return groups, nil
 }
 
-// before is what a principal had before it is linked.
+// before is the state of a principal before it is linked.
 type before struct {
 	remote string
 	status engine.Status
 	due    bool
 }
 
-// stopped says whether it could not be provisioned without an account.
+// stopped reports whether provisioning had stopped without an account.
 func (b before) stopped() bool {
 	return b.status == engine.StatusFailed || b.status == engine.StatusHeld || b.status == engine.StatusSkipped
 }

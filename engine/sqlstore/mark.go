@@ -13,9 +13,10 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// raise is one mark of one principal. A principal in back-off stays there unless retry is set: a target that fails is not
-// asked more often because more changes come. One whose change was accepted is read first, at its time or with retry at once. raising makes
-// its parameters. A principal is dirty since the first mark; a time ahead, from before the clock was set back, gives way to the present.
+// raise marks one principal. A mark does not end a backoff unless retry is set: a failing target gets no additional requests because of new
+// changes. A principal with an accepted change is read first, at its scheduled time, or immediately with retry. The principal is dirty
+// since the first mark. If that time is in the future because the clock was set back, the current time replaces it. raising returns the
+// parameters.
 const raise = `
 INSERT INTO {sync_state} (app_id, kind, principal_id, desired_gen, synced_gen, full_gen, status, want, tried, anew, next_at, attempts,
 	remote_id, remote_name, link_origin, last_op, last_http, last_error, updated_at, dirty_since)
@@ -29,7 +30,7 @@ ON CONFLICT (app_id, kind, principal_id) DO UPDATE SET
 	dirty_since = CASE WHEN {sync_state}.dirty_since BETWEEN 1 AND excluded.dirty_since THEN {sync_state}.dirty_since ELSE excluded.dirty_since END,
 	updated_at = excluded.updated_at`
 
-// raising are the parameters of raise.
+// raising returns the parameters of raise.
 //
 // Invariant 2: A new change does not reset the backoff of a failing target. It resets a permanent failure of that principal.
 func raising(app string, kind engine.Kind, id string, full bool, now time.Time, retry bool) []any {
@@ -37,13 +38,13 @@ func raising(app string, kind engine.Kind, id string, full bool, now time.Time, 
 	return []any{app, string(kind), id, bit(full), n, n, n, r, r, r}
 }
 
-// ask notes that the directory is to be asked about a member.
+// ask records that the directory has to be queried about a member.
 const ask = `
 INSERT INTO {member_state} (app_id, group_id, principal_id, want, pushed, pushed_id, asked, walk) VALUES (?, ?, ?, 0, 0, '', 1, 0)
 ON CONFLICT (app_id, group_id, principal_id) DO UPDATE SET asked = {member_state}.asked + 1`
 
-// touch makes a lane due, when its hold ends if there is one that nothing gets through. The epochs of a new lane begin with the instant, so
-// that they are later than those of a forgotten lane of the same name. touching makes its parameters.
+// touch makes a lane pending, but not before the end of a hold that blocks everything. The epochs of a new lane start with the current
+// time, so that they are higher than those of a removed lane of the same name. touching returns the parameters.
 const touch = `
 INSERT INTO {app_lane} (app_id, epoch, owner, lease_until, next_at, kicks, hold, hold_until, hold_reason, hold_streak, marks)
 VALUES (?, ?, '', 0, ?, 0, '', 0, '', 0, 1)
@@ -57,7 +58,7 @@ ON CONFLICT (app_id) DO UPDATE SET
 		WHEN {app_lane}.next_at < {app_lane}.hold_until THEN {app_lane}.next_at
 		ELSE {app_lane}.hold_until END`
 
-// touching are the parameters of touch.
+// touching returns the parameters of touch.
 func touching(app string, now time.Time, retry bool) []any {
 	n, r := ms(now), bit(retry)
 	return []any{app, n, n, r, r, r}
@@ -69,7 +70,7 @@ type principal struct {
 	id   string
 }
 
-// lockOrder is the order in which rows are written: users, then groups, ids ascending.
+// lockOrder compares by the order in which rows are written: users, then groups, ids ascending.
 func lockOrder(a, b principal) int {
 	return cmp.Or(-cmp.Compare(a.kind, b.kind), cmp.Compare(a.app, b.app), cmp.Compare(a.id, b.id))
 }
@@ -82,10 +83,10 @@ func (s *Store) Mark(ctx context.Context, tx engine.Execer, now time.Time, marks
 	merged := map[principal]engine.Mark{}
 	for _, m := range marks {
 		if m.App == "" || m.ID == "" || m.Kind != engine.User && m.Kind != engine.Group {
-			return fmt.Errorf("sqlstore: mark: app %q, kind %q, id %q do not name a principal", m.App, m.Kind, m.ID)
+			return fmt.Errorf("sqlstore: mark: invalid principal: app %q, kind %q, id %q", m.App, m.Kind, m.ID)
 		}
 		if m.Kind == engine.User && (m.AllMembers || len(m.Members) > 0) {
-			return errors.New("sqlstore: mark: a user has no members")
+			return errors.New("sqlstore: mark: a user cannot have members")
 		}
 		key := principal{m.Kind, m.App, m.ID}
 		if old, ok := merged[key]; ok {
@@ -96,7 +97,7 @@ func (s *Store) Mark(ctx context.Context, tx engine.Execer, now time.Time, marks
 	}
 	keys := slices.SortedFunc(maps.Keys(merged), lockOrder)
 	t := s.db.Wrap(tx)
-	lanes := map[string]bool{} // to whether a hold ends
+	lanes := map[string]bool{} // value: whether Retry is set
 	for _, k := range keys {
 		m := merged[k]
 		lanes[k.app] = lanes[k.app] || m.Retry

@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// raiseAll is raise for rows that are there.
+// raiseAll is raise for existing rows.
 const raiseAll = `UPDATE {sync_state} SET
 	desired_gen = desired_gen + 1,
 	full_gen = CASE WHEN ? = 1 THEN desired_gen + 1 ELSE full_gen END,
@@ -19,9 +19,9 @@ const raiseAll = `UPDATE {sync_state} SET
 	status   = CASE WHEN status = 'retrying' AND ? = 0 OR status = 'pending' THEN status ELSE 'dirty' END,
 	updated_at = ?`
 
-// Rows that are dirty already are raised by a statement of their own that does not assign dirty_since: SQLite writes the entries of an
-// index anew when one of its columns is assigned, whatever the value. It comes first, so that no row is raised by both. The + keeps both
-// from taking the rows by the index on that column, in an order that jumps about in the table.
+// raiseParts marks dirty rows in a separate statement that does not assign dirty_since, because SQLite rewrites an index entry whenever a
+// column of the index is assigned. This statement is first, so that no row is marked by both. The unary + prevents the index on
+// dirty_since: its order would read the table randomly.
 var raiseParts = []struct{ set, where string }{
 	{``, ` AND +dirty_since > 0`},
 	{`, dirty_since = CAST(? AS BIGINT)`, ` AND +dirty_since <= 0`},
@@ -58,7 +58,7 @@ func markKind(ctx context.Context, t *sqldb.Tx, kind engine.Kind, now time.Time,
 			args = append(args, string(status))
 		}
 	}
-	if t.Dialect() == sqldb.Postgres { // where an UPDATE takes its rows in any order
+	if t.Dialect() == sqldb.Postgres { // an UPDATE locks its rows in no defined order
 		lock := `SELECT COUNT(*) FROM (SELECT 1 FROM {sync_state} WHERE ` + where + ` ORDER BY principal_id FOR UPDATE) locked`
 		if _, err := t.Exec(ctx, lock, args...); err != nil {
 			return 0, err

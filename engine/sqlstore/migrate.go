@@ -9,21 +9,21 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// stepsTable has a row for each step that was applied. Steps of this store have the name stepsOf.
+// stepsTable creates the table with a row for each applied step. Steps of this store have the name stepsOf.
 const stepsTable = `CREATE TABLE {steps} (name KEY NOT NULL, step BIGINT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (name, step))`
 
 const stepsOf = "engine"
 
-// legacySteps are noted in a table of this name, under the name stepsOf.
+// legacyStepsTable is the table that records legacySteps, under the name stepsOf.
 const legacyStepsTable = "sqldb_steps"
 
-// takenOver is the number of a step that no version has. It is noted among the legacy steps after the tables were renamed, so that an
-// earlier version refuses to start ("it was migrated by a newer one") instead of creating its tables again.
+// takenOver is a step number that no version has. It is recorded with the legacy steps after the tables were renamed, so that an earlier
+// version returns an error ("it was migrated by a newer one") instead of creating its tables again.
 const takenOver = 1_000_000
 
 var stepColumns = []string{"name", "step", "hash"}
 
-// migrate brings the tables to the present schema. It does all in the transaction of the caller.
+// migrate updates the tables to the current schema, in the transaction of the caller.
 func migrate(ctx context.Context, tx *sqldb.Tx, names sqldb.Names) error {
 	if err := tx.LockTables(ctx); err != nil {
 		return err
@@ -46,7 +46,7 @@ func migrate(ctx context.Context, tx *sqldb.Tx, names sqldb.Names) error {
 	return nil
 }
 
-// appliedSteps returns the number of steps that the database has, after it has taken over the tables of an earlier version.
+// appliedSteps returns the number of applied steps, after it has adopted the tables of an earlier version.
 func appliedSteps(ctx context.Context, tx *sqldb.Tx, names sqldb.Names) (int, error) {
 	columns, err := tx.Columns(ctx, names.Schema, names.Plain("steps"))
 	switch {
@@ -75,7 +75,8 @@ func note(ctx context.Context, tx *sqldb.Tx, i int) error {
 	return err
 }
 
-// adopt looks for tables of a version without a prefix, completes and renames them, and returns the number of steps that they amount to.
+// adopt searches for tables of a version without a prefix, completes and renames them, and returns the number of steps that they correspond
+// to.
 func adopt(ctx context.Context, tx *sqldb.Tx, names sqldb.Names) (applied int, err error) {
 	schemas, err := tx.Schemas(ctx)
 	if err != nil {
@@ -106,7 +107,7 @@ func adopt(ctx context.Context, tx *sqldb.Tx, names sqldb.Names) (applied int, e
 	return 0, nil
 }
 
-// foreign is the error about a table that has the name of one of the engine's.
+// foreign returns the error for a table of another program with the name of an engine table.
 func foreign(names sqldb.Names, table string) error {
 	return fmt.Errorf("the table %s exists and was not created by the engine: choose another Options.Prefix or Options.Schema",
 		names.Plain(table))

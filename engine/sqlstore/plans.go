@@ -141,8 +141,8 @@ func (s *Store) DiscardPlan(ctx context.Context, id string) error {
 	return nil
 }
 
-// Planned implements store.Plans. The items are read first: if somebody else applies the plan in between, it is the status that
-// tells.
+// Planned implements store.Plans. It reads the items before the plan: if another client applies the plan in between, the plan has the new
+// status.
 func (s *Store) Planned(ctx context.Context, tx engine.Execer, id string) (p engine.Plan, items []store.Planned, err error) {
 	t := s.db.Wrap(tx)
 	rows, err := t.Query(ctx, `SELECT i.seq, i.kind, i.principal_id, i.operation, i.outcome, i.generation, i.digest, i.marked,
@@ -168,8 +168,8 @@ func (s *Store) Planned(ctx context.Context, tx engine.Execer, id string) (p eng
 	return p, items, nil
 }
 
-// ApplyPlan implements store.Plans. A mark that was committed since the caller looked is seen by the generation that the raise
-// returns, which waits for the row.
+// ApplyPlan implements store.Plans. It detects a mark that was committed since the caller read the plan: raise waits for the row and
+// returns its generation.
 func (s *Store) ApplyPlan(ctx context.Context, tx engine.Execer, now time.Time, p engine.Plan, to engine.PlanStatus,
 	items []engine.PlanItem) error {
 	if err := s.applyPlan(ctx, s.db.Wrap(tx), now, p, to, items); err != nil {
@@ -191,7 +191,7 @@ func (s *Store) applyPlan(ctx context.Context, tx *sqldb.Tx, now time.Time, p en
 			return err
 		}
 		if desired != i.Generation+1 {
-			return fmt.Errorf("%w: %s %s was marked meanwhile", engine.ErrStale, i.Kind, i.ID)
+			return fmt.Errorf("%w: %s %s was marked in the meantime", engine.ErrStale, i.Kind, i.ID)
 		}
 	}
 	res, err := tx.Exec(ctx, `UPDATE {plan} SET status = ? WHERE id = ? AND status = ?`, string(to), p.ID, string(p.Status))
@@ -215,7 +215,7 @@ func (s *Store) applyPlan(ctx context.Context, tx *sqldb.Tx, now time.Time, p en
 	return err
 }
 
-// approve lets a principal through the deletion guard.
+// approve allows the removal of a principal at the deletion guard.
 func approve(ctx context.Context, tx *sqldb.Tx, app string, now time.Time, kind engine.Kind, id string) error {
 	_, err := tx.Exec(ctx, `INSERT INTO {removal} (app_id, kind, principal_id, at, approved) VALUES (?, ?, ?, ?, 1)
 		ON CONFLICT (app_id, kind, principal_id) DO UPDATE SET at = excluded.at, approved = 1`, app, string(kind), id, ms(now))

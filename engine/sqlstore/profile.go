@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// profile stores a profile, on a new lane that nothing is due of if there is none. Parameters: app, now, profile.
+// profile stores a profile. If the lane does not exist, it creates one that is not pending. Parameters: app, now, profile.
 const profile = `
 INSERT INTO {app_lane} (app_id, epoch, owner, lease_until, next_at, kicks, hold, hold_until, hold_reason, hold_streak, profile)
 VALUES (?, ?, '', 0, NULL, 0, '', 0, '', 0, ?)

@@ -11,8 +11,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// leaving counts the principals that are about to lose their account and were not let through yet: those that are due, and
-// those that were held back. The operation that a held one has is what it was held before.
+// leaving counts the principals that are about to lose their account and have no entry in the table removal: pending ones, and those that
+// the guard has blocked. The last_op of a blocked principal is the operation that was blocked.
 const leaving = `SELECT COUNT(*) FROM (
 		SELECT kind, principal_id, remote_id, tried FROM {sync_state} WHERE app_id = ? AND next_at IS NOT NULL AND want IN ('inactive', 'absent')
 		UNION ALL
@@ -24,7 +24,7 @@ const leaving = `SELECT COUNT(*) FROM (
 // Remove implements store.Sequences.
 func (s *Store) Remove(ctx context.Context, l engine.Lease, kind engine.Kind, id string, now time.Time, g engine.Guard) (many int,
 	err error) {
-	err = s.under(ctx, l, "let through "+string(kind)+" "+id, func(tx *sqldb.Tx) error {
+	err = s.under(ctx, l, "allow the removal of "+string(kind)+" "+id, func(tx *sqldb.Tx) error {
 		many = 0
 		if _, err := tx.Exec(ctx, `DELETE FROM {removal} WHERE app_id = ? AND at <= ?`, l.App, ms(now.Add(-g.Window))); err != nil {
 			return err
@@ -45,7 +45,7 @@ func (s *Store) Remove(ctx context.Context, l engine.Lease, kind engine.Kind, id
 	return many, err
 }
 
-// leave returns 0 when so many more removals are allowed, and otherwise how many there would be.
+// leave returns 0 if more additional removals are allowed, and otherwise the total number of removals.
 func leave(ctx context.Context, q sqldb.Queryer, app string, now time.Time, g engine.Guard, more int) (many int, err error) {
 	var gone, coming, accounts int
 	err = q.QueryRow(ctx, `SELECT COUNT(*) FROM {removal}
@@ -56,7 +56,7 @@ func leave(ctx context.Context, q sqldb.Queryer, app string, now time.Time, g en
 	if err := q.QueryRow(ctx, leaving, app, app, app).Scan(&coming); err != nil {
 		return 0, err
 	}
-	if g.Percent > 0 { // otherwise nobody asks, and it is the longest count of all
+	if g.Percent > 0 { // otherwise not needed, and this count is the slowest
 		if err := q.QueryRow(ctx, `SELECT COUNT(*) FROM {sync_state} WHERE app_id = ? AND remote_id <> ''`, app).Scan(&accounts); err != nil {
 			return 0, err
 		}
@@ -81,7 +81,7 @@ func (s *Store) CountRemovals(ctx context.Context, app string, kind engine.Kind,
 		}
 	}
 	if err != nil {
-		return 0, fmt.Errorf("sqlstore: whether %s %s of %s may go: %w", kind, id, app, err)
+		return 0, fmt.Errorf("sqlstore: count removals for %s %s of %s: %w", kind, id, app, err)
 	}
 	return many, nil
 }
@@ -97,7 +97,7 @@ func (s *Store) Approve(ctx context.Context, app string, now time.Time, expected
 			return err
 		}
 		if n = len(held); n != expected {
-			return fmt.Errorf("%w: %d are held back, not %d", engine.ErrStale, n, expected)
+			return fmt.Errorf("%w: %d removals wait for approval, not %d", engine.ErrStale, n, expected)
 		}
 		for _, p := range held {
 			_, err := tx.Exec(ctx, `UPDATE {sync_state} SET next_at = ?, attempts = 0, status = 'dirty'

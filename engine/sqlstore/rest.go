@@ -9,7 +9,7 @@ import (
 
 // Suspend implements store.Lanes.
 func (s *Store) Suspend(ctx context.Context, l engine.Lease, r engine.Suspension) error {
-	return s.under(ctx, l, "rest", func(tx *sqldb.Tx) error {
+	return s.under(ctx, l, "suspend the lane", func(tx *sqldb.Tx) error {
 		stored := ""
 		if r.Reason != "" {
 			var err error

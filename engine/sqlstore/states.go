@@ -38,15 +38,16 @@ func scanState(rows *sql.Rows, s *engine.State) error {
 	return read(waiting, &s.WaitingOn)
 }
 
-// dueSets are the principals of a lane in the order of their urgency; each has an index of its own, so that a long queue of
-// creates costs a deactivation nothing.
+// dueSets are the conditions of the principals of a lane, most urgent first. Each has its own index, so that a long queue of creates does
+// not delay a deactivation.
 var dueSets = []string{
 	`kind = 'user' AND remote_id <> ''`,
 	`kind = 'user' AND remote_id = ''`,
 	`kind = 'group'`,
 }
 
-// duePending are those whose change was accepted. They come first, because the others may wait until there are fewer of them.
+// duePending selects principals with an accepted change. They come first, because other principals may have to wait until fewer changes are
+// in flight.
 const duePending, dueOthers = `status = 'pending'`, ` AND status <> 'pending'`
 
 func dueQuery(set string) string {
@@ -74,10 +75,10 @@ func (s *Store) Due(ctx context.Context, app string, now time.Time, limit int) (
 	return out, nil
 }
 
-// leaverSets are the users that may have an account, each with an index of its own.
+// leaverSets are the conditions of the users that may have an account, each with its own index.
 var leaverSets = []string{dueSets[0], dueSets[1] + ` AND tried = 1`}
 
-// dueUsers selects a page of a set in the order of next_at, ids ascending.
+// dueUsers returns the query for a page of a set, ordered by next_at and id.
 func dueUsers(set string) string {
 	return `SELECT ` + stateColumns + ` FROM {sync_state} WHERE app_id = ? AND next_at IS NOT NULL AND next_at <= ? AND ` + set + dueOthers +
 		` AND next_at >= ? AND (next_at, principal_id) > (?, ?) ORDER BY next_at, principal_id LIMIT ?`
@@ -137,13 +138,13 @@ func (s *Store) Begin(ctx context.Context, l engine.Lease, intents []store.Inten
 	})
 }
 
-// keptExchanges is how many exchanges are kept for each principal; older ones are removed when new ones come.
+// keptExchanges is the number of exchanges that are stored per principal. New ones replace the oldest.
 const keptExchanges = 100
 
 // Finish implements store.Sequences.
 func (s *Store) Finish(ctx context.Context, l engine.Lease, f store.Finish) (status engine.Status, err error) {
 	err = s.under(ctx, l, "finish "+string(f.Kind)+" "+f.ID, func(tx *sqldb.Tx) error {
-		f := f // as it was: the transaction may be tried again
+		f := f // a copy: the transaction may run again
 		if err := stillHalted(ctx, tx, l.App, &f); err != nil {
 			return err
 		}
@@ -175,7 +176,7 @@ func (s *Store) Finish(ctx context.Context, l engine.Lease, f store.Finish) (sta
 	return status, err
 }
 
-// assignments are those of an UPDATE, with their parameters.
+// assignments are the assignments of an UPDATE, with their parameters.
 type assignments struct {
 	texts []string
 	args  []any
@@ -204,9 +205,9 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish, 
 			return "", err
 		}
 	}
-	// A mark that arrives during the sequence (desired_gen > gen) makes a principal that would rest due again at once. Under a back-off
-	// it waits with the principal. It came when the row was last written. A row that was dismissed or dropped during the sequence stays
-	// dismissed unless the sequence succeeded or needs a decision: it is neither retried nor a new task.
+	// A mark that arrived during the sequence (desired_gen > gen) requeues a principal that would otherwise stop. In a backoff, the principal
+	// waits anyway. The mark's time is the last update of the row. A row that was dismissed or dropped during the sequence stays dismissed,
+	// unless the sequence succeeded or needs a decision: it is not retried and is not a new task.
 	over := bit(
 		slices.Contains([]engine.Status{engine.StatusRetrying, engine.StatusDirty, engine.StatusPending, engine.StatusFailed}, f.Status))
 	var u assignments
@@ -234,7 +235,7 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish, 
 	return status, err
 }
 
-// finishMembers stores what was pushed of a group.
+// finishMembers stores the pushed members of a group.
 func finishMembers(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish) error {
 	if f.Forget {
 		_, err := tx.Exec(ctx, `DELETE FROM {member_state} WHERE app_id = ? AND group_id = ?`, app, f.ID)
@@ -249,7 +250,7 @@ func (s *Store) States(ctx context.Context, q engine.StateQuery) ([]engine.State
 		"app_id": q.App, "kind": string(q.Kind), "principal_id": q.ID, "status": string(q.Status), "remote_id": q.RemoteID,
 		"former_id": q.PreviousID,
 	})
-	if q.RemoteID != "" && q.App != "" && q.Kind != "" { // or the order would make SQLite go through all principals of the app
+	if q.RemoteID != "" && q.App != "" && q.Kind != "" { // otherwise the order makes SQLite scan all principals of the app
 		where += ` AND principal_id IN (SELECT principal_id FROM {sync_state}
 			WHERE app_id = ? AND kind = ? AND remote_id <> '' AND remote_id = ?)`
 		args = append(args, q.App, string(q.Kind), q.RemoteID)
@@ -287,7 +288,7 @@ func (s *Store) Pending(ctx context.Context, app string) (n int, err error) {
 	return n, nil
 }
 
-// statesAtOnce bounds the values of one query.
+// statesAtOnce is the maximum number of ids in one query.
 const statesAtOnce = 500
 
 // StatesByID implements store.States.
