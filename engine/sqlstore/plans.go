@@ -15,14 +15,14 @@ import (
 )
 
 // Requeue implements store.Tasks.
-func (s *Store) Requeue(ctx context.Context, now time.Time, m engine.Mark, afresh bool) (generation int64, err error) {
+func (s *Store) Requeue(ctx context.Context, now time.Time, m engine.Mark, fresh bool) (generation int64, err error) {
 	err = s.update(ctx, func(tx *sqldb.Tx) error {
 		if err := s.Mark(ctx, tx.Execer(), now, []engine.Mark{m}); err != nil {
 			return err
 		}
 		return tx.ExecReturning(ctx, []any{&generation}, `UPDATE {sync_state} SET
 			fresh_gen = CASE WHEN ? = 1 THEN desired_gen ELSE fresh_gen END, unkept = CASE WHEN ? = 1 THEN '' ELSE unkept END
-			WHERE app_id = ? AND kind = ? AND principal_id = ? RETURNING desired_gen`, bit(afresh), bit(afresh), m.App, string(m.Kind), m.ID)
+			WHERE app_id = ? AND kind = ? AND principal_id = ? RETURNING desired_gen`, bit(fresh), bit(fresh), m.App, string(m.Kind), m.ID)
 	})
 	return generation, err
 }
