@@ -14,7 +14,7 @@ type Names interface {
 	Apps(ctx context.Context) ([]App, error)
 	// App returns an app, or engine.ErrNotFound.
 	App(ctx context.Context, id string) (App, error)
-	// Names returns the logins of users and the names of groups. Those that the host does not know are missing.
+	// Names returns the logins of users and the names of groups. It omits unknown principals.
 	Names(ctx context.Context, app string, principals []engine.Principal) (map[engine.Principal]string, error)
 	// Assigned reports whether a user is assigned to an app, or a group is pushed to it.
 	Assigned(ctx context.Context, app string, p engine.Principal) (bool, error)
@@ -23,10 +23,10 @@ type Names interface {
 // App is an app of the host.
 type App struct {
 	ID    string
-	Label string // for operators
+	Label string // label for operators
 }
 
-// plainNames is for a host without Names.
+// plainNames is used by a host without Names.
 type plainNames struct {
 	engine    *provision.Engine
 	directory engine.Directory
@@ -41,7 +41,7 @@ func (n plainNames) Apps(ctx context.Context) ([]App, error) {
 	return apps, err
 }
 
-// App returns an app that the engine or the directory knows.
+// App returns an app that is known to the engine or to the directory.
 func (n plainNames) App(ctx context.Context, id string) (App, error) {
 	_, err := n.engine.Apps().Get(ctx, id)
 	if errors.Is(err, engine.ErrNotFound) {
@@ -70,8 +70,8 @@ func wanted(ctx context.Context, d engine.Directory, app string, p engine.Princi
 	return g.Want, err
 }
 
-// NamesOf returns the names of principals of an app as the API shows them. One that the host does not know has the name that it had on the
-// target, if the engine knows one.
+// NamesOf returns the names of principals of an app as the API shows them. For a principal that the host does not know, it returns the last
+// name on the target, if there is one.
 func NamesOf(
 	ctx context.Context, n Names, e *provision.Engine, app string, principals []engine.Principal,
 ) (map[engine.Principal]string, error) {

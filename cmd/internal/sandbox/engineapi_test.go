@@ -251,7 +251,7 @@ func TestEngineAPI_RetriesAndDismissesTasks(t *testing.T) {
 	require.Contains(t, tasks[0].ErrorSummary, "no licence left")
 
 	d.post("/tasks/"+bob+"/dismiss", "", nil)
-	d.refused(http.MethodPost, "/tasks/"+bob+"/dismiss", "", http.StatusConflict, "no task any more")
+	d.refused(http.MethodPost, "/tasks/"+bob+"/dismiss", "", http.StatusConflict, "no longer open")
 	d.refused(http.MethodPost, "/tasks/nosuch/dismiss", "", http.StatusNotFound, "nosuch (Task)")
 	d.target.set(working.Handler)
 	var n struct{ Retried int }

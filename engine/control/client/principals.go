@@ -7,7 +7,7 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// WaitOptions bounds the time for which the API waits.
+// WaitOptions has the timeout of operations that wait.
 type WaitOptions struct {
 	// Timeout is rounded to seconds, between MinWait and MaxWait. Default: 30s.
 	Timeout time.Duration
@@ -19,7 +19,7 @@ func (o WaitOptions) query() string { return query("timeoutSeconds", within(o.Ti
 type PrincipalOptions struct {
 	Kind   engine.Kind
 	Status engine.Status
-	After  engine.Principal // the last one of the page before
+	After  engine.Principal // last principal of the previous page
 	Limit  int              // Default: 100. At most 1000
 }
 
@@ -46,13 +46,13 @@ func (c *Client) DryRun(ctx context.Context, app string, p engine.Principal) (Tr
 	return get[Trace](ctx, c, one(app, p, "trace"))
 }
 
-// ProvisionOptions says how a user or group is provisioned.
+// ProvisionOptions configures Provision.
 type ProvisionOptions struct {
 	engine.ProvisionOptions
 	WaitOptions
 }
 
-// Provision provisions a user or group now, and returns what was sent.
+// Provision provisions a user or group now, and returns the requests that were sent.
 func (c *Client) Provision(ctx context.Context, app string, p engine.Principal, o ProvisionOptions) (Trace, error) {
 	body := map[string]bool{"forceSync": o.ForceSync, "allMembers": o.AllMembers}
 	return post[Trace](ctx, c, one(app, p, "provision")+o.query(), body)
@@ -68,12 +68,12 @@ func (c *Client) Explain(ctx context.Context, app string, p engine.Principal) (E
 	return get[Explanation](ctx, c, one(app, p, "explanation"))
 }
 
-// WaitFor returns a user or group when its changes have arrived, or when they failed. See Wait for the error when the time is up.
+// WaitFor returns a user or group when its changes have arrived or have failed. After the timeout it returns the same error as Wait.
 func (c *Client) WaitFor(ctx context.Context, app string, p engine.Principal, o WaitOptions) (Principal, error) {
 	return post[Principal](ctx, c, one(app, p, "wait")+o.query(), nil)
 }
 
-// PrincipalEvents returns lifecycle events of a user or group, in their order.
+// PrincipalEvents returns lifecycle events of a user or group, in order.
 func (c *Client) PrincipalEvents(ctx context.Context, app string, p engine.Principal, o EventOptions) ([]Event, error) {
 	return get[[]Event](ctx, c, one(app, p, "events")+o.query())
 }
