@@ -144,7 +144,7 @@ func (s *Store) Drop(ctx context.Context, tx engine.Execer, now time.Time, app, 
 	t := s.db.Wrap(tx)
 	if s.db.Dialect() == sqldb.Postgres { // where an UPDATE takes its rows in any order
 		if _, err := t.Exec(ctx, `SELECT 1 FROM {sync_state} WHERE `+droppable+` ORDER BY kind DESC, principal_id FOR UPDATE`, app); err != nil {
-			return fmt.Errorf("sqlstore: drop what is queued for %s: %w", app, err)
+			return fmt.Errorf("sqlstore: drop pending changes of %s: %w", app, err)
 		}
 	}
 	_, err := t.Exec(ctx,
@@ -154,7 +154,7 @@ func (s *Store) Drop(ctx context.Context, tx engine.Execer, now time.Time, app, 
 		err = dropImports(ctx, t, now, app, reason)
 	}
 	if err != nil {
-		return fmt.Errorf("sqlstore: drop what is queued for %s: %w", app, err)
+		return fmt.Errorf("sqlstore: drop pending changes of %s: %w", app, err)
 	}
 	return nil
 }
