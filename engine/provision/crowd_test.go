@@ -24,16 +24,15 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// crowd is a directory of so many users that only their number is kept. They are called u-0000000, u-0000001 and so on, and those
-// that are seeded have the account r-u-0000000 and so on. All groups have the same members: those whose number is less than first, but
-// for those of whom it is said otherwise.
+// crowd is a large directory that stores only the number of its users. Their ids are u-0000000, u-0000001 and so on. Seeded users have the
+// accounts r-u-0000000 and so on. All groups have the same members: the users with a number below first, except for those in the map in.
 type crowd struct {
 	mu     sync.Mutex
 	target map[string]engine.Target // by app
-	name   string                   // of the group "g"; the others have what follows the g in their id behind it
+	name   string                   // of the group "g"; other groups append the part of their id after "g"
 	first  int
 	in     map[string]bool
-	off    map[string]bool // users that are to be inactive
+	off    map[string]bool // users that are inactive
 }
 
 func crowdID(n int) string { return fmt.Sprintf("u-%07d", n) }
@@ -119,7 +118,7 @@ func (c *crowd) set(change func()) {
 	change()
 }
 
-// wanted are the accounts of the members.
+// wanted returns the accounts of the members.
 func (c *crowd) wanted() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -138,10 +137,10 @@ func (c *crowd) wanted() []string {
 	return out
 }
 
-// hall is a target for large groups: what a request costs does not depend on their size. Users are answered and forgotten.
+// hall is a target for large groups: the cost of a request does not depend on their size. It does not store users.
 type hall struct {
 	latency time.Duration
-	strict  bool // removing somebody who is not in the group is refused
+	strict  bool // reject the removal of a user that is not a member
 
 	mu       sync.Mutex
 	seq      int
@@ -185,7 +184,7 @@ func (h *hall) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if h.latency > 0 {
-		time.Sleep(h.latency) // this target is slow on purpose
+		time.Sleep(h.latency) // simulated latency
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -291,7 +290,7 @@ func (g *hallGroup) add(list []hallMember) {
 	}
 }
 
-// sent returns the requests so far, and forgets them.
+// sent returns the requests since the last call.
 func (h *hall) sent() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -300,7 +299,7 @@ func (h *hall) sent() []string {
 	return out
 }
 
-// counted is how many requests there were.
+// counted returns the number of requests.
 func (h *hall) counted() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -319,7 +318,7 @@ func (h *hall) has(t testing.TB) (string, []string) {
 	return "", nil
 }
 
-// stage is where engines work on a crowd.
+// stage is a database, a crowd and a target for engines.
 type stage struct {
 	t     testing.TB
 	db    *sqldb.DB
@@ -340,7 +339,7 @@ func newStage(t testing.TB, db *sqldb.DB, seeded int) *stage {
 	return s
 }
 
-// seed lets so many users have accounts, as if they had been provisioned.
+// seed stores accounts for the first n users, as if they had been provisioned.
 func (s *stage) seed(n int) {
 	s.t.Helper()
 	for from := 0; from < n; from += 1000 {
@@ -365,7 +364,7 @@ func (s *stage) mark(marks ...engine.Mark) {
 	}))
 }
 
-// start begins an engine that sees the time later than it is.
+// start starts an engine whose clock is ahead by the given time.
 func (s *stage) start(o provision.Options, later time.Duration) *provision.Engine {
 	s.t.Helper()
 	if o.Store == nil {

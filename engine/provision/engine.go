@@ -228,17 +228,17 @@ func (e *Engine) Start(ctx context.Context) error {
 	go func() {
 		defer close(e.done)
 		defer cancel()
-		var beside sync.WaitGroup
+		var background sync.WaitGroup
 		alarm, stop := context.WithCancel(work)
 		if e.overdue != nil {
-			beside.Go(func() { e.overdue.Run(alarm) })
+			background.Go(func() { e.overdue.Run(alarm) })
 		}
 		if e.importLeases != nil {
-			beside.Go(func() { e.importLeases.Run(work, e.imports.Work) })
+			background.Go(func() { e.importLeases.Run(work, e.imports.Work) })
 		}
 		e.dispatcher.Run(work, e.lanes.Work)
 		stop()
-		beside.Wait()
+		background.Wait()
 		e.network.CloseIdleConnections()
 	}()
 	return nil

@@ -22,18 +22,18 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// frozenLease is the lease that takeovers are measured with.
+// frozenLease is the duration of the leases in these tests.
 const frozenLease = 5 * time.Second
 
-// One of two engines on a PostgreSQL database is frozen in the middle of a sequence, and woken when the other has taken its lane
-// over and finished.
+// TestLease_StalledEngineHarmless stops one of two engines on a PostgreSQL database in the middle of a sequence. It continues when the
+// other engine has taken over its lane and finished.
 func TestLease_StalledEngineHarmless(t *testing.T) {
 	var all []*freeze
 	reassigned := func(k *desk) { k.user("u-1", "anna", "chair") }
 	for _, c := range []struct {
 		scenario, at string
-		then         func(*desk) // the change that comes while it is frozen
-		stale        string      // the request that was on its way past the last look at the lease, if any
+		then         func(*desk) // the change during the stop
+		stale        string      // the method of the request that was already past the lease check, if any
 	}{
 		{scenario: "a user is created", at: "carried out GET /Users", then: reassigned},
 		{scenario: "a user is created", at: "carried out POST /Users", then: reassigned},
@@ -45,7 +45,10 @@ func TestLease_StalledEngineHarmless(t *testing.T) {
 		{scenario: "a user is deactivated", at: "before PATCH /Users", then: reassigned, stale: http.MethodPatch},
 		{scenario: "a user is deactivated", at: "carried out PATCH /Users", then: reassigned},
 		{scenario: "a group is renamed", at: "before PATCH /Groups", then: pushedGroup("Crew"), stale: http.MethodPatch},
-		{scenario: "members come and go", at: "carried out PATCH /Groups", then: func(k *desk) { k.leave("g-1", "u-4"); k.join("g-1", "u-1") }},
+		{scenario: "members are added and removed", at: "carried out PATCH /Groups", then: func(k *desk) {
+			k.leave("g-1", "u-4")
+			k.join("g-1", "u-1")
+		}},
 	} {
 		f := &freeze{scenario: scenario(c.scenario), at: c.at, stale: c.stale}
 		f.begin(t, c.then)
@@ -59,7 +62,7 @@ func TestLease_StalledEngineHarmless(t *testing.T) {
 	}
 }
 
-// freeze is a pair of engines on a database of their own, one of which is frozen.
+// freeze is a pair of engines with their own database. One of them is stopped.
 type freeze struct {
 	scenario killScenario
 	at       string
@@ -72,7 +75,7 @@ type freeze struct {
 	held         engine.Lane
 }
 
-// begin has the first engine frozen, commits the next change and starts the other engine.
+// begin waits until the first engine is stopped, commits the next change and starts the other engine.
 func (f *freeze) begin(t *testing.T, then func(*desk)) {
 	w := newKillWorld(t, sqldbtest.PostgresURL(t), f.scenario, engine.Catalog)
 	f.world = w
@@ -83,7 +86,7 @@ func (f *freeze) begin(t *testing.T, then func(*desk)) {
 	}
 	told, out := io.Pipe()
 	f.first = o.start(t, out, &f.log)
-	t.Cleanup(func() { _ = f.first.Process.Kill() }) // it has ended unless the test has failed
+	t.Cleanup(func() { _ = f.first.Process.Kill() }) // it has exited unless the test failed
 	line, err := bufio.NewReader(told).ReadString('\n')
 	require.NoError(t, err)
 	require.Equal(t, f.at+"\n", line)
@@ -101,7 +104,7 @@ func (f *freeze) begin(t *testing.T, then func(*desk)) {
 	t.Cleanup(func() { _ = f.heir.Process.Kill() })
 }
 
-// verify looks at what the other engine did, and wakes the first one.
+// verify checks the work of the other engine, and continues the first one.
 func (f *freeze) verify(t *testing.T) {
 	w := f.world
 	w.t = t
@@ -112,9 +115,9 @@ func (f *freeze) verify(t *testing.T) {
 	since := func(begin time.Time) time.Duration { return took.Sub(begin).Round(time.Millisecond) }
 	t.Logf("the first request of the heir came %s after the lease was last prolonged, %s after the freeze, %s after the end of the lease",
 		since(f.held.Until.Add(frozenLease/20-frozenLease)), since(f.frozen), since(f.held.Until))
-	require.False(t, took.Before(f.held.Until), "not before the lease has ended")
-	require.Less(t, took.Sub(f.held.Until), 4*frozenLease, "a machine that is not overloaded needs some milliseconds")
-	require.Empty(t, w.judge(), "the heir finishes")
+	require.False(t, took.Before(f.held.Until), "the lease has ended")
+	require.Less(t, took.Sub(f.held.Until), 4*frozenLease, "takeover is fast")
+	require.Empty(t, w.judge(), "the other engine finishes")
 	finished := w.states()
 
 	healer := w.start("healer", time.Now)
@@ -122,7 +125,7 @@ func (f *freeze) verify(t *testing.T) {
 	require.NoError(t, f.first.Wait(), "%s", &f.log)
 	w.stop(healer)
 	require.Regexp(t, `lane lost|the lease was lost`, f.log.String())
-	require.Empty(t, w.judge(), "after it woke")
+	require.Empty(t, w.judge(), "after the stop")
 	var sent, changes []string
 	for _, r := range w.log.all()[len(before):] {
 		if r.by == "frozen" {
@@ -132,13 +135,13 @@ func (f *freeze) verify(t *testing.T) {
 		}
 	}
 	if f.stale == "" {
-		require.Empty(t, sent, "it looks at its lease before each request")
+		require.Empty(t, sent, "the lease is checked before each request")
 	} else {
-		require.LessOrEqual(t, len(sent), 1, "one was past the last look at the lease")
+		require.LessOrEqual(t, len(sent), 1, "at most one request was past the lease check")
 	}
-	t.Logf("when it woke, it sent %q, and what it might have spoiled was mended by %q", sent, changes)
+	t.Logf("after the stop it sent %q; corrections: %q", sent, changes)
 	if f.at == "before Finish" {
-		require.Empty(t, cmp.Diff(finished, w.states()), "nothing of what it knew was stored")
+		require.Empty(t, cmp.Diff(finished, w.states()), "none of its results was stored")
 	}
 	require.Equal(t, settled(finished), settled(w.states()))
 }
@@ -150,7 +153,7 @@ func (w *killWorld) states() []engine.State {
 	return all
 }
 
-// settled is what a stale result would have spoiled.
+// settled returns the data that a stale result would change.
 func settled(states []engine.State) (out []string) {
 	for _, s := range states {
 		out = append(out, fmt.Sprint(s.Kind, s.ID, s.Status, s.Want, s.RemoteID, s.RemoteName, s.Origin, s.Attempts, s.NextAt))
@@ -158,7 +161,7 @@ func settled(states []engine.State) (out []string) {
 	return out
 }
 
-// awaitFrozen returns when the kernel has stopped all threads of a process.
+// awaitFrozen waits until the kernel has stopped all threads of a process.
 func awaitFrozen(t *testing.T, pid int) {
 	t.Helper()
 	limit := time.Now().Add(deadline)
@@ -169,6 +172,6 @@ func awaitFrozen(t *testing.T, pid int) {
 			return
 		}
 		require.True(t, time.Now().Before(limit), "%s", stat)
-		time.Sleep(time.Millisecond) // between two looks
+		time.Sleep(time.Millisecond) // poll interval
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// past is a transport that one change gets stuck in, past the last look at the lease.
+// past is a transport that delays one write after the lease check.
 type past struct {
 	base         http.RoundTripper
 	armed        atomic.Bool
@@ -51,7 +51,7 @@ func TestLease_LateChangeCorrected(t *testing.T) {
 	<-transport.stuck
 	w.set("u-1", titled("director"))
 	heir := w.start(provision.Options{Now: func() time.Time { return time.Now().Add(leaseEnd) }, UserAgent: "heir"})
-	w.poll("the heir", func() bool { return w.fake.Users()[0].Text("title") == "director" })
+	w.poll("the other engine", func() bool { return w.fake.Users()[0].Text("title") == "director" })
 	w.stop(heir)
 	require.Equal(t, engine.StatusClean, w.state(engine.User, "u-1").Status)
 
@@ -66,5 +66,5 @@ func TestLease_LateChangeCorrected(t *testing.T) {
 			puts = append(puts, r.by)
 		}
 	}
-	require.Equal(t, []string{"heir", "first", "first"}, puts, "the second one was stale, and the third made it good")
+	require.Equal(t, []string{"heir", "first", "first"}, puts, "the second write was stale, the third corrected it")
 }

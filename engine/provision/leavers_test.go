@@ -17,7 +17,7 @@ import (
 // many is the number of users, more than a lane reads at a time.
 const many = 80
 
-// crowded has many users and a leaver at the target.
+// crowded provisions many users and a leaver.
 func (w *world) crowded() {
 	w.t.Helper()
 	w.titled("clerk")
@@ -25,7 +25,7 @@ func (w *world) crowded() {
 	w.wait()
 }
 
-// titled marks them for an update.
+// titled changes the titles of the users.
 func (w *world) titled(title string) {
 	w.t.Helper()
 	var marks []engine.Mark
@@ -37,7 +37,7 @@ func (w *world) titled(title string) {
 	w.mark(marks...)
 }
 
-// Many updates are due before a deactivation, and the target has accepted as many changes as it may.
+// TestAccepted_DeactivationBehindMany queues many updates before a deactivation, while the maximum number of accepted changes is pending.
 func TestAccepted_DeactivationBehindMany(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, quick(provision.Options{}))
@@ -54,7 +54,7 @@ func TestAccepted_DeactivationBehindMany(t *testing.T) {
 	})
 }
 
-// Many updates are due before a deactivation, and the target denies them.
+// TestQuarantine_DeactivationBehindMany queues many updates before a deactivation, and the target denies the updates.
 //
 // Invariant 11
 func TestQuarantine_DeactivationBehindMany(t *testing.T) {

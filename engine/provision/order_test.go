@@ -13,8 +13,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// TestOrder_DeactivationsBeforeCreates queues deactivations last, behind 5,000 creates. With one principal after another, so that
-// the order is known, all of them are sent before the first create.
+// TestOrder_DeactivationsBeforeCreates queues deactivations last, behind 5,000 creates. The engine works on one principal at a time, so
+// that the order is known. All deactivations are sent before the first create.
 func TestOrder_DeactivationsBeforeCreates(t *testing.T) {
 	const creates, leaving = 5000, 100
 	s := newStage(t, sqldbtest.SQLite(t), leaving)

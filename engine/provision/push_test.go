@@ -21,13 +21,13 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// mortal is the store and the network of an engine that dies: from then on nothing leaves it any more.
+// mortal is the store and the network of an engine that is killed: afterwards it neither stores nor sends anything.
 type mortal struct {
 	store.All
 
 	mu     sync.Mutex
-	left   int  // requests until it dies; negative: never
-	lost   bool // the last request is not sent either
+	left   int  // requests until the kill; negative: never
+	lost   bool // the last request is not sent
 	killed chan struct{}
 }
 
@@ -113,7 +113,7 @@ func (m *mortal) Release(ctx context.Context, l engine.Lease, h engine.Hold, not
 	return errors.Join(m.dead(), m.unless(func() error { return m.All.Release(ctx, l, h, notBefore) }))
 }
 
-// unless does nothing after the end.
+// unless writes only before the kill.
 func (m *mortal) unless(write func() error) error {
 	if m.dead() != nil {
 		return nil
@@ -121,7 +121,7 @@ func (m *mortal) unless(write func() error) error {
 	return write()
 }
 
-// end stops an engine at once, whatever it is about.
+// end stops an engine immediately.
 func end(t testing.TB, e *provision.Engine) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -134,10 +134,10 @@ func end(t testing.TB, e *provision.Engine) {
 const (
 	pushed    = 2000 // members
 	pushBatch = 50
-	again     = 16 // requests that may be sent twice after a crash: those since the last note that was stored, and the one that was on its way
+	again     = 16 // requests that may be repeated after a crash: those since the last stored progress, and the one in flight
 )
 
-// cuts are the ways in which a push ends early, after so many requests.
+// cuts are the ways to interrupt a push after the given number of requests.
 var cuts = map[string]func(s *stage, requests int){
 	"the engine is stopped": func(s *stage, requests int) {
 		m := newMortal(s.store, requests, false)
@@ -153,7 +153,7 @@ var cuts = map[string]func(s *stage, requests int){
 	},
 }
 
-// halting lets the last request be carried out and keeps its answer back until the engine has stopped waiting for it.
+// halting lets the target process the last request, but delays its response until the engine has stopped waiting for it.
 type halting struct{ *mortal }
 
 func (h *halting) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -174,11 +174,11 @@ func TestPush_ResumesAfterInterruption(t *testing.T) {
 				s.target(func(t *engine.Target) { t.MemberBatch = pushBatch })
 				s.crowd.first = pushed
 				s.mark(groupMark("g"))
-				const before = 25 // a lookup, a create, and further members
+				const before = 25 // a lookup, a create and member batches
 				cut(s, before)
 				require.Len(t, s.hall.sent(), before)
 				row := one(t, s, engine.Group, "g")
-				require.Equal(t, "rg-1", row.RemoteID, "stored while the push ran")
+				require.Equal(t, "rg-1", row.RemoteID, "stored during the push")
 				require.NotEqual(t, engine.StatusClean, row.Status)
 
 				e := s.start(provision.Options{Owner: "two"}, time.Hour)
@@ -249,8 +249,8 @@ func TestPush_RemovesUndesiredMember(t *testing.T) {
 	}
 }
 
-// TestPush_ConvergesAfterInterruptions changes the membership of a group at random and kills or stops the engine in the
-// middle of its pushes. In the end the target has what is wanted, without anybody asking for the whole list.
+// TestPush_ConvergesAfterInterruptions changes the membership of a group randomly and kills or stops the engine during its pushes. The
+// target then has the desired members, without a mark with AllMembers.
 func TestPush_ConvergesAfterInterruptions(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		const users = 60
@@ -260,7 +260,7 @@ func TestPush_ConvergesAfterInterruptions(t *testing.T) {
 		s.crowd.first = rapid.IntRange(0, users).Draw(rt, "members")
 		s.mark(groupMark("g"))
 		if rapid.Bool().Draw(rt, "there") {
-			s.hall.groups["rg-0"] = &hallGroup{name: "Tea", members: map[string]bool{"stranger": true}}
+			s.hall.groups["rg-0"] = &hallGroup{name: "Tea", members: map[string]bool{"unmanaged": true}}
 		}
 		later := time.Duration(0)
 		for range rapid.IntRange(1, 6).Draw(rt, "rounds") {
@@ -272,7 +272,7 @@ func TestPush_ConvergesAfterInterruptions(t *testing.T) {
 			}
 			e := s.start(o, later)
 			done, cancel := context.WithCancel(t.Context())
-			go func() { // it may have nothing more to send
+			go func() { // there may be no more requests
 				defer cancel()
 				_ = e.Wait(done, app)
 			}()
@@ -292,7 +292,7 @@ func TestPush_ConvergesAfterInterruptions(t *testing.T) {
 				mark.Members = append(mark.Members, id)
 			}
 			name := rapid.SampledFrom([]string{"Tea", "Coffee"}).Draw(rt, "name")
-			if row := one(t, s, engine.Group, "g"); row.RemoteID != "" { // a create that was lost is found by its name
+			if row := one(t, s, engine.Group, "g"); row.RemoteID != "" { // a create with a lost response is found by its name
 				s.crowd.set(func() { s.crowd.name = name })
 			}
 			mark.AllMembers = rapid.IntRange(0, 4).Draw(rt, "all") == 0
@@ -303,7 +303,7 @@ func TestPush_ConvergesAfterInterruptions(t *testing.T) {
 		s.wait(e, app)
 		name, members := s.hall.has(t)
 		if name != s.crowd.name {
-			rt.Fatalf("the group is called %s, want %s", name, s.crowd.name)
+			rt.Fatalf("the group has the name %s, want %s", name, s.crowd.name)
 		}
 		if diff := cmp.Diff(s.crowd.wanted(), members); diff != "" {
 			rt.Fatalf("members: %s\n%s", diff, strings.Join(s.hall.sent(), "\n"))

@@ -40,14 +40,14 @@ func TestReconcile_FindsUnmarkedChanges(t *testing.T) {
 			w.set(id, user(id, id))
 		}
 		w.settled()
-		w.dir.SetUser(app, "ann", off("ann", "ann"))                     // the mark was lost
-		w.dir.SetUser(app, "eve", user("eve", "eve"))                    // so was this one
-		w.dir.SetUser(app, "fay", engine.UserState{Want: engine.Absent}) // is nobody's business
+		w.dir.SetUser(app, "ann", off("ann", "ann"))                     // a change without a mark
+		w.dir.SetUser(app, "eve", user("eve", "eve"))                    // a change without a mark
+		w.dir.SetUser(app, "fay", engine.UserState{Want: engine.Absent}) // never assigned
 		w.dir.SetGroup(app, "g", engine.GroupState{Want: engine.Active, DisplayName: "Tea"})
 		w.dir.SetMember(app, "g", "eve", true)
 		w.dir.Unlist("bob", "cat")
 		w.fake.Change("Users", w.state(engine.User, "dan").RemoteID, func(r *scim.Resource) { r.Set("name", nil) })
-		stranger := w.fake.Add("Users", account("zoe", "", ""))
+		unmanaged := w.fake.Add("Users", account("zoe", "", ""))
 
 		got := w.reconciled()
 		require.Equal(t, []int{2, 2}, []int{got[engine.User].Unknown, got[engine.User].Unlisted})
@@ -56,20 +56,20 @@ func TestReconcile_FindsUnmarkedChanges(t *testing.T) {
 		require.Equal(t, []int{2, 1}, []int{got[engine.User].Drift.Marked, got[engine.Group].Unknown})
 		w.settled()
 		require.Empty(t, cmp.Diff(map[string]bool{"ann": false, "bob": true, "cat": true, "dan": true, "eve": true, "zoe": true}, w.active()),
-			"who is not listed is not deprovisioned")
+			"unlisted users are not deprovisioned")
 		require.Len(t, w.fake.Groups()[0].Array("members"), 1)
 
 		got = w.reconciled()
 		require.Zero(t, got[engine.User].Drift.Drifted()+got[engine.User].Unknown+got[engine.Group].Drift.Drifted()+got[engine.Group].Unknown)
 		for _, u := range w.fake.Users() {
-			if u.ID() == stranger {
+			if u.ID() == unmanaged {
 				require.Empty(t, u.ExternalID())
 			}
 		}
 	})
 }
 
-// lister is a directory that lists its principals in a way of its own.
+// lister is a directory with its own list of principals.
 type lister struct {
 	engine.Directory
 	list func(limit int) ([]string, error)
@@ -79,7 +79,7 @@ func (l lister) Principals(_ context.Context, _ string, _ engine.Kind, _ string,
 	return l.list(limit)
 }
 
-// lone is a directory that can do nothing but what it has to.
+// lone is a directory with only the required methods.
 type lone struct{ engine.Directory }
 
 func TestDirectory_LostListDeprovisionsNothing(t *testing.T) {
@@ -94,7 +94,7 @@ func TestDirectory_LostListDeprovisionsNothing(t *testing.T) {
 		"an error": {directory: func(w *world) engine.Directory {
 			return lister{w.dir, func(int) ([]string, error) { return nil, errors.New("the index is gone") }}
 		}, says: "the directory cannot list its principals: the index is gone"},
-		"a list that goes round": {directory: func(w *world) engine.Directory {
+		"a list that repeats": {directory: func(w *world) engine.Directory {
 			return lister{w.dir, func(limit int) ([]string, error) {
 				page := make([]string, limit)
 				for i := range page {

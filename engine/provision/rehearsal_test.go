@@ -26,7 +26,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// wire is what a target is sent, in front of the fake one.
+// wire records the requests to the fake target.
 type wire struct {
 	mu   sync.Mutex
 	sent []string // method, path, entity tag and body
@@ -40,7 +40,7 @@ func (w *wire) take() []string {
 	return out
 }
 
-// listen puts a wire in front of the fake target.
+// listen records the requests to the fake target.
 func (w *world) listen() *wire {
 	out := &wire{}
 	w.front(func(rw http.ResponseWriter, r *http.Request) {
@@ -54,7 +54,7 @@ func (w *world) listen() *wire {
 	return out
 }
 
-// What differs between a rehearsal and the real run: passwords, and the entity tags and ids of what was pretended.
+// Differences between a dry run and the run: passwords, and simulated entity tags and ids.
 var (
 	passwords = regexp.MustCompile(`"password":"[^"]*"`)
 	tags      = regexp.MustCompile(`W/"[^"]*"|W/\\"[^"]*\\"`)
@@ -73,7 +73,7 @@ func lines(t engine.Trace) (out []string) {
 	return out
 }
 
-// sleep stops the engine and puts one in its place that was not started.
+// sleep replaces the engine by one that is not started.
 func (w *world) sleep() {
 	w.t.Helper()
 	w.stop(w.engine)
@@ -193,7 +193,7 @@ func TestDryRun_GroupMembers(t *testing.T) {
 		}
 		got := w.rehearse(engine.Group, "g")
 		require.Equal(t, []string{"GET /Groups?filter=displayName%20eq%20%22Tea%22&startIndex=1&count=100", "POST /Groups"}, requestsOf(got))
-		require.Equal(t, []string{"c"}, got.Waiting, "it says who is not provisioned yet")
+		require.Equal(t, []string{"c"}, got.Waiting, "it names the users without an account")
 		require.Empty(t, cmp.Diff(&engine.MemberDiff{Added: 2, Add: []engine.MemberRef{
 			{User: "a", ID: ids["a"], Name: "name-a"}, {User: "b", ID: ids["b"], Name: "name-b"},
 		}}, got.Members))
@@ -241,7 +241,7 @@ func TestDryRun_ReportsObstacles(t *testing.T) {
 		w.wait()
 		w.as(func(t *engine.Target) { t.Guard = engine.Guard{Limit: 1} })
 		w.dir.SetUser(app, "u-0", off("u-0", "u-0"))
-		require.Equal(t, engine.Done, w.rehearse(engine.User, "u-0").Outcome, "one may go")
+		require.Equal(t, engine.Done, w.rehearse(engine.User, "u-0").Outcome, "one removal is allowed")
 		w.set("u-0", off("u-0", "u-0"))
 		w.wait()
 		w.dir.SetUser(app, "u-1", off("u-1", "u-1"))
@@ -286,8 +286,8 @@ func TestDryRun_FollowsServiceProviderConfig(t *testing.T) {
 	require.Equal(t, []string{"GET /Users/u1", "PUT /Users/u1"}, requestsOf(w.rehearse(engine.User, "u-1")))
 }
 
-// TestDryRun_MatchesRun compares the requests, bodies and all, for random histories: all of them for a target that does
-// as it is asked, and as far as the first write for one that does not.
+// TestDryRun_MatchesRun compares dry runs with runs for random histories, including request bodies: all requests for a target that applies
+// every write, and those up to the first write for a target that does not.
 func TestDryRun_MatchesRun(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) { sameAsRehearsed(t, rt) })
 }
@@ -295,12 +295,12 @@ func TestDryRun_MatchesRun(t *testing.T) {
 func sameAsRehearsed(t *testing.T, rt *rapid.T) {
 	t.Helper()
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
-	w.sleep() // it is started for each step, so that nothing is done before it is rehearsed
+	w.sleep() // it is started for each step, so that the dry run is first
 	asleep := w.engine
 	w.target.Style, w.target.MemberBatch = rapid.SampledFrom([]engine.Style{engine.Catalog, engine.Wizard}).Draw(rt, "style"), 2
 	w.fake.ETags = rapid.Bool().Draw(rt, "etags")
 	honest := rapid.Bool().Draw(rt, "honest")
-	if w.fake.Unique = !honest; !honest { // it refuses, and drops what it was sent
+	if w.fake.Unique = !honest; !honest { // reject duplicates, ignore the title
 		w.fake.Ignores = []string{"title"}
 	}
 	w.target.OnExisting = rapid.SampledFrom([]engine.Existing{engine.LinkAuto, engine.LinkAsk, engine.LinkNever}).Draw(rt, "existing")
@@ -333,7 +333,7 @@ func sameAsRehearsed(t *testing.T, rt *rapid.T) {
 			w.dir.SetMember(app, "g", id, rapid.Bool().Draw(rt, "in"))
 			w.mark(engine.Mark{App: app, Kind: engine.Group, ID: "g", Members: []string{id}})
 			kind, id = engine.Group, "g"
-		default: // somebody else at the target
+		default: // a change by another client
 			if all := w.fake.Users(); len(all) > 0 && rapid.Bool().Draw(rt, "remove") {
 				w.fake.Remove("Users", rapid.SampledFrom(all).Draw(rt, "account").ID())
 			} else {
@@ -349,19 +349,19 @@ func sameAsRehearsed(t *testing.T, rt *rapid.T) {
 		w.engine = w.start(provision.Options{Sweep: 2 * time.Millisecond})
 		w.wait()
 		w.stop(w.engine)
-		// The first run of the principal comes first; others may follow from it.
+		// The first run of the principal is compared. Others may follow from it.
 		first := w.results[slices.IndexFunc(w.results, func(r engine.Result) bool { return r.Kind == kind && r.ID == id })]
 		real := log.take()[:len(first.Steps)]
 		w.results = nil
 		rehearsed := lines(expected)
-		if !honest { // what follows the first write is not foreseen
+		if !honest { // a dry run does not predict requests after the first write
 			write := func(sent string) bool { return !strings.HasPrefix(sent, "GET ") }
 			require.Equal(t, slices.ContainsFunc(rehearsed, write), slices.ContainsFunc(real, write))
 			if i := slices.IndexFunc(real, write); i >= 0 {
 				rehearsed, real = rehearsed[:min(i+1, len(rehearsed))], real[:i+1]
 			}
 		}
-		for i := range rehearsed { // a group that is created in several requests has its id by the second
+		for i := range rehearsed { // a group created by several requests has an id in the second one
 			if i < len(real) && made.MatchString(rehearsed[i]) {
 				method, rest, _ := strings.Cut(real[i], " ")
 				path, _, _ := strings.Cut(rest, " ")
@@ -370,7 +370,7 @@ func sameAsRehearsed(t *testing.T, rt *rapid.T) {
 			}
 		}
 		if diff := cmp.Diff(rehearsed, real); diff != "" {
-			rt.Fatalf("%s %s (-rehearsed +sent):\n%s\n%+v", kind, id, diff, w.state(kind, id))
+			rt.Fatalf("%s %s (-predicted +sent):\n%s\n%+v", kind, id, diff, w.state(kind, id))
 		}
 		if honest {
 			require.Equal(t, []any{first.Operation, first.Outcome, first.Error}, []any{expected.Operation, expected.Outcome, expected.Message})

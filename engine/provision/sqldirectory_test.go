@@ -14,8 +14,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// sqlDirectory is an embedder whose users and groups are in the engine's database, so that a change and its marks commit
-// together, and several processes see the same.
+// sqlDirectory is a directory in the engine's database. A change commits together with its marks, and several processes see the same state.
 type sqlDirectory struct {
 	db     *sqldb.DB
 	target engine.Target
@@ -109,7 +108,7 @@ type desk struct {
 	err   error
 }
 
-// change commits what fn does to the directory, with its marks.
+// change commits the changes of fn and their marks.
 func (d sqlDirectory) change(ctx context.Context, app string, mark func(context.Context, engine.Execer, ...engine.Mark) error,
 	fn func(*desk)) error {
 	return d.db.Update(ctx, func(tx *sqldb.Tx) error {
@@ -136,19 +135,19 @@ func (k *desk) put(id string, want engine.Want, name, title string, bare int) {
 	k.marks = append(k.marks, engine.Mark{App: k.app, Kind: engine.User, ID: id})
 }
 
-// user assigns a user or changes it.
+// user assigns or changes a user.
 func (k *desk) user(id, name, title string) { k.put(id, engine.Active, name, title, 0) }
 
-// bare is user for one whose account does not carry our identifier.
+// bare is user for an account without externalId.
 func (k *desk) bare(id, name, title string) { k.put(id, engine.Active, name, title, 1) }
 
-// off is user for one that is to have no active account.
+// off unassigns a user with the given Want.
 func (k *desk) off(id, name string, want engine.Want) { k.put(id, want, name, "", 0) }
 
 const upsertGroup = `INSERT INTO embedder_group (app, id, want, name, remove) VALUES (?, ?, ?, ?, ?)
 	ON CONFLICT (app, id) DO UPDATE SET want = excluded.want, name = excluded.name, remove = excluded.remove`
 
-// group pushes a group or changes it. Of what is Absent the group is removed at the target if that is said.
+// group pushes or changes a group. With remove, an Absent group is deleted on the target.
 func (k *desk) group(id, name string, want engine.Want, remove bool) {
 	k.exec(upsertGroup, k.app, id, string(want), name, map[bool]int{true: 1}[remove])
 	k.marks = append(k.marks, engine.Mark{App: k.app, Kind: engine.Group, ID: id})

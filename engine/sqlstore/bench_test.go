@@ -31,16 +31,16 @@ func BenchmarkMarkEverybody(b *testing.B) {
 	sqldbtest.EachBench(b, func(b *testing.B, db *sqldb.DB) {
 		store, err := enginestore.Open(b.Context(), db, sqlstore.Options{})
 		require.NoError(b, err)
-		app, everybody := 0, markCommit
+		app, users := 0, markCommit
 		if *million {
-			everybody = 1_000_000
+			users = 1_000_000
 		}
 		var marking, again time.Duration
 		for b.Loop() {
 			app++
 			name := fmt.Sprint("app-", app)
 			start := time.Now()
-			for from := 0; from < everybody; from += markCommit {
+			for from := 0; from < users; from += markCommit {
 				require.NoError(b, db.Update(b.Context(), func(tx *sqldb.Tx) error {
 					for chunk := from; chunk < from+markCommit; chunk += markChunk {
 						marks := make([]engine.Mark, markChunk)
@@ -58,7 +58,7 @@ func BenchmarkMarkEverybody(b *testing.B) {
 			start = time.Now()
 			require.NoError(b, db.Update(b.Context(), func(tx *sqldb.Tx) error {
 				n, err := store.MarkAll(b.Context(), tx.Execer(), start, engine.MarkAll{App: name})
-				require.EqualValues(b, everybody, n)
+				require.EqualValues(b, users, n)
 				return err
 			}))
 			again += time.Since(start)

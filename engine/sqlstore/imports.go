@@ -83,7 +83,8 @@ func importLock(app string) string { return "engine.import." + app }
 
 // importColumns are the columns that scanImport reads. The last one, newest, is 1 for the newest run of its app and kind.
 const importColumns = `id, app_id, kind, request, state, seen, total, read_all, lost, attempts, error, counts, begun, ended,
-	CASE WHEN id = (SELECT MAX(id) FROM {import_run} AS n WHERE n.app_id = {import_run}.app_id AND n.kind = {import_run}.kind) THEN 1 ELSE 0 END`
+	CASE WHEN id = (SELECT MAX(id) FROM {import_run} AS n WHERE n.app_id = {import_run}.app_id AND n.kind = {import_run}.kind)
+	THEN 1 ELSE 0 END`
 
 type importRow struct {
 	engine.ImportRun

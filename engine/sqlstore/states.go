@@ -13,7 +13,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-const stateColumns = `app_id, kind, principal_id, desired_gen, synced_gen, full_gen, status, want, tried, anew, COALESCE(next_at, 0), attempts,
+const stateColumns = `app_id, kind, principal_id, desired_gen, synced_gen, full_gen, status, want, tried, anew,
+	COALESCE(next_at, 0), attempts,
 	remote_id, remote_name, link_origin, last_op, last_http, last_error, updated_at, unkept, halted, password_version, dirty_since,
 	manager_id, waiting_on, former_id, pending`
 

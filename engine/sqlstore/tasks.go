@@ -13,14 +13,14 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// tasks is the condition of the index on what is wrong.
+// tasks is the condition of the index on tasks.
 const tasks = `status IN ('retrying', 'failed', 'held', 'pending')`
 
-// waiting is the condition of those that wait at an instant for the end of a hold of their lane.
+// waiting is the condition for principals that wait for the end of a hold of their lane at a given time.
 const waiting = `status = 'dirty' AND next_at IS NOT NULL
 	AND EXISTS (SELECT 1 FROM {app_lane} l WHERE l.app_id = {sync_state}.app_id AND l.hold <> '' AND l.hold_until > ?)`
 
-// retriedAtOnce is how many principals one transaction marks, so that others come between.
+// retriedAtOnce is the number of principals that one transaction marks, so that other transactions can run in between.
 const retriedAtOnce = 500
 
 // Tasks implements store.Tasks.
@@ -44,7 +44,7 @@ func (s *Store) Tasks(ctx context.Context, q engine.TaskQuery) ([]engine.State, 
 	return found[:min(len(found), limitOr(q.Limit))], nil
 }
 
-// tasks reads a page of the principals that fulfil a condition.
+// tasks reads a page of the principals that match a condition.
 func (s *Store) tasks(ctx context.Context, q engine.TaskQuery, condition string, args ...any) ([]engine.State, error) {
 	where, more := conditions(map[string]string{"app_id": q.App})
 	args = append(args, more...)
@@ -136,13 +136,13 @@ func (s *Store) RetryAll(ctx context.Context, now time.Time, app string) (n int,
 	return n, nil
 }
 
-// droppable is what Drop takes: what is due now or later, and what waits for somebody.
+// droppable is the condition for the principals of Drop: pending ones and tasks.
 const droppable = `app_id = ? AND (next_at IS NOT NULL OR ` + tasks + `)`
 
 // Drop implements store.Tasks.
 func (s *Store) Drop(ctx context.Context, tx engine.Execer, now time.Time, app, reason string) error {
 	t := s.db.Wrap(tx)
-	if s.db.Dialect() == sqldb.Postgres { // where an UPDATE takes its rows in any order
+	if s.db.Dialect() == sqldb.Postgres { // an UPDATE locks its rows in no defined order
 		if _, err := t.Exec(ctx, `SELECT 1 FROM {sync_state} WHERE `+droppable+` ORDER BY kind DESC, principal_id FOR UPDATE`, app); err != nil {
 			return fmt.Errorf("sqlstore: drop pending changes of %s: %w", app, err)
 		}

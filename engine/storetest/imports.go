@@ -72,7 +72,8 @@ func testImports(t *testing.T, s *suite) {
 	require.NoError(t, err)
 	require.Empty(t,
 		cmp.Diff(
-			engine.ImportRun{ID: id, App: s.app, Request: request, State: engine.ImportRunning, Seen: 2, Total: 2, Attempts: 3, Error: "target is down",
+			engine.ImportRun{ID: id, App: s.app, Request: request, State: engine.ImportRunning, Seen: 2, Total: 2, Attempts: 3,
+				Error: "target is down",
 				Begun: s.now, Counts: map[engine.Verdict]int{engine.VerdictAmbiguous: 1, engine.VerdictUnmatched: 1}}, run))
 	object.UserName = "a\uFFFDnn"
 	found, err := s.can.imports.RemoteObjects(t.Context(),
