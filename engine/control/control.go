@@ -103,27 +103,27 @@ func newHandler(o Options) (*rest.Handler, error) {
 		o.Now = time.Now
 	}
 	if o.Names == nil {
-		o.Names = plainNames{o.Engine, o.Directory}
+		o.Names = defaultNames{o.Engine, o.Directory}
 	}
 	if o.Imports == nil {
-		o.Imports = plainImports{o.Engine}
+		o.Imports = defaultImports{o.Engine}
 	}
 	a := newAPI(o)
-	return rest.NewHandler(a.routes(), rest.Options{Guard: host{}, Limiter: host{}, Words: words(), Now: o.Now, Logger: o.Logger})
+	return rest.NewHandler(a.routes(), rest.Options{Guard: allowAll{}, Limiter: allowAll{}, Words: words(), Now: o.Now, Logger: o.Logger})
 }
 
 func newAPI(o Options) *api {
 	return &api{o: o, prefix: strings.TrimRight(cmp.Or(o.Prefix, DefaultPrefix), "/"), scope: cmp.Or(o.Scope, DefaultScope)}
 }
 
-// host allows all requests, because the host has authorized them before.
-type host struct{}
+// allowAll allows all requests, because the host has authorized them before.
+type allowAll struct{}
 
-func (host) Authenticate(r *http.Request) (rest.Principal, error) {
+func (allowAll) Authenticate(r *http.Request) (rest.Principal, error) {
 	return rest.Caller(r.Context()), nil
 }
-func (host) Authorize(context.Context, rest.Principal, rest.Info) error { return nil }
-func (host) Take(_, _ string) (none rest.Quota)                         { return none }
+func (allowAll) Authorize(context.Context, rest.Principal, rest.Info) error { return nil }
+func (allowAll) Take(_, _ string) (none rest.Quota)                         { return none }
 
 // Operation is an operation of the API.
 type Operation struct {

@@ -45,7 +45,7 @@ func (a *api) drift(ctx context.Context, r *driftRequest) (client.Drift, error) 
 	}
 	report, err := a.o.Engine.Drift().Compare(ctx, r.App, engine.DriftRequest{Kind: out.Kind, Repair: repair, Each: collect})
 	if err != nil {
-		return client.Drift{}, notRead(err, r.App)
+		return client.Drift{}, targetError(err, r.App)
 	}
 	out.DriftCounts = counts(report)
 	return out, nil
@@ -61,7 +61,7 @@ func counts(r engine.DriftReport) client.DriftCounts {
 func (a *api) reconcile(ctx context.Context, r *appRequest) (map[engine.Kind]client.Reconciled, error) {
 	found, err := a.o.Engine.Drift().Reconcile(ctx, r.App)
 	if err != nil {
-		return nil, notRead(err, r.App)
+		return nil, targetError(err, r.App)
 	}
 	out := map[engine.Kind]client.Reconciled{}
 	for kind, one := range found {

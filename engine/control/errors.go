@@ -61,9 +61,9 @@ func linksRejected(e *engine.LinkError) error {
 	return &rest.Error{Code: rest.CodeValidation, Summary: "Api validation failed: links", Causes: causes, Err: e}
 }
 
-// notRead is Rejected for operations that read a whole target. Any error that is not in rejections describes the target's response, and the
-// API shows its text.
-func notRead(err error, app string) error {
+// targetError is Rejected for operations that read a whole target. Any error that is not in rejections describes the target's response, and
+// the API shows its text.
+func targetError(err error, app string) error {
 	rejection := Rejected(err, "AppInstance", app)
 	if rejection == nil {
 		return nil
@@ -74,9 +74,9 @@ func notRead(err error, app string) error {
 	return &rest.Error{Code: rest.CodeConnection, Summary: errtext.Plain(err), Err: err}
 }
 
-// waited is Rejected for an operation that waits for an app, or for one of its principals. After a timeout the causes name the waiting
-// principals, the reasons and the next times.
-func (a *api) waited(ctx context.Context, err error, what, app string, only *engine.Principal) error {
+// timeoutError is Rejected for an operation that waits for an app, or for one of its principals. After a timeout the causes name the
+// waiting principals, the reasons and the next times.
+func (a *api) timeoutError(ctx context.Context, err error, what, app string, only *engine.Principal) error {
 	if err == nil || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		id := app
 		if only != nil {

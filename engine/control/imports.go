@@ -206,19 +206,19 @@ func (a *api) matched(ctx context.Context, app string, kind engine.Kind) (links 
 	}
 }
 
-// plainImports is used by a host without Imports: it links accounts and creates no users.
-type plainImports struct{ engine *provision.Engine }
+// defaultImports is used by a host without Imports: it links accounts and creates no users.
+type defaultImports struct{ engine *provision.Engine }
 
-func (i plainImports) StartImport(ctx context.Context, app string, kind engine.Kind) (string, error) {
+func (i defaultImports) StartImport(ctx context.Context, app string, kind engine.Kind) (string, error) {
 	id, err := i.engine.Imports().Start(ctx, app, engine.ImportRequest{Kind: kind})
 	return strconv.FormatInt(id, 10), err
 }
 
-func (plainImports) ImportProgress(context.Context, string, string) (*ImportProgress, error) {
+func (defaultImports) ImportProgress(context.Context, string, string) (*ImportProgress, error) {
 	return nil, nil
 }
 
-func (plainImports) ConfirmImport(context.Context, string, string, *client.Consent) (client.Confirmed, error) {
+func (defaultImports) ConfirmImport(context.Context, string, string, *client.Consent) (client.Confirmed, error) {
 	return client.Confirmed{}, errors.ErrUnsupported
 }
 

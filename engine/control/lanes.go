@@ -221,7 +221,7 @@ func (a *api) waitForApp(ctx context.Context, r *waitAppRequest) (client.App, er
 	if err := a.synced(waiting); err != nil {
 		return client.App{}, Rejected(err, "AppInstance", r.App)
 	}
-	if err := a.waited(waiting, a.o.Engine.Wait(waiting, r.App), "AppInstance", r.App, nil); err != nil {
+	if err := a.timeoutError(waiting, a.o.Engine.Wait(waiting, r.App), "AppInstance", r.App, nil); err != nil {
 		return client.App{}, err
 	}
 	return a.showApp(ctx, r.App)
@@ -233,7 +233,7 @@ func (a *api) test(ctx context.Context, r *appRequest) (rest.NoContent, error) {
 	if err == nil {
 		err = a.o.Engine.Targets().TestApp(ctx, r.App, target)
 	}
-	return rest.NoContent{}, notRead(err, r.App)
+	return rest.NoContent{}, targetError(err, r.App)
 }
 
 func (a *api) probe(ctx context.Context, r *probeRequest) (engine.Profile, error) {
@@ -242,17 +242,17 @@ func (a *api) probe(ctx context.Context, r *probeRequest) (engine.Profile, error
 		o.Domain = r.Body.Domain
 	}
 	p, err := a.o.Engine.Targets().ProbeApp(ctx, r.App, o)
-	return p, notRead(err, r.App)
+	return p, targetError(err, r.App)
 }
 
-// scanned is the page size of the search for events of one principal.
-const scanned = 1000
+// eventPageSize is the page size of the search for events of one principal.
+const eventPageSize = 1000
 
 // events returns events of an app, or of one principal of it.
 func (a *api) events(ctx context.Context, app string, about engine.Principal, page eventPage) ([]client.Event, error) {
 	size := page.Limit
 	if about.ID != "" {
-		size = scanned
+		size = eventPageSize
 	}
 	var found []engine.Event
 	for after := page.After; len(found) < page.Limit; {

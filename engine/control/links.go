@@ -55,7 +55,7 @@ func (a *api) link(ctx context.Context, app string, links []engine.Link, fn func
 	}
 	var marks []engine.Mark
 	for _, l := range links {
-		want, err := wanted(ctx, a.o.Directory, app, engine.Principal{Kind: l.Kind, ID: l.ID})
+		want, err := desiredWant(ctx, a.o.Directory, app, engine.Principal{Kind: l.Kind, ID: l.ID})
 		if err != nil {
 			return err
 		}

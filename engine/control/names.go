@@ -26,13 +26,13 @@ type App struct {
 	Label string // label for operators
 }
 
-// plainNames is used by a host without Names.
-type plainNames struct {
+// defaultNames is used by a host without Names.
+type defaultNames struct {
 	engine    *provision.Engine
 	directory engine.Directory
 }
 
-func (n plainNames) Apps(ctx context.Context) ([]App, error) {
+func (n defaultNames) Apps(ctx context.Context) ([]App, error) {
 	lags, err := n.engine.Apps().Lags(ctx)
 	apps := make([]App, 0, len(lags))
 	for _, l := range lags {
@@ -42,7 +42,7 @@ func (n plainNames) Apps(ctx context.Context) ([]App, error) {
 }
 
 // App returns an app that is known to the engine or to the directory.
-func (n plainNames) App(ctx context.Context, id string) (App, error) {
+func (n defaultNames) App(ctx context.Context, id string) (App, error) {
 	_, err := n.engine.Apps().Get(ctx, id)
 	if errors.Is(err, engine.ErrNotFound) {
 		if _, err = n.directory.Target(ctx, id); errors.Is(err, engine.ErrUnknownApp) {
@@ -52,16 +52,16 @@ func (n plainNames) App(ctx context.Context, id string) (App, error) {
 	return App{ID: id, Label: id}, err
 }
 
-func (plainNames) Names(context.Context, string, []engine.Principal) (map[engine.Principal]string, error) {
+func (defaultNames) Names(context.Context, string, []engine.Principal) (map[engine.Principal]string, error) {
 	return map[engine.Principal]string{}, nil
 }
 
-func (n plainNames) Assigned(ctx context.Context, app string, p engine.Principal) (bool, error) {
-	want, err := wanted(ctx, n.directory, app, p)
+func (n defaultNames) Assigned(ctx context.Context, app string, p engine.Principal) (bool, error) {
+	want, err := desiredWant(ctx, n.directory, app, p)
 	return want == engine.Active, err
 }
 
-func wanted(ctx context.Context, d engine.Directory, app string, p engine.Principal) (engine.Want, error) {
+func desiredWant(ctx context.Context, d engine.Directory, app string, p engine.Principal) (engine.Want, error) {
 	if p.Kind == engine.User {
 		u, err := d.User(ctx, app, p.ID)
 		return u.Want, err

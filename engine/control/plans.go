@@ -79,7 +79,7 @@ func (a *api) createPlan(ctx context.Context, r *createPlanRequest) (engine.Plan
 		req.Principals = append(req.Principals, engine.Principal{Kind: engine.Group, ID: id})
 	}
 	p, err := a.o.Engine.Plans().Make(ctx, req)
-	return p, notRead(err, r.App)
+	return p, targetError(err, r.App)
 }
 
 // plan returns a plan of the app. A plan of another app is not found.

@@ -58,12 +58,12 @@ func (r *principalRequest) about() engine.Principal {
 	return engine.Principal{Kind: engine.Kind(r.Kind), ID: r.Principal}
 }
 
-// notThere is the resource name in a not-found error, by the kind of principal.
-var notThere = map[engine.Kind]string{engine.User: "User", engine.Group: "UserGroup"}
+// resourceNames is the resource name in a not-found error, by the kind of principal.
+var resourceNames = map[engine.Kind]string{engine.User: "User", engine.Group: "UserGroup"}
 
 // rejected is Rejected for an error about the principal.
 func (r *principalRequest) rejected(err error) error {
-	return Rejected(err, notThere[engine.Kind(r.Kind)], r.Principal)
+	return Rejected(err, resourceNames[engine.Kind(r.Kind)], r.Principal)
 }
 
 type provisionRequest struct {
@@ -267,7 +267,7 @@ func (a *api) waitForPrincipal(ctx context.Context, r *waitRequest) (client.Prin
 	}
 	p := r.about()
 	_, err := a.o.Engine.WaitFor(waiting, r.App, p.Kind, p.ID)
-	if err := a.waited(waiting, err, notThere[p.Kind], r.App, &p); err != nil {
+	if err := a.timeoutError(waiting, err, resourceNames[p.Kind], r.App, &p); err != nil {
 		return client.Principal{}, err
 	}
 	return a.principal(ctx, &r.principalRequest)

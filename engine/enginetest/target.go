@@ -55,8 +55,8 @@ type kind struct {
 	last *kind // the state before the last change
 }
 
-// keep saves the state of the kind before a change.
-func (k *kind) keep() {
+// save saves the state of the kind before a change.
+func (k *kind) save() {
 	before := *k
 	before.ids, before.all, before.last = slices.Clone(k.ids), maps.Clone(k.all), nil
 	k.last = &before
@@ -108,7 +108,7 @@ func (t *Target) Replace(endpoint string, r *scim.Resource) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := t.kinds[endpoint]
-	k.keep()
+	k.save()
 	k.all[r.ID()] = r.Clone()
 	k.rev[r.ID()]++
 }
@@ -135,7 +135,7 @@ func (t *Target) add(k *kind, r *scim.Resource) *scim.Resource {
 }
 
 func (k *kind) remove(id string) {
-	k.keep()
+	k.save()
 	delete(k.all, id)
 	k.ids = slices.DeleteFunc(k.ids, func(other string) bool { return other == id })
 }
@@ -153,7 +153,7 @@ func (t *Target) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		t.Seen(r.Method, path, body)
 	}
 	f := t.fault(r, path)
-	var a answer
+	var a response
 	switch {
 	case f.Accept:
 		a = t.accept(r, body, f)
@@ -173,7 +173,7 @@ func (t *Target) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if f.RetryAfter != "" {
 			w.Header().Set("Retry-After", f.RetryAfter)
 		}
-		a = answer{status: f.Status, body: scim.Errorf(f.Status, "", "injected %d", f.Status)}
+		a = response{status: f.Status, body: scim.Errorf(f.Status, "", "injected %d", f.Status)}
 	case f.HTML:
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = io.WriteString(w, "<html><body>The service is down for maintenance</body></html>")
@@ -220,9 +220,9 @@ func (t *Target) read(r *http.Request) {
 }
 
 // accept stores a request for CarryOut and returns the 202 response.
-func (t *Target) accept(r *http.Request, body []byte, f Fault) answer {
+func (t *Target) accept(r *http.Request, body []byte, f Fault) response {
 	t.txn++
-	a := answer{status: http.StatusAccepted, txn: "t" + strconv.Itoa(t.txn)}
+	a := response{status: http.StatusAccepted, txn: "t" + strconv.Itoa(t.txn)}
 	id := ""
 	if endpoint := strings.TrimPrefix(r.URL.Path, "/"); f.Locate && r.Method == http.MethodPost && t.kinds[endpoint] != nil {
 		id = t.nextID(t.kinds[endpoint])
@@ -257,18 +257,18 @@ func (t *Target) Forget() {
 	t.accepted = nil
 }
 
-type answer struct {
+type response struct {
 	status        int
 	etag          string
 	body          any
 	txn, location string
 }
 
-func refuse(status int, kind scim.Type, format string, args ...any) answer {
-	return answer{status: status, body: scim.Errorf(status, kind, format, args...)}
+func reject(status int, kind scim.Type, format string, args ...any) response {
+	return response{status: status, body: scim.Errorf(status, kind, format, args...)}
 }
 
-func (a answer) write(w http.ResponseWriter, truncate bool) {
+func (a response) write(w http.ResponseWriter, truncate bool) {
 	var data []byte
 	if a.body != nil {
 		data, _ = json.Marshal(a.body)
@@ -291,27 +291,27 @@ func (a answer) write(w http.ResponseWriter, truncate bool) {
 	}
 }
 
-func (t *Target) handle(r *http.Request, body []byte, stale bool) answer {
+func (t *Target) handle(r *http.Request, body []byte, stale bool) response {
 	if t.Token != "" && r.Header.Get("Authorization") != "Bearer "+t.Token {
-		return refuse(http.StatusUnauthorized, "", "the token is not valid")
+		return reject(http.StatusUnauthorized, "", "the token is not valid")
 	}
 	endpoint, id, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	k := t.kinds[endpoint]
 	if endpoint == "ServiceProviderConfig" && t.Config != nil {
-		return answer{status: http.StatusOK, body: t.Config}
+		return response{status: http.StatusOK, body: t.Config}
 	}
 	if k == nil {
-		return refuse(http.StatusNotFound, "", "no such endpoint")
+		return reject(http.StatusNotFound, "", "no such endpoint")
 	}
 	if id == "" {
 		return t.collection(r, k, body)
 	}
 	have := k.all[id]
 	if have == nil {
-		return refuse(http.StatusNotFound, "", "%s %s not found", k.rt.Name, id)
+		return reject(http.StatusNotFound, "", "%s %s not found", k.rt.Name, id)
 	}
 	if match := r.Header.Get("If-Match"); t.ETags && match != "" && match != k.etag(id) {
-		return refuse(http.StatusPreconditionFailed, "", "the resource was changed")
+		return reject(http.StatusPreconditionFailed, "", "the resource was changed")
 	}
 	if stale && r.Method == http.MethodGet && k.last != nil && k.last.all[id] != nil {
 		have = k.last.all[id]
@@ -322,7 +322,7 @@ func (t *Target) handle(r *http.Request, body []byte, stale bool) answer {
 	case http.MethodGet:
 	case http.MethodDelete:
 		k.remove(id)
-		return answer{status: http.StatusNoContent}
+		return response{status: http.StatusNoContent}
 	case http.MethodPut:
 		if next, err = scim.DecodeResource(body); err == nil {
 			next.SetID(id)
@@ -330,17 +330,17 @@ func (t *Target) handle(r *http.Request, body []byte, stale bool) answer {
 	case http.MethodPatch:
 		next, err = t.patched(k, have, body)
 	default:
-		return refuse(http.StatusMethodNotAllowed, "", "method %s is not supported", r.Method)
+		return reject(http.StatusMethodNotAllowed, "", "method %s is not supported", r.Method)
 	}
 	if err != nil {
 		return failed(err)
 	}
 	if r.Method != http.MethodGet {
 		if other := t.taken(k, next.Text(k.name)); t.Unique && other != "" && other != id {
-			return refuse(http.StatusConflict, scim.Uniqueness, "%s is not unique", k.name)
+			return reject(http.StatusConflict, scim.Uniqueness, "%s is not unique", k.name)
 		}
 		t.ignore(next)
-		k.keep()
+		k.save()
 		k.all[id] = next
 		k.rev[id]++
 	}
@@ -360,14 +360,14 @@ func (t *Target) patched(k *kind, have *scim.Resource, body []byte) (*scim.Resou
 	return next, err
 }
 
-func failed(err error) answer {
+func failed(err error) response {
 	if e, ok := errors.AsType[*scim.Error](err); ok {
-		return answer{status: e.Status, body: e}
+		return response{status: e.Status, body: e}
 	}
-	return refuse(http.StatusBadRequest, scim.InvalidSyntax, "%v", err)
+	return reject(http.StatusBadRequest, scim.InvalidSyntax, "%v", err)
 }
 
-func (t *Target) collection(r *http.Request, k *kind, body []byte) answer {
+func (t *Target) collection(r *http.Request, k *kind, body []byte) response {
 	switch r.Method {
 	case http.MethodGet:
 		return t.search(r, k)
@@ -377,13 +377,13 @@ func (t *Target) collection(r *http.Request, k *kind, body []byte) answer {
 			return failed(err)
 		}
 		if t.Unique && t.taken(k, next.Text(k.name)) != "" {
-			return refuse(http.StatusConflict, scim.Uniqueness, "%s is not unique", k.name)
+			return reject(http.StatusConflict, scim.Uniqueness, "%s is not unique", k.name)
 		}
 		t.ignore(next)
-		k.keep()
+		k.save()
 		return t.resource(k, http.StatusCreated, t.add(k, next))
 	default:
-		return refuse(http.StatusMethodNotAllowed, "", "method %s is not supported", r.Method)
+		return reject(http.StatusMethodNotAllowed, "", "method %s is not supported", r.Method)
 	}
 }
 
@@ -402,7 +402,7 @@ func (t *Target) taken(k *kind, name string) string {
 	return ""
 }
 
-func (t *Target) search(r *http.Request, k *kind) answer {
+func (t *Target) search(r *http.Request, k *kind) response {
 	list := scim.ListResponse{StartIndex: 1, Resources: []*scim.Resource{}}
 	var match filter.Expr
 	if text := r.URL.Query().Get("filter"); text != "" {
@@ -421,7 +421,7 @@ func (t *Target) search(r *http.Request, k *kind) answer {
 		start, _ := strconv.Atoi(r.URL.Query().Get("startIndex"))
 		t.page(&list, start, count)
 	}
-	return answer{status: http.StatusOK, body: list}
+	return response{status: http.StatusOK, body: list}
 }
 
 // listed returns a resource as lists show it.
@@ -441,7 +441,7 @@ func (t *Target) Change(endpoint, id string, edit func(*scim.Resource)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := t.kinds[endpoint]
-	k.keep()
+	k.save()
 	next := k.all[id].Clone()
 	edit(next)
 	k.all[id] = next
@@ -459,10 +459,10 @@ func (t *Target) page(list *scim.ListResponse, start, count int) {
 	list.ItemsPerPage = len(list.Resources)
 }
 
-func (t *Target) resource(k *kind, status int, r *scim.Resource) answer {
+func (t *Target) resource(k *kind, status int, r *scim.Resource) response {
 	shown := r.Clone()
 	shown.Delete("password")
-	a := answer{status: status, body: shown}
+	a := response{status: status, body: shown}
 	if t.ETags {
 		a.etag = k.etag(r.ID())
 	}

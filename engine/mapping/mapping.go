@@ -82,7 +82,7 @@ func Compile(rules []Rule, o Options) (*Mapping, error) {
 	for i, r := range rules {
 		compiled, err := compile(r, names, o.Type)
 		if err == nil {
-			err = m.clash(compiled)
+			err = m.checkOverlap(compiled)
 		}
 		if err != nil {
 			problems = append(problems, &RuleError{Index: i, Rule: r, Problem: err.Error()})
@@ -123,8 +123,8 @@ func compile(r Rule, names expression.Names, target *schema.ResourceType) (rule,
 	return out, out.place.accepts(out.program.Kind())
 }
 
-// clash rejects two rules for the same attribute, because the result would depend on their order.
-func (m *Mapping) clash(r rule) error {
+// checkOverlap rejects two rules for the same attribute, because the result would depend on their order.
+func (m *Mapping) checkOverlap(r rule) error {
 	for _, other := range m.rules {
 		switch a, b := other.place.key(), r.place.key(); {
 		case a == b:

@@ -32,7 +32,7 @@ var forbidden = []string{"id", "meta", "schemas", "active", "groups", "password"
 func placeOf(target string, rt *schema.ResourceType) (place, error) {
 	path, err := filter.ParsePath(target)
 	if err != nil {
-		return place{}, fmt.Errorf("the path is invalid: %w", reason(err))
+		return place{}, fmt.Errorf("the path is invalid: %w", detail(err))
 	}
 	p := place{extension: path.Attr.URN, name: path.Attr.Name, sub: path.Attr.Sub}
 	if path.Filter != nil {
@@ -238,13 +238,13 @@ func convert(v any, a *schema.Attribute) (any, error) {
 		return scim.Value(json.Number(strconv.FormatFloat(f, 'f', -1, 64)))
 	}
 	if _, err := a.Clean(plain, scim.AttrPath{Name: a.Name}, schema.CleanOptions{}); err != nil {
-		return nil, fmt.Errorf("%q violates the target's schema: %w", plain, reason(err))
+		return nil, fmt.Errorf("%q violates the target's schema: %w", plain, detail(err))
 	}
 	return plain, nil
 }
 
-// reason returns a protocol error without its code.
-func reason(err error) error {
+// detail returns a protocol error without its code.
+func detail(err error) error {
 	if problem, ok := errors.AsType[*scim.Error](err); ok {
 		return errors.New(problem.Detail)
 	}
@@ -284,7 +284,7 @@ func (p place) setElement(o *scim.Object, value any) {
 	}
 	for _, e := range elements {
 		element := e.(*scim.Object) // setElement only adds objects
-		if alike(element, p.element) {
+		if matches(element, p.element) {
 			element.Set(p.sub, value)
 			return
 		}
@@ -297,7 +297,7 @@ func (p place) setElement(o *scim.Object, value any) {
 	elements = append(elements, made)
 }
 
-func alike(element, like *scim.Object) bool {
+func matches(element, like *scim.Object) bool {
 	for name, want := range like.All() {
 		if have, ok := element.Get(name); !ok || !scim.Equal(have, want) {
 			return false

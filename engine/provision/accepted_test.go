@@ -24,8 +24,8 @@ func quick(o provision.Options) provision.Options {
 	return o
 }
 
-// accepts makes the target respond to each change with 202.
-func (w *world) accepts(f enginetest.Fault) {
+// respond202 makes the target respond to each change with 202.
+func (w *world) respond202(f enginetest.Fault) {
 	f.Accept, f.Times = true, -1
 	w.fake.Inject(f)
 }
@@ -231,7 +231,7 @@ func (a *acceptance) begin(w *world) int64 {
 		w.wait()
 	}
 	w.fake.Requests()
-	w.accepts(a.fault)
+	w.respond202(a.fault)
 	_, last := w.eventTypes(0)
 	return last
 }
@@ -487,7 +487,7 @@ func TestAccepted_OthersContinue(t *testing.T) {
 		w.as(func(t *engine.Target) { t.MaxPending, t.Concurrency = 3, 1 })
 		w.set("leaver", user("leaver", "leaver"))
 		w.wait()
-		w.accepts(enginetest.Fault{Method: http.MethodPost})
+		w.respond202(enginetest.Fault{Method: http.MethodPost})
 		for i := range 8 {
 			id := fmt.Sprintf("u-%d", i)
 			w.set(id, user(id, id))
@@ -598,7 +598,7 @@ func TestAccepted_Shown(t *testing.T) {
 func TestAccepted_CreateNameTaken(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), quick(provision.Options{}))
 	w.as(func(t *engine.Target) { t.AsyncTimeout = 20 * time.Millisecond })
-	w.accepts(enginetest.Fault{Times: 1})
+	w.respond202(enginetest.Fault{Times: 1})
 	w.set("u-1", user("u-1", "ann"))
 	w.pending(engine.User, "u-1", 1)
 	unmanaged := &scim.Resource{}

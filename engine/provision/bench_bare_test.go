@@ -26,8 +26,8 @@ const (
 	benchConcurrency = 8                     // concurrent requests
 )
 
-// conversation is a type of work with its requests.
-type conversation struct {
+// workload is a type of work with its requests.
+type workload struct {
 	principals int
 	seeded     int // users with an account at the start
 	members    int
@@ -61,8 +61,8 @@ func memberList(from, to int) string {
 
 func groupOf(n int) string { return fmt.Sprintf("g%05d", n) }
 
-// conversations are the most frequent types of work. Their requests are repeated here, so that the bare loop sends the same as the engine.
-var conversations = map[string]conversation{
+// workloads are the most frequent types of work. Their requests are repeated here, so that the bare loop sends the same as the engine.
+var workloads = map[string]workload{
 	"creates": {
 		principals: 800,
 		mark:       func(n int) engine.Mark { return userMark(crowdID(n)) },
@@ -107,7 +107,7 @@ var conversations = map[string]conversation{
 }
 
 // bare sends the requests of a conversation without an engine.
-func (c conversation) bare(b *testing.B, baseURL string) time.Duration {
+func (c workload) bare(b *testing.B, baseURL string) time.Duration {
 	b.Helper()
 	client, err := connect.New(connect.Config{BaseURL: baseURL, Network: &connect.Network{}, UserAgent: "bare"})
 	require.NoError(b, err)
@@ -138,12 +138,12 @@ func (c conversation) bare(b *testing.B, baseURL string) time.Duration {
 }
 
 // throughEngine measures the same work of the engine, from its start to the last stored result.
-func (c conversation) throughEngine(b *testing.B, db *sqldb.DB) (took time.Duration, requests int) {
+func (c workload) throughEngine(b *testing.B, db *sqldb.DB) (took time.Duration, requests int) {
 	b.Helper()
-	s := newStage(b, db, c.seeded)
-	s.hall.latency = benchLatency
+	s := newLargeWorld(b, db, c.seeded)
+	s.fake.latency = benchLatency
 	s.target(func(t *engine.Target) { t.Concurrency = benchConcurrency })
-	s.crowd.first = c.members
+	s.directory.first = c.members
 	marks := make([]engine.Mark, c.principals)
 	for n := range marks {
 		marks[n] = c.mark(n)
@@ -154,7 +154,7 @@ func (c conversation) throughEngine(b *testing.B, db *sqldb.DB) (took time.Durat
 	s.wait(e, app)
 	took = time.Since(start)
 	s.stop(e)
-	return took, s.hall.counted()
+	return took, s.fake.counted()
 }
 
 // BenchmarkAgainstBareLoop compares the engine with a loop that sends the same requests with the same client and concurrency, to a target
@@ -162,14 +162,14 @@ func (c conversation) throughEngine(b *testing.B, db *sqldb.DB) (took time.Durat
 // disk. Both use the default number of processors of cmd/scimwright, unless -cpu or GOMAXPROCS sets another one.
 func BenchmarkAgainstBareLoop(b *testing.B) {
 	for _, name := range []string{"creates", "updates", "groups", "large-group"} {
-		c := conversations[name]
+		c := workloads[name]
 		b.Run(name, func(b *testing.B) {
 			processors := runtime.GOMAXPROCS(0)
 			runtime.GOMAXPROCS(sqlopen.Processors(processors))
 			b.Cleanup(func() { runtime.GOMAXPROCS(processors) })
 			var ratios []float64
 			for b.Loop() {
-				h, server := newHall(b)
+				h, server := newGroupTarget(b)
 				h.latency = benchLatency
 				bare := c.bare(b, server.URL)
 				took, sent := c.throughEngine(b, sqldbtest.SQLite(b, sqldbtest.Durable))

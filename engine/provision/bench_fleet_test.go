@@ -27,23 +27,23 @@ const (
 	slowAnswer  = 2 * time.Second        // latency of the slow target
 )
 
-// share measures the time in which the other apps create their users, while the first app has a slow target or no work.
-func share(b *testing.B, slow bool) time.Duration {
+// fleetTime measures the time in which the other apps create their users, while the first app has a slow target or no work.
+func fleetTime(b *testing.B, slow bool) time.Duration {
 	b.Helper()
-	s := newStage(b, sqldbtest.SQLite(b, sqldbtest.Durable), 0)
-	s.hall.latency = fleetAnswer
-	snail, server := newHall(b)
+	s := newLargeWorld(b, sqldbtest.SQLite(b, sqldbtest.Durable), 0)
+	s.fake.latency = fleetAnswer
+	snail, server := newGroupTarget(b)
 	snail.latency = slowAnswer
 	var marks []engine.Mark
 	for n := range fleet {
-		name, target := fmt.Sprintf("app-%02d", n), s.crowd.target[app]
+		name, target := fmt.Sprintf("app-%02d", n), s.directory.target[app]
 		switch {
 		case n == 0 && !slow:
 			continue
 		case n == 0:
 			target.BaseURL = server.URL
 		}
-		s.crowd.target[name] = target
+		s.directory.target[name] = target
 		for i := range fleetUsers {
 			marks = append(marks, engine.Mark{App: name, Kind: engine.User, ID: crowdID(i)})
 		}
@@ -55,7 +55,7 @@ func share(b *testing.B, slow bool) time.Duration {
 		s.wait(e, fmt.Sprintf("app-%02d", n))
 	}
 	took := time.Since(start)
-	end(b, e)
+	stopNow(b, e)
 	return took
 }
 
@@ -64,7 +64,7 @@ func share(b *testing.B, slow bool) time.Duration {
 func BenchmarkSlowApp(b *testing.B) {
 	var lost []float64
 	for b.Loop() {
-		without, with := share(b, false), share(b, true)
+		without, with := fleetTime(b, false), fleetTime(b, true)
 		lost = append(lost, 100*(with.Seconds()/without.Seconds()-1))
 	}
 	slices.Sort(lost)
@@ -112,9 +112,9 @@ func (c *counting) Lane(ctx context.Context, app string) (engine.Lane, error) {
 }
 
 const (
-	idleApps = 10_000
-	idleFor  = 20 * time.Second // duration of the measurement
-	hurry    = 60               // speed of the engine's clock for paused apps
+	idleApps   = 10_000
+	idleFor    = 20 * time.Second // duration of the measurement
+	clockSpeed = 60               // speed of the engine's clock for paused apps
 )
 
 // BenchmarkIdle counts the database operations of an idle engine with 10,000 apps: nothing is pending, or all apps are paused. The engine
@@ -124,14 +124,14 @@ func BenchmarkIdle(b *testing.B) {
 	for _, paused := range []bool{false, true} {
 		name := map[bool]string{false: "nothing-due", true: "paused"}[paused]
 		b.Run(name, func(b *testing.B) {
-			s := newStage(b, sqldbtest.SQLite(b, sqldbtest.Durable), 0)
-			target := s.crowd.target[app]
+			s := newLargeWorld(b, sqldbtest.SQLite(b, sqldbtest.Durable), 0)
+			target := s.directory.target[app]
 			target.Paused = paused
 			for from := 0; from < idleApps; from += 1000 {
 				var marks []engine.Mark
 				for n := from; n < from+1000; n++ {
 					id := fmt.Sprintf("app-%05d", n)
-					s.crowd.target[id] = target
+					s.directory.target[id] = target
 					marks = append(marks, engine.Mark{App: id, Kind: engine.User, ID: crowdID(n)})
 				}
 				s.mark(marks...)
@@ -140,7 +140,7 @@ func BenchmarkIdle(b *testing.B) {
 				s.seed(0) // every marked user has an account
 			}
 			c := &counting{All: s.store}
-			factor := map[bool]float64{false: 1, true: hurry}[paused]
+			factor := map[bool]float64{false: 1, true: clockSpeed}[paused]
 			begin := time.Now()
 			clock := func() time.Time { return begin.Add(time.Duration(factor * float64(time.Since(begin)))) }
 			e := s.start(provision.Options{Store: c, Now: clock}, 0)
@@ -164,34 +164,34 @@ const largest = 100_000 // members
 // BenchmarkLargestPush pushes a group of 100,000 members and then one change, and counts the requests.
 func BenchmarkLargestPush(b *testing.B) {
 	for b.Loop() {
-		s := newStage(b, sqldbtest.SQLite(b, sqldbtest.Durable), largest+1)
-		s.crowd.first = largest
+		s := newLargeWorld(b, sqldbtest.SQLite(b, sqldbtest.Durable), largest+1)
+		s.directory.first = largest
 		s.mark(groupMark("g"))
 		before := peakMemory(b)
 		start := time.Now()
 		e := s.start(provision.Options{}, 0)
 		s.wait(e, app)
 		b.ReportMetric(time.Since(start).Seconds(), "s/push")
-		b.ReportMetric(float64(s.hall.counted()), "requests/push")
+		b.ReportMetric(float64(s.fake.counted()), "requests/push")
 		b.ReportMetric(peakMemory(b)-before, "MB-more")
-		s.hall.sent()
-		s.crowd.set(func() { s.crowd.in[crowdID(largest)] = true })
+		s.fake.sent()
+		s.directory.set(func() { s.directory.in[crowdID(largest)] = true })
 		start = time.Now()
 		s.mark(engine.Mark{App: app, Kind: engine.Group, ID: "g", Members: []string{crowdID(largest)}})
 		e.Wake(app)
 		s.wait(e, app)
 		b.ReportMetric(1000*time.Since(start).Seconds(), "ms/change")
-		b.ReportMetric(float64(s.hall.counted()), "requests/change")
+		b.ReportMetric(float64(s.fake.counted()), "requests/change")
 		s.stop(e)
-		_, members := s.hall.has(b)
+		_, members := s.fake.has(b)
 		require.Len(b, members, largest+1)
 	}
 }
 
 var million = flag.Bool("engine.million", false, "queue 1,000,000 creates instead of 50,000")
 
-// longDrawn is the number of principals that are provisioned during the measurement.
-const longDrawn = 2_000
+// measuredUsers is the number of principals that are provisioned during the measurement.
+const measuredUsers = 2_000
 
 // BenchmarkLongLane provisions the first part of a long queue of creates. peak-MB is the peak memory of the process, including the target:
 // run the benchmark alone.
@@ -201,7 +201,7 @@ func BenchmarkLongLane(b *testing.B) {
 		queued = 1_000_000
 	}
 	for b.Loop() {
-		s := newStage(b, sqldbtest.SQLite(b, sqldbtest.Durable), 0)
+		s := newLargeWorld(b, sqldbtest.SQLite(b, sqldbtest.Durable), 0)
 		s.target(func(t *engine.Target) { t.Concurrency = benchConcurrency })
 		for from := 0; from < queued; from += 1000 {
 			marks := make([]engine.Mark, 1000)
@@ -214,14 +214,14 @@ func BenchmarkLongLane(b *testing.B) {
 		var sequences atomic.Int64
 		start := time.Now()
 		e := s.start(provision.Options{Observer: engine.ObserverFunc(func(context.Context, engine.Result) {
-			if sequences.Add(1) == longDrawn {
+			if sequences.Add(1) == measuredUsers {
 				close(done)
 			}
 		})}, 0)
 		<-done
-		b.ReportMetric(longDrawn/time.Since(start).Seconds(), "sequences/s")
+		b.ReportMetric(measuredUsers/time.Since(start).Seconds(), "sequences/s")
 		b.ReportMetric(peakMemory(b), "peak-MB")
-		end(b, e)
+		stopNow(b, e)
 	}
 }
 

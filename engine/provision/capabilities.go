@@ -51,9 +51,9 @@ func find[C any](s store.Store) (c capability[C]) {
 // get returns the capability, or an error that names it and wraps errors.ErrUnsupported.
 func (c capability[C]) get() (C, error) { return c.of, c.err }
 
-// part returns the store as the interface that an internal package of the engine declares, or nil if the store lacks one of its
+// storeAs returns the store as the interface that an internal package of the engine declares, or nil if the store lacks one of its
 // capabilities. The methods that use the package return the error of that capability.
-func part[S any](s store.Store) S {
+func storeAs[S any](s store.Store) S {
 	found, _ := s.(S)
 	return found
 }

@@ -21,9 +21,9 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// settled waits until nothing is pending, and then for the next millisecond: a change in the current one could be part of a comparison that
-// starts now.
-func (w *world) settled() {
+// waitConverged waits until nothing is pending, and then for the next millisecond: a change in the current one could be part of a
+// comparison that starts now.
+func (w *world) waitConverged() {
 	w.t.Helper()
 	w.wait()
 	ended := time.Now()
@@ -68,7 +68,7 @@ func TestDrift_RepairsUsers(t *testing.T) {
 		keep := user("kept", "kept")
 		keep.Want = engine.Keep
 		w.set("kept", keep)
-		w.settled()
+		w.waitConverged()
 		change := func(id string, edit func(*scim.Resource)) { w.fake.Change("Users", remote[id], edit) }
 		change("renamed", func(r *scim.Resource) { r.Set("userName", "other"); r.Set("nickName", "not managed") })
 		change("title", func(r *scim.Resource) { r.Set("name", map[string]any{"familyName": "Other", "givenName": "title"}) })
@@ -105,7 +105,7 @@ func TestDrift_RepairsUsers(t *testing.T) {
 		}
 		report, _ = w.drift(engine.DriftRequest{Repair: true})
 		require.Equal(t, 5, report.Marked)
-		w.settled()
+		w.waitConverged()
 		var marked []string
 		for id := range remote {
 			if w.state(engine.User, id).Desired != gens[id] {
@@ -163,7 +163,7 @@ func TestDrift_RepairsGroups(t *testing.T) {
 			}
 			w.dir.SetGroup(app, "off", engine.GroupState{Want: engine.Inactive, DisplayName: "off"})
 			w.mark(groupMark("off"))
-			w.settled()
+			w.waitConverged()
 			w.fake.Change("Groups", remote["renamed"], func(r *scim.Resource) { r.Set("displayName", "other") })
 			w.fake.Change("Groups", remote["members"], func(r *scim.Resource) {
 				r.Set("members",
@@ -186,7 +186,7 @@ func TestDrift_RepairsGroups(t *testing.T) {
 
 			report, _ = w.drift(engine.DriftRequest{Kind: engine.Group, Repair: true})
 			require.Equal(t, 3, report.Marked)
-			w.settled()
+			w.waitConverged()
 			_, found = w.drift(engine.DriftRequest{Kind: engine.Group})
 			require.Empty(t, found)
 			require.Len(t, w.fake.Groups(), 5)
@@ -198,7 +198,7 @@ func TestDrift_RepairsGroups(t *testing.T) {
 func TestDrift_SkipsPendingChanges(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{RetryInitial: time.Hour, RetryMax: time.Hour})
 	w.set("u-1", user("u-1", "ann"))
-	w.settled()
+	w.waitConverged()
 	w.fake.Inject(enginetest.Fault{Method: "PUT", Status: 500, Times: -1})
 	w.set("u-1", user("u-1", "anna"))
 	w.poll("the backoff", func() bool { return w.state(engine.User, "u-1").Status == engine.StatusRetrying })
@@ -214,7 +214,7 @@ func TestDrift_ListsIgnoredAttributesSeparately(t *testing.T) {
 	u := user("u-1", "ann")
 	u.Resource.Set("title", "Dr.")
 	w.set("u-1", u)
-	w.settled()
+	w.waitConverged()
 	report, found := w.drift(engine.DriftRequest{})
 	require.Equal(t, []string{"differs u-1 u1 title: <nil>, want Dr.;"}, found, "it may be stored the next time")
 	require.Equal(t, 1, report.Drifted())
@@ -222,7 +222,7 @@ func TestDrift_ListsIgnoredAttributesSeparately(t *testing.T) {
 		w.mark(userMark("u-1"))
 		w.wait()
 	}
-	w.settled()
+	w.waitConverged()
 	report, found = w.drift(engine.DriftRequest{Repair: true})
 	require.Equal(t, []string{"ignored u-1 u1 title: <nil>, want Dr.;"}, found)
 	require.Equal(t, []int{0, 0}, []int{report.Drifted(), report.Marked})
@@ -233,7 +233,7 @@ func TestDrift_ReportHidesSecrets(t *testing.T) {
 	u := user("u-1", "ann")
 	u.Resource.Set("urn:example:Door", map[string]any{"apiToken": "hush-1", "pin": map[string]any{"secret": "hush-2", "digits": 4}})
 	w.set("u-1", u)
-	w.settled()
+	w.waitConverged()
 	w.fake.Change("Users", "u1", func(r *scim.Resource) { r.Set("urn:example:Door", map[string]any{"apiToken": "hush-3"}) })
 	report, found := w.drift(engine.DriftRequest{})
 	require.Equal(t, 1, report.Drifted())
@@ -273,7 +273,7 @@ func TestDrift_FailureMarksNothing(t *testing.T) {
 			}
 			w.dir.SetGroup(app, "g", engine.GroupState{Want: engine.Active, DisplayName: "Tea"})
 			w.mark(append(marks, groupMark("g"))...)
-			w.settled()
+			w.waitConverged()
 			w.fake.Change("Users", w.fake.Users()[0].ID(), func(r *scim.Resource) { r.Set("active", false) })
 			w.fake.Remove("Users", w.fake.Users()[110].ID())
 			w.fake.Change("Groups", w.fake.Groups()[0].ID(), func(r *scim.Resource) { r.Set("displayName", "other") })
@@ -310,7 +310,7 @@ func TestDrift_ComparesByPages(t *testing.T) {
 			links = append(links, engine.Link{Kind: engine.User, ID: id, RemoteID: w.fake.Add("Users", u.Resource)})
 		}
 		require.NoError(t, w.link(links...))
-		w.settled()
+		w.waitConverged()
 		w.fake.Requests()
 		report, found := w.drift(engine.DriftRequest{})
 		require.Empty(t, found)
@@ -328,7 +328,7 @@ func TestDrift_GuardBlocksRepair(t *testing.T) {
 		w.dir.SetUser(app, id, user(id, id))
 		w.mark(userMark(id))
 	}
-	w.settled()
+	w.waitConverged()
 	for i := range 12 { // the directory has lost them, and no mark was made
 		id := fmt.Sprintf("u%02d", i)
 		w.dir.SetUser(app, id, off(id, id))
@@ -371,7 +371,7 @@ func TestDrift_NoneAfterRepair(t *testing.T) {
 			marks = append(marks, groupMark(g))
 		}
 		w.mark(marks...)
-		w.settled()
+		w.waitConverged()
 		for i := range 5 { // changes without a mark
 			if id := fmt.Sprint("u", i); rapid.IntRange(0, 3).Draw(rt, "left") == 0 {
 				w.dir.SetUser(app, id, off(id, id))
@@ -389,7 +389,7 @@ func TestDrift_NoneAfterRepair(t *testing.T) {
 				if !repair && report.Drifted() > 0 {
 					rt.Fatalf("after a repair: %v", found)
 				}
-				w.settled()
+				w.waitConverged()
 			}
 		}
 	})

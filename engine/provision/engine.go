@@ -192,7 +192,8 @@ func (e *Engine) assemble() {
 	})
 	lists := listing.Deps{Store: o.Store, Directory: o.Directory, Targets: e.targets, Backoff: backoff, Now: o.Now}
 	e.imports = &imports.Worker{
-		Store: part[imports.Store](o.Store), Directory: o.Directory, Lists: lists, Backoff: backoff, Now: o.Now, Logger: o.Logger, Wake: e.Wake,
+		Store: storeAs[imports.Store](o.Store), Directory: o.Directory, Lists: lists, Backoff: backoff, Now: o.Now, Logger: o.Logger,
+		Wake: e.Wake,
 	}
 	if kept, err := e.can.imports.get(); err == nil {
 		e.importLeases = lane.NewDispatcher(lane.Options{
@@ -200,16 +201,16 @@ func (e *Engine) assemble() {
 			Now: o.Now, Logger: o.Logger,
 		})
 	}
-	if late := part[watch.OverdueStore](o.Store); late != nil {
+	if late := storeAs[watch.OverdueStore](o.Store); late != nil {
 		e.overdue = watch.NewOverdue(watch.OverdueOptions{
 			Store: late, Directory: o.Directory, Observer: o.Observer, Within: o.DeactivateWithin, Now: o.Now, Logger: o.Logger,
 		})
 	}
 	e.watch = watch.Deps{Store: o.Store, Running: e.running, Now: o.Now}
-	e.explanations = explain.Deps{Store: part[explain.Store](o.Store), Directory: o.Directory, Targets: e.targets, Now: o.Now}
-	e.dryRuns = dryrun.Deps{Settings: settings, Store: part[dryrun.Store](o.Store), Directory: o.Directory, Targets: e.targets}
-	e.plans = plans.Deps{Store: part[plans.Store](o.Store), Directory: o.Directory, DryRuns: e.dryRuns, Backoff: backoff, Now: o.Now}
-	e.reconcile = reconcile.Deps{Store: part[reconcile.Store](o.Store), Directory: o.Directory, Lists: lists, Now: o.Now, Wake: e.Wake}
+	e.explanations = explain.Deps{Store: storeAs[explain.Store](o.Store), Directory: o.Directory, Targets: e.targets, Now: o.Now}
+	e.dryRuns = dryrun.Deps{Settings: settings, Store: storeAs[dryrun.Store](o.Store), Directory: o.Directory, Targets: e.targets}
+	e.plans = plans.Deps{Store: storeAs[plans.Store](o.Store), Directory: o.Directory, DryRuns: e.dryRuns, Backoff: backoff, Now: o.Now}
+	e.reconcile = reconcile.Deps{Store: storeAs[reconcile.Store](o.Store), Directory: o.Directory, Lists: lists, Now: o.Now, Wake: e.Wake}
 }
 
 // Start starts the work in the background and returns. A second call does nothing. The end of ctx does not stop the engine: call Stop.

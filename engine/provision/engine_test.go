@@ -343,7 +343,7 @@ func TestResult_ReportsConcurrentMark(t *testing.T) {
 	<-marked
 	w.wait()
 	var got []engine.Status
-	for _, r := range w.told() {
+	for _, r := range w.resultsSoFar() {
 		got = append(got, r.Status)
 	}
 	require.Equal(t, []engine.Status{engine.StatusDirty, engine.StatusClean}, got)

@@ -30,8 +30,8 @@ func (w *world) events() []engine.Event {
 	return out
 }
 
-// happened returns the events as "type principal".
-func (w *world) happened() (out []string) {
+// eventNames returns the events as "type principal".
+func (w *world) eventNames() (out []string) {
 	w.t.Helper()
 	for _, e := range w.events() {
 		out = append(out, fmt.Sprintf("%s %s", e.Type, e.Principal))
@@ -74,7 +74,7 @@ func TestEvents_LifecycleOrder(t *testing.T) {
 		require.Empty(t, cmp.Diff([]string{
 			"user.created u-1", "user.updated u-1", "user.linked u-2", "group.created g-1", "group.updated g-1",
 			"user.deactivated u-1", "user.reactivated u-1", "group.unlinked g-1", "group.linked g-1", "group.deleted g-1",
-		}, w.happened()))
+		}, w.eventNames()))
 		text, err := json.Marshal(w.events())
 		require.NoError(t, err)
 		for _, value := range []string{"ann", "bob", "Quist", "crew", "s3cr3t"} {
@@ -95,10 +95,10 @@ func TestEvents_FailureAndRecovery(t *testing.T) {
 	w.wait()
 	w.mark(userMark("u-1"))
 	w.wait()
-	require.Equal(t, []string{"user.failed u-1", "user.failed u-1"}, w.happened(), "one event for the outage, one for the rejection")
+	require.Equal(t, []string{"user.failed u-1", "user.failed u-1"}, w.eventNames(), "one event for the outage, one for the rejection")
 	w.mark(userMark("u-1"))
 	w.wait()
-	require.Equal(t, []string{"user.recovered u-1", "user.created u-1"}, w.happened()[2:])
+	require.Equal(t, []string{"user.recovered u-1", "user.created u-1"}, w.eventNames()[2:])
 	require.Equal(t, []int{500, 400, 201}, []int{w.events()[0].Data.HTTP, w.events()[1].Data.HTTP, w.events()[3].Data.HTTP})
 }
 
@@ -117,7 +117,7 @@ func TestEvents_HoldAndRelease(t *testing.T) {
 			}
 			w.mark(marks...)
 			holds := func() (out []string) {
-				return slices.DeleteFunc(w.happened(), func(e string) bool { return !strings.HasPrefix(e, "app.") })
+				return slices.DeleteFunc(w.eventNames(), func(e string) bool { return !strings.HasPrefix(e, "app.") })
 			}
 			w.poll("the hold", func() bool { return len(holds()) > 0 })
 			w.fake.ClearFaults()

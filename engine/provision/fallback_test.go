@@ -35,8 +35,8 @@ func (w *world) sent() (methods []string) {
 	return methods
 }
 
-// forgetful is a proxy before a target. It records all bytes, and removes an attribute from the responses to PUT.
-type forgetful struct {
+// attributeProxy is a proxy before a target. It records all bytes, and removes an attribute from the responses to PUT.
+type attributeProxy struct {
 	next      http.Handler
 	attribute string
 
@@ -44,7 +44,7 @@ type forgetful struct {
 	recorded bytes.Buffer
 }
 
-func (f *forgetful) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+func (f *attributeProxy) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	f.mu.Lock()
 	f.recorded.WriteString(r.Method + " " + r.URL.RequestURI() + "\n" + string(body) + "\n")
@@ -73,7 +73,7 @@ func TestWizard_NoPatchForMissingAttribute(t *testing.T) {
 			t.Run(string(fallback)+"/"+name, func(t *testing.T) {
 				w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 				w.fake.Ignores = ignores
-				proxy := &forgetful{next: w.fake, attribute: "title"}
+				proxy := &attributeProxy{next: w.fake, attribute: "title"}
 				w.front(proxy.ServeHTTP)
 				w.as(func(t *engine.Target) { t.Style, t.Fallback = engine.Wizard, fallback })
 				titles := []string{"", "One", "Two", "Three", "Four", "Five"}
@@ -240,11 +240,11 @@ func TestFallbackNone_DirectoryErrorRetried(t *testing.T) {
 	w.poll("the failure", func() bool { return w.state(engine.User, "u-1").LastError != "" })
 	w.dir.Fail(nil)
 	w.wait()
-	for _, r := range w.told()[1:] {
+	for _, r := range w.resultsSoFar()[1:] {
 		require.NotEqual(t, engine.StatusFailed, r.Status, r.Error)
 	}
-	require.Contains(t, w.told()[1].Error, "whose account it is cannot be told")
-	require.Len(t, w.told()[1].Steps, 1)
+	require.Contains(t, w.resultsSoFar()[1].Error, "whose account it is cannot be told")
+	require.Len(t, w.resultsSoFar()[1].Steps, 1)
 }
 
 // unreadable is a directory that returns an error for users until readable is set.

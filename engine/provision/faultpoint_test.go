@@ -23,9 +23,9 @@ type faultPoints struct {
 	signal syscall.Signal // the signal that the process sends to itself
 	reads  bool           // include reads of the store, which have no effect on the database
 
-	mu     sync.Mutex
-	passed map[string]int // number of passes by name
-	woken  atomic.Bool    // the process was stopped and continued
+	mu        sync.Mutex
+	passed    map[string]int // number of passes by name
+	continued atomic.Bool    // the process was stopped and continued
 }
 
 // hit is called at each point. It does not return after SIGKILL. SIGSTOP stops all threads until SIGCONT.
@@ -44,7 +44,7 @@ func (f *faultPoints) hit(name string) {
 	}
 	if f.at == name {
 		_ = syscall.Kill(os.Getpid(), f.signal)
-		f.woken.Store(true)
+		f.continued.Store(true)
 	}
 }
 
@@ -81,7 +81,7 @@ func (s faultyStore) Reset(ctx context.Context, owner string) error {
 
 func (s faultyStore) Claim(ctx context.Context, owner string, now, until time.Time, limit int) (leases []engine.Lease, next time.Time,
 	err error) {
-	if s.points.woken.Load() {
+	if s.points.continued.Load() {
 		return nil, time.Time{}, nil // requests of a stopped process belong to its lease before the stop
 	}
 	err = s.points.around("Claim", func() error {

@@ -141,7 +141,7 @@ func TestHalt_WithinSequence(t *testing.T) {
 			[]any{s.Status, s.LastOperation, s.LastError, s.RemoteName})
 		on, _ := w.fake.Users()[0].Bool("active")
 		require.True(t, on, "the reactivation was sent")
-		require.Len(t, w.told()[len(w.told())-1].Steps, 2)
+		require.Len(t, w.resultsSoFar()[len(w.resultsSoFar())-1].Steps, 2)
 		w.resume(engine.OpUpdate)
 		require.Equal(t, "anna", w.fake.Users()[0].Text("userName"))
 	})
@@ -204,19 +204,19 @@ func (h haltsCreates) Begin(ctx context.Context, l engine.Lease, intents []store
 
 // TestHalt_BlocksQueuedCreate checks that a halt blocks a create that waits for its turn after the lookup.
 func TestHalt_BlocksQueuedCreate(t *testing.T) {
-	s := newStage(t, sqldbtest.SQLite(t), 0)
+	s := newLargeWorld(t, sqldbtest.SQLite(t), 0)
 	s.mark(groupMark("g"))
 	e := s.start(provision.Options{Store: haltsCreates{s.store, new(sync.Once)}}, 0)
 	defer s.stop(e)
 	s.wait(e, app)
-	require.Equal(t, []string{"GET /Groups"}, s.hall.sent())
+	require.Equal(t, []string{"GET /Groups"}, s.fake.sent())
 	got, err := e.State(t.Context(), app, engine.Group, "g")
 	require.NoError(t, err)
 	require.True(t, got.Halted)
 	require.Empty(t, got.Origin, "the announced create was not sent")
 	require.NoError(t, e.Apps().Resume(t.Context(), app))
 	s.wait(e, app)
-	require.Equal(t, []string{"GET /Groups", "POST /Groups"}, s.hall.sent())
+	require.Equal(t, []string{"GET /Groups", "POST /Groups"}, s.fake.sent())
 }
 
 func namedGroup(name string) *scim.Resource {

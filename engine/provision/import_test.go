@@ -537,7 +537,7 @@ func TestImport_FailsWithoutMatcher(t *testing.T) {
 	id, err := w.store.StartImport(t.Context(), app, engine.ImportRequest{Kind: engine.User, Match: []engine.MatchRule{engine.MatchUserName}},
 		time.Now())
 	require.NoError(t, err)
-	w.engine, err = provision.New(provision.Options{Store: w.store, Directory: lone{w.dir}}) // lone does not implement Matcher
+	w.engine, err = provision.New(provision.Options{Store: w.store, Directory: requiredOnly{w.dir}}) // requiredOnly does not implement Matcher
 	require.NoError(t, err)
 	require.NoError(t, w.engine.Start(t.Context()))
 	t.Cleanup(func() { w.stop(w.engine) })

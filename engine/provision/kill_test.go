@@ -240,7 +240,7 @@ func (w *killWorld) stop(e *provision.Engine) {
 }
 
 // change commits a change and waits until it is provisioned.
-func (w *killWorld) change(e *provision.Engine, fn func(*desk)) {
+func (w *killWorld) change(e *provision.Engine, fn func(*directoryTx)) {
 	w.t.Helper()
 	require.NoError(w.t, w.directory().change(w.t.Context(), w.app, e.Mark, fn))
 	e.Wake(w.app)
@@ -266,13 +266,13 @@ func (w *killWorld) run(at string) (points []string, killed bool) {
 	require.NotNil(w.t, status, "%v", err)
 	require.Equal(w.t, syscall.SIGKILL, status.Sys().(syscall.WaitStatus).Signal(), "%v: %s", err, log.String())
 	require.Equal(w.t, []string{at}, points)
-	w.landed()
+	w.awaitRequests()
 	return points, true
 }
 
-// landed waits until the target has processed all requests of the killed process. Another engine starts when the lease has ended, and no
-// call of the killed process is in flight then.
-func (w *killWorld) landed() {
+// awaitRequests waits until the target has processed all requests of the killed process. Another engine starts when the lease has ended,
+// and no call of the killed process is in flight then.
+func (w *killWorld) awaitRequests() {
 	w.t.Helper()
 	// Connections are accepted in order: after this one, no connection of the killed process is pending.
 	last, err := net.Dial("tcp", w.server.Listener.Addr().String())
@@ -315,8 +315,8 @@ func (w *killWorld) takeOver() {
 	w.stop(e)
 }
 
-// judge compares the target with the directory and the stored states, and returns the differences.
-func (w *killWorld) judge() string {
+// verify compares the target with the directory and the stored states, and returns the differences.
+func (w *killWorld) verify() string {
 	w.t.Helper()
 	var wrong []string
 	complain := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
@@ -363,7 +363,7 @@ func (w *killWorld) judge() string {
 			complain("the account %s (%s) has no owner", u.ID(), u.Text("userName"))
 		}
 	}
-	w.judgeGroups(dir, remote, complain)
+	w.verifyGroups(dir, remote, complain)
 	for i, now := range []*scim.Resource{w.fake.Users()[0], w.fake.Groups()[0]} {
 		if diff := cmp.Diff(string(w.unmanaged[i].AppendJSON(nil)), string(now.AppendJSON(nil))); diff != "" {
 			complain("an unmanaged account or group was changed: %s", diff)
@@ -380,7 +380,7 @@ func (w *killWorld) judge() string {
 	return strings.Join(wrong, "\n")
 }
 
-func (w *killWorld) judgeGroups(dir sqlDirectory, remote map[string]string, complain func(string, ...any)) {
+func (w *killWorld) verifyGroups(dir sqlDirectory, remote map[string]string, complain func(string, ...any)) {
 	w.t.Helper()
 	ctx := w.t.Context()
 	ids, err := dir.texts(ctx, `SELECT id FROM embedder_group WHERE app = ? ORDER BY id`, w.app)
@@ -505,8 +505,8 @@ func (l *requestLog) String() string {
 	return strings.Join(out, "\n")
 }
 
-// killing is the maximum number of concurrent children.
-const killing = 2
+// maxChildren is the maximum number of concurrent children.
+const maxChildren = 2
 
 // TestEngine_KilledAtEveryPoint kills the engine at the points of every sequence, and checks that the next engine completes the work.
 func TestEngine_KilledAtEveryPoint(t *testing.T) {
@@ -519,7 +519,7 @@ func TestEngine_KilledAtEveryPoint(t *testing.T) {
 			[]engine.Style{engine.Catalog, engine.Wizard}},
 		{"postgres", func(t *testing.T) string { return sqldbtest.PostgresURL(t) }, []engine.Style{engine.Catalog}},
 	}
-	turns := make(chan struct{}, killing)
+	turns := make(chan struct{}, maxChildren)
 	var total atomic.Int64
 	begun := time.Now()
 	t.Cleanup(func() { t.Logf("killed at %d points in %s", total.Load(), time.Since(begun).Round(time.Millisecond)) })
@@ -547,7 +547,7 @@ func killedEverywhere(t *testing.T, url string, s killScenario, style engine.Sty
 	points, killed := w.run("")
 	require.False(t, killed)
 	w.takeOver()
-	require.Empty(t, w.judge(), "no process was killed")
+	require.Empty(t, w.verify(), "no process was killed")
 	end()
 	for _, p := range s.passes {
 		require.Contains(t, points, p)
@@ -557,7 +557,7 @@ func killedEverywhere(t *testing.T, url string, s killScenario, style engine.Sty
 	}
 	if !alltest.All() || raceDetector {
 		points = slices.Collect(func(yield func(string) bool) {
-			for i := len(s.name) % sparse; i < len(points) && yield(points[i]); i += sparse {
+			for i := len(s.name) % skippedPoints; i < len(points) && yield(points[i]); i += skippedPoints {
 			}
 		})
 	}
@@ -566,7 +566,7 @@ func killedEverywhere(t *testing.T, url string, s killScenario, style engine.Sty
 		end := w.begin(fmt.Sprint("app-", i))
 		_, killed := w.run(at)
 		w.takeOver()
-		wrong := w.judge()
+		wrong := w.verify()
 		end()
 		require.Empty(t, wrong, "killed %s", at)
 		if killed { // the number of claims during a backoff varies
@@ -582,5 +582,5 @@ var preamble = []string{
 	"before the change", "before Mark", "after Mark", "after the change", "before Reset", "after Reset", "before Claim", "after Claim",
 }
 
-// sparse is the number of points that are skipped for each tested one in short runs.
-const sparse = 9
+// skippedPoints is the number of points that are skipped for each tested one in short runs.
+const skippedPoints = 9

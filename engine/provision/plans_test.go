@@ -332,7 +332,7 @@ func TestPlan_CanaryFirst(t *testing.T) {
 func TestPlan_ObeysRateLimit(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	ids := w.populate(6)
-	w.sleep()
+	w.replaceByStopped()
 	w.as(func(t *engine.Target) { t.Rate, t.Burst = 50, 1 })
 	began := time.Now()
 	w.plan(engine.PlanRequest{Principals: principals(ids...)})
@@ -370,7 +370,7 @@ func TestPlan_CanaryDetectsIgnoredDeactivation(t *testing.T) {
 func TestPlan_AppliedOnce(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
-		w.sleep()
+		w.replaceByStopped()
 		for _, id := range []string{"a", "b"} {
 			w.dir.SetUser(app, id, user(id, id))
 		}

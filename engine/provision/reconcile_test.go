@@ -39,7 +39,7 @@ func TestReconcile_FindsUnmarkedChanges(t *testing.T) {
 		for _, id := range []string{"ann", "bob", "cat", "dan"} {
 			w.set(id, user(id, id))
 		}
-		w.settled()
+		w.waitConverged()
 		w.dir.SetUser(app, "ann", off("ann", "ann"))                     // a change without a mark
 		w.dir.SetUser(app, "eve", user("eve", "eve"))                    // a change without a mark
 		w.dir.SetUser(app, "fay", engine.UserState{Want: engine.Absent}) // never assigned
@@ -54,7 +54,7 @@ func TestReconcile_FindsUnmarkedChanges(t *testing.T) {
 		require.Equal(t, map[engine.DriftKind]int{engine.DriftActivity: 1, engine.DriftDiffers: 1, engine.DriftUnmanaged: 1},
 			got[engine.User].Drift.Found)
 		require.Equal(t, []int{2, 1}, []int{got[engine.User].Drift.Marked, got[engine.Group].Unknown})
-		w.settled()
+		w.waitConverged()
 		require.Empty(t, cmp.Diff(map[string]bool{"ann": false, "bob": true, "cat": true, "dan": true, "eve": true, "zoe": true}, w.active()),
 			"unlisted users are not deprovisioned")
 		require.Len(t, w.fake.Groups()[0].Array("members"), 1)
@@ -79,8 +79,8 @@ func (l lister) Principals(_ context.Context, _ string, _ engine.Kind, _ string,
 	return l.list(limit)
 }
 
-// lone is a directory with only the required methods.
-type lone struct{ engine.Directory }
+// requiredOnly is a directory with only the required methods.
+type requiredOnly struct{ engine.Directory }
 
 func TestDirectory_LostListDeprovisionsNothing(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -103,7 +103,7 @@ func TestDirectory_LostListDeprovisionsNothing(t *testing.T) {
 				return page, nil
 			}}
 		}, says: `not in ascending order ("u0000" after "u0999")`},
-		"no list at all": {directory: func(w *world) engine.Directory { return lone{w.dir} }},
+		"no list at all": {directory: func(w *world) engine.Directory { return requiredOnly{w.dir} }},
 		"a directory that is down": {directory: func(w *world) engine.Directory {
 			return w.dir
 		}, fail: errors.New("the directory is down"), says: "the directory is down"},
@@ -113,7 +113,7 @@ func TestDirectory_LostListDeprovisionsNothing(t *testing.T) {
 			for i := range 5 {
 				w.set(fmt.Sprintf("u%03d", i), user(fmt.Sprintf("u%03d", i), fmt.Sprint("name", i)))
 			}
-			w.settled()
+			w.waitConverged()
 			w.fake.Requests()
 			e, err := provision.New(provision.Options{Store: w.store, Directory: c.directory(w)})
 			require.NoError(t, err)
@@ -126,7 +126,7 @@ func TestDirectory_LostListDeprovisionsNothing(t *testing.T) {
 			}
 			w.dir.Fail(nil)
 			w.engine.Wake()
-			w.settled()
+			w.waitConverged()
 			w.sentOnlyReads()
 			for name, active := range w.active() {
 				require.True(t, active, name)
@@ -137,7 +137,7 @@ func TestDirectory_LostListDeprovisionsNothing(t *testing.T) {
 
 func TestImport_RequiresMatcher(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
-	e, err := provision.New(provision.Options{Store: w.store, Directory: lone{w.dir}})
+	e, err := provision.New(provision.Options{Store: w.store, Directory: requiredOnly{w.dir}})
 	require.NoError(t, err)
 	_, err = e.Imports().Start(t.Context(), app, engine.ImportRequest{})
 	require.ErrorIs(t, err, engine.ErrNoMatcher)

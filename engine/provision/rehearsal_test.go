@@ -73,8 +73,8 @@ func lines(t engine.Trace) (out []string) {
 	return out
 }
 
-// sleep replaces the engine by one that is not started.
-func (w *world) sleep() {
+// replaceByStopped replaces the engine by one that is not started.
+func (w *world) replaceByStopped() {
 	w.t.Helper()
 	w.stop(w.engine)
 	var err error
@@ -82,7 +82,7 @@ func (w *world) sleep() {
 	require.NoError(w.t, err)
 }
 
-func (w *world) rehearse(kind engine.Kind, id string) engine.Trace {
+func (w *world) dryRun(kind engine.Kind, id string) engine.Trace {
 	w.t.Helper()
 	trace, err := w.engine.Traces().DryRun(w.t.Context(), app, kind, id)
 	require.NoError(w.t, err)
@@ -103,7 +103,7 @@ func TestDryRun_ChangesNothing(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
 		w.dir.SetUser(app, "u-1", user("u-1", "ann"))
-		got := w.rehearse(engine.User, "u-1")
+		got := w.dryRun(engine.User, "u-1")
 		require.Equal(t, []string{"GET /Users?filter=userName%20eq%20%22ann%22&startIndex=1&count=100", "POST /Users"}, requestsOf(got))
 		require.Equal(t, []any{engine.OpCreate, engine.Done, 201, true, engine.Active},
 			[]any{got.Operation, got.Outcome, got.HTTP, got.Rehearsed, got.Want})
@@ -123,7 +123,7 @@ func TestDryRun_ChangesNothing(t *testing.T) {
 		w.dir.SetUser(app, "u-1", user("u-1", "anna"))
 		w.fake.Requests()
 		before := w.state(engine.User, "u-1")
-		got = w.rehearse(engine.User, "u-1")
+		got = w.dryRun(engine.User, "u-1")
 		w.requests("GET /Users/u1")
 		require.Equal(t, []string{"GET /Users/u1", "PUT /Users/u1"}, requestsOf(got))
 		require.Empty(t, cmp.Diff([]engine.Difference{
@@ -133,7 +133,7 @@ func TestDryRun_ChangesNothing(t *testing.T) {
 		require.Equal(t, "ann", w.fake.Users()[0].Text("userName"))
 
 		w.dir.SetUser(app, "u-1", off("u-1", "ann"))
-		got = w.rehearse(engine.User, "u-1")
+		got = w.dryRun(engine.User, "u-1")
 		require.Equal(t, engine.OpDeactivate, got.Operation)
 		require.Equal(t, []string{"PATCH /Users/u1"}, requestsOf(got))
 		require.Equal(t, []engine.Difference{{Path: "active", Before: true, After: false}}, got.Diff)
@@ -169,7 +169,7 @@ func TestDryRun_DifferencesByPath(t *testing.T) {
 	u.Resource.Set("password", "hush-hush")
 	u.Resource.Set(enterprise, map[string]any{"department": "Coffee", "manager": map[string]any{"value": "2"}})
 	w.dir.SetUser(app, "u-1", u)
-	got := w.rehearse(engine.User, "u-1")
+	got := w.dryRun(engine.User, "u-1")
 	require.Equal(t, []string{"roles", enterprise + ":department", enterprise + ":manager.value", "title"}, paths(got.Diff))
 	require.Equal(t, []any{"Cook", nil}, []any{got.Diff[3].Before, got.Diff[3].After})
 	encoded, err := json.Marshal(got)
@@ -191,7 +191,7 @@ func TestDryRun_GroupMembers(t *testing.T) {
 		for _, id := range []string{"a", "b", "c"} {
 			w.dir.SetMember(app, "g", id, true)
 		}
-		got := w.rehearse(engine.Group, "g")
+		got := w.dryRun(engine.Group, "g")
 		require.Equal(t, []string{"GET /Groups?filter=displayName%20eq%20%22Tea%22&startIndex=1&count=100", "POST /Groups"}, requestsOf(got))
 		require.Equal(t, []string{"c"}, got.Waiting, "it names the users without an account")
 		require.Empty(t, cmp.Diff(&engine.MemberDiff{Added: 2, Add: []engine.MemberRef{
@@ -202,19 +202,19 @@ func TestDryRun_GroupMembers(t *testing.T) {
 		w.mark(groupMark("g"))
 		w.wait()
 		w.fake.Requests()
-		w.sleep()
+		w.replaceByStopped()
 		w.as(func(t *engine.Target) { t.Paused = true })
 		w.dir.SetGroup(app, "g", engine.GroupState{Want: engine.Active, DisplayName: "Coffee"})
 		w.join("g", "a", false)
 		group := w.state(engine.Group, "g").RemoteID
-		got = w.rehearse(engine.Group, "g")
+		got = w.dryRun(engine.Group, "g")
 		require.Equal(t, []string{"PATCH /Groups/" + group}, requestsOf(got))
 		require.Equal(t, "the app is paused", got.Hold)
 		w.target.Paused = false
 		w.as(func(t *engine.Target) {
 			t.Maintenance = []engine.Window{{Until: time.Date(2126, 5, 4, 3, 2, 1, 0, time.UTC)}}
 		})
-		require.Equal(t, "maintenance until 2126-05-04T03:02:01Z", w.rehearse(engine.Group, "g").Hold)
+		require.Equal(t, "maintenance until 2126-05-04T03:02:01Z", w.dryRun(engine.Group, "g").Hold)
 		require.Equal(t, []engine.Difference{{Path: "displayName", Before: "Tea", After: "Coffee"}}, got.Diff)
 		require.Empty(t,
 			cmp.Diff(&engine.MemberDiff{Removed: 1, Remove: []engine.MemberRef{{User: "a", ID: ids["a"], Name: "name-a"}}}, got.Members))
@@ -222,7 +222,7 @@ func TestDryRun_GroupMembers(t *testing.T) {
 		require.Equal(t, []string{"c"}, got.Waiting)
 
 		w.dir.SetGroup(app, "g", engine.GroupState{Want: engine.Absent, DeleteRemote: true})
-		got = w.rehearse(engine.Group, "g")
+		got = w.dryRun(engine.Group, "g")
 		require.Equal(t, engine.OpDelete, got.Operation)
 		require.Equal(t, []string{"DELETE /Groups/" + group}, requestsOf(got))
 		require.Equal(t, 2, got.Members.Removed)
@@ -241,11 +241,11 @@ func TestDryRun_ReportsObstacles(t *testing.T) {
 		w.wait()
 		w.as(func(t *engine.Target) { t.Guard = engine.Guard{Limit: 1} })
 		w.dir.SetUser(app, "u-0", off("u-0", "u-0"))
-		require.Equal(t, engine.Done, w.rehearse(engine.User, "u-0").Outcome, "one removal is allowed")
+		require.Equal(t, engine.Done, w.dryRun(engine.User, "u-0").Outcome, "one removal is allowed")
 		w.set("u-0", off("u-0", "u-0"))
 		w.wait()
 		w.dir.SetUser(app, "u-1", off("u-1", "u-1"))
-		got := w.rehearse(engine.User, "u-1")
+		got := w.dryRun(engine.User, "u-1")
 		require.Equal(t, engine.Held, got.Outcome)
 		require.Equal(t, "deactivate: 2 accounts would go within 24h0m0s, which is more than the deletion guard allows; it waits for an approval",
 			got.Message)
@@ -255,12 +255,12 @@ func TestDryRun_ReportsObstacles(t *testing.T) {
 		taken := user("u-2", "u-2")
 		taken.RemoteID = w.state(engine.User, "u-3").RemoteID
 		w.dir.SetUser(app, "u-2", taken)
-		got = w.rehearse(engine.User, "u-2")
+		got = w.dryRun(engine.User, "u-2")
 		require.Equal(t, engine.Held, got.Outcome)
 		require.Contains(t, got.Message, "belongs to the user u-3 already")
 
 		w.fake.Inject(enginetest.Fault{Status: 500, Times: -1})
-		got = w.rehearse(engine.User, "u-3")
+		got = w.dryRun(engine.User, "u-3")
 		require.Equal(t, []any{engine.Transient, 500, "read: 500: injected 500"}, []any{got.Outcome, got.HTTP, got.Message})
 		w.dir.Fail(errors.New("no database"))
 		_, err := w.engine.Traces().DryRun(t.Context(), app, engine.User, "u-3")
@@ -272,7 +272,7 @@ func TestDryRun_ReportsObstacles(t *testing.T) {
 		require.ErrorContains(t, err, `kind "robot"`)
 		w.fake.ClearFaults()
 		w.as(func(t *engine.Target) { t.Auth.Secret = "wrong" })
-		require.Equal(t, engine.Denied, w.rehearse(engine.User, "u-3").Outcome)
+		require.Equal(t, engine.Denied, w.dryRun(engine.User, "u-3").Outcome)
 	})
 }
 
@@ -283,19 +283,19 @@ func TestDryRun_FollowsServiceProviderConfig(t *testing.T) {
 	w.fake.Config = scim.NewObject(scim.Member{Name: "patch", Value: map[string]any{"supported": false}})
 	w.as(func(t *engine.Target) { t.Style = engine.Auto })
 	w.dir.SetUser(app, "u-1", off("u-1", "ann"))
-	require.Equal(t, []string{"GET /Users/u1", "PUT /Users/u1"}, requestsOf(w.rehearse(engine.User, "u-1")))
+	require.Equal(t, []string{"GET /Users/u1", "PUT /Users/u1"}, requestsOf(w.dryRun(engine.User, "u-1")))
 }
 
 // TestDryRun_MatchesRun compares dry runs with runs for random histories, including request bodies: all requests for a target that applies
 // every write, and those up to the first write for a target that does not.
 func TestDryRun_MatchesRun(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) { sameAsRehearsed(t, rt) })
+	rapid.Check(t, func(rt *rapid.T) { dryRunMatchesRun(t, rt) })
 }
 
-func sameAsRehearsed(t *testing.T, rt *rapid.T) {
+func dryRunMatchesRun(t *testing.T, rt *rapid.T) {
 	t.Helper()
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
-	w.sleep() // it is started for each step, so that the dry run is first
+	w.replaceByStopped() // it is started for each step, so that the dry run is first
 	asleep := w.engine
 	w.target.Style, w.target.MemberBatch = rapid.SampledFrom([]engine.Style{engine.Catalog, engine.Wizard}).Draw(rt, "style"), 2
 	w.fake.ETags = rapid.Bool().Draw(rt, "etags")
@@ -342,7 +342,7 @@ func sameAsRehearsed(t *testing.T, rt *rapid.T) {
 			w.mark(userMark(id))
 		}
 		log.take()
-		expected := w.rehearse(kind, id)
+		expected := w.dryRun(kind, id)
 		for _, sent := range log.take() {
 			require.True(t, strings.HasPrefix(sent, "GET "), sent)
 		}

@@ -123,7 +123,7 @@ func TestSecrets_EchoRedacted(t *testing.T) {
 				u := user("u-1", "ann")
 				u.Password = password
 				w.set("u-1", u)
-				w.poll("a result", func() bool { return len(w.told()) > 0 })
+				w.poll("a result", func() bool { return len(w.resultsSoFar()) > 0 })
 				testErr := w.engine.Targets().Test(t.Context(), w.target)
 				w.stop(w.engine)
 
@@ -135,7 +135,7 @@ func TestSecrets_EchoRedacted(t *testing.T) {
 				state := w.state(engine.User, "u-1")
 				require.NotEmpty(t, state.LastError)
 				for place, text := range map[string]string{
-					"state": state.LastError, "hold": lane.Hold.Reason, "results": fmt.Sprintf("%+v", w.told()),
+					"state": state.LastError, "hold": lane.Hold.Reason, "results": fmt.Sprintf("%+v", w.resultsSoFar()),
 					"exchanges": fmt.Sprintf("%+v", attempts), "log": log.String(), "test of the connection": fmt.Sprint(testErr),
 				} {
 					for _, secret := range append(c.forms, token[:8], password[:8]) {
@@ -147,8 +147,8 @@ func TestSecrets_EchoRedacted(t *testing.T) {
 	}
 }
 
-// everything returns the contents of the engine's tables.
-func (w *world) everything() string {
+// storedText returns the contents of the engine's tables.
+func (w *world) storedText() string {
 	w.t.Helper()
 	var out strings.Builder
 	for _, table := range []string{"sync_state", "sync_attempt", "app_lane", "member_state", "removal", "halt"} {
@@ -204,14 +204,14 @@ func TestSecrets_SyncedPasswordRedacted(t *testing.T) {
 				u.Password, u.PasswordVersion = password, "7"
 				w.set("u-1", u)
 				require.Contains(t, <-sent, `ü of ann`, "the target receives the password")
-				w.poll("a result", func() bool { return len(w.told()) > 1 })
+				w.poll("a result", func() bool { return len(w.resultsSoFar()) > 1 })
 				w.stop(w.engine)
 				require.NotEmpty(t, w.state(engine.User, "u-1").LastError)
 				require.Empty(t, w.state(engine.User, "u-1").PasswordVersion, "the result is a failure")
-				stored := w.everything()
+				stored := w.storedText()
 				require.Contains(t, stored, "sync_attempt.method=P")
 				for place, text := range map[string]string{
-					"store": stored, "results": fmt.Sprintf("%+v", w.told()), "log": log.String(),
+					"store": stored, "results": fmt.Sprintf("%+v", w.resultsSoFar()), "log": log.String(),
 				} {
 					for _, form := range forms {
 						require.NotContains(t, text, form, place)
@@ -222,8 +222,8 @@ func TestSecrets_SyncedPasswordRedacted(t *testing.T) {
 	}
 }
 
-// told returns the results so far.
-func (w *world) told() []engine.Result {
+// resultsSoFar returns the results so far.
+func (w *world) resultsSoFar() []engine.Result {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return append([]engine.Result(nil), w.results...)

@@ -194,7 +194,7 @@ func TestTrace_ProvisionOnDemand(t *testing.T) {
 			return got
 		}
 		w.dir.SetUser(app, "u-1", user("u-1", "ann"))
-		expected := w.rehearse(engine.User, "u-1")
+		expected := w.dryRun(engine.User, "u-1")
 		got := provision(engine.User, "u-1", engine.ProvisionOptions{})
 		require.Equal(t, lines(expected), lines(got))
 		require.Equal(t, expected.Diff, got.Diff)
@@ -254,7 +254,7 @@ func TestTrace_ShowsActualChanges(t *testing.T) {
 	u := user("u-1", "anna")
 	u.Resource.Set("title", "Cook")
 	w.dir.SetUser(app, "u-1", u)
-	require.Equal(t, []string{"userName", "name.givenName", "title"}, paths(w.rehearse(engine.User, "u-1").Diff))
+	require.Equal(t, []string{"userName", "name.givenName", "title"}, paths(w.dryRun(engine.User, "u-1").Diff))
 	got, err := w.engine.Traces().Run(ctx, app, engine.User, "u-1", engine.ProvisionOptions{})
 	require.NoError(t, err)
 	require.Equal(t, []string{"userName", "name.givenName"}, paths(got.Diff))

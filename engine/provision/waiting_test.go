@@ -130,7 +130,7 @@ func TestWaiting_ReportsReasonAndTime(t *testing.T) {
 			until: hour.Add(time.Hour), // twice the delay of the lane
 		},
 		"an accepted change": {
-			hinder: func(w *world) { w.accepts(enginetest.Fault{}) },
+			hinder: func(w *world) { w.respond202(enginetest.Fault{}) },
 			status: engine.StatusPending, reason: "with transaction t1, not carried out yet", until: time.Now().Add(10 * time.Minute),
 		},
 		"a paused app": {

@@ -13,8 +13,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// move is a change of a user's account.
-type move struct {
+// accountChange is a change of a user's account.
+type accountChange struct {
 	user  string
 	lost  bool // the user had an account; its memberships on the target are lost with it
 	taken bool // the account, with its memberships, now belongs to another user
@@ -50,9 +50,9 @@ func readEarlier(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish) 
 	return e, err
 }
 
-// moved determines the owner of the account of a user that is about to be finished. It may change f. It requeues the users whose manager is
-// one of the affected users.
-func moved(ctx context.Context, tx *sqldb.Tx, app string, before string, f *store.Finish) ([]move, error) {
+// resolveAccount determines the owner of the account of a user that is about to be finished. It may change f. It requeues the users whose
+// manager is one of the affected users.
+func resolveAccount(ctx context.Context, tx *sqldb.Tx, app string, before string, f *store.Finish) ([]accountChange, error) {
 	if f.Kind == engine.Group || before == text(f.RemoteID) {
 		return nil, nil
 	}
@@ -63,15 +63,15 @@ func moved(ctx context.Context, tx *sqldb.Tx, app string, before string, f *stor
 	if err != nil {
 		return nil, err
 	}
-	moves, err := settle(ctx, tx, app, f, before)
+	moves, err := assignAccount(ctx, tx, app, f, before)
 	if err != nil {
 		return nil, err
 	}
-	return moves, moveReports(ctx, tx, app, reports, moves, f.At)
+	return moves, requeueReports(ctx, tx, app, reports, moves, f.At)
 }
 
-// settle assigns an account to one of the users that have it.
-func settle(ctx context.Context, tx *sqldb.Tx, app string, f *store.Finish, before string) ([]move, error) {
+// assignAccount assigns an account to one of the users that have it.
+func assignAccount(ctx context.Context, tx *sqldb.Tx, app string, f *store.Finish, before string) ([]accountChange, error) {
 	query := holders
 	if tx.Dialect() == sqldb.Postgres {
 		query += ` FOR UPDATE` // in the order in which rows are written
@@ -93,8 +93,8 @@ func settle(ctx context.Context, tx *sqldb.Tx, app string, f *store.Finish, befo
 		}
 	}
 	others := slices.DeleteFunc(all, func(h holder) bool { return h.user == f.ID })
-	again := func(user string) error { return again(ctx, tx, app, user, f.At) }
-	var moves []move
+	again := func(user string) error { return requeueUser(ctx, tx, app, user, f.At) }
+	var moves []accountChange
 	switch {
 	case len(others) == 0:
 	case !mine.keeps: // this sequence has changed the account of another user
@@ -113,26 +113,26 @@ func settle(ctx context.Context, tx *sqldb.Tx, app string, f *store.Finish, befo
 			if err != nil {
 				return nil, err
 			}
-			moves = append(moves, move{user: h.user, lost: true, taken: true})
+			moves = append(moves, accountChange{user: h.user, lost: true, taken: true})
 		}
 		if err := again(f.ID); err != nil { // a deactivation by the previous owner may be in flight
 			return nil, err
 		}
 	}
 	if before != f.RemoteID {
-		moves = append(moves, move{user: f.ID, lost: before != ""})
+		moves = append(moves, accountChange{user: f.ID, lost: before != ""})
 	}
 	return moves, nil
 }
 
-// again requeues a user.
-func again(ctx context.Context, tx *sqldb.Tx, app, user string, now time.Time) error {
-	_, err := tx.Exec(ctx, raise, raising(app, engine.User, user, false, now, false)...)
+// requeueUser requeues a user.
+func requeueUser(ctx context.Context, tx *sqldb.Tx, app, user string, now time.Time) error {
+	_, err := tx.Exec(ctx, upsertMark, markArgs(app, engine.User, user, false, now, false)...)
 	return err
 }
 
-// moveMembers requeues the groups that wait for the users, or that have them as members under their previous ids.
-func moveMembers(ctx context.Context, tx *sqldb.Tx, app string, moves []move, now time.Time) error {
+// requeueGroups requeues the groups that wait for the users, or that have them as members under their previous ids.
+func requeueGroups(ctx context.Context, tx *sqldb.Tx, app string, moves []accountChange, now time.Time) error {
 	full := map[string]bool{} // by group: whether the whole membership is pending
 	for _, m := range moves {
 		rows, err := tx.Query(ctx, `SELECT group_id FROM {member_state} WHERE app_id = ? AND principal_id = ? AND (want <> pushed OR pushed = 1)`,
@@ -146,7 +146,7 @@ func moveMembers(ctx context.Context, tx *sqldb.Tx, app string, moves []move, no
 		}
 	}
 	for _, group := range slices.Sorted(maps.Keys(full)) {
-		if _, err := tx.Exec(ctx, raise, raising(app, engine.Group, group, full[group], now, false)...); err != nil {
+		if _, err := tx.Exec(ctx, upsertMark, markArgs(app, engine.Group, group, full[group], now, false)...); err != nil {
 			return err
 		}
 	}

@@ -18,15 +18,15 @@ import (
 
 // Record implements store.Attempts.
 func (s *Store) Record(ctx context.Context, app string, exchanges []engine.Attempt) error {
-	err := s.update(ctx, func(tx *sqldb.Tx) error { return keepExchanges(ctx, tx, app, store.Finish{Exchanges: exchanges}) })
+	err := s.update(ctx, func(tx *sqldb.Tx) error { return storeExchanges(ctx, tx, app, store.Finish{Exchanges: exchanges}) })
 	if err != nil {
 		return fmt.Errorf("sqlstore: record exchanges of %s: %w", app, err)
 	}
 	return nil
 }
 
-// keepExchanges stores the exchanges of a sequence and removes the oldest ones of the principal.
-func keepExchanges(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish) error {
+// storeExchanges stores the exchanges of a sequence and removes the oldest ones of the principal.
+func storeExchanges(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish) error {
 	if len(f.Exchanges) == 0 {
 		return nil
 	}

@@ -47,9 +47,9 @@ func (s *Store) Halts(ctx context.Context, app string) ([]engine.Halt, error) {
 	return halts, nil
 }
 
-// stillHalted requeues a principal whose halt has ended during its sequence. It locks the halt rows (FOR SHARE) before any other row:
+// recheckHalt requeues a principal whose halt has ended during its sequence. It locks the halt rows (FOR SHARE) before any other row:
 // either Resume waits and then finds the principal, or Resume has committed and this query does not find the halt.
-func stillHalted(ctx context.Context, tx *sqldb.Tx, app string, f *store.Finish) error {
+func recheckHalt(ctx context.Context, tx *sqldb.Tx, app string, f *store.Finish) error {
 	if !f.Halted {
 		return nil
 	}
@@ -108,7 +108,7 @@ func releaseHalted(ctx context.Context, tx *sqldb.Tx, app string, ops []engine.O
 		return err
 	}
 	for _, id := range apps {
-		if _, err := tx.Exec(ctx, touch, touching(id, now, false)...); err != nil {
+		if _, err := tx.Exec(ctx, upsertLane, laneArgs(id, now, false)...); err != nil {
 			return err
 		}
 	}

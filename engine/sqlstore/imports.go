@@ -21,9 +21,9 @@ import (
 // keptImports is the number of runs that are stored per app and kind.
 const keptImports = 20
 
-// underRun runs fn in a transaction that commits only if the lease on the run is valid. Rows are written in the order principals, remote
-// objects, run, and finally those of the functions in then.
-func (s *Store) underRun(ctx context.Context, l engine.Lease, what string, fn func(tx *sqldb.Tx, run int64) error,
+// withRunLease runs fn in a transaction that commits only if the lease on the run is valid. Rows are written in the order principals,
+// remote objects, run, and finally those of the functions in then.
+func (s *Store) withRunLease(ctx context.Context, l engine.Lease, what string, fn func(tx *sqldb.Tx, run int64) error,
 	then ...func(tx *sqldb.Tx) error) error {
 	run, err := strconv.ParseInt(l.App, 10, 64)
 	if err == nil {
@@ -31,7 +31,7 @@ func (s *Store) underRun(ctx context.Context, l engine.Lease, what string, fn fu
 			if err := fn(tx, run); err != nil {
 				return err
 			}
-			err := held(tx.Exec(ctx, `UPDATE {import_run} SET epoch = epoch WHERE id = ? AND epoch = ?`, run, l.Epoch))
+			err := checkLease(tx.Exec(ctx, `UPDATE {import_run} SET epoch = epoch WHERE id = ? AND epoch = ?`, run, l.Epoch))
 			for _, fn := range then {
 				if err == nil {
 					err = fn(tx)
@@ -48,7 +48,7 @@ func (s *Store) underRun(ctx context.Context, l engine.Lease, what string, fn fu
 
 // StartImport implements store.Imports.
 func (s *Store) StartImport(ctx context.Context, app string, r engine.ImportRequest, now time.Time) (id int64, err error) {
-	request, err := written(r)
+	request, err := encodeJSON(r)
 	if err != nil {
 		return 0, err
 	}
@@ -104,7 +104,7 @@ func scanImport(rows *sql.Rows, r *importRow) error {
 	if err := json.Unmarshal([]byte(request), &r.Request); err != nil {
 		return err
 	}
-	return read(counts, &r.Counts)
+	return decodeJSON(counts, &r.Counts)
 }
 
 // importRuns reads runs. Objects of the newest run of a kind may still change, so it counts them again.
@@ -173,7 +173,7 @@ func (s *Store) SaveImportPage(ctx context.Context, l engine.Lease, p store.Impo
 	objects := slices.SortedFunc(slices.Values(p.Objects), func(a, b engine.RemoteObject) int {
 		return lockOrder(principal{id: a.RemoteID}, principal{id: b.RemoteID})
 	})
-	return s.underRun(ctx, l, "save a page", func(tx *sqldb.Tx, run int64) error {
+	return s.withRunLease(ctx, l, "save a page", func(tx *sqldb.Tx, run int64) error {
 		for part := range slices.Chunk(objects, statesAtOnce) {
 			if err := saveObjects(ctx, tx, run, part); err != nil {
 				return err
@@ -192,7 +192,7 @@ func saveObjects(ctx context.Context, tx *sqldb.Tx, run int64, objects []engine.
 		candidates := ""
 		if len(o.Candidates) > 0 {
 			var err error
-			if candidates, err = written(o.Candidates); err != nil {
+			if candidates, err = encodeJSON(o.Candidates); err != nil {
 				return err
 			}
 		}
@@ -226,7 +226,7 @@ func saveObjects(ctx context.Context, tx *sqldb.Tx, run int64, objects []engine.
 
 // DelayImport implements store.Imports.
 func (s *Store) DelayImport(ctx context.Context, l engine.Lease, attempts int, message string) error {
-	return s.underRun(ctx, l, "delay", func(tx *sqldb.Tx, run int64) error {
+	return s.withRunLease(ctx, l, "delay", func(tx *sqldb.Tx, run int64) error {
 		_, err := tx.Exec(ctx, `UPDATE {import_run} SET attempts = ?, error = ?
 			WHERE id = ? AND epoch = ?`, attempts, text(message), run, l.Epoch)
 		return err
@@ -235,14 +235,14 @@ func (s *Store) DelayImport(ctx context.Context, l engine.Lease, attempts int, m
 
 // EndImport implements store.Imports.
 func (s *Store) EndImport(ctx context.Context, l engine.Lease, state engine.ImportState, message string, now time.Time) error {
-	return s.underRun(ctx, l, "end", func(tx *sqldb.Tx, run int64) error {
+	return s.withRunLease(ctx, l, "end", func(tx *sqldb.Tx, run int64) error {
 		return endImport(ctx, tx, l, run, state, message, now)
 	})
 }
 
 func endImport(ctx context.Context, tx *sqldb.Tx, l engine.Lease, run int64, state engine.ImportState, message string,
 	now time.Time) error {
-	r, err := importOf(ctx, tx, run)
+	r, err := readImport(ctx, tx, run)
 	if err != nil {
 		return err
 	}
@@ -250,7 +250,7 @@ func endImport(ctx context.Context, tx *sqldb.Tx, l engine.Lease, run int64, sta
 	if err != nil {
 		return err
 	}
-	found, err := written(counts)
+	found, err := encodeJSON(counts)
 	if err != nil {
 		return err
 	}
@@ -276,8 +276,8 @@ func dropImports(ctx context.Context, tx *sqldb.Tx, now time.Time, app, reason s
 	return err
 }
 
-// importOf returns the app, kind and request of a run.
-func importOf(ctx context.Context, tx *sqldb.Tx, id int64) (r engine.ImportRun, err error) {
+// readImport returns the app, kind and request of a run.
+func readImport(ctx context.Context, tx *sqldb.Tx, id int64) (r engine.ImportRun, err error) {
 	rows, err := tx.Query(ctx, `SELECT `+importColumns+` FROM {import_run} WHERE id = ?`, id)
 	found, err := collect(rows, err, scanImport)
 	if err == nil && len(found) == 0 {
@@ -291,8 +291,8 @@ func importOf(ctx context.Context, tx *sqldb.Tx, id int64) (r engine.ImportRun, 
 
 // CloseImport implements store.Imports.
 func (s *Store) CloseImport(ctx context.Context, l engine.Lease, now time.Time) error {
-	return s.underRun(ctx, l, "close", func(tx *sqldb.Tx, run int64) error {
-		r, err := importOf(ctx, tx, run)
+	return s.withRunLease(ctx, l, "close", func(tx *sqldb.Tx, run int64) error {
+		r, err := readImport(ctx, tx, run)
 		if err != nil {
 			return err
 		}
@@ -350,8 +350,8 @@ func tooMany(missing, of int, r engine.ImportRequest) bool {
 // ConfirmMatched implements store.Imports.
 func (s *Store) ConfirmMatched(ctx context.Context, l engine.Lease, now time.Time, limit int) (n int, err error) {
 	app := ""
-	err = s.underRun(ctx, l, "confirm", func(tx *sqldb.Tx, run int64) error {
-		r, err := importOf(ctx, tx, run)
+	err = s.withRunLease(ctx, l, "confirm", func(tx *sqldb.Tx, run int64) error {
+		r, err := readImport(ctx, tx, run)
 		if err != nil {
 			return err
 		}
@@ -387,9 +387,9 @@ func (s *Store) ConfirmMatched(ctx context.Context, l engine.Lease, now time.Tim
 				}
 			}
 		}
-		return confirmed(ctx, tx, r.App, links)
+		return recordLinked(ctx, tx, r.App, links)
 	}, func(tx *sqldb.Tx) error {
-		_, err := tx.Exec(ctx, touch, touching(app, now, false)...)
+		_, err := tx.Exec(ctx, upsertLane, laneArgs(app, now, false)...)
 		return err
 	})
 	return n, err
@@ -402,8 +402,8 @@ func linkError(conflicts []engine.Conflict) error {
 	return &engine.LinkError{Conflicts: conflicts}
 }
 
-// confirmed records on the objects that they are linked, in the order in which pages are stored.
-func confirmed(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link) error {
+// recordLinked records on the objects that they are linked, in the order in which pages are stored.
+func recordLinked(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link) error {
 	for _, l := range slices.SortedFunc(slices.Values(links), func(a, b engine.Link) int { return strings.Compare(a.RemoteID, b.RemoteID) }) {
 		_, err := tx.Exec(ctx, `UPDATE {remote_object} SET verdict = 'linked', principal_id = ?, candidates = '', note = ''
 			WHERE app_id = ? AND kind = ? AND remote_id = ?`, l.ID, app, string(l.Kind), text(l.RemoteID))
@@ -448,10 +448,10 @@ func (s *Store) Confirm(ctx context.Context, tx engine.Execer, now time.Time, ap
 		err = linkError(conflicts)
 	}
 	if err == nil {
-		err = confirmed(ctx, t, app, links)
+		err = recordLinked(ctx, t, app, links)
 	}
 	if err == nil && len(links) > 0 {
-		_, err = t.Exec(ctx, touch, touching(app, now, false)...)
+		_, err = t.Exec(ctx, upsertLane, laneArgs(app, now, false)...)
 	}
 	if err != nil {
 		return fmt.Errorf("sqlstore: confirm import %d: %w", run, err)
@@ -494,7 +494,7 @@ func (s *Store) RemoteObjects(ctx context.Context, q engine.RemoteObjectQuery) (
 			o.Candidates, o.Principal = []string{o.Principal}, ""
 			return nil
 		}
-		return read(candidates, &o.Candidates)
+		return decodeJSON(candidates, &o.Candidates)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: remote objects of %s: %w", q.App, err)

@@ -13,9 +13,9 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// bind assigns accounts to principals. A new row is clean, because it has no mark. The next push of a group is a full one. %s is the list
-// of rows.
-const bind = `
+// insertLinks assigns accounts to principals. A new row is clean, because it has no mark. The next push of a group is a full one. %s is the
+// list of rows.
+const insertLinks = `
 INSERT INTO {sync_state} (app_id, kind, principal_id, desired_gen, synced_gen, full_gen, status, want, tried, anew, next_at, attempts,
 	remote_id, remote_name, link_origin, last_op, last_http, last_error, updated_at)
 VALUES %s
@@ -25,7 +25,7 @@ ON CONFLICT (app_id, kind, principal_id) DO UPDATE SET
 	last_op = excluded.last_op, last_http = 0, last_error = '', updated_at = excluded.updated_at
 WHERE {sync_state}.next_at IS NULL` // not if it was marked since the caller read it
 
-const bindRow = `(?, ?, ?, 1, 1, CAST(? AS BIGINT), 'clean', '', 1, 0, NULL, 0, ?, ?, ?, 'link', 0, '', CAST(? AS BIGINT))`
+const insertLinkRow = `(?, ?, ?, 1, 1, CAST(? AS BIGINT), 'clean', '', 1, 0, NULL, 0, ?, ?, ?, 'link', 0, '', CAST(? AS BIGINT))`
 
 // Link implements store.Links.
 func (s *Store) Link(ctx context.Context, tx engine.Execer, now time.Time, app string, links []engine.Link) error {
@@ -35,7 +35,7 @@ func (s *Store) Link(ctx context.Context, tx engine.Execer, now time.Time, app s
 		return &engine.LinkError{Conflicts: conflicts}
 	}
 	if err == nil && len(links) > 0 {
-		_, err = t.Exec(ctx, touch, touching(app, now, false)...)
+		_, err = t.Exec(ctx, upsertLane, laneArgs(app, now, false)...)
 	}
 	if err != nil {
 		return fmt.Errorf("sqlstore: link to %s: %w", app, err)
@@ -52,10 +52,10 @@ func link(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link, no
 		links[i].RemoteID, links[i].RemoteName = text(links[i].RemoteID), text(links[i].RemoteName)
 		links[i].Origin = cmp.Or(links[i].Origin, engine.Imported)
 	}
-	if err := tx.Lock(ctx, "engine.accounts."+app); err != nil { // see moved
+	if err := tx.Lock(ctx, "engine.accounts."+app); err != nil { // see lockAccounts
 		return nil, err
 	}
-	have, owners, err := linked(ctx, tx, app, links)
+	have, owners, err := readLinkStates(ctx, tx, app, links)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func link(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link, no
 			}
 			args = append(args, app, string(l.Kind), l.ID, full, l.RemoteID, l.RemoteName, string(l.Origin), ms(now))
 		}
-		res, err := tx.Exec(ctx, fmt.Sprintf(bind, bindRow+strings.Repeat(", "+bindRow, len(part)-1)), args...)
+		res, err := tx.Exec(ctx, fmt.Sprintf(insertLinks, insertLinkRow+strings.Repeat(", "+insertLinkRow, len(part)-1)), args...)
 		if err != nil {
 			return nil, err
 		}
@@ -122,16 +122,17 @@ func link(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link, no
 	}
 	stopped = slices.SortedFunc(slices.Values(append(stopped, groups...)), lockOrder)
 	for _, p := range slices.Compact(stopped) {
-		if _, err := tx.Exec(ctx, raise, raising(app, p.kind, p.id, false, now, false)...); err != nil {
+		if _, err := tx.Exec(ctx, upsertMark, markArgs(app, p.kind, p.id, false, now, false)...); err != nil {
 			return nil, err
 		}
 	}
 	return nil, nil
 }
 
-// linked returns, and locks, the current state of the principals of links, and the owners of the accounts.
-func linked(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link) (map[principal]before, map[principal]string, error) {
-	have, owners := map[principal]before{}, map[principal]string{}
+// readLinkStates returns, and locks, the current state of the principals of links, and the owners of the accounts.
+func readLinkStates(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link) (map[principal]linkState, map[principal]string,
+	error) {
+	have, owners := map[principal]linkState{}, map[principal]string{}
 	for _, kind := range []engine.Kind{engine.User, engine.Group} {
 		of := slices.DeleteFunc(slices.Clone(links), func(l engine.Link) bool { return l.Kind != kind })
 		for part := range slices.Chunk(of, statesAtOnce) {
@@ -146,7 +147,7 @@ func linked(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link) 
 			}
 			rows, err := tx.Query(ctx, query, ids...)
 			_, err = collect(rows, err, func(r *sql.Rows, p *principal) error {
-				var b before
+				var b linkState
 				var due int64
 				err := r.Scan(&p.id, &b.remote, &b.status, &due)
 				b.due = due == 1
@@ -194,15 +195,15 @@ func waitingGroups(ctx context.Context, tx *sqldb.Tx, app string, links []engine
 	return groups, nil
 }
 
-// before is the state of a principal before it is linked.
-type before struct {
+// linkState is the state of a principal before it is linked.
+type linkState struct {
 	remote string
 	status engine.Status
 	due    bool
 }
 
 // stopped reports whether provisioning had stopped without an account.
-func (b before) stopped() bool {
+func (b linkState) stopped() bool {
 	return b.status == engine.StatusFailed || b.status == engine.StatusHeld || b.status == engine.StatusSkipped
 }
 

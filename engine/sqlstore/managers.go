@@ -59,13 +59,13 @@ func arguments(app string, ids []string) []any {
 	return args
 }
 
-// moveReports requeues the users whose manager has another account now.
-func moveReports(ctx context.Context, tx *sqldb.Tx, app string, reports []reporter, moves []move, now time.Time) error {
+// requeueReports requeues the users whose manager has another account now.
+func requeueReports(ctx context.Context, tx *sqldb.Tx, app string, reports []reporter, moves []accountChange, now time.Time) error {
 	for _, r := range reports {
-		if !slices.ContainsFunc(moves, func(m move) bool { return m.user == r.manager }) {
+		if !slices.ContainsFunc(moves, func(m accountChange) bool { return m.user == r.manager }) {
 			continue
 		}
-		if err := again(ctx, tx, app, r.user, now); err != nil {
+		if err := requeueUser(ctx, tx, app, r.user, now); err != nil {
 			return err
 		}
 	}

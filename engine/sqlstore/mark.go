@@ -13,11 +13,11 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// raise marks one principal. A mark does not end a backoff unless retry is set: a failing target gets no additional requests because of new
-// changes. A principal with an accepted change is read first, at its scheduled time, or immediately with retry. The principal is dirty
-// since the first mark. If that time is in the future because the clock was set back, the current time replaces it. raising returns the
-// parameters.
-const raise = `
+// upsertMark marks one principal. A mark does not end a backoff unless retry is set: a failing target gets no additional requests because
+// of new changes. A principal with an accepted change is read first, at its scheduled time, or immediately with retry. The principal is
+// dirty since the first mark. If that time is in the future because the clock was set back, the current time replaces it. markArgs returns
+// the parameters.
+const upsertMark = `
 INSERT INTO {sync_state} (app_id, kind, principal_id, desired_gen, synced_gen, full_gen, status, want, tried, anew, next_at, attempts,
 	remote_id, remote_name, link_origin, last_op, last_http, last_error, updated_at, dirty_since)
 VALUES (?, ?, ?, 1, 0, ?, 'dirty', '', 0, 0, ?, 0, '', '', '', '', 0, '', ?, ?)
@@ -32,22 +32,22 @@ ON CONFLICT (app_id, kind, principal_id) DO UPDATE SET
 		THEN {sync_state}.dirty_since ELSE excluded.dirty_since END,
 	updated_at = excluded.updated_at`
 
-// raising returns the parameters of raise.
+// markArgs returns the parameters of upsertMark.
 //
 // Invariant 2: A new change does not reset the backoff of a failing target. It resets a permanent failure of that principal.
-func raising(app string, kind engine.Kind, id string, full bool, now time.Time, retry bool) []any {
+func markArgs(app string, kind engine.Kind, id string, full bool, now time.Time, retry bool) []any {
 	n, r := ms(now), bit(retry)
 	return []any{app, string(kind), id, bit(full), n, n, n, r, r, r}
 }
 
-// ask records that the directory has to be queried about a member.
-const ask = `
+// upsertAsked records that the directory has to be queried about a member.
+const upsertAsked = `
 INSERT INTO {member_state} (app_id, group_id, principal_id, want, pushed, pushed_id, asked, walk) VALUES (?, ?, ?, 0, 0, '', 1, 0)
 ON CONFLICT (app_id, group_id, principal_id) DO UPDATE SET asked = {member_state}.asked + 1`
 
-// touch makes a lane pending, but not before the end of a hold that blocks everything. The epochs of a new lane start with the current
-// time, so that they are higher than those of a removed lane of the same name. touching returns the parameters.
-const touch = `
+// upsertLane makes a lane pending, but not before the end of a hold that blocks everything. The epochs of a new lane start with the current
+// time, so that they are higher than those of a removed lane of the same name. laneArgs returns the parameters.
+const upsertLane = `
 INSERT INTO {app_lane} (app_id, epoch, owner, lease_until, next_at, kicks, hold, hold_until, hold_reason, hold_streak, marks)
 VALUES (?, ?, '', 0, ?, 0, '', 0, '', 0, 1)
 ON CONFLICT (app_id) DO UPDATE SET
@@ -60,8 +60,8 @@ ON CONFLICT (app_id) DO UPDATE SET
 		WHEN {app_lane}.next_at < {app_lane}.hold_until THEN {app_lane}.next_at
 		ELSE {app_lane}.hold_until END`
 
-// touching returns the parameters of touch.
-func touching(app string, now time.Time, retry bool) []any {
+// laneArgs returns the parameters of upsertLane.
+func laneArgs(app string, now time.Time, retry bool) []any {
 	n, r := ms(now), bit(retry)
 	return []any{app, n, n, r, r, r}
 }
@@ -103,20 +103,20 @@ func (s *Store) Mark(ctx context.Context, tx engine.Execer, now time.Time, marks
 	for _, k := range keys {
 		m := merged[k]
 		lanes[k.app] = lanes[k.app] || m.Retry
-		if _, err := t.Exec(ctx, raise, raising(k.app, k.kind, k.id, m.AllMembers, now, m.Retry)...); err != nil {
+		if _, err := t.Exec(ctx, upsertMark, markArgs(k.app, k.kind, k.id, m.AllMembers, now, m.Retry)...); err != nil {
 			return fmt.Errorf("sqlstore: mark %s %s of %s: %w", k.kind, k.id, k.app, err)
 		}
 	}
 	for _, k := range keys {
 		members := slices.Sorted(slices.Values(merged[k].Members))
 		for _, user := range slices.Compact(members) {
-			if _, err := t.Exec(ctx, ask, k.app, k.id, user); err != nil {
+			if _, err := t.Exec(ctx, upsertAsked, k.app, k.id, user); err != nil {
 				return fmt.Errorf("sqlstore: mark member %s of %s of %s: %w", user, k.id, k.app, err)
 			}
 		}
 	}
 	for _, app := range slices.Sorted(maps.Keys(lanes)) {
-		if _, err := t.Exec(ctx, touch, touching(app, now, lanes[app])...); err != nil {
+		if _, err := t.Exec(ctx, upsertLane, laneArgs(app, now, lanes[app])...); err != nil {
 			return fmt.Errorf("sqlstore: mark the lane of %s: %w", app, err)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// raiseAll is raise for existing rows.
-const raiseAll = `UPDATE {sync_state} SET
+// markAllSet is upsertMark for existing rows.
+const markAllSet = `UPDATE {sync_state} SET
 	desired_gen = desired_gen + 1,
 	full_gen = CASE WHEN ? = 1 THEN desired_gen + 1 ELSE full_gen END,
 	next_at  = CASE WHEN status IN ('retrying', 'pending') AND ? = 0 THEN next_at ELSE CAST(? AS BIGINT) END,
@@ -19,10 +19,10 @@ const raiseAll = `UPDATE {sync_state} SET
 	status   = CASE WHEN status = 'retrying' AND ? = 0 OR status = 'pending' THEN status ELSE 'dirty' END,
 	updated_at = ?`
 
-// raiseParts marks dirty rows in a separate statement that does not assign dirty_since, because SQLite rewrites an index entry whenever a
+// markAllParts marks dirty rows in a separate statement that does not assign dirty_since, because SQLite rewrites an index entry whenever a
 // column of the index is assigned. This statement is first, so that no row is marked by both. The unary + prevents the index on
 // dirty_since: its order would read the table randomly.
-var raiseParts = []struct{ set, where string }{
+var markAllParts = []struct{ set, where string }{
 	{``, ` AND +dirty_since > 0`},
 	{`, dirty_since = CAST(? AS BIGINT)`, ` AND +dirty_since <= 0`},
 }
@@ -44,7 +44,7 @@ func (s *Store) MarkAll(ctx context.Context, tx engine.Execer, now time.Time, m 
 	if marked == 0 {
 		return 0, nil
 	}
-	if _, err := t.Exec(ctx, touch, touching(m.App, now, m.Retry)...); err != nil {
+	if _, err := t.Exec(ctx, upsertLane, laneArgs(m.App, now, m.Retry)...); err != nil {
 		return 0, fmt.Errorf("sqlstore: mark the lane of %s: %w", m.App, err)
 	}
 	return marked, nil
@@ -67,12 +67,12 @@ func markKind(ctx context.Context, t *sqldb.Tx, kind engine.Kind, now time.Time,
 	retry := bit(m.Retry)
 	values := []any{bit(m.AllMembers && kind == engine.Group), retry, ms(now), retry, retry, ms(now)}
 	var marked int64
-	for _, part := range raiseParts {
+	for _, part := range markAllParts {
 		all := slices.Clone(values)
 		if part.set != "" {
 			all = append(all, ms(now))
 		}
-		result, err := t.Exec(ctx, raiseAll+part.set+` WHERE `+where+part.where, append(all, args...)...)
+		result, err := t.Exec(ctx, markAllSet+part.set+` WHERE `+where+part.where, append(all, args...)...)
 		if err != nil {
 			return 0, err
 		}

@@ -62,7 +62,7 @@ func shareUsers(ctx context.Context, tx *sqldb.Tx, app string, answers []store.M
 
 // SaveMembers implements store.Members.
 func (s *Store) SaveMembers(ctx context.Context, l engine.Lease, group string, walk int64, answers []store.MemberAnswer) error {
-	return s.under(ctx, l, "save members of "+group, func(tx *sqldb.Tx) error {
+	return s.withLease(ctx, l, "save members of "+group, func(tx *sqldb.Tx) error {
 		if err := saveMembers(ctx, tx, l.App, group, walk, answers); err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (s *Store) SaveMembers(ctx context.Context, l engine.Lease, group string, w
 
 // EndWalk implements store.Members.
 func (s *Store) EndWalk(ctx context.Context, l engine.Lease, group string, walk int64, last []store.MemberAnswer) error {
-	return s.under(ctx, l, "end the walk through "+group, func(tx *sqldb.Tx) error {
+	return s.withLease(ctx, l, "end the walk through "+group, func(tx *sqldb.Tx) error {
 		if err := saveMembers(ctx, tx, l.App, group, walk, last); err != nil {
 			return err
 		}

@@ -101,7 +101,7 @@ func TestOpen_OldDatabases(t *testing.T) {
 					}
 					store, err := sqlstore.Open(t.Context(), db, o)
 					require.NoError(t, err)
-					continues(t, store, db, step)
+					checkContinues(t, store, db, step)
 				})
 			}
 		}
@@ -116,8 +116,8 @@ func another(t testing.TB, p sqldbtest.Place) sqldbtest.Place {
 	return sqldbtest.SQLitePlace(t)
 }
 
-// continues checks that an engine can work on a database of testdata/old.
-func continues(t *testing.T, st *sqlstore.Store, db *sql.DB, step int) {
+// checkContinues checks that an engine can work on a database of testdata/old.
+func checkContinues(t *testing.T, st *sqlstore.Store, db *sql.DB, step int) {
 	t.Helper()
 	ctx, now := t.Context(), time.UnixMilli(1_800_000_000_000).Add(2*time.Hour)
 	due, err := st.Due(ctx, "crm", now, 10)
@@ -220,7 +220,7 @@ func TestOpen_CutAnywhere(t *testing.T) {
 				if step > 0 {
 					store, err := sqlstore.Open(t.Context(), db, options(p))
 					require.NoError(t, err)
-					continues(t, store, db, step)
+					checkContinues(t, store, db, step)
 				}
 			})
 		}
@@ -291,7 +291,7 @@ func TestOpen_Killed(t *testing.T) {
 			require.NoError(t, err)
 			n := names(t, db, p, options(p))
 			require.Empty(t, cmp.Diff(want, sqldbtest.Described(t, db, p.Dialect, n.Schema, n.Prefix)))
-			continues(t, store, db, step)
+			checkContinues(t, store, db, step)
 		}
 	})
 }

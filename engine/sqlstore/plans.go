@@ -29,7 +29,7 @@ func (s *Store) Requeue(ctx context.Context, now time.Time, m engine.Mark, fresh
 
 // SavePlan implements store.Plans.
 func (s *Store) SavePlan(ctx context.Context, p engine.Plan) error {
-	doc, err := written(p)
+	doc, err := encodeJSON(p)
 	if err == nil {
 		err = s.update(ctx, func(tx *sqldb.Tx) error {
 			old := ms(p.CreatedAt.Add(-engine.PlansKept))
@@ -57,7 +57,7 @@ func (s *Store) SavePlan(ctx context.Context, p engine.Plan) error {
 func (s *Store) AddPlanItems(ctx context.Context, items []engine.PlanItem) error {
 	err := s.update(ctx, func(tx *sqldb.Tx) error {
 		for _, i := range items {
-			doc, err := written(i)
+			doc, err := encodeJSON(i)
 			if err != nil {
 				return err
 			}
@@ -168,7 +168,7 @@ func (s *Store) Planned(ctx context.Context, tx engine.Execer, id string) (p eng
 	return p, items, nil
 }
 
-// ApplyPlan implements store.Plans. It detects a mark that was committed since the caller read the plan: raise waits for the row and
+// ApplyPlan implements store.Plans. It detects a mark that was committed since the caller read the plan: upsertMark waits for the row and
 // returns its generation.
 func (s *Store) ApplyPlan(ctx context.Context, tx engine.Execer, now time.Time, p engine.Plan, to engine.PlanStatus,
 	items []engine.PlanItem) error {
@@ -185,8 +185,8 @@ func (s *Store) applyPlan(ctx context.Context, tx *sqldb.Tx, now time.Time, p en
 	})
 	for _, i := range items {
 		var desired int64
-		err := tx.ExecReturning(ctx, []any{&desired}, raise+` RETURNING desired_gen`,
-			raising(p.App, i.Kind, i.ID, i.Kind == engine.Group, now, false)...)
+		err := tx.ExecReturning(ctx, []any{&desired}, upsertMark+` RETURNING desired_gen`,
+			markArgs(p.App, i.Kind, i.ID, i.Kind == engine.Group, now, false)...)
 		if err != nil {
 			return err
 		}
@@ -211,7 +211,7 @@ func (s *Store) applyPlan(ctx context.Context, tx *sqldb.Tx, now time.Time, p en
 			}
 		}
 	}
-	_, err = tx.Exec(ctx, touch, touching(p.App, now, false)...)
+	_, err = tx.Exec(ctx, upsertLane, laneArgs(p.App, now, false)...)
 	return err
 }
 

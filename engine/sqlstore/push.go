@@ -15,7 +15,7 @@ import (
 
 // Progress implements store.Sequences.
 func (s *Store) Progress(ctx context.Context, l engine.Lease, p store.Progress) error {
-	return s.under(ctx, l, "store the progress of group "+p.ID, func(tx *sqldb.Tx) error {
+	return s.withLease(ctx, l, "store the progress of group "+p.ID, func(tx *sqldb.Tx) error {
 		_, err := tx.Exec(ctx, `UPDATE {sync_state} SET remote_id = ?, remote_name = ?, link_origin = ?, updated_at = ?,
 			full_gen = CASE WHEN ? = 1 AND full_gen < ? THEN CAST(? AS BIGINT) WHEN ? = 1 AND full_gen <= ? THEN 0 ELSE full_gen END
 			WHERE app_id = ? AND kind = 'group' AND principal_id = ?`,
@@ -25,7 +25,7 @@ func (s *Store) Progress(ctx context.Context, l engine.Lease, p store.Progress) 
 		if err != nil {
 			return err
 		}
-		if err := pushed(ctx, tx, l.App, p.ID, p.Replaced, p.Added, p.Removed); err != nil {
+		if err := storePushed(ctx, tx, l.App, p.ID, p.Replaced, p.Added, p.Removed); err != nil {
 			return err
 		}
 		if err := eachMember(ctx, tx, `pushed = 2, pushed_id = v.id`, ``, l.App, p.ID, p.NextAdd); err != nil {
@@ -34,12 +34,12 @@ func (s *Store) Progress(ctx context.Context, l engine.Lease, p store.Progress) 
 		if err := eachMember(ctx, tx, `pushed = 2`, ``, l.App, p.ID, p.NextRemove); err != nil {
 			return err
 		}
-		return keepExchanges(ctx, tx, l.App, store.Finish{Kind: engine.Group, ID: p.ID, Gen: p.Gen, Exchanges: p.Exchanges})
+		return storeExchanges(ctx, tx, l.App, store.Finish{Kind: engine.Group, ID: p.ID, Gen: p.Gen, Exchanges: p.Exchanges})
 	})
 }
 
-// pushed stores the current members of the target's group.
-func pushed(ctx context.Context, tx *sqldb.Tx, app, group string, replaced bool, added, removed []engine.RemoteMember) error {
+// storePushed stores the current members of the target's group.
+func storePushed(ctx context.Context, tx *sqldb.Tx, app, group string, replaced bool, added, removed []engine.RemoteMember) error {
 	if replaced {
 		_, err := tx.Exec(ctx, `UPDATE {member_state} SET pushed = 0, pushed_id = ''
 			WHERE app_id = ? AND group_id = ? AND pushed <> 0`, app, group)

@@ -210,7 +210,7 @@ CREATE TABLE {lifecycle_event} (
 );
 `}
 
-// typed replaces the types in a step by those of the dialect.
-func typed(step string, d sqldb.Dialect) string {
+// withTypes replaces the types in a step by those of the dialect.
+func withTypes(step string, d sqldb.Dialect) string {
 	return strings.NewReplacer("PRIMARY KEY", "PRIMARY KEY", " KEY", " "+d.TextType(), " SERIAL", " "+d.SerialKey()).Replace(step)
 }

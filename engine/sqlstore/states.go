@@ -30,13 +30,13 @@ func scanState(rows *sql.Rows, s *engine.State) error {
 	}
 	s.Halted = halted == 1 && s.Status == engine.StatusHeld
 	s.MayExist, s.Activating, s.NextAt, s.UpdatedAt, s.DirtySince = tried == 1, anew == 1, at(next), at(updated), at(since)
-	if err := read(pending, &s.Pending); err != nil {
+	if err := decodeJSON(pending, &s.Pending); err != nil {
 		return err
 	}
-	if err := read(unkept, &s.IgnoredAttributes); err != nil || s.Status != engine.StatusWaiting {
+	if err := decodeJSON(unkept, &s.IgnoredAttributes); err != nil || s.Status != engine.StatusWaiting {
 		return err
 	}
-	return read(waiting, &s.WaitingOn)
+	return decodeJSON(waiting, &s.WaitingOn)
 }
 
 // dueSets are the conditions of the principals of a lane, most urgent first. Each has its own index, so that a long queue of creates does
@@ -112,7 +112,7 @@ func (s *Store) Begin(ctx context.Context, l engine.Lease, intents []store.Inten
 	intents = slices.SortedFunc(slices.Values(intents), func(a, b store.Intent) int {
 		return lockOrder(principal{a.Kind, l.App, a.ID}, principal{b.Kind, l.App, b.ID})
 	})
-	return s.under(ctx, l, "begin", func(tx *sqldb.Tx) error {
+	return s.withLease(ctx, l, "begin", func(tx *sqldb.Tx) error {
 		if slices.ContainsFunc(intents, func(i store.Intent) bool { return i.Manager != "" }) {
 			if err := lockAccounts(ctx, tx, l.App); err != nil {
 				return err
@@ -124,7 +124,8 @@ func (s *Store) Begin(ctx context.Context, l engine.Lease, intents []store.Inten
 				full_gen = CASE WHEN ? = 1 AND kind = 'group' AND want IN ('inactive', 'absent') THEN desired_gen ELSE full_gen END,
 				anew = CASE WHEN ? = 1 AND tried = 0 THEN 1 ELSE anew END,
 				tried = CASE WHEN ? = 1 THEN 1 ELSE tried END,
-				remote_name = CASE WHEN (remote_id = '' OR kind = 'group') AND ? = 1 OR remote_id = '' AND tried = 0 AND ? <> '' THEN ? ELSE remote_name END,
+				remote_name = CASE WHEN (remote_id = '' OR kind = 'group') AND ? = 1 OR remote_id = '' AND tried = 0 AND ? <> ''
+					THEN ? ELSE remote_name END,
 				link_origin = CASE WHEN ? = 1 AND (remote_id = '' OR kind = 'group') THEN 'unconfirmed' ELSE link_origin END,
 				remote_id = CASE WHEN ? = 1 AND kind = 'group' THEN '' ELSE remote_id END,
 				manager_id = CASE WHEN ? <> '' THEN ? ELSE manager_id END,
@@ -144,16 +145,16 @@ const keptExchanges = 100
 
 // Finish implements store.Sequences.
 func (s *Store) Finish(ctx context.Context, l engine.Lease, f store.Finish) (status engine.Status, err error) {
-	err = s.under(ctx, l, "finish "+string(f.Kind)+" "+f.ID, func(tx *sqldb.Tx) error {
+	err = s.withLease(ctx, l, "finish "+string(f.Kind)+" "+f.ID, func(tx *sqldb.Tx) error {
 		f := f // a copy: the transaction may run again
-		if err := stillHalted(ctx, tx, l.App, &f); err != nil {
+		if err := recheckHalt(ctx, tx, l.App, &f); err != nil {
 			return err
 		}
 		before, err := readEarlier(ctx, tx, l.App, f)
 		if err != nil {
 			return err
 		}
-		moves, err := moved(ctx, tx, l.App, before.remote, &f)
+		moves, err := resolveAccount(ctx, tx, l.App, before.remote, &f)
 		if err != nil {
 			return err
 		}
@@ -164,12 +165,12 @@ func (s *Store) Finish(ctx context.Context, l engine.Lease, f store.Finish) (sta
 		if f.Kind == engine.Group {
 			err = finishMembers(ctx, tx, l.App, f)
 		} else {
-			err = moveMembers(ctx, tx, l.App, moves, f.At)
+			err = requeueGroups(ctx, tx, l.App, moves, f.At)
 		}
 		if err != nil {
 			return err
 		}
-		if err := keepExchanges(ctx, tx, l.App, f); err != nil {
+		if err := storeExchanges(ctx, tx, l.App, f); err != nil {
 			return err
 		}
 		return finishLane(ctx, tx, l, f, events)
@@ -192,17 +193,17 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish, 
 	parked := bit(f.NextAt.IsZero())
 	unkept, waiting, pending := "", "", ""
 	if f.Pending != nil {
-		if pending, err = written(f.Pending); err != nil {
+		if pending, err = encodeJSON(f.Pending); err != nil {
 			return "", err
 		}
 	}
 	if len(f.IgnoredAttributes) > 0 {
-		if unkept, err = written(f.IgnoredAttributes); err != nil {
+		if unkept, err = encodeJSON(f.IgnoredAttributes); err != nil {
 			return "", err
 		}
 	}
 	if len(f.WaitingOn) > 0 {
-		if waiting, err = written(f.WaitingOn); err != nil {
+		if waiting, err = encodeJSON(f.WaitingOn); err != nil {
 			return "", err
 		}
 	}
@@ -242,7 +243,7 @@ func finishMembers(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish
 		_, err := tx.Exec(ctx, `DELETE FROM {member_state} WHERE app_id = ? AND group_id = ?`, app, f.ID)
 		return err
 	}
-	return pushed(ctx, tx, app, f.ID, f.Replaced, f.Added, f.Removed)
+	return storePushed(ctx, tx, app, f.ID, f.Replaced, f.Added, f.Removed)
 }
 
 // States implements store.States.

@@ -111,10 +111,10 @@ func bit(b bool) int64 {
 	return 0
 }
 
-// patience makes PostgreSQL abort a transaction that is idle for 3s. Otherwise a stalled or disconnected process would keep its lane locked
-// for hours after its lease has ended. A lease of 5s is extended after a third of its duration. That time and this timeout together are
-// shorter than the lease.
-const patience = `SET LOCAL idle_in_transaction_session_timeout = '3s'`
+// idleTimeout makes PostgreSQL abort a transaction that is idle for 3s. Otherwise a stalled or disconnected process would keep its lane
+// locked for hours after its lease has ended. A lease of 5s is extended after a third of its duration. That time and this timeout together
+// are shorter than the lease.
+const idleTimeout = `SET LOCAL idle_in_transaction_session_timeout = '3s'`
 
 // update runs every write of the store except Mark and Forget, which use the embedder's transactions.
 func (s *Store) update(ctx context.Context, fn func(tx *sqldb.Tx) error) error {
@@ -124,7 +124,7 @@ func (s *Store) update(ctx context.Context, fn func(tx *sqldb.Tx) error) error {
 func (s *Store) transact(ctx context.Context, wait sqldb.Wait, fn func(tx *sqldb.Tx) error) error {
 	run := func(tx *sqldb.Tx) error {
 		if tx.Dialect() == sqldb.Postgres {
-			if _, err := tx.Exec(ctx, patience); err != nil {
+			if _, err := tx.Exec(ctx, idleTimeout); err != nil {
 				return err
 			}
 		}
@@ -142,14 +142,14 @@ func (s *Store) transact(ctx context.Context, wait sqldb.Wait, fn func(tx *sqldb
 	})
 }
 
-// under runs fn in a transaction that commits only if the lease is valid. The lane row is locked last, as in Mark.
-func (s *Store) under(ctx context.Context, l engine.Lease, what string, fn func(tx *sqldb.Tx) error) error {
+// withLease runs fn in a transaction that commits only if the lease is valid. The lane row is locked last, as in Mark.
+func (s *Store) withLease(ctx context.Context, l engine.Lease, what string, fn func(tx *sqldb.Tx) error) error {
 	err := s.update(ctx, func(tx *sqldb.Tx) error {
 		if err := fn(tx); err != nil {
 			return err
 		}
 		res, err := tx.Exec(ctx, `UPDATE {app_lane} SET epoch = epoch WHERE app_id = ? AND epoch = ?`, l.App, l.Epoch)
-		return held(res, err)
+		return checkLease(res, err)
 	})
 	if err != nil {
 		return fmt.Errorf("sqlstore: %s of %s: %w", what, l.App, err)
@@ -157,8 +157,8 @@ func (s *Store) under(ctx context.Context, l engine.Lease, what string, fn func(
 	return nil
 }
 
-// held returns ErrLeaseLost if no row matched the epoch.
-func held(res sql.Result, err error) error {
+// checkLease returns ErrLeaseLost if no row matched the epoch.
+func checkLease(res sql.Result, err error) error {
 	if err != nil {
 		return err
 	}

@@ -90,7 +90,7 @@ func (c *Client) Do(ctx context.Context, method, path string, body, into any) er
 		}
 		req.Header.Set("Authorization", scheme+" "+c.token)
 	}
-	res, err := c.sender().Do(req)
+	res, err := c.withoutRedirects().Do(req)
 	if err != nil {
 		return err
 	}
@@ -112,8 +112,8 @@ func (c *Client) Do(ctx context.Context, method, path string, body, into any) er
 	return nil
 }
 
-// sender returns HTTP without redirects: a redirect would send the token to another address.
-func (c *Client) sender() *http.Client {
+// withoutRedirects returns HTTP without redirects: a redirect would send the token to another address.
+func (c *Client) withoutRedirects() *http.Client {
 	sender := c.own
 	if c.HTTP != nil {
 		sender = *c.HTTP
@@ -131,7 +131,7 @@ func errorOf(method, path string, status int, body []byte) error {
 		} `json:"errorCauses"`
 	}
 	if err := json.Unmarshal(body, &e); err != nil || e.Code == "" {
-		return foreign(method, path, status, body)
+		return notFromAPI(method, path, status, body)
 	}
 	out := &Error{Method: method, Path: path, Status: status, Code: e.Code, Summary: e.Summary}
 	for _, cause := range e.Causes {
@@ -140,8 +140,8 @@ func errorOf(method, path string, status int, body []byte) error {
 	return out
 }
 
-// foreign returns the error for a response that is not from the API, but from the host's authorization, a proxy or another path.
-func foreign(method, path string, status int, body []byte) error {
+// notFromAPI returns the error for a response that is not from the API, but from the host's authorization, a proxy or another path.
+func notFromAPI(method, path string, status int, body []byte) error {
 	hint := ""
 	switch line, _, _ := strings.Cut(strings.TrimSpace(string(body)), "\n"); {
 	case status == http.StatusNotFound:
@@ -167,8 +167,8 @@ func (c *Client) post(ctx context.Context, path string, body any) error {
 	return c.Do(ctx, http.MethodPost, path, body, nil)
 }
 
-// of returns the path of an app with further segments.
-func of(app string, segments ...string) string {
+// appPath returns the path of an app with further segments.
+func appPath(app string, segments ...string) string {
 	path := "/apps/" + url.PathEscape(app)
 	for _, s := range segments {
 		path += "/" + url.PathEscape(s)
@@ -196,8 +196,8 @@ const (
 	MaxWait = 10 * time.Minute
 )
 
-// within returns the timeout parameter of the API: whole seconds within the bounds, empty for 0.
-func within(d time.Duration) string {
+// timeoutSeconds returns the timeout parameter of the API: whole seconds within the bounds, empty for 0.
+func timeoutSeconds(d time.Duration) string {
 	if d == 0 {
 		return ""
 	}
