@@ -176,7 +176,7 @@ type Finish struct {
 
 // Taken returns the result that is stored instead if the account belongs to another user that keeps it.
 func (f Finish) Taken() Finish {
-	f.Error = "the account " + f.RemoteID + " belongs to another user already"
+	f.Error = "the account " + f.RemoteID + " already belongs to another user"
 	f.Status, f.Attempts, f.NextAt, f.RemoteID, f.Origin = engine.StatusHeld, 1, time.Time{}, "", ""
 	return f
 }
