@@ -219,7 +219,7 @@ func TestEngineAPI_AppsAndUsers(t *testing.T) {
 
 	d.refused(http.MethodGet, "/principals/robot/x", "", http.StatusNotFound, "kind of principals")
 	d.refused(http.MethodGet, "/principals/user/nobody", "", http.StatusNotFound, "nobody (User)")
-	d.refused(http.MethodGet, "/principals?after=ann", "", http.StatusBadRequest, "colon")
+	d.refused(http.MethodGet, "/principals?after=ann", "", http.StatusBadRequest, "kind:id")
 	err := d.api.Do(t.Context(), http.MethodGet, "/sandbox/v1/engine/apps/nosuch", nil, nil)
 	require.ErrorContains(t, err, "404 E0000007")
 
@@ -251,7 +251,7 @@ func TestEngineAPI_RetriesAndDismissesTasks(t *testing.T) {
 	require.Contains(t, tasks[0].ErrorSummary, "no licence left")
 
 	d.post("/tasks/"+bob+"/dismiss", "", nil)
-	d.refused(http.MethodPost, "/tasks/"+bob+"/dismiss", "", http.StatusConflict, "no task any more")
+	d.refused(http.MethodPost, "/tasks/"+bob+"/dismiss", "", http.StatusConflict, "no longer open")
 	d.refused(http.MethodPost, "/tasks/nosuch/dismiss", "", http.StatusNotFound, "nosuch (Task)")
 	d.target.set(working.Handler)
 	var n struct{ Retried int }
@@ -315,7 +315,7 @@ func planAndApply(t *testing.T, o sandbox.Options) {
 	require.Len(t, plans, 2)
 	do(t, d.api, http.MethodDelete, d.of("/plans/"+p.ID), "", nil)
 	d.refused(http.MethodGet, "/plans/"+p.ID, "", http.StatusNotFound, "(Plan)")
-	d.refused(http.MethodPost, "/plans", `{}`, http.StatusBadRequest, "users, groups or all")
+	d.refused(http.MethodPost, "/plans", `{}`, http.StatusBadRequest, "At least one of userIds, groupIds and all")
 }
 
 // alter changes the account of a user behind the engine's back.
@@ -402,7 +402,7 @@ func TestEngineAPI_ImportsAccountsAndLinks(t *testing.T) {
 	require.Len(t, found, 1)
 	require.Equal(t, ann, found[0].Principal)
 	d.refused(http.MethodPost, "/import/"+job.JobID+"/confirm", `{"links":[{"kind":"group","id":"x","remoteId":"c"}]}`, http.StatusBadRequest,
-		"one of users")
+		"users only")
 	var n struct{ Linked int }
 	d.post("/import/"+job.JobID+"/confirm", "", &n)
 	require.Equal(t, 1, n.Linked)
