@@ -36,7 +36,7 @@
 //
 // Members of embedded structs are members of the outer one. Unknown members of a body are ignored. Null is an empty array
 // for arrays and absent for everything else, except under map[string]any, which holds what was sent (numbers as
-// json.Number). What the tags cannot say goes into a Check method of the request, see Checker.
+// json.Number). What the tags cannot express is validated by Op.Check.
 //
 // The package knows nothing of users or tokens: who calls and what a caller may do is asked of a Guard.
 package rest

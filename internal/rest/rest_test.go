@@ -54,10 +54,14 @@ type inner struct {
 	Value string `json:"value" required:"true" doc:"A value."`
 }
 
-func (r *echo) Check(_ context.Context, c *rest.Causes) {
-	if r.Body.Name == "bad" {
+func checkEcho(_ context.Context, r *echo, c *rest.Causes) error {
+	if r.Body.Name == "bad" || r.Body.Name == "both" {
 		c.Add("name", "bad names are refused")
 	}
+	if r.Body.Name == "fail" || r.Body.Name == "both" {
+		return errors.New("the store is unavailable")
+	}
+	return nil
 }
 
 type nothing struct {
@@ -100,9 +104,12 @@ func routes() []rest.Route {
 	}
 	do := func(_ context.Context, r *echo) (content, error) { return r.Body, nil }
 	return []rest.Route{
-		rest.Op[echo, content]{ID: "echo", Route: "POST /api/v1/things/{id}", Tag: "t", Summary: "s", Scopes: []string{"x"}, Find: find, Do: do},
+		rest.Op[echo, content]{ID: "echo", Route: "POST /api/v1/things/{id}", Tag: "t", Summary: "s", Scopes: []string{"x"}, Find: find,
+			Check: checkEcho,
+			Do:    do},
 		rest.Op[echo, content]{ID: "forbidden", Route: "PUT /api/v1/things/{id}", Tag: "t", Summary: "s", Scopes: []string{"x"}, Find: find,
-			Do: do},
+			Check: checkEcho,
+			Do:    do},
 		rest.Op[nothing, rest.Empty]{ID: "bodyless", Route: "POST /api/v1/things/{id}/touch", Tag: "t", Summary: "s", Scopes: []string{"x"},
 			Do: func(context.Context, *nothing) (rest.Empty, error) { return rest.Empty{}, nil }},
 		rest.Op[nothing, content]{ID: "path", Route: "GET /api/v1/things/{id}", Tag: "t", Summary: "s", Scopes: []string{"x"},
@@ -215,6 +222,16 @@ func TestAllCausesAreCollected(t *testing.T) {
 			require.Empty(t, cmp.Diff(c.want, got))
 		})
 	}
+}
+
+// A failure of Check is an internal error, and is returned only for a request without causes.
+func TestCheck_CausesBeforeFailure(t *testing.T) {
+	var log bytes.Buffer
+	h := serve(t, &log)
+	require.Equal(t, 400, send(h, "POST /api/v1/things/1", `{"name":"both"}`).Code)
+	require.NotContains(t, log.String(), "the store is unavailable")
+	require.Equal(t, 500, send(h, "POST /api/v1/things/1", `{"name":"fail"}`).Code)
+	require.Contains(t, log.String(), "the store is unavailable")
 }
 
 func TestTheOrderOfChecks(t *testing.T) {

@@ -54,7 +54,7 @@ func (s *Slice) grantRoutes() []rest.Route {
 		},
 		rest.Op[grantScopeRequest, ScopeGrant]{
 			ID: "consentToScope", Route: "POST /api/v1/apps/{appId}/grants", Tag: tag, Scopes: grantsWriteScope, Status: http.StatusCreated,
-			Summary: "Grants a scope to an application", Find: s.findForGrantScope, Do: s.grantScope,
+			Summary: "Grants a scope to an application", Find: s.findForGrantScope, Check: checkGrantScope, Do: s.grantScope,
 		},
 		rest.Op[grantRequest, ScopeGrant]{
 			ID: "getScopeConsentGrant", Route: "GET /api/v1/apps/{appId}/grants/{grantId}", Tag: tag, Scopes: grantsReadScope,
@@ -117,14 +117,15 @@ func (s *Slice) findForGrantScope(ctx context.Context, req *grantScopeRequest) (
 	return err
 }
 
-// Check holds scope and issuer against those of the organisation.
-func (r *grantScopeRequest) Check(ctx context.Context, causes *rest.Causes) {
+// checkGrantScope holds scope and issuer against those of the organisation.
+func checkGrantScope(ctx context.Context, r *grantScopeRequest, causes *rest.Causes) error {
 	if r.Body.ScopeID != "" && !slices.Contains(r.scopes, r.Body.ScopeID) {
 		causes.Add("scopeId", "There is no scope with this name; there is %s", strings.Join(r.scopes, ", "))
 	}
 	if r.Body.Issuer != "" && rest.Below(ctx, strings.TrimRight(r.Body.Issuer, "/")) != "" {
 		causes.Add("issuer", "The value must be %s", rest.URL(ctx))
 	}
+	return nil
 }
 
 func (s *Slice) grantScope(ctx context.Context, req *grantScopeRequest) (ScopeGrant, error) {

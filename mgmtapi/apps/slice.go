@@ -76,7 +76,7 @@ func (s *Slice) appRoutes() []rest.Route {
 	return []rest.Route{
 		rest.Op[createRequest, App]{
 			ID: "createApplication", Route: "POST /api/v1/apps", Tag: tag, Scopes: writeScope,
-			Summary: "Adds an application", Find: s.prepareCreate, Do: s.create,
+			Summary: "Adds an application", Check: s.checkCreate, Do: s.create,
 		},
 		rest.Op[listRequest, rest.Page[App]]{
 			ID: "listApplications", Route: "GET /api/v1/apps", Tag: tag, Scopes: readScope,
@@ -92,7 +92,7 @@ func (s *Slice) appRoutes() []rest.Route {
 		},
 		rest.Op[replaceRequest, App]{
 			ID: "replaceApplication", Route: "PUT /api/v1/apps/{appId}", Tag: tag, Scopes: writeScope,
-			Summary: "Replaces what can be set of an application", Find: s.findForReplace, Do: s.replace,
+			Summary: "Replaces what can be set of an application", Find: s.findForReplace, Check: s.checkReplace, Do: s.replace,
 		},
 		rest.Op[getRequest, rest.Nothing]{
 			ID: "deleteApplication", Route: "DELETE /api/v1/apps/{appId}", Tag: tag, Scopes: writeScope,

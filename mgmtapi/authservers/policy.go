@@ -212,8 +212,8 @@ type replacePolicyRequest struct {
 	Body PolicyInput `body:"required"`
 }
 
-// Check wants the id of the policy.
-func (r *replacePolicyRequest) Check(_ context.Context, causes *rest.Causes) {
+// checkReplacePolicy wants the id of the policy.
+func checkReplacePolicy(_ context.Context, r *replacePolicyRequest, causes *rest.Causes) error {
 	switch r.Body.ID {
 	case "":
 		causes.Blank("id")
@@ -221,6 +221,7 @@ func (r *replacePolicyRequest) Check(_ context.Context, causes *rest.Causes) {
 	default:
 		causes.Add("id", "The id must be that of the path")
 	}
+	return nil
 }
 
 func (s *Slice) findForReplacePolicy(ctx context.Context, r *replacePolicyRequest) error {

@@ -195,8 +195,11 @@ type createScopeRequest struct {
 	Body ScopeInput `body:"required"`
 }
 
-// Check checks the name.
-func (r *createScopeRequest) Check(_ context.Context, causes *rest.Causes) { r.Body.check(causes) }
+// checkCreateScope checks the name.
+func checkCreateScope(_ context.Context, r *createScopeRequest, causes *rest.Causes) error {
+	r.Body.check(causes)
+	return nil
+}
 
 func (s *Slice) findForCreateScope(ctx context.Context, r *createScopeRequest) error {
 	return s.find(ctx, &r.target)
@@ -228,8 +231,11 @@ type replaceScopeRequest struct {
 	Body ScopeInput `body:"required"`
 }
 
-// Check checks the name.
-func (r *replaceScopeRequest) Check(_ context.Context, causes *rest.Causes) { r.Body.check(causes) }
+// checkReplaceScope checks the name.
+func checkReplaceScope(_ context.Context, r *replaceScopeRequest, causes *rest.Causes) error {
+	r.Body.check(causes)
+	return nil
+}
 
 func (s *Slice) findForReplaceScope(ctx context.Context, r *replaceScopeRequest) error {
 	return s.findScope(ctx, &r.scopeTarget)

@@ -162,21 +162,15 @@ func lifecycle(links rest.Links, status model.Status, url func(...string) string
 
 type createRequest struct {
 	Body ServerInput `body:"required"`
-
-	slice *Slice
 }
 
-func (s *Slice) prepareCreate(_ context.Context, r *createRequest) error {
-	r.slice = s
-	return nil
-}
-
-// Check checks the settings.
-func (r *createRequest) Check(_ context.Context, causes *rest.Causes) {
-	r.slice.check(&r.Body, "", causes)
+// checkCreate validates the settings.
+func (s *Slice) checkCreate(_ context.Context, r *createRequest, causes *rest.Causes) error {
+	s.check(&r.Body, "", causes)
 	if r.Body.Description == nil || strings.TrimSpace(*r.Body.Description) == "" {
 		causes.Blank("description")
 	}
+	return nil
 }
 
 func (s *Slice) create(ctx context.Context, r *createRequest) (AuthorizationServer, error) {
@@ -236,18 +230,16 @@ func (s *Slice) get(ctx context.Context, t *target) (AuthorizationServer, error)
 type replaceRequest struct {
 	target
 	Body ServerInput `body:"required"`
-
-	slice *Slice
-}
-
-// Check checks the settings.
-func (r *replaceRequest) Check(_ context.Context, causes *rest.Causes) {
-	r.slice.check(&r.Body, r.found.Value.IssuerMode, causes)
 }
 
 func (s *Slice) findForReplace(ctx context.Context, r *replaceRequest) error {
-	r.slice = s
 	return s.find(ctx, &r.target)
+}
+
+// checkReplace validates the settings.
+func (s *Slice) checkReplace(_ context.Context, r *replaceRequest, causes *rest.Causes) error {
+	s.check(&r.Body, r.found.Value.IssuerMode, causes)
+	return nil
 }
 
 func (s *Slice) replace(ctx context.Context, r *replaceRequest) (AuthorizationServer, error) {

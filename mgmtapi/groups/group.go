@@ -179,9 +179,9 @@ type GroupInput struct {
 	Profile Profile `json:"profile" doc:"Attributes of the group. The name is unique without regard to case."`
 }
 
-// Check checks the profile.
-func (r *groupInput) Check(_ context.Context, causes *rest.Causes) {
+func checkCreate(_ context.Context, r *createRequest, causes *rest.Causes) error {
 	checkProfile(&r.schema, r.Body.Profile, causes)
+	return nil
 }
 
 func (s *Slice) findForCreate(ctx context.Context, r *createRequest) (err error) {
@@ -268,6 +268,11 @@ func (s *Slice) findForReplace(ctx context.Context, r *replaceRequest) (err erro
 	}
 	r.schema, err = s.GroupSchema(ctx, s.Store.Reader())
 	return err
+}
+
+func checkReplace(_ context.Context, r *replaceRequest, causes *rest.Causes) error {
+	checkProfile(&r.schema, r.Body.Profile, causes)
+	return nil
 }
 
 func (s *Slice) replace(ctx context.Context, r *replaceRequest) (Group, error) {

@@ -33,7 +33,7 @@ func (s *Slice) Routes() []rest.Route {
 	return []rest.Route{
 		rest.Op[createRequest, Group]{
 			ID: "createGroup", Route: "POST /api/v1/groups", Tag: tag, Scopes: writeScope,
-			Summary: "Creates a group", Find: s.findForCreate, Do: s.create,
+			Summary: "Creates a group", Find: s.findForCreate, Check: checkCreate, Do: s.create,
 		},
 		rest.Op[listRequest, rest.Page[Group]]{
 			ID: "listGroups", Route: "GET /api/v1/groups", Tag: tag, Scopes: readScope,
@@ -45,7 +45,7 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[replaceRequest, Group]{
 			ID: "replaceGroup", Route: "PUT /api/v1/groups/{groupId}", Tag: tag, Scopes: writeScope,
-			Summary: "Replaces the profile of a group", Find: s.findForReplace, Do: s.replace,
+			Summary: "Replaces the profile of a group", Find: s.findForReplace, Check: checkReplace, Do: s.replace,
 		},
 		rest.Op[deleteRequest, rest.Nothing]{
 			ID: "deleteGroup", Route: "DELETE /api/v1/groups/{groupId}", Tag: tag, Scopes: writeScope,

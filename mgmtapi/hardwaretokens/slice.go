@@ -48,7 +48,7 @@ func (s *Slice) Routes() []rest.Route {
 	return []rest.Route{
 		rest.Op[createRequest, HardwareToken]{
 			ID: "uploadYubikeyOtpTokenSeed", Route: "POST " + root, Tag: tag, Scopes: write,
-			Summary: "Adds a hardware token by its seed", Do: s.create,
+			Summary: "Adds a hardware token by its seed", Check: checkCreate, Do: s.create,
 		},
 		rest.Op[listRequest, rest.Listing[HardwareToken]]{
 			ID: "listYubikeyOtpTokens", Route: "GET " + root, Tag: tag, Scopes: read,

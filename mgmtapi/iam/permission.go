@@ -163,22 +163,22 @@ func (s *Slice) attributes(ctx context.Context, q docstore.Reader) (map[string]b
 	return names, err
 }
 
-// Check checks the name of the permission and its conditions.
-func (r *setPermissionRequest) Check(_ context.Context, causes *rest.Causes) {
+// checkSetPermission checks the name of the permission and its conditions.
+func checkSetPermission(_ context.Context, r *setPermissionRequest, causes *rest.Causes) error {
 	if problem := permissionProblem(r.Name); problem != "" {
 		causes.Add("permissionType", "%s", problem)
 	}
 	c := r.Body.Conditions
 	if c == nil {
-		return
+		return nil
 	}
 	switch {
 	case !authz.Conditional(r.Name):
 		causes.Add("conditions", "Only %s and %s can have conditions", authz.UsersRead, authz.UsersProfile)
-		return
+		return nil
 	case (c.Include == nil) == (c.Exclude == nil):
 		causes.Add("conditions", "There must be either include or exclude")
-		return
+		return nil
 	}
 	r.conditions = &model.PermissionConditions{Exclude: c.Exclude != nil}
 	lists := c.Include
@@ -188,7 +188,7 @@ func (r *setPermissionRequest) Check(_ context.Context, causes *rest.Causes) {
 	names, ok := lists[conditionKey]
 	if !ok || len(lists) != 1 || len(names) == 0 {
 		causes.Add("conditions", "There must be attributes under the key %s, and no other key", conditionKey)
-		return
+		return nil
 	}
 	for _, name := range names {
 		switch {
@@ -198,6 +198,7 @@ func (r *setPermissionRequest) Check(_ context.Context, causes *rest.Causes) {
 			r.conditions.Attributes = append(r.conditions.Attributes, name)
 		}
 	}
+	return nil
 }
 
 func (s *Slice) addPermission(ctx context.Context, r *setPermissionRequest) (rest.Nothing, error) {

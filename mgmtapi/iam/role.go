@@ -72,8 +72,8 @@ type createRoleRequest struct {
 	} `body:"required"`
 }
 
-// Check checks the label and the permissions.
-func (r *createRoleRequest) Check(_ context.Context, causes *rest.Causes) {
+// checkCreateRole checks the label and the permissions.
+func checkCreateRole(_ context.Context, r *createRoleRequest, causes *rest.Causes) error {
 	r.Body.check(causes)
 	if len(r.Body.Permissions) == 0 {
 		causes.Blank("permissions")
@@ -83,6 +83,7 @@ func (r *createRoleRequest) Check(_ context.Context, causes *rest.Causes) {
 			causes.Add("permissions", "%s", problem)
 		}
 	}
+	return nil
 }
 
 // permissionProblem says why a custom role cannot have a permission.
@@ -192,8 +193,11 @@ func (s *Slice) findForReplaceRole(ctx context.Context, r *replaceRoleRequest) e
 	return s.custom(ctx, s.Store.Reader(), &r.roleTarget)
 }
 
-// Check checks the label.
-func (r *replaceRoleRequest) Check(_ context.Context, causes *rest.Causes) { r.Body.check(causes) }
+// checkReplaceRole checks the label.
+func checkReplaceRole(_ context.Context, r *replaceRoleRequest, causes *rest.Causes) error {
+	r.Body.check(causes)
+	return nil
+}
 
 func (s *Slice) replaceRole(ctx context.Context, r *replaceRoleRequest) (LocatedRole, error) {
 	var doc docstore.Doc[model.CustomRole]

@@ -58,26 +58,17 @@ type createSetRequest struct {
 		Resources []string `json:"resources" required:"true" min:"1" max:"1000" doc:"Resources, each by its URL or its resource name."`
 	} `body:"required"`
 
-	slice  *Slice
-	names  []authz.Name
-	failed error // reading what the resources name
+	names []authz.Name
 }
 
-func (s *Slice) prepareSet(_ context.Context, r *createSetRequest) error {
-	r.slice = s
-	return nil
-}
-
-// Check checks the label and finds the resources.
-func (r *createSetRequest) Check(ctx context.Context, causes *rest.Causes) {
+// checkCreateSet validates the label and finds the resources.
+func (s *Slice) checkCreateSet(ctx context.Context, r *createSetRequest, causes *rest.Causes) (err error) {
 	r.Body.check(causes)
-	r.names, r.failed = r.slice.resolve(ctx, r.slice.Store.Reader(), r.Body.Resources, "resources", causes)
+	r.names, err = s.resolve(ctx, s.Store.Reader(), r.Body.Resources, "resources", causes)
+	return err
 }
 
 func (s *Slice) createSet(ctx context.Context, r *createSetRequest) (ResourceSet, error) {
-	if r.failed != nil {
-		return ResourceSet{}, r.failed
-	}
 	id := model.NewID(model.KindResourceSet)
 	var doc docstore.Doc[model.ResourceSet]
 	err := s.Update(ctx, func(tx *docstore.Tx) (err error) {
@@ -154,8 +145,11 @@ func (s *Slice) findForReplaceSet(ctx context.Context, r *replaceSetRequest) err
 	return s.inSet(ctx, s.Store.Reader(), &r.setTarget)
 }
 
-// Check checks the label.
-func (r *replaceSetRequest) Check(_ context.Context, causes *rest.Causes) { r.Body.check(causes) }
+// checkReplaceSet checks the label.
+func checkReplaceSet(_ context.Context, r *replaceSetRequest, causes *rest.Causes) error {
+	r.Body.check(causes)
+	return nil
+}
 
 func (s *Slice) replaceSet(ctx context.Context, r *replaceSetRequest) (ResourceSet, error) {
 	var doc docstore.Doc[model.ResourceSet]

@@ -52,7 +52,8 @@ var (
 func (s *Slice) Routes() []rest.Route {
 	return []rest.Route{
 		rest.Op[createRoleRequest, LocatedRole]{
-			ID: "createRole", Route: "POST " + rolesPath, Tag: roleTag, Scopes: writeScope, Summary: "Makes a custom role", Do: s.createRole,
+			ID: "createRole", Route: "POST " + rolesPath, Tag: roleTag, Scopes: writeScope, Summary: "Makes a custom role", Check: checkCreateRole,
+			Do: s.createRole,
 		},
 		rest.Op[pageRequest, CustomRoles]{
 			ID: "listRoles", Route: "GET " + rolesPath, Tag: roleTag, Scopes: readScope, Summary: "Lists the custom roles", Do: s.listRoles,
@@ -63,7 +64,7 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[replaceRoleRequest, LocatedRole]{
 			ID: "replaceRole", Route: "PUT " + rolePath, Tag: roleTag, Scopes: writeScope, Summary: "Renames or describes a custom role",
-			Find: s.findForReplaceRole, Do: s.replaceRole,
+			Find: s.findForReplaceRole, Check: checkReplaceRole, Do: s.replaceRole,
 		},
 		rest.Op[roleRequest, rest.Nothing]{
 			ID: "deleteRole", Route: "DELETE " + rolePath, Tag: roleTag, Scopes: writeScope, Summary: "Removes a custom role that is not bound",
@@ -75,12 +76,12 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[setPermissionRequest, rest.Nothing]{
 			ID: "createRolePermission", Route: "POST " + permitPath, Tag: roleTag, Scopes: writeScope, Summary: "Adds a permission to a role",
-			Find: s.findForSetPermission, Do: s.addPermission,
+			Find: s.findForSetPermission, Check: checkSetPermission, Do: s.addPermission,
 		},
 		rest.Op[setPermissionRequest, Permission]{
 			ID: "replaceRolePermission", Route: "PUT " + permitPath, Tag: roleTag, Scopes: writeScope,
 			Summary: "Replaces the conditions of a permission",
-			Find:    s.findForReplacePermission, Do: s.replacePermission,
+			Find:    s.findForReplacePermission, Check: checkSetPermission, Do: s.replacePermission,
 		},
 		rest.Op[permissionRequest, Permission]{
 			ID: "getRolePermission", Route: "GET " + permitPath, Tag: roleTag, Scopes: readScope, Summary: "Reads a permission of a role",
@@ -92,7 +93,7 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[createSetRequest, ResourceSet]{
 			ID: "createResourceSet", Route: "POST " + setsPath, Tag: setTag, Scopes: writeScope, Summary: "Makes a resource set",
-			Find: s.prepareSet, Do: s.createSet,
+			Check: s.checkCreateSet, Do: s.createSet,
 		},
 		rest.Op[pageRequest, ResourceSets]{
 			ID: "listResourceSets", Route: "GET " + setsPath, Tag: setTag, Scopes: readScope, Summary: "Lists the resource sets", Do: s.listSets,
@@ -103,7 +104,7 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[replaceSetRequest, ResourceSet]{
 			ID: "replaceResourceSet", Route: "PUT " + setPath, Tag: setTag, Scopes: writeScope, Summary: "Renames or describes a resource set",
-			Find: s.findForReplaceSet, Do: s.replaceSet,
+			Find: s.findForReplaceSet, Check: checkReplaceSet, Do: s.replaceSet,
 		},
 		rest.Op[setRequest, rest.Nothing]{
 			ID: "deleteResourceSet", Route: "DELETE " + setPath, Tag: setTag, Scopes: writeScope,
@@ -116,12 +117,12 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[addResourcesRequest, ResourceSet]{
 			ID: "addResourceSetResources", Route: "PATCH " + thingsPath, Tag: setTag, Scopes: writeScope, Summary: "Puts resources into a set",
-			Find: s.findForAddResources, Do: s.addResources,
+			Find: s.findForAddResources, Check: s.checkAddResources, Do: s.addResources,
 		},
 		rest.Op[addResourceRequest, SetResource]{
 			ID: "addResourceSetResource", Route: "POST " + thingsPath, Tag: setTag, Scopes: writeScope,
 			Summary: "Puts a resource, with conditions, into a set",
-			Find:    s.findForAddResource, Do: s.addResource,
+			Find:    s.findForAddResource, Check: s.checkAddResource, Do: s.addResource,
 		},
 		rest.Op[resourceRequest, SetResource]{
 			ID: "getResourceSetResource", Route: "GET " + thingPath, Tag: setTag, Scopes: readScope, Summary: "Reads a resource of a set",
@@ -130,7 +131,7 @@ func (s *Slice) Routes() []rest.Route {
 		rest.Op[replaceResourceRequest, SetResource]{
 			ID: "replaceResourceSetResource", Route: "PUT " + thingPath, Tag: setTag, Scopes: writeScope,
 			Summary: "Replaces the conditions of a resource",
-			Find:    s.findForReplaceResource, Do: s.replaceResource,
+			Find:    s.findForReplaceResource, Check: s.checkReplaceResource, Do: s.replaceResource,
 		},
 		rest.Op[resourceRequest, rest.Nothing]{
 			ID: "deleteResourceSetResource", Route: "DELETE " + thingPath, Tag: setTag, Scopes: writeScope, Summary: "Takes a resource out of a set",

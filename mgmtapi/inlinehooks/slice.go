@@ -45,7 +45,7 @@ func (s *Slice) Routes() []rest.Route {
 	return []rest.Route{
 		rest.Op[createRequest, InlineHook]{
 			ID: "createInlineHook", Route: "POST " + root, Tag: tag, Scopes: write, Summary: "Registers an inline hook, which is active then",
-			Find: s.prepareCreate, Do: s.create,
+			Check: s.checkCreate, Do: s.create,
 		},
 		rest.Op[listRequest, rest.Page[InlineHook]]{
 			ID: "listInlineHooks", Route: "GET " + root, Tag: tag, Scopes: read, Summary: "Lists the inline hooks, all or those of a type",
@@ -57,11 +57,11 @@ func (s *Slice) Routes() []rest.Route {
 		rest.Op[replaceRequest, InlineHook]{
 			ID: "replaceInlineHook", Route: "PUT " + one, Tag: tag, Scopes: write,
 			Summary: "Replaces an inline hook; secrets that are not given stay",
-			Find:    s.findForReplace, Do: s.replace,
+			Find:    s.findForReplace, Check: s.checkReplace, Do: s.replace,
 		},
 		rest.Op[updateRequest, InlineHook]{
 			ID: "updateInlineHook", Route: "POST " + one, Tag: tag, Scopes: write, Summary: "Changes what is given of an inline hook",
-			Find: s.findForUpdate, Do: s.update,
+			Find: s.findForUpdate, Check: s.checkUpdate, Do: s.update,
 		},
 		rest.Op[target, rest.Nothing]{
 			ID: "deleteInlineHook", Route: "DELETE " + one, Tag: tag, Scopes: write, Summary: "Deletes an inline hook that is not active",

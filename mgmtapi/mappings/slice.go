@@ -39,7 +39,7 @@ func (s *Slice) Routes() []rest.Route {
 			Summary: "Changes rules of a profile mapping",
 			Description: "A rule that is given takes the place of the one for its attribute, null removes it, and the others stay. The users of " +
 				"the application follow in the background.",
-			Find: s.findForUpdate, Do: s.update,
+			Find: s.findForUpdate, Check: checkUpdate, Do: s.update,
 		},
 	}
 }

@@ -34,8 +34,11 @@ func (s *Slice) findForUpdate(ctx context.Context, r *updateRequest) error {
 	return s.find(ctx, &r.target)
 }
 
-// Check checks the rules against both schemas as they were found.
-func (r *updateRequest) Check(_ context.Context, causes *rest.Causes) { r.apply(&r.Body, causes) }
+// checkUpdate checks the rules against both schemas as they were found.
+func checkUpdate(_ context.Context, r *updateRequest, causes *rest.Causes) error {
+	r.apply(&r.Body, causes)
+	return nil
+}
 
 // apply returns the changed rules with what is given, and records what is wrong with it.
 func (t *target) apply(b *body, causes *rest.Causes) map[string]*model.MappingRule {

@@ -95,8 +95,11 @@ type createClientRequest struct {
 	Body ClientInput `body:"required"`
 }
 
-// Check checks the settings.
-func (r *createClientRequest) Check(_ context.Context, causes *rest.Causes) { r.Body.settle(causes) }
+// checkCreateClient checks the settings.
+func checkCreateClient(_ context.Context, r *createClientRequest, causes *rest.Causes) error {
+	r.Body.settle(causes)
+	return nil
+}
 
 func (s *Slice) createClient(ctx context.Context, r *createClientRequest) (Client, error) {
 	id := model.NewID(model.KindApp)
@@ -170,12 +173,13 @@ type replaceClientRequest struct {
 	Body ClientInput `body:"required"`
 }
 
-// Check checks the settings.
-func (r *replaceClientRequest) Check(_ context.Context, causes *rest.Causes) {
+// checkReplaceClient checks the settings.
+func checkReplaceClient(_ context.Context, r *replaceClientRequest, causes *rest.Causes) error {
 	r.Body.settle(causes)
 	if r.Body.ID != "" && r.Body.ID != r.Client {
 		causes.Add("client_id", "The client_id must be that of the path")
 	}
+	return nil
 }
 
 func (s *Slice) findForReplaceClient(ctx context.Context, r *replaceClientRequest) error {

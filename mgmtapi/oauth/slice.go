@@ -124,11 +124,11 @@ func (s *Slice) Routes() []rest.Route {
 		rest.Op[createClientRequest, Client]{ID: "createClient", Route: "POST" + clients, Tag: clientTag, Scopes: writeScope,
 			Status:  http.StatusCreated,
 			Summary: "Registers an OAuth client (RFC 7591)", Description: "It is an application of the sign-on mode OPENID_CONNECT.",
-			Do: s.createClient},
+			Check: checkCreateClient, Do: s.createClient},
 		rest.Op[clientTarget, Client]{ID: "getClient", Route: "GET" + clients + "/{clientId}", Tag: clientTag, Scopes: readScope,
 			Summary: "Reads an OAuth client", Find: s.findClient, Do: s.getClient},
 		rest.Op[replaceClientRequest, Client]{ID: "replaceClient", Route: "PUT" + clients + "/{clientId}", Tag: clientTag, Scopes: writeScope,
-			Summary: "Replaces the settings of an OAuth client", Find: s.findForReplaceClient, Do: s.replaceClient},
+			Summary: "Replaces the settings of an OAuth client", Find: s.findForReplaceClient, Check: checkReplaceClient, Do: s.replaceClient},
 		rest.Op[clientTarget, rest.Nothing]{ID: "deleteClient", Route: "DELETE" + clients + "/{clientId}", Tag: clientTag, Scopes: writeScope,
 			Summary: "Removes an OAuth client, which is its application", Find: s.findClient, Do: s.deleteClient},
 	)

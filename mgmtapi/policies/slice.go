@@ -51,8 +51,8 @@ func (s *Slice) Routes() []rest.Route {
 			Summary: "Replaces a policy",
 			Description: "The description of every policy, and the settings of the one about passwords, can be replaced. Settings that are not " +
 				"given get the values they have at the beginning.",
-			Find: func(ctx context.Context, r *replaceRequest) error { return s.find(ctx, &r.target) },
-			Do:   s.replace,
+			Find:  func(ctx context.Context, r *replaceRequest) error { return s.find(ctx, &r.target) },
+			Check: checkReplace, Do: s.replace,
 		},
 	}, s.ruleRoutes()...)
 }
@@ -105,8 +105,8 @@ type replaceRequest struct {
 	Body PolicyInput `body:"required"`
 }
 
-// Check refuses what a policy of the system cannot be.
-func (r *replaceRequest) Check(_ context.Context, causes *rest.Causes) {
+// checkReplace refuses what a policy of the system cannot be.
+func checkReplace(_ context.Context, r *replaceRequest, causes *rest.Causes) error {
 	p, b := r.found.Value, r.Body
 	fixed := func(member, value string) { causes.Add(member, "A policy of the system keeps the value %s", value) }
 	if b.Type != string(p.Type) && !causes.Has("type") {
@@ -124,6 +124,7 @@ func (r *replaceRequest) Check(_ context.Context, causes *rest.Causes) {
 	if b.Settings != nil {
 		b.Settings.check(p.Type, r.optional, causes)
 	}
+	return nil
 }
 
 func (s *Slice) replace(ctx context.Context, r *replaceRequest) (Policy, error) {

@@ -111,8 +111,8 @@ func (s *Slice) findForConnection(ctx context.Context, req *connectionRequest) e
 	return s.findApp(ctx, &req.appRequest)
 }
 
-// Check checks what was sent; what is missing depends on what is known.
-func (r *connectionRequest) Check(_ context.Context, causes *rest.Causes) {
+// checkConnection checks what was sent; what is missing depends on what is known.
+func checkConnection(_ context.Context, r *connectionRequest, causes *rest.Causes) error {
 	if r.Body.BaseURL != "" {
 		if problem := urlProblem(r.Body.BaseURL, false); problem != "" {
 			causes.Add("baseUrl", "%s", problem)
@@ -138,6 +138,7 @@ func (r *connectionRequest) Check(_ context.Context, causes *rest.Causes) {
 			causes.Add("profile.userNameAttribute", "The value must be the name of a SCIM attribute")
 		}
 	}
+	return nil
 }
 
 // urlProblem says why a text cannot be the base of SCIM endpoints, or the address of a token endpoint, which may have a query; "" when

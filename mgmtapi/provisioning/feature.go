@@ -243,11 +243,12 @@ func (s *Slice) findForFeatureUpdate(ctx context.Context, req *featureUpdate) er
 	return nil
 }
 
-// Check checks the settings of imports.
-func (req *featureUpdate) Check(_ context.Context, causes *rest.Causes) {
+// checkFeatureUpdate checks the settings of imports.
+func checkFeatureUpdate(_ context.Context, req *featureUpdate, causes *rest.Causes) error {
 	if req.feature.name == inbound {
 		req.Body.checkImport(req.imports, req.source, causes)
 	}
+	return nil
 }
 
 func (s *Slice) updateFeature(ctx context.Context, req *featureUpdate) (Feature, error) {

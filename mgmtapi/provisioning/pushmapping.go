@@ -97,14 +97,15 @@ func (s *Slice) findForCreateMapping(ctx context.Context, req *createMappingRequ
 	return s.findApp(ctx, &req.appRequest)
 }
 
-// Check allows exactly one way to name the target.
-func (r *createMappingRequest) Check(_ context.Context, causes *rest.Causes) {
+// checkCreateMapping allows exactly one way to name the target.
+func checkCreateMapping(_ context.Context, r *createMappingRequest, causes *rest.Causes) error {
 	if r.Body.TargetGroupName != "" && strings.TrimSpace(r.Body.TargetGroupName) == "" {
 		causes.Blank("targetGroupName")
 	}
 	if (r.Body.TargetGroupName == "") == (r.Body.TargetGroupID == "") {
 		causes.Add("targetGroupName", "Give either targetGroupName or targetGroupId")
 	}
+	return nil
 }
 
 const pushedAlready = "sourceGroupId: The group is pushed to the application already"

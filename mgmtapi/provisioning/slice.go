@@ -88,7 +88,7 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[connectionRequest, Connection]{
 			ID: "updateDefaultConnection", Route: "POST " + connection, Tag: connectionTag, Scopes: writeScope,
-			Summary: "Configures the provisioning connection", Find: s.findForConnection, Do: s.setConnection,
+			Summary: "Configures the provisioning connection", Find: s.findForConnection, Check: checkConnection, Do: s.setConnection,
 		},
 		rest.Op[appRequest, rest.Nothing]{
 			ID: "activateDefaultConnection", Route: "POST " + connection + "/lifecycle/activate", Tag: connectionTag, Scopes: writeScope,
@@ -109,7 +109,8 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[featureUpdate, Feature]{
 			ID: "updateFeature", Route: "PUT " + features + "/{featureName}", Tag: featureTag, Scopes: writeScope,
-			Summary: "Changes the capabilities of a provisioning feature that are sent", Find: s.findForFeatureUpdate, Do: s.updateFeature,
+			Summary: "Changes the capabilities of a provisioning feature that are sent", Find: s.findForFeatureUpdate, Check: checkFeatureUpdate,
+			Do: s.updateFeature,
 		},
 
 		rest.Op[listMappingsRequest, rest.Page[PushMapping]]{
@@ -118,7 +119,7 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[createMappingRequest, PushMapping]{
 			ID: "createGroupPushMapping", Route: "POST " + mappings, Tag: pushTag, Scopes: pushWriteScope, Status: 201,
-			Summary: "Pushes a group to the target", Find: s.findForCreateMapping, Do: s.createMapping,
+			Summary: "Pushes a group to the target", Find: s.findForCreateMapping, Check: checkCreateMapping, Do: s.createMapping,
 		},
 		rest.Op[mappingRequest, PushMapping]{
 			ID: "getGroupPushMapping", Route: "GET " + mappings + "/{mappingId}", Tag: pushTag, Scopes: pushReadScope,

@@ -197,8 +197,8 @@ type AssignmentBody struct {
 	ResourceSet string         `json:"resource-set" empty:"absent" doc:"Id of the resource set of a custom role."`
 }
 
-// Check checks the type, and what a custom role needs beside.
-func (r *assignRequest) Check(_ context.Context, causes *rest.Causes) {
+// checkAssign checks the type, and what a custom role needs beside.
+func checkAssign(_ context.Context, r *assignRequest, causes *rest.Causes) error {
 	switch role := r.Body.Type; {
 	case role == "": // told already
 	case role == model.RoleCustom:
@@ -215,6 +215,7 @@ func (r *assignRequest) Check(_ context.Context, causes *rest.Causes) {
 		}
 		causes.Add("type", "The value must be one of %s", strings.Join(names, ", "))
 	}
+	return nil
 }
 
 func (o of) findForAssign(ctx context.Context, r *assignRequest) error {

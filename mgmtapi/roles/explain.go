@@ -49,17 +49,18 @@ type explainRequest struct {
 	Path   string `query:"path" required:"true" doc:"Path of the request, without its query: /api/v1/users/00u1."`
 }
 
-// Check checks that one caller is named.
-func (r *explainRequest) Check(_ context.Context, causes *rest.Causes) {
+// checkExplain checks that one caller is named.
+func checkExplain(_ context.Context, r *explainRequest, causes *rest.Causes) error {
 	if (r.User == "") == (r.Client == "") {
 		causes.Add("user", "Either a user or a client must be given")
 	}
+	return nil
 }
 
 func (s *Slice) explainRoute() rest.Route {
 	return rest.Op[explainRequest, Explanation]{
 		ID: "explainAuthorization", Route: "GET /sandbox/v1/authz/explain", Tag: "Sandbox", Scopes: []string{"svc.sandbox.manage"},
-		Summary: "Explains which role permits a request, or why none does", Do: s.explain,
+		Summary: "Explains which role permits a request, or why none does", Check: checkExplain, Do: s.explain,
 	}
 }
 

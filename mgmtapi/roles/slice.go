@@ -133,7 +133,7 @@ func (o of) assignments() []rest.Route {
 		},
 		rest.Op[assignRequest, RoleAssignment]{
 			ID: o.id("assignRoleToUser"), Route: "POST " + o.at, Tag: tag, Scopes: writeScope, Status: 201,
-			Summary: "Gives a role to " + o.name, Find: o.findForAssign, Do: o.assign,
+			Summary: "Gives a role to " + o.name, Find: o.findForAssign, Check: checkAssign, Do: o.assign,
 		},
 		rest.Op[assignmentRequest, RoleAssignment]{
 			ID: o.id("getUserAssignedRole"), Route: "GET " + one, Tag: tag, Scopes: readScope,

@@ -83,8 +83,11 @@ func (s *Slice) findForUpdateApp(ctx context.Context, r *appRequest) error {
 	return s.findApp(ctx, &r.appTarget)
 }
 
-// Check checks the properties against the schema as it was found.
-func (r *appRequest) Check(_ context.Context, causes *rest.Causes) { r.apply(causes) }
+// checkApp checks the properties against the schema as it was found.
+func checkApp(_ context.Context, r *appRequest, causes *rest.Causes) error {
+	r.apply(causes)
+	return nil
+}
 
 func (r *appRequest) apply(causes *rest.Causes) model.AppSchema {
 	old := r.schema()

@@ -63,8 +63,11 @@ func (s *Slice) findForUpdateGroup(ctx context.Context, r *groupRequest) error {
 	return s.findGroup(ctx, &r.groupTarget)
 }
 
-// Check checks the properties against the schema as it was found.
-func (r *groupRequest) Check(_ context.Context, causes *rest.Causes) { r.apply(causes) }
+// checkGroup checks the properties against the schema as it was found.
+func checkGroup(_ context.Context, r *groupRequest, causes *rest.Causes) error {
+	r.apply(causes)
+	return nil
+}
 
 func (r *groupRequest) apply(causes *rest.Causes) model.GroupSchema {
 	old := r.schema()

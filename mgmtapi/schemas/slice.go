@@ -35,7 +35,7 @@ func (s *Slice) Routes() []rest.Route {
 			Summary: "Adds, changes and removes properties of a user type",
 			Description: "A property that is given replaces the one with its name; null removes it, and its values from all users of the type. " +
 				"Of base properties, the permissions can change, whether firstName and lastName are required, and the pattern of login.",
-			Find: s.findForUpdateUser, Do: s.updateUser,
+			Find: s.findForUpdateUser, Check: checkUser, Do: s.updateUser,
 		},
 		rest.Op[groupTarget, Schema]{
 			ID: "getGroupSchema", Route: "GET /api/v1/meta/schemas/group/default", Tag: tag, Scopes: read,
@@ -45,7 +45,7 @@ func (s *Slice) Routes() []rest.Route {
 			ID: "updateGroupSchema", Route: "POST /api/v1/meta/schemas/group/default", Tag: tag, Scopes: write,
 			Summary:     "Adds, changes and removes properties of groups",
 			Description: "A property that is given replaces the one with its name; null removes it, and its values from all groups.",
-			Find:        s.findForUpdateGroup, Do: s.updateGroup,
+			Find:        s.findForUpdateGroup, Check: checkGroup, Do: s.updateGroup,
 		},
 		rest.Op[appTarget, Schema]{
 			ID: "getApplicationUserSchema", Route: "GET /api/v1/meta/schemas/apps/{appId}/default", Tag: tag, Scopes: read,
@@ -56,7 +56,7 @@ func (s *Slice) Routes() []rest.Route {
 			Summary: "Adds, changes and removes properties of the users of an application",
 			Description: "A property that is given replaces the one with its name; null removes it, its values and its rule in the mappings. The " +
 				"users of the application follow in the background.",
-			Find: s.findForUpdateApp, Do: s.updateApp,
+			Find: s.findForUpdateApp, Check: checkApp, Do: s.updateApp,
 		},
 	}
 }

@@ -22,9 +22,10 @@ func (s *Slice) findForUpdateUser(ctx context.Context, r *userRequest) error {
 	return s.findUser(ctx, &r.userTarget)
 }
 
-// Check checks the properties against the schema as it was found.
-func (r *userRequest) Check(_ context.Context, causes *rest.Causes) {
+// checkUser checks the properties against the schema as it was found.
+func checkUser(_ context.Context, r *userRequest, causes *rest.Causes) error {
 	r.Body.applyToUser(r.found.Value, causes)
+	return nil
 }
 
 // applyToUser returns the schema with what is given, and records what is wrong with it.

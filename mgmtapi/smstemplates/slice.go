@@ -44,7 +44,8 @@ func (s *Slice) Routes() []rest.Route {
 			ID: "listSmsTemplates", Route: "GET " + root, Tag: tag, Scopes: read, Summary: "Lists all SMS templates", Do: s.list,
 		},
 		rest.Op[createRequest, SMSTemplate]{
-			ID: "createSmsTemplate", Route: "POST " + root, Tag: tag, Scopes: write, Summary: "Creates an SMS template", Do: s.create,
+			ID: "createSmsTemplate", Route: "POST " + root, Tag: tag, Scopes: write, Summary: "Creates an SMS template", Check: checkCreate,
+			Do: s.create,
 		},
 		rest.Op[target, SMSTemplate]{
 			ID: "getSmsTemplate", Route: "GET " + one, Tag: tag, Scopes: read, Summary: "Reads an SMS template", Find: s.find,
@@ -52,8 +53,8 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[replaceRequest, SMSTemplate]{
 			ID: "replaceSmsTemplate", Route: "PUT " + one, Tag: tag, Scopes: write, Summary: "Replaces an SMS template",
-			Find: func(ctx context.Context, r *replaceRequest) error { return s.find(ctx, &r.target) },
-			Do: func(ctx context.Context, r *replaceRequest) (SMSTemplate, error) {
+			Find:  func(ctx context.Context, r *replaceRequest) error { return s.find(ctx, &r.target) },
+			Check: checkReplace, Do: func(ctx context.Context, r *replaceRequest) (SMSTemplate, error) {
 				return s.change(ctx, &r.target, func(t *model.SMSTemplate) { *t = r.Body.stored() })
 			},
 		},
@@ -61,7 +62,7 @@ func (s *Slice) Routes() []rest.Route {
 			ID: "updateSmsTemplate", Route: "POST " + one, Tag: tag, Scopes: write, Summary: "Changes what is given of an SMS template",
 			Description: "Translations are merged: those of other languages stay.",
 			Find:        func(ctx context.Context, r *updateRequest) error { return s.find(ctx, &r.target) },
-			Do: func(ctx context.Context, r *updateRequest) (SMSTemplate, error) {
+			Check:       checkUpdate, Do: func(ctx context.Context, r *updateRequest) (SMSTemplate, error) {
 				return s.change(ctx, &r.target, r.Body.merge)
 			},
 		},
@@ -173,8 +174,11 @@ type createRequest struct {
 	Body Input `body:"required"`
 }
 
-// Check checks the texts.
-func (r *createRequest) Check(_ context.Context, causes *rest.Causes) { r.Body.check(causes) }
+// checkCreate checks the texts.
+func checkCreate(_ context.Context, r *createRequest, causes *rest.Causes) error {
+	r.Body.check(causes)
+	return nil
+}
 
 func (in *Input) check(causes *rest.Causes) {
 	if in.Template != "" {
@@ -235,20 +239,24 @@ type replaceRequest struct {
 	Body Input `body:"required"`
 }
 
-// Check checks the texts.
-func (r *replaceRequest) Check(_ context.Context, causes *rest.Causes) { r.Body.check(causes) }
+// checkReplace checks the texts.
+func checkReplace(_ context.Context, r *replaceRequest, causes *rest.Causes) error {
+	r.Body.check(causes)
+	return nil
+}
 
 type updateRequest struct {
 	target
 	Body PartialInput `body:"required"`
 }
 
-// Check checks the texts.
-func (r *updateRequest) Check(_ context.Context, causes *rest.Causes) {
+// checkUpdate checks the texts.
+func checkUpdate(_ context.Context, r *updateRequest, causes *rest.Causes) error {
 	if r.Body.Template != "" {
 		checkText("template", r.Body.Template, causes)
 	}
 	checkTranslations(r.Body.Translations, causes)
+	return nil
 }
 
 func (s *Slice) change(ctx context.Context, t *target, apply func(*model.SMSTemplate)) (out SMSTemplate, err error) {

@@ -36,9 +36,10 @@ type changeQuestionRequest struct {
 	policy model.PasswordSettings
 }
 
-// Check checks the recovery question.
-func (r *changeQuestionRequest) Check(_ context.Context, causes *rest.Causes) {
+// checkChangeQuestion checks the recovery question.
+func checkChangeQuestion(_ context.Context, r *changeQuestionRequest, causes *rest.Causes) error {
 	r.Body.RecoveryQuestion.check("recovery_question", &r.policy, causes)
+	return nil
 }
 
 // credentials are the operations of people on their own credentials, run for them by a caller.
@@ -60,14 +61,14 @@ func (s *Slice) credentials() []rest.Route {
 				}
 				return err
 			},
-			Do: s.changeQuestion,
+			Check: checkChangeQuestion, Do: s.changeQuestion,
 		},
 		rest.Op[forgotRequest, ForgottenPassword]{
 			ID: "forgotPassword", Route: path + "forgot_password", Tag: tag, Scopes: writeScope,
 			Summary:     "Begins, or does, the recovery of a forgotten password",
 			Description: "Without a body, the address where the recovery goes on is sent to the user, or with sendEmail=false answered.",
 			Find:        func(ctx context.Context, r *forgotRequest) error { return s.find(ctx, &r.target) },
-			Do:          s.forgot,
+			Check:       checkForgot, Do: s.forgot,
 		},
 		rest.Op[forgotQuestionRequest, Credentials]{
 			ID: "forgotPasswordSetNewPassword", Route: path + "forgot_password_recovery_question", Tag: tag, Scopes: writeScope,

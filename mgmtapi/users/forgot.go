@@ -30,8 +30,8 @@ func (r *forgotRequest) begins() bool {
 	return r.Body.Password == nil && r.Body.RecoveryQuestion == nil
 }
 
-// Check wants both the password and the answer, or neither.
-func (r *forgotRequest) Check(_ context.Context, causes *rest.Causes) {
+// checkForgot wants both the password and the answer, or neither.
+func checkForgot(_ context.Context, r *forgotRequest, causes *rest.Causes) error {
 	switch {
 	case r.begins():
 	case r.Body.Password == nil:
@@ -39,6 +39,7 @@ func (r *forgotRequest) Check(_ context.Context, causes *rest.Causes) {
 	case r.Body.RecoveryQuestion == nil:
 		causes.Blank("recovery_question")
 	}
+	return nil
 }
 
 type forgotQuestionRequest struct {

@@ -48,7 +48,7 @@ func (s *Slice) Routes() []rest.Route {
 	routes := []rest.Route{
 		rest.Op[createRequest, User]{
 			ID: "createUser", Route: "POST /api/v1/users", Tag: tag, Scopes: writeScope,
-			Summary: "Creates a user", Find: s.prepareCreate, Do: s.create,
+			Summary: "Creates a user", Check: s.checkCreate, Do: s.create,
 		},
 		rest.Op[listRequest, rest.Page[User]]{
 			ID: "listUsers", Route: "GET /api/v1/users", Tag: tag, Scopes: readScope,
@@ -62,11 +62,11 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[updateRequest, User]{
 			ID: "updateUser", Route: "POST /api/v1/users/{user}", Tag: tag, Scopes: writeScope,
-			Summary: "Changes what is given of a user", Find: s.findForUpdate, Do: s.update,
+			Summary: "Changes what is given of a user", Find: s.findForUpdate, Check: s.checkUpdate, Do: s.update,
 		},
 		rest.Op[replaceRequest, User]{
 			ID: "replaceUser", Route: "PUT /api/v1/users/{user}", Tag: tag, Scopes: writeScope,
-			Summary: "Replaces the profile of a user, and what else is given", Find: s.findForReplace, Do: s.replace,
+			Summary: "Replaces the profile of a user, and what else is given", Find: s.findForReplace, Check: s.checkReplace, Do: s.replace,
 		},
 		rest.Op[deleteRequest, rest.Nothing]{
 			ID: "deleteUser", Route: "DELETE /api/v1/users/{user}", Tag: tag, Scopes: writeScope,

@@ -22,7 +22,7 @@ func (s *Slice) Routes() []rest.Route {
 	return []rest.Route{
 		rest.Op[createRequest, UserType]{
 			ID: "createUserType", Route: "POST /api/v1/meta/types/user", Tag: tag, Scopes: write,
-			Summary: "Creates a user type with the base schema", Do: s.create,
+			Summary: "Creates a user type with the base schema", Check: checkCreate, Do: s.create,
 		},
 		rest.Op[struct{}, rest.Page[UserType]]{
 			ID: "listUserTypes", Route: "GET /api/v1/meta/types/user", Tag: tag, Scopes: read,
@@ -34,11 +34,11 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[updateRequest, UserType]{
 			ID: "updateUserType", Route: "POST /api/v1/meta/types/user/{typeId}", Tag: tag, Scopes: write,
-			Summary: "Changes what is given of a user type", Find: s.findForUpdate, Do: s.update,
+			Summary: "Changes what is given of a user type", Find: s.findForUpdate, Check: checkUpdate, Do: s.update,
 		},
 		rest.Op[replaceRequest, UserType]{
 			ID: "replaceUserType", Route: "PUT /api/v1/meta/types/user/{typeId}", Tag: tag, Scopes: write,
-			Summary: "Replaces a user type", Find: s.findForReplace, Do: s.replace,
+			Summary: "Replaces a user type", Find: s.findForReplace, Check: checkReplace, Do: s.replace,
 		},
 		rest.Op[target, rest.Nothing]{
 			ID: "deleteUserType", Route: "DELETE /api/v1/meta/types/user/{typeId}", Tag: tag, Scopes: write,

@@ -61,8 +61,11 @@ type createRequest struct {
 	Body body `body:"required"`
 }
 
-// Check checks the names.
-func (r *createRequest) Check(_ context.Context, causes *rest.Causes) { r.Body.check(causes) }
+// checkCreate checks the names.
+func checkCreate(_ context.Context, r *createRequest, causes *rest.Causes) error {
+	r.Body.check(causes)
+	return nil
+}
 
 func (s *Slice) create(ctx context.Context, r *createRequest) (UserType, error) {
 	caller := rest.Caller(ctx).UserID
@@ -107,10 +110,11 @@ func (s *Slice) findForUpdate(ctx context.Context, r *updateRequest) error {
 	return s.find(ctx, &r.target)
 }
 
-// Check checks the name.
-func (r *updateRequest) Check(_ context.Context, causes *rest.Causes) {
+// checkUpdate checks the name.
+func checkUpdate(_ context.Context, r *updateRequest, causes *rest.Causes) error {
 	r.Body.checkNames(causes)
 	r.checkDefault(&r.Body, causes)
+	return nil
 }
 
 func (s *Slice) update(ctx context.Context, r *updateRequest) (UserType, error) {
@@ -126,10 +130,11 @@ func (s *Slice) findForReplace(ctx context.Context, r *replaceRequest) error {
 	return s.find(ctx, &r.target)
 }
 
-// Check checks the names.
-func (r *replaceRequest) Check(_ context.Context, causes *rest.Causes) {
+// checkReplace checks the names.
+func checkReplace(_ context.Context, r *replaceRequest, causes *rest.Causes) error {
 	r.Body.check(causes)
 	r.checkDefault(&r.Body, causes)
+	return nil
 }
 
 // checkDefault refuses another name for the default type.
