@@ -44,8 +44,8 @@ test-postgres: ## run the quick tests on SQLite and PostgreSQL
 	SCIMWRIGHT_REQUIRE_POSTGRES=1 go test -p $(ATONCE) -timeout 20m ./... # tests with PostgreSQL mostly wait
 
 # The costly tests that have found the most: a check that notices nothing, a crash that loses something, a generated page that is out of date.
-COSTLY_SUITE := ^(TestTheSuiteTellsTheTruth|TestEveryStepOfEveryConversationIsBrokenByAFault|TestQuirksOfServersBreakClientsWhereTheListSays)$$
-COSTLY_ENGINE := ^(TestKilledAtEveryPointOfEverySequence|TestWhateverHappensTheTargetConverges)$$
+COSTLY_SUITE := ^(TestSuite_KillMatrix|TestProfiles_EveryStepCanFail|TestProfiles_BreakOnListedQuirks)$$
+COSTLY_ENGINE := ^(TestEngine_KilledAtEveryPoint|TestEngine_Converges)$$
 
 .PHONY: test-costly costly-suite costly-engine
 test-costly: ## run those of the costly tests that have found the most
@@ -69,7 +69,7 @@ race: ## run all tests with the race detector
 RACING := ./engine/internal/connect ./engine/internal/lane ./engine/internal/probe ./engine/sqlstore ./scimserver ./scimserver/memstore ./scimserver/observe \
 	./scimserver/sqlstore ./scimserver/tenants ./conformance ./conformance/observed ./internal/docstore ./internal/sqldb ./scim/wirelog \
 	./mgmtapi/hooks ./mgmtapi/issue
-RACING_TESTS := Parallel|AtOnce|AtTheSameTime|OneOfMany|AmongWrong|HeldAgainstTheSchema|Outlives|KeysOf|BusyLane|WhileTheEngine|EveryDay|Scheduled|StoppedServer|WalkGroupPush
+RACING_TESTS := Parallel|Concurrent|Outlives|BusyLane|Scheduled|StoppedServer|WalkGroupPush|CachedCaller|Reset_During|KeysOf|ValidatedInTransaction|AsyncTransition_Survives
 RACING_TOGETHER := ./mgmtapi/apps ./mgmtapi/authn ./mgmtapi/factors ./mgmtapi/slicetest ./mgmtapi/users ./cmd/internal/sandbox
 
 .PHONY: race-short race-packages race-together

@@ -11,7 +11,9 @@ import (
 	"github.com/scimwright/scimwright/conformance"
 )
 
-func TestATargetThatAnswers500ToEverythingIsNotAskedForEveryName(t *testing.T) {
+// TestLeftovers_LookupsBoundedOnErrors checks that the suite sends few lookups to a target that returns 500, and counts the remaining names
+// in one leftover.
+func TestLeftovers_LookupsBoundedOnErrors(t *testing.T) {
 	s, _ := newShelf(t)
 	lookups := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

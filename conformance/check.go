@@ -38,7 +38,7 @@ type Check struct {
 	Run func(ctx context.Context, t *T)
 	// Watch, instead of Run, looks at every exchange of the run, whichever check sends it; the result stands at the end of the
 	// run. A fixture is then there to give it something to look at, and Requests is 0.
-	Watch func(w *Watched)
+	Watch func(w *ObservedExchange)
 }
 
 // Area is the part of the id before the first dot.

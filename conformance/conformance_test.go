@@ -129,7 +129,7 @@ func runChecks(t *testing.T, target conformance.Target, opts conformance.Options
 
 var writes = []conformance.Need{conformance.NeedWrite}
 
-func TestOutcomesFollowTheLevelOfTheCheck(t *testing.T) {
+func TestOutcome_FollowsCheckLevel(t *testing.T) {
 	_, target := newShelf(t)
 	for level, want := range map[conformance.Level]conformance.Outcome{
 		conformance.Must: conformance.Fail, conformance.Should: conformance.Warn, conformance.Interop: conformance.Warn,
@@ -151,7 +151,8 @@ func TestOutcomesFollowTheLevelOfTheCheck(t *testing.T) {
 	}
 }
 
-func TestRequireEndsACheckAndExpectDoesNot(t *testing.T) {
+// TestRequire_StopsCheck checks that Require stops the check after a difference, and Expect continues.
+func TestRequire_StopsCheck(t *testing.T) {
 	_, target := newShelf(t)
 	r := runChecks(t, target, conformance.Options{Checks: []conformance.Check{one("x.y", nil, func(_ context.Context, t *conformance.T) {
 		t.Expect("first", 1, 2)
@@ -162,7 +163,8 @@ func TestRequireEndsACheckAndExpectDoesNot(t *testing.T) {
 	require.Equal(t, conformance.Findings, r.Verdict)
 }
 
-func TestAPanicInACheckIsAnErrorOfTheSuite(t *testing.T) {
+// TestRun_PanicReportedAsError checks that a panic in a check gives the outcome Error and that the next check runs.
+func TestRun_PanicReportedAsError(t *testing.T) {
 	_, target := newShelf(t)
 	r := runChecks(t, target, conformance.Options{Checks: []conformance.Check{
 		one("x.broken", nil, func(context.Context, *conformance.T) { panic("a mistake of ours") }),
@@ -174,7 +176,8 @@ func TestAPanicInACheckIsAnErrorOfTheSuite(t *testing.T) {
 	require.Equal(t, conformance.Untested, r.Verdict, "a run with errors is not clean")
 }
 
-func TestWhatACheckCreatesIsRemovedAndNothingElse(t *testing.T) {
+// TestRun_RemovesCreatedObjects checks that the run removes the objects of a check that panics, and no other object.
+func TestRun_RemovesCreatedObjects(t *testing.T) {
 	s, target := newShelf(t)
 	journal := filepath.Join(t.TempDir(), "run.journal")
 	var during []string
@@ -191,7 +194,8 @@ func TestWhatACheckCreatesIsRemovedAndNothingElse(t *testing.T) {
 	require.NoFileExists(t, journal)
 }
 
-func TestWhatCannotBeRemovedIsReportedAndStaysInTheJournal(t *testing.T) {
+// TestLeftovers_RemainInJournal checks that the run reports an object that it cannot remove, and leaves it in the journal.
+func TestLeftovers_RemainInJournal(t *testing.T) {
 	s, target := newShelf(t)
 	s.refuse = func(r *http.Request) int {
 		if r.Method == http.MethodDelete {
@@ -219,7 +223,7 @@ func TestWhatCannotBeRemovedIsReportedAndStaysInTheJournal(t *testing.T) {
 }
 
 // A DELETE that is answered with success is not believed as long as a GET finds the object.
-func TestWhatATargetOnlyClaimsToDeleteIsLeftBehind(t *testing.T) {
+func TestLeftovers_VerifiedByGET(t *testing.T) {
 	for _, status := range []int{200, 204, 404} {
 		t.Run(fmt.Sprint("DELETE answers ", status, " and keeps the object"), func(t *testing.T) {
 			s, target := newShelf(t)
@@ -257,7 +261,8 @@ func TestWhatATargetOnlyClaimsToDeleteIsLeftBehind(t *testing.T) {
 	}
 }
 
-func TestATargetThatDeletesIsAskedNoMoreThanNeeded(t *testing.T) {
+// TestRun_BoundsDeletionReads checks that one read confirms all deletions answered with 204, and one read each those answered with 200.
+func TestRun_BoundsDeletionReads(t *testing.T) {
 	const users = 10
 	for status, reads := range map[int]int{204: 1, 200: users} {
 		t.Run(fmt.Sprint("DELETE answers ", status), func(t *testing.T) {
@@ -283,7 +288,9 @@ func TestATargetThatDeletesIsAskedNoMoreThanNeeded(t *testing.T) {
 	}
 }
 
-func TestCleanupFindsWhatACrashLeftBehindAndTouchesNothingElse(t *testing.T) {
+// TestCleanup_RemovesOnlyOwnObjects checks that Cleanup removes the objects of a crashed run, and no object that was renamed or belongs to
+// another client.
+func TestCleanup_RemovesOnlyOwnObjects(t *testing.T) {
 	s, target := newShelf(t)
 	const run = "scimconf-abcdefgh"
 	s.objects["/Users/known"] = map[string]any{"id": "known", "userName": run + "-1-known@example.com"}
@@ -319,7 +326,7 @@ func TestCleanupFindsWhatACrashLeftBehindAndTouchesNothingElse(t *testing.T) {
 }
 
 // A name that was sent in another letter case is announced as well: the target may know it.
-func TestTheJournalAnnouncesNamesInAnyLetterCase(t *testing.T) {
+func TestJournal_CaseInsensitiveAttributeNames(t *testing.T) {
 	_, target := newShelf(t)
 	journal := filepath.Join(t.TempDir(), "run.journal")
 	var announced []byte
@@ -331,7 +338,7 @@ func TestTheJournalAnnouncesNamesInAnyLetterCase(t *testing.T) {
 	require.Regexp(t, `"op":"intent".*"name":"scimconf-[a-z0-9]+-1-loud@example.com"`, string(announced))
 }
 
-func TestCleanupRefusesAFileThatIsNoJournal(t *testing.T) {
+func TestCleanup_RejectsNonJournal(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "other.txt")
 	require.NoError(t, os.WriteFile(file, []byte("hello\n"), 0o600))
 	for _, path := range []string{file, filepath.Join(t.TempDir(), "absent")} {
@@ -341,7 +348,7 @@ func TestCleanupRefusesAFileThatIsNoJournal(t *testing.T) {
 	}
 }
 
-func TestAnInterruptedRunStopsAndCleansUp(t *testing.T) {
+func TestRun_CleansUpOnInterrupt(t *testing.T) {
 	s, target := newShelf(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	r, err := conformance.Run(ctx, target, conformance.Options{Checks: []conformance.Check{
@@ -359,7 +366,7 @@ func TestAnInterruptedRunStopsAndCleansUp(t *testing.T) {
 	require.Equal(t, conformance.Skip, r.Checks[1].Outcome)
 }
 
-func TestTheBudgetOfRequestsIsKept(t *testing.T) {
+func TestMaxRequests_LimitsRun(t *testing.T) {
 	s, target := newShelf(t)
 	var checks []conformance.Check
 	for i := range 10 {
@@ -375,7 +382,7 @@ func TestTheBudgetOfRequestsIsKept(t *testing.T) {
 	require.Equal(t, []string{"somebody@example.com"}, s.names())
 }
 
-func TestWritesElsewhereNeedConsent(t *testing.T) {
+func TestConsent_RequiredForRemoteWrites(t *testing.T) {
 	checks := []conformance.Check{one("x.y", writes, func(context.Context, *conformance.T) {})}
 	for _, url := range []string{"https://scim.example.com/v2", "http://10.0.0.1", "http://localhost.example.com"} {
 		_, err := conformance.Run(t.Context(), conformance.Target{URL: url}, conformance.Options{Checks: checks})
@@ -384,7 +391,7 @@ func TestWritesElsewhereNeedConsent(t *testing.T) {
 	}
 }
 
-func TestMalformedTargetsAreUsageErrors(t *testing.T) {
+func TestRun_RejectsMalformedURL(t *testing.T) {
 	for _, url := range []string{"", "example.com/scim", "ftp://localhost", "http://localhost/scim?tenant=1", "http://localhost/#a",
 		"http://user:pass@localhost", "http://[::1", "http://"} {
 		_, err := conformance.Run(t.Context(), conformance.Target{URL: url}, conformance.Options{})
@@ -393,7 +400,7 @@ func TestMalformedTargetsAreUsageErrors(t *testing.T) {
 	}
 }
 
-func TestAReadOnlyRunSendsOnlyReadingRequests(t *testing.T) {
+func TestReadOnly_SendsOnlyGET(t *testing.T) {
 	s, target := newShelf(t)
 	r := runChecks(t, target, conformance.Options{ReadOnly: true, Checks: []conformance.Check{
 		one("x.writes", writes, func(ctx context.Context, t *conformance.T) { t.CreateUser(ctx, "ann", nil) }),
@@ -407,7 +414,7 @@ func TestAReadOnlyRunSendsOnlyReadingRequests(t *testing.T) {
 	}
 }
 
-func TestARunThatCouldCreateNothingIsNotClean(t *testing.T) {
+func TestVerdict_UntestedOnRejectedCreates(t *testing.T) {
 	s, target := newShelf(t)
 	s.refuse = func(r *http.Request) int {
 		if r.Method == http.MethodPost {
@@ -424,7 +431,9 @@ func TestARunThatCouldCreateNothingIsNotClean(t *testing.T) {
 	require.Equal(t, conformance.Untested, r.Verdict)
 }
 
-func TestCredentialsThatMayNotWriteAreNoFaultOfTheTarget(t *testing.T) {
+// TestVerdict_UntestedOnForbiddenWrites checks that credentials without write permission make the run untested, while other rejected writes
+// are findings.
+func TestVerdict_UntestedOnForbiddenWrites(t *testing.T) {
 	blames := one("x.blames", writes, func(ctx context.Context, t *conformance.T) {
 		t.Expect("status", 201, t.Post(ctx, "/Users", t.User("ann", nil)).Status)
 	})
@@ -472,7 +481,8 @@ func TestCredentialsThatMayNotWriteAreNoFaultOfTheTarget(t *testing.T) {
 	}
 }
 
-func TestOnlyChecksThatWereKeptFromTheirQuestionAreCautionedAbout(t *testing.T) {
+// TestCautions_NameBlockedChecks checks that the cautions name a check that was blocked, and no check that passes or does not apply.
+func TestCautions_NameBlockedChecks(t *testing.T) {
 	_, target := newShelf(t)
 	r := runChecks(t, target, conformance.Options{Checks: []conformance.Check{
 		one("x.kept-away", nil, func(ctx context.Context, t *conformance.T) { t.Read(ctx, "/Users/absent") }),
@@ -486,7 +496,8 @@ func TestOnlyChecksThatWereKeptFromTheirQuestionAreCautionedAbout(t *testing.T) 
 	require.Contains(t, r.Cautions, "1 check that would apply did not get as far as the question: x.kept-away")
 }
 
-func TestAPlanWritesNothingAndCountsRequests(t *testing.T) {
+// TestNewPlan_CountsRequests checks that NewPlan counts the requests of the checks, and sends only GET requests.
+func TestNewPlan_CountsRequests(t *testing.T) {
 	s, target := newShelf(t)
 	fixture := &conformance.Fixture{Name: "f", Requests: 7}
 	check := one("x.y", writes, nil)
@@ -503,7 +514,8 @@ func TestAPlanWritesNothingAndCountsRequests(t *testing.T) {
 	}
 }
 
-func TestAFixtureIsBuiltOnceAndItsFailureBlocksItsChecks(t *testing.T) {
+// TestFixture_BuiltOnce checks that the run builds a fixture once for all its checks, and that a failed fixture blocks them.
+func TestFixture_BuiltOnce(t *testing.T) {
 	s, target := newShelf(t)
 	built := 0
 	fixture := &conformance.Fixture{Name: "pair", Build: func(ctx context.Context, t *conformance.T) map[string]*conformance.Created {
@@ -529,7 +541,7 @@ func TestAFixtureIsBuiltOnceAndItsFailureBlocksItsChecks(t *testing.T) {
 	require.Contains(t, r.Checks[1].Reason, "blocked")
 }
 
-func TestATargetThatStopsAnsweringEndsTheRun(t *testing.T) {
+func TestRun_StopsOnUnresponsiveTarget(t *testing.T) {
 	s, target := newShelf(t)
 	server := target.Transport
 	down := false
@@ -557,7 +569,8 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-func TestDiscoveryWaitsOnceForATargetThatIsBusy(t *testing.T) {
+// TestDiscovery_HonorsRetryAfterOnce checks that discovery waits once for the time in Retry-After, unless it is too long or absent.
+func TestDiscovery_HonorsRetryAfterOnce(t *testing.T) {
 	const config = `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"]}`
 	for _, tt := range []struct {
 		name, retryAfter string

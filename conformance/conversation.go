@@ -17,7 +17,7 @@ import (
 type talk struct {
 	session *session
 	profile Profile
-	outline Conversation
+	outline ClientFlow
 	prefix  string
 	ledger  []*Created
 	saved   map[string]string
@@ -36,7 +36,7 @@ type unseen struct {
 }
 
 // hold runs a conversation and returns a result for every step, and the verdict.
-func (s *session) hold(ctx context.Context, number int, p Profile, c Conversation, interrupted *string,
+func (s *session) hold(ctx context.Context, number int, p Profile, c ClientFlow, interrupted *string,
 	progress func(CheckResult)) ([]CheckResult, ProfileResult) {
 	t := &talk{
 		session: s, profile: p, outline: c, prefix: fmt.Sprintf("%s-p%d-", s.run, number+1),
@@ -262,8 +262,8 @@ func (t *talk) filled(c *T, v any) any {
 			out[i] = t.filled(c, v[i])
 		}
 		return out
-	case Including:
-		out := make(Including, len(v))
+	case ContainsAll:
+		out := make(ContainsAll, len(v))
 		for i := range v {
 			out[i] = t.filled(c, v[i])
 		}
@@ -449,7 +449,7 @@ func matches(want, got any) bool {
 		return integer(got) >= int(want)
 	case OneOf:
 		return slices.ContainsFunc(want, func(w any) bool { return matches(w, got) })
-	case Including:
+	case ContainsAll:
 		list, ok := got.([]any)
 		return ok && assigned(want, list)
 	case Doc:
@@ -496,12 +496,12 @@ func (k Kind) is(v any) bool {
 	switch k {
 	case AnInteger:
 		return integer(v) >= 0
-	case NothingOrWhole:
+	case IntegerOrAbsent:
 		return v == nil || integer(v) >= 0
 	case ABoolean:
 		_, ok := v.(bool)
 		return ok
-	case AText:
+	case KindString:
 		text, ok := v.(string)
 		return ok && text != ""
 	case AnyList:

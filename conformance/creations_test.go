@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestTheNameInABodyIsFoundHoweverBrokenItIs(t *testing.T) {
+func TestNameIn_BrokenBodies(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		body any
@@ -57,7 +57,7 @@ func TestNameIn_FirstReadable(t *testing.T) {
 	})
 }
 
-func TestTheIdInAnAnswerIsFoundWhereTheBodyCannotBeRead(t *testing.T) {
+func TestIdentify_UnreadableBodies(t *testing.T) {
 	for _, c := range []struct{ name, body, want string }{
 		{"a resource", `{"id":"a"}`, "a"},
 		{"half a surrogate pair", `{"id":"a","nickName":"\ud800"}`, "a"},

@@ -7,7 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAnAttributeIsGivenOnlyToChecksThatAreAboutIt(t *testing.T) {
+// TestGiven_NamesRelevantAttribute checks that a finding is attributed to a configured attribute only if the requests or the finding are
+// about it.
+func TestGiven_NamesRelevantAttribute(t *testing.T) {
 	s := &session{opts: Options{Attributes: map[string]Doc{"User": {"userType": "staff", "urn:x": map[string]any{"badge": "7"}}}}}
 	for name, tt := range map[string]struct {
 		req   Request

@@ -47,7 +47,7 @@ func Observe(base string, checks []Check, traffic []Observed) *Result {
 	}
 	watches := watchesOf(checks)
 	for i, o := range traffic {
-		x := &Watched{Response: responses[i], Request: o.Request, Capabilities: caps, Base: base, Secrets: o.Secrets}
+		x := &ObservedExchange{Response: responses[i], Request: o.Request, Capabilities: caps, Base: base, Secrets: o.Secrets}
 		for _, w := range watches {
 			x.watch = w
 			w.check.Watch(x)
@@ -164,6 +164,6 @@ func collectSent(name string, value any, hidden map[string]bool) {
 }
 
 // Elapsed is how long after the answer of an earlier exchange this one began.
-func (w *Watched) Elapsed(earlier *wirelog.Exchange) time.Duration {
+func (w *ObservedExchange) Elapsed(earlier *wirelog.Exchange) time.Duration {
 	return w.exchange.At.Sub(earlier.At.Add(earlier.Duration))
 }

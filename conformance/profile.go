@@ -15,11 +15,11 @@ type Profile struct {
 	// Doubt says what is not known for certain about the requests the client sends; empty when they are documented or recorded.
 	Doubt string
 	// Conversations are the ways the client is set up; each gets a verdict of its own.
-	Conversations []Conversation
+	Conversations []ClientFlow
 }
 
-// A Conversation is what a client sends from the connection test to the last deletion, in its order.
-type Conversation struct {
+// A ClientFlow is what a client sends from the connection test to the last deletion, in its order.
+type ClientFlow struct {
 	// ID is lower-case words, empty when the profile has only one conversation. It begins the ids of the steps' checks.
 	ID string
 	// Title says which set-up of the client this is.
@@ -76,7 +76,7 @@ type State struct {
 
 // An Expectation describes a JSON object. Of a [Doc] each member is looked up in the object and has to match: a Doc member by
 // member, a list element by element in any order and of equal length, a [Kind] by its kind, [AtLeast] by its size, [OneOf] by any of its
-// values, [Including] by an element for each of its own, everything else by equality. nil and an empty list match what is absent, null or
+// values, [ContainsAll] by an element for each of its own, everything else by equality. nil and an empty list match what is absent, null or
 // empty.
 type Expectation struct {
 	// Contains has to match, or the step does not work.
@@ -90,18 +90,18 @@ type Kind string
 
 // The kinds.
 const (
-	AnInteger      Kind = "an integer"
-	ABoolean       Kind = "a boolean"
-	AText          Kind = "a text that is not empty"
-	AnyList        Kind = "a list, or nothing"
-	NothingOrWhole Kind = "an integer, or nothing"
+	AnInteger       Kind = "an integer"
+	ABoolean        Kind = "a boolean"
+	KindString      Kind = "a text that is not empty"
+	AnyList         Kind = "a list, or nothing"
+	IntegerOrAbsent Kind = "an integer, or nothing"
 )
 
 // AtLeast is the expectation of an integer that is not smaller.
 type AtLeast int
 
-// Including is the expectation of a list that holds these, and perhaps more: what the target adds by itself does no harm.
-type Including []any
+// ContainsAll is the expectation of a list that holds these, and perhaps more: what the target adds by itself does no harm.
+type ContainsAll []any
 
 // OneOf is an expectation with several values that the client takes for the same.
 type OneOf []any
@@ -118,7 +118,7 @@ func (p Profile) Checks() []Check {
 	return out
 }
 
-func (p Profile) check(c Conversation, step Step) Check {
+func (p Profile) check(c ClientFlow, step Step) Check {
 	id := step.ID
 	if c.ID != "" {
 		id = c.ID + "-" + step.ID
@@ -137,22 +137,22 @@ func (p Profile) check(c Conversation, step Step) Check {
 	}
 }
 
-// Fit says whether a client's provisioning works with a target.
-type Fit string
+// Compatibility says whether a client's provisioning works with a target.
+type Compatibility string
 
 // The fits, best first.
 const (
-	Works           Fit = "works"
-	WorksWithLimits Fit = "works with limits"
-	Breaks          Fit = "breaks"
-	UnknownFit      Fit = "unknown" // the conversation could not be held to its end: nothing can be concluded
+	Works           Compatibility = "works"
+	WorksWithLimits Compatibility = "works with limits"
+	Breaks          Compatibility = "breaks"
+	UnknownFit      Compatibility = "unknown" // the conversation could not be held to its end: nothing can be concluded
 )
 
 // A ProfileResult is the verdict on one conversation of a client.
 type ProfileResult struct {
 	// Profile and Conversation are ids, Client and Title say in words which client and which set-up this is.
 	Profile, Conversation, Client, Title string
-	Fit                                  Fit
+	Fit                                  Compatibility
 	// Step is the id of the check of the first step that breaks, Action its title. Empty unless the fit is Breaks.
 	Step, Action string
 	// Why says what the client then does, or why the fit is unknown; Fix where to look.

@@ -28,7 +28,8 @@ func (g *givenUp) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-func TestReadingIsTriedAgainOnceWhenTheTargetGaveUpTheConnection(t *testing.T) {
+// TestCall_RetriesGETOnce checks that the suite retries a GET once if the target closed the connection, and never a POST.
+func TestCall_RetriesGETOnce(t *testing.T) {
 	for _, c := range []struct {
 		name, method string
 		times        int

@@ -37,7 +37,9 @@ func newDirectShelf() (*shelf, conformance.Target) {
 	return s, conformance.Target{URL: "http://127.0.0.1", Token: "very-secret-token", Transport: direct(s)}
 }
 
-func TestTooManyRequestsInTheMiddleOfARunAreWaitedOut(t *testing.T) {
+// TestTooManyRequests_RetriedAfterWait checks that the suite waits and retries after 429, within bounds for the time and the number of
+// attempts.
+func TestTooManyRequests_RetriedAfterWait(t *testing.T) {
 	for name, tt := range map[string]struct {
 		retryAfter string
 		busy       int // answers of 429 in the middle of the run
@@ -84,7 +86,7 @@ func TestTooManyRequestsInTheMiddleOfARunAreWaitedOut(t *testing.T) {
 	}
 }
 
-func TestRequestsKeepToTheRate(t *testing.T) {
+func TestRate_LimitsRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, target := newDirectShelf()
 		began := time.Now()
@@ -99,7 +101,7 @@ func TestRequestsKeepToTheRate(t *testing.T) {
 	})
 }
 
-func TestARunThatIsTooSlowForItsTimeEndsInTime(t *testing.T) {
+func TestTimeout_StopsSlowRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, target := newDirectShelf()
 		began := time.Now()
@@ -139,7 +141,8 @@ func (l *late) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(recorder.Body.Bytes())
 }
 
-func TestEventualConsistencyIsToleratedWithinABoundAndReported(t *testing.T) {
+// TestSettle_ToleratesBoundedLag checks that the run tolerates a lag of the target up to Settle, and reports it.
+func TestSettle_ToleratesBoundedLag(t *testing.T) {
 	read := []conformance.Check{one("x.y", writes, func(ctx context.Context, t *conformance.T) {
 		t.Expect("status", 200, t.Get(ctx, t.CreateUser(ctx, "ann", nil).Path()).Status)
 	})}
@@ -167,7 +170,9 @@ func TestEventualConsistencyIsToleratedWithinABoundAndReported(t *testing.T) {
 	}
 }
 
-func TestObjectsAreMadeAsTheTargetWantsThem(t *testing.T) {
+// TestAttributes_AppliedToCreatedObjects checks that created objects have the attributes and the user domain of the options, unless the
+// check sets its own.
+func TestAttributes_AppliedToCreatedObjects(t *testing.T) {
 	_, target := newShelf(t)
 	var sent conformance.Doc
 	runChecks(t, target, conformance.Options{
@@ -183,7 +188,7 @@ func TestObjectsAreMadeAsTheTargetWantsThem(t *testing.T) {
 	require.Equal(t, sent["userName"], sent["emails"].([]conformance.Doc)[0]["value"])
 }
 
-func TestARunIsLimitedToResourceTypes(t *testing.T) {
+func TestResourceTypes_LimitRun(t *testing.T) {
 	_, target := newShelf(t)
 	checks := []conformance.Check{
 		one("x.users", []conformance.Need{conformance.NeedUser}, func(ctx context.Context, t *conformance.T) { t.Get(ctx, "/Users") }),
@@ -201,7 +206,7 @@ func TestARunIsLimitedToResourceTypes(t *testing.T) {
 	require.Contains(t, r.Reason, "none of the resource types that the run is limited to (Printer)")
 }
 
-func TestCredentialsThatExpireAreAskedForEachRequest(t *testing.T) {
+func TestAuthorize_CalledPerRequest(t *testing.T) {
 	s, target := newShelf(t)
 	var asked atomic.Int64
 	target.Token = ""
@@ -229,11 +234,12 @@ func TestCredentialsThatExpireAreAskedForEachRequest(t *testing.T) {
 	require.Contains(t, r.Reason, "invalid_client")
 }
 
-func TestEverythingThatIsSentIsRecordedWhenAskedFor(t *testing.T) {
+// TestRecord_ContainsAllTraffic checks that the result contains every exchange with Record, and none without it.
+func TestRecord_ContainsAllTraffic(t *testing.T) {
 	s, target := newShelf(t)
 	checks := []conformance.Check{one("x.y", writes, func(ctx context.Context, t *conformance.T) {
 		t.CreateUser(ctx, "ann", nil)
-		t.Together(ctx, conformance.Request{Method: "GET", Path: "/Users"}, conformance.Request{Method: "GET", Path: "/Groups"})
+		t.CallConcurrently(ctx, conformance.Request{Method: "GET", Path: "/Users"}, conformance.Request{Method: "GET", Path: "/Groups"})
 	})}
 	require.Empty(t, runChecks(t, target, conformance.Options{Checks: checks}).Traffic)
 	s.requests = nil
@@ -249,7 +255,7 @@ func TestEverythingThatIsSentIsRecordedWhenAskedFor(t *testing.T) {
 	require.Equal(t, []string{"POST", "GET", "GET", "DELETE"}, of)
 }
 
-func TestRequestsOfOneCheckKeepToTheConcurrency(t *testing.T) {
+func TestConcurrency_LimitsRequests(t *testing.T) {
 	var now, most atomic.Int64
 	s, target := newDirectShelf()
 	inner := direct(s)
@@ -269,7 +275,7 @@ func TestRequestsOfOneCheckKeepToTheConcurrency(t *testing.T) {
 	}
 	runChecks(t, target,
 		conformance.Options{Concurrency: 2, Checks: []conformance.Check{one("x.y", nil, func(ctx context.Context, t *conformance.T) {
-			for _, res := range t.Together(ctx, many...) {
+			for _, res := range t.CallConcurrently(ctx, many...) {
 				t.Expect("status", 200, res.Status)
 			}
 		})}})
@@ -298,7 +304,7 @@ func dump(t *testing.T, r *conformance.Result) string {
 }
 
 // What a target tells about people stays where it is: a report shows the structure of foreign resources, never their values.
-func TestAResultSaysNothingAboutPeople(t *testing.T) {
+func TestResult_RedactsUserData(t *testing.T) {
 	s, target := newShelf(t)
 	s.objects["/Users/42"] = map[string]any{
 		"id": "42", "userName": "grace.hopper@corp.test", "name": map[string]any{"givenName": "Grace", "familyName": "Hopper"}, "active": true,
@@ -334,7 +340,7 @@ func TestAResultSaysNothingAboutPeople(t *testing.T) {
 	require.Contains(t, all, conformance.Masked)
 }
 
-func TestSelectionByLevelSectionAndClause(t *testing.T) {
+func TestSelection_ByLevelSectionAndClause(t *testing.T) {
 	checks := []conformance.Check{
 		{ID: "a.one", Level: conformance.Must, Requirements: []string{"RFC7644-3.5.2-28"}},
 		{ID: "a.two", Level: conformance.Should, Requirements: []string{"RFC7644-3.5.2.1-01", "RFC7643-2.1-01"}},
@@ -365,7 +371,7 @@ func TestSelectionByLevelSectionAndClause(t *testing.T) {
 	require.ErrorAs(t, err, new(*conformance.UsageError), "half a number is no clause")
 }
 
-func TestAJournalIsNotStartedByAReadOnlyRun(t *testing.T) {
+func TestReadOnly_WritesNoJournal(t *testing.T) {
 	_, target := newShelf(t)
 	journal := filepath.Join(t.TempDir(), "run.journal")
 	runChecks(t, target,

@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// Together sends requests at the same time, each on its own, and returns the answers in the order of the requests. What they
+// CallConcurrently sends requests at the same time, each on its own, and returns the answers in the order of the requests. What they
 // create is removed like everything else. One request without an answer ends the check with the outcome Error.
 //
 // The evidence of findings is the last answer; [T.About] chooses another one.
-func (t *T) Together(ctx context.Context, requests ...Request) []*Response {
+func (t *T) CallConcurrently(ctx context.Context, requests ...Request) []*Response {
 	t.asked = append(t.asked, requests...)
 	pending := make([][]prospect, len(requests))
 	for i, req := range requests {

@@ -74,7 +74,9 @@ func annex(t *testing.T, loseResults bool) (*shelf, conformance.Target) {
 	return s, target
 }
 
-func TestRequestsGoOutTogetherAndWhatTheyCreateIsRemoved(t *testing.T) {
+// TestTogether_SendsConcurrently checks that Together sends its requests concurrently, returns the responses in order, and that the run
+// removes the created objects.
+func TestTogether_SendsConcurrently(t *testing.T) {
 	s, target := newShelf(t)
 	// Nobody is answered before all of them are there.
 	const n = 4
@@ -96,7 +98,7 @@ func TestRequestsGoOutTogetherAndWhatTheyCreateIsRemoved(t *testing.T) {
 			for _, label := range []string{"a", "b", "c", "d"} {
 				posts = append(posts, conformance.Request{Method: "POST", Path: "/Users", Body: t.User(label, nil)})
 			}
-			for i, res := range t.Together(ctx, posts...) {
+			for i, res := range t.CallConcurrently(ctx, posts...) {
 				statuses = append(statuses, res.Status)
 				name, _ := res.Object().Get("userName")
 				t.Expect("order of the answers", t.UserName([]string{"a", "b", "c", "d"}[i]), name)
@@ -109,12 +111,12 @@ func TestRequestsGoOutTogetherAndWhatTheyCreateIsRemoved(t *testing.T) {
 	require.Empty(t, r.Leftovers)
 }
 
-func TestTheBudgetCountsRequestsThatGoOutTogether(t *testing.T) {
+func TestMaxRequests_CountsConcurrentRequests(t *testing.T) {
 	s, target := newShelf(t)
 	r := runChecks(t, target, conformance.Options{MaxRequests: 7, Checks: []conformance.Check{
 		one("create.together", []conformance.Need{conformance.NeedWrite}, func(ctx context.Context, t *conformance.T) {
 			request := conformance.Request{Method: "POST", Path: "/Users", Body: t.User("a", nil)}
-			t.Together(ctx, request, request, request, request)
+			t.CallConcurrently(ctx, request, request, request, request)
 		}),
 	}})
 	require.Equal(t, conformance.Skip, r.Checks[0].Outcome)
@@ -122,7 +124,7 @@ func TestTheBudgetCountsRequestsThatGoOutTogether(t *testing.T) {
 	require.Equal(t, strangers, s.names(), "nothing is sent when not everything can be")
 }
 
-func TestWhatABulkJobCreatesIsRemoved(t *testing.T) {
+func TestBulk_CreatedObjectsRemoved(t *testing.T) {
 	s, target := annex(t, false)
 	r := runChecks(t, target, conformance.Options{Checks: []conformance.Check{
 		one("bulk.create", []conformance.Need{conformance.NeedWrite}, func(ctx context.Context, t *conformance.T) {
@@ -139,7 +141,8 @@ func TestWhatABulkJobCreatesIsRemoved(t *testing.T) {
 	require.Empty(t, r.Leftovers)
 }
 
-func TestWhatABulkJobDoesNotReportIsFoundByItsName(t *testing.T) {
+// TestBulk_UnreportedObjectsRemoved checks that the run, or Cleanup later, finds by name an object that the bulk response omits.
+func TestBulk_UnreportedObjectsRemoved(t *testing.T) {
 	creates := func(after func(ctx context.Context)) conformance.Check {
 		return one("bulk.create", []conformance.Need{conformance.NeedWrite}, func(ctx context.Context, t *conformance.T) {
 			t.Post(ctx, "/Bulk",
@@ -170,7 +173,7 @@ func TestWhatABulkJobDoesNotReportIsFoundByItsName(t *testing.T) {
 	})
 }
 
-func TestACollectionThatWasNamedIsCleanedUp(t *testing.T) {
+func TestNames_CollectionCleanedUp(t *testing.T) {
 	s, target := annex(t, false)
 	runChecks(t, target, conformance.Options{Checks: []conformance.Check{
 		one("types.create", []conformance.Need{conformance.NeedWrite}, func(ctx context.Context, t *conformance.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-func TestTheAttributesThatARequestNames(t *testing.T) {
+func TestNamed_RequestAttributes(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		req      Request
@@ -40,7 +40,9 @@ func TestTheAttributesThatARequestNames(t *testing.T) {
 	}
 }
 
-func TestAnOptionalAttributeIsUndeclaredWhenItIsNeitherListedNorShown(t *testing.T) {
+// TestUndeclared_OptionalAttributes checks that an optional attribute is undeclared if the target neither lists it in its schemas nor
+// returns it.
+func TestUndeclared_OptionalAttributes(t *testing.T) {
 	schema, err := scim.Decode([]byte(`{"id":"` + scim.UserSchema + `","attributes":[{"name":"userName"},{"name":"TITLE"}]}`))
 	require.NoError(t, err)
 	asks := func(name string) []Request {

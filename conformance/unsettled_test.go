@@ -13,7 +13,7 @@ import (
 )
 
 // What a target has made of a request is removed whatever it answered, and whatever it should have done.
-func TestWhatWasMadeIsRemovedWhateverTheTargetSaid(t *testing.T) {
+func TestRun_RemovesUnacknowledgedObjects(t *testing.T) {
 	post := func(body func(t *conformance.T) any) func(ctx context.Context, t *conformance.T) {
 		return func(ctx context.Context, t *conformance.T) { t.Post(ctx, "/Users", body(t)) }
 	}
@@ -91,7 +91,7 @@ func TestWhatWasMadeIsRemovedWhateverTheTargetSaid(t *testing.T) {
 }
 
 // An object that the run has not made stays, even where a request has hit it.
-func TestWhatIsSomebodyElsesIsNeverRemoved(t *testing.T) {
+func TestRun_NeverRemovesForeignObjects(t *testing.T) {
 	s, target := newShelf(t)
 	runChecks(t, target, conformance.Options{Checks: []conformance.Check{one("x.y", writes, func(ctx context.Context, t *conformance.T) {
 		t.Put(ctx, "/Users/theirs", conformance.Doc{"userName": "somebody@example.com"})

@@ -12,8 +12,8 @@ import (
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
-// Watched is one exchange of the run as a check that watches sees it.
-type Watched struct {
+// ObservedExchange is one exchange of the run as a check that watches sees it.
+type ObservedExchange struct {
 	*Response
 	Request      Request
 	Capabilities *Capabilities
@@ -26,10 +26,10 @@ type Watched struct {
 }
 
 // Exchange is the exchange as it is kept: redacted, with its times.
-func (w *Watched) Exchange() *wirelog.Exchange { return w.exchange }
+func (w *ObservedExchange) Exchange() *wirelog.Exchange { return w.exchange }
 
 // Resources returns the resources in a 2xx answer: the body itself, or the items of a list.
-func (w *Watched) Resources() []*scim.Object {
+func (w *ObservedExchange) Resources() []*scim.Object {
 	object := w.Object()
 	if !w.OK() || object == nil {
 		return nil
@@ -41,7 +41,7 @@ func (w *Watched) Resources() []*scim.Object {
 }
 
 // IsMessage tells whether the body is a message of the protocol, such as a ListResponse or an Error.
-func (w *Watched) IsMessage() bool {
+func (w *ObservedExchange) IsMessage() bool {
 	return slices.ContainsFunc(w.Object().Array("schemas"), func(v any) bool {
 		urn, ok := v.(string)
 		return ok && strings.HasPrefix(strings.ToLower(urn), "urn:ietf:params:scim:api:messages:")
@@ -49,22 +49,22 @@ func (w *Watched) IsMessage() bool {
 }
 
 // Collection is the first segment of the request's path: "Users".
-func (w *Watched) Collection() string {
+func (w *ObservedExchange) Collection() string {
 	first, _, _ := strings.Cut(strings.TrimPrefix(w.Request.Path, "/"), "/")
 	return first
 }
 
 // Projected tells whether the request chose attributes, so that some may be missing.
-func (w *Watched) Projected() bool {
+func (w *ObservedExchange) Projected() bool {
 	return w.Request.Query.Has("attributes") || w.Request.Query.Has("excludedAttributes") || strings.HasSuffix(w.Request.Path, "/.search")
 }
 
-// Concerns says that the exchange is one that the check is about. A check that no exchange concerned has proved nothing.
-func (w *Watched) Concerns() { w.watch.concerned++ }
+// MarkApplicable says that the exchange is one that the check is about. A check that no exchange concerned has proved nothing.
+func (w *ObservedExchange) MarkApplicable() { w.watch.concerned++ }
 
 // Holds records a finding of the check's level unless ok. The same thing at the same kind of request is recorded once.
-func (w *Watched) Holds(ok bool, what, want string, got any) bool {
-	w.Concerns()
+func (w *ObservedExchange) Holds(ok bool, what, want string, got any) bool {
+	w.MarkApplicable()
 	if !ok {
 		w.watch.find(w, what, want, got)
 	}
@@ -83,7 +83,7 @@ type watch struct {
 	more      int
 }
 
-func (w *watch) find(x *Watched, what, want string, got any) {
+func (w *watch) find(x *ObservedExchange, what, want string, got any) {
 	kind := fmt.Sprintf("%s %s %d %s", x.Request.Method, x.Collection(), x.Status, what)
 	if w.seen[kind] || len(w.findings) == maxWatched {
 		w.more++
@@ -129,7 +129,7 @@ func (s *session) watch(req Request, res *Response) {
 		return
 	}
 	s.remember(req)
-	x := &Watched{Response: res, Request: req, Capabilities: s.caps, Base: s.base.String(), Secrets: s.sent}
+	x := &ObservedExchange{Response: res, Request: req, Capabilities: s.caps, Base: s.base.String(), Secrets: s.sent}
 	for _, w := range s.watches {
 		x.watch = w
 		w.check.Watch(x)
@@ -203,7 +203,7 @@ func (s *session) watched(result *Result) {
 }
 
 // asked tells whether a text stands in the address of the request: a target may repeat what it was asked.
-func (w *Watched) asked(text string) bool {
+func (w *ObservedExchange) asked(text string) bool {
 	return strings.Contains(w.Request.Path, text) ||
 		slices.ContainsFunc(queryValues(w.Request.Query), func(v string) bool { return strings.Contains(v, text) })
 }
@@ -218,7 +218,7 @@ func queryValues(q url.Values) []string {
 
 // Leaks returns the first secret of the run in a text, "" when there is none. What the request's own address says does not
 // count.
-func (w *Watched) Leaks(text string) string {
+func (w *ObservedExchange) Leaks(text string) string {
 	for _, secret := range w.Secrets {
 		if strings.Contains(text, secret) && !w.asked(secret) {
 			return secret
@@ -228,6 +228,6 @@ func (w *Watched) Leaks(text string) string {
 }
 
 // Bodyless tells whether the answer has no body by the rules of HTTP.
-func (w *Watched) Bodyless() bool {
+func (w *ObservedExchange) Bodyless() bool {
 	return w.Request.Method == http.MethodHead || w.Status == http.StatusNoContent || w.Status == http.StatusNotModified
 }

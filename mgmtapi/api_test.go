@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(sqldbtest.Main(m)) }
 
-func TestTheDocumentIsValidAndTheSameEveryTime(t *testing.T) {
+func TestOpenAPI_Deterministic(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	first, err := e.API.OpenAPI()
 	require.NoError(t, err)
@@ -37,7 +37,7 @@ func (r *recorder) Authorize(_ context.Context, _ rest.Principal, op rest.Info) 
 	return rest.Fail(rest.CodeForbidden)
 }
 
-func TestEveryOperationIsReachedByItsOwnPath(t *testing.T) {
+func TestOperations_ReachedByOwnPath(t *testing.T) {
 	r := &recorder{}
 	e := apitest.New(t, sqldbtest.SQLite(t), func(o *assembly.Options) { o.Authorizer = r })
 	variable := regexp.MustCompile(`\{\w+\}`)

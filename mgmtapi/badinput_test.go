@@ -34,7 +34,7 @@ type bad struct {
 // Every operation of the document is tried with ids of nobody and of another kind, with parameters and cursors and filters that are none,
 // without its body, with what is no JSON, and with each member of the body of the wrong type, too long, out of bounds or unknown to a
 // profile. Each is refused with the status and code of the error table, tells what was wrong, and changes nothing that is stored.
-func TestEveryOperationRefusesBadInput(t *testing.T) {
+func TestOperations_RejectBadInput(t *testing.T) {
 	w := newOrganisation(t)
 	tried, reached := 0, 0
 	for _, to := range w.ops {

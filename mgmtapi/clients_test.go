@@ -9,7 +9,7 @@ import (
 
 // What client libraries send that a strict reading would refuse, beside the leniencies of the conventions. Each was found by running a
 // library; docs/client-libraries.md names which.
-func TestClientLibrariesCanSendBackWhatTheyRead(t *testing.T) {
+func TestClientLibraries_RoundTrip(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	const (
 		profile = `"profile":{"login":"a@example.com","email":"a@example.com","firstName":"A","lastName":"B"}`

@@ -150,7 +150,7 @@ func TestConventions(t *testing.T) {
 	}
 }
 
-func TestEveryAnswerHasItsHeaders(t *testing.T) {
+func TestConventions_ResponseHeaders(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), func(o *assembly.Options) { o.RateLimits = auth.Limits{} })
 	for do, want := range map[string]int{
 		"GET /api/v1/users": 600, "GET /api/v1/users/me": 2000, "GET /api/v1/groups": 500, "GET /api/v1/apps": 100,
@@ -168,7 +168,8 @@ func TestEveryAnswerHasItsHeaders(t *testing.T) {
 	}
 }
 
-func TestListsGoOnWhereTheyEnded(t *testing.T) {
+// TestLists_ContinueAfterCursor checks that a list continues after its cursor while callers delete and add entries.
+func TestLists_ContinueAfterCursor(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	ids := map[string]string{}
 	add := func(name string) {
@@ -198,7 +199,7 @@ func TestListsGoOnWhereTheyEnded(t *testing.T) {
 	require.Equal(t, []string{"c", "d", "e", "f"}, names)
 }
 
-func TestIdsTimesAndTags(t *testing.T) {
+func TestConventions_IDsTimesAndTags(t *testing.T) {
 	w := apptest.New(t)
 	user, group, app := w.User("ann"), w.Group("G"), w.SCIMApp("HR")
 	w.Connect(app, "")

@@ -367,9 +367,9 @@ var pathVariable = regexp.MustCompile(`\{\w+\}`)
 func shape(do string) string { return pathVariable.ReplaceAllString(do, "{}") }
 
 // facts is what the tests of all slices have seen.
-func facts(t *testing.T) apitest.Facts {
+func facts(t *testing.T) apitest.Coverage {
 	t.Helper()
-	all := apitest.Facts{}
+	all := apitest.Coverage{}
 	files, err := filepath.Glob(filepath.Join("*", filepath.FromSlash(apitest.RecordFile)))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
@@ -379,7 +379,8 @@ func facts(t *testing.T) apitest.Facts {
 	return all
 }
 
-func TestEveryOperationIsSpecifiedAndSeenToSucceed(t *testing.T) {
+// TestOperations_SpecifiedAndTested checks that the specification lists each operation and that a test has seen it succeed.
+func TestOperations_SpecifiedAndTested(t *testing.T) {
 	specified := map[string]bool{}
 	sections, err := fixtures.Operations()
 	require.NoError(t, err)
@@ -404,7 +405,7 @@ func TestEveryOperationIsSpecifiedAndSeenToSucceed(t *testing.T) {
 	}
 }
 
-func TestTheLogTellsOfEveryChange(t *testing.T) {
+func TestLog_RecordsEveryChange(t *testing.T) {
 	seen := facts(t)
 	types := map[string]bool{}
 	for _, event := range audit.Types() {
@@ -436,7 +437,8 @@ func TestTheLogTellsOfEveryChange(t *testing.T) {
 	}
 }
 
-func TestEveryEventTypeIsSpecifiedAndSeen(t *testing.T) {
+// TestEventTypes_SpecifiedAndWritten checks that each event type is specified or has a reason, and that a test has seen it written.
+func TestEventTypes_SpecifiedAndWritten(t *testing.T) {
 	subjects, err := fixtures.EventTypes()
 	require.NoError(t, err)
 	specified := map[string]bool{}
@@ -486,7 +488,7 @@ func eventsOf(t *testing.T) string {
 	return out.String()
 }
 
-func TestTheListOfOperationsIsUpToDate(t *testing.T) {
+func TestOperationsDocument_UpToDate(t *testing.T) {
 	file := filepath.Join("..", "docs", "operations.md")
 	have := operationsDocument(t)
 	goldentest.Check(t, file, have)

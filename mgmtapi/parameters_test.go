@@ -38,7 +38,7 @@ const hints = "a hint is for servers that would have to look in several places (
 
 // Every parameter that an operation declares is read by a function that the operation leads to. Which functions those are follows
 // from the source: its Find and Do, the methods of its request, what its slice is made of, and what they call.
-func TestEveryParameterIsRead(t *testing.T) {
+func TestParameters_AllRead(t *testing.T) {
 	src := loadSource(t)
 	known := map[string]bool{}
 	for _, op := range src.operations() {

@@ -13,7 +13,7 @@ import (
 
 // What is in use cannot be deleted: it is answered with the code of the error table, changes nothing that is stored, and the log tells who
 // tried it on what.
-func TestDeletionsOfWhatIsInUseAreRefusedAndLogged(t *testing.T) {
+func TestDeletion_RejectedWhileInUse(t *testing.T) {
 	w := newOrganisation(t)
 	w.seed(t, "GET /api/v1/iam/assignees/users", "", "org", "value.0.orn")
 	w.ids["org"] = strings.Split(w.ids["org"], ":")[3]

@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestWhatIsLeftToDoIsDoneAtOnceAndLookedForEverySecond(t *testing.T) {
+// TestWorker_RunsOnWakeAndTimer checks that the worker runs at the start, on each wake-up and once per second.
+func TestWorker_RunsOnWakeAndTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		var finished atomic.Int32
@@ -37,7 +38,7 @@ func TestWhatIsLeftToDoIsDoneAtOnceAndLookedForEverySecond(t *testing.T) {
 	})
 }
 
-func TestOldLogEventsArePurgedEveryDay(t *testing.T) {
+func TestKeepLog_PurgesEveryDay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		var purged atomic.Int32

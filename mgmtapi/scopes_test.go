@@ -41,7 +41,7 @@ func withSandbox(o *assembly.Options) {
 // Every operation but the public ones is refused to whoever has no credentials, dead ones, none of its scopes, only some of them,
 // those of all other areas, or may only read what it changes. The body is broken and the ids are nobody's, so that an operation which
 // looks at them first is found out.
-func TestEveryOperationIsRefusedWithoutItsScope(t *testing.T) {
+func TestOperations_RejectedWithoutScope(t *testing.T) {
 	authorizer := &scoped{}
 	e := apitest.New(t, sqldbtest.SQLite(t), withSandbox, func(o *assembly.Options) { o.Authorizer = authorizer })
 	e.Unrecorded()
@@ -141,7 +141,7 @@ var open = []string{"/api/v1/authn", "/api/v1/sessions/me", "/oauth2/v1/token", 
 	"/sandbox/v1/health",
 	"/api/v1/users/{}/factors/{}/qr/", "/assets/logos/{}", "/home/{}/{}/{}", "/app/{}/{}/setup/help"}
 
-func TestOperationsNeedTheScopesOfTheirArea(t *testing.T) {
+func TestOperations_RequireAreaScopes(t *testing.T) {
 	for _, op := range table(t) {
 		path := shape(op.Path)
 		if op.Public {

@@ -12,7 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestDecodeKeepsOrderKindsAndSpelling(t *testing.T) {
+// TestDecode_PreservesOrderAndSpelling checks that Decode preserves the order of members, the JSON types and the spelling of numbers.
+func TestDecode_PreservesOrderAndSpelling(t *testing.T) {
 	o, err := Decode([]byte(" {\"b\" : 1.50e1 ,\"A\":[true,false,null,{}, []],\"c\":\"x\\u00e9\\ud83d\\ude00\\/\" }\r\n\t"))
 	require.NoError(t, err)
 	want := NewObject(
@@ -23,7 +24,7 @@ func TestDecodeKeepsOrderKindsAndSpelling(t *testing.T) {
 	require.Equal(t, `{"b":1.50e1,"A":[true,false,null,{},[]],"c":"xé😀/"}`, string(o.AppendJSON(nil)))
 }
 
-func TestDecodeRefuses(t *testing.T) {
+func TestDecode_Rejects(t *testing.T) {
 	for _, test := range []struct {
 		name, in string
 		offset   int64
@@ -94,7 +95,7 @@ func manyMembers(n int, last string) string {
 	return b.String() + last + "}"
 }
 
-func TestDecodeAllowsTheGreatestSizes(t *testing.T) {
+func TestDecode_MaximumSizes(t *testing.T) {
 	_, err := Decode([]byte(strings.Repeat(`{"a":`, MaxDepth) + "1" + strings.Repeat("}", MaxDepth)))
 	require.NoError(t, err)
 	o, err := Decode([]byte(manyMembers(MaxMembers-1, `"x":0`)))
@@ -130,7 +131,7 @@ func genObject(depth int) *rapid.Generator[*Object] {
 	})
 }
 
-func TestObjectsReadBackAsTheyWereWritten(t *testing.T) {
+func TestObject_RoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := genObject(3).Draw(t, "o")
 		text := o.AppendJSON(nil)

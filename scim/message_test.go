@@ -23,7 +23,7 @@ func roundTrip[T any](t *testing.T, v T, text string) {
 	require.Empty(t, cmp.Diff(v, again, objects(), cmp.Comparer(func(a, b *Resource) bool { return Equal(&a.Object, &b.Object) })))
 }
 
-func TestMessagesReadBackAsTheyWereWritten(t *testing.T) {
+func TestMessage_RoundTrip(t *testing.T) {
 	two, empty := 2, ""
 	roundTrip(t, Error{Status: 404, Detail: "no"}, `{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"detail":"no","status":"404"}`)
 	roundTrip(t, Error{Status: 400, ScimType: InvalidFilter},
@@ -62,7 +62,8 @@ func TestMessagesReadBackAsTheyWereWritten(t *testing.T) {
 			`"status":"412","response":{"status":"412"}}]}`)
 }
 
-func TestErrorReadsAnIntegerStatus(t *testing.T) {
+// TestError_IntegerStatus checks that the status of an error may be an integer, and that other invalid errors are rejected.
+func TestError_IntegerStatus(t *testing.T) {
 	var e Error
 	require.NoError(t,
 		json.Unmarshal([]byte(`{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":409,"scimType":"uniqueness"}`), &e))
@@ -80,7 +81,8 @@ func TestErrorText(t *testing.T) {
 	require.EqualError(t, &Error{Status: 400, ScimType: NoTarget}, "400 noTarget")
 }
 
-func TestListResponseTakesNothingElseForAnEmptyList(t *testing.T) {
+// TestListResponse_RejectsOtherDocuments checks that no other document is read as an empty list.
+func TestListResponse_RejectsOtherDocuments(t *testing.T) {
 	const urn = `"schemas":["urn:ietf:params:scim:api:messages:2.0:ListResponse"]`
 	for _, bad := range []string{
 		`{}`, `{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"404"}`, `{"totalResults":0}`,
@@ -134,7 +136,7 @@ func TestParsePatchRequest(t *testing.T) {
 	require.Error(t, json.Unmarshal([]byte(`{"op":"x"}`), new(PatchOperation)))
 }
 
-func TestParseSearchAndBulkRefuse(t *testing.T) {
+func TestParseSearchAndBulk_Rejects(t *testing.T) {
 	for in, want := range map[string]Type{
 		`{}`: InvalidSyntax,
 		`{"schemas":["` + SearchRequestMessage + `"],"filter":1}`:          InvalidValue,

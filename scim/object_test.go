@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestObjectFindsNamesInAnyCase(t *testing.T) {
+func TestObject_NamesIgnoreCase(t *testing.T) {
 	o := NewObject(Member{"userName", "b"}, Member{"active", true}, Member{"n", 1})
 	o.Set("USERNAME", "c")
 	require.Equal(t, `{"userName":"c","active":true,"n":1}`, string(o.AppendJSON(nil)))
@@ -25,7 +25,7 @@ func TestObjectFindsNamesInAnyCase(t *testing.T) {
 	require.False(t, EqualName("@", "`"))
 }
 
-func TestReadingNilObjects(t *testing.T) {
+func TestObject_ReadNil(t *testing.T) {
 	var o *Object
 	require.Zero(t, o.Len())
 	require.Empty(t, o.Complex("a").Complex("b").Text("c"))
@@ -40,7 +40,8 @@ func TestReadingNilObjects(t *testing.T) {
 	require.Equal(t, "null", string(text))
 }
 
-func TestAccessorsReadOnlyTheirKind(t *testing.T) {
+// TestObject_AccessorTypes checks that an accessor returns only values of its JSON type, and that Array returns a single value as a list.
+func TestObject_AccessorTypes(t *testing.T) {
 	o, err := Decode([]byte(`{"s":"x","b":true,"o":{"p":1},"l":[1],"n":null}`))
 	require.NoError(t, err)
 	require.Empty(t, o.Text("b"))
@@ -55,7 +56,7 @@ func TestAccessorsReadOnlyTheirKind(t *testing.T) {
 	require.Nil(t, o.Array("n"))
 }
 
-func TestCloneIsDeep(t *testing.T) {
+func TestClone_Deep(t *testing.T) {
 	o, err := Decode([]byte(`{"a":{"b":[{"c":1}]}}`))
 	require.NoError(t, err)
 	c := o.Clone()
@@ -63,7 +64,8 @@ func TestCloneIsDeep(t *testing.T) {
 	require.Equal(t, `{"a":{"b":[{"c":1}]}}`, string(o.AppendJSON(nil)))
 }
 
-func TestACopyHasMembersOfItsOwn(t *testing.T) {
+// TestCopy_Shallow checks that a copy has its own list of members and shares their values.
+func TestCopy_Shallow(t *testing.T) {
 	inner := NewObject(Member{"c", "1"})
 	o := NewObject(Member{"a", "1"}, Member{"b", inner})
 	o.Grow(3)
@@ -122,7 +124,8 @@ func TestValue(t *testing.T) {
 	}
 }
 
-func TestValueCopiesAListOnlyWhenItMust(t *testing.T) {
+// TestValue_CopiesListIfNeeded checks that Value copies a list only if an element needs a conversion, and never changes the caller's list.
+func TestValue_CopiesListIfNeeded(t *testing.T) {
 	stored := []any{"a", true}
 	v, err := Value(stored)
 	require.NoError(t, err)

@@ -58,7 +58,7 @@ func meIs(id *string) func(*scimserver.Options) {
 	return func(o *scimserver.Options) { o.Tokens = lateSubject{id} }
 }
 
-func TestBrokenJSONIsRefusedByEveryMethod(t *testing.T) {
+func TestBody_RejectsBrokenJSON(t *testing.T) {
 	var me string
 	eachStore(t, func(t *testing.T, h *harness) {
 		ann := h.newUser(t, "ann")
@@ -113,7 +113,7 @@ func manyNames(n int) string {
 }
 
 // Wrong values name their attribute, in POST, PUT, PATCH and in bulk jobs alike, and nothing is changed.
-func TestWrongValuesNameTheirAttributeInEveryMethod(t *testing.T) {
+func TestBody_ErrorNamesAttribute(t *testing.T) {
 	measured := schema.UserType()
 	measured.Extensions = append(measured.Extensions,
 		schema.Extension{Schema: &schema.Schema{ID: "urn:example:Measured", Attributes: []*schema.Attribute{

@@ -191,7 +191,7 @@ func (j *bulkJob) run(ctx context.Context, window []*bulkUnit) {
 
 func (j *bulkJob) runUnit(ctx context.Context, u *bulkUnit) {
 	if u.circle {
-		j.runCircle(ctx, u.ops)
+		j.runCycle(ctx, u.ops)
 	} else {
 		op := u.ops[0]
 		op.finish(j, j.execute(ctx, op))

@@ -75,7 +75,7 @@ func wantFailure(t testing.TB, result *scim.Object, status string, scimType scim
 	require.NotEmpty(t, response.Text("detail"), text)
 }
 
-func TestBulkDoesWhatTheSingleRequestsWouldDo(t *testing.T) {
+func TestBulk_MatchesSingleRequests(t *testing.T) {
 	everyStore(t, func(t *testing.T, h *harness) {
 		ann, team := h.newUser(t, "ann"), h.newGroup(t, "team")
 		results := h.bulk(t, bulkOf(
@@ -105,7 +105,7 @@ func TestBulkDoesWhatTheSingleRequestsWouldDo(t *testing.T) {
 	})
 }
 
-func TestBulkReferences(t *testing.T) {
+func TestBulk_References(t *testing.T) {
 	everyStore(t, func(t *testing.T, h *harness) {
 		memberIDs := func(group string) []string {
 			var ids []string
@@ -189,7 +189,8 @@ func TestBulkReferences(t *testing.T) {
 	})
 }
 
-func TestBulkKeepsTheOrderWhereItMatters(t *testing.T) {
+// TestBulk_KeepsOrder checks that the server executes bulk operations in order if one affects another.
+func TestBulk_KeepsOrder(t *testing.T) {
 	everyStore(t, func(t *testing.T, h *harness) {
 		t.Run("the first of two creates with one unique value stands", func(t *testing.T) {
 			var ops []object
@@ -226,7 +227,7 @@ func TestBulkKeepsTheOrderWhereItMatters(t *testing.T) {
 	})
 }
 
-func TestBulkVersionIsAPrecondition(t *testing.T) {
+func TestBulk_VersionPrecondition(t *testing.T) {
 	everyStore(t, func(t *testing.T, h *harness) {
 		u := h.newUser(t, "ann")
 		stale := u.header.Get("ETag")
@@ -247,7 +248,7 @@ func TestBulkVersionIsAPrecondition(t *testing.T) {
 	})
 }
 
-func TestBulkFailOnErrors(t *testing.T) {
+func TestBulk_FailOnErrors(t *testing.T) {
 	everyStore(t, func(t *testing.T, h *harness) {
 		job := func(prefix string) []object {
 			return []object{
@@ -269,7 +270,7 @@ func TestBulkFailOnErrors(t *testing.T) {
 	})
 }
 
-func TestBulkOperationsThatAreWrong(t *testing.T) {
+func TestBulk_InvalidOperations(t *testing.T) {
 	h := serve(t, newMapStore())
 	ann := "/Users/" + h.newUser(t, "ann").id()
 	for _, test := range []struct {
@@ -319,7 +320,7 @@ func TestBulkOperationsThatAreWrong(t *testing.T) {
 	require.Equal(t, "2", total, "nothing else was created or deleted")
 }
 
-func TestBulkRequestsThatAreRefusedAsAWhole(t *testing.T) {
+func TestBulk_RejectsWholeRequest(t *testing.T) {
 	h := serve(t, newMapStore(), func(o *scimserver.Options) {
 		o.Limits = scimserver.Limits{MaxBulkOperations: 2, MaxBulkPayload: 2000}
 	})
@@ -352,7 +353,7 @@ func TestBulkRequestsThatAreRefusedAsAWhole(t *testing.T) {
 	require.JSONEq(t, `{"supported": true, "maxOperations": 2, "maxPayloadSize": 2000}`, config.json("bulk"))
 }
 
-func TestBulkNeedsATokenThatMayChange(t *testing.T) {
+func TestBulk_RequiresWriteToken(t *testing.T) {
 	store := newMapStore()
 	h := serve(t, store, func(o *scimserver.Options) { o.Tokens = readOnlyToken(token) })
 	h.do(t, http.MethodPost, "/Bulk", bulkOf(bulkPost("b", "/Users", user("x")))).wantError(t, http.StatusForbidden, "")

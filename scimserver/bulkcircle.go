@@ -14,8 +14,8 @@ import (
 
 // Operations of a bulk job that refer to each other in a circle (RFC 7644 section 3.7.1).
 
-// runCircle executes POST operations that refer to each other. If one of the resources cannot be created, none is.
-func (j *bulkJob) runCircle(ctx context.Context, ops []*bulkOp) {
+// runCycle executes POST operations that refer to each other. If one of the resources cannot be created, none is.
+func (j *bulkJob) runCycle(ctx context.Context, ops []*bulkOp) {
 	if store, ok := j.s.store.(Batcher); ok {
 		j.runBatch(ctx, store, ops)
 		return

@@ -45,7 +45,7 @@ func count(answers []*answer, status int) int {
 	return n
 }
 
-func TestParallelPostsOfOneUserNameMakeOneUser(t *testing.T) {
+func TestParallelPosts_CreateOneUser(t *testing.T) {
 	everyStore(t, func(t *testing.T, h *harness) {
 		const n = 24
 		names := []string{"ann", "Ann", "ANN"}
@@ -83,7 +83,7 @@ func TestTwoWritersWithOneETag(t *testing.T) {
 	})
 }
 
-func TestParallelPatchesOfOneGroupAllCount(t *testing.T) {
+func TestParallelPatches_AllApplied(t *testing.T) {
 	everyStore(t, func(t *testing.T, h *harness) {
 		const n = 16
 		var ids []string
@@ -103,7 +103,8 @@ func TestParallelPatchesOfOneGroupAllCount(t *testing.T) {
 	})
 }
 
-func TestReadersNeverSeeHalfAPatch(t *testing.T) {
+// TestReads_AtomicUserPatch checks that no read returns half of a PATCH of a user.
+func TestReads_AtomicUserPatch(t *testing.T) {
 	everyStore(t, func(t *testing.T, h *harness) {
 		ann := h.newUser(t, "ann", object{"title": "0", "nickName": "0"})
 		path := "/Users/" + ann.id()
@@ -133,7 +134,8 @@ func TestReadersNeverSeeHalfAPatch(t *testing.T) {
 	})
 }
 
-func TestReadersNeverSeeHalfAPatchOfAGroup(t *testing.T) {
+// TestReads_AtomicGroupPatch checks that no read returns half of a PATCH of a group.
+func TestReads_AtomicGroupPatch(t *testing.T) {
 	everyStore(t, func(t *testing.T, h *harness) {
 		ids := []string{h.newUser(t, "0").id(), h.newUser(t, "1").id()}
 		path := "/Groups/" + h.newGroup(t, "0", ids[0]).id()
@@ -166,7 +168,7 @@ func TestReadersNeverSeeHalfAPatchOfAGroup(t *testing.T) {
 }
 
 // With a store that creates several resources in one step, a circle of references is there as a whole or not at all.
-func TestReadersNeverSeeHalfACircle(t *testing.T) {
+func TestReads_AtomicBulkCycle(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		h := serve(t, storeOn(t, db))
 		done := make(chan struct{})
@@ -201,7 +203,8 @@ func TestReadersNeverSeeHalfACircle(t *testing.T) {
 	})
 }
 
-func TestDeletedUsersDoNotStayInGroups(t *testing.T) {
+// TestParallelDelete_LeavesNoMember checks that a deleted user is not a member of a group to which a parallel request adds the user.
+func TestParallelDelete_LeavesNoMember(t *testing.T) {
 	everyStore(t, func(t *testing.T, h *harness) {
 		team := h.newGroup(t, "team")
 		for i := range 10 {

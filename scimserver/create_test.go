@@ -62,7 +62,7 @@ func TestCreateUser(t *testing.T) {
 	})
 }
 
-func TestCreateRefuses(t *testing.T) {
+func TestCreate_RejectsBadInput(t *testing.T) {
 	eachStore(t, func(t *testing.T, h *harness) {
 		h.newUser(t, "Taken")
 		for _, test := range []struct {
@@ -120,7 +120,7 @@ func TestStrangeNamesRoundTrip(t *testing.T) {
 	})
 }
 
-func TestDuplicateExternalIDsAreFine(t *testing.T) {
+func TestCreate_DuplicateExternalIDs(t *testing.T) {
 	eachStore(t, func(t *testing.T, h *harness) {
 		h.newUser(t, "a", object{"externalId": "E"})
 		h.newUser(t, "b", object{"externalId": "E"})

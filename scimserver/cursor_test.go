@@ -66,7 +66,7 @@ func labels(t testing.TB, a *answer) []string {
 	return out
 }
 
-func TestCursorsWalkEverythingThereAndBack(t *testing.T) {
+func TestCursors_WalkBothDirections(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, h *harness) {
 		for i, name := range []string{"dan", "Bob", "carol", "ann", "eve", "fay", "Gus"} {
 			more := object{"externalId": fmt.Sprint(i % 2)}
@@ -141,7 +141,7 @@ func TestCursorsWalkEverythingThereAndBack(t *testing.T) {
 	})
 }
 
-func TestCursorsSurviveDeletions(t *testing.T) {
+func TestCursors_SurviveDeletions(t *testing.T) {
 	eachStore(t, func(t *testing.T, h *harness) {
 		for _, params := range []object{{"count": 2}, {"count": 2, "sortBy": "userName"},
 			{"count": 2, "sortBy": "title", "sortOrder": "descending"}, {"count": 2, "filter": "title pr"}} {
@@ -188,7 +188,7 @@ func TestCursorsSurviveDeletions(t *testing.T) {
 	})
 }
 
-func TestCursorsAreForOneQueryOfOneClient(t *testing.T) {
+func TestCursors_BoundToQueryAndClient(t *testing.T) {
 	eachStore(t, func(t *testing.T, h *harness) {
 		for i := range 5 {
 			h.newUser(t, fmt.Sprint("user", i))
@@ -225,7 +225,7 @@ func TestCursorsAreForOneQueryOfOneClient(t *testing.T) {
 	})
 }
 
-func TestCursorParameters(t *testing.T) {
+func TestCursors_Parameters(t *testing.T) {
 	eachStore(t, func(t *testing.T, h *harness) {
 		for i := range 5 {
 			h.newUser(t, fmt.Sprint("user", i))
@@ -272,7 +272,7 @@ func TestCursorParameters(t *testing.T) {
 	require.Len(t, labels(t, h.get(t, "/Users?cursor=&count=100")), 2, "no page exceeds maxPageSize")
 }
 
-func TestCursorsExpire(t *testing.T) {
+func TestCursors_Expire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, err := scimserver.New(
 			scimserver.Options{Store: newMapStore(), Tokens: scimserver.StaticTokens(token),
@@ -294,7 +294,8 @@ func TestCursorsExpire(t *testing.T) {
 	})
 }
 
-func TestServersWithOneKeyShareCursors(t *testing.T) {
+// TestCursors_SharedByKey checks that servers with one key and one prefix share cursors, and that another prefix does not.
+func TestCursors_SharedByKey(t *testing.T) {
 	store := newMapStore()
 	share := func(o *scimserver.Options) { o.Cursors.Key = []byte("a key of some length") }
 	one, other := serve(t, store, share), serve(t, store, share)

@@ -65,7 +65,7 @@ func (h *harness) newDevice(t testing.TB, serial string, more ...object) *answer
 	return h.do(t, http.MethodPost, "/Devices", device(serial, more...)).want(t, http.StatusCreated)
 }
 
-func TestACustomTypeIsServedWhole(t *testing.T) {
+func TestCustomType_AllOperations(t *testing.T) {
 	eachCustom(t, func(t *testing.T, h *harness) {
 		a := h.newDevice(t, "s1", object{
 			"on": true, "weight": 1.5, "ports": 4, "bought": "2020-01-02T03:04:05Z", "key": "AAEC", "site": "https://example.com/a",
@@ -104,7 +104,7 @@ func TestACustomTypeIsServedWhole(t *testing.T) {
 	})
 }
 
-func TestTheCharacteristicsOfACustomType(t *testing.T) {
+func TestCustomType_Characteristics(t *testing.T) {
 	eachCustom(t, func(t *testing.T, h *harness) {
 		a := h.newDevice(t, "s1", object{"label": "Desk", "code": "Ab", "pin": "1234", "notes": "n", "status": "broken", "color": "green"})
 		path := "/Devices/" + a.id()

@@ -13,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/scimserver"
 )
 
-func TestServiceProviderConfigTellsTheTruth(t *testing.T) {
+func TestServiceProviderConfig_MatchesBehavior(t *testing.T) {
 	h := serve(t, newMapStore(), func(o *scimserver.Options) {
 		o.Limits = scimserver.Limits{MaxPage: 7, DefaultPage: 3}
 	})
@@ -36,7 +36,7 @@ func TestServiceProviderConfigTellsTheTruth(t *testing.T) {
 	require.Len(t, page, 3, "defaultPageSize")
 }
 
-func TestDiscoveryLists(t *testing.T) {
+func TestDiscovery_Lists(t *testing.T) {
 	h := serve(t, newMapStore())
 	for _, test := range []struct {
 		path, kind string
@@ -70,7 +70,7 @@ func TestDiscoveryLists(t *testing.T) {
 	})
 }
 
-func TestDiscoveryIsReadOnly(t *testing.T) {
+func TestDiscovery_ReadOnly(t *testing.T) {
 	h := serve(t, newMapStore())
 	for _, path := range []string{"/ServiceProviderConfig", "/Schemas", "/Schemas/" + scim.UserSchema, "/ResourceTypes",
 		"/ResourceTypes/User"} {
@@ -82,7 +82,7 @@ func TestDiscoveryIsReadOnly(t *testing.T) {
 	}
 }
 
-func TestCustomTypesAreServed(t *testing.T) {
+func TestCustomType_Served(t *testing.T) {
 	types := []*schema.ResourceType{schema.UserType(), schema.GroupType(), {
 		ID: "Device", Name: "Device", Endpoint: "/Devices",
 		Schema: &schema.Schema{ID: "urn:example:2.0:Device", Name: "Device", Attributes: []*schema.Attribute{
@@ -122,7 +122,7 @@ func TestCustomTypesAreServed(t *testing.T) {
 	})
 }
 
-func TestNewRefusesBadOptions(t *testing.T) {
+func TestNew_RejectsBadOptions(t *testing.T) {
 	good := func() scimserver.Options {
 		return scimserver.Options{Store: newMapStore(), Tokens: scimserver.StaticTokens(token)}
 	}

@@ -119,7 +119,8 @@ func (s faultyStore) Get(context.Context, string, string) (*scimserver.Record, e
 	return nil, s.fail()
 }
 
-func TestInternalErrorsTellNothingButAnID(t *testing.T) {
+// TestInternalError_ShowsOnlyID checks that an internal error shows the client only an ID, and that the log has ID and cause.
+func TestInternalError_ShowsOnlyID(t *testing.T) {
 	for name, fail := range map[string]func() error{
 		"an error": func() error { return errors.New("disk of host db7 is full") },
 		"a panic":  func() error { panic("disk of host db7 is full") },

@@ -44,7 +44,7 @@ func TestGet(t *testing.T) {
 	})
 }
 
-func TestLocationsBeginWithTheBaseURL(t *testing.T) {
+func TestLocation_StartsWithBaseURL(t *testing.T) {
 	t.Run("the request's own by default", func(t *testing.T) {
 		h := serve(t, newMapStore())
 		a := h.do(t, http.MethodPost, "/Users", user("ann"), func(r *http.Request) { r.Host = "idm.example.com" }).want(t, http.StatusCreated)

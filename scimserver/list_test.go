@@ -282,7 +282,7 @@ func TestRootQueryMixesTypes(t *testing.T) {
 	})
 }
 
-func TestSearchRefuses(t *testing.T) {
+func TestSearch_RejectsBadInput(t *testing.T) {
 	h := serve(t, newMapStore())
 	for name, test := range map[string]struct {
 		body     any

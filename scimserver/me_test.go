@@ -30,7 +30,7 @@ func (ownTokens) VerifyToken(_ context.Context, text string) (scimserver.Grant, 
 
 func as(text string) func(*http.Request) { return header("Authorization", "Bearer "+text) }
 
-func TestMeIsTheResourceOfTheToken(t *testing.T) {
+func TestMe_ReturnsTokenResource(t *testing.T) {
 	run := func(t *testing.T, h *harness) {
 		ann, bob := h.newUser(t, "ann"), h.newUser(t, "bob")
 		team := h.newGroup(t, "team", ann.id())

@@ -29,7 +29,7 @@ func (s *noting) Members(ctx context.Context, group string, only []string) ([]sc
 }
 
 // A group may have 100,000 members: what is not shown and not changed is not read.
-func TestMembersAreReadOnlyAsFarAsARequestNeedsThem(t *testing.T) {
+func TestMembers_ReadOnDemand(t *testing.T) {
 	for name, open := range map[string]func() scimserver.Store{
 		"map store": func() scimserver.Store { return newMapStore() },
 		"sqlite":    func() scimserver.Store { return sqliteStore(t) },

@@ -74,7 +74,7 @@ func TestPut(t *testing.T) {
 	})
 }
 
-func TestStrictRefusesWhatIsOutsideTheRFC(t *testing.T) {
+func TestStrict_RejectsNonstandardInput(t *testing.T) {
 	eachStore(t, func(t *testing.T, h *harness) {
 		for name, body := range map[string]object{
 			"a boolean as a string": user("x", object{"active": "True"}),

@@ -20,7 +20,7 @@ import (
 // Single sentences of the RFCs that no other test is about.
 
 // RFC 7643 sections 2.3.8 and 3.
-func TestTheOrderOfMembersAndSchemasMeansNothing(t *testing.T) {
+func TestMembersAndSchemas_OrderIgnored(t *testing.T) {
 	eachStore(t, func(t *testing.T, h *harness) {
 		members := []string{
 			`"schemas":["` + scim.EnterpriseUserSchema + `","` + scim.UserSchema + `"]`, `"userName":"ann"`,
@@ -39,7 +39,7 @@ func TestTheOrderOfMembersAndSchemasMeansNothing(t *testing.T) {
 }
 
 // RFC 7643 section 3.1: the common attributes are what they are, whatever a schema says of them, and every type has them.
-func TestCommonAttributesCannotBeRedefined(t *testing.T) {
+func TestCommonAttributes_NotRedefinable(t *testing.T) {
 	types, err := schema.Load(fstest.MapFS{
 		"schema.json": {
 			Data: []byte(`{"schemas":["` + scim.SchemaSchema +
@@ -111,7 +111,7 @@ func TestComparisonsByTypeAndCharacteristic(t *testing.T) {
 }
 
 // RFC 7643 section 7: what is write-only is a secret, whatever else its definition says.
-func TestWriteOnlyAttributesAreForNobodyToRead(t *testing.T) {
+func TestWriteOnlyAttributes_Unreadable(t *testing.T) {
 	types := []*schema.ResourceType{schema.UserType(), schema.GroupType()}
 	types[0].Extensions = append(types[0].Extensions,
 		schema.Extension{Schema: &schema.Schema{ID: "urn:example:Vault", Attributes: []*schema.Attribute{
@@ -156,7 +156,7 @@ func TestWriteOnlyAttributesAreForNobodyToRead(t *testing.T) {
 }
 
 // RFC 7644 section 3.9: attributes and excludedAttributes mean the same wherever a resource is answered.
-func TestProjectionIsTheSameOnEveryMethod(t *testing.T) {
+func TestProjection_SameOnEveryMethod(t *testing.T) {
 	var me string
 	eachStore(t, func(t *testing.T, h *harness) {
 		body := func(name string) object {

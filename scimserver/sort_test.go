@@ -168,7 +168,8 @@ func TestSortByEveryType(t *testing.T) {
 	}
 }
 
-func TestSortReachesNotTooFar(t *testing.T) {
+// TestSort_MaxSortStart checks that the server rejects a sorted query whose startIndex exceeds the limit.
+func TestSort_MaxSortStart(t *testing.T) {
 	h := serve(t, newMapStore(), func(o *scimserver.Options) {
 		o.Limits.MaxSortStart = 3
 		o.Limits.MaxPage = 1

@@ -16,7 +16,7 @@ import (
 )
 
 // Two service providers on one database have a layout each. Neither sees anything of the other.
-func TestServiceProvidersOnOneDatabaseDoNotSeeEachOther(t *testing.T) {
+func TestServiceProviders_Isolated(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		a, b := scimstore.NewLayout("tenant_a"), scimstore.NewLayout("tenant_b")
 		docs, err := docstore.Open(t.Context(), db, nil, append(a.Tables(), b.Tables()...)...)
@@ -56,7 +56,7 @@ func TestServiceProvidersOnOneDatabaseDoNotSeeEachOther(t *testing.T) {
 	})
 }
 
-func TestTokensExpireAndMayBeForReadingOnly(t *testing.T) {
+func TestTokens_ExpiryAndReadOnly(t *testing.T) {
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	clock := start
 	h := serve(t, newMapStore(), func(o *scimserver.Options) {

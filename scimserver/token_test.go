@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/scimserver"
 )
 
-func TestEveryEndpointAndMethodWantsAToken(t *testing.T) {
+func TestTokens_RequiredEverywhere(t *testing.T) {
 	h := serve(t, newMapStore())
 	for _, path := range []string{"", "/", "/Users", "/Users/x", "/Users/.search", "/Groups", "/Groups/x", "/.search", "/Me", "/Bulk",
 		"/ServiceProviderConfig", "/Schemas", "/Schemas/x", "/ResourceTypes", "/ResourceTypes/User", "/nothing/here",
@@ -55,7 +55,7 @@ func TestTokens(t *testing.T) {
 	})
 }
 
-func TestStaticTokensNeverAcceptTheEmptyToken(t *testing.T) {
+func TestStaticTokens_RejectEmptyToken(t *testing.T) {
 	for _, tokens := range []scimserver.TokenVerifier{scimserver.StaticTokens(""), scimserver.StaticTokens()} {
 		_, err := tokens.VerifyToken(t.Context(), "")
 		require.ErrorIs(t, err, scimserver.ErrBadToken)
@@ -68,7 +68,8 @@ func (brokenTokens) VerifyToken(context.Context, string) (scimserver.Grant, erro
 	return scimserver.Grant{}, errors.New("the token database of Ann is down")
 }
 
-func TestAVerifierThatCannotDecideIsAnInternalError(t *testing.T) {
+// TestTokens_VerifierFailure checks that the server returns an internal error without details if the token verifier fails.
+func TestTokens_VerifierFailure(t *testing.T) {
 	h := serve(t, newMapStore(), func(o *scimserver.Options) { o.Tokens = brokenTokens{} })
 	a := h.do(t, http.MethodGet, "/Users", nil).wantError(t, http.StatusInternalServerError, "")
 	require.NotContains(t, a.text, "Ann")
@@ -86,7 +87,7 @@ func (r readOnlyToken) VerifyToken(_ context.Context, token string) (scimserver.
 	return scimserver.Grant{ReadOnly: true}, nil
 }
 
-func TestAReadOnlyTokenReadsAndChangesNothing(t *testing.T) {
+func TestTokens_ReadOnly(t *testing.T) {
 	store := newMapStore()
 	path := "/Users/" + serve(t, store).newUser(t, "ann").id()
 	h := serve(t, store, func(o *scimserver.Options) { o.Tokens = readOnlyToken(token) })

@@ -42,7 +42,7 @@ func TestVersionsInPaths(t *testing.T) {
 }
 
 // RFC 7643 section 2.4: references to a resource are the same with, without and with another version.
-func TestReferencesAreTheSameInEveryVersion(t *testing.T) {
+func TestReferences_SameInEveryVersion(t *testing.T) {
 	eachStore(t, func(t *testing.T, h *harness) {
 		ann := h.newUser(t, "ann")
 		root := strings.TrimSuffix(h.url, prefix)
@@ -98,7 +98,7 @@ func TestServedOverTLS(t *testing.T) {
 }
 
 // RFC 7644 section 3.4.2.2: a filter sees what the answer to the creation or change showed, defaults included.
-func TestFiltersSeeWhatTheAnswerShowed(t *testing.T) {
+func TestFilters_MatchShownValues(t *testing.T) {
 	eachStore(t, func(t *testing.T, h *harness) {
 		bare := h.newUser(t, "bare")
 		patched := h.patch(t, "/Users/"+h.newUser(t, "patched").id(), op("add", "active", false)).want(t, http.StatusOK)

@@ -6,8 +6,8 @@
 // object to read, say) is not its question: when that does not work the check is skipped and another one has the finding.
 //
 // A new check is a row in the list of its area here, cites ids of conformance/requirements/catalogue.json, and has a mutant in the file of
-// the same name in conformance/mutants. The tests are in cmd/internal/sandbox: TestEveryCheckIsComplete reports what a row lacks,
-// TestEveryRequirementOfAServerIsProvedOrDeclined writes docs/requirements.md, and TestTheSuiteTellsTheTruth, with SCIMWRIGHT_TEST_ALL=1,
+// the same name in conformance/mutants. The tests are in cmd/internal/sandbox: TestChecks_Complete reports what a row lacks,
+// TestRequirements_ProvedOrJustified writes docs/requirements.md, and TestSuite_KillMatrix, with SCIMWRIGHT_TEST_ALL=1,
 // shows that the check can fail and writes docs/kill-matrix.md (-update).
 package checks
 

@@ -93,8 +93,8 @@ func jsonText(v any) string {
 	return strings.TrimSuffix(strings.TrimPrefix(string(o.AppendJSON(nil)), `{"v":`), "}")
 }
 
-// born returns the path of what a POST of a job created, and ends the check when it created nothing.
-func born(t *T, res *conformance.Response, where, bulkID string) string {
+// createdPath returns the path of what a POST of a job created, and ends the check when it created nothing.
+func createdPath(t *T, res *conformance.Response, where, bulkID string) string {
 	o := result(t, res, "POST", bulkID)
 	t.Must(code(o) == 201, "status of POST "+bulkID+" in the job", "201", value(o, "status"))
 	id := path.Base(o.Text("location"))
@@ -158,7 +158,7 @@ var bulk = []check{
 		Why:          whyBulk,
 		Fix:          "Report method, bulkId, location and status for every POST.",
 		Run: func(ctx context.Context, t *T) {
-			where := born(t, processed(ctx, t, posting(t, "new", nil)), "/Users", "new")
+			where := createdPath(t, processed(ctx, t, posting(t, "new", nil)), "/Users", "new")
 			after := t.Get(ctx, where)
 			t.Require("status of GET of the new user", 200, after.Status)
 			t.Expect("userName of the new user", t.UserName("new"), value(after.Object(), "userName"))
@@ -313,7 +313,7 @@ var bulk = []check{
 		Fix:          "Go on after an error unless failOnErrors says otherwise.",
 		Run: func(ctx context.Context, t *T) {
 			res := processed(ctx, t, posting(t, "first", nil), failing(t, "bad"), failing(t, "worse"), posting(t, "last", nil))
-			t.Expect("status of GET of the user after two failures", 200, t.Get(ctx, born(t, res, "/Users", "last")).Status)
+			t.Expect("status of GET of the user after two failures", 200, t.Get(ctx, createdPath(t, res, "/Users", "last")).Status)
 		},
 	},
 	{
@@ -330,7 +330,7 @@ var bulk = []check{
 				doc{"schemas": []string{scim.BulkRequestMessage}, "failOnErrors": 1,
 					"Operations": []doc{posting(t, "before", nil), failing(t, "bad"), posting(t, "after", nil)}})
 			t.Require("status of "+res.Name, 200, res.Status)
-			t.Expect("status of GET of the user before the error", 200, t.Get(ctx, born(t, res, "/Users", "before")).Status)
+			t.Expect("status of GET of the user before the error", 200, t.Get(ctx, createdPath(t, res, "/Users", "before")).Status)
 			found := t.Get(ctx, "/Users", "filter", "userName eq "+quote(t.UserName("after")))
 			t.Expect("number of users that were created after the error", 0, len(found.IDs()))
 		},
@@ -357,8 +357,8 @@ var bulk = []check{
 		Fix:          fixRefs,
 		Run: func(ctx context.Context, t *T) {
 			res := processed(ctx, t, posting(t, "ann", nil), bulkGroup(t, "team", "bulkId:ann"))
-			user := path.Base(born(t, res, "/Users", "ann"))
-			membersBecame(ctx, t, born(t, res, "/Groups", "team"), user)
+			user := path.Base(createdPath(t, res, "/Users", "ann"))
+			membersBecame(ctx, t, createdPath(t, res, "/Groups", "team"), user)
 		},
 	},
 	{
@@ -394,9 +394,9 @@ var bulk = []check{
 		Fix:          fixRefs,
 		Run: func(ctx context.Context, t *T) {
 			res := processed(ctx, t, posting(t, "boss", nil), posting(t, "report", extended(doc{"manager": doc{"value": "bulkId:boss"}})))
-			o := t.Read(ctx, born(t, res, "/Users", "report")).Object()
+			o := t.Read(ctx, createdPath(t, res, "/Users", "report")).Object()
 			t.SkipIf(!has(o.Complex(scim.EnterpriseUserSchema), "manager"), "the target does not keep the manager")
-			t.Expect("manager.value", path.Base(born(t, res, "/Users", "boss")), look(o, "@manager.value"))
+			t.Expect("manager.value", path.Base(createdPath(t, res, "/Users", "boss")), look(o, "@manager.value"))
 		},
 	},
 	{
@@ -412,7 +412,7 @@ var bulk = []check{
 			g := t.CreateGroup(ctx, "team", nil)
 			res := processed(ctx, t, posting(t, "ann", nil),
 				patching(g.Path(), doc{"op": "add", "path": "members", "value": []doc{{"value": "bulkId:ann"}}}))
-			membersBecame(ctx, t, g.Path(), path.Base(born(t, res, "/Users", "ann")))
+			membersBecame(ctx, t, g.Path(), path.Base(createdPath(t, res, "/Users", "ann")))
 		},
 	},
 	{
@@ -427,7 +427,7 @@ var bulk = []check{
 		Run: func(ctx context.Context, t *T) {
 			res := processed(ctx, t, posting(t, "ann", nil),
 				patching("/Users/bulkId:ann", doc{"op": "replace", "path": "name.givenName", "value": "Ada"}))
-			t.Expect("name.givenName read back", "Ada", value(t.Read(ctx, born(t, res, "/Users", "ann")).Object(), "name.givenName"))
+			t.Expect("name.givenName read back", "Ada", value(t.Read(ctx, createdPath(t, res, "/Users", "ann")).Object(), "name.givenName"))
 		},
 	},
 	{
@@ -626,8 +626,8 @@ func bulkMixed(ctx context.Context, t *T) {
 	changed, removed := t.CreateUser(ctx, "changed", nil), t.CreateUser(ctx, "removed", nil)
 	res := processed(ctx, t, posting(t, "user", nil), bulkGroup(t, "group"),
 		patching(changed.Path(), doc{"op": "replace", "path": "name.givenName", "value": "Ada"}), doc{"method": "DELETE", "path": removed.Path()})
-	t.Expect("status of GET of the new user", 200, t.Get(ctx, born(t, res, "/Users", "user")).Status)
-	t.Expect("status of GET of the new group", 200, t.Get(ctx, born(t, res, "/Groups", "group")).Status)
+	t.Expect("status of GET of the new user", 200, t.Get(ctx, createdPath(t, res, "/Users", "user")).Status)
+	t.Expect("status of GET of the new group", 200, t.Get(ctx, createdPath(t, res, "/Groups", "group")).Status)
 	t.Expect("name.givenName of the changed user", "Ada", value(t.Read(ctx, changed.Path()).Object(), "name.givenName"))
 	t.Expect("status of DELETE in the job", 204, code(result(t, res, "DELETE", removed.ID)))
 }
@@ -667,7 +667,7 @@ func bulkFailOnErrorsCounts(ctx context.Context, t *T) {
 	res := t.Post(ctx, "/Bulk", doc{"schemas": []string{scim.BulkRequestMessage}, "failOnErrors": 2,
 		"Operations": []doc{failing(t, "bad"), posting(t, "between", nil), failing(t, "worse"), posting(t, "after", nil)}})
 	t.Require("status of "+res.Name, 200, res.Status)
-	t.Expect("status of GET of the user between the errors", 200, t.Get(ctx, born(t, res, "/Users", "between")).Status)
+	t.Expect("status of GET of the user between the errors", 200, t.Get(ctx, createdPath(t, res, "/Users", "between")).Status)
 	found := t.Get(ctx, "/Users", "filter", "userName eq "+quote(t.UserName("after")))
 	t.Expect("number of users that were created after the second error", 0, len(found.IDs()))
 }
@@ -679,7 +679,7 @@ func bulkReferenceForward(ctx context.Context, t *T) {
 		t.Warn(false, "status of the group that refers to a later user", "201", status)
 		return
 	}
-	membersBecame(ctx, t, born(t, res, "/Groups", "team"), path.Base(born(t, res, "/Users", "ann")))
+	membersBecame(ctx, t, createdPath(t, res, "/Groups", "team"), path.Base(createdPath(t, res, "/Users", "ann")))
 }
 
 func bulkReferenceCircular(ctx context.Context, t *T) {
@@ -689,7 +689,7 @@ func bulkReferenceCircular(ctx context.Context, t *T) {
 		t.Inform("statuses of two groups that refer to each other", "201 and 201", []int{red, blue})
 		return
 	}
-	redPath, bluePath := born(t, res, "/Groups", "red"), born(t, res, "/Groups", "blue")
+	redPath, bluePath := createdPath(t, res, "/Groups", "red"), createdPath(t, res, "/Groups", "blue")
 	membersBecame(ctx, t, redPath, path.Base(bluePath))
 	membersBecame(ctx, t, bluePath, path.Base(redPath))
 }
@@ -715,7 +715,7 @@ func bulkPrecondition(ctx context.Context, t *T) {
 func bulkVersion(ctx context.Context, t *T) {
 	res := processed(ctx, t, posting(t, "versioned", nil))
 	version := value(result(t, res, "POST", "versioned"), "version")
-	read := t.Read(ctx, born(t, res, "/Users", "versioned")).Object()
+	read := t.Read(ctx, createdPath(t, res, "/Users", "versioned")).Object()
 	t.About(res)
 	t.Expect("version of POST in the job, compared with meta.version in GET", value(read, "meta.version"), version)
 	t.Holds(version != nil, "version of POST in the job", "the entity tag", version)

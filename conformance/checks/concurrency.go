@@ -132,7 +132,7 @@ var concurrency = []check{
 func concurrencyCreateOnce(ctx context.Context, t *T) {
 	twin := conformance.Request{Method: "POST", Path: "/Users", Body: t.User("twin", nil)}
 	created := 0
-	for _, res := range t.Together(ctx, slices.Repeat([]conformance.Request{twin}, 6)...) {
+	for _, res := range t.CallConcurrently(ctx, slices.Repeat([]conformance.Request{twin}, 6)...) {
 		t.About(res)
 		if res.Status == 201 {
 			created++
@@ -149,7 +149,7 @@ func concurrencyCreateMany(ctx context.Context, t *T) {
 	for i := range 6 {
 		posts = append(posts, conformance.Request{Method: "POST", Path: "/Users", Body: t.User(fmt.Sprint("n", i), nil)})
 	}
-	answers := t.Together(ctx, posts...)
+	answers := t.CallConcurrently(ctx, posts...)
 	ids := map[string]bool{}
 	done := settled(t, answers)
 	for _, i := range done {
@@ -168,7 +168,7 @@ func concurrencyAddMembers(ctx context.Context, t *T) {
 		adds = append(adds, patchRequestOf(g.Path(), doc{"op": "add", "path": "members", "value": []doc{{"value": users[name].ID}}}))
 	}
 	var want []string
-	for _, i := range settled(t, t.Together(ctx, adds...)) {
+	for _, i := range settled(t, t.CallConcurrently(ctx, adds...)) {
 		want = append(want, names[i])
 	}
 	membersAre(ctx, t, "after adding them at once", g, users, want...)
@@ -181,7 +181,7 @@ func concurrencyPatchAttributes(ctx context.Context, t *T) {
 	for _, p := range paths {
 		changes = append(changes, patchRequestOf(u.Path(), doc{"op": "replace", "path": p, "value": "New"}))
 	}
-	done := settled(t, t.Together(ctx, changes...))
+	done := settled(t, t.CallConcurrently(ctx, changes...))
 	o := t.Read(ctx, u.Path()).Object()
 	for _, i := range done {
 		t.Expect(paths[i]+" after changes at once", "New", value(o, paths[i]))
@@ -196,7 +196,7 @@ func concurrencyPutWhole(ctx context.Context, t *T) {
 			conformance.Request{Method: "PUT", Path: u.Path(),
 				Body: t.User("torn", doc{"name": doc{"givenName": name, "familyName": name}, "displayName": name})})
 	}
-	settled(t, t.Together(ctx, puts...))
+	settled(t, t.CallConcurrently(ctx, puts...))
 	o := t.Read(ctx, u.Path()).Object()
 	given := value(o, "name.givenName")
 	t.Holds(given != "Conformance", "name.givenName after PUTs at once", "that of one of them", given)
@@ -209,7 +209,7 @@ func concurrencyPutWhole(ctx context.Context, t *T) {
 func concurrencyDelete(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "doomed", nil)
 	gone := 0
-	for _, res := range t.Together(ctx, slices.Repeat([]conformance.Request{{Method: "DELETE", Path: u.Path()}}, 4)...) {
+	for _, res := range t.CallConcurrently(ctx, slices.Repeat([]conformance.Request{{Method: "DELETE", Path: u.Path()}}, 4)...) {
 		t.About(res)
 		if res.OK() {
 			gone++
@@ -224,7 +224,7 @@ func concurrencyDelete(ctx context.Context, t *T) {
 func concurrencyPatchAndDelete(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "revenant", nil)
 	change := patchRequestOf(u.Path(), doc{"op": "replace", "path": "name.givenName", "value": "Ada"})
-	answers := t.Together(ctx, change, conformance.Request{Method: "DELETE", Path: u.Path()}, change)
+	answers := t.CallConcurrently(ctx, change, conformance.Request{Method: "DELETE", Path: u.Path()}, change)
 	for _, res := range answers {
 		t.About(res)
 		t.Holds(res.OK() || res.Status == 404 || yielded(res.Status), "status of "+res.Name+" beside others", "a success or 404", res.Status)

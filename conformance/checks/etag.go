@@ -389,7 +389,7 @@ func etagRace(ctx context.Context, t *T) {
 			conformance.Request{Method: "PUT", Path: u.Path(), Body: renaming(t, "raced", name), Header: http.Header{"If-Match": {tag}}})
 	}
 	won := 0
-	for _, res := range t.Together(ctx, writers...) {
+	for _, res := range t.CallConcurrently(ctx, writers...) {
 		t.About(res)
 		if res.OK() {
 			won++

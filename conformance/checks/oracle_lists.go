@@ -237,7 +237,7 @@ type seen struct {
 
 func (g grove) view(ctx context.Context, t *T, where string, model oracle.Type, p oracle.Projection, whole *scim.Object) seen {
 	res := t.Get(ctx, where, p.Parameter(), p.Value())
-	shown, hidden := p.Foretell(model, whole)
+	shown, hidden := p.Predict(model, whole)
 	has := model.Has(res.Object(), shown)
 	return seen{
 		res:     res,

@@ -81,7 +81,7 @@ func (q question) smaller() iter.Seq[question] {
 // differs puts a question and tells whether the target finds others than foretold.
 func (g grove) differs(ctx context.Context, t *T, q question) (h hunt, differs bool) {
 	f := g.within(q)
-	if !oracle.Settled(f, g.stored()) {
+	if !oracle.Unambiguous(f, g.stored()) {
 		return hunt{}, false
 	}
 	h, answered := g.hunt(ctx, t, f.String())

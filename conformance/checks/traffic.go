@@ -18,7 +18,7 @@ import (
 )
 
 // watched is an exchange as a check of this area sees it.
-type watched = conformance.Watched
+type watched = conformance.ObservedExchange
 
 // samplePassword occurs nowhere but in the requests that set it.
 const samplePassword = "scimconf-Tr4ffic-Passw0rd"

@@ -88,7 +88,7 @@ func outcomes(r *conformance.Result) map[string]conformance.Outcome {
 	return out
 }
 
-func TestAClientThatCopedHasNoFindings(t *testing.T) {
+func TestGrade_CleanOnCorrectClient(t *testing.T) {
 	r := clientgrade.Grade(small(t), right(t), "http://127.0.0.1", asked)
 	for id, o := range outcomes(r) {
 		require.Contains(t, []conformance.Outcome{conformance.Pass, conformance.Skip}, o, id)
@@ -103,12 +103,12 @@ func TestAClientThatCopedHasNoFindings(t *testing.T) {
 	require.Len(t, all, len(clientgrade.Expectations()))
 }
 
-func TestAClientThatSentNothingIsNotGraded(t *testing.T) {
+func TestGrade_UntestedWithoutRequests(t *testing.T) {
 	r := clientgrade.Grade(small(t), right(t), "http://127.0.0.1", nil)
 	require.Equal(t, conformance.Untested, r.Verdict)
 }
 
-func TestEachExpectationIsMissed(t *testing.T) {
+func TestGrade_DetectsEachViolation(t *testing.T) {
 	user := func(change string) func(*testing.T, *clientgrade.State) {
 		return func(t *testing.T, s *clientgrade.State) {
 			old, replacement, _ := strings.Cut(change, "=>")
@@ -176,7 +176,7 @@ func TestEachExpectationIsMissed(t *testing.T) {
 	}
 }
 
-func TestWhatAClientDoesRightIsNotBlamed(t *testing.T) {
+func TestGrade_NoFalsePositives(t *testing.T) {
 	for name, conversation := range map[string]talk{
 		"a lookup after a lost create": asked.say("POST", "/Users", person("ann"), 0, "").say("GET", "/Users?filter=a", "", 200,
 			"").say("POST", "/Users", person("ann"), 201, `{"id":"1"}`),
@@ -192,7 +192,9 @@ func TestWhatAClientDoesRightIsNotBlamed(t *testing.T) {
 	}
 }
 
-func TestScenariosThatMeanLessThanTheySayAreRefused(t *testing.T) {
+// TestParse_RejectsInvalidScenarios checks that Parse rejects scenarios with unknown, missing or contradictory members, and accepts the
+// built-in ones.
+func TestParse_RejectsInvalidScenarios(t *testing.T) {
 	for _, s := range clientgrade.Scenarios() {
 		found, ok := clientgrade.ScenarioNamed(s.Name)
 		require.True(t, ok)

@@ -20,7 +20,7 @@ type Scenario struct {
 	Exists []map[string]any `yaml:"exists"`
 	// Meddle are changes that somebody else makes at the server right after the client has created a user. The client is to
 	// leave them alone.
-	Meddle []Meddling `yaml:"meddle"`
+	Meddle []ExternalChange `yaml:"meddle"`
 	// Want is what the server has to hold in the end.
 	Want Want `yaml:"want"`
 	// Exactly tells that the server must hold nobody and nothing else.
@@ -31,8 +31,8 @@ type Scenario struct {
 	Contract Contract `yaml:"contract"`
 }
 
-// A Meddling is a change that somebody else makes.
-type Meddling struct {
+// A ExternalChange is a change that somebody else makes.
+type ExternalChange struct {
 	UserName string         `yaml:"userName"`
 	Set      map[string]any `yaml:"set"` // top-level attributes
 }
@@ -134,7 +134,7 @@ func Scenarios() []Scenario {
 				"Take Cleo's assignment away: she leaves. Her account is to be deactivated, not deleted.",
 			},
 			Exists: []map[string]any{{"userName": "dora.linked@example.com", "displayName": "Somebody before", "active": true}},
-			Meddle: []Meddling{{UserName: "ben.mover@example.com", Set: map[string]any{"nickName": "set-at-the-server"}}},
+			Meddle: []ExternalChange{{UserName: "ben.mover@example.com", Set: map[string]any{"nickName": "set-at-the-server"}}},
 			Want: Want{
 				Users: []User{
 					{UserName: "ada.joiner@example.com", Attributes: map[string]any{"active": true, "name.familyName": "Joiner"}},

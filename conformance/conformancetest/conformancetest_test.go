@@ -27,22 +27,22 @@ func options(checks ...conformance.Check) conformancetest.Options {
 	return conformancetest.Options{Prefix: "/scim/v2/", Suite: conformance.Options{Checks: checks}}
 }
 
-func TestAHandlerThatDoesWhatIsAskedPasses(t *testing.T) {
+func TestRun_PassesCorrectHandler(t *testing.T) {
 	r := conformancetest.Run(t, myServer, options(probe("x.config", "/ServiceProviderConfig", 200), probe("x.users", "/Users", 404)))
 	require.Equal(t, conformance.Clean, r.Verdict)
 }
 
 // The tests that have to fail run in a process of their own: nothing else shows that a test fails.
-func TestAFindingFailsItsSubtestAndAnUntestableHandlerTheTest(t *testing.T) {
+func TestRun_FailsOnFindings(t *testing.T) {
 	run := func(mode string) string {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestInAProcessOfItsOwn$", "-test.v")
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestChild$", "-test.v")
 		cmd.Env = append(os.Environ(), "CONFORMANCETEST_MODE="+mode)
 		out, err := cmd.CombinedOutput()
 		require.Error(t, err, string(out))
 		return string(out)
 	}
 	out := run("finding")
-	for _, part := range []string{"--- FAIL: TestInAProcessOfItsOwn/x.users", "--- PASS: TestInAProcessOfItsOwn/x.config",
+	for _, part := range []string{"--- FAIL: TestChild/x.users", "--- PASS: TestChild/x.config",
 		"expected 200, got 404", "GET http://127.0.0.1/scim/v2/Users", "mend it: look there"} {
 		require.Contains(t, out, part)
 	}
@@ -50,7 +50,8 @@ func TestAFindingFailsItsSubtestAndAnUntestableHandlerTheTest(t *testing.T) {
 	require.Contains(t, run("waivers"), "the waivers cannot be read")
 }
 
-func TestInAProcessOfItsOwn(t *testing.T) {
+// TestChild is the process that TestRun_FailsOnFindings starts.
+func TestChild(t *testing.T) {
 	switch os.Getenv("CONFORMANCETEST_MODE") {
 	case "":
 		return // only as a process of its own
@@ -66,7 +67,7 @@ func TestInAProcessOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestAHandlerThatHangsDoesNotHoldTheRequest(t *testing.T) {
+func TestTransport_HonorsContextDeadline(t *testing.T) {
 	release := make(chan struct{})
 	defer close(release)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)

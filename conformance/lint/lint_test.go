@@ -277,10 +277,11 @@ var breaches = []breach{
 	{"schema.write-only", "$.attributes[0].mutability", attribute(`"type":"string","mutability":"writeOnly"`), lint.Options{}},
 }
 
-// byOwnSchema are the rules that the core schemas give no case for; see TestOwnSchemasAreJudgedToo.
+// byOwnSchema are the rules that the core schemas give no case for; see TestLint_CustomSchemas.
 var byOwnSchema = []string{"resource.required", "resource.integer", "resource.read-only", "json.size"}
 
-func TestEachBreachIsFoundAtItsPlaceAndNothingElse(t *testing.T) {
+// TestLint_FindsEachViolation checks that Lint reports each violation with its path, and no other finding.
+func TestLint_FindsEachViolation(t *testing.T) {
 	for _, b := range breaches {
 		t.Run(b.rule, func(t *testing.T) {
 			r := lint.Lint([]byte(b.document), b.opts)
@@ -292,14 +293,15 @@ func TestEachBreachIsFoundAtItsPlaceAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestEveryRuleIsBrokenBySomeDocument(t *testing.T) {
+func TestRules_EachHasViolation(t *testing.T) {
 	for _, r := range lint.Rules() {
 		shown := slices.ContainsFunc(breaches, func(b breach) bool { return b.rule == r.ID }) || slices.Contains(byOwnSchema, r.ID)
 		require.True(t, shown, r.ID)
 	}
 }
 
-func TestRulesStandOnTheCatalogueAndAreNoStricter(t *testing.T) {
+// TestRules_CiteRequirements checks that each rule cites a known requirement, and is a MUST only if the requirement is.
+func TestRules_CiteRequirements(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range lint.Rules() {
 		require.False(t, seen[r.ID], r.ID)
@@ -314,7 +316,7 @@ func TestRulesStandOnTheCatalogueAndAreNoStricter(t *testing.T) {
 	}
 }
 
-func TestTheSamplesOfTheRFCAreRight(t *testing.T) {
+func TestLint_AcceptsRFCSamples(t *testing.T) {
 	samples, err := filepath.Glob("../../fixtures/rfc/*.json")
 	require.NoError(t, err)
 	require.NotEmpty(t, samples)
@@ -330,7 +332,7 @@ func TestTheSamplesOfTheRFCAreRight(t *testing.T) {
 	}
 }
 
-func TestRightDocumentsHaveNoFindings(t *testing.T) {
+func TestLint_NoFalsePositives(t *testing.T) {
 	for name, c := range map[string]struct{ kind, document string }{
 		"user":            {"User", user(`,"name":{"familyName":"Ode"},"emails":[],"title":null,"active":true,"timezone":"Europe/Berlin"`)},
 		"enterprise user": {"User", enterprise(`{"department":"R&D","manager":{"value":"1"}}`)},
@@ -372,7 +374,7 @@ func TestRightDocumentsHaveNoFindings(t *testing.T) {
 	}
 }
 
-func TestOwnSchemasAreJudgedToo(t *testing.T) {
+func TestLint_CustomSchemas(t *testing.T) {
 	own, err := lint.ReadSchemas([]byte(`{"schemas":["` + scim.SchemaSchema + `"],"id":"urn:example:Thing","name":"Thing","attributes":[
 		{"name":"serial","type":"string","multiValued":false,"required":true},{"name":"price","type":"integer","multiValued":false},{"name":"stock","type":"integer","multiValued":false,"mutability":"readOnly"}]}`))
 	require.NoError(t, err)
@@ -395,14 +397,15 @@ func TestOwnSchemasAreJudgedToo(t *testing.T) {
 	require.Error(t, err)
 }
 
-func TestPlacesCountLinesAndCharacters(t *testing.T) {
+// TestFinding_LineAndColumn checks that the column of a finding counts characters, not bytes.
+func TestFinding_LineAndColumn(t *testing.T) {
 	r := lint.Lint([]byte("{\n  \"schemas\": [\""+scim.UserSchema+"\"],\n  \"userName\": \"ä\", \"title\": \"ü\", \"active\": \"yes\"\n}"),
 		lint.Options{})
 	require.Len(t, r.Findings, 1)
 	require.Equal(t, [2]int{3, 44}, [2]int{r.Findings[0].Line, r.Findings[0].Column})
 }
 
-func TestSecretsAreNeverShown(t *testing.T) {
+func TestLint_RedactsSecrets(t *testing.T) {
 	for _, document := range []string{
 		user(`,"password":4711471147114711`),
 		user(`,"PASSWORD":["tops3cret"]`),
@@ -423,18 +426,18 @@ func TestSecretsAreNeverShown(t *testing.T) {
 	}
 }
 
-func TestADocumentThatIsTooLargeIsNotRead(t *testing.T) {
+func TestLint_RejectsLargeDocument(t *testing.T) {
 	r := lint.Lint(make([]byte, lint.MaxSize+1), lint.Options{})
 	require.Equal(t, "json.size", r.Findings[0].Rule.ID)
 }
 
-func TestFindingsAreBounded(t *testing.T) {
+func TestLint_BoundsFindings(t *testing.T) {
 	r := lint.Lint([]byte(user(`,"emails":[`+strings.TrimSuffix(strings.Repeat(`7,`, lint.MaxFindings+50), ",")+`]`)), lint.Options{})
 	require.Len(t, r.Findings, lint.MaxFindings)
 	require.Equal(t, 50, r.More)
 }
 
-func FuzzNoDocumentPanics(f *testing.F) {
+func FuzzLint(f *testing.F) {
 	for _, b := range breaches {
 		if len(b.document) < 4096 {
 			f.Add([]byte(b.document))

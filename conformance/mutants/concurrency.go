@@ -34,7 +34,7 @@ var concurrency = []Mutant{
 	})},
 	{"concurrency.put-loses-all", "of several PUTs none is stored", instead(putUser, unchanged)},
 	{"concurrency.delete-500", "DELETE of what is gone answers 500", turned(deleteUser, 404, 500)},
-	{"concurrency.still-there", "a deleted user can be read again", haunted(func(next http.Handler, r *http.Request, g *graves) *reply {
+	{"concurrency.still-there", "a deleted user can be read again", trackDeleted(func(next http.Handler, r *http.Request, g *graves) *reply {
 		if o := g.at(r.URL.Path); o != nil && r.Method == http.MethodGet {
 			return answer(200, o)
 		}

@@ -294,22 +294,23 @@ var deleteMore = []Mutant{
 			}
 			return ask(next, r)
 		})},
-	{"delete.still-searched", "a deleted user is still found by a search", haunted(func(next http.Handler, r *http.Request, g *graves) *reply {
-		_, _, id := place(r)
-		var sent *scim.Object
-		if id == ".search" {
-			sent, _ = scim.Decode(readBody(r))
-		}
-		rep := ask(next, r)
-		if m := userNameOperand.FindStringSubmatch(sent.Text("filter")); m != nil && rep.ok() && g.named(m[1]) != nil {
-			list := rep.object()
-			list.Set("Resources", append(slices.Clone(list.Array("Resources")), g.named(m[1])))
-			rep.body = list.AppendJSON(nil)
-		}
-		return rep
-	})},
+	{"delete.still-searched", "a deleted user is still found by a search",
+		trackDeleted(func(next http.Handler, r *http.Request, g *graves) *reply {
+			_, _, id := place(r)
+			var sent *scim.Object
+			if id == ".search" {
+				sent, _ = scim.Decode(readBody(r))
+			}
+			rep := ask(next, r)
+			if m := userNameOperand.FindStringSubmatch(sent.Text("filter")); m != nil && rep.ok() && g.named(m[1]) != nil {
+				list := rep.object()
+				list.Set("Resources", append(slices.Clone(list.Array("Resources")), g.named(m[1])))
+				rep.body = list.AppendJSON(nil)
+			}
+			return rep
+		})},
 	{"delete.external-id-found", "a deleted user is still found by its externalId",
-		haunted(func(next http.Handler, r *http.Request, g *graves) *reply {
+		trackDeleted(func(next http.Handler, r *http.Request, g *graves) *reply {
 			rep := ask(next, r)
 			if f := r.URL.Query().Get("filter"); listUsers(r) && rep.ok() && strings.HasPrefix(f, "externalId eq") {
 				if o := g.with("externalId", strings.Trim(strings.TrimPrefix(f, "externalId eq "), `"`)); o != nil {

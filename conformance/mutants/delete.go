@@ -42,10 +42,10 @@ func (g *graves) with(attribute, text string) *scim.Object {
 	return nil
 }
 
-// haunted remembers every user that is deleted and lets fn answer later requests.
+// trackDeleted remembers every user that is deleted and lets fn answer later requests.
 //
 //go:noinline
-func haunted(fn func(next http.Handler, r *http.Request, g *graves) *reply) wrap {
+func trackDeleted(fn func(next http.Handler, r *http.Request, g *graves) *reply) wrap {
 	return func(next http.Handler) http.Handler {
 		g := &graves{}
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -80,37 +80,38 @@ var del = []Mutant{
 		}
 		return &reply{status: 204, header: http.Header{}}
 	})},
-	{"delete.still-readable", "a deleted user can still be read", haunted(func(next http.Handler, r *http.Request, g *graves) *reply {
+	{"delete.still-readable", "a deleted user can still be read", trackDeleted(func(next http.Handler, r *http.Request, g *graves) *reply {
 		if o := g.at(r.URL.Path); o != nil && r.Method == http.MethodGet {
 			return answer(200, o)
 		}
 		return ask(next, r)
 	})},
-	{"delete.twice-204", "a second DELETE answers 204", haunted(func(next http.Handler, r *http.Request, g *graves) *reply {
+	{"delete.twice-204", "a second DELETE answers 204", trackDeleted(func(next http.Handler, r *http.Request, g *graves) *reply {
 		if g.at(r.URL.Path) != nil && r.Method == http.MethodDelete {
 			return &reply{status: 204, header: http.Header{}}
 		}
 		return ask(next, r)
 	})},
-	{"delete.patch-200", "PATCH of a deleted user answers 200", haunted(func(next http.Handler, r *http.Request, g *graves) *reply {
+	{"delete.patch-200", "PATCH of a deleted user answers 200", trackDeleted(func(next http.Handler, r *http.Request, g *graves) *reply {
 		if o := g.at(r.URL.Path); o != nil && r.Method == http.MethodPatch {
 			return answer(200, o)
 		}
 		return ask(next, r)
 	})},
-	{"delete.still-listed", "a deleted user is still found by its name", haunted(func(next http.Handler, r *http.Request, g *graves) *reply {
-		rep := ask(next, r)
-		if m := userNameOperand.FindStringSubmatch(r.URL.Query().Get("filter")); m != nil && listUsers(r) && rep.ok() {
-			if o := g.named(m[1]); o != nil {
-				list := rep.object()
-				list.Set("Resources", append(list.Array("Resources"), o))
-				list.Set("totalResults", len(list.Array("Resources")))
-				rep.body = list.AppendJSON(nil)
+	{"delete.still-listed", "a deleted user is still found by its name",
+		trackDeleted(func(next http.Handler, r *http.Request, g *graves) *reply {
+			rep := ask(next, r)
+			if m := userNameOperand.FindStringSubmatch(r.URL.Query().Get("filter")); m != nil && listUsers(r) && rep.ok() {
+				if o := g.named(m[1]); o != nil {
+					list := rep.object()
+					list.Set("Resources", append(list.Array("Resources"), o))
+					list.Set("totalResults", len(list.Array("Resources")))
+					rep.body = list.AppendJSON(nil)
+				}
 			}
-		}
-		return rep
-	})},
-	{"delete.still-counted", "a deleted user is still counted", haunted(func(next http.Handler, r *http.Request, g *graves) *reply {
+			return rep
+		})},
+	{"delete.still-counted", "a deleted user is still counted", trackDeleted(func(next http.Handler, r *http.Request, g *graves) *reply {
 		rep := ask(next, r)
 		if m := userNameOperand.FindStringSubmatch(r.URL.Query().Get("filter")); m != nil && listUsers(r) && rep.ok() && g.named(m[1]) != nil {
 			list := rep.object()
@@ -119,14 +120,15 @@ var del = []Mutant{
 		}
 		return rep
 	})},
-	{"delete.name-taken", "the userName of a deleted user stays taken", haunted(func(next http.Handler, r *http.Request, g *graves) *reply {
-		if createUser(r) {
-			if sent, err := scim.Decode(readBody(r)); err == nil && g.named(sent.Text("userName")) != nil {
-				return failure(409, scim.Uniqueness)
+	{"delete.name-taken", "the userName of a deleted user stays taken",
+		trackDeleted(func(next http.Handler, r *http.Request, g *graves) *reply {
+			if createUser(r) {
+				if sent, err := scim.Decode(readBody(r)); err == nil && g.named(sent.Text("userName")) != nil {
+					return failure(409, scim.Uniqueness)
+				}
 			}
-		}
-		return ask(next, r)
-	})},
+			return ask(next, r)
+		})},
 	{"delete.unknown-500", "DELETE of an unknown id answers 500", after(deleteUser, func(_ *http.Request, rep *reply) {
 		if rep.status == 404 {
 			*rep = *failure(500, "")

@@ -22,7 +22,7 @@ const clientArea = "client"
 
 type (
 	check   = conformance.Check
-	watched = conformance.Watched
+	watched = conformance.ObservedExchange
 )
 
 const (
@@ -344,7 +344,7 @@ func bodies() []check {
 				if kinds := subjects[subject]; kinds != nil && !slices.Contains(kinds, report.Kind) {
 					return
 				}
-				w.Concerns()
+				w.MarkApplicable()
 				for _, f := range report.Findings {
 					// A resource that replaces another may carry its id.
 					if f.Rule.ID == rule.ID && (rule.ID != "resource.client-id" || w.Request.Method == http.MethodPost) {

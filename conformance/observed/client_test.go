@@ -92,7 +92,7 @@ var good = offer(`"patch":{"supported":true},"etag":{"supported":true},"filter":
 		fmt.Sprintf(`{"schemas":[%q],"totalResults":0,"nextCursor":"n1"}`, scim.ListResponseMessage)).
 	say("GET", "/Users?cursor=n1&count=2&sortBy=userName&sortOrder=ascending&attributes=userName", "", 200, listOf())
 
-func TestAGoodClientAndAGoodServerAreClean(t *testing.T) {
+func TestJudge_CleanOnCorrectTraffic(t *testing.T) {
 	r := observed.Judge("https://example.com/scim/v2", good, observed.Checks(observed.Server, observed.Client))
 	for _, c := range r.Checks {
 		require.NotContains(t, []conformance.Outcome{conformance.Fail, conformance.Warn, conformance.Error}, c.Outcome, "%s: %+v", c.Check.ID,
@@ -151,7 +151,7 @@ var bad = map[string]talk{
 		fmt.Sprintf(`{"schemas":[%q],"Operations":[{"method":"POST","path":"/Users","data":%s}]}`, scim.BulkRequestMessage, annIs(``)), 200, ""),
 }
 
-func TestEachCheckOfTheClientFindsWhatBreaksIt(t *testing.T) {
+func TestClientChecks_EachFindsViolation(t *testing.T) {
 	for id, conversation := range bad {
 		t.Run(id, func(t *testing.T) {
 			r := observed.Judge("https://example.com/scim/v2", conversation, observed.Checks(observed.Client))
@@ -168,7 +168,8 @@ func TestEachCheckOfTheClientFindsWhatBreaksIt(t *testing.T) {
 	}
 }
 
-func TestAClientMayPutTheIDBackAndRepeatOnceMore(t *testing.T) {
+// TestClientChecks_NoFalsePositives checks that permitted requests pass, such as a PUT with the id or a second attempt after an error.
+func TestClientChecks_NoFalsePositives(t *testing.T) {
 	for id, conversation := range map[string]talk{
 		"client.resource.client-id": talk{}.say("PUT", "/Users/7", annIs(`,"id":"7"`), 200, stored(``)),
 		"client.repeats-refused": talk{}.say("POST", "/Users", annIs(``), 409, "").say("POST", "/Users", annIs(``), 409, "").say("POST",

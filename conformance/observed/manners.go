@@ -229,7 +229,7 @@ func repeatedFailure() check {
 			}
 			final := []int{400, 403, 404, 405, 409, 412, 413, 415, 422, 501}
 			if slices.Contains(final, w.Status) {
-				w.Concerns()
+				w.MarkApplicable()
 				refused[key]++
 			} else {
 				delete(refused, key)

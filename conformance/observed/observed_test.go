@@ -63,7 +63,7 @@ func send(t *testing.T, method, address, body string, header http.Header) (*http
 	return res, string(text)
 }
 
-func TestWhatPassesIsNotChanged(t *testing.T) {
+func TestRecorder_ForwardsUnchanged(t *testing.T) {
 	large := strings.Repeat("x", 3<<20)
 	var mu sync.Mutex
 	var got struct {
@@ -105,7 +105,7 @@ func TestWhatPassesIsNotChanged(t *testing.T) {
 	require.Equal(t, "/Users/a%2Fb", x.Path)
 }
 
-func TestSecretsNeverStandInARecording(t *testing.T) {
+func TestRecorder_RedactsSecrets(t *testing.T) {
 	_, address, done := behind(t, observed.Options{}, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", scim.MediaType)
 		w.Header().Set("X-Echo", r.Header.Get("Authorization"))
@@ -143,7 +143,8 @@ func TestSecretsNeverStandInARecording(t *testing.T) {
 	require.Equal(t, conformance.Pass, outcome(r, "traffic.no-secrets"))
 }
 
-func TestAServerThatCannotBeReachedIsAnExchangeWithoutAnswer(t *testing.T) {
+// TestRecorder_UnreachableServer checks that the recorder returns 502 and records an exchange without a response.
+func TestRecorder_UnreachableServer(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
 	recorder, err := observed.NewRecorder(server.URL, observed.Options{})
@@ -160,7 +161,9 @@ func TestAServerThatCannotBeReachedIsAnExchangeWithoutAnswer(t *testing.T) {
 	require.NotEmpty(t, exchanges[0].Line())
 }
 
-func TestAServerThatHangsUpMayBePassedOnAsSuch(t *testing.T) {
+// TestRecorder_ForwardsHangup checks that the recorder with the option Hangup closes the connection to the client if the server closes its
+// own.
+func TestRecorder_ForwardsHangup(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
 	defer server.Close()
 	recorder, err := observed.NewRecorder(server.URL, observed.Options{Hangup: true})
@@ -178,7 +181,8 @@ func TestAServerThatHangsUpMayBePassedOnAsSuch(t *testing.T) {
 	require.Zero(t, recorder.Exchanges()[0].Status)
 }
 
-func TestACompressedAnswerIsPassedOnAsItIsAndJudged(t *testing.T) {
+// TestRecorder_CompressedResponse checks that the recorder forwards a compressed response unchanged, and records its text without secrets.
+func TestRecorder_CompressedResponse(t *testing.T) {
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
 	_, _ = io.WriteString(z, `{"schemas":["`+scim.UserSchema+`"],"id":"1","userName":"ann","password":"`+secretPassword+`"}`)
@@ -197,7 +201,7 @@ func TestACompressedAnswerIsPassedOnAsItIsAndJudged(t *testing.T) {
 		outcome(observed.Judge("https://example.com", exchanges, observed.Checks(observed.Server)), "traffic.no-password"))
 }
 
-func TestBytesThatAreNotUTF8AreNotForgotten(t *testing.T) {
+func TestJudge_ReportsInvalidUTF8(t *testing.T) {
 	_, address, done := behind(t, observed.Options{}, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", scim.MediaType)
 		_, _ = io.WriteString(w, "{\"schemas\":[\""+scim.UserSchema+"\"],\"id\":\"1\",\"title\":\"\xff\"}")
@@ -207,7 +211,7 @@ func TestBytesThatAreNotUTF8AreNotForgotten(t *testing.T) {
 		outcome(observed.Judge("https://example.com", done(), observed.Checks(observed.Server)), "traffic.json"))
 }
 
-func TestARecordingReadAgainGivesTheSameVerdict(t *testing.T) {
+func TestRead_PreservesVerdict(t *testing.T) {
 	recorder, address, done := behind(t, observed.Options{}, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")
 		w.WriteHeader(http.StatusInternalServerError)
@@ -241,7 +245,8 @@ func summary(r *conformance.Result) (out []string) {
 	return out
 }
 
-func TestWhatIsNoRecordingIsRefused(t *testing.T) {
+// TestRead_RejectsNonRecording checks that Read rejects other files, and NewRecorder rejects invalid base URLs.
+func TestRead_RejectsNonRecording(t *testing.T) {
 	for name, text := range map[string]string{
 		"empty": "", "another file": "{}\n", "a later version": `{"recording":99}` + "\n",
 		"broken in the middle": `{"recording":1,"target":"https://x"}` + "\n{\n{}\n", "text": "hello\n",
@@ -255,7 +260,7 @@ func TestWhatIsNoRecordingIsRefused(t *testing.T) {
 	}
 }
 
-func TestNothingObservedIsNoVerdict(t *testing.T) {
+func TestJudge_UntestedWithoutTraffic(t *testing.T) {
 	require.Equal(t, conformance.Untested,
 		observed.Judge("https://example.com", nil, observed.Checks(observed.Server, observed.Client)).Verdict)
 	unanswered := observed.Exchange{At: start, Method: "GET", Path: "/Users", Err: "connection refused"}
@@ -267,7 +272,7 @@ func TestNothingObservedIsNoVerdict(t *testing.T) {
 		observed.Judge("https://example.com", []observed.Exchange{page}, only("client.filter", "traffic.schemas")).Verdict)
 }
 
-func TestReportsMaskPeople(t *testing.T) {
+func TestReports_RedactUsers(t *testing.T) {
 	exchanges := []observed.Exchange{
 		{At: start, Method: "GET", Path: "/Users", Query: "filter=" + url.QueryEscape(`userName eq "ann.example"`), Status: 200,
 			ResponseHeader: json200,
@@ -293,7 +298,8 @@ func TestReportsMaskPeople(t *testing.T) {
 	require.Equal(t, conformance.Fail, outcome(r, "client.resource.boolean"))
 }
 
-func TestReportsOnTrafficSpeakOfNoRun(t *testing.T) {
+// TestReports_OmitRunDetails checks that a report on observed traffic mentions neither a run nor a seed.
+func TestReports_OmitRunDetails(t *testing.T) {
 	r := observed.Judge("https://example.com", talk{}.say("GET", filtered(`userName eq ann`), "", 400, ""), observed.Checks(observed.Client))
 	require.Equal(t, conformance.Findings, r.Verdict)
 	for _, name := range []string{"text", "markdown", "html"} {
@@ -306,7 +312,7 @@ func TestReportsOnTrafficSpeakOfNoRun(t *testing.T) {
 	}
 }
 
-func TestReportsMaskPeopleWhereNoQuotationMarksAre(t *testing.T) {
+func TestReports_RedactUnquotedUsers(t *testing.T) {
 	detail := func(text string) string {
 		return `{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":400,"detail":"` + text + `"}`
 	}
@@ -359,7 +365,8 @@ func outcome(r *conformance.Result, id string) conformance.Outcome {
 	return ""
 }
 
-func TestClientChecksStandOnTheCatalogueAndAreNoStricter(t *testing.T) {
+// TestClientChecks_CiteRequirements checks that each check cites known requirements, and is a MUST only if a MUST binds clients.
+func TestClientChecks_CiteRequirements(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range observed.ClientChecks() {
 		require.False(t, seen[c.ID], c.ID)

@@ -26,7 +26,7 @@ func (o *once) Read(b []byte) (int, error) {
 
 func (o *once) Close() error { return nil }
 
-func TestABodyIsNotReadAfterItsEnd(t *testing.T) {
+func TestTee_StopsAtEOF(t *testing.T) {
 	p := &passage{r: &Recorder{opts: Options{MaxBody: 100}}}
 	body := &tee{src: &once{Reader: strings.NewReader("hello")}, p: p, into: &p.c.request, size: &p.c.requestSize}
 	text, err := io.ReadAll(body)

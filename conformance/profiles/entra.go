@@ -11,7 +11,7 @@ import (
 var entra = conformance.Profile{
 	ID:     "entra",
 	Client: "Microsoft Entra ID",
-	Conversations: []conformance.Conversation{
+	Conversations: []conformance.ClientFlow{
 		{
 			ID:    "default",
 			Title: "tenant URL as it is: capitalised operations, booleans as texts, members removed by a list",
@@ -252,7 +252,7 @@ func entraSteps(flag bool) []step {
 			Body: patch(op(add, `emails[type eq "work"].value`, mail("ada")),
 				op(add, `phoneNumbers[type eq "mobile"].value`, "+33 1 99 00 00 00")),
 			State: after("/Users/${other}",
-				doc{"emails": conformance.Including{doc{"type": "work", "value": mail("ada")}},
+				doc{"emails": conformance.ContainsAll{doc{"type": "work", "value": mail("ada")}},
 					"phoneNumbers": []doc{{"type": "mobile", "value": "+33 1 99 00 00 00"}}}),
 			Why: "Addresses and telephones that somebody gets later never arrive, and every cycle sends them again.",
 			Fix: "Create the element when add or replace names one by an eq filter and none matches.",

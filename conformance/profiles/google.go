@@ -9,7 +9,7 @@ var google = conformance.Profile{
 	Client: "Google Workspace",
 	Doubt: "That active is sent on create and update and that suspension is active false is reported by server projects; whether an " +
 		"update is PUT or PATCH depends on the application, and PUT is assumed.",
-	Conversations: []conformance.Conversation{{
+	Conversations: []conformance.ClientFlow{{
 		Title: "automated user provisioning",
 		Steps: []step{
 			{

@@ -12,7 +12,7 @@ var ping = conformance.Profile{
 	Client: "PingFederate",
 	Doubt: "That users are changed by PUT and groups are matched by reading all of them is documented; the size of its pages and the " +
 		"bodies are not recorded.",
-	Conversations: []conformance.Conversation{{
+	Conversations: []conformance.ClientFlow{{
 		Title: "SCIM provisioner with the default unique attribute userName",
 		Steps: []step{
 			{

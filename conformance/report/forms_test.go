@@ -50,7 +50,7 @@ func validate(t *testing.T, s *jsonschema.Schema, text string) error {
 	return s.Validate(doc)
 }
 
-func TestJSONReportsFitTheirSchema(t *testing.T) {
+func TestJSON_MatchesSchema(t *testing.T) {
 	s := compile(t, report.Schema())
 	for _, r := range []*conformance.Result{mixed(), clean(), untested()} {
 		text := write(t, "json", r)
@@ -60,7 +60,7 @@ func TestJSONReportsFitTheirSchema(t *testing.T) {
 }
 
 // The schema must not lag behind: a member that it does not describe is a member that nobody can rely on.
-func TestTheSchemaDescribesEveryMember(t *testing.T) {
+func TestSchema_DescribesEveryMember(t *testing.T) {
 	var strict map[string]any
 	require.NoError(t, json.Unmarshal(report.Schema(), &strict))
 	var close func(v any)
@@ -85,7 +85,7 @@ func TestTheSchemaDescribesEveryMember(t *testing.T) {
 	require.NoError(t, validate(t, compile(t, text), write(t, "json", mixed())))
 }
 
-func TestJUnitCountsWhatItHolds(t *testing.T) {
+func TestJUnit_CountsMatchCases(t *testing.T) {
 	var suites struct {
 		Tests    int `xml:"tests,attr"`
 		Failures int `xml:"failures,attr"`
@@ -119,7 +119,7 @@ func TestJUnitCountsWhatItHolds(t *testing.T) {
 	require.Equal(t, 1, suites.Errors, "a target that could not be tested does not look like success")
 }
 
-func TestJUnitAndHTMLSurviveWhatATargetSends(t *testing.T) {
+func TestReports_EscapeTargetOutput(t *testing.T) {
 	r := mixed()
 	r.Checks[1].Findings[0].Got = "\x00\x1b[31m ]]> <script>alert(1)</script> \xff"
 	r.Checks[1].Findings[0].Exchange.ResponseBody = `</pre><script src="https://evil.example.com/x.js"></script>`
@@ -134,7 +134,7 @@ func TestJUnitAndHTMLSurviveWhatATargetSends(t *testing.T) {
 }
 
 // Nothing in the page may load something: it is read on machines without a network, and it must tell nobody.
-func TestTheHTMLReportAsksForNothingFromOutside(t *testing.T) {
+func TestHTML_LoadsNothingExternal(t *testing.T) {
 	page := write(t, "html", mixed())
 	for _, m := range regexp.MustCompile(`(?i)(?:src|href|action|srcset)\s*=\s*"([^"]*)"`).FindAllStringSubmatch(page, -1) {
 		require.True(t, strings.HasPrefix(m[1], "#"), m[0])
@@ -144,7 +144,7 @@ func TestTheHTMLReportAsksForNothingFromOutside(t *testing.T) {
 	require.Contains(t, page, "default-src &#39;none&#39;")
 }
 
-func TestEveryLinkOfTheHTMLReportLeadsSomewhere(t *testing.T) {
+func TestHTML_LinksResolve(t *testing.T) {
 	page := write(t, "html", mixed())
 	for _, m := range regexp.MustCompile(`href="#([^"]*)"`).FindAllStringSubmatch(page, -1) {
 		if m[1] == "check-okta.catalogue-deactivate" {
@@ -154,7 +154,7 @@ func TestEveryLinkOfTheHTMLReportLeadsSomewhere(t *testing.T) {
 	}
 }
 
-func TestSARIFFollowsItsRules(t *testing.T) {
+func TestSARIF_FollowsRules(t *testing.T) {
 	for _, r := range []*conformance.Result{mixed(), clean(), untested()} {
 		require.NoError(t, validate(t, compile(t, []byte(sarifRules)), write(t, "sarif", r)))
 	}
@@ -189,7 +189,7 @@ func TestSARIFFollowsItsRules(t *testing.T) {
 	require.False(t, log.Runs[0].Invocations[0].ExecutionSuccessful)
 }
 
-func TestAFindingKeepsItsFingerprintFromRunToRun(t *testing.T) {
+func TestSARIF_StableFingerprints(t *testing.T) {
 	prints := func(run, id string) []string {
 		r := mixed()
 		r.Run = run
@@ -202,7 +202,8 @@ func TestAFindingKeepsItsFingerprintFromRunToRun(t *testing.T) {
 	require.Len(t, slices.Compact(first), 5, "different findings of a check are different alerts")
 }
 
-func TestTheLedgerGoesByTheChecksThatAreAboutAClause(t *testing.T) {
+// TestClauses_OutcomeFromPrimaryChecks checks that the outcome of a clause comes from the checks that cite it first, if there are any.
+func TestClauses_OutcomeFromPrimaryChecks(t *testing.T) {
 	r := &conformance.Result{Target: "http://x", Verdict: conformance.Findings, Checks: []conformance.CheckResult{
 		{Check: check("a.one", conformance.Must, "RFC7644-3.3-05", "RFC7644-3.12-08", "RFC7644-3.1-01"), Outcome: conformance.Fail},
 		{Check: check("a.two", conformance.Must, "RFC7644-3.12-08", "RFC7644-3.3-05"), Outcome: conformance.Pass},
@@ -221,7 +222,7 @@ func TestTheLedgerGoesByTheChecksThatAreAboutAClause(t *testing.T) {
 	}, got)
 }
 
-func TestHARHoldsWhatWasRecorded(t *testing.T) {
+func TestHAR_ContainsTraffic(t *testing.T) {
 	r := mixed()
 	for i := range 3 {
 		r.Traffic = append(r.Traffic,
@@ -250,7 +251,7 @@ func TestHARHoldsWhatWasRecorded(t *testing.T) {
 	require.Len(t, archive.Log.Entries, 1, "without a recording: the evidence, each exchange once")
 }
 
-func TestEveryRowOfTheClientsConcernsACheck(t *testing.T) {
+func TestClients_EveryRowUsed(t *testing.T) {
 	all := checks.All()
 	for _, p := range profiles.All() {
 		all = append(all, p.Checks()...)

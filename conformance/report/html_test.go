@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestDeepBodiesAreShownAsTheyAre(t *testing.T) {
+func TestMessage_DeepBodyNotIndented(t *testing.T) {
 	deep := strings.Repeat(`[`, 10000) + strings.Repeat(`]`, 10000)
 	require.Equal(t, "POST /Users\n\n"+deep, message("POST /Users", nil, deep), "indented it would be 200 MB")
 	require.Equal(t, "POST /Users\n\n"+deep[:9000], message("POST /Users", nil, deep[:9000]), "nor is what was cut off")

@@ -93,18 +93,18 @@ type Verdict struct {
 
 // A Profile is the verdict on one conversation of a provisioning client.
 type Profile struct {
-	Profile      string          `json:"profile"`
-	Conversation string          `json:"conversation,omitempty"`
-	Client       string          `json:"client"`
-	Title        string          `json:"title"`
-	Fit          conformance.Fit `json:"fit"`
-	Step         string          `json:"step,omitempty"`   // id of the check of the first step that breaks
-	Action       string          `json:"action,omitempty"` // what the client does in it
-	Why          string          `json:"why,omitempty"`
-	Fix          string          `json:"fix,omitempty"`
-	Finding      *Finding        `json:"finding,omitempty"`
-	Limits       []string        `json:"limits,omitempty"`
-	Doubt        string          `json:"doubt,omitempty"`
+	Profile      string                    `json:"profile"`
+	Conversation string                    `json:"conversation,omitempty"`
+	Client       string                    `json:"client"`
+	Title        string                    `json:"title"`
+	Fit          conformance.Compatibility `json:"fit"`
+	Step         string                    `json:"step,omitempty"`   // id of the check of the first step that breaks
+	Action       string                    `json:"action,omitempty"` // what the client does in it
+	Why          string                    `json:"why,omitempty"`
+	Fix          string                    `json:"fix,omitempty"`
+	Finding      *Finding                  `json:"finding,omitempty"`
+	Limits       []string                  `json:"limits,omitempty"`
+	Doubt        string                    `json:"doubt,omitempty"`
 }
 
 // An Exchange is the redacted evidence of a finding.

@@ -93,7 +93,7 @@ var files = map[string]string{
 	"shields": "shields.json",
 }
 
-func TestEveryFormOfTheReport(t *testing.T) {
+func TestWriters_Golden(t *testing.T) {
 	results := map[string]*conformance.Result{"findings": mixed(), "clean": clean(), "untested": untested()}
 	recorded := mixed()
 	for _, c := range recorded.Checks {
@@ -146,7 +146,8 @@ func untested() *conformance.Result {
 	}
 }
 
-func TestManyLeftoversAreCountedInTheTextAndListedInTheJSON(t *testing.T) {
+// TestLeftovers_CountedInText checks that the text report lists ten leftovers and counts the others, and that the JSON report lists all.
+func TestLeftovers_CountedInText(t *testing.T) {
 	r := mixed()
 	for range 20 {
 		r.Leftovers = append(r.Leftovers, r.Leftovers[0])
@@ -161,7 +162,7 @@ func TestManyLeftoversAreCountedInTheTextAndListedInTheJSON(t *testing.T) {
 	require.Equal(t, 21, strings.Count(b.String(), "answered 500"))
 }
 
-func TestColoursAreOnlyThereWhenAskedFor(t *testing.T) {
+func TestText_OptionalColor(t *testing.T) {
 	var plain, colored bytes.Buffer
 	require.NoError(t, report.Text(&plain, mixed(), report.TextOptions{}))
 	require.NoError(t, report.Text(&colored, mixed(), report.TextOptions{Color: true}))

@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/conformance/requirements"
 )
 
-func TestEveryEntryIsComplete(t *testing.T) {
+func TestAll_EntriesComplete(t *testing.T) {
 	id := regexp.MustCompile(`^RFC\d{4}-[0-9A-Za-z.]+-\d{2}$`)
 	seen := map[string]bool{}
 	for _, r := range requirements.All() {
@@ -32,7 +32,7 @@ func TestEveryEntryIsComplete(t *testing.T) {
 }
 
 // The counts only ever grow: ids are appended, never dropped.
-func TestNothingOfTheDocumentsWasDropped(t *testing.T) {
+func TestAll_NothingDropped(t *testing.T) {
 	counts := map[string]int{}
 	for _, r := range requirements.All() {
 		counts[r.ID[:7]]++
@@ -42,7 +42,7 @@ func TestNothingOfTheDocumentsWasDropped(t *testing.T) {
 	}
 }
 
-func TestLookupFindsAnEntryByItsID(t *testing.T) {
+func TestLookup_FindsByID(t *testing.T) {
 	r, ok := requirements.Lookup("RFC7644-3.5.2-28")
 	require.True(t, ok)
 	require.Equal(t, requirements.Must, r.Level)
@@ -51,7 +51,7 @@ func TestLookupFindsAnEntryByItsID(t *testing.T) {
 	require.False(t, ok)
 }
 
-func TestAllReturnsACopy(t *testing.T) {
+func TestAll_ReturnsCopy(t *testing.T) {
 	all := requirements.All()
 	slices.Reverse(all)
 	require.NotEqual(t, all[0].ID, requirements.All()[0].ID)

@@ -51,7 +51,7 @@ waivers:
     reason: counted twice, known
 `
 
-func TestWaivedFindingsDoNotFailTheRun(t *testing.T) {
+func TestApply_WaivedFindingsPass(t *testing.T) {
 	r := result()
 	read(t, both).Apply(r, noon, true)
 	require.Equal(t, conformance.Clean, r.Verdict)
@@ -62,7 +62,7 @@ func TestWaivedFindingsDoNotFailTheRun(t *testing.T) {
 	require.True(t, r.Checks[1].Waived())
 }
 
-func TestAFindingThatNoWaiverMatchesFailsTheRun(t *testing.T) {
+func TestApply_UnmatchedFindingFails(t *testing.T) {
 	r := result()
 	read(t, `waivers: [{check: sort.ascending, reason: a}, {check: filter.eq, match: "^total", reason: b}]`).Apply(r, noon, false)
 	require.Equal(t, conformance.Findings, r.Verdict)
@@ -71,7 +71,8 @@ func TestAFindingThatNoWaiverMatchesFailsTheRun(t *testing.T) {
 	require.False(t, r.Checks[1].Waived())
 }
 
-func TestAnExpiredWaiverFailsTheRunEvenWhenNothingIsFound(t *testing.T) {
+// TestApply_ExpiredWaiverFails checks that an expired waiver fails the run even without findings.
+func TestApply_ExpiredWaiverFails(t *testing.T) {
 	r := result()
 	r.Checks = r.Checks[2:]
 	list := read(t, both)
@@ -87,7 +88,8 @@ func TestAnExpiredWaiverFailsTheRunEvenWhenNothingIsFound(t *testing.T) {
 	require.Equal(t, conformance.Findings, r.Verdict)
 }
 
-func TestAnExpectedFailureThatDidNotHappenFailsAStrictRun(t *testing.T) {
+// TestApply_StrictRejectsUnusedWaiver checks that a waiver of a check that passes fails a strict run.
+func TestApply_StrictRejectsUnusedWaiver(t *testing.T) {
 	for name, tt := range map[string]struct {
 		strict  bool
 		outcome conformance.Outcome
@@ -106,7 +108,7 @@ func TestAnExpectedFailureThatDidNotHappenFailsAStrictRun(t *testing.T) {
 	}
 }
 
-func TestWaiversDoNotMakeAnUntestedTargetClean(t *testing.T) {
+func TestApply_UntestedStaysUntested(t *testing.T) {
 	r := &conformance.Result{Verdict: conformance.Untested, Reason: "the target cannot be reached"}
 	read(t, both).Apply(r, noon, true)
 	require.Equal(t, conformance.Untested, r.Verdict)
@@ -118,7 +120,7 @@ func TestWaiversDoNotMakeAnUntestedTargetClean(t *testing.T) {
 	require.Equal(t, conformance.Untested, r.Verdict, "what is left is a check without an answer")
 }
 
-func TestAFileWithASlipIsRefused(t *testing.T) {
+func TestRead_RejectsInvalidFile(t *testing.T) {
 	for name, tt := range map[string]struct{ text, says string }{
 		"an unknown check":        {`waivers: [{check: sort.ascendign, reason: a}]`, "waiver 1 (sort.ascendign): no check has this id"},
 		"no reason":               {`waivers: [{check: filter.eq, reason: " "}]`, "the reason is missing"},

@@ -180,7 +180,8 @@ func TestHandler_PlansAndLinksInTransactions(t *testing.T) {
 	require.NotEqual(t, "other", kept[0].RemoteID)
 }
 
-func TestHandler_TestNamesWhatIsWrong(t *testing.T) {
+// TestHandler_TestReportsCause checks that a connection test returns the error of the target, hides the secret and changes nothing.
+func TestHandler_TestReportsCause(t *testing.T) {
 	h := serve(t)
 	h.user("u-1", "ann@example.com")
 	h.target.Requests() // those of the user

@@ -35,12 +35,12 @@ func (a *api) laneRoutes() []rest.Route {
 				return a.resume(ctx, r.App, r.haltBody)
 			}),
 		row(a, "approveRemovals", "POST /apps/{app}/approve", "Let through what the deletion guard holds back", 204,
-			func(ctx context.Context, r *approveRequest) (rest.Nothing, error) {
-				return rest.Nothing{}, Rejected(a.o.Engine.Apps().Approve(ctx, r.App, r.Body.Expected), "AppInstance", r.App)
+			func(ctx context.Context, r *approveRequest) (rest.NoContent, error) {
+				return rest.NoContent{}, Rejected(a.o.Engine.Apps().Approve(ctx, r.App, r.Body.Expected), "AppInstance", r.App)
 			}),
 		row(a, "releaseApp", "POST /apps/{app}/release", "End a pause, the breaker or a quarantine of an app", 204,
-			func(ctx context.Context, r *appRequest) (rest.Nothing, error) {
-				return rest.Nothing{}, a.o.Engine.Apps().Kick(ctx, r.App)
+			func(ctx context.Context, r *appRequest) (rest.NoContent, error) {
+				return rest.NoContent{}, a.o.Engine.Apps().Kick(ctx, r.App)
 			}),
 		row(a, "waitForApp", "POST /apps/{app}/wait", "Wait until nothing of an app is due any more", 0, a.waitForApp),
 		row(a, "testApp", "POST /apps/{app}/test", "Read the first users of an app's SCIM server with its stored credentials", 204,
@@ -53,8 +53,8 @@ func (a *api) laneRoutes() []rest.Route {
 				return p, Rejected(err, "Profile", r.App)
 			}),
 		row(a, "unlearn", "POST /apps/{app}/unlearn", "Forget what was found out about an app's SCIM server", 204,
-			func(ctx context.Context, r *appRequest) (rest.Nothing, error) {
-				return rest.Nothing{}, a.o.Engine.Targets().ResetLearned(ctx, r.App)
+			func(ctx context.Context, r *appRequest) (rest.NoContent, error) {
+				return rest.NoContent{}, a.o.Engine.Targets().ResetLearned(ctx, r.App)
 			}),
 		row(a, "listLifecycleEvents", "GET /apps/{app}/events", "List what has happened to an app and its users and groups, in order", 0,
 			func(ctx context.Context, r *eventsRequest) ([]client.Event, error) {
@@ -113,7 +113,7 @@ type eventPage struct {
 	Limit int   `query:"limit" default:"100" min:"1" max:"1000" clamp:"true"`
 }
 
-func (a *api) listApps(ctx context.Context, _ *rest.Nothing) ([]client.App, error) {
+func (a *api) listApps(ctx context.Context, _ *rest.NoContent) ([]client.App, error) {
 	apps, err := a.o.Names.Apps(ctx)
 	if err != nil {
 		return nil, err
@@ -227,12 +227,12 @@ func (a *api) waitForApp(ctx context.Context, r *waitAppRequest) (client.App, er
 }
 
 // test changes nothing, neither on the target nor of the lane: a quarantine ends by a release.
-func (a *api) test(ctx context.Context, r *appRequest) (rest.Nothing, error) {
+func (a *api) test(ctx context.Context, r *appRequest) (rest.NoContent, error) {
 	target, err := a.o.Directory.Target(ctx, r.App)
 	if err == nil {
 		err = a.o.Engine.Targets().TestApp(ctx, r.App, target)
 	}
-	return rest.Nothing{}, notRead(err, r.App)
+	return rest.NoContent{}, notRead(err, r.App)
 }
 
 func (a *api) probe(ctx context.Context, r *probeRequest) (engine.Profile, error) {

@@ -26,11 +26,11 @@ func (a *api) planRoutes() []rest.Route {
 		row(a, "listPlanItems", "GET "+one+"/items", "List what a plan would do", 0, a.planItems),
 		row(a, "applyPlan", "POST "+one+"/apply", "Apply a plan, unless something has moved since it was made", 0, a.applyPlan),
 		row(a, "discardPlan", "DELETE "+one, "Remove a plan; what was applied of it stays", 204,
-			func(ctx context.Context, r *planRequest) (rest.Nothing, error) {
+			func(ctx context.Context, r *planRequest) (rest.NoContent, error) {
 				if _, err := a.plan(ctx, r); err != nil {
-					return rest.Nothing{}, err
+					return rest.NoContent{}, err
 				}
-				return rest.Nothing{}, Rejected(a.o.Engine.Plans().Discard(ctx, r.Plan), "Plan", r.Plan)
+				return rest.NoContent{}, Rejected(a.o.Engine.Plans().Discard(ctx, r.Plan), "Plan", r.Plan)
 			}),
 	}
 }

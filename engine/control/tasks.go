@@ -18,14 +18,14 @@ func (a *api) taskRoutes() []rest.Route {
 		row(a, "listProvisioningTasks", "GET /apps/{app}/tasks",
 			"List provisioning tasks of an app that failed, or that wait for its SCIM server", 0, a.tasks),
 		row(a, "retryProvisioningTask", "POST /apps/{app}/tasks/{task}/retry", "Try a failed provisioning task again", 202,
-			func(ctx context.Context, r *taskRequest) (rest.Nothing, error) {
+			func(ctx context.Context, r *taskRequest) (rest.NoContent, error) {
 				return r.each(ctx, a.o.Engine.Tasks().Retry)
 			}),
 		row(a, "listProvisioningAttempts", "GET /apps/{app}/attempts", "List the exchanges with an app's SCIM server, newest first", 0,
 			a.attempts),
 		row(a, "dismissProvisioningTask", "POST /apps/{app}/tasks/{task}/dismiss",
 			"Mark a failed provisioning task as done, whatever the SCIM server has", 204,
-			func(ctx context.Context, r *taskRequest) (rest.Nothing, error) {
+			func(ctx context.Context, r *taskRequest) (rest.NoContent, error) {
 				return r.each(ctx, a.o.Engine.Tasks().Dismiss)
 			}),
 		row(a, "retryAllProvisioningTasks", "POST /apps/{app}/tasks/retry", "Try all failed provisioning tasks of an app again", 0,
@@ -49,18 +49,18 @@ type taskRequest struct {
 // each calls do for the user with the id of the task, and for the group if there is no such user.
 func (r *taskRequest) each(
 	ctx context.Context, do func(ctx context.Context, app string, kind engine.Kind, id string) error,
-) (rest.Nothing, error) {
+) (rest.NoContent, error) {
 	for _, kind := range []engine.Kind{engine.User, engine.Group} {
 		switch err := do(ctx, r.App, kind, r.Task); {
 		case errors.Is(err, engine.ErrNotFound):
 			continue
 		case errors.Is(err, engine.ErrStale):
-			return rest.Nothing{}, &rest.Error{Code: rest.CodeMoved, Summary: "It is no task any more: it is neither failed nor held.", Err: err}
+			return rest.NoContent{}, &rest.Error{Code: rest.CodeMoved, Summary: "It is no task any more: it is neither failed nor held.", Err: err}
 		default:
-			return rest.Nothing{}, err
+			return rest.NoContent{}, err
 		}
 	}
-	return rest.Nothing{}, rest.NotFound("Task", r.Task)
+	return rest.NoContent{}, rest.NotFound("Task", r.Task)
 }
 
 // maxTasks bounds the list of failed tasks of one app.

@@ -29,7 +29,7 @@ func e(target, expression string) mapping.Rule {
 	return mapping.Rule{Target: target, Expression: expression}
 }
 
-func TestRulesMakeAResource(t *testing.T) {
+func TestApply_BuildsResource(t *testing.T) {
 	m, err := mapping.Compile([]mapping.Rule{
 		e("userName", `user.login`), e("name.givenName", `user.first`), e("NAME.familyname", `user.last`),
 		e(`emails[type eq "work" and primary eq true].value`, `user.mail`),
@@ -56,7 +56,7 @@ func TestRulesMakeAResource(t *testing.T) {
 	require.JSONEq(t, `{"schemas": ["urn:ietf:params:scim:schemas:core:2.0:User"], "locale": "en-GB"}`, string(got.OnCreate.AppendJSON(nil)))
 }
 
-func TestRulesThatCannotBeUsed(t *testing.T) {
+func TestCompile_RejectsInvalidRules(t *testing.T) {
 	for _, c := range []struct {
 		want  string
 		rules []mapping.Rule
@@ -97,7 +97,9 @@ func TestRulesThatCannotBeUsed(t *testing.T) {
 	require.Equal(t, []int{0, 2}, []int{all[0].Index, all[1].Index})
 }
 
-func TestAValueThatDoesNotFitStopsTheUser(t *testing.T) {
+// TestApply_RejectsMismatchedValue checks that a value of the wrong type is an error of Apply, and that Preview shows the error with its
+// rule.
+func TestApply_RejectsMismatchedValue(t *testing.T) {
 	m, err := mapping.Compile([]mapping.Rule{e("userName", "user.login"), e(`emails[type eq "work"].primary`, "user.first")},
 		mapping.Options{Names: names})
 	require.NoError(t, err)
@@ -110,7 +112,7 @@ func TestAValueThatDoesNotFitStopsTheUser(t *testing.T) {
 }
 
 // What a mapping makes is what the target's schema allows.
-func TestResourcesFitTheSchema(t *testing.T) {
+func TestApply_FitsSchema(t *testing.T) {
 	rt := schema.UserType()
 	targets := []string{
 		"userName", "title", "name.givenName", "name.familyName", "displayName", `emails[type eq "work"].value`,

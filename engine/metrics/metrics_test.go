@@ -53,7 +53,7 @@ type lags struct {
 
 func (l lags) Lags(context.Context) ([]engine.Lag, error) { return l.all, l.err }
 
-func TestWhatAnEngineDoesIsCounted(t *testing.T) {
+func TestMetrics_CountResults(t *testing.T) {
 	m := metrics.New()
 	for range 2 {
 		m.Result(t.Context(), engine.Result{
@@ -86,7 +86,7 @@ func TestWhatAnEngineDoesIsCounted(t *testing.T) {
 	require.Empty(t, shown(t, m, ""))
 }
 
-func TestTheGaugesTellWhatHasNotArrived(t *testing.T) {
+func TestMetrics_LagGauges(t *testing.T) {
 	now := time.UnixMilli(1_800_000_000_000)
 	m := metrics.New()
 	m.Now = func() time.Time { return now }
@@ -116,7 +116,8 @@ func TestTheGaugesTellWhatHasNotArrived(t *testing.T) {
 	}, shown(t, m)))
 }
 
-func TestAStoreThatCannotTellIsAnErrorOfTheCollection(t *testing.T) {
+// TestMetrics_StoreError checks that an error of the store is an error of the collection.
+func TestMetrics_StoreError(t *testing.T) {
 	m := metrics.New()
 	m.Follow(lags{err: errors.New("the disk is gone")})
 	registry := prometheus.NewPedanticRegistry()
@@ -125,7 +126,7 @@ func TestAStoreThatCannotTellIsAnErrorOfTheCollection(t *testing.T) {
 	require.ErrorContains(t, err, "the disk is gone")
 }
 
-func TestTheMetricsOfARunningEngine(t *testing.T) {
+func TestMetrics_RunningEngine(t *testing.T) {
 	fake := enginetest.NewTarget()
 	server := httptest.NewServer(fake)
 	defer server.Close()

@@ -236,8 +236,11 @@ func (a *acceptance) begin(w *world) int64 {
 	return last
 }
 
+// TestAccepted_SendsNothingElse checks that the engine sends no other change of a principal until the target has carried out the accepted
+// one.
+//
 // Invariant 23
-func TestAccepted_NothingElseIsSent(t *testing.T) {
+func TestAccepted_SendsNothingElse(t *testing.T) {
 	for name, a := range acceptances() {
 		t.Run(name, func(t *testing.T) {
 			sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
@@ -286,7 +289,8 @@ func TestAccepted_NothingElseIsSent(t *testing.T) {
 	}
 }
 
-func TestAccepted_RestartGoesOn(t *testing.T) {
+// TestAccepted_ContinuesAfterRestart checks that an engine continues to read the account after a restart, with the same time limit.
+func TestAccepted_ContinuesAfterRestart(t *testing.T) {
 	for name, a := range acceptances() {
 		if a.target != nil && a.op == engine.OpUpdate {
 			continue // a password is there at the first read
@@ -455,8 +459,8 @@ func TestAccepted_UnreadablePastDeadline(t *testing.T) {
 	require.Equal(t, "director", w.fake.Users()[0].Text("title"))
 }
 
-// TestAccepted_PartIsNotKept checks that what a target leaves out of a change that it has carried out is handled as after any other one.
-func TestAccepted_PartIsNotKept(t *testing.T) {
+// TestAccepted_IgnoredAttribute checks that what a target leaves out of a change that it has carried out is handled as after any other one.
+func TestAccepted_IgnoredAttribute(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), quick(provision.Options{}))
 	w.fake.Ignores = []string{"nickName"}
 	w.target.AsyncTimeout = 30 * time.Millisecond
@@ -474,7 +478,9 @@ func TestAccepted_PartIsNotKept(t *testing.T) {
 	require.Equal(t, []string{"PUT /Users/u1"}, w.writes())
 }
 
-func TestAccepted_OthersGoOn(t *testing.T) {
+// TestAccepted_OthersContinue checks that a deactivation is sent although the maximum number of creates is pending, and that the queued
+// creates follow.
+func TestAccepted_OthersContinue(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, quick(provision.Options{}))
 		w.as(func(t *engine.Target) { t.MaxPending, t.Concurrency = 3, 1 })
@@ -511,7 +517,8 @@ func (w *world) counts() map[engine.Status]int {
 	return n
 }
 
-func TestAccepted_OverdueAlarmGoesOn(t *testing.T) {
+// TestAccepted_OverdueReported checks that the engine reports an overdue deactivation that the target has accepted.
+func TestAccepted_OverdueReported(t *testing.T) {
 	w, c, a := newWorld(t, sqldbtest.SQLite(t), quick(provision.Options{})), &clock{}, &alarms{}
 	d := acceptances()["a deactivation by PATCH"]
 	d.begin(w)
@@ -586,7 +593,8 @@ func TestAccepted_Shown(t *testing.T) {
 	require.Empty(t, w.writes(), "the target may still carry it out")
 }
 
-func TestAccepted_CreateWhoseNameIsTakenByOthers(t *testing.T) {
+// TestAccepted_CreateNameTaken checks that the engine sends no second create if another account has the user name at the time limit.
+func TestAccepted_CreateNameTaken(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), quick(provision.Options{}))
 	w.as(func(t *engine.Target) { t.AsyncTimeout = 20 * time.Millisecond })
 	w.accepts(enginetest.Fault{Times: 1})

@@ -39,7 +39,7 @@ func withShell(t *testing.T) {
 	}
 }
 
-func TestAnExchangeAsACommandLine(t *testing.T) {
+func TestCurl_CommandLine(t *testing.T) {
 	withShell(t)
 	bearer := http.Header{"Authorization": {"Bearer [redacted]"}, "Accept": {"application/scim+json"}}
 	for name, c := range map[string]struct {
@@ -82,7 +82,8 @@ func TestAnExchangeAsACommandLine(t *testing.T) {
 	}
 }
 
-func TestAShellTakesACommandLineForTextOnly(t *testing.T) {
+// TestCurl_QuotesForShell checks that a shell passes random values of a command line unchanged to curl.
+func TestCurl_QuotesForShell(t *testing.T) {
 	withShell(t)
 	text := rapid.StringMatching("[ -~\n\täß漢]{1,12}")
 	rapid.Check(t, func(t *rapid.T) {
@@ -94,7 +95,7 @@ func TestAShellTakesACommandLineForTextOnly(t *testing.T) {
 	})
 }
 
-func TestTheCommandLineOfARecordedExchangeHasNoSecret(t *testing.T) {
+func TestCurl_HidesSecret(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.set("u-1", user("u-1", "ann"))
 	w.wait()

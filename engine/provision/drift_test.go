@@ -53,7 +53,8 @@ func (w *world) drift(r engine.DriftRequest) (engine.DriftReport, []string) {
 	return report, found
 }
 
-func TestDriftOfUsersIsReportedAndOnlyThatIsRepaired(t *testing.T) {
+// TestDrift_RepairsUsers checks that a comparison reports all drift of users, and that a repair marks exactly the users with drift.
+func TestDrift_RepairsUsers(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
 		remote := map[string]string{}
@@ -139,7 +140,8 @@ func pending(w *world) int {
 	return n
 }
 
-func TestDriftOfGroupsIsReportedAndRepaired(t *testing.T) {
+// TestDrift_RepairsGroups checks that a comparison reports drift of groups and their members, and that a repair removes it.
+func TestDrift_RepairsGroups(t *testing.T) {
 	for name, without := range map[string][]string{"members are listed": nil, "members are not listed": {"members"}} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
@@ -191,7 +193,8 @@ func TestDriftOfGroupsIsReportedAndRepaired(t *testing.T) {
 	}
 }
 
-func TestWhatIsBeingWorkedOnIsNoDrift(t *testing.T) {
+// TestDrift_SkipsPendingChanges checks that a user with a pending change is counted as busy, not as drift.
+func TestDrift_SkipsPendingChanges(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{RetryInitial: time.Hour, RetryMax: time.Hour})
 	w.set("u-1", user("u-1", "ann"))
 	w.settled()
@@ -203,7 +206,8 @@ func TestWhatIsBeingWorkedOnIsNoDrift(t *testing.T) {
 	require.Equal(t, []int{1, 0}, []int{report.Busy, report.Marked})
 }
 
-func TestWhatTheTargetDoesNotKeepIsListedApart(t *testing.T) {
+// TestDrift_ListsIgnoredAttributesSeparately checks that attributes ignored by the target are listed, but are not drift.
+func TestDrift_ListsIgnoredAttributesSeparately(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.fake.Ignores = []string{"title"}
 	u := user("u-1", "ann")
@@ -223,7 +227,7 @@ func TestWhatTheTargetDoesNotKeepIsListedApart(t *testing.T) {
 	require.Equal(t, []int{0, 0}, []int{report.Drifted(), report.Marked})
 }
 
-func TestAReportHasNoSecrets(t *testing.T) {
+func TestDrift_ReportHidesSecrets(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	u := user("u-1", "ann")
 	u.Resource.Set("urn:example:Door", map[string]any{"apiToken": "hush-1", "pin": map[string]any{"secret": "hush-2", "digits": 4}})
@@ -237,7 +241,9 @@ func TestAReportHasNoSecrets(t *testing.T) {
 	require.NotContains(t, fmt.Sprint(found), "hush")
 }
 
-func TestNothingIsMarkedAfterAListOrADirectoryThatCannotBeTrusted(t *testing.T) {
+// TestDrift_FailureMarksNothing checks that a repair marks no principal if the target's list or the directory is unreadable or
+// inconsistent.
+func TestDrift_FailureMarksNothing(t *testing.T) {
 	stop := errors.New("enough")
 	for name, c := range map[string]struct {
 		fault enginetest.Fault
@@ -290,7 +296,7 @@ func TestNothingIsMarkedAfterAListOrADirectoryThatCannotBeTrusted(t *testing.T) 
 	}
 }
 
-func TestALongListIsComparedByPages(t *testing.T) {
+func TestDrift_ComparesByPages(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		const n = 1500
 		w := newWorld(t, db, provision.Options{})
@@ -312,7 +318,8 @@ func TestALongListIsComparedByPages(t *testing.T) {
 	})
 }
 
-func TestTheGuardHoldsARepairBack(t *testing.T) {
+// TestDrift_GuardBlocksRepair checks that the deletion guard puts the deactivations of a repair on hold.
+func TestDrift_GuardBlocksRepair(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.as(func(t *engine.Target) { t.Guard = engine.Guard{Limit: 3} })
 	for i := range 12 {
@@ -336,8 +343,8 @@ func TestTheGuardHoldsARepairBack(t *testing.T) {
 	}
 }
 
-// TestAfterARepairThereIsNoDrift changes a target at random behind the engine's back.
-func TestAfterARepairThereIsNoDrift(t *testing.T) {
+// TestDrift_NoneAfterRepair changes a target at random behind the engine's back.
+func TestDrift_NoneAfterRepair(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newWorld(t, sqldbtest.SQLite(t), provision.Options{Sweep: 2 * time.Millisecond})
 		defer w.stop(w.engine)
@@ -423,7 +430,8 @@ func mutate(rt *rapid.T, w *world) {
 	}
 }
 
-func TestAKindThatThereIsNotIsNoEmptyAnswer(t *testing.T) {
+// TestKind_UnknownRejected checks that an unknown kind is an error, not an empty result.
+func TestKind_UnknownRejected(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	_, err := w.engine.Drift().Compare(t.Context(), app, engine.DriftRequest{Kind: "users"})
 	require.ErrorContains(t, err, `there is no kind "users"`)

@@ -29,7 +29,8 @@ func TestMain(m *testing.M) {
 	os.Exit(sqldbtest.Main(m))
 }
 
-func TestAUserIsCreatedUpdatedDeactivatedAndReactivated(t *testing.T) {
+// TestUser_Lifecycle checks the requests of a create, an update, a deactivation and a reactivation.
+func TestUser_Lifecycle(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
 		w.set("u-1", user("u-1", "ann"))
@@ -68,7 +69,7 @@ func TestAUserIsCreatedUpdatedDeactivatedAndReactivated(t *testing.T) {
 	})
 }
 
-func TestAnUnchangedUserIsOnlyRead(t *testing.T) {
+func TestUser_UnchangedOnlyRead(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.set("u-1", user("u-1", "ann"))
 	w.wait()
@@ -78,7 +79,9 @@ func TestAnUnchangedUserIsOnlyRead(t *testing.T) {
 	w.requests("GET /Users/u1")
 }
 
-func TestAStrangerIsLeftAloneWhenNobodyWasEverAssigned(t *testing.T) {
+// TestUnmanagedAccount_NotModified checks that the engine sends no request for an absent user that was never assigned, even if an account
+// has the name.
+func TestUnmanagedAccount_NotModified(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.fake.Add("Users", user("", "ann").Resource)
 	u := user("u-1", "ann")
@@ -89,8 +92,11 @@ func TestAStrangerIsLeftAloneWhenNobodyWasEverAssigned(t *testing.T) {
 	require.Equal(t, engine.StatusClean, w.state(engine.User, "u-1").Status)
 }
 
+// TestLostCreate_FoundNotRepeated checks that the engine finds the account of a create with a lost response, and does not repeat the
+// create.
+//
 // Invariant 3
-func TestALostCreateIsFoundAgainAndNeverRepeated(t *testing.T) {
+func TestLostCreate_FoundNotRepeated(t *testing.T) {
 	for name, fault := range map[string]enginetest.Fault{
 		"dropped after the write": {Method: "POST", DropAfter: true},
 		"cut off":                 {Method: "POST", Truncate: true},
@@ -109,8 +115,11 @@ func TestALostCreateIsFoundAgainAndNeverRepeated(t *testing.T) {
 	}
 }
 
+// TestLostCreate_AccountDeactivated checks that the engine deactivates the account of a create with a lost response after the user was
+// deleted.
+//
 // Invariant 16
-func TestAnAccountIsDeactivatedAlthoughItsCreateWasLostAndItsUserIsGone(t *testing.T) {
+func TestLostCreate_AccountDeactivated(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.fake.Inject(enginetest.Fault{Method: "POST", DropAfter: true})
 	posted := make(chan struct{})
@@ -141,7 +150,8 @@ func (w *world) poll(what string, ok func() bool) {
 	}
 }
 
-func TestATargetThatMisbehavesIsRecordedAndConverges(t *testing.T) {
+// TestTarget_ConvergesAfterFaults checks that the engine records the errors of a faulty target and converges afterwards.
+func TestTarget_ConvergesAfterFaults(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault enginetest.Fault
 		says  string
@@ -179,7 +189,7 @@ func TestATargetThatMisbehavesIsRecordedAndConverges(t *testing.T) {
 	}
 }
 
-func TestAHangEndsWithTheTimeout(t *testing.T) {
+func TestTimeout_EndsHang(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.as(func(t *engine.Target) { t.Timeout = 50 * time.Millisecond })
 	hang := make(chan struct{})
@@ -191,7 +201,8 @@ func TestAHangEndsWithTheTimeout(t *testing.T) {
 	require.Contains(t, w.results[0].Error, "no complete answer within 50ms")
 }
 
-func TestARefusedUserIsParkedAndTheOthersGoOn(t *testing.T) {
+// TestRejectedUser_OthersContinue checks that a rejected user fails until it is marked for a retry, and that other users are provisioned.
+func TestRejectedUser_OthersContinue(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.fake.Inject(enginetest.Fault{Method: "POST", Status: 400})
 	w.set("u-1", user("u-1", "ann"))
@@ -207,7 +218,8 @@ func TestARefusedUserIsParkedAndTheOthersGoOn(t *testing.T) {
 	require.Len(t, w.fake.Users(), 2)
 }
 
-func TestRefusedCredentialsQuarantineTheLaneUntilItIsKicked(t *testing.T) {
+// TestKick_ReleasesQuarantine checks that rejected credentials put the lane in quarantine until Kick releases it.
+func TestKick_ReleasesQuarantine(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{RetryInitial: time.Hour, RetryMax: time.Hour})
 	wrong := w.target
 	wrong.Auth.Secret = "wrong-token"
@@ -228,8 +240,10 @@ func TestRefusedCredentialsQuarantineTheLaneUntilItIsKicked(t *testing.T) {
 	require.Len(t, w.fake.Users(), 2)
 }
 
+// TestKick_DuringHangingCall checks that Kick releases the hold of a lane while another call of the lane hangs.
+//
 // Invariant 8
-func TestAKickCountsWhileAnotherCallHangs(t *testing.T) {
+func TestKick_DuringHangingCall(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{RetryInitial: time.Hour, RetryMax: time.Hour})
 	hang := make(chan struct{})
 	w.fake.Inject(enginetest.Fault{Method: "GET", Path: "/Users?filter=userName%20eq%20%22slow", Hang: hang})
@@ -246,7 +260,8 @@ func TestAKickCountsWhileAnotherCallHangs(t *testing.T) {
 	w.poll("the user", func() bool { return w.state(engine.User, "b").Status == engine.StatusClean })
 }
 
-func TestABadBaseURLIsToldAndHealsByKick(t *testing.T) {
+// TestKick_AfterBadBaseURL checks that an invalid base URL is reported, and that Kick resumes the lane after the configuration was fixed.
+func TestKick_AfterBadBaseURL(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	bad := w.target
 	bad.BaseURL = "ftp://nowhere"
@@ -261,7 +276,7 @@ func TestABadBaseURLIsToldAndHealsByKick(t *testing.T) {
 	require.Len(t, w.fake.Users(), 1)
 }
 
-func TestADirectoryThatFailsNeverDeprovisions(t *testing.T) {
+func TestDirectory_FailureDeprovisionsNothing(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{Sweep: 5 * time.Millisecond})
 	w.set("u-1", user("u-1", "ann"))
 	w.wait()
@@ -276,7 +291,7 @@ func TestADirectoryThatFailsNeverDeprovisions(t *testing.T) {
 	require.True(t, active)
 }
 
-func TestAPausedTargetIsSentNothing(t *testing.T) {
+func TestPause_SendsNothing(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	paused := w.target
 	paused.Paused = true
@@ -293,7 +308,8 @@ func TestAPausedTargetIsSentNothing(t *testing.T) {
 	require.Len(t, w.fake.Users(), 1)
 }
 
-func TestABurstOfChangesCollapses(t *testing.T) {
+// TestMark_BurstCollapses checks that 100 changes during one request result in at most three sequences.
+func TestMark_BurstCollapses(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	hang := make(chan struct{})
 	w.fake.Inject(enginetest.Fault{Hang: hang})
@@ -310,8 +326,10 @@ func TestABurstOfChangesCollapses(t *testing.T) {
 	require.Equal(t, s.Desired, s.Synced)
 }
 
+// TestResult_ReportsConcurrentMark checks that a result has the status dirty if the user was marked during the sequence.
+//
 // Invariant 8
-func TestAResultSaysThatAMarkCameMeanwhile(t *testing.T) {
+func TestResult_ReportsConcurrentMark(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	marked := make(chan struct{})
 	w.front(func(rw http.ResponseWriter, r *http.Request) {
@@ -338,8 +356,11 @@ func off(id, name string) engine.UserState {
 	return u
 }
 
+// TestReassign_RecreatesDeletedAccount checks that a reassigned user gets an account if the previous one was deleted, even with the policy
+// Fail.
+//
 // Invariant 12
-func TestAReassignedUserWhoseAccountIsGoneIsLookedUpAgain(t *testing.T) {
+func TestReassign_RecreatesDeletedAccount(t *testing.T) {
 	for name, again := range map[string]func(w *world){
 		"gone before the deactivation": func(w *world) {
 			w.fake.Remove("Users", "u1")
@@ -378,8 +399,11 @@ func TestAReassignedUserWhoseAccountIsGoneIsLookedUpAgain(t *testing.T) {
 	}
 }
 
+// TestLostCreate_FoundAfterRename checks that the engine finds the account of a lost create under its previous name after a rename and
+// failed lookups.
+//
 // Invariant 5
-func TestALostCreateIsFoundUnderItsNameAfterARenameAndAFailedLookup(t *testing.T) {
+func TestLostCreate_FoundAfterRename(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	lookups := func(name string) string { return "/Users?filter=userName%20eq%20%22" + name }
 	w.fake.Inject(
@@ -408,8 +432,11 @@ func TestALostCreateIsFoundUnderItsNameAfterARenameAndAFailedLookup(t *testing.T
 	require.Equal(t, engine.Created, w.state(engine.User, "u-1").Origin)
 }
 
+// TestDeactivation_SkipsReassignedAccount checks that a retried deactivation does not deactivate an account that now belongs to another
+// user.
+//
 // Invariant 6
-func TestAnAccountThatSomebodyElseTookOverIsNotDeactivated(t *testing.T) {
+func TestDeactivation_SkipsReassignedAccount(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{RetryInitial: 200 * time.Millisecond, RetryMax: 200 * time.Millisecond})
 		w.as(func(t *engine.Target) { t.OnRecycled = engine.LinkAuto })
@@ -429,7 +456,7 @@ func TestAnAccountThatSomebodyElseTookOverIsNotDeactivated(t *testing.T) {
 	})
 }
 
-func TestALargeQueueOfCreatesDoesNotHoldUpADeactivation(t *testing.T) {
+func TestDeactivation_PrecedesCreates(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.set("old", user("old", "old"))
 	w.wait()
@@ -451,7 +478,8 @@ func TestALargeQueueOfCreatesDoesNotHoldUpADeactivation(t *testing.T) {
 	require.Equal(t, "PATCH /Users/u1", w.fake.Requests()[0])
 }
 
-func TestStopMayBeCalledTwiceAndWithoutStartAndIsFinal(t *testing.T) {
+// TestStop_RepeatableAndFinal checks that Stop may be called twice and without Start, and that a stopped engine cannot start.
+func TestStop_RepeatableAndFinal(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	require.NoError(t, w.engine.Start(t.Context()), "a second start does nothing")
 	w.stop(w.engine)
@@ -465,7 +493,9 @@ func TestStopMayBeCalledTwiceAndWithoutStartAndIsFinal(t *testing.T) {
 	}
 }
 
-func TestStopCutsOffWhatHangsAndTheNextEngineGoesOn(t *testing.T) {
+// TestStop_CancelsHangingRequest checks that Stop cancels a hanging request when its context ends, and that the next engine completes the
+// create.
+func TestStop_CancelsHangingRequest(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	hang := make(chan struct{})
 	defer close(hang)
@@ -482,7 +512,8 @@ func TestStopCutsOffWhatHangsAndTheNextEngineGoesOn(t *testing.T) {
 	require.Len(t, w.fake.Users(), 1)
 }
 
-func TestAKilledEngineComesBackUnderItsNameAtOnce(t *testing.T) {
+// TestLease_ReclaimedByOwner checks that a restarted engine with the same owner name takes its own lease immediately.
+func TestLease_ReclaimedByOwner(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.stop(w.engine)
 	w.set("u-1", user("u-1", "ann"))
@@ -495,7 +526,9 @@ func TestAKilledEngineComesBackUnderItsNameAtOnce(t *testing.T) {
 	require.ErrorIs(t, w.store.Extend(t.Context(), leases[0], time.Now()), engine.ErrLeaseLost)
 }
 
-func TestASecondEngineTakesOverAnExpiredLease(t *testing.T) {
+// TestLease_TakenOverAfterExpiry checks that another engine takes an expired lease, and that the store rejects writes of the previous
+// owner.
+func TestLease_TakenOverAfterExpiry(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
 		w.stop(w.engine)
@@ -514,7 +547,7 @@ func TestASecondEngineTakesOverAnExpiredLease(t *testing.T) {
 	})
 }
 
-func TestTheConnectionTest(t *testing.T) {
+func TestConnectionTest(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	require.NoError(t, w.engine.Targets().Test(t.Context(), w.target))
 	w.requests("GET /Users?startIndex=1&count=100")
@@ -529,7 +562,8 @@ func TestTheConnectionTest(t *testing.T) {
 	require.ErrorContains(t, w.engine.Targets().Test(t.Context(), wrong), "not a ListResponse")
 }
 
-func TestAForgottenAppIsNotPendingAnyMore(t *testing.T) {
+// TestForget_ClearsPending checks that Forget removes an app during a create, and that the app name is usable again.
+func TestForget_ClearsPending(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
 		hang := make(chan struct{})
@@ -547,7 +581,8 @@ func TestAForgottenAppIsNotPendingAnyMore(t *testing.T) {
 	})
 }
 
-func TestAWordThatIsNoPolicyIsABrokenConnection(t *testing.T) {
+// TestTarget_RejectsUnknownPolicy checks that an unknown style, fallback or policy is an error of the connection, and that nothing is sent.
+func TestTarget_RejectsUnknownPolicy(t *testing.T) {
 	for want, broken := range map[string]func(*engine.Target){
 		`unknown Target.Style "put"`:                                       func(t *engine.Target) { t.Style = "put" },
 		`unknown Target.Fallback "never"`:                                  func(t *engine.Target) { t.Fallback = "never" },

@@ -39,7 +39,8 @@ func (w *world) happened() (out []string) {
 	return out
 }
 
-func TestTheLifeOfAUserAndAGroupIsToldInOrder(t *testing.T) {
+// TestEvents_LifecycleOrder checks the order of the events of a user and a group, and that no event contains attribute values.
+func TestEvents_LifecycleOrder(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
 		w.fake.Add("Users", user("", "bob").Resource)
@@ -86,7 +87,8 @@ func TestTheLifeOfAUserAndAGroupIsToldInOrder(t *testing.T) {
 	})
 }
 
-func TestAFailureIsToldOnceAndItsEnd(t *testing.T) {
+// TestEvents_FailureAndRecovery checks that a repeated failure is one event, and that its end is another.
+func TestEvents_FailureAndRecovery(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.fake.Inject(enginetest.Fault{Method: "POST", Status: 500, Times: 3}, enginetest.Fault{Method: "POST", Status: 400, Times: 2})
 	w.set("u-1", user("u-1", "ann"))
@@ -100,7 +102,8 @@ func TestAFailureIsToldOnceAndItsEnd(t *testing.T) {
 	require.Equal(t, []int{500, 400, 201}, []int{w.events()[0].Data.HTTP, w.events()[1].Data.HTTP, w.events()[3].Data.HTTP})
 }
 
-func TestAHoldIsToldWhenItBeginsAndEnds(t *testing.T) {
+// TestEvents_HoldAndRelease checks that the start and the end of a hold are one event each.
+func TestEvents_HoldAndRelease(t *testing.T) {
 	for status, want := range map[int]string{401: "app.quarantined ", 500: "app.breaker "} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			w := newWorld(t, sqldbtest.SQLite(t), provision.Options{BreakerAfter: 2})
@@ -125,7 +128,7 @@ func TestAHoldIsToldWhenItBeginsAndEnds(t *testing.T) {
 	}
 }
 
-func TestOldEventsAreRemoved(t *testing.T) {
+func TestEvents_OldRemoved(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.stop(w.engine)
 	w.mark(userMark("u-1"))
@@ -144,13 +147,14 @@ func TestOldEventsAreRemoved(t *testing.T) {
 	require.LessOrEqual(t, first[0].Seq, int64(more+1), "and no others")
 }
 
-func TestEventsAreOfOneApp(t *testing.T) {
+func TestEvents_RequireApp(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	_, err := w.engine.Apps().Events(t.Context(), engine.EventQuery{})
 	require.ErrorContains(t, err, "EventQuery.App")
 }
 
-func TestWhatIsTold(t *testing.T) {
+// TestEvents_PerFinish checks which events the end of a sequence causes.
+func TestEvents_PerFinish(t *testing.T) {
 	changed := []engine.Attempt{{Method: http.MethodGet, Status: 200}, {Method: http.MethodPatch, Status: 204}}
 	refused := []engine.Attempt{{Method: http.MethodPatch, Status: 400}}
 	for name, c := range map[string]struct {

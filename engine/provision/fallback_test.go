@@ -260,7 +260,7 @@ func (u *unreadable) User(ctx context.Context, app, user string) (engine.UserSta
 }
 
 // A user that cannot be read from the directory, before anything is sent, is no failure of the target.
-func TestFallbackNone_DirectoryErrorBeforeRequestsRetried(t *testing.T) {
+func TestFallbackNone_UnreadableUserRetried(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.stop(w.engine)
 	dir := &unreadable{Directory: w.dir}
@@ -327,7 +327,7 @@ func TestFlow_InactiveAccountActivated(t *testing.T) {
 }
 
 // No PUT says that a user who is to be active is inactive.
-func TestUpdate_InactiveAccountIsPutActive(t *testing.T) {
+func TestUpdate_PUTSetsActive(t *testing.T) {
 	for _, fallback := range fallbacks {
 		for _, style := range []engine.Style{engine.Catalog, engine.Wizard} {
 			t.Run(string(fallback)+"/"+string(style), func(t *testing.T) {
@@ -354,7 +354,8 @@ func TestUpdate_InactiveAccountIsPutActive(t *testing.T) {
 	}
 }
 
-func TestLookup_404FromElsewhere(t *testing.T) {
+// TestLookup_NonSCIM404 checks that a 404 that is not a SCIM error does not mean that the account is absent.
+func TestLookup_NonSCIM404(t *testing.T) {
 	for _, fallback := range fallbacks {
 		for name, answer := range map[string]func(http.ResponseWriter){
 			"page": func(rw http.ResponseWriter) {
@@ -433,7 +434,7 @@ func TestFallbackNone_LargeGroup(t *testing.T) {
 
 // With FallbackNone the members of a group are replaced by one request, as the target of a service gets it: one that rejects so many
 // members rejects them here, too.
-func TestFallbackNone_MembersReplacedInOneRequest(t *testing.T) {
+func TestFallbackNone_SingleMemberReplacement(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.as(func(t *engine.Target) { t.Style, t.Fallback = engine.Catalog, engine.FallbackNone })
 	const members = 230

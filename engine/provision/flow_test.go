@@ -19,7 +19,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-func TestNoMoreRequestsAreSentThanTheTargetAllows(t *testing.T) {
+func TestRate_LimitsRequests(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.as(func(t *engine.Target) { t.Rate, t.Burst = 0.0001, 3 }) // one every few hours
 	for i := range 5 {
@@ -38,7 +38,8 @@ func TestNoMoreRequestsAreSentThanTheTargetAllows(t *testing.T) {
 	require.Len(t, w.fake.Users(), 5)
 }
 
-func TestTheRateThatATargetTakesIsLearnedAndKept(t *testing.T) {
+// TestRate_LearnedAndStored checks that the engine learns a lower rate from a 429 response, and that the next engine uses it.
+func TestRate_LearnedAndStored(t *testing.T) {
 	// Time passes by looking at the clock, so that the requests follow each other closely however slow the machine is.
 	var ticks atomic.Int64
 	begin := time.Now()
@@ -70,8 +71,10 @@ func TestTheRateThatATargetTakesIsLearnedAndKept(t *testing.T) {
 	require.LessOrEqual(t, w.learned().Rate, 2*rate)
 }
 
+// TestQuarantine_SendsDeactivations checks that the engine sends deactivations during a quarantine, and that their success does not end it.
+//
 // Invariant 11
-func TestADeactivationIsSentAlthoughCreatesAreDenied(t *testing.T) {
+func TestQuarantine_SendsDeactivations(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{RetryInitial: time.Hour, RetryMax: time.Hour})
 	w.set("u-1", user("u-1", "ann"))
 	w.set("u-2", user("u-2", "bob"))
@@ -104,7 +107,8 @@ func TestADeactivationIsSentAlthoughCreatesAreDenied(t *testing.T) {
 	require.Len(t, w.fake.Users(), 3)
 }
 
-func TestAnAppThatHangsLeavesRoomForTheOthers(t *testing.T) {
+// TestConcurrency_HangingAppLimited checks that an app with hanging requests uses at most half of the engine's requests.
+func TestConcurrency_HangingAppLimited(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{Concurrency: 2})
 	hang := make(chan struct{})
 	defer close(hang)

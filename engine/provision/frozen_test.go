@@ -27,7 +27,7 @@ const frozenLease = 5 * time.Second
 
 // One of two engines on a PostgreSQL database is frozen in the middle of a sequence, and woken when the other has taken its lane
 // over and finished.
-func TestAnEngineThatIsFrozenPastItsLeaseDoesNoHarm(t *testing.T) {
+func TestLease_StalledEngineHarmless(t *testing.T) {
 	var all []*freeze
 	reassigned := func(k *desk) { k.user("u-1", "anna", "chair") }
 	for _, c := range []struct {

@@ -39,7 +39,8 @@ func (w *world) members() []string {
 	return out
 }
 
-func TestAGroupIsPushedRenamedAndDeleted(t *testing.T) {
+// TestGroup_Lifecycle checks that a group is created, changed, renamed and deleted, and that users come before groups.
+func TestGroup_Lifecycle(t *testing.T) {
 	for _, style := range []engine.Style{engine.Catalog, engine.Wizard} {
 		t.Run(string(style), func(t *testing.T) {
 			sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
@@ -82,7 +83,8 @@ func TestAGroupIsPushedRenamedAndDeleted(t *testing.T) {
 	}
 }
 
-func TestAGroupWaitsForAMemberThatHasNoAccountYet(t *testing.T) {
+// TestGroup_WaitsForMembers checks that a group waits for a member without an account, and is pushed without another mark.
+func TestGroup_WaitsForMembers(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.fake.Inject(enginetest.Fault{Method: "POST", Path: "/Users", Status: 400})
 	w.dir.SetUser(app, "a", user("a", "ann"))
@@ -98,7 +100,7 @@ func TestAGroupWaitsForAMemberThatHasNoAccountYet(t *testing.T) {
 	require.Equal(t, engine.StatusClean, w.state(engine.Group, "g").Status)
 }
 
-func TestARecreatedUserIsPutBackIntoItsGroups(t *testing.T) {
+func TestGroup_RestoresRecreatedMember(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.dir.SetUser(app, "a", user("a", "ann"))
 	w.dir.SetMember(app, "g", "a", true)
@@ -111,7 +113,7 @@ func TestARecreatedUserIsPutBackIntoItsGroups(t *testing.T) {
 	require.Contains(t, w.members(), "ann")
 }
 
-func TestALostGroupIsPushedAnew(t *testing.T) {
+func TestGroup_RecreatedAfterDeletion(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	for _, id := range []string{"a", "b"} {
 		w.dir.SetUser(app, id, user(id, "name-"+id))
@@ -126,7 +128,8 @@ func TestALostGroupIsPushedAnew(t *testing.T) {
 	require.Equal(t, []string{"name-a"}, w.members())
 }
 
-func TestAnInactiveGroupIsLeftAloneAndComesBackInFull(t *testing.T) {
+// TestGroup_InactiveNotModified checks that the engine does not modify an inactive group, and pushes it completely once it is active again.
+func TestGroup_InactiveNotModified(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.dir.SetUser(app, "a", user("a", "ann"))
 	w.dir.SetMember(app, "g", "a", true)
@@ -148,7 +151,9 @@ func TestAnInactiveGroupIsLeftAloneAndComesBackInFull(t *testing.T) {
 	require.Empty(t, w.members())
 }
 
-func TestALinkedGroupGetsExactlyTheSourcesMembers(t *testing.T) {
+// TestGroup_LinkedReplacesMembers checks that a linked group has exactly the desired members, and that no other group replaces a deleted
+// one.
+func TestGroup_LinkedReplacesMembers(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	g := &scim.Resource{}
 	g.Set("displayName", "Tea")
@@ -164,7 +169,7 @@ func TestALinkedGroupGetsExactlyTheSourcesMembers(t *testing.T) {
 	require.Equal(t, engine.StatusFailed, w.state(engine.Group, "g").Status, "a chosen group is not replaced by another one")
 }
 
-func TestManyMembersAreSentInBatches(t *testing.T) {
+func TestGroup_MembersInBatches(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.as(func(t *engine.Target) { t.MemberBatch = 10 })
 	var marks []engine.Mark
@@ -191,8 +196,10 @@ func TestManyMembersAreSentInBatches(t *testing.T) {
 	require.Len(t, w.members(), 35)
 }
 
+// TestPush_LostResponseReverted checks that the engine reverts a push with a lost response if its change is no longer desired.
+//
 // Invariant 7
-func TestAPushWhoseAnswerIsLostIsMadeGoodWhenItsChangeIsTakenBack(t *testing.T) {
+func TestPush_LostResponseReverted(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{RetryInitial: time.Hour, RetryMax: time.Hour})
 	w.dir.SetUser(app, "a", user("a", "name-a"))
 	w.dir.SetGroup(app, "g", engine.GroupState{Want: engine.Active, DisplayName: "Tea"})

@@ -12,15 +12,17 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-func TestTheGuardAllowsTheLargerOfItsBounds(t *testing.T) {
+func TestGuard_AllowsLargerBound(t *testing.T) {
 	require.Equal(t, 5, engine.Guard{Limit: 5, Percent: 10}.Allowed(20))
 	require.Equal(t, 10, engine.Guard{Limit: 5, Percent: 10}.Allowed(100))
 	require.Equal(t, 5, engine.Guard{Limit: 5}.Allowed(1_000_000))
 	require.Equal(t, 0, engine.Guard{Percent: 10}.Allowed(9))
 }
 
+// TestGuard_MassDeactivation checks that a mass of deactivations waits for an approval while other changes continue.
+//
 // Invariant 13
-func TestAMassOfDeactivationsWaitsForAnApproval(t *testing.T) {
+func TestGuard_MassDeactivation(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
 		w.as(func(t *engine.Target) { t.Guard = engine.Guard{Limit: 3} })
@@ -76,7 +78,8 @@ func TestAMassOfDeactivationsWaitsForAnApproval(t *testing.T) {
 	})
 }
 
-func TestAMassOfGroupDeletionsWaitsForAnApprovalToo(t *testing.T) {
+// TestGuard_MassGroupDeletion checks that a mass of group deletions waits for an approval.
+func TestGuard_MassGroupDeletion(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.as(func(t *engine.Target) { t.Guard = engine.Guard{Limit: 1} })
 	for _, want := range []engine.GroupState{{Want: engine.Active}, {Want: engine.Absent, DeleteRemote: true}} {
@@ -97,7 +100,8 @@ func TestAMassOfGroupDeletionsWaitsForAnApprovalToo(t *testing.T) {
 	require.Empty(t, w.fake.Groups())
 }
 
-func TestAnExistingAccountIsLinkedWhenSomebodySaysSo(t *testing.T) {
+// TestLinkAsk_WaitsForDecision checks that the engine links an existing account only after the directory names it, and to one user only.
+func TestLinkAsk_WaitsForDecision(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.as(func(t *engine.Target) { t.OnExisting = engine.LinkAsk })
 	theirs := w.fake.Add("Users", user("", "ann").Resource)

@@ -28,7 +28,8 @@ func (w *world) resume(ops ...engine.Operation) {
 	w.wait()
 }
 
-func TestWhatIsHaltedIsHeldAndDoneWhenItIsResumed(t *testing.T) {
+// TestHalt_BlocksUntilResumed checks for each operation that the engine puts it on hold during a halt and completes it after the resume.
+func TestHalt_BlocksUntilResumed(t *testing.T) {
 	lookup := "GET /Users?filter=userName%20eq%20%22ann%22&startIndex=1&count=100"
 	ann, anna := user("u-1", "ann"), user("u-1", "anna")
 	tea := func(w *world, s engine.GroupState) {
@@ -119,8 +120,10 @@ func TestWhatIsHaltedIsHeldAndDoneWhenItIsResumed(t *testing.T) {
 	}
 }
 
+// TestHalt_WithinSequence checks that a halt of updates blocks the update of a sequence but not its reactivation.
+//
 // Invariant 14
-func TestAHaltTakesEffectInTheMiddleOfASequence(t *testing.T) {
+func TestHalt_WithinSequence(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
 		w.set("u-1", off("u-1", "ann"))
@@ -144,7 +147,8 @@ func TestAHaltTakesEffectInTheMiddleOfASequence(t *testing.T) {
 	})
 }
 
-func TestAHaltHoldsForAllAppsUntilItIsResumedForAll(t *testing.T) {
+// TestHalt_AllApps checks that a halt of all apps lasts until it is resumed for all apps, also across a restart.
+func TestHalt_AllApps(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	require.NoError(t, w.engine.Apps().Halt(t.Context(), "", "an incident"))
 	w.set("u-1", user("u-1", "ann"))
@@ -167,7 +171,8 @@ func TestAHaltHoldsForAllAppsUntilItIsResumedForAll(t *testing.T) {
 	require.EqualError(t, w.engine.Apps().Halt(t.Context(), app, "", engine.OpLookup), "engine: lookup is no operation that can be halted")
 }
 
-func TestACreateThatIsHaltedKeepsTheNameOfALostOne(t *testing.T) {
+// TestHalt_PreservesLostCreateName checks that a halted create keeps the user name of a previous create with a lost response.
+func TestHalt_PreservesLostCreateName(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{RetryInitial: time.Hour, RetryMax: time.Hour})
 	w.fake.Inject(enginetest.Fault{Method: "POST", Drop: true})
 	w.set("u-1", user("u-1", "ann"))
@@ -197,7 +202,8 @@ func (h haltsCreates) Begin(ctx context.Context, l engine.Lease, intents []store
 	return err
 }
 
-func TestAHaltHoldsForACreateThatWaitsForItsTurn(t *testing.T) {
+// TestHalt_BlocksQueuedCreate checks that a halt blocks a create that waits for its turn after the lookup.
+func TestHalt_BlocksQueuedCreate(t *testing.T) {
 	s := newStage(t, sqldbtest.SQLite(t), 0)
 	s.mark(groupMark("g"))
 	e := s.start(provision.Options{Store: haltsCreates{s.store, new(sync.Once)}}, 0)

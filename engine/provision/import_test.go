@@ -107,8 +107,10 @@ func account(name, externalID, email string) *scim.Resource {
 	return r
 }
 
+// TestImport_MatchesAccounts checks the matches of an import and their confirmation, and that the target receives only reads.
+//
 // Invariant 18
-func TestAnImportTellsWhoseTheAccountsAreAndWritesNothing(t *testing.T) {
+func TestImport_MatchesAccounts(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
 		w.set("u-own", user("u-own", "own"))
@@ -197,7 +199,8 @@ func TestAnImportTellsWhoseTheAccountsAreAndWritesNothing(t *testing.T) {
 	})
 }
 
-func TestALongImportIsReadByPagesAndLinksWhatIsMatched(t *testing.T) {
+// TestImport_LinksByPages checks that an import with AutoConfirm reads a long list by pages and links each matched account.
+func TestImport_LinksByPages(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		const n = 5000
 		w := newWorld(t, db, provision.Options{})
@@ -227,7 +230,8 @@ func TestALongImportIsReadByPagesAndLinksWhatIsMatched(t *testing.T) {
 	})
 }
 
-func TestAnImportKeepsWhatObjectsShowWhenItIsAskedTo(t *testing.T) {
+// TestImport_StoresObjectsOnRequest checks that an import stores whole objects only with Keep, and never their passwords.
+func TestImport_StoresObjectsOnRequest(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	shows := account("ann", "", "ann@x.org")
 	shows.Set("nickName", "A")
@@ -248,7 +252,8 @@ func TestAnImportKeepsWhatObjectsShowWhenItIsAskedTo(t *testing.T) {
 	require.Nil(t, whole())
 }
 
-func TestAnImportThatWasKilledGoesOnAtTheStoredPage(t *testing.T) {
+// TestImport_ResumesAtStoredPage checks that the next engine resumes a canceled import at the stored page.
+func TestImport_ResumesAtStoredPage(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
 		for i := range 450 {
@@ -278,7 +283,8 @@ func TestAnImportThatWasKilledGoesOnAtTheStoredPage(t *testing.T) {
 	})
 }
 
-func TestAnImportIsTakenOverWhenTheLeaseOfADeadEngineHasEnded(t *testing.T) {
+// TestImport_TakenOverAfterExpiry checks that another engine resumes an import after the lease of a dead engine has expired.
+func TestImport_TakenOverAfterExpiry(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
 		w.stop(w.engine)
@@ -309,7 +315,7 @@ func TestAnImportIsTakenOverWhenTheLeaseOfADeadEngineHasEnded(t *testing.T) {
 	})
 }
 
-func TestAnImportKeepsThePaceOfTheApp(t *testing.T) {
+func TestImport_ObeysRateLimit(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	for i := range 450 {
 		w.fake.Add("Users", account(fmt.Sprint("user", i), "", ""))
@@ -330,7 +336,8 @@ func TestAnImportKeepsThePaceOfTheApp(t *testing.T) {
 	require.Empty(t, w.fake.Requests(), "the third waits for its turn")
 }
 
-func TestAnImportIsNotRunByTwoEnginesAtOnce(t *testing.T) {
+// TestImport_SingleEngine checks that only one of several engines runs an import.
+func TestImport_SingleEngine(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		o := provision.Options{Sweep: time.Millisecond}
 		w := newWorld(t, db, o)
@@ -349,7 +356,8 @@ func TestAnImportIsNotRunByTwoEnginesAtOnce(t *testing.T) {
 	})
 }
 
-func TestAnImportReadsOnAfterATargetWasBusyOrDown(t *testing.T) {
+// TestImport_RetriesUnavailableTarget checks that an import continues after a busy or unavailable target, and fails after ten attempts.
+func TestImport_RetriesUnavailableTarget(t *testing.T) {
 	for name, faults := range map[string][]enginetest.Fault{
 		"pauses":           {{Status: 429, RetryAfter: "0", Times: 3}},
 		"unavailable":      {{Status: 503, RetryAfter: "0", Times: 2}},
@@ -381,8 +389,10 @@ func TestAnImportReadsOnAfterATargetWasBusyOrDown(t *testing.T) {
 	}
 }
 
+// TestImport_DiscardsInconsistentList checks that an import fails and changes nothing if the list is inconsistent or ends in an error.
+//
 // Invariant 18
-func TestNothingIsConcludedFromATargetThatLies(t *testing.T) {
+func TestImport_DiscardsInconsistentList(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault enginetest.Fault
 		says  string
@@ -420,7 +430,9 @@ func TestNothingIsConcludedFromATargetThatLies(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotListedAnyMoreIsReportedAndAMassOfItStopsTheImport(t *testing.T) {
+// TestImport_ReportsMissingAccounts checks that an import reports accounts that are no longer listed, unlinks no user, and stops if too
+// many are missing.
+func TestImport_ReportsMissingAccounts(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
 		var ids []string
@@ -461,7 +473,8 @@ func TestWhatIsNotListedAnyMoreIsReportedAndAMassOfItStopsTheImport(t *testing.T
 	})
 }
 
-func TestAnImportStopsWhenTheLinkedAccountsAreNotListed(t *testing.T) {
+// TestImport_StopsOnMissingLinks checks that an import stops if the target does not list the linked accounts.
+func TestImport_StopsOnMissingLinks(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	var links []engine.Link
 	for i := range 20 {
@@ -475,7 +488,7 @@ func TestAnImportStopsWhenTheLinkedAccountsAreNotListed(t *testing.T) {
 	require.Contains(t, run.Error, "20 of 20 accounts that belong to somebody are not listed")
 }
 
-func TestGroupsAreImportedByTheirName(t *testing.T) {
+func TestImport_MatchesGroupsByName(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.dir.SetGroup(app, "g", engine.GroupState{Want: engine.Active, DisplayName: "Tea"})
 	theirs := &scim.Resource{}
@@ -490,7 +503,9 @@ func TestGroupsAreImportedByTheirName(t *testing.T) {
 	require.Len(t, w.fake.Groups(), 1)
 }
 
-func TestAnImportWaitsForTheDirectoryAndForAPause(t *testing.T) {
+// TestImport_WaitsForPause checks that an import waits for the end of a pause, and that Start returns errors of the request and the
+// directory.
+func TestImport_WaitsForPause(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.fake.Add("Users", account("ann", "", ""))
 	w.as(func(t *engine.Target) { t.Paused = true })
@@ -514,7 +529,8 @@ func TestAnImportWaitsForTheDirectoryAndForAPause(t *testing.T) {
 	require.ErrorContains(t, err, "the directory is down")
 }
 
-func TestAnImportThatAnotherDirectoryHasBegunFailsAndEndsNothingElse(t *testing.T) {
+// TestImport_FailsWithoutMatcher checks that a started import fails if the directory of the running engine implements no Matcher.
+func TestImport_FailsWithoutMatcher(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.stop(w.engine)
 	w.fake.Add("Users", user("u-1", "ann").Resource)

@@ -508,7 +508,8 @@ func (l *requestLog) String() string {
 // killing bounds how many children live at a time.
 const killing = 2
 
-func TestKilledAtEveryPointOfEverySequence(t *testing.T) {
+// TestEngine_KilledAtEveryPoint kills the engine at the points of every sequence, and checks that the next engine completes the work.
+func TestEngine_KilledAtEveryPoint(t *testing.T) {
 	databases := []struct {
 		name   string
 		url    func(t *testing.T) string

@@ -28,8 +28,10 @@ func (p *past) RoundTrip(r *http.Request) (*http.Response, error) {
 	return p.base.RoundTrip(r)
 }
 
+// TestLease_LateChangeCorrected checks that the engine corrects a change that a stalled engine sent after the end of its lease.
+//
 // Invariant 17
-func TestAChangeThatIsSentAfterTheLeaseHasEndedIsMadeGood(t *testing.T) {
+func TestLease_LateChangeCorrected(t *testing.T) {
 	var asleep atomic.Int64
 	clock := func() time.Time { return time.Now().Add(time.Duration(asleep.Load())) }
 	transport := &past{base: http.DefaultTransport, stuck: make(chan struct{}), awake: make(chan struct{})}

@@ -36,7 +36,8 @@ func (w *world) learned() engine.Learned {
 	return l.Learned
 }
 
-func TestATargetWithoutPATCHIsSentPUTUntilADayHasPassed(t *testing.T) {
+// TestLearned_PUTReplacesPATCH checks that the engine sends PUT to a target without PATCH until the trait expires or is reset.
+func TestLearned_PUTReplacesPATCH(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		now := &clock{}
 		o := provision.Options{Now: now.Now}
@@ -72,7 +73,7 @@ func TestATargetWithoutPATCHIsSentPUTUntilADayHasPassed(t *testing.T) {
 	})
 }
 
-func TestWhatIsKnownBelongsToOneBaseURL(t *testing.T) {
+func TestLearned_PerBaseURL(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.fake.Inject(enginetest.Fault{Method: "GET", Path: "/Users?filter", Status: 400, Times: -1})
 	w.set("u-1", user("u-1", "ann"))
@@ -91,7 +92,7 @@ func TestWhatIsKnownBelongsToOneBaseURL(t *testing.T) {
 	w.requests("GET /Users?filter=userName%20eq%20%22cat%22&startIndex=1&count=100", "POST /Users")
 }
 
-func TestTheStyleAutoFollowsTheServiceProviderConfig(t *testing.T) {
+func TestStyleAuto_FollowsServiceProviderConfig(t *testing.T) {
 	supported := func(patch, filter bool) *scim.Object {
 		feature := func(on bool) map[string]any { return map[string]any{"supported": on} }
 		return scim.NewObject(scim.Member{Name: "patch", Value: feature(patch)}, scim.Member{Name: "filter", Value: feature(filter)},
@@ -129,7 +130,9 @@ func TestTheStyleAutoFollowsTheServiceProviderConfig(t *testing.T) {
 	}
 }
 
-func TestAnAttributeThatTheTargetDropsIsSentThreeTimesAndThenLeftAlone(t *testing.T) {
+// TestIgnoredAttribute_SentThreeTimes checks that the engine sends an attribute ignored by the target three times per value, and keeps the
+// others up to date.
+func TestIgnoredAttribute_SentThreeTimes(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
 		w.fake.Ignores = []string{"title"}
@@ -168,7 +171,7 @@ func TestAnAttributeThatTheTargetDropsIsSentThreeTimesAndThenLeftAlone(t *testin
 }
 
 // Invariant 10
-func TestADeactivationThatChangesNothingIsAFailure(t *testing.T) {
+func TestDeactivation_NoEffectFails(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.set("u-1", user("u-1", "ann"))
 	w.wait()
@@ -184,8 +187,10 @@ func TestADeactivationThatChangesNothingIsAFailure(t *testing.T) {
 	require.True(t, s.MayExist, "it is still to be deactivated")
 }
 
+// TestCreate_EmptyResponseFails checks that a create with an empty response fails, and that the retry finds the account by a lookup.
+//
 // Invariant 10
-func TestAnEmptyAnswerToACreateIsAFailureThatLooksUpBeforeItRepeats(t *testing.T) {
+func TestCreate_EmptyResponseFails(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.fake.Inject(enginetest.Fault{Method: "POST", Empty: true})
 	w.set("u-1", user("u-1", "ann"))
@@ -200,7 +205,8 @@ func TestAnEmptyAnswerToACreateIsAFailureThatLooksUpBeforeItRepeats(t *testing.T
 	require.Equal(t, engine.Created, w.state(engine.User, "u-1").Origin)
 }
 
-func TestAMemberBatchShrinksAndGrowsBack(t *testing.T) {
+// TestMemberBatch_ShrinksAndRecovers checks that a 413 response reduces the member batch, and that successful pushes raise it again.
+func TestMemberBatch_ShrinksAndRecovers(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.as(func(t *engine.Target) { t.MemberBatch = 8 })
 	for _, id := range []string{"a", "b", "c", "d"} {

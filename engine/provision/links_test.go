@@ -35,7 +35,8 @@ func (w *world) links() (all []engine.Link) {
 	}
 }
 
-func TestLinksMoveToAnotherEngineWithoutAnAccountBeingCreatedAgain(t *testing.T) {
+// TestLinks_MoveBetweenEngines checks that exported links work in another engine, and that the other engine creates no account again.
+func TestLinks_MoveBetweenEngines(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		old := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 		for i := range 3 {
@@ -92,7 +93,8 @@ func TestLinksMoveToAnotherEngineWithoutAnAccountBeingCreatedAgain(t *testing.T)
 	})
 }
 
-func TestALinkedAccountIsDeactivatedWhenItsUserIsGone(t *testing.T) {
+// TestLinks_DeletedUserDeactivated checks that the engine deactivates a linked account if the directory does not have the user.
+func TestLinks_DeletedUserDeactivated(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	theirs := w.fake.Add("Users", user("", "ann").Resource)
 	require.NoError(t, w.link(engine.Link{Kind: engine.User, ID: "u-1", RemoteID: theirs}))

@@ -44,7 +44,8 @@ func (w *world) idOf(name string) string {
 	return ""
 }
 
-func TestAUserWaitsForTheAccountOfItsManager(t *testing.T) {
+// TestManager_UserWaits checks that a user is provisioned without its manager, waits for the manager's account, and then refers to it.
+func TestManager_UserWaits(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		for _, style := range []engine.Style{engine.Catalog, engine.Wizard} {
 			w := newWorld(t, db, provision.Options{})
@@ -112,7 +113,8 @@ func TestAUserWaitsForTheAccountOfItsManager(t *testing.T) {
 	})
 }
 
-func TestAManagerWhoIsNotWantedIsNotWaitedFor(t *testing.T) {
+// TestManager_UnassignedNotAwaited checks that a user does not wait for an unassigned manager, nor if updates are disabled.
+func TestManager_UnassignedNotAwaited(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.set("boss", user("boss", "bob"))
 	w.wait()
@@ -134,7 +136,7 @@ func TestAManagerWhoIsNotWantedIsNotWaitedFor(t *testing.T) {
 	require.Equal(t, engine.StatusClean, w.state(engine.User, "u-2").Status, "it would never be updated")
 }
 
-func TestManagersInACycleConverge(t *testing.T) {
+func TestManager_CycleConverges(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
 		names := map[string]string{"a": "b", "b": "c", "c": "a", "self": "self"}
@@ -153,7 +155,8 @@ func TestManagersInACycleConverge(t *testing.T) {
 	})
 }
 
-func TestAManagerIsNotWaitedForByWhoIsHeld(t *testing.T) {
+// TestManager_UserOnHold checks that a user on hold does not wait for its manager, and gets the manager after the resume.
+func TestManager_UserOnHold(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.halt("", engine.OpCreate)
 	w.dir.SetUser(app, "boss", user("boss", "bob"))
@@ -166,7 +169,8 @@ func TestAManagerIsNotWaitedForByWhoIsHeld(t *testing.T) {
 	require.Equal(t, w.idOf("bob"), w.managerOf("ann"))
 }
 
-func TestAGroupNamesTheMembersThatItWaitsFor(t *testing.T) {
+// TestGroup_NamesAwaitedMembers checks that a waiting group names the users it waits for, up to a maximum.
+func TestGroup_NamesAwaitedMembers(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.dir.SetGroup(app, "g", engine.GroupState{Want: engine.Active, DisplayName: "Tea"})
 	var ids []string

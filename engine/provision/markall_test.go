@@ -14,7 +14,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-func TestAllThatFailedAreTriedAgainAtOnce(t *testing.T) {
+// TestMarkAll_RetriesFailed checks that one MarkAll retries all failed and retrying users, and no others.
+func TestMarkAll_RetriesFailed(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{RetryInitial: time.Hour, RetryMax: time.Hour})
 	w.set("u-0", user("u-0", "fine"))
 	w.wait()

@@ -17,9 +17,9 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// TestWhateverHappensTheTargetConverges drives the engine with random assignments, changes, unassignments, group changes,
+// TestEngine_Converges drives the engine with random assignments, changes, unassignments, group changes,
 // halts and faults, and then compares the target with the directory.
-func TestWhateverHappensTheTargetConverges(t *testing.T) {
+func TestEngine_Converges(t *testing.T) {
 	for _, style := range []engine.Style{engine.Catalog, engine.Wizard} {
 		t.Run(string(style), func(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) { converge(t, rt, style) })

@@ -11,7 +11,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-func TestWhatIsOnlySentAtCreateBelongsToTheTargetAfterwards(t *testing.T) {
+// TestOnCreate_SentOnce checks that updates neither change nor clear the attributes that are sent only at create.
+func TestOnCreate_SentOnce(t *testing.T) {
 	for _, style := range []engine.Style{engine.Catalog, engine.Wizard} {
 		t.Run(string(style), func(t *testing.T) {
 			w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})

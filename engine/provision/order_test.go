@@ -13,9 +13,9 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// TestNoDeactivationWaitsBehindCreates queues deactivations last, behind 5,000 creates. With one principal after another, so that
+// TestOrder_DeactivationsBeforeCreates queues deactivations last, behind 5,000 creates. With one principal after another, so that
 // the order is known, all of them are sent before the first create.
-func TestNoDeactivationWaitsBehindCreates(t *testing.T) {
+func TestOrder_DeactivationsBeforeCreates(t *testing.T) {
 	const creates, leaving = 5000, 100
 	s := newStage(t, sqldbtest.SQLite(t), leaving)
 	s.target(func(t *engine.Target) { t.Concurrency = 1 })

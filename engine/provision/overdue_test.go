@@ -62,8 +62,10 @@ func (w *world) watched(a *alarms, c *clock) func() {
 	}
 }
 
+// TestOverdue_ReportedOnce checks that each overdue deactivation is reported once, and a later deactivation of the same user again.
+//
 // Invariant 22
-func TestADeactivationThatDoesNotArriveIsToldOnce(t *testing.T) {
+func TestOverdue_ReportedOnce(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w, c, a := newWorld(t, db, provision.Options{}), &clock{}, &alarms{}
 		for _, id := range []string{"u-1", "u-2", "u-3"} {
@@ -101,7 +103,9 @@ func TestADeactivationThatDoesNotArriveIsToldOnce(t *testing.T) {
 	})
 }
 
-func TestADeactivationIsToldWhateverHoldsItUp(t *testing.T) {
+// TestOverdue_AnyCause checks that an overdue deactivation is reported for any cause: rejections, outages, credentials, pauses and the
+// guard.
+func TestOverdue_AnyCause(t *testing.T) {
 	for name, hinder := range map[string]func(w *world){
 		"a target that refuses it":    func(w *world) { w.fake.Inject(enginetest.Fault{Path: "/Users/u1", Status: 400, Times: -1}) },
 		"a target that is down":       func(w *world) { w.fake.Inject(enginetest.Fault{Status: 500, Times: -1}) },
@@ -132,7 +136,7 @@ func TestADeactivationIsToldWhateverHoldsItUp(t *testing.T) {
 	}
 }
 
-func TestAnOverdueDeactivationTellsTheHoldOfItsLane(t *testing.T) {
+func TestOverdue_ReportsLaneHold(t *testing.T) {
 	w, c, a := newWorld(t, sqldbtest.SQLite(t), provision.Options{}), &clock{}, &alarms{}
 	w.set("u-1", user("u-1", "ann"))
 	w.wait()
@@ -152,7 +156,9 @@ func TestAnOverdueDeactivationTellsTheHoldOfItsLane(t *testing.T) {
 	require.Contains(t, told[0].Error, "401")
 }
 
-func TestADirectoryThatCannotSayDoesNotSilenceWhatItSaidBefore(t *testing.T) {
+// TestOverdue_DirectoryFailure checks that during a directory failure the engine reports deactivations it has read before, and the others
+// afterwards.
+func TestOverdue_DirectoryFailure(t *testing.T) {
 	w, c, a := newWorld(t, sqldbtest.SQLite(t), provision.Options{}), &clock{}, &alarms{}
 	w.set("u-1", user("u-1", "ann"))
 	w.set("u-2", user("u-2", "bob"))
@@ -171,7 +177,8 @@ func TestADirectoryThatCannotSayDoesNotSilenceWhatItSaidBefore(t *testing.T) {
 	require.Equal(t, []string{"u-2"}, a.users())
 }
 
-func TestNothingIsOverdueWhereNothingIsDeactivated(t *testing.T) {
+// TestOverdue_DeactivationsDisabled checks that nothing is reported for an app with deactivations disabled.
+func TestOverdue_DeactivationsDisabled(t *testing.T) {
 	w, c, a := newWorld(t, sqldbtest.SQLite(t), provision.Options{}), &clock{}, &alarms{}
 	w.set("u-1", user("u-1", "ann"))
 	w.wait()
@@ -183,7 +190,9 @@ func TestNothingIsOverdueWhereNothingIsDeactivated(t *testing.T) {
 	require.Empty(t, a.take())
 }
 
-func TestALookAsksABoundedNumberOfUsersInTurns(t *testing.T) {
+// TestOverdue_BoundedQueries checks that each check queries the directory for a bounded number of users, and that the checks cover all
+// users in turn.
+func TestOverdue_BoundedQueries(t *testing.T) {
 	w, c, a := newWorld(t, sqldbtest.SQLite(t), provision.Options{}), &clock{}, &alarms{}
 	look := w.watched(a, c)
 	const users = 1500 // more than one look asks about
@@ -212,7 +221,7 @@ func TestALookAsksABoundedNumberOfUsersInTurns(t *testing.T) {
 	require.Equal(t, []string{marks[0].ID}, a.users(), "then it begins anew")
 }
 
-func TestAnEngineLooksForOverdueDeactivationsWhileItRuns(t *testing.T) {
+func TestOverdue_CheckedWhileRunning(t *testing.T) {
 	w, a := newWorld(t, sqldbtest.SQLite(t), provision.Options{}), &alarms{}
 	w.set("u-1", user("u-1", "ann"))
 	w.wait()
@@ -226,7 +235,7 @@ func TestAnEngineLooksForOverdueDeactivationsWhileItRuns(t *testing.T) {
 	w.poll("the alarm", func() bool { return len(a.take()) > 0 })
 }
 
-func TestTheLagOfAnApp(t *testing.T) {
+func TestLag(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	_, err := w.engine.Apps().Lag(t.Context(), app)
 	require.ErrorIs(t, err, engine.ErrNotFound)

@@ -18,7 +18,8 @@ func withPassword(name, password, version string) engine.UserState {
 	return u
 }
 
-func TestAPasswordIsSetWhenItsVersionIsAnother(t *testing.T) {
+// TestPassword_SetOnNewVersion checks that the engine sets a password if its version differs from the stored one, and only then.
+func TestPassword_SetOnNewVersion(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
 		w.as(func(t *engine.Target) { t.SyncPasswords = true })
@@ -71,7 +72,8 @@ func TestAPasswordIsSetWhenItsVersionIsAnother(t *testing.T) {
 	})
 }
 
-func TestAPasswordGoesWithTheOtherChangesInOnePut(t *testing.T) {
+// TestPassword_SinglePUT checks that one PUT contains the password and the other changes.
+func TestPassword_SinglePUT(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.as(func(t *engine.Target) { t.SyncPasswords, t.Style = true, engine.Wizard })
 	w.set("u-1", withPassword("ann", "first", "1"))
@@ -84,7 +86,8 @@ func TestAPasswordGoesWithTheOtherChangesInOnePut(t *testing.T) {
 	require.Equal(t, "2", w.state(engine.User, "u-1").PasswordVersion)
 }
 
-func TestThePasswordOfAnotherAccountIsNotKnown(t *testing.T) {
+// TestPassword_UnknownForOtherAccount checks that the engine sets the password again if the user has another account.
+func TestPassword_UnknownForOtherAccount(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.as(func(t *engine.Target) { t.SyncPasswords = true })
 	w.set("u-1", withPassword("ann", "first", "1"))

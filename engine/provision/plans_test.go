@@ -93,7 +93,7 @@ func principals(ids ...string) (out []engine.Principal) {
 	return out
 }
 
-func TestAPlanIsLookedAtAndThenApplied(t *testing.T) {
+func TestPlan_ReviewedThenApplied(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
 		w.populate(3)
@@ -141,7 +141,7 @@ func TestAPlanIsLookedAtAndThenApplied(t *testing.T) {
 	})
 }
 
-func TestAnAppliedPlanSendsWhatWasPlanned(t *testing.T) {
+func TestPlan_SendsPlannedRequests(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
 		log := w.listen()
@@ -165,7 +165,8 @@ func TestAnAppliedPlanSendsWhatWasPlanned(t *testing.T) {
 	})
 }
 
-func TestAMassUnassignmentIsAPlanThatTheGuardLetsThrough(t *testing.T) {
+// TestPlan_MassUnassignmentPassesGuard checks that the guard allows the deactivations of an applied plan.
+func TestPlan_MassUnassignmentPassesGuard(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
 		ids := w.populate(6)
@@ -189,8 +190,10 @@ func TestAMassUnassignmentIsAPlanThatTheGuardLetsThrough(t *testing.T) {
 	})
 }
 
+// TestPlan_RejectsExpiredOrStale checks that Apply rejects a plan after its expiry, or after the target, directory or state has changed.
+//
 // Invariant 20
-func TestAPlanIsRefusedWhenItsTimeOrItsStateIsOver(t *testing.T) {
+func TestPlan_RejectsExpiredOrStale(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		now := time.Now()
 		w := newWorld(t, db, provision.Options{})
@@ -240,7 +243,7 @@ func TestAPlanIsRefusedWhenItsTimeOrItsStateIsOver(t *testing.T) {
 	})
 }
 
-func TestAPlanThatCannotBeMadeLeavesNothing(t *testing.T) {
+func TestPlan_FailureStoresNothing(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
 		ids := w.populate(2)
@@ -278,7 +281,8 @@ func TestAPlanThatCannotBeMadeLeavesNothing(t *testing.T) {
 	})
 }
 
-func TestAPlanSaysWhatItCouldNotLookAt(t *testing.T) {
+// TestPlan_ReportsReadErrors checks that a plan contains the error of an unreadable account, and waits for a pause of the target.
+func TestPlan_ReportsReadErrors(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	ids := w.populate(3)
 	w.fake.Inject(
@@ -290,7 +294,8 @@ func TestAPlanSaysWhatItCouldNotLookAt(t *testing.T) {
 	require.Equal(t, "read: 500: injected 500", w.items(p.ID)[0].Message)
 }
 
-func TestACanaryGoesFirst(t *testing.T) {
+// TestPlan_CanaryFirst checks that a partly applied plan continues only after its first principals have converged.
+func TestPlan_CanaryFirst(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
 		ids := w.populate(5)
@@ -324,7 +329,7 @@ func TestACanaryGoesFirst(t *testing.T) {
 	})
 }
 
-func TestPlansAreMadeNoFasterThanTheAppAllows(t *testing.T) {
+func TestPlan_ObeysRateLimit(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	ids := w.populate(6)
 	w.sleep()
@@ -334,7 +339,9 @@ func TestPlansAreMadeNoFasterThanTheAppAllows(t *testing.T) {
 	require.GreaterOrEqual(t, time.Since(began), 5*time.Second/50, "one at a time, 50 in a second")
 }
 
-func TestACanaryMeetsATargetThatLies(t *testing.T) {
+// TestPlan_CanaryDetectsIgnoredDeactivation checks that a canary stops a plan for a target that ignores deactivations, and how plans show
+// inconsistent lookups.
+func TestPlan_CanaryDetectsIgnoredDeactivation(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.fake.Ignores = []string{"active"} // it answers 200 and keeps nothing of it
 	ids := w.populate(4)
@@ -359,7 +366,8 @@ func TestACanaryMeetsATargetThatLies(t *testing.T) {
 	require.Equal(t, map[engine.Class]int{engine.Held: 1}, p.Outcomes, "two hits are for somebody to decide")
 }
 
-func TestAPlanIsAppliedOnceHoweverManyTry(t *testing.T) {
+// TestPlan_AppliedOnce checks that only one of several concurrent calls applies a plan.
+func TestPlan_AppliedOnce(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
 		w.sleep()
@@ -386,7 +394,9 @@ func TestAPlanIsAppliedOnceHoweverManyTry(t *testing.T) {
 	})
 }
 
-func TestPlan_AllOnSettledApp(t *testing.T) {
+// TestPlan_AllOnConvergedApp checks that a plan of all principals contains only those with changes, and the principals named in the
+// request.
+func TestPlan_AllOnConvergedApp(t *testing.T) {
 	for _, style := range []engine.Style{engine.Catalog, engine.Wizard} {
 		t.Run(string(style), func(t *testing.T) {
 			w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})

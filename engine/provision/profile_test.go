@@ -22,7 +22,8 @@ func (w *world) probe() engine.Profile {
 	return p
 }
 
-func TestASequenceBeginsWithTheFormThatAProbeSawToWork(t *testing.T) {
+// TestProfile_ProbedFormUsed checks that a sequence starts with the request form that worked in the probe.
+func TestProfile_ProbedFormUsed(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
 		_, err := w.engine.Targets().Profile(t.Context(), app)
@@ -46,7 +47,8 @@ func TestASequenceBeginsWithTheFormThatAProbeSawToWork(t *testing.T) {
 	})
 }
 
-func TestWhatASequenceFindsOutCountsForMoreThanAnOlderProbe(t *testing.T) {
+// TestProfile_LearnedOverridesOlderProbe checks that a learned trait overrides an older probe, and that a newer probe overrides the trait.
+func TestProfile_LearnedOverridesOlderProbe(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.set("u-1", user("u-1", "ann"))
 	w.wait()
@@ -65,7 +67,7 @@ func TestWhatASequenceFindsOutCountsForMoreThanAnOlderProbe(t *testing.T) {
 	require.NotContains(t, w.learned().Traits, engine.NoPatch, "and less than a younger one")
 }
 
-func TestAProbeCountsForMoreThanTheServiceProviderConfig(t *testing.T) {
+func TestProfile_OverridesServiceProviderConfig(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.fake.Config = scim.NewObject(scim.Member{Name: "patch", Value: map[string]any{"supported": false}})
 	w.as(func(t *engine.Target) { t.Style = engine.Auto })
@@ -78,7 +80,7 @@ func TestAProbeCountsForMoreThanTheServiceProviderConfig(t *testing.T) {
 	w.requests("PATCH /Users/u3")
 }
 
-func TestAProfileBelongsToOneBaseURL(t *testing.T) {
+func TestProfile_PerBaseURL(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.fake.Inject(enginetest.Fault{Method: "PATCH", Status: 501, Times: -1})
 	w.probe()
@@ -96,7 +98,7 @@ func TestAProfileBelongsToOneBaseURL(t *testing.T) {
 	require.Empty(t, w.learned().Probed)
 }
 
-func TestAProbeThatFailsLeavesTheProfileAsItWas(t *testing.T) {
+func TestProfile_UnchangedAfterFailedProbe(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	p := w.probe()
 	w.fake.Inject(enginetest.Fault{Status: 401, Times: -1})

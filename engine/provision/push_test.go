@@ -165,7 +165,8 @@ func (h *halting) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-func TestALargePushGoesOnWhereItWasCutOff(t *testing.T) {
+// TestPush_ResumesAfterInterruption checks that the next engine continues an interrupted push and repeats only a few requests.
+func TestPush_ResumesAfterInterruption(t *testing.T) {
 	for name, cut := range cuts {
 		t.Run(name, func(t *testing.T) {
 			sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
@@ -210,8 +211,11 @@ func one(t testing.TB, s *stage, kind engine.Kind, id string) engine.State {
 	return found[0]
 }
 
+// TestPush_RemovesUndesiredMember checks that the next engine removes a member that a killed engine may have added, if the member is no
+// longer desired.
+//
 // Invariant 15
-func TestWhoWasAboutToBeAddedWhenTheEngineDiedIsRemovedWhenNotWantedAnyMore(t *testing.T) {
+func TestPush_RemovesUndesiredMember(t *testing.T) {
 	for _, strict := range []bool{false, true} {
 		for _, lost := range []bool{false, true} {
 			t.Run(fmt.Sprintf("strict %v, lost %v", strict, lost), func(t *testing.T) {
@@ -245,9 +249,9 @@ func TestWhoWasAboutToBeAddedWhenTheEngineDiedIsRemovedWhenNotWantedAnyMore(t *t
 	}
 }
 
-// TestPushesConvergeWhateverCutsThemOff changes the membership of a group at random and kills or stops the engine in the
+// TestPush_ConvergesAfterInterruptions changes the membership of a group at random and kills or stops the engine in the
 // middle of its pushes. In the end the target has what is wanted, without anybody asking for the whole list.
-func TestPushesConvergeWhateverCutsThemOff(t *testing.T) {
+func TestPush_ConvergesAfterInterruptions(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		const users = 60
 		s := newStage(t, sqldbtest.SQLite(t), users)

@@ -32,7 +32,8 @@ func (w *world) active() map[string]bool {
 	return out
 }
 
-func TestAReconciliationFindsWhatWasNeverMarked(t *testing.T) {
+// TestReconcile_FindsUnmarkedChanges checks that a reconciliation finds changes without a mark, and deprovisions no unlisted user.
+func TestReconcile_FindsUnmarkedChanges(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
 		for _, id := range []string{"ann", "bob", "cat", "dan"} {
@@ -81,7 +82,7 @@ func (l lister) Principals(_ context.Context, _ string, _ engine.Kind, _ string,
 // lone is a directory that can do nothing but what it has to.
 type lone struct{ engine.Directory }
 
-func TestADirectoryThatHasLostItsListDeprovisionsNobody(t *testing.T) {
+func TestDirectory_LostListDeprovisionsNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		directory func(*world) engine.Directory
 		fail      error
@@ -134,7 +135,7 @@ func TestADirectoryThatHasLostItsListDeprovisionsNobody(t *testing.T) {
 	}
 }
 
-func TestAnImportNeedsAMatcher(t *testing.T) {
+func TestImport_RequiresMatcher(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	e, err := provision.New(provision.Options{Store: w.store, Directory: lone{w.dir}})
 	require.NoError(t, err)

@@ -55,7 +55,8 @@ func (w *world) strip() {
 	w.fake.Replace("Users", first)
 }
 
-func TestAnAccountWhoseNameWasGivenToAnotherPersonIsNotTakenOver(t *testing.T) {
+// TestRecycled_AccountNotTakenOver checks that a user with a recycled name is on hold until the directory names the account to link.
+func TestRecycled_AccountNotTakenOver(t *testing.T) {
 	for how, recycle := range recycling {
 		t.Run(how, func(t *testing.T) {
 			sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
@@ -93,7 +94,7 @@ func TestAnAccountWhoseNameWasGivenToAnotherPersonIsNotTakenOver(t *testing.T) {
 	}
 }
 
-func TestThePolicyForRecycledNames(t *testing.T) {
+func TestRecycled_Policy(t *testing.T) {
 	for how, recycle := range recycling {
 		for policy, status := range map[engine.Existing]engine.Status{
 			engine.LinkAuto: engine.StatusClean, engine.LinkAsk: engine.StatusHeld, engine.LinkNever: engine.StatusFailed,
@@ -113,7 +114,8 @@ func TestThePolicyForRecycledNames(t *testing.T) {
 	}
 }
 
-func TestAnAccountThatIsAskedAboutIsNotDeactivated(t *testing.T) {
+// TestExisting_UnlinkedNotDeactivated checks that the engine does not deactivate an existing account that was not linked.
+func TestExisting_UnlinkedNotDeactivated(t *testing.T) {
 	for _, policy := range []engine.Existing{engine.LinkAsk, engine.LinkNever} {
 		w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 		w.as(func(t *engine.Target) { t.OnExisting = policy })
@@ -129,7 +131,8 @@ func TestAnAccountThatIsAskedAboutIsNotDeactivated(t *testing.T) {
 	}
 }
 
-func TestARenameToTheNameOfSomebodyWhoWasRemovedIsHeld(t *testing.T) {
+// TestHoldNames_BlockRename checks that the engine puts a rename on hold if the new name looks like that of a removed user.
+func TestHoldNames_BlockRename(t *testing.T) {
 	for _, style := range []engine.Style{engine.Catalog, engine.Wizard} {
 		w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 		w.as(func(t *engine.Target) { t.Style = style })
@@ -169,7 +172,7 @@ func TestARenameToTheNameOfSomebodyWhoWasRemovedIsHeld(t *testing.T) {
 	}
 }
 
-func TestNamesOfThoseWhoWereRemoved(t *testing.T) {
+func TestHoldNames_Default(t *testing.T) {
 	names := regexp.MustCompile(engine.DefaultHoldNames)
 	for name, held := range map[string]bool{
 		"deleted-ann": true, "DELETED_ann": true, "ann_deleted_2024": true, "ann.deleted": true, "ann.deleted@example.com": true,
@@ -180,7 +183,8 @@ func TestNamesOfThoseWhoWereRemoved(t *testing.T) {
 	}
 }
 
-func TestABrokenExpressionForNamesIsAnErrorOfTheConnection(t *testing.T) {
+// TestHoldNames_InvalidExpression checks that an invalid expression is an error of the connection, and that nothing is sent.
+func TestHoldNames_InvalidExpression(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.as(func(t *engine.Target) { t.HoldNames = "(deleted" })
 	w.set("u-1", user("u-1", "ann"))

@@ -96,8 +96,10 @@ func requestsOf(t engine.Trace) (out []string) {
 	return out
 }
 
+// TestDryRun_ChangesNothing checks that a dry run returns the requests and differences, writes nothing to the target and stores nothing.
+//
 // Invariant 20
-func TestARehearsalTellsWhatWouldBeDoneAndDoesNothing(t *testing.T) {
+func TestDryRun_ChangesNothing(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
 		w.dir.SetUser(app, "u-1", user("u-1", "ann"))
@@ -150,7 +152,7 @@ func paths(all []engine.Difference) (out []string) {
 	return out
 }
 
-func TestDifferencesAreToldByPath(t *testing.T) {
+func TestDryRun_DifferencesByPath(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	const enterprise = scim.EnterpriseUserSchema
 	u := user("u-1", "ann")
@@ -176,7 +178,7 @@ func TestDifferencesAreToldByPath(t *testing.T) {
 	require.Contains(t, string(encoded), `{"path":"roles","before":[{"value":"a"}],"after":[{"value":"b"}]}`)
 }
 
-func TestARehearsalOfAGroupTellsItsMembers(t *testing.T) {
+func TestDryRun_GroupMembers(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
 		for _, id := range []string{"a", "b", "c"} {
@@ -228,7 +230,8 @@ func TestARehearsalOfAGroupTellsItsMembers(t *testing.T) {
 	})
 }
 
-func TestARehearsalSaysWhatKeepsTheEngineFromIt(t *testing.T) {
+// TestDryRun_ReportsObstacles checks that a dry run returns the reason that prevents the run, such as the guard or rejected credentials.
+func TestDryRun_ReportsObstacles(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
 		for i := range 4 {
@@ -273,7 +276,7 @@ func TestARehearsalSaysWhatKeepsTheEngineFromIt(t *testing.T) {
 	})
 }
 
-func TestARehearsalFollowsTheConfigurationOfTheTarget(t *testing.T) {
+func TestDryRun_FollowsServiceProviderConfig(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.set("u-1", user("u-1", "ann"))
 	w.wait()
@@ -283,9 +286,9 @@ func TestARehearsalFollowsTheConfigurationOfTheTarget(t *testing.T) {
 	require.Equal(t, []string{"GET /Users/u1", "PUT /Users/u1"}, requestsOf(w.rehearse(engine.User, "u-1")))
 }
 
-// TestARealRunSendsWhatWasRehearsed compares the requests, bodies and all, for random histories: all of them for a target that does
+// TestDryRun_MatchesRun compares the requests, bodies and all, for random histories: all of them for a target that does
 // as it is asked, and as far as the first write for one that does not.
-func TestARealRunSendsWhatWasRehearsed(t *testing.T) {
+func TestDryRun_MatchesRun(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) { sameAsRehearsed(t, rt) })
 }
 

@@ -83,8 +83,10 @@ var echoes = map[string]func(w http.ResponseWriter, secret string){
 	},
 }
 
+// TestSecrets_EchoRedacted checks that secrets echoed by a target appear in no state, hold, result, exchange, log or connection test.
+//
 // Invariant 9
-func TestASecretThatATargetEchoesIsToldToNobody(t *testing.T) {
+func TestSecrets_EchoRedacted(t *testing.T) {
 	const token, password = "s3cr3t-token/1", "passw0rd-of-ann/2"
 	for what, c := range map[string]struct {
 		auth   engine.Auth
@@ -173,7 +175,8 @@ func (w *world) everything() string {
 	return out.String()
 }
 
-func TestAPasswordThatIsSyncedIsToldToNobodyButTheTarget(t *testing.T) {
+// TestSecrets_SyncedPasswordRedacted checks that a synchronized password echoed by a target appears in no store, result or log.
+func TestSecrets_SyncedPasswordRedacted(t *testing.T) {
 	const password = `pa"ss\wo<rd>/ü of ann` + "\t2"
 	forms := []string{password, `pa\"ss`, `ss\\wo`, "wo<rd>", `wo\u003crd`, "wo%3Crd", "ü of ann"}
 	for _, style := range []engine.Style{engine.Catalog, engine.Wizard} {
@@ -226,7 +229,7 @@ func (w *world) told() []engine.Result {
 	return append([]engine.Result(nil), w.results...)
 }
 
-func TestATraceAndAPlanHaveNoMappedSecrets(t *testing.T) {
+func TestSecrets_AbsentFromTraceAndPlan(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	u := user("u-1", "ann")
 	u.Resource.Set("password", "hush-0")
@@ -251,7 +254,7 @@ func TestATraceAndAPlanHaveNoMappedSecrets(t *testing.T) {
 	}
 }
 
-func TestAPrintedUserStateDoesNotTellItsPassword(t *testing.T) {
+func TestUserState_HidesPassword(t *testing.T) {
 	u := user("u-1", "ann")
 	u.Password = "hunter2"
 	for _, text := range []string{fmt.Sprint(u), fmt.Sprintf("%+v", u), fmt.Sprintf("%#v", u), fmt.Sprintf("%v", &u)} {

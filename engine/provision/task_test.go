@@ -22,7 +22,8 @@ func (w *world) tasks() []engine.Task {
 	return out
 }
 
-func TestATaskTellsWhatIsWrongUntilItIsRetriedOrDismissed(t *testing.T) {
+// TestTasks_ShowFailure checks that a task has the error of the target until a retry succeeds or an operator dismisses it.
+func TestTasks_ShowFailure(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
 		w.fake.Inject(enginetest.Fault{Method: "POST", Status: 400, Times: -1})
@@ -54,7 +55,7 @@ func TestATaskTellsWhatIsWrongUntilItIsRetriedOrDismissed(t *testing.T) {
 	})
 }
 
-func TestAllTasksAreRetried(t *testing.T) {
+func TestTasks_RetryAll(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.fake.Inject(enginetest.Fault{Method: "POST", Status: 400, Times: -1})
 	const users = 520 // more than one transaction marks
@@ -76,7 +77,7 @@ func TestAllTasksAreRetried(t *testing.T) {
 	require.Empty(t, w.tasks())
 }
 
-func TestWhoIsDismissedIsNotWaitedFor(t *testing.T) {
+func TestWaitFor_ReturnsDismissed(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.fake.Inject(enginetest.Fault{Method: "POST", Status: 400, Times: -1})
 	w.set("u-1", user("u-1", "ann"))

@@ -80,8 +80,8 @@ func TestThrottle_Bounds(t *testing.T) {
 	}
 }
 
-// TestThrottle_DeactivationIsAlwaysTriedAgain checks that no bound holds for a leaver.
-func TestThrottle_DeactivationIsAlwaysTriedAgain(t *testing.T) {
+// TestThrottle_DeactivationAlwaysRetried checks that no bound holds for a leaver.
+func TestThrottle_DeactivationAlwaysRetried(t *testing.T) {
 	clk := &clock{}
 	o := provision.Options{Now: clk.Now}
 	w := newWorld(t, sqldbtest.SQLite(t), o)

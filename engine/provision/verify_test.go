@@ -22,7 +22,7 @@ func (w *world) verify(kind engine.Kind, id string) engine.Verification {
 	return p
 }
 
-func TestAProofReadsLikeASentence(t *testing.T) {
+func TestVerification_String(t *testing.T) {
 	at := time.Date(2026, 1, 2, 10, 2, 3, 0, time.UTC)
 	for want, p := range map[string]engine.Verification{
 		"desired 17, confirmed 17, read back equal at 10:02:03": {Desired: 17, Confirmed: 17,
@@ -38,7 +38,8 @@ func TestAProofReadsLikeASentence(t *testing.T) {
 	}
 }
 
-func TestAUserIsProvedByReadingItBack(t *testing.T) {
+// TestVerify_ReadsUser checks that Verify compares the account on the target with the directory, and changes nothing.
+func TestVerify_ReadsUser(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
 		u := user("u-1", "ann")
@@ -79,7 +80,7 @@ func TestAUserIsProvedByReadingItBack(t *testing.T) {
 	})
 }
 
-func TestADeactivationIsProvedToo(t *testing.T) {
+func TestVerify_Deactivation(t *testing.T) {
 	for _, style := range []engine.Style{engine.Catalog, engine.Wizard} {
 		w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 		w.as(func(t *engine.Target) { t.Style = style })
@@ -95,7 +96,8 @@ func TestADeactivationIsProvedToo(t *testing.T) {
 	}
 }
 
-func TestWhatALyingTargetDropsIsFoundOut(t *testing.T) {
+// TestVerify_DetectsIgnoredAttribute checks that Verify detects an attribute ignored by the target, and later lists it separately.
+func TestVerify_DetectsIgnoredAttribute(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{KeepRounds: 2})
 	w.fake.Ignores = []string{"title"}
 	u := user("u-1", "ann")
@@ -113,7 +115,7 @@ func TestWhatALyingTargetDropsIsFoundOut(t *testing.T) {
 	require.Equal(t, []any{true, []string{"title"}}, []any{p.Equal, p.Ignored}, "it is listed apart: %s", p)
 }
 
-func TestAGroupIsProvedByItsNameAndAllItsMembers(t *testing.T) {
+func TestVerify_GroupNameAndMembers(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
 		for _, id := range []string{"a", "b"} {
@@ -145,7 +147,8 @@ func TestAGroupIsProvedByItsNameAndAllItsMembers(t *testing.T) {
 	})
 }
 
-func TestWaitForReturnsWhenOneIsSettled(t *testing.T) {
+// TestWaitFor_SinglePrincipal checks that WaitFor returns once its principal is clean or failed, whatever the state of other principals.
+func TestWaitFor_SinglePrincipal(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
 		ctx, cancel := context.WithTimeout(t.Context(), deadline)
@@ -179,7 +182,8 @@ func TestWaitForReturnsWhenOneIsSettled(t *testing.T) {
 	})
 }
 
-func TestOneIsProvisionedOnDemandWithATrace(t *testing.T) {
+// TestTrace_ProvisionOnDemand checks that an immediate run returns the trace that the dry run predicts, also along with an error.
+func TestTrace_ProvisionOnDemand(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{RetryInitial: time.Hour, RetryMax: time.Hour})
 		ctx, cancel := context.WithTimeout(t.Context(), deadline)
@@ -239,7 +243,8 @@ func TestOneIsProvisionedOnDemandWithATrace(t *testing.T) {
 	})
 }
 
-func TestATraceTellsWhatALyingTargetHasMadeOfIt(t *testing.T) {
+// TestTrace_ShowsActualChanges checks that the trace of a run contains only the changes that the target has stored.
+func TestTrace_ShowsActualChanges(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	defer cancel()
@@ -256,7 +261,7 @@ func TestATraceTellsWhatALyingTargetHasMadeOfIt(t *testing.T) {
 	require.Equal(t, 1, got.State.IgnoredAttributes["title"].Rounds)
 }
 
-func TestAForcedSyncSendsAgainWhatWasLeftAlone(t *testing.T) {
+func TestForceSync_ResendsIgnoredAttribute(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{KeepRounds: 1})
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	defer cancel()
@@ -286,7 +291,7 @@ func (d *explaining) Explain(_ context.Context, app string, kind engine.Kind, id
 	return engine.Explanation{Reasons: []string{string(kind) + " " + id, "is in " + app}}, d.err
 }
 
-func TestAnExplanationJoinsWhatTheDirectoryAndTheEngineKnow(t *testing.T) {
+func TestExplain_CombinesDirectoryAndEngine(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
 		w.fake.Ignores = []string{"title"}

@@ -28,7 +28,8 @@ func (s *slowCount) Pending(ctx context.Context, app string) (int, error) {
 	return n, err
 }
 
-func TestWaitSeesWhatBecomesDueWhileItCounts(t *testing.T) {
+// TestWait_IncludesConcurrentChanges checks that Wait waits for a change that becomes pending while it counts.
+func TestWait_IncludesConcurrentChanges(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.set("u-1", user("u-1", "ann"))
 	w.wait()

@@ -48,7 +48,8 @@ func (w *world) lane() engine.Lane {
 	return l
 }
 
-func TestTasks_ShowWhoWaitsForPausedLane(t *testing.T) {
+// TestTasks_ListOnPausedLane checks that users that wait for a paused lane are tasks, and that a retry ends the pause.
+func TestTasks_ListOnPausedLane(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
 		w.throttled()
@@ -91,7 +92,7 @@ func TestTasks_RetryAllEndsPause(t *testing.T) {
 	require.Len(t, w.fake.Users(), 3)
 }
 
-func TestTasks_DismissWhileLaneIsPaused(t *testing.T) {
+func TestTasks_DismissOnPausedLane(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.throttled()
 	require.NoError(t, w.engine.Tasks().Dismiss(t.Context(), app, engine.User, "u-1"))
@@ -99,7 +100,7 @@ func TestTasks_DismissWhileLaneIsPaused(t *testing.T) {
 	require.ErrorIs(t, w.engine.Tasks().Dismiss(t.Context(), app, engine.User, "u-1"), engine.ErrStale)
 }
 
-func TestTasks_QueuedIsNoTask(t *testing.T) {
+func TestTasks_QueuedNotListed(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.stop(w.engine)
 	w.set("u-1", user("u-1", "ann"))
@@ -107,7 +108,7 @@ func TestTasks_QueuedIsNoTask(t *testing.T) {
 	require.ErrorIs(t, w.engine.Tasks().Dismiss(t.Context(), app, engine.User, "u-1"), engine.ErrStale)
 }
 
-func TestWaiting_SaysWhyAndUntilWhen(t *testing.T) {
+func TestWaiting_ReportsReasonAndTime(t *testing.T) {
 	hour := time.Now().Add(time.Hour)
 	for name, c := range map[string]struct {
 		hinder func(w *world)
@@ -177,7 +178,7 @@ func TestWaiting_SaysWhyAndUntilWhen(t *testing.T) {
 	}
 }
 
-func TestWaiting_SettledIsNotListed(t *testing.T) {
+func TestWaiting_ConvergedNotListed(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.set("u-1", user("u-1", "ann"))
 	w.wait()

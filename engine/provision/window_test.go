@@ -16,7 +16,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-func TestABrokenWindowIsABrokenConnection(t *testing.T) {
+// TestMaintenance_RejectsInvalidWindow checks that an invalid maintenance window is an error of the connection, and that nothing is sent.
+func TestMaintenance_RejectsInvalidWindow(t *testing.T) {
 	now := time.Now()
 	for want, broken := range map[string]engine.Window{
 		`"25:00" is not a time of day`:            {From: "25:00", To: "06:00"},
@@ -41,7 +42,7 @@ func TestABrokenWindowIsABrokenConnection(t *testing.T) {
 	}
 }
 
-func TestNothingIsSentDuringMaintenance(t *testing.T) {
+func TestMaintenance_SendsNothing(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		c := &clock{}
 		o := provision.Options{Now: c.Now}
@@ -73,7 +74,9 @@ func TestNothingIsSentDuringMaintenance(t *testing.T) {
 	})
 }
 
-func TestASequenceThatIsRunningEndsWhenAWindowBegins(t *testing.T) {
+// TestMaintenance_CompletesRunningSequence checks that a running sequence completes after a window has started, and that no other sequence
+// starts.
+func TestMaintenance_CompletesRunningSequence(t *testing.T) {
 	c := &clock{}
 	o := provision.Options{Now: c.Now}
 	w := newWorld(t, sqldbtest.SQLite(t), o)

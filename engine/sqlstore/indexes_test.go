@@ -13,9 +13,9 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// TestWhatASequenceAsksDoesNotGrowWithTheApp looks at how SQLite goes about the queries that each sequence makes: by an index that
+// TestQueries_UseIndexes looks at how SQLite goes about the queries that each sequence makes: by an index that
 // holds what is asked for, and not by one that holds all principals of the app.
-func TestWhatASequenceAsksDoesNotGrowWithTheApp(t *testing.T) {
+func TestQueries_UseIndexes(t *testing.T) {
 	base := sqldbtest.SQLite(t)
 	update := func(ctx context.Context, fn func(engine.Execer) error) error {
 		return base.Update(ctx, func(tx *sqldb.Tx) error { return fn(tx.Execer()) })

@@ -16,7 +16,7 @@ import (
 // A process that is frozen in the middle of a transaction holds its locks until the server ends its connection.
 //
 // Invariant 17
-func TestALaneThatSomebodyHasLockedDoesNotHoldUpTheOthers(t *testing.T) {
+func TestClaim_SkipsLockedLane(t *testing.T) {
 	db := sqldbtest.Postgres(t)
 	store, err := enginestore.Open(t.Context(), db, sqlstore.Options{})
 	require.NoError(t, err)
@@ -48,7 +48,8 @@ func TestALaneThatSomebodyHasLockedDoesNotHoldUpTheOthers(t *testing.T) {
 	require.Equal(t, "a", claimed[0].App)
 }
 
-func TestWhoIsFrozenInTheMiddleOfATransactionLosesIt(t *testing.T) {
+// TestTx_AbortedAfterStall checks that PostgreSQL aborts the transaction of a stalled engine, so that another engine can claim the lane.
+func TestTx_AbortedAfterStall(t *testing.T) {
 	db := sqldbtest.Postgres(t)
 	store, err := enginestore.Open(t.Context(), db, sqlstore.Options{})
 	require.NoError(t, err)

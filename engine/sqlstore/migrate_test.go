@@ -296,8 +296,8 @@ func TestOpen_Killed(t *testing.T) {
 	})
 }
 
-// TestOpen_Together opens a database in several processes, and several times in each, at the same time.
-func TestOpen_Together(t *testing.T) {
+// TestOpen_Concurrent opens a database in several processes, and several times in each, at the same time.
+func TestOpen_Concurrent(t *testing.T) {
 	sqldbtest.EachPlace(t, func(t *testing.T, first sqldbtest.Place) {
 		want := fresh(t, first.Dialect, options(first))
 		for _, step := range []int{0, 1, 16} {

@@ -273,8 +273,8 @@ func TestOpen_Updater(t *testing.T) {
 	})
 }
 
-// TestOpen_Patience opens a database while another process writes, on connections that do not wait for the lock.
-func TestOpen_Patience(t *testing.T) {
+// TestOpen_WaitsForLock opens a database while another process writes, on connections that do not wait for the lock.
+func TestOpen_WaitsForLock(t *testing.T) {
 	p := sqldbtest.SQLitePlace(t)
 	writer := p.Open(t)
 	tx, err := writer.BeginTx(t.Context(), nil)

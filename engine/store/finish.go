@@ -161,12 +161,12 @@ type Finish struct {
 	// Groups only. Replaced says that the target's list was replaced before Added was added; Whole that nobody else is in it, so that
 	// the whole membership is not due any more, unless it was asked for again after Gen. Forget drops all member rows. Unsure
 	// makes the whole membership due: what the target has is not known.
-	Replaced bool
-	Whole    bool
-	Unsure   bool
-	Forget   bool
-	Added    []engine.RemoteMember
-	Removed  []engine.RemoteMember
+	Replaced    bool
+	Whole       bool
+	MayBeMember bool
+	Forget      bool
+	Added       []engine.RemoteMember
+	Removed     []engine.RemoteMember
 
 	Exchanges []engine.Attempt // of the sequence, in order; App, Kind, Principal and Gen are filled in by the store
 	At        time.Time

@@ -43,7 +43,8 @@ func outcome(t *testing.T, test func(t testing.TB)) string {
 	return e.how
 }
 
-func TestRun_LeavesNothingOut(t *testing.T) {
+// TestRun_OmitsNothing checks what a quick run omits, and that a run of all tests omits nothing.
+func TestRun_OmitsNothing(t *testing.T) {
 	const variable = "SCIMWRIGHT_TEST_SOFTWARE"
 	only := func(t testing.TB) { alltest.Only(t, "kills 400 processes") }
 	lacks := func(t testing.TB) { alltest.Lacks(t, "sh") }

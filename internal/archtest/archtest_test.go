@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheTreeKeepsTheRules(t *testing.T) {
+func TestTree_FollowsRules(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	require.NoError(t, err)
 	files, err := Scan(root)
@@ -19,7 +19,7 @@ func TestTheTreeKeepsTheRules(t *testing.T) {
 	}
 }
 
-func TestEachKindOfBreachIsFound(t *testing.T) {
+func TestCheck_FindsEachViolation(t *testing.T) {
 	doc := "Package x is for tests."
 	ours := func(p string) string { return Module + "/" + p }
 	tests := []struct {
@@ -53,7 +53,7 @@ func TestEachKindOfBreachIsFound(t *testing.T) {
 	}
 }
 
-func TestWhatTheRulesAllowPasses(t *testing.T) {
+func TestCheck_NoFalsePositives(t *testing.T) {
 	doc := "Package x is for tests."
 	for _, f := range []File{
 		{Package: "engine/internal/plan", Imports: []string{Module + "/scim", Module + "/engine", "net/http"}, Doc: doc},

@@ -12,7 +12,7 @@ import (
 
 // What other projects publish under a name may change under it: actions are pinned by commit and images by digest, with the version in
 // a comment or in the tag.
-func TestActionsAndImages_ArePinned(t *testing.T) {
+func TestActionsAndImages_Pinned(t *testing.T) {
 	lines := func(file string) []string {
 		text, err := os.ReadFile(filepath.Join("..", "..", file))
 		require.NoError(t, err)
@@ -35,7 +35,7 @@ func TestActionsAndImages_ArePinned(t *testing.T) {
 }
 
 // The binary with C in it is hardened where it is built; `make hardened` checks the result.
-func TestMakefile_HardensTheBinary(t *testing.T) {
+func TestMakefile_HardensBinary(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "Makefile"))
 	require.NoError(t, err)
 	for _, want := range []string{"-buildmode=pie", "-Wl,-z,relro,-z,now", "go build $(HARDENED) -o bin/scimwright ",

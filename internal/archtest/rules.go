@@ -168,7 +168,8 @@ var Rules = []Rule{
 		May: []string{"conformance/...", "scim/wirelog", "cmd/internal/cli/frame", "cmd/internal/mockserver", "scimserver/quirks"},
 		Why: "the conformance commands alone are a small static binary, without a database"},
 	{Package: "cmd/internal/cli/...", May: []string{
-		"cmd/internal/cli/...", "internal/errtext", "cmd/internal/sandbox/...", "engine", "engine/control/client", "scim/lenient", "scimserver/...",
+		"cmd/internal/cli/...", "internal/errtext", "cmd/internal/sandbox/...", "engine", "engine/control/client", "scim/lenient",
+		"scimserver/...",
 		"mgmtapi", "internal/docstore", "internal/rest", "internal/sqldb/...",
 	}, Why: "command groups start things; they hold no logic of their own"},
 	{Package: "cmd/scim-conformance", May: []string{"cmd/internal/cli/conform"}, Why: "static, without cgo"},

@@ -50,13 +50,13 @@ type Collection[T any] interface {
 	// DeleteWhere removes the documents that fulfil the condition and returns how many there were. A nil condition removes all.
 	DeleteWhere(ctx context.Context, tx *Tx, cond Cond) (int, error)
 
-	// Steady marks a collection of settings: documents that very many updates read and hardly any changes. What an update of the store
+	// Cached marks a collection of settings: documents that very many updates read and hardly any changes. What an update of the store
 	// reads of them is kept in memory, as it is stored, for the updates that follow. It returns the collection.
 	//
 	// The database stays the truth: all its steady collections have one state, a number that is drawn anew by whoever changes any of
 	// them, in the same transaction. An update reads that number once, and what was read under another one is not used. So a change by
 	// another process counts at once, and one that is rolled back never did.
-	Steady() Collection[T]
+	Cached() Collection[T]
 }
 
 // collection is the only Collection. It does not embed the table: the compiler would make each method of the table anew for each type.

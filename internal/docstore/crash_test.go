@@ -16,7 +16,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
 )
 
-// crashURL tells the child process of TestAKilledProcessLosesNothing which database to write to.
+// crashURL tells the child process of TestKilledProcess_LosesNothing which database to write to.
 const crashURL = "DOCSTORE_TEST_CRASH_URL"
 
 // note is the document of the crash test.
@@ -29,10 +29,10 @@ func crashCollections() (written, relayed docstore.Collection[note]) {
 	return docstore.NewCollection("written", index), docstore.NewCollection("relayed", index)
 }
 
-// TestAKilledProcessLosesNothing kills -9 a process that writes documents with an event each, acknowledges them on standard
+// TestKilledProcess_LosesNothing kills -9 a process that writes documents with an event each, acknowledges them on standard
 // output, and relays the events into a second collection. Afterwards every acknowledged document is there, and every document
 // is either still announced by its event or was relayed, never both and never neither.
-func TestAKilledProcessLosesNothing(t *testing.T) {
+func TestKilledProcess_LosesNothing(t *testing.T) {
 	const acknowledged = 500
 	for name, url := range map[string]func(t *testing.T) string{
 		"sqlite":   func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "crash.db") },
@@ -101,7 +101,7 @@ func TestAKilledProcessLosesNothing(t *testing.T) {
 func TestCrashChild(t *testing.T) {
 	url := os.Getenv(crashURL)
 	if url == "" {
-		return // only as a child of TestAKilledProcessLosesNothing
+		return // only as a child of TestKilledProcess_LosesNothing
 	}
 	ctx := context.Background()
 	db, err := sqlopen.Open(ctx, url, sqlopen.Options{})

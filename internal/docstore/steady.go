@@ -14,7 +14,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-func (c *collection[T]) Steady() Collection[T] {
+func (c *collection[T]) Cached() Collection[T] {
 	c.t.steady = true
 	return c
 }

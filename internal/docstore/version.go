@@ -40,9 +40,9 @@ func Current(ctx context.Context, q Reader, versions ...Version) (current bool, 
 	return current, err
 }
 
-// Memory keeps what was made of documents, by a key, for as long as the documents are current: whoever asks for it need not read them
+// Cache keeps what was made of documents, by a key, for as long as the documents are current: whoever asks for it need not read them
 // again. It is safe for use by many goroutines. The zero value is empty.
-type Memory[V any] struct {
+type Cache[V any] struct {
 	// Max is how many values are kept; all of them go when it is full. Defaults to 10,000.
 	Max int
 
@@ -58,7 +58,7 @@ type remembered[V any] struct {
 const maxRemembered = 10_000
 
 // Get returns the value of the key, if there is one and the documents that it was made of are current. Callers share the value.
-func (m *Memory[V]) Get(ctx context.Context, q Reader, key string) (value V, ok bool, err error) {
+func (m *Cache[V]) Get(ctx context.Context, q Reader, key string) (value V, ok bool, err error) {
 	m.mu.Lock()
 	found, ok := m.kept[key]
 	m.mu.Unlock()
@@ -74,7 +74,7 @@ func (m *Memory[V]) Get(ctx context.Context, q Reader, key string) (value V, ok 
 // Put keeps a value that was made of the documents, which q has read, and of nothing that can change while they do not. The value itself
 // must not change any more. What a transaction has read is not kept: it may be rolled back, and another change may then get the same
 // version.
-func (m *Memory[V]) Put(q Reader, key string, value V, versions ...Version) {
+func (m *Cache[V]) Put(q Reader, key string, value V, versions ...Version) {
 	switch q.(type) {
 	case *Tx, *sqldb.Tx:
 		return

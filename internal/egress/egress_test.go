@@ -17,7 +17,7 @@ import (
 	"github.com/scimwright/scimwright/internal/egress"
 )
 
-func TestWhichAddressesMayBeConnectedTo(t *testing.T) {
+func TestPolicy_AllowedAddresses(t *testing.T) {
 	const (
 		always  = iota // in every range
 		inside         // in Any and Private
@@ -56,7 +56,7 @@ func TestWhichAddressesMayBeConnectedTo(t *testing.T) {
 	}
 }
 
-func TestAnAddressThatIsAllowedAllTheSame(t *testing.T) {
+func TestPolicy_AllowOverridesRange(t *testing.T) {
 	p := egress.Policy{Range: egress.Public,
 		Allow: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("169.254.7.7/32")}}
 	for address, allowed := range map[string]bool{
@@ -78,7 +78,7 @@ func TestPolicy_OwnAddresses(t *testing.T) {
 	}
 }
 
-func TestControlLooksAtTheAddressThatIsDialled(t *testing.T) {
+func TestControl_ChecksDialedAddress(t *testing.T) {
 	var refused *egress.Error
 	for _, address := range []string{"169.254.169.254:80", "[::ffff:169.254.169.254]:80", "[fe80::1%lo]:443"} {
 		require.ErrorAs(t, egress.Policy{}.Control("tcp", address, nil), &refused, address)
@@ -158,7 +158,7 @@ func send(t *testing.T, c *http.Client, url string) bool {
 	return false
 }
 
-func TestANameThatPointsElsewhereLaterDoesNotGetAround(t *testing.T) {
+func TestPolicy_BlocksDNSRebinding(t *testing.T) {
 	var reached atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
 	defer server.Close()
@@ -172,7 +172,7 @@ func TestANameThatPointsElsewhereLaterDoesNotGetAround(t *testing.T) {
 	require.EqualValues(t, 1, reached.Load())
 }
 
-func TestARedirectionDoesNotGetAround(t *testing.T) {
+func TestPolicy_AppliesToRedirects(t *testing.T) {
 	for _, target := range []string{"http://169.254.169.254/latest", "http://[::ffff:a9fe:a9fe]/", "http://[64:ff9b::a9fe:a9fe]/",
 		"http://255.255.255.255/"} {
 		server := httptest.NewServer(http.RedirectHandler(target, http.StatusTemporaryRedirect))

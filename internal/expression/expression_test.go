@@ -32,7 +32,7 @@ var values = expression.Values{
 		{ID: "g3", Name: "Eng Rome", App: "ad"}},
 }
 
-func TestWhatExpressionsSay(t *testing.T) {
+func TestEval_Results(t *testing.T) {
 	for text, want := range map[string]any{
 		`user.login`: "ada.quist@example.com", `"a"`: "a", `'it"s'`: `it"s`, `"a\"b"`: `a"b`, `3`: 3, `2.5`: 2.5, `true`: true, `null`: nil,
 		`user.department`:                      nil,
@@ -89,7 +89,7 @@ func TestWhatExpressionsSay(t *testing.T) {
 	}
 }
 
-func TestWhatDoesNotCompile(t *testing.T) {
+func TestCompile_Errors(t *testing.T) {
 	for text, want := range map[string]string{
 		``: "at character 1: the expression is empty", `user.login +`: "at character 12: unexpected token EOF",
 		`user.nothing`: "at character 6: unknown field nothing",
@@ -113,7 +113,7 @@ func TestWhatDoesNotCompile(t *testing.T) {
 	}
 }
 
-func TestTheTypeOfAResultIsKnown(t *testing.T) {
+func TestProgram_Kind(t *testing.T) {
 	for text, want := range map[string]expression.Kind{
 		`user.login`: expression.String, `user.age`: expression.Integer, `user.age + 1`: expression.Integer, `user.age + 1.5`: expression.Number,
 		`user.age + "x"`:        expression.String,
@@ -150,7 +150,7 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
-func TestEvaluationIsBounded(t *testing.T) {
+func TestEval_Bounded(t *testing.T) {
 	for _, text := range []string{`Arrays.size(0..100000000)`, `String.replace(user.login, "a", String.join("", 0..90000))`} {
 		program, err := expression.Compile(text, names)
 		if err != nil {
@@ -177,7 +177,7 @@ func FuzzExpression(f *testing.F) {
 	})
 }
 
-func TestAnObjectCanHaveAttributesThatAreNotListed(t *testing.T) {
+func TestCompile_AnyAttribute(t *testing.T) {
 	open := expression.Names{"user": {expression.AnyAttribute: expression.Any}}
 	values := expression.Values{Objects: map[string]map[string]any{"user": {"shoe": 42.0, "tags": []any{"a"}, "ok": true}}}
 	for text, want := range map[string]any{

@@ -121,8 +121,8 @@ func Outside(ctx context.Context) context.Context {
 	return context.WithValue(ctx, callKey{}, &call{})
 }
 
-// At is a context that belongs to no request, in which URL makes addresses below a base.
-func At(ctx context.Context, base string) context.Context {
+// WithBaseURL is a context that belongs to no request, in which URL makes addresses below a base.
+func WithBaseURL(ctx context.Context, base string) context.Context {
 	return context.WithValue(ctx, callKey{}, &call{bases: bases{public: base, all: []string{base}}})
 }
 

@@ -69,7 +69,7 @@ const (
 	CodeNoPassword     Code = "E0000124" // nextLogin=changePassword without a password
 	CodeNotActivated   Code = "E0000125" // nextLogin=changePassword with activate=false
 	CodeHookAnswer     Code = "E0000135" // the endpoint of a hook has answered with an error
-	CodeHookSilent     Code = "E0000137" // the endpoint of a hook has not answered in time
+	CodeHookTimeout    Code = "E0000137" // the endpoint of a hook has not answered in time
 	CodeUserType       Code = "E0000142" // the user type cannot be deleted
 	CodePrecondition   Code = "E0000231" // If-Match does not match
 	CodeMoved          Code = "E0000409" // what somebody looked at has moved since, or is in the wrong state (sandbox surface only)
@@ -137,7 +137,7 @@ var codes = map[Code]struct {
 	CodeMoved:          {http.StatusConflict, "The state has moved."},
 	CodeNotDrained:     {http.StatusGatewayTimeout, "Provisioning work is still pending."},
 	CodeHookAnswer:     {http.StatusBadRequest, "The hook endpoint answered with an error."},
-	CodeHookSilent:     {http.StatusBadRequest, "The hook endpoint did not answer."},
+	CodeHookTimeout:    {http.StatusBadRequest, "The hook endpoint did not answer."},
 	CodeUserType:       {http.StatusForbidden, "The user type cannot be deleted."},
 	CodePrecondition:   {http.StatusPreconditionFailed, "The resource was changed since it was read: If-Match does not match its entity tag."},
 }
@@ -243,8 +243,8 @@ const (
 	textNoBody = "The request has no body."
 )
 
-// Taken makes the validation error for a value that must be unique and is not.
-func Taken(member string) *Error { return Invalid(member, textTaken) }
+// NotUnique makes the validation error for a value that must be unique and is not.
+func NotUnique(member string) *Error { return Invalid(member, textTaken) }
 
 // Causes collects what is wrong with a request, one cause a member: the first one counts. The zero value is empty.
 type Causes struct {
@@ -264,8 +264,8 @@ func (c *Causes) Add(member, format string, args ...any) {
 // Blank records that a mandatory member is missing.
 func (c *Causes) Blank(member string) { c.Add(member, textBlank) }
 
-// Taken records that a value must be unique and is not.
-func (c *Causes) Taken(member string) { c.Add(member, textTaken) }
+// NotUnique records that a value must be unique and is not.
+func (c *Causes) NotUnique(member string) { c.Add(member, textTaken) }
 
 // Has says whether a member already has a cause.
 func (c *Causes) Has(member string) bool { return slices.Contains(c.members, member) }
@@ -289,7 +289,7 @@ func wireError(err error) *Error {
 		return e
 	}
 	if e, ok := errors.AsType[notUnique](err); ok {
-		taken := Taken(e.UniqueIndex())
+		taken := NotUnique(e.UniqueIndex())
 		taken.Err = err
 		return taken
 	}

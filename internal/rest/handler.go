@@ -278,10 +278,10 @@ func (h *Handler) answer(c *call, w http.ResponseWriter, r *http.Request, op *op
 	if l, ok := result.(Located); ok {
 		header.Add("Link", "<"+l.Location()+`>; rel="self"`)
 	}
-	if t, ok := result.(Tagged); ok {
+	if t, ok := result.(ETagger); ok {
 		header.Set("ETag", t.ETag())
 	}
-	if _, nothing := result.(Nothing); nothing {
+	if _, nothing := result.(NoContent); nothing {
 		w.WriteHeader(op.info.Status)
 		return nil
 	}
@@ -301,7 +301,7 @@ func (h *Handler) answer(c *call, w http.ResponseWriter, r *http.Request, op *op
 		media += "; charset=utf-8"
 	}
 	status := op.info.Status
-	if s, ok := result.(Statused); ok {
+	if s, ok := result.(StatusCoder); ok {
 		status = cmp.Or(s.HTTPStatus(), status)
 	}
 	header.Set("Content-Type", media)

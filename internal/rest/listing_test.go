@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/internal/rest"
 )
 
-func TestListsThatCanBeTables(t *testing.T) {
+func TestListing_Table(t *testing.T) {
 	type request struct {
 		Table string `query:"table"`
 	}

@@ -75,7 +75,7 @@ func (o Op[Req, Resp]) Info() Info {
 	status := o.Status
 	if status == 0 {
 		status = http.StatusOK
-		if _, nothing := any(*new(Resp)).(Nothing); nothing {
+		if _, nothing := any(*new(Resp)).(NoContent); nothing {
 			status = http.StatusNoContent
 		}
 	}

@@ -157,7 +157,7 @@ func (d *document) success(op *operation) (*openapi3.Response, error) {
 	response := &openapi3.Response{Description: &description}
 	t := op.response
 	switch reflect.New(t).Elem().Interface().(type) {
-	case Nothing:
+	case NoContent:
 		return response, nil
 	case nonJSON:
 		response.Content = openapi3.Content{op.media(): openapi3.NewMediaType()}
@@ -169,7 +169,7 @@ func (d *document) success(op *operation) (*openapi3.Response, error) {
 			Description: `One line for each relation: "self", and "next" while more items exist.`,
 			Schema:      openapi3.NewStringSchema().NewRef(),
 		}}}}
-	case Tagged:
+	case ETagger:
 		response.Headers = openapi3.Headers{"ETag": &openapi3.HeaderRef{Value: &openapi3.Header{Parameter: openapi3.Parameter{
 			Description: "Weak entity tag.", Schema: openapi3.NewStringSchema().NewRef(),
 		}}}}
@@ -264,7 +264,7 @@ func (d *document) member(f *field, parameter bool) *openapi3.SchemaRef {
 		if !nullable && !f.readOnly && !f.writeOnly && f.doc == "" {
 			return ref
 		}
-		// Nothing may stand beside a $ref in OpenAPI 3.0.
+		// NoContent may stand beside a $ref in OpenAPI 3.0.
 		ref = (&openapi3.Schema{AllOf: openapi3.SchemaRefs{ref}}).NewRef()
 	}
 	schema := ref.Value

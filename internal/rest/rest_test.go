@@ -89,9 +89,9 @@ type noLimits struct{}
 func (noLimits) Take(string, string) rest.Quota { return rest.Quota{} }
 
 func failing(id, path string, do func() error) rest.Route {
-	return rest.Op[nothing, rest.Nothing]{
+	return rest.Op[nothing, rest.NoContent]{
 		ID: id, Route: "GET " + path + "/{id}", Tag: "t", Summary: "s", Scopes: []string{"x"},
-		Do: func(context.Context, *nothing) (rest.Nothing, error) { return rest.Nothing{}, do() },
+		Do: func(context.Context, *nothing) (rest.NoContent, error) { return rest.NoContent{}, do() },
 	}
 }
 
@@ -150,7 +150,7 @@ func send(h http.Handler, do, body string, header ...string) *httptest.ResponseR
 	return w
 }
 
-func TestABodyIsBoundByItsTags(t *testing.T) {
+func TestBody_BoundByTags(t *testing.T) {
 	h := serve(t, &bytes.Buffer{})
 	url := "https://x"
 	at := rest.TimeOf(time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600)))
@@ -180,7 +180,7 @@ func TestABodyIsBoundByItsTags(t *testing.T) {
 	}
 }
 
-func TestAllCausesAreCollected(t *testing.T) {
+func TestErrors_CollectAllCauses(t *testing.T) {
 	h := serve(t, &bytes.Buffer{})
 	for _, c := range []struct {
 		name, query, body string
@@ -234,7 +234,7 @@ func TestCheck_CausesBeforeFailure(t *testing.T) {
 	require.Contains(t, log.String(), "the store is unavailable")
 }
 
-func TestTheOrderOfChecks(t *testing.T) {
+func TestHandler_CheckOrder(t *testing.T) {
 	h := serve(t, &bytes.Buffer{})
 	for _, c := range []struct {
 		name, do, body string
@@ -276,7 +276,7 @@ func TestTheOrderOfChecks(t *testing.T) {
 	}
 }
 
-func TestPathsAreUnescapedOnce(t *testing.T) {
+func TestPath_UnescapedOnce(t *testing.T) {
 	h := serve(t, &bytes.Buffer{})
 	for sent, want := range map[string]string{
 		"a%40b": "a@b", "a+b": "a+b", "a%2Bb": "a+b", "a%20b": "a b", "a%2Fb": "a/b", "a%252Fb": "a%2Fb", "special": "literal",
@@ -290,7 +290,8 @@ func TestPathsAreUnescapedOnce(t *testing.T) {
 	}
 }
 
-func TestInternalErrorsAreLoggedUnderTheIDTheCallerSees(t *testing.T) {
+// TestInternalError_LoggedWithID checks that the log has the cause of an internal error under the error id that the caller receives.
+func TestInternalError_LoggedWithID(t *testing.T) {
 	for path, cause := range map[string]string{"panics": "the roof is on fire", "breaks": "secret detail", "unwritable": "unsupported type"} {
 		t.Run(path, func(t *testing.T) {
 			var log bytes.Buffer
@@ -309,7 +310,8 @@ func TestInternalErrorsAreLoggedUnderTheIDTheCallerSees(t *testing.T) {
 	}
 }
 
-func TestAtLevelDebugEveryRequestIsOneLineWithoutItsSecrets(t *testing.T) {
+// TestDebugLog_OneLinePerRequest checks that the handler logs each request in one line, without credentials, ids and queries.
+func TestDebugLog_OneLinePerRequest(t *testing.T) {
 	for do, want := range map[string]string{
 		"GET /api/v1/breaks/id-of-somebody?q=who": "method=GET route=/api/v1/breaks/{id} status=500",
 		"GET /nowhere/id-of-somebody":             `method=GET route="" status=404`,
@@ -332,10 +334,10 @@ func TestAtLevelDebugEveryRequestIsOneLineWithoutItsSecrets(t *testing.T) {
 	}
 }
 
-func TestMistakesInTheTableAreFoundWhenItIsBuilt(t *testing.T) {
-	op := func(change func(*rest.Op[nothing, rest.Nothing])) rest.Route {
-		o := rest.Op[nothing, rest.Nothing]{ID: "a", Route: "GET /api/v1/x/{id}", Tag: "t", Summary: "s", Scopes: []string{"x"},
-			Do: func(context.Context, *nothing) (rest.Nothing, error) { return rest.Nothing{}, nil }}
+func TestNewHandler_RejectsInvalidRoutes(t *testing.T) {
+	op := func(change func(*rest.Op[nothing, rest.NoContent])) rest.Route {
+		o := rest.Op[nothing, rest.NoContent]{ID: "a", Route: "GET /api/v1/x/{id}", Tag: "t", Summary: "s", Scopes: []string{"x"},
+			Do: func(context.Context, *nothing) (rest.NoContent, error) { return rest.NoContent{}, nil }}
 		change(&o)
 		return o
 	}
@@ -351,16 +353,16 @@ func TestMistakesInTheTableAreFoundWhenItIsBuilt(t *testing.T) {
 		Body struct{ A string } `body:"required"`
 	}
 	for want, routes := range map[string][]rest.Route{
-		"has no ID":                        {op(func(o *rest.Op[nothing, rest.Nothing]) { o.ID = "" })},
-		"is not a method and a path":       {op(func(o *rest.Op[nothing, rest.Nothing]) { o.Route = "FETCH /x" })},
-		"needs a scope":                    {op(func(o *rest.Op[nothing, rest.Nothing]) { o.Scopes = nil })},
-		"is public":                        {op(func(o *rest.Op[nothing, rest.Nothing]) { o.Public = true })},
-		"does not take variable \"other\"": {op(func(o *rest.Op[nothing, rest.Nothing]) { o.Route = "GET /x/{id}/{other}" })},
-		"has no variable \"id\"":           {op(func(o *rest.Op[nothing, rest.Nothing]) { o.Route = "GET /x" })},
-		"two operations are called a": {op(func(*rest.Op[nothing, rest.Nothing]) {}),
-			op(func(o *rest.Op[nothing, rest.Nothing]) { o.Route = "PUT /x/{id}" })},
-		"have the same route": {op(func(*rest.Op[nothing, rest.Nothing]) {}),
-			op(func(o *rest.Op[nothing, rest.Nothing]) { o.ID = "b" })},
+		"has no ID":                        {op(func(o *rest.Op[nothing, rest.NoContent]) { o.ID = "" })},
+		"is not a method and a path":       {op(func(o *rest.Op[nothing, rest.NoContent]) { o.Route = "FETCH /x" })},
+		"needs a scope":                    {op(func(o *rest.Op[nothing, rest.NoContent]) { o.Scopes = nil })},
+		"is public":                        {op(func(o *rest.Op[nothing, rest.NoContent]) { o.Public = true })},
+		"does not take variable \"other\"": {op(func(o *rest.Op[nothing, rest.NoContent]) { o.Route = "GET /x/{id}/{other}" })},
+		"has no variable \"id\"":           {op(func(o *rest.Op[nothing, rest.NoContent]) { o.Route = "GET /x" })},
+		"two operations are called a": {op(func(*rest.Op[nothing, rest.NoContent]) {}),
+			op(func(o *rest.Op[nothing, rest.NoContent]) { o.Route = "PUT /x/{id}" })},
+		"have the same route": {op(func(*rest.Op[nothing, rest.NoContent]) {}),
+			op(func(o *rest.Op[nothing, rest.NoContent]) { o.ID = "b" })},
 		"tag min":                      {broken[badTag]()},
 		"chan int cannot be described": {broken[badType]()},
 		"has no json tag":              {broken[untagged]()},
@@ -371,11 +373,11 @@ func TestMistakesInTheTableAreFoundWhenItIsBuilt(t *testing.T) {
 }
 
 func broken[Req any]() rest.Route {
-	return rest.Op[Req, rest.Nothing]{ID: "a", Route: "POST /x", Tag: "t", Summary: "s", Scopes: []string{"x"},
-		Do: func(context.Context, *Req) (rest.Nothing, error) { return rest.Nothing{}, nil }}
+	return rest.Op[Req, rest.NoContent]{ID: "a", Route: "POST /x", Tag: "t", Summary: "s", Scopes: []string{"x"},
+		Do: func(context.Context, *Req) (rest.NoContent, error) { return rest.NoContent{}, nil }}
 }
 
-func TestTheDocumentSaysWhatTheTagsSay(t *testing.T) {
+func TestDocument_ReflectsTags(t *testing.T) {
 	doc, err := serve(t, &bytes.Buffer{}).Document("t", "v")
 	require.NoError(t, err)
 	s := doc.Components.Schemas["Content"].Value
@@ -393,7 +395,7 @@ func TestTheDocumentSaysWhatTheTagsSay(t *testing.T) {
 	require.Equal(t, []any{"x"}, op.Extensions["x-svc-scopes"])
 }
 
-func FuzzBodiesNeverBreakTheHandler(f *testing.F) {
+func FuzzHandler_Body(f *testing.F) {
 	for _, seed := range []string{`{}`, `{"name":"ab","tags":["x"],"labels":{"a":"b"}}`, `{"name":`, `[]`, `{"count":1e400}`,
 		`{"count":9223372036854775808}`, `{"at":""}`, `{"many":[{},null]}`, `{"inner":{"value":null}}`} {
 		f.Add(seed)

@@ -27,12 +27,12 @@ func (u Unsupported[Req]) Info() Info {
 	return info
 }
 
-func (u Unsupported[Req]) op() Op[Req, Nothing] {
+func (u Unsupported[Req]) op() Op[Req, NoContent] {
 	refuse := func() error {
 		method, path, _ := strings.Cut(u.Route, " ")
 		return Failf(CodeUnsupported, "Unsupported operation. %s %s is not served here.", method, path)
 	}
-	return Op[Req, Nothing]{
+	return Op[Req, NoContent]{
 		ID: u.ID, Route: u.Route, Tag: "Unsupported", Summary: "Not supported", Scopes: u.Scopes, Public: u.OAuth, OAuth: u.OAuth,
 		Find: func(ctx context.Context, req *Req) error { // before the body, whose media type does not matter
 			if u.Find != nil {
@@ -45,7 +45,7 @@ func (u Unsupported[Req]) op() Op[Req, Nothing] {
 			}
 			return refuse()
 		},
-		Do: func(_ context.Context, req *Req) (Nothing, error) { return Nothing{}, u.Error(req) },
+		Do: func(_ context.Context, req *Req) (NoContent, error) { return NoContent{}, u.Error(req) },
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Nothing is the response of an operation that answers without a body.
-type Nothing struct{}
+// NoContent is the response of an operation that answers without a body.
+type NoContent struct{}
 
 // Empty is the response of an operation that answers with the empty object.
 type Empty struct{}
@@ -43,8 +43,8 @@ func (p PNG) content() (media string, body []byte)  { return mediaPNG, p.Picture
 func (s SVG) content() (media string, body []byte)  { return mediaSVG, s.Picture }
 func (h HTML) content() (media string, body []byte) { return mediaHTML, h.Page }
 
-// Statused is implemented by responses that choose between Op.Status and Op.Also.
-type Statused interface {
+// StatusCoder is implemented by responses that choose between Op.Status and Op.Also.
+type StatusCoder interface {
 	// HTTPStatus returns one of the two, or 0 for Op.Status.
 	HTTPStatus() int
 }
@@ -82,8 +82,8 @@ type tabular interface{ table() []byte }
 
 func (l Listing[T]) table() []byte { return l.Table }
 
-// Tagged is implemented by responses that carry an entity tag.
-type Tagged interface {
+// ETagger is implemented by responses that carry an entity tag.
+type ETagger interface {
 	// ETag returns the whole header value, quotes included.
 	ETag() string
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/internal/rest"
 )
 
-func TestDocumentsInXMLAndWhatIsNotServed(t *testing.T) {
+func TestHandler_XMLAndUnsupported(t *testing.T) {
 	missing := func(_ context.Context, req *nothing) error {
 		if req.ID == "gone" {
 			return rest.NotFound("Thing", req.ID)

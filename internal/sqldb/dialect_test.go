@@ -54,7 +54,7 @@ func TestSplitStatements(t *testing.T) {
 	}
 }
 
-func TestSegmentsLoseNothing(t *testing.T) {
+func TestSegments_Lossless(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sql := strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{"?", "'",
 			`"`, "$", "$$", "$a$", "--", "\n", "/*", "*/", ";", "a", "1", "é"})).
@@ -69,7 +69,7 @@ func TestSegmentsLoseNothing(t *testing.T) {
 	})
 }
 
-func TestTheRewriterForgetsNothingAndDoesNotGrowWithoutEnd(t *testing.T) {
+func TestRewriter_BoundsCache(t *testing.T) {
 	r := &rewriter{dialect: Postgres}
 	for i := range maxCachedTexts + 10 {
 		sql := strings.Repeat("x", i) + "?"

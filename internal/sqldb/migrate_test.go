@@ -73,8 +73,8 @@ func TestCheck_WrongDialect(t *testing.T) {
 	})
 }
 
-// TestTakeOver_RenamesAllOfATable moves tables to a prefix, and on PostgreSQL to another schema, and uses what they have.
-func TestTakeOver_RenamesAllOfATable(t *testing.T) {
+// TestTakeOver_RenamesTableObjects moves tables to a prefix, and on PostgreSQL to another schema, and uses what they have.
+func TestTakeOver_RenamesTableObjects(t *testing.T) {
 	sqldbtest.EachPlace(t, func(t *testing.T, p sqldbtest.Place) {
 		raw := p.Open(t)
 		base, err := sqldb.New(sqldb.Options{Dialect: p.Dialect, Writer: raw})

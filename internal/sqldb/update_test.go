@@ -61,14 +61,14 @@ func wantIDs(t testing.TB, db *sqldb.DB, want ...string) {
 	}
 }
 
-func TestAnUpdateIsVisibleAfterItReturns(t *testing.T) {
+func TestUpdate_VisibleAfterReturn(t *testing.T) {
 	sqldbtest.Each(t, withTable(func(t *testing.T, db *sqldb.DB) {
 		require.NoError(t, insert(t.Context(), db, "a"))
 		wantIDs(t, db, "a")
 	}))
 }
 
-func TestAFailingUpdateLeavesNoTrace(t *testing.T) {
+func TestUpdate_RollsBackOnFailure(t *testing.T) {
 	errMine := errors.New("mine")
 	cases := map[string]struct {
 		fn    func(ctx context.Context, tx *sqldb.Tx) error
@@ -126,7 +126,7 @@ func TestAFailingUpdateLeavesNoTrace(t *testing.T) {
 	}
 }
 
-func TestAUniqueViolationTellsItsConstraint(t *testing.T) {
+func TestUniqueError_NamesConstraint(t *testing.T) {
 	sqldbtest.Each(t, withTable(func(t *testing.T, db *sqldb.DB) {
 		require.NoError(t, insert(t.Context(), db, "a"))
 		err := insert(t.Context(), db, "a")
@@ -139,7 +139,7 @@ func TestAUniqueViolationTellsItsConstraint(t *testing.T) {
 	}))
 }
 
-func TestExecReturningReportsWhatScanWould(t *testing.T) {
+func TestExecReturning_ReportsScanErrors(t *testing.T) {
 	sqldbtest.Each(t, withTable(func(t *testing.T, db *sqldb.DB) {
 		require.NoError(t, insert(t.Context(), db, "a"))
 		var v int
@@ -160,7 +160,7 @@ func TestExecReturningReportsWhatScanWould(t *testing.T) {
 	}))
 }
 
-func TestAfterCommitRunsInOrderAndSurvivesPanics(t *testing.T) {
+func TestAfterCommit_OrderedDespitePanics(t *testing.T) {
 	sqldbtest.Each(t, withTable(func(t *testing.T, db *sqldb.DB) {
 		var got []int
 		require.NoError(t, db.Update(t.Context(), func(tx *sqldb.Tx) error {
@@ -174,7 +174,7 @@ func TestAfterCommitRunsInOrderAndSurvivesPanics(t *testing.T) {
 	}))
 }
 
-func TestAnUpdateWhoseContextIsDoneIsNotCommitted(t *testing.T) {
+func TestUpdate_CanceledNotCommitted(t *testing.T) {
 	sqldbtest.Each(t, withTable(func(t *testing.T, db *sqldb.DB) {
 		cause := errors.New("the caller left")
 		before, cancel := context.WithCancelCause(t.Context())
@@ -194,7 +194,7 @@ func TestAnUpdateWhoseContextIsDoneIsNotCommitted(t *testing.T) {
 	}))
 }
 
-func TestAViewSeesOneState(t *testing.T) {
+func TestView_ConsistentSnapshot(t *testing.T) {
 	sqldbtest.Each(t, withTable(func(t *testing.T, db *sqldb.DB) {
 		count := func(q sqldb.Queryer) (n int) {
 			require.NoError(t, q.QueryRow(t.Context(), `SELECT COUNT(*) FROM t`).Scan(&n))
@@ -211,7 +211,7 @@ func TestAViewSeesOneState(t *testing.T) {
 	}))
 }
 
-func TestReadersCannotWrite(t *testing.T) {
+func TestReader_RejectsWrites(t *testing.T) {
 	db := sqldbtest.SQLite(t)
 	withTable(func(t *testing.T, db *sqldb.DB) {
 		rows, err := db.Reader().Query(t.Context(), `INSERT INTO t (id, v) VALUES ('a', 0) RETURNING id`)
@@ -224,7 +224,7 @@ func TestReadersCannotWrite(t *testing.T) {
 	})(t, db)
 }
 
-func TestQuestionMarksInsideOfLiteralsAreNoPlaceholders(t *testing.T) {
+func TestPlaceholders_IgnoredInLiterals(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		var literal, quoted, arg string
 		err := db.Reader().QueryRow(t.Context(), `SELECT 'it''s ?', x."a?", ? /* ? */ FROM (SELECT 'b' AS "a?") x -- ?`, "c").
@@ -234,7 +234,8 @@ func TestQuestionMarksInsideOfLiteralsAreNoPlaceholders(t *testing.T) {
 	})
 }
 
-func TestCloseIsIdempotentAndRefusesUpdatesAfterwards(t *testing.T) {
+// TestClose_Idempotent checks that a second Close succeeds, and that a closed database rejects updates and views.
+func TestClose_Idempotent(t *testing.T) {
 	sqldbtest.Each(t, withTable(func(t *testing.T, db *sqldb.DB) {
 		require.NoError(t, db.Close())
 		require.NoError(t, db.Close())
@@ -243,7 +244,7 @@ func TestCloseIsIdempotentAndRefusesUpdatesAfterwards(t *testing.T) {
 	}))
 }
 
-func TestCloseWaitsForTheUpdateThatHasItsTurn(t *testing.T) {
+func TestClose_WaitsForRunningUpdate(t *testing.T) {
 	path := "sqlite:" + filepath.Join(t.TempDir(), "test.db")
 	db, err := sqlopen.Open(t.Context(), path, sqlopen.Options{})
 	require.NoError(t, err)
@@ -274,7 +275,7 @@ func TestCloseWaitsForTheUpdateThatHasItsTurn(t *testing.T) {
 	wantIDs(t, db, "a")
 }
 
-func TestASerializationFailureIsRetried(t *testing.T) {
+func TestUpdate_RetriesSerializationFailure(t *testing.T) {
 	db := sqldbtest.Postgres(t)
 	withTable(func(t *testing.T, db *sqldb.DB) {
 		require.NoError(t, insert(t.Context(), db, "a"))
@@ -327,7 +328,7 @@ func countCommits(path string) *countingDriver {
 func (d *countingDriver) Connect(context.Context) (driver.Conn, error) { return d.Open(d.dsn) }
 func (d *countingDriver) Driver() driver.Driver                        { return d }
 
-func TestManyConcurrentUpdatesShareFewCommits(t *testing.T) {
+func TestGroupCommit_SharesCommits(t *testing.T) {
 	counter := countCommits(filepath.Join(t.TempDir(), "test.db"))
 	writer := sql.OpenDB(counter)
 	writer.SetMaxOpenConns(1)
@@ -364,7 +365,8 @@ func TestManyConcurrentUpdatesShareFewCommits(t *testing.T) {
 	})(t, db)
 }
 
-func TestACallerThatFailsInAGroupRollsBackOnlyItself(t *testing.T) {
+// TestGroupCommit_FailureIsolated checks that a caller that fails in a group rolls back only its own changes.
+func TestGroupCommit_FailureIsolated(t *testing.T) {
 	db := sqldbtest.SQLite(t)
 	withTable(func(t *testing.T, db *sqldb.DB) {
 		const callers = 60
@@ -411,7 +413,7 @@ func TestACallerThatFailsInAGroupRollsBackOnlyItself(t *testing.T) {
 }
 
 // SQLite ends the whole transaction by itself when the disk is full or fails; a caller that says ROLLBACK has the same effect.
-func TestCallersAreToldWhenTheSharedTransactionIsLost(t *testing.T) {
+func TestGroupCommit_LostTransactionReported(t *testing.T) {
 	db := sqldbtest.SQLite(t)
 	withTable(func(t *testing.T, db *sqldb.DB) {
 		destroy := func(tx *sqldb.Tx) error {
@@ -445,7 +447,7 @@ func TestCallersAreToldWhenTheSharedTransactionIsLost(t *testing.T) {
 
 // The first caller has no savepoint whose release would fail. Whoever comes behind it must not be stored in a transaction of its own that
 // nobody knows of.
-func TestNobodyIsServedInATransactionThatTheFirstCallerHasEnded(t *testing.T) {
+func TestGroupCommit_EndedTransactionNotReused(t *testing.T) {
 	db := sqldbtest.SQLite(t)
 	withTable(func(t *testing.T, db *sqldb.DB) {
 		for i := range 20 {
@@ -472,7 +474,7 @@ func TestNobodyIsServedInATransactionThatTheFirstCallerHasEnded(t *testing.T) {
 	})(t, db)
 }
 
-func TestACallerThatLeavesTheQueueIsSkipped(t *testing.T) {
+func TestUpdate_SkipsCanceledCaller(t *testing.T) {
 	db := sqldbtest.SQLite(t)
 	withTable(func(t *testing.T, db *sqldb.DB) {
 		hold, held := make(chan struct{}), make(chan struct{})

@@ -25,8 +25,8 @@ const recordHead = `# Which operations succeeded in which tests of this package,
 # The tests write it with -update, and every complete run compares.
 `
 
-// Facts are what tests have seen of the operations, by the id of the operation and then the kind of the fact.
-type Facts map[string]Seen
+// Coverage are what tests have seen of the operations, by the id of the operation and then the kind of the fact.
+type Coverage map[string]Seen
 
 // Seen is what tests have seen of one operation.
 type Seen struct {
@@ -119,7 +119,7 @@ func complete() bool {
 
 // ReadFacts reads the record file of the package in a directory and adds what it says to the facts. Tests are named with
 // the base of the directory in front.
-func ReadFacts(facts Facts, dir string) error {
+func ReadFacts(facts Coverage, dir string) error {
 	file, err := os.Open(filepath.Join(dir, filepath.FromSlash(RecordFile)))
 	if err != nil {
 		return err
@@ -151,6 +151,6 @@ func ReadFacts(facts Facts, dir string) error {
 }
 
 // Operations lists the operations that the facts are about.
-func (f Facts) Operations() []string {
+func (f Coverage) Operations() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(f)), func(id string) bool { return id == NoOperation })
 }

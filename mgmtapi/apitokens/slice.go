@@ -58,11 +58,11 @@ func (s *Slice) Routes() []rest.Route {
 			ID: "getApiToken", Route: "GET /api/v1/api-tokens/{id}", Tag: tag, Scopes: read,
 			Summary: "Reads an API token", Find: s.find, Do: s.get,
 		},
-		rest.Op[tokenRequest, rest.Nothing]{
+		rest.Op[tokenRequest, rest.NoContent]{
 			ID: "revokeApiToken", Route: "DELETE /api/v1/api-tokens/{id}", Tag: tag, Scopes: write,
 			Summary: "Revokes an API token", Find: s.find, Do: s.revoke,
 		},
-		rest.Op[currentRequest, rest.Nothing]{
+		rest.Op[currentRequest, rest.NoContent]{
 			ID: "revokeCurrentApiToken", Route: "DELETE /api/v1/api-tokens/current", Tag: tag, Scopes: write,
 			Summary: "Revokes the API token of the request", Do: s.revokeCurrent,
 		},
@@ -140,14 +140,14 @@ func (s *Slice) get(ctx context.Context, r *tokenRequest) (APIToken, error) {
 	return render(ctx, r.found), nil
 }
 
-func (s *Slice) revoke(ctx context.Context, r *tokenRequest) (rest.Nothing, error) {
-	return rest.Nothing{}, s.delete(ctx, r.found.ID)
+func (s *Slice) revoke(ctx context.Context, r *tokenRequest) (rest.NoContent, error) {
+	return rest.NoContent{}, s.delete(ctx, r.found.ID)
 }
 
 type currentRequest struct{}
 
-func (s *Slice) revokeCurrent(ctx context.Context, _ *currentRequest) (rest.Nothing, error) {
-	return rest.Nothing{}, s.delete(ctx, rest.Caller(ctx).TokenID)
+func (s *Slice) revokeCurrent(ctx context.Context, _ *currentRequest) (rest.NoContent, error) {
+	return rest.NoContent{}, s.delete(ctx, rest.Caller(ctx).TokenID)
 }
 
 func (s *Slice) delete(ctx context.Context, id string) error {

@@ -29,7 +29,7 @@ func ada() *appprofile.Values {
 	}}
 }
 
-func TestATemplateGivesTheUserName(t *testing.T) {
+func TestUserName_FromTemplate(t *testing.T) {
 	cases := map[string]struct{ template, want string }{
 		"from the login":                     {"${source.login}", "ada@northwind.example"},
 		"from the user under its other name": {"${user.login}", "ada@northwind.example"},
@@ -61,7 +61,7 @@ func TestATemplateGivesTheUserName(t *testing.T) {
 	}
 }
 
-func TestATemplateIsRefused(t *testing.T) {
+func TestCheckTemplate_RejectsInvalid(t *testing.T) {
 	cases := map[string]struct{ template, clue string }{
 		"when an attribute is unknown":  {"${source.hatSize}", "hatSize"},
 		"when the owner is unknown":     {"${planet.login}", "planet"},
@@ -100,7 +100,8 @@ func FuzzTemplate(f *testing.F) {
 	})
 }
 
-func TestTheMappingTellsTheTemplateAsAnExpression(t *testing.T) {
+// TestRules_TemplateAsExpression verifies that Rules returns the user name template as an equivalent expression.
+func TestRules_TemplateAsExpression(t *testing.T) {
 	for template, want := range map[string]string{
 		"${source.login}": "source.login", "x-${source.login}": `"x-" + source.login`,
 		"${source.firstName}.${String.len(user.login)}": `source.firstName + "." + (String.len(user.login))`,
@@ -144,7 +145,8 @@ func rules(push model.PushStatus, pairs ...string) map[string]model.MappingRule 
 	return out
 }
 
-func TestAMappingGivesValuesOfTheTypeOfTheAttribute(t *testing.T) {
+// TestApply_ConvertsToAttributeType verifies that Apply returns values of the attribute type, or a problem for the attribute.
+func TestApply_ConvertsToAttributeType(t *testing.T) {
 	cases := map[string]struct {
 		attribute, expression string
 		want                  any
@@ -183,7 +185,8 @@ func TestAMappingGivesValuesOfTheTypeOfTheAttribute(t *testing.T) {
 	}
 }
 
-func TestWhatIsGivenOnceStays(t *testing.T) {
+// TestApply_KeepsFirstValue verifies that Apply keeps the first value of immutable attributes and of rules without push.
+func TestApply_KeepsFirstValue(t *testing.T) {
 	var programs appprofile.Programs
 	user := ada()
 	once := programs.Compile(rules(model.DontPush, "text", "user.firstName", "list", "user.middleName"), property)
@@ -210,7 +213,9 @@ func TestWhatIsGivenOnceStays(t *testing.T) {
 		immutable.Apply(user, false, map[string]any{"first": "K"}, map[string]any{"first": "K"}).Profile)
 }
 
-func TestARuleIsRefusedThatCannotFit(t *testing.T) {
+// TestCheckRule_RejectsTypeMismatch verifies that CheckRule rejects expressions that cannot have the attribute type and accepts the
+// convertible ones.
+func TestCheckRule_RejectsTypeMismatch(t *testing.T) {
 	check := func(text, attribute string) error {
 		p, _ := property(attribute)
 		return appprofile.CheckRule(model.ToApp, text, attributes, &p)
@@ -230,7 +235,8 @@ func TestARuleIsRefusedThatCannotFit(t *testing.T) {
 	require.Error(t, appprofile.CheckRule(model.ToUser, "user.login", attributes, &p))
 }
 
-func TestAPlaceIsWhereTheTargetHasAnAttribute(t *testing.T) {
+// TestParsePlace verifies where a parsed place writes and clears an attribute in a SCIM resource.
+func TestParsePlace(t *testing.T) {
 	const ext = scim.EnterpriseUserSchema
 	cases := map[string]struct {
 		namespace, name string
@@ -275,7 +281,7 @@ func TestAPlaceIsWhereTheTargetHasAnAttribute(t *testing.T) {
 	require.False(t, whole.Within(part))
 }
 
-func TestOverlayLaysTheLastLayerOnTop(t *testing.T) {
+func TestOverlay_LastLayerWins(t *testing.T) {
 	base := map[string]any{"a": "1", "b": "1", "c": "1"}
 	got := appprofile.Overlay(base, map[string]any{"a": "2", "b": "2"}, map[string]any{"b": "3", "c": nil})
 	require.Empty(t, cmp.Diff(map[string]any{"a": "2", "b": "3"}, got))

@@ -107,8 +107,8 @@ func (p *Programs) Compile(rules map[string]model.MappingRule, property func(nam
 	return m
 }
 
-// Makes says whether the mapping has a rule for the attribute.
-func (m *Mapping) Makes(attribute string) bool {
+// HasRule says whether the mapping has a rule for the attribute.
+func (m *Mapping) HasRule(attribute string) bool {
 	return slices.ContainsFunc(m.rules, func(r rule) bool { return r.attribute == attribute })
 }
 

@@ -9,10 +9,10 @@ import (
 	"github.com/scimwright/scimwright/scim/filter"
 )
 
-// Place is where the target of an application has an attribute: in the SCIM
+// AttributePath is where the target of an application has an attribute: in the SCIM
 // user or in an extension of it, by itself, as a part of a complex attribute,
 // or in an element of a list.
-type Place struct {
+type AttributePath struct {
 	extension string // URN, empty for the user itself
 	name, sub string
 	element   []scim.Member // what the element is like, nil for none
@@ -24,18 +24,18 @@ var taken = []string{"id", "meta", "schemas", "active", "groups", "password", "e
 // ParsePlace reads the place that a namespace and a name give: a URN, empty
 // for that of users, and a path of RFC 7644 section 3.10. The error is meant for
 // the caller.
-func ParsePlace(namespace, name string) (Place, error) {
+func ParsePlace(namespace, name string) (AttributePath, error) {
 	path, err := filter.ParsePath(name)
 	switch {
 	case err != nil:
 		if problem, ok := errors.AsType[*scim.Error](err); ok {
-			return Place{}, errors.New(problem.Detail)
+			return AttributePath{}, errors.New(problem.Detail)
 		}
-		return Place{}, err
+		return AttributePath{}, err
 	case path.Attr.URN != "":
-		return Place{}, errors.New("the URN stands in externalNamespace")
+		return AttributePath{}, errors.New("the URN stands in externalNamespace")
 	}
-	p := Place{extension: namespace, name: path.Attr.Name, sub: path.Attr.Sub}
+	p := AttributePath{extension: namespace, name: path.Attr.Name, sub: path.Attr.Sub}
 	if scim.EqualName(namespace, scim.UserSchema) {
 		p.extension = ""
 	}
@@ -58,7 +58,7 @@ func ParsePlace(namespace, name string) (Place, error) {
 }
 
 // describe collects what a filter says an element is like.
-func (p *Place) describe(e filter.Expr) bool {
+func (p *AttributePath) describe(e filter.Expr) bool {
 	switch e := e.(type) {
 	case filter.And:
 		return p.describe(e.X) && p.describe(e.Y)
@@ -72,7 +72,7 @@ func (p *Place) describe(e filter.Expr) bool {
 }
 
 // Path is the place as a path of RFC 7644 section 3.10.
-func (p Place) Path() string {
+func (p AttributePath) Path() string {
 	path := p.name
 	for i, m := range p.element {
 		separator := "["
@@ -95,14 +95,14 @@ func (p Place) Path() string {
 
 // Within says whether a value at the place would change what the other place
 // holds.
-func (p Place) Within(other Place) bool {
+func (p AttributePath) Within(other AttributePath) bool {
 	a, b := strings.ToLower(p.Path()), strings.ToLower(other.Path())
 	return a == b || strings.HasPrefix(a, b+".") || strings.HasPrefix(a, b+"[")
 }
 
 // Put puts a value into a user: a string, a bool, a float64 or a []any of
 // these. Nil clears what is there.
-func (p Place) Put(r *scim.Resource, value any) {
+func (p AttributePath) Put(r *scim.Resource, value any) {
 	o := &r.Object
 	if p.extension != "" {
 		if value != nil {
@@ -121,7 +121,7 @@ func (p Place) Put(r *scim.Resource, value any) {
 }
 
 // Get reads what a user has at the place, nil for nothing.
-func (p Place) Get(r *scim.Resource) any {
+func (p AttributePath) Get(r *scim.Resource) any {
 	o := &r.Object
 	if p.extension != "" {
 		o = o.Complex(p.extension)
@@ -149,7 +149,7 @@ func (p Place) Get(r *scim.Resource) any {
 
 // putElement finds or makes the element. Without a value there is none, and the
 // list is there all the same, so that the element of an earlier value goes.
-func (p Place) putElement(o *scim.Object, value any) {
+func (p AttributePath) putElement(o *scim.Object, value any) {
 	elements := o.Array(p.name)
 	if elements == nil {
 		elements = []any{}
@@ -166,7 +166,7 @@ func (p Place) putElement(o *scim.Object, value any) {
 }
 
 // like says whether an element is the one that is meant.
-func (p Place) like(element any) bool {
+func (p AttributePath) like(element any) bool {
 	o, ok := element.(*scim.Object)
 	return ok && !slices.ContainsFunc(p.element, func(m scim.Member) bool {
 		have, there := o.Get(m.Name)

@@ -173,7 +173,7 @@ func (s *Slice) get(ctx context.Context, req *getRequest) (App, error) {
 	return s.show(ctx, s.Store.Reader(), req.app)
 }
 
-func (s *Slice) delete(ctx context.Context, req *getRequest) (rest.Nothing, error) {
+func (s *Slice) delete(ctx context.Context, req *getRequest) (rest.NoContent, error) {
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		doc, err := s.find(ctx, tx, req.AppID)
 		if err != nil {
@@ -190,7 +190,7 @@ func (s *Slice) delete(ctx context.Context, req *getRequest) (rest.Nothing, erro
 		}
 		return s.Feed.Emit(ctx, tx, model.AppDeleted(doc))
 	})
-	return rest.Nothing{}, audit.Refused(ctx, s.Deps,
+	return rest.NoContent{}, audit.Refused(ctx, s.Deps,
 		audit.Entry{Type: audit.AppDelete, Targets: []model.LogParty{audit.App(req.app.ID, &req.app.Value)}}, err)
 }
 

@@ -25,7 +25,7 @@ const customSAML = `{
 
 // Proves C-apps-01, C-apps-04, C-apps-06, C-apps-07, C-apps-08, C-apps-12, C-apps-14, C-apps-15, C-apps-16, C-apps-17, C-apps-22,
 // C-apps-23.
-func TestACreatedApplicationHasAllDefaults(t *testing.T) {
+func TestCreate_Defaults(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
 		created := w.Post("/apps", `{"name":"bookmark","label":"Wiki","settings":{"app":{"url":"https://wiki.example/","other":1}}}`).OK()
 		var got map[string]any
@@ -79,7 +79,7 @@ func TestACreatedApplicationHasAllDefaults(t *testing.T) {
 }
 
 // Proves C-apps-03, C-apps-11, C-apps-22.
-func TestWhatCanBeCreated(t *testing.T) {
+func TestCreate_Accepted(t *testing.T) {
 	field := `"url":"https://a.example","usernameField":"u","passwordField":"p"`
 	cases := map[string]struct {
 		body string
@@ -151,7 +151,7 @@ func TestWhatCanBeCreated(t *testing.T) {
 	}
 }
 
-func TestTheNumberInAGeneratedNameGrows(t *testing.T) {
+func TestCreate_NumbersGeneratedNames(t *testing.T) {
 	w := apptest.New(t)
 	first := w.Post("/apps", `{"label":"N","signOnMode":"AUTO_LOGIN","settings":{"signOn":{"loginUrl":"https://a.example"}}}`).OK()
 	second := w.Post("/apps", `{"label":"n!","signOnMode":"AUTO_LOGIN","settings":{"signOn":{"loginUrl":"https://a.example"}}}`).OK()
@@ -160,7 +160,7 @@ func TestTheNumberInAGeneratedNameGrows(t *testing.T) {
 }
 
 // Proves C-apps-02, C-apps-03, C-settings-11.
-func TestWhatIsRefused(t *testing.T) {
+func TestCreate_Rejected(t *testing.T) {
 	w := apptest.New(t)
 	cases := map[string]struct{ body, clue string }{
 		"no label":              {`{"name":"facebook"}`, "label: The field cannot be left blank"},
@@ -217,7 +217,8 @@ func TestWhatIsRefused(t *testing.T) {
 	require.Empty(t, w.Get("/apps").IDs(), "nothing was created")
 }
 
-func TestASharedPasswordIsKeptAndNeverShown(t *testing.T) {
+// TestSharedPassword_StoredAndHidden verifies that a replacement without the shared password keeps it and that no response contains it.
+func TestSharedPassword_StoredAndHidden(t *testing.T) {
 	w := apptest.New(t)
 	body := `{"name":"facebook","label":"x","credentials":{"scheme":"SHARED_USERNAME_AND_PASSWORD","userName":"all",` +
 		`"password":{"value":"Open-Sesame"}}}`
@@ -234,7 +235,7 @@ func TestASharedPasswordIsKeptAndNeverShown(t *testing.T) {
 	require.NotContains(t, w.Answered(), "Open-Sesame")
 }
 
-func TestReplaceSetsWhatCanBeSet(t *testing.T) {
+func TestReplace_KeepsReadOnlyMembers(t *testing.T) {
 	w := apptest.New(t)
 	app := w.Post("/apps", customSAML).OK()
 	path := "/apps/" + app.Text("id")
@@ -259,7 +260,7 @@ func TestReplaceSetsWhatCanBeSet(t *testing.T) {
 }
 
 // Proves C-apps-05, C-apps-20, C-apps-21.
-func TestTheLifecycleOfAnApplication(t *testing.T) {
+func TestApp_Lifecycle(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
 		id := w.Bookmark("Wiki")
 		path := "/apps/" + id
@@ -352,7 +353,7 @@ func TestListsOfApplications(t *testing.T) {
 	})
 }
 
-func TestApplicationsOfAGroup(t *testing.T) {
+func TestListsOfGroupApps(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
 		first, second, group := w.SCIMApp("First"), w.Bookmark("Second"), w.Group("G")
 		path := "/groups/" + group + "/apps"

@@ -223,7 +223,7 @@ func TestMembersOfSAMLSettings(t *testing.T) {
 }
 
 // Proves C-apps-07, C-apps-08, C-apps-12, C-apps-14.
-func TestMembersThatAllApplicationsHave(t *testing.T) {
+func TestMembersOfAllApps(t *testing.T) {
 	w := apptest.New(t)
 	const bookmark = `{"name":"bookmark","label":"x","settings":{"app":{"url":"https://a.example/"}}}`
 	cases := map[string]struct {
@@ -358,7 +358,7 @@ func TestMandatorySettingsOfTemplates(t *testing.T) {
 		cmp.Diff(any(object{"acsUrl": nil, "audRestriction": "https://a.example/", "baseUrl": nil}), app.Value("settings", "app")))
 }
 
-func TestWhatIsNotServedSaysSo(t *testing.T) {
+func TestUnsupportedOperations_Return501(t *testing.T) {
 	w := apptest.New(t)
 	id := w.Bookmark("x")
 	for _, do := range []string{

@@ -60,7 +60,7 @@ func (s *Slice) grantRoutes() []rest.Route {
 			ID: "getScopeConsentGrant", Route: "GET /api/v1/apps/{appId}/grants/{grantId}", Tag: tag, Scopes: grantsReadScope,
 			Summary: "Reads a scope grant of an application", Find: s.findForGrant, Do: s.getGrant,
 		},
-		rest.Op[grantRequest, rest.Nothing]{
+		rest.Op[grantRequest, rest.NoContent]{
 			ID: "revokeScopeConsentGrant", Route: "DELETE /api/v1/apps/{appId}/grants/{grantId}", Tag: tag, Scopes: grantsWriteScope,
 			Summary: "Withdraws a scope from an application", Find: s.findForGrant, Do: s.revokeGrant,
 		},
@@ -180,7 +180,7 @@ func (s *Slice) getGrant(ctx context.Context, req *grantRequest) (ScopeGrant, er
 	return renderGrant(ctx, req.app, req.grant), nil
 }
 
-func (s *Slice) revokeGrant(ctx context.Context, req *grantRequest) (rest.Nothing, error) {
+func (s *Slice) revokeGrant(ctx context.Context, req *grantRequest) (rest.NoContent, error) {
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		if _, err := s.grant(ctx, tx, req); err != nil {
 			return err
@@ -190,5 +190,5 @@ func (s *Slice) revokeGrant(ctx context.Context, req *grantRequest) (rest.Nothin
 		}
 		return s.log(ctx, tx, audit.AppUpdate, req.app)
 	})
-	return rest.Nothing{}, err
+	return rest.NoContent{}, err
 }

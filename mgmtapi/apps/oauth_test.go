@@ -20,7 +20,7 @@ const serviceClient = `{
 const publicKey = `{"kty": "RSA", "kid": "one", "e": "AQAB", "n": ` +
 	`"0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n3oknjhMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQvRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzKnqDKgw"}`
 
-func TestTheLifeOfAnOAuthClient(t *testing.T) {
+func TestOAuthClient_Lifecycle(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
 		app := w.Post("/apps", serviceClient).OK()
 		id := app.Text("id")
@@ -134,7 +134,7 @@ func TestMembersOfOAuthClients(t *testing.T) {
 		"signOnMode: The value for oidc_client must be one of OPENID_CONNECT")
 }
 
-func TestScopesAreGrantedToClients(t *testing.T) {
+func TestOAuthClient_ScopeGrants(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
 		app := w.Post("/apps", serviceClient).OK()
 		id := app.Text("id")

@@ -150,7 +150,7 @@ func page(t *testing.T, url, media string) string {
 	return string(body)
 }
 
-func TestLogo_FollowsTheLabel(t *testing.T) {
+func TestLogo_FollowsLabel(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	app := func(label string) string {
 		text, err := json.Marshal(label)
@@ -167,7 +167,7 @@ func TestLogo_FollowsTheLabel(t *testing.T) {
 	page(t, e.Server.URL+"/assets/logos/zendesk", "image/svg+xml")
 }
 
-func TestPages_OfNoApplication(t *testing.T) {
+func TestPages_UnknownOrInactiveApp(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	app := e.Do(t, "POST /api/v1/apps", `{"name":"bookmark","label":"Wiki","settings":{"app":{"url":"https://a.example"}}}`, nil)
 	help, link := app.Value("_links.help.href"), app.Value("_links.appLinks.0.href")

@@ -94,7 +94,7 @@ func (s *Slice) appRoutes() []rest.Route {
 			ID: "replaceApplication", Route: "PUT /api/v1/apps/{appId}", Tag: tag, Scopes: writeScope,
 			Summary: "Replaces what can be set of an application", Find: s.findForReplace, Check: s.checkReplace, Do: s.replace,
 		},
-		rest.Op[getRequest, rest.Nothing]{
+		rest.Op[getRequest, rest.NoContent]{
 			ID: "deleteApplication", Route: "DELETE /api/v1/apps/{appId}", Tag: tag, Scopes: writeScope,
 			Summary: "Deletes an inactive application", Find: s.findForGet, Do: s.delete,
 		},

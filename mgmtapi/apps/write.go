@@ -115,7 +115,7 @@ func (s *Slice) create(ctx context.Context, req *createRequest) (App, error) {
 				return err
 			}
 			if other != nil { // paths call clients by the ids of their applications, too
-				return rest.Taken(clientPath + "client_id")
+				return rest.NotUnique(clientPath + "client_id")
 			}
 		}
 		created, err := s.Apps.Insert(ctx, tx, id, app)
@@ -132,7 +132,7 @@ func (s *Slice) create(ctx context.Context, req *createRequest) (App, error) {
 		return err
 	})
 	if unique, ok := errors.AsType[*docstore.UniqueError](err); ok && unique.Index == model.AppByClientID {
-		err = rest.Taken(clientPath + "client_id")
+		err = rest.NotUnique(clientPath + "client_id")
 	}
 	return out, err
 }

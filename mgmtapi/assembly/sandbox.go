@@ -8,8 +8,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
-// Sandbox is what /sandbox/v1 shows and drives. Its types are not those of an embedder: cmd/internal/sandbox hands it to mgmtapi.Open with the
-// context, until /sandbox/v1 is a handler of its own behind mgmtapi.API.Authorize.
+// Sandbox is what /sandbox/v1 shows and drives. Its types are not those of an embedder: cmd/internal/sandbox hands it to mgmtapi.Open with
+// the context, until /sandbox/v1 is a handler of its own behind mgmtapi.API.Authorize.
 type Sandbox struct {
 	Work      sandboxapi.Work
 	Providers sandboxapi.Providers

@@ -229,14 +229,14 @@ func (s *Slice) getGroup(ctx context.Context, req *groupRequest) (AppGroup, erro
 	return renderGroup(ctx, req.doc), nil
 }
 
-func (s *Slice) unassignGroup(ctx context.Context, req *groupRequest) (rest.Nothing, error) {
+func (s *Slice) unassignGroup(ctx context.Context, req *groupRequest) (rest.NoContent, error) {
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		if _, err := s.findGroup(ctx, tx, req.AppID, req.GroupID); err != nil {
 			return err
 		}
 		return s.endGroup(ctx, tx, req.AppID, req.GroupID)
 	})
-	return rest.Nothing{}, err
+	return rest.NoContent{}, err
 }
 
 type listGroupsRequest struct {

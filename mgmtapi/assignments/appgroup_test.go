@@ -11,7 +11,7 @@ import (
 )
 
 // Proves C-assignments-26.
-func TestAnAssignedGroupAssignsItsMembers(t *testing.T) {
+func TestGroupAssignment_AssignsMembers(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
 		app := w.SCIMApp("HR")
 		w.Connect(app, apptest.All)
@@ -89,7 +89,8 @@ func TestScopesConvert(t *testing.T) {
 	})
 }
 
-func TestTheGroupWithTheLowestPriorityNumberGivesTheProfile(t *testing.T) {
+// TestGroupAssignment_LowestPriorityWins verifies that a user gets the profile of the assigned group with the lowest priority number.
+func TestGroupAssignment_LowestPriorityWins(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
 		app, user := w.SCIMApp("HR"), w.User("ada")
 		first, second := w.Group("first", user), w.Group("second", user)
@@ -151,7 +152,8 @@ func TestPriorities(t *testing.T) {
 	})
 }
 
-func TestAGroupMemberWhoseUserNameIsTakenDoesNotBlockTheGroup(t *testing.T) {
+// TestGroupAssignment_TakenUserName verifies that a member with a taken user name has a sync error and that other calls succeed.
+func TestGroupAssignment_TakenUserName(t *testing.T) {
 	w := apptest.New(t)
 	app := w.Post("/apps",
 		`{"name":"scim2_test_app","label":"x","credentials":{"userNameTemplate":{"type":"CUSTOM","template":"${source.lastName}"}}}`).OK().Text(
@@ -175,7 +177,7 @@ func TestAGroupMemberWhoseUserNameIsTakenDoesNotBlockTheGroup(t *testing.T) {
 	require.Equal(t, "OUT_OF_SYNC", got.Text("syncState"))
 }
 
-func TestTheGroupOfEveryoneCanBeAssigned(t *testing.T) {
+func TestGroupAssignment_Everyone(t *testing.T) {
 	w := apptest.New(t)
 	var everyone []struct{ ID string }
 	w.Get("/groups?q=Everyone").OK().Into(&everyone)
@@ -222,7 +224,7 @@ func TestPatchesOfGroupAssignments(t *testing.T) {
 	})
 }
 
-func TestPatchesOfGroupAssignmentsThatAreRefused(t *testing.T) {
+func TestPatchesOfGroupAssignments_Rejected(t *testing.T) {
 	w := apptest.New(t)
 	app, group := w.SCIMApp("HR"), w.Group("first")
 	path := "/apps/" + app + "/groups/" + group

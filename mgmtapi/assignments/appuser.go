@@ -192,7 +192,7 @@ func (s *Slice) write(ctx context.Context, app, userID string, given supplied, a
 		return err
 	})
 	if unique, ok := errors.AsType[*docstore.UniqueError](err); ok && unique.Index == model.AppUserByUserName {
-		err = rest.Taken("userName") // someone else was faster
+		err = rest.NotUnique("userName") // someone else was faster
 	}
 	if err != nil {
 		return AppUser{}, err
@@ -254,7 +254,7 @@ func (s *Slice) apply(
 	if taken, err := s.nameTaken(ctx, tx, &c.value); err != nil {
 		return none, err
 	} else if taken {
-		return none, rest.Taken("userName")
+		return none, rest.NotUnique("userName")
 	}
 	if given.Credentials.Password.given() {
 		binding := model.AppUserPasswordBinding(t.id, user.ID)
@@ -325,7 +325,7 @@ func (t *target) overrides(u *model.AppUser, given map[string]any, p *person, gr
 			continue
 		}
 		out[name] = value
-		if t.conn.PushesProfiles() && mapping.Makes(name) && differing == "" {
+		if t.conn.PushesProfiles() && mapping.HasRule(name) && differing == "" {
 			differing = name
 		}
 	}

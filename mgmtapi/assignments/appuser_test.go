@@ -15,7 +15,7 @@ import (
 
 // Proves C-assignments-02, C-assignments-03, C-assignments-04, C-assignments-05, C-assignments-06, C-assignments-07,
 // C-assignments-09, C-assignments-10, C-assignments-11, C-assignments-12, C-assignments-14, C-assignments-20.
-func TestAnAssignmentToAnApplicationWithoutProvisioning(t *testing.T) {
+func TestAssign_WithoutProvisioning(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
 		app, user := w.Bookmark("Wiki"), w.User("ada")
 		w.Events()
@@ -46,7 +46,7 @@ func TestAnAssignmentToAnApplicationWithoutProvisioning(t *testing.T) {
 	})
 }
 
-func TestAnAssignmentToAnApplicationThatCreatesUsers(t *testing.T) {
+func TestAssign_WithProvisioning(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
 		app := w.SCIMApp("HR")
 		w.Connect(app, apptest.All)
@@ -75,7 +75,7 @@ func TestAnAssignmentToAnApplicationThatCreatesUsers(t *testing.T) {
 }
 
 // Proves C-assignments-01.
-func TestAssignmentsThatAreRefused(t *testing.T) {
+func TestAssign_Rejected(t *testing.T) {
 	w := apptest.New(t)
 	app, user, gone := w.Bookmark("Wiki"), w.User("ada"), w.User("bob")
 	w.Post("/users/"+gone+"/lifecycle/deactivate", nil).OK()
@@ -96,7 +96,7 @@ func TestAssignmentsThatAreRefused(t *testing.T) {
 }
 
 // Proves C-assignments-08, C-assignments-24.
-func TestCredentialsFollowTheScheme(t *testing.T) {
+func TestCredentials_FollowScheme(t *testing.T) {
 	w := apptest.New(t)
 	user := w.User("ada")
 	cases := []struct {
@@ -146,7 +146,7 @@ func TestCredentialsFollowTheScheme(t *testing.T) {
 	require.NotContains(t, w.Answered(), "Pass-For-The-App")
 }
 
-func TestUserNamesComeFromTheTemplate(t *testing.T) {
+func TestUserName_FromTemplate(t *testing.T) {
 	w := apptest.New(t)
 	app := func(template string) string {
 		return w.Post("/apps", `{"name":"scim2_test_app","label":"x","credentials":{"userNameTemplate":`+template+`}}`).OK().Text("id")
@@ -330,7 +330,8 @@ func TestListsOfAppUsers(t *testing.T) {
 	})
 }
 
-func TestAUserThatChangesChangesItsAssignments(t *testing.T) {
+// TestAssignments_FollowUser verifies how profile changes and lifecycle transitions of a user change its assignments.
+func TestAssignments_FollowUser(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
 		hr, wiki, user := w.SCIMApp("HR"), w.Bookmark("Wiki"), w.User("ada")
 		w.Connect(hr, apptest.All)
@@ -365,7 +366,7 @@ func TestAUserThatChangesChangesItsAssignments(t *testing.T) {
 	})
 }
 
-func TestADeletedApplicationTakesItsAssignmentsAlong(t *testing.T) {
+func TestAssignments_DeletedWithApp(t *testing.T) {
 	w := apptest.New(t)
 	app, user := w.SCIMApp("HR"), w.User("ada")
 	group := w.Group("staff", user)

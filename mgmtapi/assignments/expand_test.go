@@ -9,7 +9,7 @@ import (
 )
 
 // Proves C-apps-28, C-apps-29.
-func TestWhatIsReadAlongWithAssignments(t *testing.T) {
+func TestAssignments_Expanded(t *testing.T) {
 	w := apptest.New(t)
 	app, user := w.Bookmark("x"), w.User("ada")
 	w.Assign(app, user)

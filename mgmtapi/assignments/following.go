@@ -32,19 +32,19 @@ func (s *Slice) beginFollowing(ctx context.Context, tx *docstore.Tx, app string,
 		return err
 	}
 	if doc == nil {
-		_, err = s.Followings.Insert(ctx, tx, app, model.Following{Removed: removed})
+		_, err = s.Followings.Insert(ctx, tx, app, model.PendingResync{Removed: removed})
 		return err
 	}
 	all := slices.Concat(doc.Value.Removed, removed)
 	slices.Sort(all)
-	_, err = s.Followings.Update(ctx, tx, app, doc.Rev, model.Following{Removed: slices.Compact(all)})
+	_, err = s.Followings.Update(ctx, tx, app, doc.Rev, model.PendingResync{Removed: slices.Compact(all)})
 	return err
 }
 
 // Work does a bounded piece of what changes have left to do, in a transaction of
 // its own, and says whether there may be more. What is left survives a restart.
 func (s *Slice) Work(ctx context.Context) (more bool, err error) {
-	waiting, err := s.Followings.Query(ctx, s.Store.Reader(), docstore.Query[model.Following]{Limit: 1})
+	waiting, err := s.Followings.Query(ctx, s.Store.Reader(), docstore.Query[model.PendingResync]{Limit: 1})
 	if err != nil || len(waiting.Docs) == 0 {
 		return false, err
 	}

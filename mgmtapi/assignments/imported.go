@@ -133,7 +133,7 @@ func (t *target) taken(p *person, group *model.AppGroup, u *model.AppUser, shows
 		if !given {
 			derived = made.Profile[name]
 		}
-		if !known || property.Problem(value) != "" || reflect.DeepEqual(value, derived) || t.conn.PushesProfiles() && mapping.Makes(name) {
+		if !known || property.Problem(value) != "" || reflect.DeepEqual(value, derived) || t.conn.PushesProfiles() && mapping.HasRule(name) {
 			continue
 		}
 		out[name] = value

@@ -11,10 +11,10 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/apitest/apptest"
 )
 
-// TestGroupAssignmentsFollowTheState performs calls in random order and then
+// TestGroupAssignment_FollowsState performs calls in random order and then
 // compares who is assigned, and how, with what the final state says: it must
 // not matter on which way the state was reached.
-func TestGroupAssignmentsFollowTheState(t *testing.T) {
+func TestGroupAssignment_FollowsState(t *testing.T) {
 	w := apptest.New(t)
 	w.Unrecorded()
 	run := 0

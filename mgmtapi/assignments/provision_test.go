@@ -11,7 +11,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
-func TestProvisionStagesUsersThatWereAssignedBefore(t *testing.T) {
+// TestProvision_StagesAssignedUsers verifies that Provision stages the users assigned before the application had a connection.
+func TestProvision_StagesAssignedUsers(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
 		app := w.Post("/apps", `{"name":"zendesk","label":"Desk"}`).OK().Text("id")
 		ada, bob, staged := w.User("ada"), w.User("bob"), w.StagedUser("carl")

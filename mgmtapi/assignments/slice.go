@@ -87,7 +87,7 @@ func (s *Slice) Routes() []rest.Route {
 			ID: "updateApplicationGroup", Route: "PATCH /api/v1/apps/{appId}/groups/{groupId}", Tag: groupTag, Scopes: writeScope,
 			Summary: "Changes the priority or the profile of the assignment of a group", Find: s.findForPatchGroup, Do: s.patchGroup,
 		},
-		rest.Op[groupRequest, rest.Nothing]{
+		rest.Op[groupRequest, rest.NoContent]{
 			ID: "unassignGroupFromApplication", Route: "DELETE /api/v1/apps/{appId}/groups/{groupId}", Tag: groupTag, Scopes: writeScope,
 			Summary: "Ends the assignment of a group", Find: s.findForGroup, Do: s.unassignGroup,
 		},

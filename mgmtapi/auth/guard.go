@@ -35,9 +35,9 @@ type Guard struct {
 	Authorizer
 	deps     model.Deps
 	logger   *slog.Logger
-	tokens   *issue.Keys                 // of the org authorization server; nil accepts no access tokens
-	refusals *rate.Limiter               // of what is logged, not of what is refused
-	accepted docstore.Memory[acceptance] // by the hash of the secret
+	tokens   *issue.Keys                // of the org authorization server; nil accepts no access tokens
+	refusals *rate.Limiter              // of what is logged, not of what is refused
+	accepted docstore.Cache[acceptance] // by the hash of the secret
 }
 
 // acceptance is a token that was good, until it expires, or it, its owner or what gives the owner rights changes.

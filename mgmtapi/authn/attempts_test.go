@@ -29,7 +29,8 @@ func told(t *testing.T, e *apitest.Env) map[string]int {
 	return out
 }
 
-func TestAttemptsAtTheSameTimeLearnNoMoreThanAttemptsInARow(t *testing.T) {
+// TestAttempts_ConcurrentLimit verifies that a client tests no more passwords with concurrent attempts than with sequential ones.
+func TestAttempts_ConcurrentLimit(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		e.Unrecorded()
@@ -55,7 +56,8 @@ func TestAttemptsAtTheSameTimeLearnNoMoreThanAttemptsInARow(t *testing.T) {
 	})
 }
 
-func TestTheRightPasswordAmongWrongOnesNeedsATryThatIsLeft(t *testing.T) {
+// TestAttempts_ConcurrentRightPassword verifies that the right password among concurrent wrong ones succeeds only while attempts remain.
+func TestAttempts_ConcurrentRightPassword(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t)) // where the order of the log is that of the commits
 	e.Unrecorded()
 	require.Equal(t, http.StatusOK, e.Do(t, create, isaac(credentials), nil).Status)
@@ -86,7 +88,8 @@ func TestTheRightPasswordAmongWrongOnesNeedsATryThatIsLeft(t *testing.T) {
 	require.LessOrEqual(t, series, 1)
 }
 
-func TestARefusedSignInDoesNotTouchTheUser(t *testing.T) {
+// TestAttempts_UserNotModified verifies that a rejected sign-in does not modify the user and that deleting the user deletes the count.
+func TestAttempts_UserNotModified(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	saved := e.Run(t, apitest.Step{Do: create, Body: isaac(credentials), Save: map[string]string{"u": "id"}})
 	before, err := e.Model.Users.Get(t.Context(), e.Store.Reader(), saved["u"])
@@ -109,7 +112,8 @@ func TestARefusedSignInDoesNotTouchTheUser(t *testing.T) {
 	require.Zero(t, n, "the count goes with the user")
 }
 
-func TestAnExpiredPasswordCanBeLockedOutToo(t *testing.T) {
+// TestAttempts_ExpiredPassword verifies that failed attempts also lock out a user with an expired password.
+func TestAttempts_ExpiredPassword(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		fail := func(n int) {

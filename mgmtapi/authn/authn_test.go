@@ -53,7 +53,7 @@ func step(name, path, body string) apitest.Step {
 }
 
 // Proves B-profile-06.
-func TestPeopleSignInWithTheirPasswords(t *testing.T) {
+func TestSignIn_Password(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		good := signIn("the right password signs in", "isaac@example.com", first)
@@ -85,7 +85,7 @@ func TestPeopleSignInWithTheirPasswords(t *testing.T) {
 }
 
 // Proves B-users-40.
-func TestTheStatusDecidesWhoSignsIn(t *testing.T) {
+func TestSignIn_DependsOnStatus(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	saved := e.Run(t, apitest.Step{Do: create, Body: isaac(credentials), Save: map[string]string{"u": "id"}})
 	for _, status := range model.UserStatuses() {
@@ -114,7 +114,7 @@ func TestTheStatusDecidesWhoSignsIn(t *testing.T) {
 	}
 }
 
-func TestWrongPasswordsLockOut(t *testing.T) {
+func TestAttempts_LockOut(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		e.Run(t, apitest.Step{Do: create, Body: isaac(credentials), Save: map[string]string{"u": "id"}})
@@ -153,7 +153,7 @@ func TestWrongPasswordsLockOut(t *testing.T) {
 	})
 }
 
-func TestAnExpiredPasswordIsChangedWhileSigningIn(t *testing.T) {
+func TestSignIn_ChangesExpiredPassword(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		begin := signIn("an expired password has to change", "isaac", first)
@@ -192,7 +192,8 @@ func TestAnExpiredPasswordIsChangedWhileSigningIn(t *testing.T) {
 	})
 }
 
-func TestActivationsAndRecoveriesEndWithANewPassword(t *testing.T) {
+// TestSignIn_ActivationAndRecovery verifies that activations and recoveries finish with a new password.
+func TestSignIn_ActivationAndRecovery(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		var token string

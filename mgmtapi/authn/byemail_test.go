@@ -95,7 +95,7 @@ func TestSignInByEmail(t *testing.T) {
 	}
 }
 
-func TestSignInByEmail_Refused(t *testing.T) {
+func TestSignInByEmail_Rejected(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed, optionalPassword)
 	v := newVisitor(t, e) // has a password
 	alone := map[string]any{"username": "isaac@example.com"}
@@ -122,7 +122,7 @@ func TestSignInByEmail_Refused(t *testing.T) {
 }
 
 // Without the switch, a policy that says otherwise has no effect.
-func TestSignInByEmail_SwitchedOff(t *testing.T) {
+func TestSignInByEmail_Disabled(t *testing.T) {
 	db := sqldbtest.SQLite(t)
 	e := apitest.New(t, db, apitest.Sandboxed, optionalPassword)
 	enrollment(t, e, "OPTIONAL")

@@ -121,7 +121,7 @@ func TestFactorRequired_EveryType(t *testing.T) {
 	shared := otp.SecretOf([]byte("12345678901234567890"))
 	device := yubikey.Token{Key: [16]byte{1}, PrivateID: [6]byte{2}}
 	pressed := func(t *testing.T, use uint8) string {
-		return yubikeytest.Press(t, publicID, device, 1, use, [5]byte{1, 2, 3, 4, 5})
+		return yubikeytest.GenerateOTP(t, publicID, device, 1, use, [5]byte{1, 2, 3, 4, 5})
 	}
 	passcode := func(t *testing.T, v *visitor, secret string) string {
 		code, err := otp.Device{}.Time(otp.Secret(secret), v.e.Clock.Now())

@@ -60,7 +60,7 @@ func verify(w http.ResponseWriter, r *http.Request) {
 }
 
 // Proves B-credentials-08, B-credentials-09, B-users-17.
-func TestAPasswordIsTakenOverWhenTheHookVerifiesIt(t *testing.T) {
+func TestPasswordHook_ImportsVerifiedPassword(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e, endpoint := world(t, db)
 		endpoint.Answer(verify)
@@ -109,7 +109,8 @@ func TestAPasswordIsTakenOverWhenTheHookVerifiesIt(t *testing.T) {
 	})
 }
 
-func TestAnEchoOfAPasswordIsNotLogged(t *testing.T) {
+// TestPasswordHook_EchoNotLogged verifies that the log redacts a password that the hook endpoint returns.
+func TestPasswordHook_EchoNotLogged(t *testing.T) {
 	e, endpoint := world(t, sqldbtest.SQLite(t))
 	e.Run(t, apitest.Step{Do: create, Body: hooked("h")}, passwordHook("hook", endpoint.URL))
 	const odd = `quo"ted & <all>`
@@ -132,7 +133,8 @@ func TestAnEchoOfAPasswordIsNotLogged(t *testing.T) {
 	require.NotContains(t, string(logs.Body), odd)
 }
 
-func TestOfSeveralPasswordHooksTheOneThatWasActivatedLastIsAsked(t *testing.T) {
+// TestPasswordHook_LastActivatedCalled verifies that, of several active hooks, the API calls the one activated last.
+func TestPasswordHook_LastActivatedCalled(t *testing.T) {
 	e, one := world(t, sqldbtest.SQLite(t))
 	one.Answer(verify)
 	saved := e.Run(t,
@@ -162,7 +164,7 @@ func TestOfSeveralPasswordHooksTheOneThatWasActivatedLastIsAsked(t *testing.T) {
 	require.Len(t, one.Calls(), calls, "a hook that is not active is not asked")
 }
 
-func TestAPasswordHookThatGivesNoGoodAnswer(t *testing.T) {
+func TestPasswordHook_InvalidResponse(t *testing.T) {
 	e, endpoint := world(t, sqldbtest.SQLite(t))
 	saved := e.Run(t, apitest.Step{Do: create, Body: hooked("h"), Save: map[string]string{"u": "id"}}, passwordHook("hook", endpoint.URL))
 	attempts := func() int {

@@ -49,7 +49,7 @@ func imported(t *testing.T) map[string]string {
 }
 
 // Proves B-hashes-02, B-hashes-03, B-hashes-04, B-hashes-05, B-hashes-06, B-hashes-09, B-hashes-11, B-hashes-12, B-users-17.
-func TestImportedPasswordsAreTakenOverAtTheFirstSignIn(t *testing.T) {
+func TestImportedHash_ReplacedAtSignIn(t *testing.T) {
 	hashes := imported(t)
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)

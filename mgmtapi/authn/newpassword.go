@@ -61,7 +61,7 @@ func (s *Slice) choose(
 	}
 	broken := append(password.BrokenRules(&policy, value, known.Value.Profile), password.Reused(&policy, &known.Value, value)...)
 	if len(broken) > 0 {
-		return Transaction{}, rest.Fail(refusal, "password: "+password.Unmet(broken))
+		return Transaction{}, rest.Fail(refusal, "password: "+password.DescribeBroken(broken))
 	}
 	hash, err := s.hasher.Hash(value)
 	if err != nil {

@@ -112,7 +112,7 @@ func (s *Slice) answer(ctx context.Context, r *answerRequest) (Transaction, erro
 	if known.Value.Status != model.UserActive || recovery == nil {
 		return Transaction{}, rest.Fail(rest.CodeToken)
 	}
-	if !password.Matches(recovery.AnswerHash, password.NormalAnswer(r.Body.Answer)) {
+	if !password.Matches(recovery.AnswerHash, password.NormalizeAnswer(r.Body.Answer)) {
 		return Transaction{}, s.wrong(ctx, known.ID, "The recovery answer is wrong", rest.Fail(rest.CodeAnswer))
 	}
 	var out Transaction

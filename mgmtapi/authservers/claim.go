@@ -74,7 +74,7 @@ func (s *Slice) applyClaim(ctx context.Context, q docstore.Reader, in *ClaimInpu
 		next.Always, next.Filter = in.Always || in.ClaimType == model.ClaimResource, ""
 		checkScopes(server, next.Scopes, "conditions.scopes", false, &causes)
 		if slices.ContainsFunc(server.Claims, func(other model.AuthClaim) bool { return other.ID != c.ID && sameClaim(&other, &next) }) {
-			causes.Taken("name")
+			causes.NotUnique("name")
 		}
 	}
 	if next.ValueType == model.ValueGroups {
@@ -212,8 +212,8 @@ func (s *Slice) replaceClaim(ctx context.Context, r *replaceClaimRequest) (Claim
 	return s.getClaim(ctx, &r.claimTarget)
 }
 
-func (s *Slice) deleteClaim(ctx context.Context, t *claimTarget) (rest.Nothing, error) {
-	return rest.Nothing{}, s.change(ctx, &t.target, audit.ClaimDelete,
+func (s *Slice) deleteClaim(ctx context.Context, t *claimTarget) (rest.NoContent, error) {
+	return rest.NoContent{}, s.change(ctx, &t.target, audit.ClaimDelete,
 		func(_ *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
 			i, err := t.at(server)
 			if err != nil {

@@ -250,8 +250,8 @@ func (s *Slice) replacePolicy(ctx context.Context, r *replacePolicyRequest) (Pol
 	return s.getPolicy(ctx, &r.policyTarget)
 }
 
-func (s *Slice) deletePolicy(ctx context.Context, t *policyTarget) (rest.Nothing, error) {
-	return rest.Nothing{}, s.change(ctx, &t.target, audit.PolicyDelete,
+func (s *Slice) deletePolicy(ctx context.Context, t *policyTarget) (rest.NoContent, error) {
+	return rest.NoContent{}, s.change(ctx, &t.target, audit.PolicyDelete,
 		func(_ *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
 			i, err := t.at(server)
 			if err != nil {
@@ -267,9 +267,9 @@ func (s *Slice) deletePolicy(ctx context.Context, t *policyTarget) (rest.Nothing
 }
 
 // enterPolicy brings a policy to a status.
-func (s *Slice) enterPolicy(status model.Status, event audit.Type) func(context.Context, *policyTarget) (rest.Nothing, error) {
-	return func(ctx context.Context, t *policyTarget) (rest.Nothing, error) {
-		return rest.Nothing{}, s.change(ctx, &t.target, event, func(_ *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
+func (s *Slice) enterPolicy(status model.Status, event audit.Type) func(context.Context, *policyTarget) (rest.NoContent, error) {
+	return func(ctx context.Context, t *policyTarget) (rest.NoContent, error) {
+		return rest.NoContent{}, s.change(ctx, &t.target, event, func(_ *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
 			i, err := t.at(server)
 			if err != nil {
 				return nil, err

@@ -190,7 +190,7 @@ func (s *Slice) applyRule(ctx context.Context, tx *docstore.Tx, in *RuleInput, s
 	r *model.AuthRule) error {
 	var causes rest.Causes
 	if slices.ContainsFunc(p.Rules, func(other model.AuthRule) bool { return other.ID != r.ID && strings.EqualFold(other.Name, in.Name) }) {
-		causes.Taken("name")
+		causes.NotUnique("name")
 	}
 	people := model.RulePeople{Groups: []string{model.EveryoneToken}}
 	if given := in.Conditions.People; given != nil {
@@ -301,8 +301,8 @@ func (s *Slice) replaceRule(ctx context.Context, r *replaceRuleRequest) (Rule, e
 	return s.getRule(ctx, &r.ruleTarget)
 }
 
-func (s *Slice) deleteRule(ctx context.Context, t *ruleTarget) (rest.Nothing, error) {
-	return rest.Nothing{}, s.change(ctx, &t.target, audit.PolicyRuleDelete,
+func (s *Slice) deleteRule(ctx context.Context, t *ruleTarget) (rest.NoContent, error) {
+	return rest.NoContent{}, s.change(ctx, &t.target, audit.PolicyRuleDelete,
 		func(_ *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
 			p, i, err := t.at(server)
 			if err != nil {
@@ -318,9 +318,9 @@ func (s *Slice) deleteRule(ctx context.Context, t *ruleTarget) (rest.Nothing, er
 }
 
 // enterRule brings a rule to a status.
-func (s *Slice) enterRule(status model.Status, event audit.Type) func(context.Context, *ruleTarget) (rest.Nothing, error) {
-	return func(ctx context.Context, t *ruleTarget) (rest.Nothing, error) {
-		return rest.Nothing{}, s.change(ctx, &t.target, event, func(_ *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
+func (s *Slice) enterRule(status model.Status, event audit.Type) func(context.Context, *ruleTarget) (rest.NoContent, error) {
+	return func(ctx context.Context, t *ruleTarget) (rest.NoContent, error) {
+		return rest.NoContent{}, s.change(ctx, &t.target, event, func(_ *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
 			p, i, err := t.at(server)
 			if err != nil {
 				return nil, err

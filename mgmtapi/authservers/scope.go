@@ -212,7 +212,7 @@ func (s *Slice) createScope(ctx context.Context, r *createScopeRequest) (Scope, 
 			return nil, rest.Invalid("scopes", "An authorization server has at most %d scopes", maxScopes)
 		}
 		if server.Scope(r.Body.Name) != nil {
-			return nil, rest.Taken("name")
+			return nil, rest.NotUnique("name")
 		}
 		server.LastSeq++
 		c.Seq = server.LastSeq
@@ -249,7 +249,7 @@ func (s *Slice) replaceScope(ctx context.Context, r *replaceScopeRequest) (Scope
 		}
 		c, was := server.Scopes[i], server.Scopes[i].Name
 		if other := server.Scope(r.Body.Name); other != nil && other.ID != c.ID {
-			return nil, rest.Taken("name")
+			return nil, rest.NotUnique("name")
 		}
 		var causes rest.Causes
 		if r.Body.apply(&c, &causes); causes.Err() != nil {
@@ -284,8 +284,8 @@ func renameScope(server *model.AuthServer, was, name string) {
 	}
 }
 
-func (s *Slice) deleteScope(ctx context.Context, t *scopeTarget) (rest.Nothing, error) {
-	return rest.Nothing{}, s.change(ctx, &t.target, audit.ScopeDelete,
+func (s *Slice) deleteScope(ctx context.Context, t *scopeTarget) (rest.NoContent, error) {
+	return rest.NoContent{}, s.change(ctx, &t.target, audit.ScopeDelete,
 		func(tx *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
 			i, err := t.at(server)
 			if err != nil {

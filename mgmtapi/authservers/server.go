@@ -257,7 +257,7 @@ func (s *Slice) replace(ctx context.Context, r *replaceRequest) (AuthorizationSe
 	return s.show(ctx, r.found)
 }
 
-func (s *Slice) delete(ctx context.Context, t *target) (rest.Nothing, error) {
+func (s *Slice) delete(ctx context.Context, t *target) (rest.NoContent, error) {
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.load(ctx, tx, t); err != nil {
 			return err
@@ -287,13 +287,13 @@ func (s *Slice) delete(ctx context.Context, t *target) (rest.Nothing, error) {
 		}
 		return s.Feed.Emit(ctx, tx, model.AuthServerDeleted{ID: id})
 	})
-	return rest.Nothing{}, s.refused(ctx, t, audit.AuthServerDelete, err)
+	return rest.NoContent{}, s.refused(ctx, t, audit.AuthServerDelete, err)
 }
 
 // enter brings a server to a status.
-func (s *Slice) enter(status model.Status, event audit.Type) func(context.Context, *target) (rest.Nothing, error) {
-	return func(ctx context.Context, t *target) (rest.Nothing, error) {
-		return rest.Nothing{}, s.change(ctx, t, event, func(_ *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
+func (s *Slice) enter(status model.Status, event audit.Type) func(context.Context, *target) (rest.NoContent, error) {
+	return func(ctx context.Context, t *target) (rest.NoContent, error) {
+		return rest.NoContent{}, s.change(ctx, t, event, func(_ *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
 			if server.Status == status {
 				return nil, errUnchanged
 			}

@@ -141,7 +141,7 @@ func orgOf(t *testing.T, e *apitest.Env) string {
 }
 
 // Proves B-api-03, B-assignments-14, B-targets-19.
-func TestGroupTargetsLimitARole(t *testing.T) {
+func TestRole_LimitedByGroupTargets(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db)
 		a := administrator(t, w.Env, "targeted", "USER_ADMIN")
@@ -186,7 +186,7 @@ func TestGroupTargetsLimitARole(t *testing.T) {
 	})
 }
 
-func TestAppTargetsLimitARole(t *testing.T) {
+func TestRole_LimitedByAppTargets(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	a := administrator(t, w.Env, "targeted", "APP_ADMIN")
 	targets := "/api/v1/users/" + a.id + "/roles/IFIFAX2BIRGUSTQ/targets/catalog/apps/"
@@ -210,7 +210,7 @@ func TestAppTargetsLimitARole(t *testing.T) {
 }
 
 // Proves B-api-03, B-permissions-28, B-permissions-31.
-func TestCustomRolesBindOnTheirResourceSet(t *testing.T) {
+func TestRole_LimitedByResourceSet(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db)
 		users := w.custom(t, "members", []string{"svc.users.manage"}, []string{"/api/v1/groups/" + w.inner + "/users"})
@@ -276,7 +276,7 @@ func TestCustomRolesBindOnTheirResourceSet(t *testing.T) {
 	})
 }
 
-func TestExcludedResourcesAreOutside(t *testing.T) {
+func TestResourceSet_ExcludesResources(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	org := orgOf(t, w.Env)
 	names := "orn:svc:directory:" + org
@@ -311,7 +311,8 @@ func TestExcludedResourcesAreOutside(t *testing.T) {
 	)
 }
 
-func TestATargetThatIsDeletedWidensNothing(t *testing.T) {
+// TestRole_DeletedTarget verifies that deleting the targets of a role does not extend it to other resources.
+func TestRole_DeletedTarget(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	a := administrator(t, w.Env, "users", "USER_ADMIN")
 	b := administrator(t, w.Env, "apps", "APP_ADMIN")
@@ -330,7 +331,7 @@ func TestATargetThatIsDeletedWidensNothing(t *testing.T) {
 }
 
 // Proves B-permissions-04.
-func TestConditionsHideAndForbidAttributes(t *testing.T) {
+func TestConditions_HideAndForbidAttributes(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	a := w.custom(t, "veiled", []string{"svc.groups.read"}, []string{"/api/v1/users", "/api/v1/groups"})
 	condition := func(kind, attribute string) string {
@@ -371,7 +372,8 @@ func TestConditionsHideAndForbidAttributes(t *testing.T) {
 	)
 }
 
-func TestRolesComeAndGoWithGroups(t *testing.T) {
+// TestRole_FollowsGroup verifies that users gain and lose the roles of their groups and that an ORG_ADMIN cannot gain higher ones.
+func TestRole_FollowsGroup(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	a := administrator(t, w.Env, "member", "")
 	boss := administrator(t, w.Env, "boss", "ORG_ADMIN")
@@ -414,7 +416,7 @@ func TestTokensOfOthers(t *testing.T) {
 	)
 }
 
-func TestDecisionsAreExplained(t *testing.T) {
+func TestDecisions_Explained(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), sandbox)
 	w := &world{Env: e}
 	w.inner = e.Do(t, "POST /api/v1/groups", `{"profile":{"name":"Inner"}}`, nil).Value("id")
@@ -448,7 +450,7 @@ func TestDecisionsAreExplained(t *testing.T) {
 	)
 }
 
-func TestTheLastSuperAdministratorStaysActive(t *testing.T) {
+func TestLastSuperAdmin_StaysActive(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	a, b := administrator(t, e, "a", "SUPER_ADMIN"), administrator(t, e, "b", "")
 	built := e.Do(t, "GET /api/v1/users/me", "", nil).Value("id")

@@ -53,8 +53,8 @@ func CreateUser(ctx context.Context, q docstore.Reader, d model.Deps, groups []s
 	return nil
 }
 
-// PutAnybody says whether the caller may have users, whoever they are, put into groups. The error has rest.CodeForbidden.
-func PutAnybody(ctx context.Context, groups []string) error {
+// CheckAddAnyUser says whether the caller may have users, whoever they are, put into groups. The error has rest.CodeForbidden.
+func CheckAddAnyUser(ctx context.Context, groups []string) error {
 	a := From(ctx)
 	if a.everything() {
 		return nil
@@ -114,8 +114,8 @@ func PushGroup(ctx context.Context, group string) error {
 	return From(ctx).require(&pushGroup, &Resource{Kind: KindGroup, ID: group, Groups: []string{group}})
 }
 
-// SeesUser says whether the caller may read a user.
-func SeesUser(ctx context.Context, q docstore.Reader, d model.Deps, user string) (bool, error) {
+// CanReadUser says whether the caller may read a user.
+func CanReadUser(ctx context.Context, q docstore.Reader, d model.Deps, user string) (bool, error) {
 	return meetsForUser(ctx, q, d, &readUser, user)
 }
 

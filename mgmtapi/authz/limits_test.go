@@ -211,7 +211,7 @@ func (l limits) expected(r limitedRole, row cells, key string, things []thing, t
 
 // Proves B-permissions-14, B-permissions-15, B-permissions-16, B-permissions-18, B-permissions-19, B-permissions-29,
 // B-permissions-30, B-targets-02, B-targets-03.
-func TestLimitedRolesPermitWhatTheirLimitsHold(t *testing.T) {
+func TestLimitedRoles_ExpectedDecisions(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	authorizer := authz.New(deps(w.Env))
 	server := func(name string) string {
@@ -305,7 +305,7 @@ func (w *world) limited(t *testing.T, r limitedRole, x *limitedThings) string {
 	return a.id
 }
 
-func TestListsShowWhatIsInside(t *testing.T) {
+func TestLists_LimitedToTargets(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	users, apps := administrator(t, w.Env, "users", ""), administrator(t, w.Env, "apps", "")
 	w.give(t, users, "USER_ADMIN", "groups/"+w.inner)
@@ -357,7 +357,8 @@ func events(t *testing.T, e *apitest.Env, header map[string]string, query string
 	return all, pages
 }
 
-func TestTheLogOfARoleWithTargetsIsOfThese(t *testing.T) {
+// TestLog_LimitedToTargets verifies that a role with targets reads only the log events of these targets and its own.
+func TestLog_LimitedToTargets(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	client := w.client(t, "In")
 	users, desk, apps, typed := administrator(t, w.Env, "users", ""), administrator(t, w.Env, "desk", ""), administrator(t, w.Env, "apps",
@@ -425,7 +426,8 @@ func TestTheLogOfARoleWithTargetsIsOfThese(t *testing.T) {
 	w.Run(t, everything.mayNot("GET /api/v1/logs", ""))
 }
 
-func TestAPageOfAPartOfTheLogLooksAtSoManyEvents(t *testing.T) {
+// TestLog_PageScanLimit verifies that a page of a limited log scans a bounded number of events and that polling misses none.
+func TestLog_PageScanLimit(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	a := administrator(t, w.Env, "desk", "")
 	role := w.Do(t, "POST /api/v1/users/"+a.id+"/roles", `{"type":"HELP_DESK_ADMIN"}`, nil).Value("id")

@@ -10,7 +10,7 @@ import (
 // Loader reads what callers may do.
 type Loader struct {
 	deps model.Deps
-	sets docstore.Memory[*scope] // by the id of the resource set
+	sets docstore.Cache[*scope] // by the id of the resource set
 }
 
 // maxSets is how many compiled resource sets are kept.
@@ -18,7 +18,7 @@ const maxSets = 1000
 
 // NewLoader makes a loader.
 func NewLoader(d model.Deps) *Loader {
-	return &Loader{deps: d, sets: docstore.Memory[*scope]{Max: maxSets}}
+	return &Loader{deps: d, sets: docstore.Cache[*scope]{Max: maxSets}}
 }
 
 // batch is how many assignees are asked for at once.

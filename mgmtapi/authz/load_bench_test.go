@@ -95,9 +95,9 @@ func changesUser(do func(context.Context) error) rest.Route {
 	type request struct {
 		User string `path:"user"`
 	}
-	return rest.Op[request, rest.Nothing]{
+	return rest.Op[request, rest.NoContent]{
 		ID: "changeUser", Route: "PUT /api/v1/users/{user}", Tag: "User", Summary: "Change a user", Scopes: []string{"svc.users.manage"},
-		Do: func(ctx context.Context, _ *request) (rest.Nothing, error) { return rest.Nothing{}, do(ctx) },
+		Do: func(ctx context.Context, _ *request) (rest.NoContent, error) { return rest.NoContent{}, do(ctx) },
 	}
 }
 

@@ -64,7 +64,7 @@ func sandbox(o *assembly.Options) {
 	o.Work, o.Providers = struct{ sandboxapi.Work }{}, struct{ sandboxapi.Providers }{}
 }
 
-func TestEveryOperationHasARowOfExpectedDecisions(t *testing.T) {
+func TestMatrix_CoversEveryOperation(t *testing.T) {
 	rows := matrix(t)
 	e := apitest.New(t, sqldbtest.SQLite(t), sandbox)
 	for _, route := range e.API.Operations() {
@@ -142,7 +142,7 @@ func deps(e *apitest.Env) model.Deps {
 }
 
 // Proves B-assignments-11.
-func TestStandardRolesPermitWhatTheirTableSays(t *testing.T) {
+func TestStandardRoles_MatchMatrix(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	authorizer, x := prepare(t, e)
 	rows := matrix(t)
@@ -159,7 +159,7 @@ func TestStandardRolesPermitWhatTheirTableSays(t *testing.T) {
 }
 
 // Proves B-permissions-13, B-permissions-27.
-func TestEveryPermissionAlonePermitsWhatItSays(t *testing.T) {
+func TestPermissions_MatchMatrix(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	authorizer, x := prepare(t, e)
 	rows := matrix(t)

@@ -20,7 +20,9 @@ func (c cells) changesUser() bool {
 		(c.path == "/api/v1/users/{}" || strings.HasPrefix(c.path, "/api/v1/users/{}/") && !strings.HasPrefix(c.path, "/api/v1/users/{}/roles"))
 }
 
-func TestWhoHasARoleIsChangedByGreaterAdministratorsOnly(t *testing.T) {
+// TestRoleHolders_Protected verifies that only a SUPER_ADMIN, or an ORG_ADMIN with at least the same permissions, may change a user with a
+// role.
+func TestRoleHolders_Protected(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	authorizer, rows := authz.New(deps(w.Env)), matrix(t)
 	all := []string{"/api/v1/users", "/api/v1/groups"}
@@ -84,7 +86,8 @@ func TestWhoHasARoleIsChangedByGreaterAdministratorsOnly(t *testing.T) {
 	)
 }
 
-func TestAClientWithoutARoleChangesNoAdministrator(t *testing.T) {
+// TestRoleHolders_ClientWithoutRole verifies that a client without a role may change users but no administrators.
+func TestRoleHolders_ClientWithoutRole(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	desk := administrator(t, w.Env, "desk", "HELP_DESK_ADMIN")
 	authorizer := authz.New(deps(w.Env))
@@ -98,7 +101,8 @@ func TestAClientWithoutARoleChangesNoAdministrator(t *testing.T) {
 	}
 }
 
-func TestNobodyGainsPowerOverUsersByTheirMembership(t *testing.T) {
+// TestMembership_NoEscalation verifies that administrators cannot extend their permissions over users by changing group memberships.
+func TestMembership_NoEscalation(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	org := orgOf(t, w.Env)
 	target := func(a admin, role string) apitest.Step {
@@ -148,7 +152,9 @@ func TestNobodyGainsPowerOverUsersByTheirMembership(t *testing.T) {
 	require.Contains(t, d.Checks[1].Grants, authz.WhyGains)
 }
 
-func TestAGroupRuleNeedsMembershipOfEverybody(t *testing.T) {
+// TestGroupRule_RequiresMembershipPermission verifies that changing group rules requires the permission to manage the memberships of all
+// users.
+func TestGroupRule_RequiresMembershipPermission(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	body := func(name, group string) string {
 		return fmt.Sprintf(`{"type":"group_rule","name":%q,"conditions":{"people":{"users":{"exclude":[]},"groups":{"exclude":[]}},`+

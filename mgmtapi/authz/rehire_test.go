@@ -9,7 +9,7 @@ import (
 )
 
 // A USER_ADMIN cannot change administrators. A deactivated administrator is none any longer.
-func TestUserAdmin_RehiresFormerAdministrator(t *testing.T) {
+func TestUserAdmin_RehiresAdministrator(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		hr, former := administrator(t, e, "hr", "USER_ADMIN"), administrator(t, e, "former", "SUPER_ADMIN")

@@ -7,7 +7,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
 )
 
-func TestAuthorizationServersAreInOrOutOfASet(t *testing.T) {
+func TestResourceSet_AuthorizationServers(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	const servers = "/api/v1/authorizationServers"
 	server := func(name string) string {
@@ -44,7 +44,8 @@ func TestAuthorizationServersAreInOrOutOfASet(t *testing.T) {
 	)
 }
 
-func TestClientsAreApplications(t *testing.T) {
+// TestClients_AuthorizedAsApps verifies that permissions for applications also apply to OAuth clients.
+func TestClients_AuthorizedAsApps(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	one, other := w.client(t, "One"), w.client(t, "Other")
 	targeted := administrator(t, w.Env, "targeted", "APP_ADMIN")
@@ -79,7 +80,8 @@ func TestClientsAreApplications(t *testing.T) {
 	)
 }
 
-func TestAPushedGroupIsPermittedToo(t *testing.T) {
+// TestGroupPush_RequiresGroupPermission verifies that a push mapping requires permissions for the application and for the group.
+func TestGroupPush_RequiresGroupPermission(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	apps := w.custom(t, "apps", []string{"svc.apps.manage"}, []string{"/api/v1/apps", "/api/v1/groups"})
 	both := w.custom(t, "both", []string{"svc.apps.manage", "svc.groups.appAssignment.manage"},

@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/catalog"
 )
 
-func TestTheTableIsSound(t *testing.T) {
+func TestTable_Consistent(t *testing.T) {
 	seen := map[string]bool{}
 	for e := range catalog.All() {
 		require.NotEmpty(t, e.Modes, e.Name)
@@ -32,7 +32,7 @@ func TestTheTableIsSound(t *testing.T) {
 	require.Equal(t, len(seen), len(catalog.Names()))
 }
 
-func TestEverySettingHasOneName(t *testing.T) {
+func TestSettings_UniqueNames(t *testing.T) {
 	for e := range catalog.All() {
 		var names []string
 		for _, s := range slices.Concat(e.App, e.SignOn) {
@@ -67,7 +67,7 @@ func TestMandatorySettingsByTemplate(t *testing.T) {
 	require.Empty(t, cmp.Diff(want, got))
 }
 
-func TestCustomEntriesAreFoundByMode(t *testing.T) {
+func TestCustomWith_FindsByMode(t *testing.T) {
 	for _, m := range []catalog.Mode{catalog.SAML, catalog.AutoLogin} {
 		e, ok := catalog.CustomWith(m)
 		require.True(t, ok, m)

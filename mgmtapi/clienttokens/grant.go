@@ -141,20 +141,20 @@ func (s *Slice) grant(ctx context.Context, r *userGrantReading) (Grant, error) {
 	return s.showGrant(ctx, s.Store.Reader(), r.doc, r.Expand)
 }
 
-func (s *Slice) withdraw(ctx context.Context, r *userGrantRequest) (rest.Nothing, error) {
+func (s *Slice) withdraw(ctx context.Context, r *userGrantRequest) (rest.NoContent, error) {
 	return s.withdrawAll(ctx, docstore.IDs(r.doc.ID))
 }
 
-func (s *Slice) withdrawOfUser(ctx context.Context, r *userRequest) (rest.Nothing, error) {
+func (s *Slice) withdrawOfUser(ctx context.Context, r *userRequest) (rest.NoContent, error) {
 	return s.withdrawAll(ctx, docstore.Eq(model.ConsentByUser, r.id))
 }
 
-func (s *Slice) withdrawForClient(ctx context.Context, r *userClientRequest) (rest.Nothing, error) {
+func (s *Slice) withdrawForClient(ctx context.Context, r *userClientRequest) (rest.NoContent, error) {
 	return s.withdrawAll(ctx, r.consents())
 }
 
-func (s *Slice) withdrawAll(ctx context.Context, where docstore.Cond) (rest.Nothing, error) {
-	return rest.Nothing{}, s.Update(ctx, func(tx *docstore.Tx) error {
+func (s *Slice) withdrawAll(ctx context.Context, where docstore.Cond) (rest.NoContent, error) {
+	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
 		consents, tokens, err := s.RevokeConsents(ctx, tx, where)
 		if err != nil {
 			return err

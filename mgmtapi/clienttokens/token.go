@@ -159,22 +159,22 @@ func read[R any, H interface {
 func revokeAll[R any, H interface {
 	*R
 	holder
-}](s *Slice) func(context.Context, *R) (rest.Nothing, error) {
-	return func(ctx context.Context, r *R) (rest.Nothing, error) { return s.revoke(ctx, H(r).tokens()) }
+}](s *Slice) func(context.Context, *R) (rest.NoContent, error) {
+	return func(ctx context.Context, r *R) (rest.NoContent, error) { return s.revoke(ctx, H(r).tokens()) }
 }
 
 func revokeOne[R any, H interface {
 	*R
 	token() *tokenID
-}](s *Slice) func(context.Context, *R) (rest.Nothing, error) {
-	return func(ctx context.Context, r *R) (rest.Nothing, error) {
+}](s *Slice) func(context.Context, *R) (rest.NoContent, error) {
+	return func(ctx context.Context, r *R) (rest.NoContent, error) {
 		return s.revoke(ctx, docstore.IDs(H(r).token().doc.ID))
 	}
 }
 
 // revoke revokes the tokens that can be used. Those that cannot stay as they are.
-func (s *Slice) revoke(ctx context.Context, where docstore.Cond) (rest.Nothing, error) {
-	return rest.Nothing{}, s.Update(ctx, func(tx *docstore.Tx) error {
+func (s *Slice) revoke(ctx context.Context, where docstore.Cond) (rest.NoContent, error) {
+	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
 		tokens, err := s.RevokeTokens(ctx, tx, s.usable(where), nil)
 		if err != nil {
 			return err

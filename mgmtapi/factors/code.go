@@ -53,7 +53,7 @@ func (a *act) send(ctx context.Context, how sending) error {
 	}
 	m := message{extension: a.factor.Profile["phoneExtension"], expires: expires, event: how.event, Message: outbox.Message{
 		Channel: how.channel, To: to, UserID: a.user.ID, Template: "factor." + string(how.channel), OTP: code,
-		Text: fmt.Sprintf("Your verification code is %s. It is valid for %s.", code, spoken(life)),
+		Text: fmt.Sprintf("Your verification code is %s. It is valid for %s.", code, formatDuration(life)),
 	}}
 	if how.channel == outbox.SMS {
 		if err := a.useTemplate(ctx, &m); err != nil {

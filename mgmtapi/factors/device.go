@@ -19,15 +19,15 @@ const manageSandbox = "svc.sandbox.manage"
 func (s *Slice) deviceRoutes() []rest.Route {
 	scope := []string{manageSandbox}
 	return []rest.Route{
-		rest.Op[deviceRequest, rest.Nothing]{
+		rest.Op[deviceRequest, rest.NoContent]{
 			ID: "completePushActivation", Route: "POST /sandbox/v1/push/{factorId}/device", Tag: "Sandbox", Scopes: scope,
 			Summary: "Complete the enrolment of a push factor, as a phone does", Find: s.findDevice, Do: s.completePush,
 		},
-		rest.Op[answerRequest, rest.Nothing]{
+		rest.Op[answerRequest, rest.NoContent]{
 			ID: "answerPushTransaction", Route: "POST /sandbox/v1/push/transactions/{transactionId}", Tag: "Sandbox", Scopes: scope,
 			Summary: "Answer a verification by push, as the user does on a phone", Find: s.findAnswered, Do: s.answerPush,
 		},
-		rest.Op[webRequest, rest.Nothing]{
+		rest.Op[webRequest, rest.NoContent]{
 			ID: "completeWebFactor", Route: "POST /sandbox/v1/web/{factorId}/complete", Tag: "Sandbox", Scopes: scope,
 			Summary: "Complete the enrolment or the verification of a web factor, as the vendor's page does", Find: s.findWeb, Do: s.completeWeb,
 		},
@@ -103,8 +103,8 @@ func (r *deviceRequest) profile(login string) map[string]string {
 }
 
 // completePush completes an enrolment that waits for it, and that of the passcodes of the app.
-func (s *Slice) completePush(ctx context.Context, r *deviceRequest) (rest.Nothing, error) {
-	return rest.Nothing{}, s.Update(ctx, func(tx *docstore.Tx) error {
+func (s *Slice) completePush(ctx context.Context, r *deviceRequest) (rest.NoContent, error) {
+	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
 		a, err := s.actElsewhere(ctx, tx, r.Factor, model.FactorPush)
 		if err != nil {
 			return err
@@ -178,8 +178,8 @@ func (s *Slice) answered(ctx context.Context, q docstore.Reader, r *answerReques
 	return t, f, rest.Missing(err, nameTransaction, r.Transaction)
 }
 
-func (s *Slice) answerPush(ctx context.Context, r *answerRequest) (rest.Nothing, error) {
-	return rest.Nothing{}, s.Update(ctx, func(tx *docstore.Tx) error {
+func (s *Slice) answerPush(ctx context.Context, r *answerRequest) (rest.NoContent, error) {
+	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
 		t, f, err := s.answered(ctx, tx, r)
 		if err != nil {
 			return err

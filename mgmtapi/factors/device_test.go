@@ -59,7 +59,7 @@ func (a *app) unlike(t *testing.T) string {
 
 // Proves B-factors-11, B-factors-12, B-factors-25, B-factors-29, B-factors-30, B-factors-34, B-factors-42, B-factors-43,
 // B-factors-62, B-factors-63, B-factors-64.
-func TestTheLifeOfAnAppThatComputesPasscodes(t *testing.T) {
+func TestTOTPFactor_Lifecycle(t *testing.T) {
 	for _, provider := range []string{"SVC", "VENDOR_B"} {
 		t.Run(provider, func(t *testing.T) {
 			e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
@@ -150,7 +150,7 @@ func TestTheLifeOfAnAppThatComputesPasscodes(t *testing.T) {
 }
 
 // Whoever has the database alone has nothing that verifies anybody.
-func TestNothingOfASecretIsInTheStore(t *testing.T) {
+func TestSecrets_EncryptedAtRest(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	const own = "31323334353637383930313233343536373839aa"
 	saved := e.Run(t, withPerson(),
@@ -213,7 +213,7 @@ func dumped(t *testing.T, e *apitest.Env) string {
 }
 
 // Proves B-factors-36, B-factors-37.
-func TestReplaysAndLatePasscodesCanBeAnsweredWithResults(t *testing.T) {
+func TestAnswerReplays_ReturnsResults(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed, func(o *assembly.Options) { o.AnswerReplays = true })
 	mine := &app{env: e}
 	saved := e.Run(t, withPerson(), apitest.Step{
@@ -233,7 +233,7 @@ func TestReplaysAndLatePasscodesCanBeAnsweredWithResults(t *testing.T) {
 }
 
 // Proves B-factors-08.
-func TestTheLifeOfACustomDevice(t *testing.T) {
+func TestCustomHOTPFactor_Lifecycle(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	mine := &app{env: e, secret: otp.SecretOf([]byte("12345678901234567890"))}
 	const hexed = "3132333435363738393031323334353637383930"
@@ -276,7 +276,7 @@ func TestTheLifeOfACustomDevice(t *testing.T) {
 }
 
 // Proves B-factors-13, B-factors-25.
-func TestTheLifeOfTokensOfVendors(t *testing.T) {
+func TestVendorTokenFactor_Lifecycle(t *testing.T) {
 	for _, c := range []struct {
 		provider, prefix, enrol, code string
 		wrong                         map[string]string

@@ -135,7 +135,7 @@ func (a *act) settle(ctx context.Context) error {
 		return a.complete(ctx)
 	}
 	if a.kind.Send != nil {
-		if err := a.patience(ctx, a.tx); err != nil {
+		if err := a.checkAttemptLimit(ctx, a.tx); err != nil {
 			return err
 		}
 		if err := a.kind.Send(ctx, a); err != nil {

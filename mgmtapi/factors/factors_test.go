@@ -28,7 +28,7 @@ const (
 )
 
 // Proves B-factors-73, B-factors-74, B-factors-75, B-factors-76.
-func TestFiveWrongCodesAreAllThatAUserGets(t *testing.T) {
+func TestAttempts_LimitPerUser(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	mine := &app{env: e}
 	saved := e.Run(t, withPerson(),
@@ -72,7 +72,7 @@ func TestFiveWrongCodesAreAllThatAUserGets(t *testing.T) {
 }
 
 // Thirty wrong codes at a time are not more tries than five in a row, whatever they are for.
-func TestParallelWrongCodesGetNoMoreTries(t *testing.T) {
+func TestAttempts_ParallelLimit(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db, apitest.Sandboxed)
 		saved := e.Run(t, withPerson(),
@@ -110,7 +110,7 @@ func TestParallelWrongCodesGetNoMoreTries(t *testing.T) {
 }
 
 // However the five minutes are placed, there are no more than five wrong codes in them.
-func TestTheWindowOfWrongCodesSlides(t *testing.T) {
+func TestAttempts_SlidingWindow(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	saved := e.Run(t, withPerson(), apitest.Step{Do: "POST " + factors, Body: questionBody, Save: map[string]string{"id": "id"}})
 	answer := func(text string, status int, code string) apitest.Step {
@@ -130,7 +130,7 @@ func TestTheWindowOfWrongCodesSlides(t *testing.T) {
 	)
 }
 
-func TestAnEnrolmentExpires(t *testing.T) {
+func TestEnrollment_Expires(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db, apitest.Sandboxed)
 		e.Run(t, withPerson(),
@@ -158,7 +158,8 @@ func TestAnEnrolmentExpires(t *testing.T) {
 	})
 }
 
-func TestKindsThatTheOrganisationForbids(t *testing.T) {
+// TestOrgFactors_DeactivatedType verifies that the factors of a type are unusable while the organization has it deactivated.
+func TestOrgFactors_DeactivatedType(t *testing.T) {
 	const org = "/api/v1/org/factors"
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db, apitest.Sandboxed)
@@ -192,7 +193,9 @@ func TestKindsThatTheOrganisationForbids(t *testing.T) {
 	})
 }
 
-func TestWhatBecomesOfTheFactorsOfUsers(t *testing.T) {
+// TestFactor_FollowsUserLifecycle verifies the effect of a factor reset, a suspension, a deactivation and a deletion of the user on its
+// factors.
+func TestFactor_FollowsUserLifecycle(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	saved := e.Run(t, withPerson(),
 		apitest.Step{Do: "POST " + factors, Body: questionBody, Save: map[string]string{"id": "id"}},
@@ -231,7 +234,8 @@ func TestWhatBecomesOfTheFactorsOfUsers(t *testing.T) {
 	require.Zero(t, n, "what %s did is forgotten", saved["user"])
 }
 
-func TestUsersOfOtherStatuses(t *testing.T) {
+// TestFactor_UserStatus verifies which factor operations the API allows for staged and locked out users.
+func TestFactor_UserStatus(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	staged := withPerson()
 	staged.Do, staged.Equal = "POST "+users+"?activate=false", map[string]any{"status": "STAGED"}
@@ -255,7 +259,7 @@ func TestUsersOfOtherStatuses(t *testing.T) {
 }
 
 // Proves B-factors-18, B-factors-19, B-factors-51.
-func TestQuestionsCanBeChanged(t *testing.T) {
+func TestQuestionFactor_Update(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	e.Run(t, withPerson(),
 		apitest.Step{Do: "GET " + factors + "/questions",
@@ -279,7 +283,7 @@ func TestQuestionsCanBeChanged(t *testing.T) {
 }
 
 // Proves B-factors-02, B-factors-03, B-factors-15, B-factors-17, B-factors-18, B-factors-24, B-factors-26, B-factors-56.
-func TestFactorsThatCannotBeEnrolled(t *testing.T) {
+func TestEnrollment_Rejected(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	bad := func(name, body string, causes ...string) apitest.Step {
 		return apitest.Step{Name: name, Do: "POST " + factors, Body: body, Status: 400, Code: "E0000001", Causes: causes}
@@ -347,7 +351,7 @@ func TestFactorsOfOthers(t *testing.T) {
 }
 
 // Without a sandbox nobody could read a code.
-func TestWithoutAnOutboxNothingIsSent(t *testing.T) {
+func TestMessages_WithoutOutbox(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), func(o *assembly.Options) { o.RateLimits = auth.Limits{Off: true} })
 	e.Run(t, withPerson(),
 		apitest.Step{Do: "POST " + factors, Body: smsBody, Status: 501, Code: "E0000060"},
@@ -360,7 +364,7 @@ func TestWithoutAnOutboxNothingIsSent(t *testing.T) {
 }
 
 // What is answered by somebody else is made by kinds that ask somebody; how it goes on is the same for all.
-func TestVerificationsThatSomebodyElseAnswers(t *testing.T) {
+func TestTransaction_States(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	saved := e.Run(t, withPerson(), apitest.Step{Do: "POST " + factors, Body: questionBody, Save: map[string]string{"id": "id"}})
 	insert := func(factor string, result model.FactorResult) string {
@@ -412,7 +416,7 @@ func TestVerificationsThatSomebodyElseAnswers(t *testing.T) {
 }
 
 // A code sent to one number proves nothing about another, and a window that is full sends nothing.
-func TestANumberThatChangesNeedsItsOwnCode(t *testing.T) {
+func TestPhone_ChangedNumberRequiresCode(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	const other = `{"factorType":"sms","provider":"SVC","profile":{"phoneNumber":"+1-555-415-1340"}}`
 	saved := e.Run(t, withPerson(), apitest.Step{Do: "POST " + factors, Body: smsBody, Save: map[string]string{"id": "id"}}, lastCode())
@@ -438,7 +442,7 @@ func TestANumberThatChangesNeedsItsOwnCode(t *testing.T) {
 }
 
 // A passcode of the future is told apart from nothing, so that nobody learns which codes will be right, and it stays good for its time.
-func TestAPasscodeOfTheFutureIsWrongNow(t *testing.T) {
+func TestPasscode_FutureRejected(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	mine := &app{env: e}
 	saved := e.Run(t, withPerson(),
@@ -462,7 +466,7 @@ func TestAPasscodeOfTheFutureIsWrongNow(t *testing.T) {
 }
 
 // Of many who come with the same right code at a time, one is let in.
-func TestARightCodeIsGoodForOneOfMany(t *testing.T) {
+func TestPasscode_AcceptedOnceConcurrently(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db, apitest.Sandboxed)
 		mine := &app{env: e}
@@ -498,7 +502,8 @@ func inParallel(t *testing.T, e *apitest.Env, do, body string) map[int]int {
 	return statuses
 }
 
-func TestManyEnrolmentsAtATimeLeaveOne(t *testing.T) {
+// TestEnrollment_ConcurrentLeavesOne verifies that concurrent enrollments of one type leave one factor.
+func TestEnrollment_ConcurrentLeavesOne(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		h := withHolder(t, e)
@@ -510,7 +515,8 @@ func TestManyEnrolmentsAtATimeLeaveOne(t *testing.T) {
 	})
 }
 
-func TestAUserHasSoManyFactorsAtMost(t *testing.T) {
+// TestFactor_LimitPerUser verifies the maximum number of call factors per user and of verifications per push factor.
+func TestFactor_LimitPerUser(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	h := withHolder(t, e)
 	call := func(i int) string {
@@ -533,7 +539,7 @@ func TestAUserHasSoManyFactorsAtMost(t *testing.T) {
 }
 
 // An address that the user has no more is not written to, and what was sent to it proves nothing any more.
-func TestAnAddressThatTheUserHasNoMore(t *testing.T) {
+func TestEmail_RemovedAddress(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	stale := []string{"profile.email: The user has another address now"}
 	e.Run(t, withPerson(),
@@ -557,7 +563,7 @@ func TestAnAddressThatTheUserHasNoMore(t *testing.T) {
 }
 
 // What a list does not show it does not read: it is answered although what it does not show cannot be read at all.
-func TestListsReadNoMoreThanTheyShow(t *testing.T) {
+func TestLists_SkipHiddenFactors(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db, apitest.Sandboxed)
 		h := withHolder(t, e)

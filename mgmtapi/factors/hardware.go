@@ -22,7 +22,7 @@ func hardware() *kind {
 var errAssigned = &wrong{code: rest.CodeFactorWrong, why: "The token belongs to another user"}
 
 func enrolHardware(ctx context.Context, a *act) error {
-	token, err := a.pressed(ctx, "verify.passCode")
+	token, err := a.verifyToken(ctx, "verify.passCode")
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func enrolHardware(ctx context.Context, a *act) error {
 }
 
 func verifyHardware(ctx context.Context, a *act) error {
-	token, err := a.pressed(ctx, "passCode")
+	token, err := a.verifyToken(ctx, "passCode")
 	own := token.Value.Factor == a.id
 	switch {
 	case errors.Is(err, errReplayed) && !own: // nothing is told of tokens of others
@@ -61,8 +61,8 @@ func verifyHardware(ctx context.Context, a *act) error {
 	return err
 }
 
-// pressed finds the token that has typed the password, and keeps the counter in what it returns.
-func (a *act) pressed(ctx context.Context, member string) (token docstore.Doc[model.HardwareToken], err error) {
+// verifyToken finds the token that has typed the password, and keeps the counter in what it returns.
+func (a *act) verifyToken(ctx context.Context, member string) (token docstore.Doc[model.HardwareToken], err error) {
 	if a.proof.PassCode == "" {
 		var causes rest.Causes
 		causes.Blank(member)

@@ -17,7 +17,7 @@ import (
 
 const hardwareTokens = "/api/v1/org/factors/hardware_token/tokens"
 
-// pressed is a hardware token in somebody's hand.
+// verifyToken is a hardware token in somebody's hand.
 type pressed struct {
 	publicID string
 	token    yubikey.Token
@@ -28,7 +28,7 @@ type pressed struct {
 // otp is the next password.
 func (p *pressed) otp(t *testing.T) string {
 	p.use++
-	return yubikeytest.Press(t, p.publicID, p.token, p.session, p.use, [5]byte{1, 2, 3, 4, 5})
+	return yubikeytest.GenerateOTP(t, p.publicID, p.token, p.session, p.use, [5]byte{1, 2, 3, 4, 5})
 }
 
 // withHardware adds a token to the organisation.
@@ -49,7 +49,7 @@ func pressing(otp string) string {
 }
 
 // Proves B-factors-06, B-factors-14, B-factors-72.
-func TestTheLifeOfAHardwareFactor(t *testing.T) {
+func TestHardwareFactor_Lifecycle(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		h := withHolder(t, e)

@@ -22,7 +22,7 @@ var hostile = []any{
 }
 
 // Whatever is sent, it is answered with a success or a refusal that the document has, and never with a fault.
-func TestHostileRequestsAreRefused(t *testing.T) {
+func TestHostileRequests_NoServerError(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	e.Unrecorded()
 	saved := e.Run(t, withPerson())

@@ -225,7 +225,7 @@ var (
 // try checks a proof. Everything is decided in the transaction that also counts, so that attempts that run at the same time learn no
 // more than as many in a row. A refusal is one that the transaction has to commit for; err is any other.
 func (a *act) try(ctx context.Context, event audit.Type, check func() error) (refusal *wrong, err error) {
-	if err := a.patience(ctx, a.tx); err != nil {
+	if err := a.checkAttemptLimit(ctx, a.tx); err != nil {
 		return nil, err
 	}
 	err = check()

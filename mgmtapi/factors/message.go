@@ -89,8 +89,8 @@ func (a *act) change(ctx context.Context, fn func(tx *docstore.Tx) error) error 
 	return err
 }
 
-// spoken is a time as people read it.
-func spoken(d time.Duration) string {
+// formatDuration is a time as people read it.
+func formatDuration(d time.Duration) string {
 	size, name := time.Second, "second"
 	switch {
 	case d%time.Hour == 0:

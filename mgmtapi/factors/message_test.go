@@ -39,7 +39,7 @@ func wait(e *apitest.Env, d time.Duration) apitest.Step {
 
 // Proves B-factors-05, B-factors-12, B-factors-20, B-factors-23, B-factors-34, B-factors-35, B-factors-38, B-factors-39,
 // B-factors-42, B-factors-43, B-factors-59, B-factors-60, B-factors-61, B-factors-62, B-factors-63, B-factors-64, B-factors-77.
-func TestTheLifeOfAFactorWhoseCodesAreSent(t *testing.T) {
+func TestMessageFactor_Lifecycle(t *testing.T) {
 	for _, c := range []struct {
 		kind, body, prefix, profile, event, template string
 		digits                                       int
@@ -158,7 +158,7 @@ func stepFor(saved map[string]string, s apitest.Step) apitest.Step {
 }
 
 // Proves B-factors-22, B-factors-50, B-factors-53, B-factors-58.
-func TestPhonesOfAUser(t *testing.T) {
+func TestPhone_EnrollAndUpdate(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	phone := func(kind, number string) string {
 		return fmt.Sprintf(`{"factorType":%q,"provider":"SVC","profile":{"phoneNumber":%q}}`, kind, number)

@@ -39,7 +39,7 @@ func is(t *testing.T, a *apitest.Answer, want map[string]string) {
 
 // Proves B-factors-12, B-factors-27, B-factors-31, B-factors-32, B-factors-33, B-factors-34, B-factors-40, B-factors-42,
 // B-factors-43, B-factors-44, B-factors-45, B-factors-65, B-factors-66, B-factors-67.
-func TestTheLifeOfAPushFactor(t *testing.T) {
+func TestPushFactor_Lifecycle(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db, apitest.Sandboxed)
 		h := withHolder(t, e)
@@ -167,7 +167,9 @@ func TestTheLifeOfAPushFactor(t *testing.T) {
 	})
 }
 
-func TestPasscodesOfAPhoneThatCannotBeCompletedStay(t *testing.T) {
+// TestPushFactor_PasscodesStayPending verifies that the passcodes of a phone stay pending if the organization has deactivated their factor
+// type.
+func TestPushFactor_PasscodesStayPending(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	h := withHolder(t, e)
 	id := h.ok(t, "POST", "", pushBody).Value("id")
@@ -178,7 +180,7 @@ func TestPasscodesOfAPhoneThatCannotBeCompletedStay(t *testing.T) {
 }
 
 // Passcodes that the user has completed by itself stay when another phone begins an enrolment.
-func TestPasscodesThatAreInUseStayWhenAnotherPhoneComes(t *testing.T) {
+func TestPushFactor_ActivePasscodesKept(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	h := withHolder(t, e)
 	h.ok(t, "POST", "", pushBody)
@@ -198,7 +200,8 @@ func TestPasscodesThatAreInUseStayWhenAnotherPhoneComes(t *testing.T) {
 	is(t, h.ok(t, "GET", "", ""), map[string]string{"#": "1", "0.id": paired})
 }
 
-func TestPasscodesThatAUserHasAlreadyAreNotThoseOfThePush(t *testing.T) {
+// TestPushFactor_OwnPasscodesSeparate verifies that a push factor neither activates nor deletes passcodes that the user enrolled before.
+func TestPushFactor_OwnPasscodesSeparate(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	h := withHolder(t, e)
 	own := h.ok(t, "POST", "", `{"factorType":"token:software:totp","provider":"SVC"}`).Value("id")

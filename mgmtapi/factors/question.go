@@ -71,7 +71,7 @@ func question() *kind {
 func prepareAnswer(_ context.Context, a *act) (err error) {
 	var done answered
 	if a.profile.Answer != "" {
-		done.hash, err = a.hasher.Hash(password.NormalAnswer(a.profile.Answer))
+		done.hash, err = a.hasher.Hash(password.NormalizeAnswer(a.profile.Answer))
 	} else if a.proof.Answer != "" {
 		done, err = matchAnswer(a)
 	}
@@ -82,7 +82,7 @@ func prepareAnswer(_ context.Context, a *act) (err error) {
 func matchAnswer(a *act) (answered, error) {
 	var state answerState
 	err := a.open(&state)
-	return answered{hash: state.Hash, right: password.Matches(state.Hash, password.NormalAnswer(a.proof.Answer))}, err
+	return answered{hash: state.Hash, right: password.Matches(state.Hash, password.NormalizeAnswer(a.proof.Answer))}, err
 }
 
 // setQuestion takes a new question with its answer.
@@ -102,13 +102,13 @@ func setQuestion(_ context.Context, a *act) error {
 	default:
 		text = securityQuestions[i].Text
 	}
-	answer := password.NormalAnswer(p.Answer)
+	answer := password.NormalizeAnswer(p.Answer)
 	switch n := utf8.RuneCountInString(strings.TrimSpace(p.Answer)); {
 	case p.Answer == "":
 		causes.Blank("profile.answer")
 	case n < minAnswer:
 		causes.Add("profile.answer", "The field must have at least %d characters", minAnswer)
-	case strings.Contains(password.NormalAnswer(text), answer):
+	case strings.Contains(password.NormalizeAnswer(text), answer):
 		causes.Add("profile.answer", "The answer must not be part of the question")
 	}
 	if err := causes.Err(); err != nil {

@@ -20,7 +20,7 @@ func withPerson() apitest.Step {
 }
 
 // Proves B-factors-12, B-factors-16, B-factors-35, B-factors-38, B-factors-41, B-factors-46, B-factors-52.
-func TestTheLifeOfAQuestion(t *testing.T) {
+func TestQuestionFactor_Lifecycle(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		const factors = users + "/{{user}}/factors"

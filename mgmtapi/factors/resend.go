@@ -74,5 +74,5 @@ func (a *act) mayResend(ctx context.Context, r *resendRequest) error {
 	if a.factor.Status != model.FactorPending {
 		return rest.Invalid("status", "The factor is %s", a.factor.Status)
 	}
-	return a.patience(ctx, a.tx)
+	return a.checkAttemptLimit(ctx, a.tx)
 }

@@ -115,7 +115,7 @@ func (s *Slice) Routes() []rest.Route {
 			Summary: "Replaces the question and the answer of a security question",
 			Find:    func(ctx context.Context, r *updateRequest) error { return s.find(ctx, &r.target) }, Do: s.update,
 		},
-		rest.Op[removeRequest, rest.Nothing]{
+		rest.Op[removeRequest, rest.NoContent]{
 			ID: "unenrollFactor", Route: "DELETE " + one, Tag: tag, Scopes: writeScope,
 			Summary: "Takes a factor from a user", Find: func(ctx context.Context, r *removeRequest) error {
 				return s.find(ctx, &r.target)

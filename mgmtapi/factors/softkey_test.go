@@ -108,7 +108,7 @@ func membersOf(a *apitest.Answer) (names []string) {
 	return names
 }
 
-func TestSoftwareKey_Refused(t *testing.T) {
+func TestSoftwareKey_Rejected(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	h := withHolder(t, e)
 	question := h.ok(t, "POST", "",
@@ -217,7 +217,7 @@ func TestRelaxedFIDO(t *testing.T) {
 }
 
 // A credential that was enrolled with its real attestation can be verified with signatures later; one that was made up cannot.
-func TestRelaxedFIDO_SwitchedOff(t *testing.T) {
+func TestRelaxedFIDO_Disabled(t *testing.T) {
 	db := sqldbtest.SQLite(t)
 	secrets := seal.Random()
 	keep := func(o *assembly.Options) { o.Secrets = secrets }

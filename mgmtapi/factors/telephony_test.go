@@ -53,7 +53,7 @@ func did(statuses ...string) http.HandlerFunc {
 	return hookstest.JSON(http.StatusOK, string(text))
 }
 
-func TestAHookDeliversWhatPhonesGet(t *testing.T) {
+func TestTelephonyHook_DeliversMessages(t *testing.T) {
 	endpoint := hookstest.New(t)
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed, func(o *assembly.Options) { o.Hooks = hooks.Network{CA: endpoint.CA} })
 	t.Cleanup(e.API.CloseIdleConnections)
@@ -118,7 +118,8 @@ func TestAHookDeliversWhatPhonesGet(t *testing.T) {
 	require.Equal(t, 4, h.events(t, "inline_hook.response.processed", "FAILURE"))
 }
 
-func TestAHookIsAskedForCallsAndLinksToo(t *testing.T) {
+// TestTelephonyHook_VoiceAndLinks verifies that the API also calls the telephony hook for voice calls and for push activation links.
+func TestTelephonyHook_VoiceAndLinks(t *testing.T) {
 	endpoint := hookstest.New(t)
 	e := apitest.New(t, sqldbtest.SQLite(t), func(o *assembly.Options) { o.Hooks = hooks.Network{CA: endpoint.CA} })
 	t.Cleanup(e.API.CloseIdleConnections)

@@ -32,8 +32,8 @@ var (
 	emailsToOne = limit{what: "email", named: "e-mails to an address", count: 1, within: 5 * time.Second, code: rest.CodeEmailTooSoon}
 )
 
-// patience refuses whoever has given too many wrong codes for the user, whatever comes now.
-func (a *act) patience(ctx context.Context, q docstore.Reader) error {
+// checkAttemptLimit refuses whoever has given too many wrong codes for the user, whatever comes now.
+func (a *act) checkAttemptLimit(ctx context.Context, q docstore.Reader) error {
 	if !a.kind.Guessable {
 		return nil
 	}
@@ -95,7 +95,7 @@ func (a *act) tellExceeded(ctx context.Context) {
 		targets = append(targets, audit.Factor(a.id, &a.factor))
 	}
 	audit.WriteAlone(ctx, a.Deps, a.logger, audit.Entry{
-		Type: audit.RateLimit, Failure: fmt.Sprintf("The limit of %d %s in %s was exceeded", l.count, l.named, spoken(l.within)),
+		Type: audit.RateLimit, Failure: fmt.Sprintf("The limit of %d %s in %s was exceeded", l.count, l.named, formatDuration(l.within)),
 		Targets: targets,
 		Actor:   a.actor(ctx),
 		Debug:   map[string]string{"limit": strconv.Itoa(l.count), "bucket": "factors." + l.what},

@@ -19,7 +19,7 @@ const (
 )
 
 // Proves B-factors-28, B-factors-42, B-factors-43, B-factors-68, B-factors-69.
-func TestTheLifeOfAU2FDevice(t *testing.T) {
+func TestU2FFactor_Lifecycle(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		h, device, origin := withHolder(t, e), fidotest.NewToken(t), e.Server.URL

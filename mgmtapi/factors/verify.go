@@ -100,7 +100,7 @@ func (a *act) prepareProof(ctx context.Context) error {
 	if err := a.mayVerify(ctx, q); err != nil {
 		return err
 	}
-	if err := a.patience(ctx, q); err != nil {
+	if err := a.checkAttemptLimit(ctx, q); err != nil {
 		a.tellExceeded(ctx)
 		return err
 	}
@@ -126,7 +126,7 @@ func (a *act) challenge(ctx context.Context) (Verification, error) {
 		causes.Blank(a.kind.Asks)
 		return Verification{}, causes.Err()
 	}
-	if err := a.patience(ctx, a.tx); err != nil {
+	if err := a.checkAttemptLimit(ctx, a.tx); err != nil {
 		return Verification{}, err
 	}
 	out, err := a.kind.Challenge(ctx, a)

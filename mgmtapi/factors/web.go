@@ -121,8 +121,8 @@ func (s *Slice) findWeb(ctx context.Context, r *webRequest) error {
 }
 
 // completeWeb ends what waits for the vendor: the enrolment, or the verification.
-func (s *Slice) completeWeb(ctx context.Context, r *webRequest) (rest.Nothing, error) {
-	return rest.Nothing{}, s.Update(ctx, func(tx *docstore.Tx) error {
+func (s *Slice) completeWeb(ctx context.Context, r *webRequest) (rest.NoContent, error) {
+	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
 		a, err := s.actElsewhere(ctx, tx, r.Factor, model.FactorWeb)
 		if err != nil {
 			return err

@@ -12,7 +12,7 @@ import (
 )
 
 // Proves B-factors-09, B-factors-25.
-func TestTheLifeOfAWebFactor(t *testing.T) {
+func TestWebFactor_Lifecycle(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db, apitest.Sandboxed)
 		h := withHolder(t, e)

@@ -60,7 +60,7 @@ func flipped(text string) string {
 }
 
 // Proves B-factors-10, B-factors-42, B-factors-43, B-factors-70, B-factors-71.
-func TestTheLifeOfASecurityKey(t *testing.T) {
+func TestSecurityKey_Lifecycle(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		h := withHolder(t, e)
@@ -185,7 +185,7 @@ func TestTheLifeOfASecurityKey(t *testing.T) {
 	})
 }
 
-func TestASecurityKeyBelongsToOneUser(t *testing.T) {
+func TestSecurityKey_OneUser(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	h := withHolder(t, e)
 	browser := fidotest.NewBrowser(e.Server.URL, virtualwebauthn.KeyTypeEC2)
@@ -201,7 +201,7 @@ func TestASecurityKeyBelongsToOneUser(t *testing.T) {
 }
 
 // What a request says of itself does not decide for whom keys sign, but for the names of the machine itself.
-func TestSecurityKeysAreBoundToTheAddressThatIsConfigured(t *testing.T) {
+func TestSecurityKey_ConfiguredOrigin(t *testing.T) {
 	for name, c := range map[string]struct{ base, host, origin, code string }{
 		"none, and a request by another name": {"", "evil.example.com", "", "E0000060"},
 		"none, and a name of the machine":     {"", "localhost:8080", "http://localhost:8080", ""},
@@ -233,7 +233,7 @@ func TestSecurityKeysAreBoundToTheAddressThatIsConfigured(t *testing.T) {
 	}
 }
 
-func TestAnEnrolmentOfASecurityKeyEnds(t *testing.T) {
+func TestSecurityKey_EnrollmentExpires(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	h := withHolder(t, e)
 	browser := fidotest.NewBrowser(e.Server.URL, virtualwebauthn.KeyTypeEC2)

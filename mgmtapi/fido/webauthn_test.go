@@ -23,7 +23,7 @@ func party(t testing.TB) fido.Party {
 	return p
 }
 
-func TestAGenuineAuthenticatorRegistersAndAsserts(t *testing.T) {
+func TestRegisterAndAssert(t *testing.T) {
 	for _, kind := range []virtualwebauthn.KeyType{virtualwebauthn.KeyTypeEC2, virtualwebauthn.KeyTypeRSA} {
 		t.Run(string(kind), func(t *testing.T) {
 			p, b := party(t), fidotest.NewBrowser(origin, kind)
@@ -48,7 +48,8 @@ func TestAGenuineAuthenticatorRegistersAndAsserts(t *testing.T) {
 	}
 }
 
-func TestAnAuthenticatorThatDoesNotCount(t *testing.T) {
+// TestAssert_ZeroCounter verifies that Assert accepts an authenticator with a counter that stays zero.
+func TestAssert_ZeroCounter(t *testing.T) {
 	p, b := party(t), fidotest.NewBrowser(origin, virtualwebauthn.KeyTypeEC2)
 	challenge := fido.NewChallenge()
 	c, err := p.Register(challenge, b.Create(t, challenge))
@@ -61,7 +62,7 @@ func TestAnAuthenticatorThatDoesNotCount(t *testing.T) {
 }
 
 // One of 128 keys of the virtual authenticators has a coordinate with a leading zero, which they do not write.
-func TestBrowser_KeysAreWellFormed(t *testing.T) {
+func TestBrowser_WellFormedKeys(t *testing.T) {
 	for range 1000 {
 		b := fidotest.NewBrowser(origin, virtualwebauthn.KeyTypeEC2)
 		require.Len(t, b.Credential.Key.AttestationData(), 77)
@@ -100,7 +101,7 @@ const (
 	keyAt     = idAt + 32
 )
 
-func TestRegistrationsThatAreRefused(t *testing.T) {
+func TestRegister_Rejected(t *testing.T) {
 	p, b := party(t), fidotest.NewBrowser(origin, virtualwebauthn.KeyTypeEC2)
 	challenge := fido.NewChallenge()
 	data := func(at int) func(*fido.Registration) {
@@ -163,7 +164,7 @@ func TestRegistrationsThatAreRefused(t *testing.T) {
 	})
 }
 
-func TestAssertionsThatAreRefused(t *testing.T) {
+func TestAssert_Rejected(t *testing.T) {
 	p, b, other := party(t), fidotest.NewBrowser(origin, virtualwebauthn.KeyTypeEC2), fidotest.NewBrowser(origin, virtualwebauthn.KeyTypeEC2)
 	challenge := fido.NewChallenge()
 	b.Credential.Counter, other.Credential.Counter = 5, 5
@@ -222,7 +223,7 @@ func TestPartyAt(t *testing.T) {
 	}
 }
 
-func TestBase64OfEveryKindIsDecoded(t *testing.T) {
+func TestDecode_Base64Variants(t *testing.T) {
 	want := []byte{0xfb, 0xff, 0xfe, 0x00}
 	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
 		got, err := fido.Decode(encoding.EncodeToString(want))
@@ -235,7 +236,7 @@ func TestBase64OfEveryKindIsDecoded(t *testing.T) {
 	}
 }
 
-func TestChallengesAreLongAndDiffer(t *testing.T) {
+func TestNewChallenge_LongAndUnique(t *testing.T) {
 	first, second := fido.NewChallenge(), fido.NewChallenge()
 	require.NotEqual(t, first, second)
 	require.Len(t, fidotest.Raw(t, first), 32)

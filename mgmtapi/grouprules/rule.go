@@ -234,7 +234,7 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (out GroupRule, er
 		if err := causes.Err(); err != nil {
 			return err
 		}
-		if err := authz.PutAnybody(ctx, in.Actions.AssignUserToGroups.GroupIDs); err != nil {
+		if err := authz.CheckAddAnyUser(ctx, in.Actions.AssignUserToGroups.GroupIDs); err != nil {
 			return err
 		}
 		doc, err := s.GroupRules.Insert(ctx, tx, model.NewID(model.KindGroupRule), model.GroupRule{
@@ -327,7 +327,7 @@ func (s *Slice) replace(ctx context.Context, r *replaceRequest) (out GroupRule, 
 		if rule.Status == model.RuleActive {
 			return rest.Fail(rest.CodeState, "status: Deactivate the rule before changing it")
 		}
-		if err := authz.PutAnybody(ctx, rule.Groups); err != nil {
+		if err := authz.CheckAddAnyUser(ctx, rule.Groups); err != nil {
 			return err
 		}
 		groups, err := s.assignable(ctx, tx, rule.Groups)
@@ -366,7 +366,7 @@ func (s *Slice) findForDelete(ctx context.Context, r *deleteRequest) error {
 	return s.find(ctx, s.Store.Reader(), &r.target)
 }
 
-func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.Nothing, error) {
+func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.NoContent, error) {
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.find(ctx, tx, &r.target); err != nil {
 			return err
@@ -387,7 +387,8 @@ func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.Nothing, err
 			return s.leaveUnlessGiven(ctx, tx, m.Value.Group, m.Value.User)
 		})
 	})
-	return rest.Nothing{}, audit.Refused(ctx, s.Deps, audit.Entry{Type: audit.RuleDelete, Targets: []model.LogParty{audit.GroupRule(r.found)}},
+	return rest.NoContent{}, audit.Refused(ctx, s.Deps,
+		audit.Entry{Type: audit.RuleDelete, Targets: []model.LogParty{audit.GroupRule(r.found)}},
 		err)
 }
 

@@ -51,17 +51,17 @@ func (s *Slice) Routes() []rest.Route {
 			Summary:     "Replaces name and conditions of a group rule",
 			Description: "The rule must not be active. Its groups cannot be changed.", Find: s.findForReplace, Do: s.replace,
 		},
-		rest.Op[deleteRequest, rest.Nothing]{
+		rest.Op[deleteRequest, rest.NoContent]{
 			ID: "deleteGroupRule", Route: "DELETE /api/v1/groups/rules/{ruleId}", Tag: tag, Scopes: writeScope, Status: http.StatusAccepted,
 			Summary: "Removes a group rule that is not active", Find: s.findForDelete, Do: s.delete,
 		},
-		rest.Op[lifecycleRequest, rest.Nothing]{
+		rest.Op[lifecycleRequest, rest.NoContent]{
 			ID: "activateGroupRule", Route: "POST /api/v1/groups/rules/{ruleId}/lifecycle/activate", Tag: tag, Scopes: writeScope,
 			Summary:     "Lets a group rule work",
 			Description: "All users that are neither STAGED nor DEPROVISIONED are looked at before the answer.",
 			Find:        s.findForLifecycle, Do: s.activate,
 		},
-		rest.Op[lifecycleRequest, rest.Nothing]{
+		rest.Op[lifecycleRequest, rest.NoContent]{
 			ID: "deactivateGroupRule", Route: "POST /api/v1/groups/rules/{ruleId}/lifecycle/deactivate", Tag: tag, Scopes: writeScope,
 			Summary: "Stops a group rule; the members that it made stay", Find: s.findForLifecycle, Do: s.deactivate,
 		},
@@ -93,8 +93,8 @@ func (s *Slice) findForLifecycle(ctx context.Context, r *lifecycleRequest) error
 	return s.find(ctx, s.Store.Reader(), &r.target)
 }
 
-func (s *Slice) activate(ctx context.Context, r *lifecycleRequest) (rest.Nothing, error) {
-	return rest.Nothing{}, s.Update(ctx, func(tx *docstore.Tx) error {
+func (s *Slice) activate(ctx context.Context, r *lifecycleRequest) (rest.NoContent, error) {
+	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
 		changed, err := s.enter(ctx, tx, r, model.RuleActive, audit.RuleActivate)
 		if err != nil || !changed {
 			return err
@@ -103,8 +103,8 @@ func (s *Slice) activate(ctx context.Context, r *lifecycleRequest) (rest.Nothing
 	})
 }
 
-func (s *Slice) deactivate(ctx context.Context, r *lifecycleRequest) (rest.Nothing, error) {
-	return rest.Nothing{}, s.Update(ctx, func(tx *docstore.Tx) error {
+func (s *Slice) deactivate(ctx context.Context, r *lifecycleRequest) (rest.NoContent, error) {
+	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
 		_, err := s.enter(ctx, tx, r, model.RuleInactive, audit.RuleDeactivate)
 		return err
 	})
@@ -121,7 +121,7 @@ func (s *Slice) enter(ctx context.Context, tx *docstore.Tx, r *lifecycleRequest,
 	}
 	rule := r.found.Value
 	if status == model.RuleActive { // roles may have come since the rule was made
-		if err := authz.PutAnybody(ctx, rule.Groups); err != nil {
+		if err := authz.CheckAddAnyUser(ctx, rule.Groups); err != nil {
 			return false, err
 		}
 		var causes rest.Causes

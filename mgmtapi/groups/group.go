@@ -309,7 +309,7 @@ func (s *Slice) findForDelete(ctx context.Context, r *deleteRequest) error {
 	return s.find(ctx, s.Store.Reader(), &r.target)
 }
 
-func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.Nothing, error) {
+func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.NoContent, error) {
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.editable(ctx, tx, &r.target); err != nil {
 			return err
@@ -326,6 +326,6 @@ func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.Nothing, err
 		}
 		return s.Feed.Emit(ctx, tx, model.GroupDeleted{ID: r.found.ID, Members: members})
 	})
-	return rest.Nothing{}, audit.Refused(ctx, s.Deps, audit.Entry{Type: audit.GroupDelete, Targets: []model.LogParty{audit.Group(r.found)}},
+	return rest.NoContent{}, audit.Refused(ctx, s.Deps, audit.Entry{Type: audit.GroupDelete, Targets: []model.LogParty{audit.Group(r.found)}},
 		err)
 }

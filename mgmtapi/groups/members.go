@@ -27,8 +27,8 @@ func (s *Slice) findMember(ctx context.Context, r *memberRequest) (err error) {
 	return err
 }
 
-func (s *Slice) add(ctx context.Context, r *memberRequest) (rest.Nothing, error) {
-	return rest.Nothing{}, s.Update(ctx, func(tx *docstore.Tx) error {
+func (s *Slice) add(ctx context.Context, r *memberRequest) (rest.NoContent, error) {
+	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.editable(ctx, tx, &r.target); err != nil {
 			return err
 		}
@@ -43,7 +43,7 @@ func (s *Slice) add(ctx context.Context, r *memberRequest) (rest.Nothing, error)
 	})
 }
 
-func (s *Slice) remove(ctx context.Context, r *memberRequest) (rest.Nothing, error) {
+func (s *Slice) remove(ctx context.Context, r *memberRequest) (rest.NoContent, error) {
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.editable(ctx, tx, &r.target); err != nil {
 			return err
@@ -53,7 +53,7 @@ func (s *Slice) remove(ctx context.Context, r *memberRequest) (rest.Nothing, err
 		}
 		return s.Leave(ctx, tx, r.found.ID, r.member.ID)
 	})
-	return rest.Nothing{}, audit.Refused(ctx, s.Deps,
+	return rest.NoContent{}, audit.Refused(ctx, s.Deps,
 		audit.Entry{Type: audit.GroupMemberRemove, Targets: []model.LogParty{audit.User(r.member), audit.Group(r.found)}}, err)
 }
 

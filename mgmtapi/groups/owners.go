@@ -114,8 +114,8 @@ func (s *Slice) findOwner(ctx context.Context, q docstore.Reader, r *removeOwner
 	return doc, rest.Missing(err, "GroupOwner", r.Owner)
 }
 
-func (s *Slice) removeOwner(ctx context.Context, r *removeOwnerRequest) (rest.Nothing, error) {
-	return rest.Nothing{}, s.Update(ctx, func(tx *docstore.Tx) error {
+func (s *Slice) removeOwner(ctx context.Context, r *removeOwnerRequest) (rest.NoContent, error) {
+	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.editable(ctx, tx, &r.target); err != nil {
 			return err
 		}

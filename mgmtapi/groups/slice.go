@@ -47,15 +47,15 @@ func (s *Slice) Routes() []rest.Route {
 			ID: "replaceGroup", Route: "PUT /api/v1/groups/{groupId}", Tag: tag, Scopes: writeScope,
 			Summary: "Replaces the profile of a group", Find: s.findForReplace, Check: checkReplace, Do: s.replace,
 		},
-		rest.Op[deleteRequest, rest.Nothing]{
+		rest.Op[deleteRequest, rest.NoContent]{
 			ID: "deleteGroup", Route: "DELETE /api/v1/groups/{groupId}", Tag: tag, Scopes: writeScope,
 			Summary: "Deletes a group", Find: s.findForDelete, Do: s.delete,
 		},
-		rest.Op[memberRequest, rest.Nothing]{
+		rest.Op[memberRequest, rest.NoContent]{
 			ID: "addGroupUser", Route: "PUT /api/v1/groups/{groupId}/users/{userId}", Tag: tag, Scopes: writeScope,
 			Summary: "Makes a user a member of a group", Find: s.findMember, Do: s.add,
 		},
-		rest.Op[memberRequest, rest.Nothing]{
+		rest.Op[memberRequest, rest.NoContent]{
 			ID: "removeGroupUser", Route: "DELETE /api/v1/groups/{groupId}/users/{userId}", Tag: tag, Scopes: writeScope,
 			Summary: "Ends the membership of a user in a group", Find: s.findMember, Do: s.remove,
 		},
@@ -67,7 +67,7 @@ func (s *Slice) Routes() []rest.Route {
 			ID: "addGroupOwner", Route: "POST /api/v1/groups/{groupId}/owners", Tag: tag, Scopes: writeScope, Status: http.StatusCreated,
 			Summary: "Gives a group an owner", Find: s.findForAddOwner, Do: s.addOwner,
 		},
-		rest.Op[removeOwnerRequest, rest.Nothing]{
+		rest.Op[removeOwnerRequest, rest.NoContent]{
 			ID: "removeGroupOwner", Route: "DELETE /api/v1/groups/{groupId}/owners/{ownerId}", Tag: tag, Scopes: writeScope,
 			Summary: "Takes an owner from a group", Find: s.findForRemoveOwner, Do: s.removeOwner,
 		},

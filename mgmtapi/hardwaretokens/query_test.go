@@ -9,7 +9,7 @@ import (
 // The database finds and sorts by every attribute, so that nothing is read and then left out.
 //
 // Proves B-tokens-06, B-tokens-10.
-func TestEveryListIsAnsweredByIndexesAlone(t *testing.T) {
+func TestListQuery_UsesIndexesOnly(t *testing.T) {
 	for name, attribute := range attributes {
 		expression := name + ` eq "x"`
 		if attribute.Time {
@@ -34,7 +34,7 @@ func TestPageSizes(t *testing.T) {
 	}
 }
 
-func TestCellsThatAreNoFormulas(t *testing.T) {
+func TestCells_FormulasEscaped(t *testing.T) {
 	for cell, want := range map[string]string{
 		"": "", "000000000001": "000000000001", "a=b@c": "a=b@c", "=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@SUM(A1)": "'@SUM(A1)",
 		"\tx": "'\tx", "＝1": "'＝1",

@@ -58,7 +58,7 @@ func (s *Slice) Routes() []rest.Route {
 			ID: "getYubikeyOtpTokenById", Route: "GET " + one, Tag: tag, Scopes: read,
 			Summary: "Reads a hardware token", Find: s.findForGet, Do: s.get,
 		},
-		rest.Op[target, rest.Nothing]{
+		rest.Op[target, rest.NoContent]{
 			ID: "deleteYubikeyOtpToken", Route: "DELETE " + one, Tag: tag, Scopes: write,
 			Summary: "Deletes a hardware token that nobody has", Find: s.find, Do: s.delete,
 		},

@@ -62,7 +62,7 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (HardwareToken, er
 		doc, err = s.HardwareTokens.Insert(ctx, tx, id,
 			model.HardwareToken{Serial: r.serial, PublicID: r.Body.PublicID, Seed: sealed, Made: s.Now()})
 		if unique, ok := errors.AsType[*docstore.UniqueError](err); ok {
-			return rest.Taken(taken[unique.Index])
+			return rest.NotUnique(taken[unique.Index])
 		}
 		if err != nil {
 			return err
@@ -72,7 +72,7 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (HardwareToken, er
 	return s.render(ctx, doc), err
 }
 
-func (s *Slice) delete(ctx context.Context, t *target) (rest.Nothing, error) {
+func (s *Slice) delete(ctx context.Context, t *target) (rest.NoContent, error) {
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.findIn(ctx, tx, t); err != nil {
 			return err
@@ -85,7 +85,7 @@ func (s *Slice) delete(ctx context.Context, t *target) (rest.Nothing, error) {
 		}
 		return s.log(ctx, tx, audit.HardwareTokenDelete, t.found)
 	})
-	return rest.Nothing{}, audit.Refused(ctx, s.Deps,
+	return rest.NoContent{}, audit.Refused(ctx, s.Deps,
 		audit.Entry{Type: audit.HardwareTokenDelete, Targets: []model.LogParty{audit.HardwareToken(t.found)}}, err)
 }
 

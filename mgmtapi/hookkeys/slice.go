@@ -62,7 +62,7 @@ func (s *Slice) Routes() []rest.Route {
 		rest.Op[replaceRequest, HookKey]{
 			ID: "replaceHookKey", Route: "PUT " + one, Tag: tag, Scopes: write, Summary: "Renames a hook key", Find: s.findForReplace, Do: s.replace,
 		},
-		rest.Op[target, rest.Nothing]{
+		rest.Op[target, rest.NoContent]{
 			ID: "deleteHookKey", Route: "DELETE " + one, Tag: tag, Scopes: write, Summary: "Deletes a hook key that no inline hook uses",
 			Find: s.find, Do: s.delete,
 		},

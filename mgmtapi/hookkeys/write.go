@@ -59,7 +59,7 @@ func (s *Slice) room(ctx context.Context, q docstore.Reader, name string) error 
 	}
 	n, err = s.HookKeys.Count(ctx, q, model.HookKeyNamed(name))
 	if err == nil && n > 0 {
-		return rest.Taken("name")
+		return rest.NotUnique("name")
 	}
 	return err
 }
@@ -93,7 +93,7 @@ func (s *Slice) replace(ctx context.Context, r *replaceRequest) (out HookKey, er
 	return out, err
 }
 
-func (s *Slice) delete(ctx context.Context, t *target) (rest.Nothing, error) {
+func (s *Slice) delete(ctx context.Context, t *target) (rest.NoContent, error) {
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.findIn(ctx, tx, t); err != nil {
 			return err
@@ -110,7 +110,7 @@ func (s *Slice) delete(ctx context.Context, t *target) (rest.Nothing, error) {
 		}
 		return s.log(ctx, tx, audit.HookKeyDelete, t.found)
 	})
-	return rest.Nothing{}, audit.Refused(ctx, s.Deps,
+	return rest.NoContent{}, audit.Refused(ctx, s.Deps,
 		audit.Entry{Type: audit.HookKeyDelete, Targets: []model.LogParty{audit.HookKey(t.found)}}, err)
 }
 

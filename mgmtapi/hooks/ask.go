@@ -50,8 +50,8 @@ type Command struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// Denial is an error that a hook has answered with.
-type Denial struct {
+// HookError is an error that a hook has answered with.
+type HookError struct {
 	Summary string `json:"errorSummary"`
 	Causes  []struct {
 		Summary      string `json:"errorSummary"`
@@ -62,7 +62,7 @@ type Denial struct {
 	} `json:"errorCauses"`
 }
 
-func (d *Denial) Error() string {
+func (d *HookError) Error() string {
 	text := "the hook denies it: " + d.Summary
 	for _, cause := range d.Causes {
 		text += "; " + cause.Summary
@@ -72,9 +72,9 @@ func (d *Denial) Error() string {
 
 // reply is what a hook has answered.
 type reply struct {
-	Commands     []Command `json:"commands"`
-	Denial       *Denial   `json:"error"`
-	DebugContext any       `json:"debugContext"`
+	Commands     []Command  `json:"commands"`
+	Denial       *HookError `json:"error"`
+	DebugContext any        `json:"debugContext"`
 }
 
 // MaxCommands is how many commands an answer may hold.
@@ -171,7 +171,7 @@ func (c *Caller) tell(ctx context.Context, event audit.Type, q question, debug m
 		}
 		entry.Failure = harmless(text, q.secrets)
 	}
-	if failure, ok := errors.AsType[*Failure](err); ok {
+	if failure, ok := errors.AsType[*CallError](err); ok {
 		entry.Debug = map[string]string{"status": strconv.Itoa(failure.Status), "attempts": strconv.Itoa(failure.Attempts)}
 		if failure.Excerpt != "" {
 			entry.Debug["answer"] = harmless(failure.Excerpt, q.secrets)
@@ -183,7 +183,7 @@ func (c *Caller) tell(ctx context.Context, event audit.Type, q question, debug m
 // publicText is an error as the log may have it: one of ours stays inside.
 func publicText(err error) (string, bool) {
 	switch err := err.(type) { //nolint:errorlint // they are never wrapped
-	case *Failure, *Denial, *Refusal:
+	case *CallError, *HookError, *Refusal:
 		return err.Error(), true
 	}
 	return "the hook could not be called", false

@@ -35,7 +35,7 @@ const (
 )
 
 // authenticate adds what proves to the endpoint who calls, and returns the secret in it, empty for none.
-func (c *Caller) authenticate(ctx context.Context, hook docstore.Doc[model.InlineHook], header http.Header) (string, *Failure, error) {
+func (c *Caller) authenticate(ctx context.Context, hook docstore.Doc[model.InlineHook], header http.Header) (string, *CallError, error) {
 	channel := hook.Value.Channel
 	switch {
 	case channel.Type == model.HookOAuth:
@@ -54,7 +54,7 @@ func (c *Caller) authenticate(ctx context.Context, hook docstore.Doc[model.Inlin
 }
 
 // token returns an access token for the hook (RFC 6749 section 4.4): the last one while it can be used, else a new one.
-func (c *Caller) token(ctx context.Context, hook docstore.Doc[model.InlineHook]) (string, *Failure, error) {
+func (c *Caller) token(ctx context.Context, hook docstore.Doc[model.InlineHook]) (string, *CallError, error) {
 	now, channel := c.Now(), hook.Value.Channel
 	c.mu.Lock()
 	have, ok := c.tokens[hook.ID]
@@ -73,9 +73,9 @@ func (c *Caller) token(ctx context.Context, hook docstore.Doc[model.InlineHook])
 	}
 	switch {
 	case status != http.StatusOK:
-		return "", &Failure{Where: tokenEndpoint, Status: status, Text: statusText(status) + oauthCode(data)}, nil
+		return "", &CallError{Where: tokenEndpoint, Status: status, Text: statusText(status) + oauthCode(data)}, nil
 	case len(data) > MaxAnswer:
-		return "", &Failure{Where: tokenEndpoint, Status: status, Text: textTooLarge}, nil
+		return "", &CallError{Where: tokenEndpoint, Status: status, Text: textTooLarge}, nil
 	}
 	var given struct {
 		AccessToken string  `json:"access_token"`
@@ -83,7 +83,7 @@ func (c *Caller) token(ctx context.Context, hook docstore.Doc[model.InlineHook])
 		ExpiresIn   float64 `json:"expires_in"`
 	}
 	if err := json.Unmarshal(data, &given); err != nil || !visible(given.AccessToken) || !strings.EqualFold(given.TokenType, "Bearer") {
-		return "", &Failure{Where: tokenEndpoint, Status: status, Text: "answered without a bearer token"}, nil
+		return "", &CallError{Where: tokenEndpoint, Status: status, Text: "answered without a bearer token"}, nil
 	}
 	lifetime := time.Duration(min(given.ExpiresIn, maxTokenLifetime.Seconds()) * float64(time.Second))
 	c.mu.Lock()

@@ -13,8 +13,8 @@ import (
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
-// Failure says that a hook gave no answer that can be used, after all attempts.
-type Failure struct {
+// CallError says that a hook gave no answer that can be used, after all attempts.
+type CallError struct {
 	// Where is who failed: the hook's endpoint, or the one that gives its access tokens.
 	Where string
 	// Text says what went wrong.
@@ -30,9 +30,9 @@ type Failure struct {
 }
 
 // Answered says whether there was an answer, though not one that can be used.
-func (f *Failure) Answered() bool { return f.Status != 0 }
+func (f *CallError) Answered() bool { return f.Status != 0 }
 
-func (f *Failure) Error() string {
+func (f *CallError) Error() string {
 	return fmt.Sprintf("%s %s (attempts: %d)", f.Where, f.Text, f.Attempts)
 }
 
@@ -43,8 +43,8 @@ const (
 )
 
 // unanswered words the error of a request that got no answer.
-func (c *Caller) unanswered(where string, err error) *Failure {
-	f := &Failure{Where: where}
+func (c *Caller) unanswered(where string, err error) *CallError {
+	f := &CallError{Where: where}
 	if refused, ok := errors.AsType[*egress.Error](err); ok {
 		f.Text, f.final = "has an address that is not allowed: "+refused.Error(), true
 		return f
@@ -65,8 +65,8 @@ func (c *Caller) unanswered(where string, err error) *Failure {
 }
 
 // unusable words an answer that cannot be used.
-func unusable(where string, status int, text string, body []byte, secrets []string) *Failure {
-	return &Failure{Where: where, Status: status, Text: text, Excerpt: excerpt(body, secrets)}
+func unusable(where string, status int, text string, body []byte, secrets []string) *CallError {
+	return &CallError{Where: where, Status: status, Text: text, Excerpt: excerpt(body, secrets)}
 }
 
 func statusText(status int) string {

@@ -12,7 +12,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
-func TestAnImportFollowsNoCommandThatIsNotAllowed(t *testing.T) {
+// TestTransformImport_RejectsForbiddenCommands verifies that one forbidden command leaves the whole import unchanged.
+func TestTransformImport_RejectsForbiddenCommands(t *testing.T) {
 	w := newWorld(t)
 	require.NoError(t, w.Update(t.Context(), func(tx *docstore.Tx) error {
 		_, err := w.InlineHooks.Insert(t.Context(), tx, model.NewID(model.KindInlineHook), model.InlineHook{

@@ -57,7 +57,7 @@ func (c *Caller) VerifyPassword(ctx context.Context, user docstore.Doc[model.Use
 			return nil
 		},
 	})
-	if _, denied := errors.AsType[*Denial](err); denied {
+	if _, denied := errors.AsType[*HookError](err); denied {
 		return false, nil
 	}
 	return err == nil && decided == verified, err

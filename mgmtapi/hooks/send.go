@@ -48,7 +48,7 @@ func (c *Caller) send(ctx context.Context, hook docstore.Doc[model.InlineHook], 
 }
 
 // attempt authenticates and sends once.
-func (c *Caller) attempt(ctx context.Context, hook docstore.Doc[model.InlineHook], body []byte) (Answer, *Failure, error) {
+func (c *Caller) attempt(ctx context.Context, hook docstore.Doc[model.InlineHook], body []byte) (Answer, *CallError, error) {
 	header := http.Header{}
 	for _, h := range hook.Value.Channel.Headers {
 		header.Set(h.Key, h.Value)
@@ -83,7 +83,7 @@ func (c *Caller) attempt(ctx context.Context, hook docstore.Doc[model.InlineHook
 
 // post sends one request and reads its answer: at most one byte more than MaxAnswer, so that a larger one is recognised, and of
 // one that is no success only the beginning.
-func (c *Caller) post(ctx context.Context, where, url string, header http.Header, body []byte) (int, []byte, *Failure) {
+func (c *Caller) post(ctx context.Context, where, url string, header http.Header, body []byte) (int, []byte, *CallError) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))

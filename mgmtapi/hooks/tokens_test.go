@@ -78,7 +78,7 @@ func claims(t *testing.T, of map[string]any) string {
 }
 
 // Proves A-events-08, A-events-18, A-events-19, A-events-20.
-func TestAHookTransformsTokens(t *testing.T) {
+func TestTransformTokens(t *testing.T) {
 	w := newWorld(t)
 	w.endpoint.Answer(hookstest.JSON(200, `{"commands": [
 		{"type": "com.svc.identity.patch", "value": [
@@ -127,7 +127,8 @@ func TestAHookTransformsTokens(t *testing.T) {
 	require.NotContains(t, w.endpoint.Called(1)[0].Body, "identity")
 }
 
-func TestCommandsThatAreNotAllowedLeaveTokensAsTheyAre(t *testing.T) {
+// TestTransformTokens_RejectsForbiddenCommands verifies that one forbidden command leaves all tokens unchanged.
+func TestTransformTokens_RejectsForbiddenCommands(t *testing.T) {
 	w := newWorld(t)
 	// Each answer begins with a command that is allowed: it must not count either.
 	access := func(patches string) string {
@@ -206,7 +207,8 @@ func TestCommandsThatAreNotAllowedLeaveTokensAsTheyAre(t *testing.T) {
 	require.Equal(t, model.LogFailure, w.newest(t, "inline_hook.executed").Result)
 }
 
-func TestAHookThatIsNotToBeCalledChangesNothing(t *testing.T) {
+// TestTransformTokens_UnusableHook verifies that TransformTokens does not call an unknown or inactive hook, or one of another type.
+func TestTransformTokens_UnusableHook(t *testing.T) {
 	w := newWorld(t)
 	set := func(change func(*model.InlineHook)) {
 		require.NoError(t, w.Update(t.Context(), func(tx *docstore.Tx) error {
@@ -234,7 +236,7 @@ func TestAHookThatIsNotToBeCalledChangesNothing(t *testing.T) {
 }
 
 // Proves A-hooks-46.
-func TestTheBoundsOfACall(t *testing.T) {
+func TestCall_Limits(t *testing.T) {
 	require.Equal(t, 3*time.Second, hooks.DefaultTimeout)
 	require.Equal(t, 2, hooks.Attempts)
 	_, err := hooks.New(model.Deps{}, hooks.Options{Network: hooks.Network{CA: "nothing"}})

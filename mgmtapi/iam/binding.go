@@ -176,8 +176,8 @@ func (s *Slice) getBinding(ctx context.Context, r *bindingRequest) (Binding, err
 	return Binding{ID: r.role.ID, Links: links}, nil
 }
 
-func (s *Slice) deleteBinding(ctx context.Context, r *bindingRequest) (rest.Nothing, error) {
-	return rest.Nothing{}, s.Update(ctx, func(tx *docstore.Tx) error {
+func (s *Slice) deleteBinding(ctx context.Context, r *bindingRequest) (rest.NoContent, error) {
+	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.inBinding(ctx, tx, &r.bindingTarget); err != nil {
 			return err
 		}
@@ -294,8 +294,8 @@ func (s *Slice) getMember(ctx context.Context, r *memberRequest) (Member, error)
 	return s.renderMember(ctx, s.Store.Reader(), r.found)
 }
 
-func (s *Slice) deleteMember(ctx context.Context, r *memberRequest) (rest.Nothing, error) {
-	return rest.Nothing{}, s.Update(ctx, func(tx *docstore.Tx) error {
+func (s *Slice) deleteMember(ctx context.Context, r *memberRequest) (rest.NoContent, error) {
+	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.inMember(ctx, tx, r); err != nil {
 			return err
 		}

@@ -99,8 +99,8 @@ func (s *Slice) getPermission(ctx context.Context, r *permissionRequest) (Permis
 	return renderPermission(ctx, r.found.ID, p), nil
 }
 
-func (s *Slice) deletePermission(ctx context.Context, r *permissionRequest) (rest.Nothing, error) {
-	return rest.Nothing{}, s.Update(ctx, func(tx *docstore.Tx) error {
+func (s *Slice) deletePermission(ctx context.Context, r *permissionRequest) (rest.NoContent, error) {
+	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.custom(ctx, tx, &r.roleTarget); err != nil {
 			return err
 		}
@@ -201,8 +201,8 @@ func checkSetPermission(_ context.Context, r *setPermissionRequest, causes *rest
 	return nil
 }
 
-func (s *Slice) addPermission(ctx context.Context, r *setPermissionRequest) (rest.Nothing, error) {
-	return rest.Nothing{}, s.Update(ctx, func(tx *docstore.Tx) error {
+func (s *Slice) addPermission(ctx context.Context, r *setPermissionRequest) (rest.NoContent, error) {
+	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.custom(ctx, tx, &r.roleTarget); err != nil {
 			return err
 		}

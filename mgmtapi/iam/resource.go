@@ -364,8 +364,8 @@ func (s *Slice) getResource(ctx context.Context, r *resourceRequest) (SetResourc
 	return renderResource(ctx, org.ID, r.found), err
 }
 
-func (s *Slice) deleteResource(ctx context.Context, r *resourceRequest) (rest.Nothing, error) {
-	return rest.Nothing{}, s.Update(ctx, func(tx *docstore.Tx) error {
+func (s *Slice) deleteResource(ctx context.Context, r *resourceRequest) (rest.NoContent, error) {
+	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.inResource(ctx, tx, &r.resourceTarget); err != nil {
 			return err
 		}

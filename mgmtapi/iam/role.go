@@ -218,7 +218,7 @@ func (s *Slice) replaceRole(ctx context.Context, r *replaceRoleRequest) (Located
 	return locate(ctx, doc), nil
 }
 
-func (s *Slice) deleteRole(ctx context.Context, r *roleRequest) (rest.Nothing, error) {
+func (s *Slice) deleteRole(ctx context.Context, r *roleRequest) (rest.NoContent, error) {
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.custom(ctx, tx, &r.roleTarget); err != nil {
 			return err
@@ -242,6 +242,6 @@ func (s *Slice) deleteRole(ctx context.Context, r *roleRequest) (rest.Nothing, e
 		}
 		return s.log(ctx, tx, audit.CustomRoleDelete, audit.Role(r.found.ID, r.found.Value.Label))
 	})
-	return rest.Nothing{}, audit.Refused(ctx, s.Deps,
+	return rest.NoContent{}, audit.Refused(ctx, s.Deps,
 		audit.Entry{Type: audit.CustomRoleDelete, Targets: []model.LogParty{audit.Role(r.found.ID, r.found.Value.Label)}}, err)
 }

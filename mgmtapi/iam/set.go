@@ -169,8 +169,8 @@ func (s *Slice) replaceSet(ctx context.Context, r *replaceSetRequest) (ResourceS
 	return renderSet(ctx, doc), nil
 }
 
-func (s *Slice) deleteSet(ctx context.Context, r *setRequest) (rest.Nothing, error) {
-	return rest.Nothing{}, s.Update(ctx, func(tx *docstore.Tx) error {
+func (s *Slice) deleteSet(ctx context.Context, r *setRequest) (rest.NoContent, error) {
+	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.inSet(ctx, tx, &r.setTarget); err != nil {
 			return err
 		}

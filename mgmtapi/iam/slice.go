@@ -26,18 +26,18 @@ const (
 	setTag     = "Resource sets"
 	bindingTag = "Role bindings"
 
-	rolesPath    = "/api/v1/iam/roles"
-	rolePath     = rolesPath + "/{roleIdOrLabel}"
-	permitsPath  = rolePath + "/permissions"
-	permitPath   = permitsPath + "/{permissionType}"
-	setsPath     = "/api/v1/iam/resource-sets"
-	setPath      = setsPath + "/{resourceSetIdOrLabel}"
-	thingsPath   = setPath + "/resources"
-	thingPath    = thingsPath + "/{resourceId}"
-	bindingsPath = setPath + "/bindings"
-	bindingPath  = bindingsPath + "/{roleIdOrLabel}"
-	membersPath  = bindingPath + "/members"
-	memberPath   = membersPath + "/{memberId}"
+	rolesPath     = "/api/v1/iam/roles"
+	rolePath      = rolesPath + "/{roleIdOrLabel}"
+	permitsPath   = rolePath + "/permissions"
+	permitPath    = permitsPath + "/{permissionType}"
+	setsPath      = "/api/v1/iam/resource-sets"
+	setPath       = setsPath + "/{resourceSetIdOrLabel}"
+	resourcesPath = setPath + "/resources"
+	resourcePath  = resourcesPath + "/{resourceId}"
+	bindingsPath  = setPath + "/bindings"
+	bindingPath   = bindingsPath + "/{roleIdOrLabel}"
+	membersPath   = bindingPath + "/members"
+	memberPath    = membersPath + "/{memberId}"
 )
 
 // pageSize is how many objects a page has.
@@ -66,7 +66,7 @@ func (s *Slice) Routes() []rest.Route {
 			ID: "replaceRole", Route: "PUT " + rolePath, Tag: roleTag, Scopes: writeScope, Summary: "Renames or describes a custom role",
 			Find: s.findForReplaceRole, Check: checkReplaceRole, Do: s.replaceRole,
 		},
-		rest.Op[roleRequest, rest.Nothing]{
+		rest.Op[roleRequest, rest.NoContent]{
 			ID: "deleteRole", Route: "DELETE " + rolePath, Tag: roleTag, Scopes: writeScope, Summary: "Removes a custom role that is not bound",
 			Find: s.findRole, Do: s.deleteRole,
 		},
@@ -74,7 +74,7 @@ func (s *Slice) Routes() []rest.Route {
 			ID: "listRolePermissions", Route: "GET " + permitsPath, Tag: roleTag, Scopes: readScope, Summary: "Lists the permissions of a role",
 			Find: s.findRoleForRead, Do: s.listPermissions,
 		},
-		rest.Op[setPermissionRequest, rest.Nothing]{
+		rest.Op[setPermissionRequest, rest.NoContent]{
 			ID: "createRolePermission", Route: "POST " + permitPath, Tag: roleTag, Scopes: writeScope, Summary: "Adds a permission to a role",
 			Find: s.findForSetPermission, Check: checkSetPermission, Do: s.addPermission,
 		},
@@ -87,7 +87,7 @@ func (s *Slice) Routes() []rest.Route {
 			ID: "getRolePermission", Route: "GET " + permitPath, Tag: roleTag, Scopes: readScope, Summary: "Reads a permission of a role",
 			Find: s.findPermissionForRead, Do: s.getPermission,
 		},
-		rest.Op[permissionRequest, rest.Nothing]{
+		rest.Op[permissionRequest, rest.NoContent]{
 			ID: "deleteRolePermission", Route: "DELETE " + permitPath, Tag: roleTag, Scopes: writeScope, Summary: "Takes a permission from a role",
 			Find: s.findPermission, Do: s.deletePermission,
 		},
@@ -106,36 +106,38 @@ func (s *Slice) Routes() []rest.Route {
 			ID: "replaceResourceSet", Route: "PUT " + setPath, Tag: setTag, Scopes: writeScope, Summary: "Renames or describes a resource set",
 			Find: s.findForReplaceSet, Check: checkReplaceSet, Do: s.replaceSet,
 		},
-		rest.Op[setRequest, rest.Nothing]{
+		rest.Op[setRequest, rest.NoContent]{
 			ID: "deleteResourceSet", Route: "DELETE " + setPath, Tag: setTag, Scopes: writeScope,
 			Summary: "Removes a resource set with its bindings",
 			Find:    s.findSet, Do: s.deleteSet,
 		},
 		rest.Op[listResourcesRequest, SetResources]{
-			ID: "listResourceSetResources", Route: "GET " + thingsPath, Tag: setTag, Scopes: readScope, Summary: "Lists what is in a resource set",
-			Find: s.findForListResources, Do: s.listResources,
+			ID: "listResourceSetResources", Route: "GET " + resourcesPath, Tag: setTag, Scopes: readScope,
+			Summary: "Lists what is in a resource set",
+			Find:    s.findForListResources, Do: s.listResources,
 		},
 		rest.Op[addResourcesRequest, ResourceSet]{
-			ID: "addResourceSetResources", Route: "PATCH " + thingsPath, Tag: setTag, Scopes: writeScope, Summary: "Puts resources into a set",
+			ID: "addResourceSetResources", Route: "PATCH " + resourcesPath, Tag: setTag, Scopes: writeScope, Summary: "Puts resources into a set",
 			Find: s.findForAddResources, Check: s.checkAddResources, Do: s.addResources,
 		},
 		rest.Op[addResourceRequest, SetResource]{
-			ID: "addResourceSetResource", Route: "POST " + thingsPath, Tag: setTag, Scopes: writeScope,
+			ID: "addResourceSetResource", Route: "POST " + resourcesPath, Tag: setTag, Scopes: writeScope,
 			Summary: "Puts a resource, with conditions, into a set",
 			Find:    s.findForAddResource, Check: s.checkAddResource, Do: s.addResource,
 		},
 		rest.Op[resourceRequest, SetResource]{
-			ID: "getResourceSetResource", Route: "GET " + thingPath, Tag: setTag, Scopes: readScope, Summary: "Reads a resource of a set",
+			ID: "getResourceSetResource", Route: "GET " + resourcePath, Tag: setTag, Scopes: readScope, Summary: "Reads a resource of a set",
 			Find: s.findResource, Do: s.getResource,
 		},
 		rest.Op[replaceResourceRequest, SetResource]{
-			ID: "replaceResourceSetResource", Route: "PUT " + thingPath, Tag: setTag, Scopes: writeScope,
+			ID: "replaceResourceSetResource", Route: "PUT " + resourcePath, Tag: setTag, Scopes: writeScope,
 			Summary: "Replaces the conditions of a resource",
 			Find:    s.findForReplaceResource, Check: s.checkReplaceResource, Do: s.replaceResource,
 		},
-		rest.Op[resourceRequest, rest.Nothing]{
-			ID: "deleteResourceSetResource", Route: "DELETE " + thingPath, Tag: setTag, Scopes: writeScope, Summary: "Takes a resource out of a set",
-			Find: s.findResource, Do: s.deleteResource,
+		rest.Op[resourceRequest, rest.NoContent]{
+			ID: "deleteResourceSetResource", Route: "DELETE " + resourcePath, Tag: setTag, Scopes: writeScope,
+			Summary: "Takes a resource out of a set",
+			Find:    s.findResource, Do: s.deleteResource,
 		},
 		rest.Op[createBindingRequest, BindingLinks]{
 			ID: "createResourceSetBinding", Route: "POST " + bindingsPath, Tag: bindingTag, Scopes: writeScope,
@@ -149,7 +151,7 @@ func (s *Slice) Routes() []rest.Route {
 			ID: "getBinding", Route: "GET " + bindingPath, Tag: bindingTag, Scopes: readScope, Summary: "Reads the binding of a role",
 			Find: s.findBinding, Do: s.getBinding,
 		},
-		rest.Op[bindingRequest, rest.Nothing]{
+		rest.Op[bindingRequest, rest.NoContent]{
 			ID: "deleteBinding", Route: "DELETE " + bindingPath, Tag: bindingTag, Scopes: writeScope, Summary: "Ends the binding of a role",
 			Find: s.findBinding, Do: s.deleteBinding,
 		},
@@ -165,7 +167,7 @@ func (s *Slice) Routes() []rest.Route {
 			ID: "getMemberOfBinding", Route: "GET " + memberPath, Tag: bindingTag, Scopes: readScope, Summary: "Reads a member of a binding",
 			Find: s.findMember, Do: s.getMember,
 		},
-		rest.Op[memberRequest, rest.Nothing]{
+		rest.Op[memberRequest, rest.NoContent]{
 			ID: "unassignMemberFromBinding", Route: "DELETE " + memberPath, Tag: bindingTag, Scopes: writeScope,
 			Summary: "Takes a member out of a binding",
 			Find:    s.findMember, Do: s.deleteMember,

@@ -32,7 +32,7 @@ func (s *Service) beginDue(ctx context.Context) (more bool, err error) {
 	for _, doc := range page.Docs {
 		due, err := s.claim(ctx, doc.ID)
 		if err == nil && due != nil {
-			if _, err = s.begin(rest.At(ctx, due.Base), doc.ID, false, due); refusal(err) {
+			if _, err = s.begin(rest.WithBaseURL(ctx, due.Base), doc.ID, false, due); refusal(err) {
 				err = nil // the claim runs out, and then it is looked whether that has changed
 			}
 		}

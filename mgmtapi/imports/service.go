@@ -138,7 +138,7 @@ func (s *Service) Work(ctx context.Context) (more bool, err error) {
 			continue
 		}
 		if err == nil {
-			err = s.piece(rest.At(ctx, job.Value.Base), job, run)
+			err = s.piece(rest.WithBaseURL(ctx, job.Value.Base), job, run)
 		}
 		if err != nil { // the others go on
 			failures = append(failures, fmt.Errorf("import %s of %s: %w", job.Value.Run, job.Value.App, err))

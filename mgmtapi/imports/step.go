@@ -256,7 +256,7 @@ func (s *Service) ask(ctx context.Context, a *about, job string, st *step) error
 		UserProfile: st.profile,
 	}
 	said, changed, err := s.o.Hook.TransformImport(ctx, asked)
-	if denied, ok := errors.AsType[*hooks.Denial](err); ok {
+	if denied, ok := errors.AsType[*hooks.HookError](err); ok {
 		st.problem = denied.Error()
 		return nil
 	}
@@ -264,7 +264,7 @@ func (s *Service) ask(ctx context.Context, a *about, job string, st *step) error
 		if ctx.Err() != nil {
 			return err
 		}
-		_, failed := errors.AsType[*hooks.Failure](err)
+		_, failed := errors.AsType[*hooks.CallError](err)
 		_, refused := errors.AsType[*hooks.Refusal](err)
 		if !failed && !refused {
 			return err

@@ -48,7 +48,7 @@ func (s *Slice) enter(ctx context.Context, t *target, status model.HookStatus, e
 	return out, err
 }
 
-func (s *Slice) delete(ctx context.Context, t *target) (rest.Nothing, error) {
+func (s *Slice) delete(ctx context.Context, t *target) (rest.NoContent, error) {
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.findIn(ctx, tx, t); err != nil {
 			return err
@@ -64,7 +64,7 @@ func (s *Slice) delete(ctx context.Context, t *target) (rest.Nothing, error) {
 		}
 		return s.Feed.Emit(ctx, tx, model.InlineHookDeleted{ID: t.found.ID})
 	})
-	return rest.Nothing{}, audit.Refused(ctx, s.Deps,
+	return rest.NoContent{}, audit.Refused(ctx, s.Deps,
 		audit.Entry{Type: audit.HookDelete, Targets: []model.LogParty{audit.InlineHook(t.found)}}, err)
 }
 
@@ -82,7 +82,7 @@ func (s *Slice) execute(ctx context.Context, r *executeRequest) (json.RawMessage
 		return nil, rest.Invalid("status", "The hook must be active to be called")
 	}
 	answer, err := s.caller.Execute(ctx, r.found, r.Body)
-	if failure, ok := errors.AsType[*hooks.Failure](err); ok {
+	if failure, ok := errors.AsType[*hooks.CallError](err); ok {
 		return nil, failed(failure)
 	}
 	if err != nil {
@@ -95,9 +95,9 @@ func (s *Slice) execute(ctx context.Context, r *executeRequest) (json.RawMessage
 }
 
 // failed is what a caller is told of an endpoint that gave no good answer.
-func failed(f *hooks.Failure) error {
+func failed(f *hooks.CallError) error {
 	if !f.Answered() {
-		return rest.Fail(rest.CodeHookSilent, fmt.Sprintf("uri: %s %s", f.Where, f.Text), fmt.Sprintf("attempts: %d", f.Attempts))
+		return rest.Fail(rest.CodeHookTimeout, fmt.Sprintf("uri: %s %s", f.Where, f.Text), fmt.Sprintf("attempts: %d", f.Attempts))
 	}
 	return rest.Fail(rest.CodeHookAnswer,
 		fmt.Sprintf("uri: %s %s", f.Where, f.Text), fmt.Sprintf("status: %d", f.Status), fmt.Sprintf("attempts: %d", f.Attempts),

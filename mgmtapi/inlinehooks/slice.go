@@ -63,7 +63,7 @@ func (s *Slice) Routes() []rest.Route {
 			ID: "updateInlineHook", Route: "POST " + one, Tag: tag, Scopes: write, Summary: "Changes what is given of an inline hook",
 			Find: s.findForUpdate, Check: s.checkUpdate, Do: s.update,
 		},
-		rest.Op[target, rest.Nothing]{
+		rest.Op[target, rest.NoContent]{
 			ID: "deleteInlineHook", Route: "DELETE " + one, Tag: tag, Scopes: write, Summary: "Deletes an inline hook that is not active",
 			Find: s.find, Do: s.delete,
 		},

@@ -64,7 +64,8 @@ func claims(t *testing.T, token string) jwt.MapClaims {
 	return out
 }
 
-func TestTokensAreSignedAsAHookLeavesThem(t *testing.T) {
+// TestIssue_SignsHookResult verifies that Issue signs the tokens of the hook, or the original ones if the hook fails.
+func TestIssue_SignsHookResult(t *testing.T) {
 	var failure error
 	issuer, r := setUp(t, seal.Random(), hook(func(about hooks.TokenContext, tokens hooks.Tokens) (hooks.Tokens, error) {
 		require.Equal(t, map[string]any{"uri": "https://as.example"}, about.Protocol.(map[string]any)["issuer"])

@@ -254,7 +254,7 @@ func (k *Keys) Read(ctx context.Context, server string, manual bool, issuers []s
 		return t, false, nil
 	}
 	q := k.Store.Reader()
-	revoked, err := model.Optional(ctx, q, k.Spent, model.RevokedID(t.ID))
+	revoked, err := model.Optional(ctx, q, k.UsedTokens, model.RevokedID(t.ID))
 	if err != nil || revoked != nil {
 		return t, false, err
 	}

@@ -236,5 +236,5 @@ func appCollection() docstore.Collection[App] {
 		docstore.Index[App]{Name: AppByPrefix, Version: filter.FoldVersion, Multi: true, Values: func(a *App) []any {
 			return []any{filter.Fold(a.Name), filter.Fold(a.Label)}
 		}},
-	).Steady()
+	).Cached()
 }

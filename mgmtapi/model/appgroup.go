@@ -47,5 +47,5 @@ func appGroupCollection() docstore.Collection[AppGroup] {
 		docstore.Index[AppGroup]{Name: AppGroupByPriority, Kind: docstore.Int, Values: func(g *AppGroup) []any {
 			return []any{g.Priority}
 		}},
-	).Steady()
+	).Cached()
 }

@@ -17,7 +17,7 @@ type AppSchema struct {
 }
 
 func appSchemaCollection() docstore.Collection[AppSchema] {
-	return docstore.NewCollection[AppSchema]("app_schemas").Steady()
+	return docstore.NewCollection[AppSchema]("app_schemas").Cached()
 }
 
 // AppUserName is the app attribute that is kept with the credentials.

@@ -174,5 +174,5 @@ func (c *Connection) Features() []string {
 }
 
 func connectionCollection() docstore.Collection[Connection] {
-	return docstore.NewCollection[Connection]("connections").Steady()
+	return docstore.NewCollection[Connection]("connections").Cached()
 }

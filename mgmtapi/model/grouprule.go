@@ -46,7 +46,7 @@ func groupRuleCollection() docstore.Collection[GroupRule] {
 		docstore.Index[GroupRule]{Name: GroupRuleByStatus, Values: func(r *GroupRule) []any { return []any{string(r.Status)} }},
 		docstore.Index[GroupRule]{Name: GroupRuleByGroup, Multi: true, Values: func(r *GroupRule) []any { return anySlice(r.Groups) }},
 		docstore.Index[GroupRule]{Name: GroupRuleByExcluded, Multi: true, Values: func(r *GroupRule) []any { return anySlice(r.Excluded) }},
-	).Steady()
+	).Cached()
 }
 
 func anySlice(texts []string) []any {

@@ -19,7 +19,7 @@ type GroupSchema struct {
 const GroupSchemaDocument = "default"
 
 func groupSchemaCollection() docstore.Collection[GroupSchema] {
-	return docstore.NewCollection[GroupSchema]("group_schemas").Steady()
+	return docstore.NewCollection[GroupSchema]("group_schemas").Cached()
 }
 
 // Bounds of the base attributes of groups, in characters.

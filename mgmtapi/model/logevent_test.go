@@ -13,7 +13,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
-func TestLogEventsAreOrderedAsTheyWereMade(t *testing.T) {
+// TestNewLogID_Ordered verifies that log ids sort in the order of their creation.
+func TestNewLogID_Ordered(t *testing.T) {
 	at := time.UnixMilli(1_772_600_767_890)
 	first, last := "", ""
 	for range 1000 {
@@ -32,7 +33,9 @@ func TestLogEventsAreOrderedAsTheyWereMade(t *testing.T) {
 	require.Less(t, model.LogTime(at), first)
 }
 
-func TestLogEventsAreWrittenAsTheStandardLibraryDoes(t *testing.T) {
+// TestAppendJSON_MatchesEncodingJSON verifies that AppendJSON writes a log event that decodes to the same value as the output of
+// encoding/json.
+func TestAppendJSON_MatchesEncodingJSON(t *testing.T) {
 	party := rapid.Map(rapid.SliceOfN(rapid.String(), 4, 4), func(s []string) model.LogParty {
 		return model.LogParty{ID: s[0], Type: s[1], AlternateID: s[2], DisplayName: s[3]}
 	})

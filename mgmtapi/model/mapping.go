@@ -75,7 +75,7 @@ func mappingCollection() docstore.Collection[Mapping] {
 			}
 			return []any{m.App}
 		}},
-	).Steady()
+	).Cached()
 }
 
 // CompleteMappings makes the mappings that an application lacks, one in each direction for every user type.
@@ -127,15 +127,15 @@ func (MappingChanged) Topic() string { return EventMappingChanged }
 // Key implements Event with the id of the application.
 func (e MappingChanged) Key() string { return e.App }
 
-// Following is what is left to do after a change that concerns all users of an application: they are brought up to date in
+// PendingResync is what is left to do after a change that concerns all users of an application: they are brought up to date in
 // steps, so that nobody waits for all of them. Its document id is the id of the application.
-type Following struct {
+type PendingResync struct {
 	// After is the cursor behind the users that are up to date.
 	After string `json:"after,omitempty"`
 	// Removed are the attributes whose values go.
 	Removed []string `json:"removed,omitempty"`
 }
 
-func followingCollection() docstore.Collection[Following] {
-	return docstore.NewCollection[Following]("followings").Steady()
+func followingCollection() docstore.Collection[PendingResync] {
+	return docstore.NewCollection[PendingResync]("followings").Cached()
 }

@@ -38,13 +38,13 @@ type Model struct {
 	AuthKeys      docstore.Collection[AuthKey]
 	RefreshTokens docstore.Collection[RefreshToken]
 	Consents      docstore.Collection[Consent]
-	Spent         docstore.Collection[Spent]
+	UsedTokens    docstore.Collection[UsedToken]
 	Sessions      docstore.Collection[Session]
 	Transitions   docstore.Collection[Transition]
 	AppSchemas    docstore.Collection[AppSchema]
 	GroupSchemas  docstore.Collection[GroupSchema]
 	Mappings      docstore.Collection[Mapping]
-	Followings    docstore.Collection[Following]
+	Followings    docstore.Collection[PendingResync]
 	Attempts      docstore.Collection[Attempts]
 
 	RoleAssignments docstore.Collection[RoleAssignment]
@@ -97,7 +97,7 @@ func New() *Model {
 		AuthKeys:      authKeyCollection(),
 		RefreshTokens: refreshTokenCollection(),
 		Consents:      consentCollection(),
-		Spent:         spentCollection(),
+		UsedTokens:    spentCollection(),
 		Sessions:      sessionCollection(),
 		Transitions:   transitionCollection(),
 		AppSchemas:    appSchemaCollection(),
@@ -133,7 +133,7 @@ func (m *Model) Tables() []docstore.Table {
 		m.Connections, m.PushMappings, m.LogEvents, m.GroupOwners, m.GroupRules, m.RuleMembers, m.SignIns, m.UserTypes,
 		m.UserSchemas, m.Messages, m.OrgPolicies, m.SyncPasswords, m.Sessions, m.Transitions, m.AppSchemas, m.GroupSchemas,
 		m.Mappings, m.Followings, m.Attempts, m.AppKeys, m.AppGrants, m.RoleAssignments, m.CustomRoles, m.ResourceSets,
-		m.SetResources, m.RoleMembers, m.AuthServers, m.KeyRings, m.AuthKeys, m.RefreshTokens, m.Consents, m.Spent,
+		m.SetResources, m.RoleMembers, m.AuthServers, m.KeyRings, m.AuthKeys, m.RefreshTokens, m.Consents, m.UsedTokens,
 		m.HookKeys, m.InlineHooks, m.HardwareTokens, m.Factors, m.OrgFactors, m.FactorTransactions, m.FactorWindows, m.ImportJobs,
 		m.ImportDecisions, m.DueImports, m.SMSTemplates,
 	}
@@ -163,7 +163,7 @@ type Org struct {
 // OrgDocument is the id of the one document of the collection Orgs.
 const OrgDocument = "org"
 
-func orgCollection() docstore.Collection[Org] { return docstore.NewCollection[Org]("orgs").Steady() }
+func orgCollection() docstore.Collection[Org] { return docstore.NewCollection[Org]("orgs").Cached() }
 
 // Org reads the organisation.
 func (d Deps) Org(ctx context.Context, q docstore.Reader) (Org, error) {

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(sqldbtest.Main(m)) }
 
-func TestLoginsAreTheSameWithoutCaseAndMarks(t *testing.T) {
+func TestLoginKey_IgnoresCaseAndMarks(t *testing.T) {
 	for _, same := range [][2]string{{"Zoë@x.org", "zoe@X.ORG"}, {"Jose\u0301", "JOSÉ"}, {"STRASSE", "straße"}, {"ÅNGSTRÖM", "angstrom"}} {
 		require.Equal(t, model.LoginKey(same[0]), model.LoginKey(same[1]), "%v", same)
 	}
@@ -30,7 +30,8 @@ func TestLoginsAreTheSameWithoutCaseAndMarks(t *testing.T) {
 	})
 }
 
-func TestIDsHaveTheirKindAndTwentyCharacters(t *testing.T) {
+// TestNewID_Format verifies that an id starts with its kind, has 20 characters and is unique.
+func TestNewID_Format(t *testing.T) {
 	seen := map[string]bool{}
 	for range 1000 {
 		id := model.NewID(model.KindUser)
@@ -41,7 +42,7 @@ func TestIDsHaveTheirKindAndTwentyCharacters(t *testing.T) {
 	}
 }
 
-func TestIDsOfLaterTimesComeLater(t *testing.T) {
+func TestNewID_OrderedByTime(t *testing.T) {
 	const timed = 11 // the kind and the time
 	synctest.Test(t, func(t *testing.T) {
 		last := ""
@@ -56,7 +57,8 @@ func TestIDsOfLaterTimesComeLater(t *testing.T) {
 	})
 }
 
-func TestAReactionIsPartOfTheChange(t *testing.T) {
+// TestEventHandler_JoinsTransaction verifies that an event handler is part of the transaction and that its error rolls back the change.
+func TestEventHandler_JoinsTransaction(t *testing.T) {
 	d := modeltest.Deps(t, sqldbtest.SQLite(t), nil)
 	refusal := errors.New("no")
 	var reacted []string
@@ -91,7 +93,7 @@ func TestAReactionIsPartOfTheChange(t *testing.T) {
 	require.Equal(t, []string{`user.changed {"id":"good"}`, `user.deleted {"id":"good"}`}, topics)
 }
 
-func TestAChangeThatMeetsAnotherIsTriedAgain(t *testing.T) {
+func TestUpdate_RetriedOnConflict(t *testing.T) {
 	d := modeltest.Deps(t, sqldbtest.SQLite(t), nil)
 	attempts := 0
 	require.NoError(t, d.Update(t.Context(), func(*docstore.Tx) error {
@@ -109,7 +111,8 @@ func TestAChangeThatMeetsAnotherIsTriedAgain(t *testing.T) {
 	require.Equal(t, 1, attempts, "a value that is taken stays taken")
 }
 
-func TestAShortLoginNamesAUserOnlyWhenNobodyElseHasIt(t *testing.T) {
+// TestFindUser_ShortLogin verifies that a short login finds a user only while no other user has the same one.
+func TestFindUser_ShortLogin(t *testing.T) {
 	d := modeltest.Deps(t, sqldbtest.SQLite(t), nil)
 	add := func(id, login string) {
 		require.NoError(t, d.Update(t.Context(), func(tx *docstore.Tx) error {

@@ -19,7 +19,7 @@ var rsaKey = map[string]any{
 	"n": "0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n3oknjhMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQvRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzKnqDKgw",
 }
 
-func TestWhatAnOAuthClientMayBe(t *testing.T) {
+func TestOAuthClient_Validation(t *testing.T) {
 	const basic, none, private = model.AuthSecretBasic, model.AuthNone, model.AuthPrivateKey
 	with := func(change func(k map[string]any)) *model.AppJWKS {
 		key := map[string]any{}
@@ -114,7 +114,7 @@ func TestGivenClientIDsAndSecrets(t *testing.T) {
 	}
 }
 
-func TestAnOAuthClientIsFoundByItsClientID(t *testing.T) {
+func TestFindOAuthClient(t *testing.T) {
 	d, ctx := modeltest.Deps(t, sqldbtest.SQLite(t), nil), t.Context()
 	client := model.AppOAuthClient{ID: "my-client", AuthMethod: model.AuthNone}
 	app := model.NewOIDCApp("x", client, model.AppOAuthSettings{ApplicationType: model.OAuthNative})

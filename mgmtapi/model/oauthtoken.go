@@ -112,9 +112,9 @@ func consentCollection() docstore.Collection[Consent] {
 	)
 }
 
-// Spent is something that must not be used again: an access token that was revoked, or an assertion that was seen. Its document id
+// UsedToken is something that must not be used again: an access token that was revoked, or an assertion that was seen. Its document id
 // is RevokedID or AssertionID. It is forgotten when it could not be used any more anyway.
-type Spent struct {
+type UsedToken struct {
 	Expires time.Time `json:"expires"`
 }
 
@@ -129,22 +129,22 @@ func AssertionID(client, jti string) string {
 // SpentByExpires is the index of the spent ones by the time at which they are forgotten.
 const SpentByExpires = "expires"
 
-func spentCollection() docstore.Collection[Spent] {
+func spentCollection() docstore.Collection[UsedToken] {
 	return docstore.NewCollection("spent",
-		docstore.Index[Spent]{Name: SpentByExpires, Kind: docstore.Int, Values: func(s *Spent) []any { return []any{s.Expires} }},
+		docstore.Index[UsedToken]{Name: SpentByExpires, Kind: docstore.Int, Values: func(s *UsedToken) []any { return []any{s.Expires} }},
 	)
 }
 
 // Spend notes that something must not be used again and says whether it was new. What nobody could use any more is forgotten meanwhile.
 func (d Deps) Spend(ctx context.Context, tx *docstore.Tx, id string, expires time.Time) (bool, error) {
-	if _, err := d.Spent.DeleteWhere(ctx, tx, docstore.Lt(SpentByExpires, d.Now())); err != nil {
+	if _, err := d.UsedTokens.DeleteWhere(ctx, tx, docstore.Lt(SpentByExpires, d.Now())); err != nil {
 		return false, err
 	}
-	known, err := Optional(ctx, tx, d.Spent, id)
+	known, err := Optional(ctx, tx, d.UsedTokens, id)
 	if err != nil || known != nil {
 		return false, err
 	}
-	_, err = d.Spent.Insert(ctx, tx, id, Spent{Expires: expires})
+	_, err = d.UsedTokens.Insert(ctx, tx, id, UsedToken{Expires: expires})
 	return true, err
 }
 

@@ -142,7 +142,7 @@ func orgPolicyCollection() docstore.Collection[OrgPolicy] {
 	return docstore.NewCollection("org_policies",
 		docstore.Index[OrgPolicy]{Name: OrgPolicyByType, Unique: true, Values: func(p *OrgPolicy) []any {
 			return []any{string(p.Type)}
-		}}).Steady()
+		}}).Cached()
 }
 
 // ErrNoPolicy says that an organisation has no policy of a type: it was not set up.

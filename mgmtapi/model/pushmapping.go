@@ -95,5 +95,5 @@ func pushMappingCollection() docstore.Collection[PushMapping] {
 		live(PushMappingByLiveTarget, func(m *PushMapping) string { return m.TargetGroupID }),
 		index(PushMappingByApp, func(m *PushMapping) string { return m.AppID }),
 		index(PushMappingByStatus, func(m *PushMapping) string { return string(m.Status) }),
-	).Steady()
+	).Cached()
 }

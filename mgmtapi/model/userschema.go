@@ -31,7 +31,7 @@ const UserTypeByName = "name"
 func userTypeCollection() docstore.Collection[UserType] {
 	return docstore.NewCollection("user_types",
 		docstore.Index[UserType]{Name: UserTypeByName, Unique: true, Values: func(t *UserType) []any { return []any{t.Name} }},
-	).Steady()
+	).Cached()
 }
 
 // UserSchema is the profile schema of a user type. Its document id is UserSchemaID of the id of the type.
@@ -45,7 +45,7 @@ type UserSchema struct {
 }
 
 func userSchemaCollection() docstore.Collection[UserSchema] {
-	return docstore.NewCollection[UserSchema]("user_schemas").Steady()
+	return docstore.NewCollection[UserSchema]("user_schemas").Cached()
 }
 
 // UserSchemaID is the id of the schema of a user type: another prefix, and the same characters behind it.

@@ -21,7 +21,8 @@ func (w *world) putClient(id string, grants ...string) {
 	require.Equal(w.t, 200, a.Status, "%s", a.Body)
 }
 
-func TestARefreshTokenGivesNoMoreThanANewGrantWould(t *testing.T) {
+// TestRefreshToken_LimitedToCurrentGrant verifies that a refresh token gives no more than a new grant with the current settings.
+func TestRefreshToken_LimitedToCurrentGrant(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	user := w.user("ann")
 	id, secret := w.app()
@@ -95,7 +96,8 @@ func TestARefreshTokenGivesNoMoreThanANewGrantWould(t *testing.T) {
 	w.refused(sign("offline_access"), 400, "access_denied")
 }
 
-func TestWhoGetsAClientIDAgainGetsNothingElse(t *testing.T) {
+// TestClientID_Reused verifies that a new client with the client_id of a deleted one inherits no tokens, policies or roles.
+func TestClientID_Reused(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	const robot = `{"name":"oidc_client","label":"Robot","signOnMode":"OPENID_CONNECT","credentials":{"oauthClient":{"client_id":%q,"token_endpoint_auth_method":"client_secret_basic"}},
 		"settings":{"oauthClient":{"application_type":"service","grant_types":["client_credentials"],"response_types":["token"]}}}`

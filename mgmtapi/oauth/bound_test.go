@@ -16,7 +16,7 @@ func bearer(token string) map[string]string {
 }
 
 // The roles of a client are those of its application, whose id need not be its client_id.
-func TestAClientIsBoundByItsRoles(t *testing.T) {
+func TestClient_LimitedByRoles(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db)
 		for _, chosen := range []string{"", "my-own-id"} {
@@ -55,7 +55,7 @@ func TestAClientIsBoundByItsRoles(t *testing.T) {
 	})
 }
 
-func TestWhatNeedsABrowserIsNotServed(t *testing.T) {
+func TestBrowserEndpoints_Unsupported(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	off := w.post(servers, `{"name":"Off","description":"d","audiences":["a"]}`).Value("id")
 	w.post(servers+"/"+off+"/lifecycle/deactivate", "")
@@ -81,7 +81,7 @@ func TestWhatNeedsABrowserIsNotServed(t *testing.T) {
 	w.refused(w.form("/oauth2/v1/authorize", nil, "client_id", "x", "response_type", "code"), 400, "unsupported_response_type")
 }
 
-func TestTokensOfTheOrgServerAreLookedAtAndRevoked(t *testing.T) {
+func TestOrgTokens_IntrospectedAndRevoked(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	id, secret := w.client("")
 	otherID, otherSecret := w.client("")
@@ -119,7 +119,8 @@ func TestTokensOfTheOrgServerAreLookedAtAndRevoked(t *testing.T) {
 	require.JSONEq(t, `{"active":false}`, string(look(token).Body))
 }
 
-func TestClearedSessionsTakeTokensAlong(t *testing.T) {
+// TestClearSessions_RevokesTokens verifies that clearing the sessions of a user revokes its tokens only with oauthTokens=true.
+func TestClearSessions_RevokesTokens(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	user := w.user("ann")
 	id, secret := w.app()

@@ -210,8 +210,8 @@ func (s *Slice) replaceClient(ctx context.Context, r *replaceClientRequest) (Cli
 	return showClient(ctx, r.found, secret), nil
 }
 
-func (s *Slice) deleteClient(ctx context.Context, t *clientTarget) (rest.Nothing, error) {
-	return rest.Nothing{}, s.Update(ctx, func(tx *docstore.Tx) error {
+func (s *Slice) deleteClient(ctx context.Context, t *clientTarget) (rest.NoContent, error) {
+	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.loadClient(ctx, tx, t); err != nil {
 			return err
 		}

@@ -30,7 +30,8 @@ func addresses(path string, value any, into map[string]string) {
 	}
 }
 
-func TestDiscovery_LeadsSomewhere(t *testing.T) {
+// TestDiscovery_AddressesServed verifies that the server serves every address in discovery documents and authorization server links.
+func TestDiscovery_AddressesServed(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	own := w.post(servers, `{"name":"Own","description":"d","audiences":["a"]}`).Value("id")
 	nobody := map[string]string{"Authorization": ""}

@@ -160,12 +160,12 @@ func (s *Slice) introspectRefresh(ctx context.Context, at place, doc docstore.Do
 	}, nil
 }
 
-func (s *Slice) revoke(ctx context.Context, r *revokeRequest) (rest.Nothing, error) {
-	return rest.Nothing{}, s.revokeAt(ctx, &r.presented, r.place(ctx))
+func (s *Slice) revoke(ctx context.Context, r *revokeRequest) (rest.NoContent, error) {
+	return rest.NoContent{}, s.revokeAt(ctx, &r.presented, r.place(ctx))
 }
 
-func (s *Slice) revokeOrg(ctx context.Context, r *orgPresented) (rest.Nothing, error) {
-	return rest.Nothing{}, s.revokeAt(ctx, &r.presented, orgPlace(ctx))
+func (s *Slice) revokeOrg(ctx context.Context, r *orgPresented) (rest.NoContent, error) {
+	return rest.NoContent{}, s.revokeAt(ctx, &r.presented, orgPlace(ctx))
 }
 
 // revokeAt revokes a token of the client. One that is worth nothing already is no error (RFC 7009 section 2.2), one of another client is.

@@ -123,7 +123,7 @@ func (w *world) claims(server, token string) jwt.MapClaims {
 }
 
 // Proves A-servers-12, A-servers-14.
-func TestClientCredentialsAtACustomServer(t *testing.T) {
+func TestClientCredentials_CustomServer(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db)
 		id, secret := w.client("")
@@ -263,7 +263,7 @@ func (w *world) grantScopes(client string, scopes ...string) {
 }
 
 // Proves A-api-06, A-api-07, B-api-02.
-func TestOrgTokensOpenTheManagementAPI(t *testing.T) {
+func TestOrgTokens_AccessManagementAPI(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	id, secret := w.client("")
 	w.refused(w.form("/oauth2/v1/token", basic(id, secret), "grant_type", "client_credentials", "scope", "svc.users.read"), 400,
@@ -342,7 +342,8 @@ func TestOrgTokensOpenTheManagementAPI(t *testing.T) {
 		"invalid_client")
 }
 
-func TestClientsAuthenticateInTheirOwnWay(t *testing.T) {
+// TestClient_AuthenticationMethod verifies that a client authenticates only with its registered method.
+func TestClient_AuthenticationMethod(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	w.post(servers+"/default/scopes", `{"name":"s","default":true}`)
 	basicID, basicSecret := w.client("")
@@ -503,7 +504,7 @@ func TestPrivateKeyJWT(t *testing.T) {
 			require.Len(t, w.refusals(), before+1, "%s is logged", name)
 		}
 	}
-	count, err := w.Model.Spent.Count(t.Context(), w.Store.Reader(), nil)
+	count, err := w.Model.UsedTokens.Count(t.Context(), w.Store.Reader(), nil)
 	require.NoError(t, err)
 	require.Zero(t, count, "none of them is remembered")
 	once := sign(jwt.SigningMethodRS256, private, "one", good(claims{"jti": "1", "exp": now.Add(time.Hour).Unix()}))

@@ -11,7 +11,7 @@ import (
 
 // A rejected access token has an error as every other one has, also for a client library that takes the error_description of a challenge
 // for the whole error, as that of Go (major 2) does.
-func TestBearer_RejectionHasFullError(t *testing.T) {
+func TestBearer_RejectedWithFullError(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	id, secret := w.client("")
 	w.post("/api/v1/apps/"+id+"/grants", `{"scopeId":"svc.groups.read","issuer":"`+w.Server.URL+`"}`)

@@ -10,7 +10,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-func TestRotationMode_TokensOutliveTheSwitch(t *testing.T) {
+// TestRotationMode_TokensStayValid verifies that a token stays valid after a change of the rotation mode from MANUAL to AUTO.
+func TestRotationMode_TokensStayValid(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	id, secret := w.client("")
 	w.post(servers+"/default/scopes", `{"name":"orders"}`)

@@ -109,13 +109,13 @@ func (s *Slice) Routes() []rest.Route {
 		rest.Op[introspectRequest, Introspection]{ID: "introspectCustomAS", Route: "POST" + custom + "/v1/introspect", Tag: tag, Public: true,
 			OAuth:   true,
 			Summary: "Tells what a token of a custom authorization server is worth (RFC 7662)", Find: s.findForIntrospect, Do: s.introspect},
-		rest.Op[revokeRequest, rest.Nothing]{ID: "revokeCustomAS", Route: "POST" + custom + "/v1/revoke", Tag: tag, Public: true, OAuth: true,
+		rest.Op[revokeRequest, rest.NoContent]{ID: "revokeCustomAS", Route: "POST" + custom + "/v1/revoke", Tag: tag, Public: true, OAuth: true,
 			Status:  http.StatusOK,
 			Summary: "Revokes a token of a custom authorization server (RFC 7009)", Find: s.findForRevoke, Do: s.revoke},
 
 		rest.Op[orgPresented, Introspection]{ID: "introspect", Route: "POST" + orgServer + "/v1/introspect", Tag: tag, Public: true, OAuth: true,
 			Summary: "Tells what a token of the org authorization server is worth (RFC 7662)", Find: checkHost[orgPresented], Do: s.introspectOrg},
-		rest.Op[orgPresented, rest.Nothing]{ID: "revoke", Route: "POST" + orgServer + "/v1/revoke", Tag: tag, Public: true, OAuth: true,
+		rest.Op[orgPresented, rest.NoContent]{ID: "revoke", Route: "POST" + orgServer + "/v1/revoke", Tag: tag, Public: true, OAuth: true,
 			Status:  http.StatusOK,
 			Summary: "Revokes a token of the org authorization server (RFC 7009)", Find: checkHost[orgPresented], Do: s.revokeOrg},
 
@@ -129,7 +129,7 @@ func (s *Slice) Routes() []rest.Route {
 			Summary: "Reads an OAuth client", Find: s.findClient, Do: s.getClient},
 		rest.Op[replaceClientRequest, Client]{ID: "replaceClient", Route: "PUT" + clients + "/{clientId}", Tag: clientTag, Scopes: writeScope,
 			Summary: "Replaces the settings of an OAuth client", Find: s.findForReplaceClient, Check: checkReplaceClient, Do: s.replaceClient},
-		rest.Op[clientTarget, rest.Nothing]{ID: "deleteClient", Route: "DELETE" + clients + "/{clientId}", Tag: clientTag, Scopes: writeScope,
+		rest.Op[clientTarget, rest.NoContent]{ID: "deleteClient", Route: "DELETE" + clients + "/{clientId}", Tag: clientTag, Scopes: writeScope,
 			Summary: "Removes an OAuth client, which is its application", Find: s.findClient, Do: s.deleteClient},
 	)
 }

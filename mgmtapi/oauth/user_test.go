@@ -176,7 +176,8 @@ func TestTokensForUsers(t *testing.T) {
 	})
 }
 
-func TestRefreshTokensEnd(t *testing.T) {
+// TestRefreshToken_Expires verifies when a refresh token expires and which changes make it unusable.
+func TestRefreshToken_Expires(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	user := w.user("ann")
 	id, secret := w.app()
@@ -222,7 +223,7 @@ func TestRefreshTokensEnd(t *testing.T) {
 		step{Do: "GET /api/v1/apps/" + id + "/tokens", Equal: values{"#": 0}})
 }
 
-func TestTooManyWrongPasswordsLockOut(t *testing.T) {
+func TestPasswordGrant_LockOut(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	user := w.user("ann")
 	id, secret := w.app()
@@ -306,12 +307,12 @@ func TestIntrospectionAndRevocation(t *testing.T) {
 	require.Equal(t, "true", look(access).Value("active"))
 	w.Clock.Advance(time.Hour)
 	require.Equal(t, "false", look(access).Value("active"))
-	n, err := w.Model.Spent.Count(t.Context(), w.Store.Reader(), nil)
+	n, err := w.Model.UsedTokens.Count(t.Context(), w.Store.Reader(), nil)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 }
 
-func TestClientsAreRegistered(t *testing.T) {
+func TestClient_Registration(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
 	const at = "/oauth2/v1/clients"
 	body := `{"client_name":"Robot","application_type":"service","grant_types":["client_credentials"],"response_types":["token"]%s}`

@@ -16,7 +16,8 @@ import (
 // The key of the test values of both RFCs; those of RFC 6238 for longer hashes repeat it.
 const key = "12345678901234567890"
 
-func TestThePasscodesOfRFC4226AppendixD(t *testing.T) {
+// TestCounter_RFC4226 verifies the passcodes of RFC 4226, appendix D.
+func TestCounter_RFC4226(t *testing.T) {
 	want := []string{"755224", "287082", "359152", "969429", "338314", "254676", "287922", "162583", "399871", "520489"}
 	for counter, code := range want {
 		have, err := otp.Device{}.Counter(otp.SecretOf([]byte(key)), uint64(counter))
@@ -25,7 +26,8 @@ func TestThePasscodesOfRFC4226AppendixD(t *testing.T) {
 	}
 }
 
-func TestThePasscodesOfRFC6238AppendixB(t *testing.T) {
+// TestTime_RFC6238 verifies the passcodes of RFC 6238, appendix B.
+func TestTime_RFC6238(t *testing.T) {
 	keys := map[otp.Hash]string{otp.SHA1: key, otp.SHA256: strings.Repeat(key, 2)[:32], otp.SHA512: strings.Repeat(key, 4)[:64]}
 	for _, c := range []struct {
 		at   int64
@@ -46,7 +48,7 @@ func TestThePasscodesOfRFC6238AppendixB(t *testing.T) {
 }
 
 // A passcode is found from around a step before its own to around a step after it, and not two steps away.
-func TestAPasscodeIsFoundAroundItsStep(t *testing.T) {
+func TestFind_AdjacentSteps(t *testing.T) {
 	d := otp.Device{Digits: 8} // so that others are hardly ever the same
 	secret := otp.SecretOf([]byte(key))
 	rapid.Check(t, func(t *rapid.T) {
@@ -74,19 +76,20 @@ func TestAPasscodeIsFoundAroundItsStep(t *testing.T) {
 	require.False(t, found)
 }
 
-func TestASecretThatIsNotBase32(t *testing.T) {
+func TestSecret_NotBase32(t *testing.T) {
 	_, err := otp.Device{}.Time("not base 32!", time.Unix(0, 0))
 	require.ErrorIs(t, err, otp.ErrSecret)
 	_, _, err = otp.Device{}.Find("not base 32!", "123456", time.Unix(0, 0), 1)
 	require.ErrorIs(t, err, otp.ErrSecret)
 }
 
-func TestNewSecretsAreLongAndDiffer(t *testing.T) {
+func TestNewSecret_LongAndUnique(t *testing.T) {
 	require.Regexp(t, regexp.MustCompile(`^[A-Z2-7]{32}$`), string(otp.NewSecret()))
 	require.NotEqual(t, otp.NewSecret(), otp.NewSecret())
 }
 
-func TestTheAddressOfADeviceNamesWhoseItIs(t *testing.T) {
+// TestURI verifies that the URI of a device names the issuer and the account.
+func TestURI(t *testing.T) {
 	u, err := url.Parse(otp.Device{}.URI("Some Org", "ada+x@example.com", "ABCD"))
 	require.NoError(t, err)
 	require.Equal(t, "otpauth", u.Scheme)
@@ -96,7 +99,7 @@ func TestTheAddressOfADeviceNamesWhoseItIs(t *testing.T) {
 		u.Query())
 }
 
-func TestRandomPasscodesHaveAllDigits(t *testing.T) {
+func TestRandom_AllDigits(t *testing.T) {
 	seen := map[rune]bool{}
 	for range 200 { // a digit is missing among 1200 once in 10^54
 		code := otp.Random(6)

@@ -40,5 +40,5 @@ func digest(text string) []byte {
 	return base64.RawStdEncoding.AppendEncode(nil, sum[:])
 }
 
-// NormalAnswer is what is compared of a recovery answer: case and surrounding space do not count.
-func NormalAnswer(answer string) string { return cases.Fold().String(strings.TrimSpace(answer)) }
+// NormalizeAnswer is what is compared of a recovery answer: case and surrounding space do not count.
+func NormalizeAnswer(answer string) string { return cases.Fold().String(strings.TrimSpace(answer)) }

@@ -16,7 +16,7 @@ import (
 // policy is what an organisation begins with.
 var policy = model.DefaultPasswordSettings()
 
-func TestAPolicyNamesTheRulesThatAreBroken(t *testing.T) {
+func TestBrokenRules(t *testing.T) {
 	strict := model.PasswordSettings{MinLength: 12, MinUpper: 2, MinSymbol: 1, ExcludeAttributes: []string{"firstName"}}
 	require.Equal(t, []string{
 		"have at least 12 characters", "have at least 2 upper-case letters", "have a symbol", "not contain the attribute firstName",
@@ -25,7 +25,7 @@ func TestAPolicyNamesTheRulesThatAreBroken(t *testing.T) {
 	require.Empty(t, password.BrokenRules(&model.PasswordSettings{}, "", nil))
 }
 
-func TestAnAgeIsComparedWithTheClock(t *testing.T) {
+func TestPasswordAge_Limits(t *testing.T) {
 	at := time.Unix(1_700_000_000, 0)
 	p := model.PasswordSettings{MinAge: time.Hour, MaxAge: 24 * time.Hour}
 	u := model.User{PasswordHash: "x", PasswordChanged: at}
@@ -38,7 +38,7 @@ func TestAnAgeIsComparedWithTheClock(t *testing.T) {
 }
 
 // Proves B-credentials-14, B-credentials-16.
-func TestPasswordsMustNotContainTheLogin(t *testing.T) {
+func TestBrokenRules_Login(t *testing.T) {
 	for text, broken := range map[string]bool{
 		"Tlpwd-2026": false, "xBROCKx-1a": true, "Isa-2026-xyz": false, "Example-1x": false, "a.Brock@Example.com1": true, "bröck-A1234": true,
 	} {
@@ -47,17 +47,18 @@ func TestPasswordsMustNotContainTheLogin(t *testing.T) {
 	require.Len(t, password.BrokenRules(&policy, "", map[string]any{"login": "a@b.org"}), 4)
 }
 
-func TestEqualSecretsHaveDifferentHashesThatBothMatch(t *testing.T) {
+// TestHash_Salted verifies that two hashes of one secret differ and that NormalAnswer ignores case and whitespace.
+func TestHash_Salted(t *testing.T) {
 	h := password.Hasher{Cost: 4}
 	a, err := h.Hash("one")
 	require.NoError(t, err)
 	b, err := h.Hash("one")
 	require.NoError(t, err)
 	require.NotEqual(t, a, b)
-	require.Equal(t, password.NormalAnswer(" ANNIE "), password.NormalAnswer("annie"))
+	require.Equal(t, password.NormalizeAnswer(" ANNIE "), password.NormalizeAnswer("annie"))
 }
 
-func TestAHashMatchesItsTextOnly(t *testing.T) {
+func TestMatches(t *testing.T) {
 	hash, err := password.Hasher{Cost: 4}.Hash("one")
 	require.NoError(t, err)
 	require.True(t, password.Matches(hash, "one"))
@@ -66,7 +67,7 @@ func TestAHashMatchesItsTextOnly(t *testing.T) {
 }
 
 // Proves B-hashes-08.
-func TestBcryptIsVerifiedWithEveryWorkFactorThatCanBeImported(t *testing.T) {
+func TestVerify_BcryptWorkFactors(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringN(1, 18, 72).Draw(t, "text")
 		want, err := bcrypt.GenerateFromPassword([]byte(text), bcrypt.MinCost)
@@ -95,7 +96,7 @@ func TestBcryptIsVerifiedWithEveryWorkFactorThatCanBeImported(t *testing.T) {
 	}
 }
 
-func TestTemporaryPasswordsMeetThePolicy(t *testing.T) {
+func TestTemporary_SatisfiesPolicy(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		login := rapid.StringMatching(`[a-z2-9.]{4,12}@[a-z]{2,8}\.org`).Draw(t, "login")
 		profile := map[string]any{"login": login}
@@ -110,7 +111,7 @@ func TestTemporaryPasswordsMeetThePolicy(t *testing.T) {
 	})
 }
 
-func TestTheHistoryHoldsTheLastFourPasswords(t *testing.T) {
+func TestReused_LastFourPasswords(t *testing.T) {
 	h, now := password.Hasher{Cost: 4}, time.Unix(1_700_000_000, 0)
 	u := model.User{Activation: &model.OneTimeToken{}, Reset: &model.ResetToken{}, Attempts: 3}
 	texts := []string{"Zero-0000", "One-11111", "Two-22222", "Three-333", "Four-4444"}

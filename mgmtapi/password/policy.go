@@ -65,8 +65,8 @@ func number(text string, of func(rune) bool) (n int) {
 	return n
 }
 
-// Unmet tells people which rules a password breaks.
-func Unmet(broken []string) string {
+// DescribeBroken tells people which rules a password breaks.
+func DescribeBroken(broken []string) string {
 	return "Password requirements were not met. The password must " + strings.Join(broken, "; it must ")
 }
 

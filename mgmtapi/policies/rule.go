@@ -156,15 +156,15 @@ func (s *Slice) ruleRoutes() []rest.Route {
 			ID: "replacePolicyRule", Route: "PUT " + one, Tag: tag, Scopes: writeScope, Summary: "Replaces a rule of the sign-on policy",
 			Find: func(ctx context.Context, r *replaceRuleRequest) error { return s.findRule(ctx, &r.ruleTarget) }, Do: s.replaceRule,
 		},
-		rest.Op[ruleTarget, rest.Nothing]{
+		rest.Op[ruleTarget, rest.NoContent]{
 			ID: "deletePolicyRule", Route: "DELETE " + one, Tag: tag, Scopes: writeScope,
 			Summary: "Deletes a rule of the sign-on policy", Find: s.findRule, Do: s.deleteRule,
 		},
-		rest.Op[ruleTarget, rest.Nothing]{
+		rest.Op[ruleTarget, rest.NoContent]{
 			ID: "activatePolicyRule", Route: "POST " + one + "/lifecycle/activate", Tag: tag, Scopes: writeScope,
 			Summary: "Puts a rule of the sign-on policy in force", Find: s.findRule, Do: s.enterRule(model.Active, audit.PolicyRuleActivate),
 		},
-		rest.Op[ruleTarget, rest.Nothing]{
+		rest.Op[ruleTarget, rest.NoContent]{
 			ID: "deactivatePolicyRule", Route: "POST " + one + "/lifecycle/deactivate", Tag: tag, Scopes: writeScope,
 			Summary: "Puts a rule of the sign-on policy out of force", Find: s.findRule, Do: s.enterRule(model.Inactive, audit.PolicyRuleDeactivate),
 		},
@@ -287,7 +287,7 @@ func (s *Slice) apply(ctx context.Context, tx *docstore.Tx, in *RuleInput, p *mo
 	}
 	taken := func(other model.SignOnRule) bool { return other.ID != r.ID && strings.EqualFold(other.Name, in.Name) }
 	if slices.ContainsFunc(p.SignOn, taken) || strings.EqualFold(in.Name, defaultRule) {
-		causes.Taken("name")
+		causes.NotUnique("name")
 	}
 	people := in.Conditions.People.stored()
 	if err := auth.CheckPeople(ctx, tx, s.Deps, &people, &causes); err != nil {
@@ -353,8 +353,8 @@ func (s *Slice) replaceRule(ctx context.Context, r *replaceRuleRequest) (Rule, e
 	return s.getRule(ctx, &r.ruleTarget)
 }
 
-func (s *Slice) deleteRule(ctx context.Context, t *ruleTarget) (rest.Nothing, error) {
-	return rest.Nothing{}, s.changeRule(ctx, t, audit.PolicyRuleDelete, func(_ *docstore.Tx, p *model.OrgPolicy) (model.SignOnRule, error) {
+func (s *Slice) deleteRule(ctx context.Context, t *ruleTarget) (rest.NoContent, error) {
+	return rest.NoContent{}, s.changeRule(ctx, t, audit.PolicyRuleDelete, func(_ *docstore.Tx, p *model.OrgPolicy) (model.SignOnRule, error) {
 		rule := p.SignOn[t.at]
 		p.SignOn = slices.Delete(p.SignOn, t.at, t.at+1)
 		return rule, nil
@@ -362,9 +362,9 @@ func (s *Slice) deleteRule(ctx context.Context, t *ruleTarget) (rest.Nothing, er
 }
 
 // enterRule brings a rule to a status.
-func (s *Slice) enterRule(status model.Status, event audit.Type) func(context.Context, *ruleTarget) (rest.Nothing, error) {
-	return func(ctx context.Context, t *ruleTarget) (rest.Nothing, error) {
-		return rest.Nothing{}, s.changeRule(ctx, t, event, func(_ *docstore.Tx, p *model.OrgPolicy) (model.SignOnRule, error) {
+func (s *Slice) enterRule(status model.Status, event audit.Type) func(context.Context, *ruleTarget) (rest.NoContent, error) {
+	return func(ctx context.Context, t *ruleTarget) (rest.NoContent, error) {
+		return rest.NoContent{}, s.changeRule(ctx, t, event, func(_ *docstore.Tx, p *model.OrgPolicy) (model.SignOnRule, error) {
 			rule := &p.SignOn[t.at]
 			if rule.Status != status {
 				rule.Status, rule.Updated = status, s.Now()

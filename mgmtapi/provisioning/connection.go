@@ -348,24 +348,24 @@ func (s *Slice) putConnection(ctx context.Context, app string, rev int64, change
 
 // activate verifies the connection and enables it. One that is enabled is
 // verified again.
-func (s *Slice) activate(ctx context.Context, req *appRequest) (rest.Nothing, error) {
+func (s *Slice) activate(ctx context.Context, req *appRequest) (rest.NoContent, error) {
 	if !req.app.Value.SignOnMode.Traits().Provisioning {
-		return rest.Nothing{}, unsupported(req.app.Value)
+		return rest.NoContent{}, unsupported(req.app.Value)
 	}
 	for {
 		conn, err := s.connection(ctx, s.Store.Reader(), req.AppID)
 		if err != nil {
-			return rest.Nothing{}, err
+			return rest.NoContent{}, err
 		}
 		if conn.Value.SealedToken == "" {
-			return rest.Nothing{}, rest.Invalid("connection", "The connection has no credentials; configure it first")
+			return rest.NoContent{}, rest.Invalid("connection", "The connection has no credentials; configure it first")
 		}
 		if err := s.verify(ctx, req.app, conn.Value); err != nil {
-			return rest.Nothing{}, err
+			return rest.NoContent{}, err
 		}
 		stored, err := s.putConnection(ctx, req.AppID, conn.Rev, func(c *model.Connection) { c.Enabled, c.Ended = true, false })
 		if err != nil || stored != nil {
-			return rest.Nothing{}, err
+			return rest.NoContent{}, err
 		}
 	}
 }
@@ -380,9 +380,9 @@ func (s *Slice) changed(ctx context.Context, tx *docstore.Tx, app string, pushed
 
 // deactivate stops the connection and drops what is queued for the target, but for deactivations: whoever has lost an assignment must
 // not keep the account because the connection was off for a while. One that is not enabled stays as it is.
-func (s *Slice) deactivate(ctx context.Context, req *appRequest) (rest.Nothing, error) {
+func (s *Slice) deactivate(ctx context.Context, req *appRequest) (rest.NoContent, error) {
 	if !req.app.Value.SignOnMode.Traits().Provisioning {
-		return rest.Nothing{}, unsupported(req.app.Value)
+		return rest.NoContent{}, unsupported(req.app.Value)
 	}
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		conn, err := s.connection(ctx, tx, req.AppID)
@@ -406,7 +406,7 @@ func (s *Slice) deactivate(ctx context.Context, req *appRequest) (rest.Nothing, 
 			return s.Feed.Emit(ctx, tx, model.AppUserChanged{App: req.AppID, User: doc.Value.UserID, Provision: true})
 		})
 	})
-	return rest.Nothing{}, err
+	return rest.NoContent{}, err
 }
 
 // logConnection tells the log that the provisioning of an application was changed.

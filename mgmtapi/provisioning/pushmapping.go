@@ -294,7 +294,7 @@ func (s *Slice) findForDeleteMapping(ctx context.Context, req *deleteMappingRequ
 	return s.findForMapping(ctx, &req.mappingRequest)
 }
 
-func (s *Slice) deleteMapping(ctx context.Context, req *deleteMappingRequest) (rest.Nothing, error) {
+func (s *Slice) deleteMapping(ctx context.Context, req *deleteMappingRequest) (rest.NoContent, error) {
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		doc, err := s.findMapping(ctx, tx, &req.mappingRequest)
 		if err != nil {
@@ -305,7 +305,7 @@ func (s *Slice) deleteMapping(ctx context.Context, req *deleteMappingRequest) (r
 		}
 		return s.bury(ctx, tx, doc, req.DeleteTargetGroup)
 	})
-	return rest.Nothing{}, audit.Refused(ctx, s.Deps, audit.Entry{Type: audit.PushRemoved, Targets: []model.LogParty{
+	return rest.NoContent{}, audit.Refused(ctx, s.Deps, audit.Entry{Type: audit.PushRemoved, Targets: []model.LogParty{
 		audit.PushMapping(req.mapping.ID, &req.mapping.Value), audit.App(req.app.ID, &req.app.Value),
 	}}, err)
 }

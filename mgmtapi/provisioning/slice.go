@@ -90,11 +90,11 @@ func (s *Slice) Routes() []rest.Route {
 			ID: "updateDefaultConnection", Route: "POST " + connection, Tag: connectionTag, Scopes: writeScope,
 			Summary: "Configures the provisioning connection", Find: s.findForConnection, Check: checkConnection, Do: s.setConnection,
 		},
-		rest.Op[appRequest, rest.Nothing]{
+		rest.Op[appRequest, rest.NoContent]{
 			ID: "activateDefaultConnection", Route: "POST " + connection + "/lifecycle/activate", Tag: connectionTag, Scopes: writeScope,
 			Summary: "Verifies and activates the provisioning connection", Find: s.findApp, Do: s.activate,
 		},
-		rest.Op[appRequest, rest.Nothing]{
+		rest.Op[appRequest, rest.NoContent]{
 			ID: "deactivateDefaultConnection", Route: "POST " + connection + "/lifecycle/deactivate", Tag: connectionTag, Scopes: writeScope,
 			Summary: "Deactivates the provisioning connection and stops its traffic", Find: s.findApp, Do: s.deactivate,
 		},
@@ -129,7 +129,7 @@ func (s *Slice) Routes() []rest.Route {
 			ID: "updateGroupPushMapping", Route: "PATCH " + mappings + "/{mappingId}", Tag: pushTag, Scopes: pushWriteScope,
 			Summary: "Pauses or resumes a group push mapping", Find: s.findForPatchMapping, Do: s.patchMapping,
 		},
-		rest.Op[deleteMappingRequest, rest.Nothing]{
+		rest.Op[deleteMappingRequest, rest.NoContent]{
 			ID: "deleteGroupPushMapping", Route: "DELETE " + mappings + "/{mappingId}", Tag: pushTag, Scopes: pushWriteScope,
 			Summary: "Ends a group push mapping that is not active", Find: s.findForDeleteMapping, Do: s.deleteMapping,
 		},

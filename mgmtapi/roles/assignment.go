@@ -323,7 +323,7 @@ func (o of) get(ctx context.Context, r *assignmentRequest) (RoleAssignment, erro
 	return o.render(ctx, &r.found), nil
 }
 
-func (o of) unassign(ctx context.Context, r *assignmentRequest) (rest.Nothing, error) {
+func (o of) unassign(ctx context.Context, r *assignmentRequest) (rest.NoContent, error) {
 	err := o.Update(ctx, func(tx *docstore.Tx) error {
 		if err := o.among(ctx, tx, r, o.own); err != nil {
 			return err
@@ -333,7 +333,7 @@ func (o of) unassign(ctx context.Context, r *assignmentRequest) (rest.Nothing, e
 		}
 		return o.revoke(ctx, tx, *r.found.standard)
 	})
-	return rest.Nothing{}, audit.Refused(ctx, o.Deps, audit.Entry{Type: authz.Revoked(o.kind), Targets: []model.LogParty{r.who.Party}}, err)
+	return rest.NoContent{}, audit.Refused(ctx, o.Deps, audit.Entry{Type: authz.Revoked(o.kind), Targets: []model.LogParty{r.who.Party}}, err)
 }
 
 // revoke ends the assignment of a standard role. It rejects to revoke the last SUPER_ADMIN.

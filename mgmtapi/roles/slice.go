@@ -139,7 +139,7 @@ func (o of) assignments() []rest.Route {
 			ID: o.id("getUserAssignedRole"), Route: "GET " + one, Tag: tag, Scopes: readScope,
 			Summary: "Reads a role of " + o.name, Find: o.findAssignment, Do: o.get,
 		},
-		rest.Op[assignmentRequest, rest.Nothing]{
+		rest.Op[assignmentRequest, rest.NoContent]{
 			ID: o.id("unassignRoleFromUser"), Route: "DELETE " + one, Tag: tag, Scopes: writeScope,
 			Summary: "Takes a role from " + o.name, Find: o.findOwn, Do: o.unassign,
 		},

@@ -25,11 +25,11 @@ func (o of) targets() []rest.Route {
 			ID: o.id("listGroupTargetsForRole"), Route: "GET " + groups, Tag: targetTag, Scopes: readScope,
 			Summary: "Lists the groups that a role of " + o.name + " is limited to", Find: o.findForTargets, Do: o.listGroups,
 		},
-		rest.Op[groupTargetRequest, rest.Nothing]{
+		rest.Op[groupTargetRequest, rest.NoContent]{
 			ID: o.id("assignGroupTargetToUserRole"), Route: "PUT " + group, Tag: targetTag, Scopes: writeScope,
 			Summary: "Limits a role of " + o.name + " to a group", Find: o.findGroup, Do: o.addGroup,
 		},
-		rest.Op[groupTargetRequest, rest.Nothing]{
+		rest.Op[groupTargetRequest, rest.NoContent]{
 			ID: o.id("unassignGroupTargetFromUserAdminRole"), Route: "DELETE " + group, Tag: targetTag, Scopes: writeScope,
 			Summary: "Drops a target group of a role of " + o.name, Find: o.findGroup, Do: o.dropGroup,
 		},
@@ -37,19 +37,19 @@ func (o of) targets() []rest.Route {
 			ID: o.id("listApplicationTargetsForApplicationAdministratorRoleForUser"), Route: "GET " + apps, Tag: targetTag, Scopes: readScope,
 			Summary: "Lists the applications that a role of " + o.name + " is limited to", Find: o.findForTargets, Do: o.listApps,
 		},
-		rest.Op[appTypeRequest, rest.Nothing]{
+		rest.Op[appTypeRequest, rest.NoContent]{
 			ID: o.id("assignAppTargetToAdminRoleForUser"), Route: "PUT " + app, Tag: targetTag, Scopes: writeScope,
 			Summary: "Limits a role of " + o.name + " to all applications of a kind", Find: o.findAppType, Do: o.addAppType,
 		},
-		rest.Op[appTypeRequest, rest.Nothing]{
+		rest.Op[appTypeRequest, rest.NoContent]{
 			ID: o.id("unassignAppTargetFromAppAdminRoleForUser"), Route: "DELETE " + app, Tag: targetTag, Scopes: writeScope,
 			Summary: "Drops a kind of applications of a role of " + o.name, Find: o.findAppType, Do: o.dropAppType,
 		},
-		rest.Op[appRequest, rest.Nothing]{
+		rest.Op[appRequest, rest.NoContent]{
 			ID: o.id("assignAppInstanceTargetToAppAdminRoleForUser"), Route: "PUT " + app + "/{appId}", Tag: targetTag, Scopes: writeScope,
 			Summary: "Limits a role of " + o.name + " to an application", Find: o.findApp, Do: o.addApp,
 		},
-		rest.Op[appRequest, rest.Nothing]{
+		rest.Op[appRequest, rest.NoContent]{
 			ID: o.id("unassignAppInstanceTargetFromAdminRoleForUser"), Route: "DELETE " + app + "/{appId}", Tag: targetTag, Scopes: writeScope,
 			Summary: "Drops a target application of a role of " + o.name, Find: o.findApp, Do: o.dropApp,
 		},
@@ -211,15 +211,15 @@ func (o of) findGroup(ctx context.Context, r *groupTargetRequest) (err error) {
 	return rest.Missing(err, "UserGroup", r.Group)
 }
 
-func (o of) addGroup(ctx context.Context, r *groupTargetRequest) (rest.Nothing, error) {
-	return rest.Nothing{}, o.change(ctx, &r.assignmentRequest, model.RoleType.GroupTargets, audit.RoleTargetAdd, audit.Group(r.group),
+func (o of) addGroup(ctx context.Context, r *groupTargetRequest) (rest.NoContent, error) {
+	return rest.NoContent{}, o.change(ctx, &r.assignmentRequest, model.RoleType.GroupTargets, audit.RoleTargetAdd, audit.Group(r.group),
 		func(a *model.RoleAssignment) (bool, error) {
 			return add(a, model.RoleTarget{Group: r.Group}), nil
 		})
 }
 
-func (o of) dropGroup(ctx context.Context, r *groupTargetRequest) (rest.Nothing, error) {
-	return rest.Nothing{}, o.change(ctx, &r.assignmentRequest, model.RoleType.GroupTargets, audit.RoleTargetDelete, audit.Group(r.group),
+func (o of) dropGroup(ctx context.Context, r *groupTargetRequest) (rest.NoContent, error) {
+	return rest.NoContent{}, o.change(ctx, &r.assignmentRequest, model.RoleType.GroupTargets, audit.RoleTargetDelete, audit.Group(r.group),
 		func(a *model.RoleAssignment) (bool, error) {
 			return drop(a, model.RoleTarget{Group: r.Group}, "UserGroup", r.Group)
 		})
@@ -241,8 +241,8 @@ func appType(name string) model.LogParty {
 	return model.LogParty{ID: name, Type: audit.TypeApp, AlternateID: name, DisplayName: name}
 }
 
-func (o of) addAppType(ctx context.Context, r *appTypeRequest) (rest.Nothing, error) {
-	return rest.Nothing{}, o.change(ctx, &r.assignmentRequest, model.RoleType.AppTargets, audit.RoleTargetAdd, appType(r.Name),
+func (o of) addAppType(ctx context.Context, r *appTypeRequest) (rest.NoContent, error) {
+	return rest.NoContent{}, o.change(ctx, &r.assignmentRequest, model.RoleType.AppTargets, audit.RoleTargetAdd, appType(r.Name),
 		func(a *model.RoleAssignment) (bool, error) {
 			whole := model.RoleTarget{AppName: r.Name}
 			if slices.ContainsFunc(a.Targets, whole.Same) {
@@ -253,8 +253,8 @@ func (o of) addAppType(ctx context.Context, r *appTypeRequest) (rest.Nothing, er
 		})
 }
 
-func (o of) dropAppType(ctx context.Context, r *appTypeRequest) (rest.Nothing, error) {
-	return rest.Nothing{}, o.change(ctx, &r.assignmentRequest, model.RoleType.AppTargets, audit.RoleTargetDelete, appType(r.Name),
+func (o of) dropAppType(ctx context.Context, r *appTypeRequest) (rest.NoContent, error) {
+	return rest.NoContent{}, o.change(ctx, &r.assignmentRequest, model.RoleType.AppTargets, audit.RoleTargetDelete, appType(r.Name),
 		func(a *model.RoleAssignment) (bool, error) {
 			return drop(a, model.RoleTarget{AppName: r.Name}, "AppInstance", r.Name)
 		})
@@ -279,8 +279,9 @@ func (o of) findApp(ctx context.Context, r *appRequest) (err error) {
 	return rest.Missing(err, "AppInstance", r.App)
 }
 
-func (o of) addApp(ctx context.Context, r *appRequest) (rest.Nothing, error) {
-	return rest.Nothing{}, o.change(ctx, &r.assignmentRequest, model.RoleType.AppTargets, audit.RoleTargetAdd, audit.App(r.App, &r.app.Value),
+func (o of) addApp(ctx context.Context, r *appRequest) (rest.NoContent, error) {
+	return rest.NoContent{}, o.change(ctx, &r.assignmentRequest, model.RoleType.AppTargets, audit.RoleTargetAdd,
+		audit.App(r.App, &r.app.Value),
 		func(a *model.RoleAssignment) (bool, error) {
 			if slices.ContainsFunc(a.Targets, model.RoleTarget{AppName: r.Name}.Same) {
 				return false, rest.Invalid("appId", "All applications of the name %s are targets already", r.Name)
@@ -289,8 +290,8 @@ func (o of) addApp(ctx context.Context, r *appRequest) (rest.Nothing, error) {
 		})
 }
 
-func (o of) dropApp(ctx context.Context, r *appRequest) (rest.Nothing, error) {
-	return rest.Nothing{}, o.change(ctx, &r.assignmentRequest, model.RoleType.AppTargets, audit.RoleTargetDelete,
+func (o of) dropApp(ctx context.Context, r *appRequest) (rest.NoContent, error) {
+	return rest.NoContent{}, o.change(ctx, &r.assignmentRequest, model.RoleType.AppTargets, audit.RoleTargetDelete,
 		audit.App(r.App, &r.app.Value), func(a *model.RoleAssignment) (bool, error) {
 			return drop(a, model.RoleTarget{AppName: r.Name, App: r.App}, "AppInstance", r.App)
 		})

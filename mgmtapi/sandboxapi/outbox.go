@@ -15,7 +15,7 @@ func (s *Slice) outboxRoutes() []rest.Route {
 			Summary:     "List the messages that would have been sent, newest first",
 			Description: "Messages hold one-time tokens and codes in clear: that is what the outbox is for. They last seven days at most.",
 			Scopes:      []string{manage}, Check: checkMessages, Do: s.messages},
-		rest.Op[struct{}, rest.Nothing]{ID: "deleteMessages", Route: "DELETE /sandbox/v1/outbox", Tag: tag,
+		rest.Op[struct{}, rest.NoContent]{ID: "deleteMessages", Route: "DELETE /sandbox/v1/outbox", Tag: tag,
 			Summary: "Empty the outbox", Scopes: []string{manage}, Do: s.deleteMessages},
 	}
 }
@@ -71,6 +71,6 @@ func (s *Slice) messages(ctx context.Context, r *messagesRequest) ([]Message, er
 	return out, err
 }
 
-func (s *Slice) deleteMessages(ctx context.Context, _ *struct{}) (rest.Nothing, error) {
-	return rest.Nothing{}, s.Update(ctx, func(tx *docstore.Tx) error { return s.o.Outbox.Clear(ctx, tx) })
+func (s *Slice) deleteMessages(ctx context.Context, _ *struct{}) (rest.NoContent, error) {
+	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error { return s.o.Outbox.Clear(ctx, tx) })
 }

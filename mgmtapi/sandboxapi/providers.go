@@ -67,18 +67,18 @@ type NewToken struct {
 func (s *Slice) providerRoutes() []rest.Route {
 	scopes := []string{manage}
 	return []rest.Route{
-		rest.Op[rest.Nothing, []provider]{ID: "listProviders", Route: "GET /sandbox/v1/scim", Tag: tag,
+		rest.Op[rest.NoContent, []provider]{ID: "listProviders", Route: "GET /sandbox/v1/scim", Tag: tag,
 			Summary: "List the SCIM servers of the sandbox", Scopes: scopes, Do: s.listProviders},
 		rest.Op[createProviderRequest, createdProvider]{ID: "createProvider", Route: "POST /sandbox/v1/scim", Tag: tag, Status: 201,
 			Summary: "Create a SCIM server; its token is shown only in this answer", Scopes: scopes, Do: s.createProvider},
 		rest.Op[providerRequest, provider]{ID: "getProvider", Route: "GET /sandbox/v1/scim/{provider}", Tag: tag,
 			Summary: "Show a SCIM server of the sandbox", Scopes: scopes, Do: s.getProvider},
-		rest.Op[providerRequest, rest.Nothing]{ID: "deleteProvider", Route: "DELETE /sandbox/v1/scim/{provider}", Tag: tag,
+		rest.Op[providerRequest, rest.NoContent]{ID: "deleteProvider", Route: "DELETE /sandbox/v1/scim/{provider}", Tag: tag,
 			Summary: "Remove a SCIM server that was created here, with its resources", Scopes: scopes, Do: s.deleteProvider},
 		rest.Op[createProviderTokenRequest, createdProviderToken]{ID: "createProviderToken", Route: "POST /sandbox/v1/scim/{provider}/tokens",
 			Tag: tag, Status: 201,
 			Summary: "Create a token of a SCIM server; its value is shown only in this answer", Scopes: scopes, Do: s.createProviderToken},
-		rest.Op[providerTokenRequest, rest.Nothing]{ID: "deleteProviderToken", Route: "DELETE /sandbox/v1/scim/{provider}/tokens/{token}",
+		rest.Op[providerTokenRequest, rest.NoContent]{ID: "deleteProviderToken", Route: "DELETE /sandbox/v1/scim/{provider}/tokens/{token}",
 			Tag:     tag,
 			Summary: "Remove a token that was created here", Scopes: scopes, Do: s.deleteProviderToken},
 	}
@@ -127,7 +127,7 @@ func renderToken(t ProviderToken) providerToken {
 
 func orEmpty(list []string) []string { return append([]string{}, list...) }
 
-func (s *Slice) listProviders(ctx context.Context, _ *rest.Nothing) ([]provider, error) {
+func (s *Slice) listProviders(ctx context.Context, _ *rest.NoContent) ([]provider, error) {
 	out := []provider{}
 	for _, p := range s.o.Providers.List() {
 		out = append(out, renderProvider(ctx, p))
@@ -175,8 +175,8 @@ func (s *Slice) getProvider(ctx context.Context, r *providerRequest) (provider, 
 	return renderProvider(ctx, p), nil
 }
 
-func (s *Slice) deleteProvider(ctx context.Context, r *providerRequest) (rest.Nothing, error) {
-	return rest.Nothing{}, r.missing(s.o.Providers.Remove(ctx, r.Provider))
+func (s *Slice) deleteProvider(ctx context.Context, r *providerRequest) (rest.NoContent, error) {
+	return rest.NoContent{}, r.missing(s.o.Providers.Remove(ctx, r.Provider))
 }
 
 type createProviderTokenRequest struct {
@@ -208,6 +208,6 @@ type providerTokenRequest struct {
 	Token string `path:"token" doc:"id of the token"`
 }
 
-func (s *Slice) deleteProviderToken(ctx context.Context, r *providerTokenRequest) (rest.Nothing, error) {
-	return rest.Nothing{}, r.missing(s.o.Providers.RemoveToken(ctx, r.Provider, r.Token))
+func (s *Slice) deleteProviderToken(ctx context.Context, r *providerTokenRequest) (rest.NoContent, error) {
+	return rest.NoContent{}, r.missing(s.o.Providers.RemoveToken(ctx, r.Provider, r.Token))
 }

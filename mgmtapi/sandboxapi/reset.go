@@ -7,7 +7,7 @@ import (
 )
 
 func (s *Slice) resetRoute() rest.Route {
-	return rest.Op[resetRequest, rest.Nothing]{ID: "resetSandbox", Route: "POST /sandbox/v1/reset", Tag: tag,
+	return rest.Op[resetRequest, rest.NoContent]{ID: "resetSandbox", Route: "POST /sandbox/v1/reset", Tag: tag,
 		Summary: "Go back to the initial content of the organisation",
 		Description: "Everything of the organisation goes in one step, the system log, the outbox and all that the engine knows included, and " +
 			"so do the resources " +
@@ -22,6 +22,6 @@ type resetRequest struct {
 	} `body:"optional"`
 }
 
-func (s *Slice) reset(ctx context.Context, r *resetRequest) (rest.Nothing, error) {
-	return rest.Nothing{}, s.o.Reset(ctx, r.Body != nil && r.Body.Seed)
+func (s *Slice) reset(ctx context.Context, r *resetRequest) (rest.NoContent, error) {
+	return rest.NoContent{}, s.o.Reset(ctx, r.Body != nil && r.Body.Seed)
 }

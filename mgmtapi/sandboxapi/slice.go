@@ -55,7 +55,7 @@ func (s *Slice) Routes() []rest.Route {
 			Summary: "Wait until no provisioning work is left", Scopes: []string{manage}, Do: s.drain},
 		rest.Op[createTokenRequest, CreatedToken]{ID: "createAPIToken", Route: "POST /sandbox/v1/api-tokens", Tag: tag, Status: 201,
 			Summary: "Create an API token; its secret is shown only in this answer", Scopes: []string{manage}, Do: s.createToken},
-		rest.Op[provisionRequest, rest.Nothing]{ID: "provisionUsers", Route: "POST /sandbox/v1/apps/{app}/provision", Tag: tag, Status: 202,
+		rest.Op[provisionRequest, rest.NoContent]{ID: "provisionUsers", Route: "POST /sandbox/v1/apps/{app}/provision", Tag: tag, Status: 202,
 			Summary: "Provision assigned users now", Scopes: []string{manage}, Find: s.findAppToProvision, Do: s.provision},
 	}
 	list = append(append(list, s.outboxRoutes()...), s.holdRoutes()...)
@@ -130,10 +130,10 @@ func (s *Slice) findAppToProvision(ctx context.Context, r *provisionRequest) err
 	return s.findApp(ctx, &r.appRequest)
 }
 
-func (s *Slice) provision(ctx context.Context, r *provisionRequest) (rest.Nothing, error) {
+func (s *Slice) provision(ctx context.Context, r *provisionRequest) (rest.NoContent, error) {
 	var users []string
 	if r.Body != nil {
 		users = r.Body.UserIDs
 	}
-	return rest.Nothing{}, s.o.Provision(ctx, r.App, users)
+	return rest.NoContent{}, s.o.Provision(ctx, r.App, users)
 }

@@ -116,7 +116,7 @@ func (g *given) apply(old map[string]model.Property, k kind, causes *rest.Causes
 // checkPlaces records which of the given properties cannot be where they say in the target, or are where another one is.
 func (g *given) checkPlaces(all map[string]model.Property, causes *rest.Causes) {
 	base := model.AppSchema{Custom: all}
-	places := map[string]appprofile.Place{}
+	places := map[string]appprofile.AttributePath{}
 	for name, p := range base.All(true) {
 		if p.ExternalName == "" || name == model.AppUserName {
 			continue

@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/seal"
 )
 
-func TestOpenReturnsWhatWasSealed(t *testing.T) {
+func TestOpen_ReturnsPlaintext(t *testing.T) {
 	key := seal.Random()
 	rapid.Check(t, func(t *rapid.T) {
 		plain, binding := rapid.String().Draw(t, "plain"), rapid.String().Draw(t, "binding")
@@ -22,7 +22,7 @@ func TestOpenReturnsWhatWasSealed(t *testing.T) {
 	})
 }
 
-func TestSealingTwiceGivesDifferentTexts(t *testing.T) {
+func TestSeal_Randomized(t *testing.T) {
 	key := seal.Random()
 	first, err := key.Seal("secret", "app")
 	require.NoError(t, err)
@@ -32,7 +32,7 @@ func TestSealingTwiceGivesDifferentTexts(t *testing.T) {
 	require.NotContains(t, first, "secret")
 }
 
-func TestASealedTextDoesNotOpen(t *testing.T) {
+func TestOpen_Rejected(t *testing.T) {
 	key := seal.Random()
 	sealed, err := key.Seal("secret", "app 1")
 	require.NoError(t, err)
@@ -57,7 +57,7 @@ func TestASealedTextDoesNotOpen(t *testing.T) {
 	}
 }
 
-func TestAKeyHasExactlyThirtyTwoBytes(t *testing.T) {
+func TestNew_RequiresKeySize(t *testing.T) {
 	for _, n := range []int{0, 16, 31, 33} {
 		_, err := seal.New(bytes.Repeat([]byte{1}, n))
 		require.Error(t, err, "%d bytes", n)

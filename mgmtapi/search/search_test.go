@@ -23,7 +23,7 @@ type thing struct {
 }
 
 // What is found by an exact condition alone is what the expression matches, to the millisecond.
-func TestExactConditionsFindWhatMatches(t *testing.T) {
+func TestExactConditions(t *testing.T) {
 	things := docstore.NewCollection("things",
 		docstore.Index[thing]{Name: "name", Values: func(v *thing) []any { return present(v.Name, v.Name == "") }},
 		docstore.Index[thing]{Name: "folded", Values: func(v *thing) []any { return present(filter.Fold(v.Name), v.Name == "") }},

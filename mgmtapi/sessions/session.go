@@ -171,8 +171,8 @@ func (s *Slice) refresh(ctx context.Context, id, ref string) (Session, error) {
 }
 
 // end ends a session. Without a caller, who comes with the cookie is its user.
-func (s *Slice) end(ctx context.Context, id, ref string) (rest.Nothing, error) {
-	return rest.Nothing{}, s.Update(ctx, func(tx *docstore.Tx) error {
+func (s *Slice) end(ctx context.Context, id, ref string) (rest.NoContent, error) {
+	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
 		h, err := s.find(ctx, tx, id, ref)
 		if err != nil {
 			return err

@@ -38,9 +38,9 @@ func (s *Slice) Routes() []rest.Route {
 				return render(ctx, r.held), nil
 			},
 		},
-		rest.Op[byID, rest.Nothing]{
+		rest.Op[byID, rest.NoContent]{
 			ID: "revokeSession", Route: "DELETE " + root + "/{sessionId}", Tag: tag, Scopes: write,
-			Summary: "Ends a session", Find: s.findByID, Do: func(ctx context.Context, r *byID) (rest.Nothing, error) {
+			Summary: "Ends a session", Find: s.findByID, Do: func(ctx context.Context, r *byID) (rest.NoContent, error) {
 				return s.end(ctx, r.ID, r.ID)
 			},
 		},
@@ -54,9 +54,9 @@ func (s *Slice) Routes() []rest.Route {
 			ID: "getCurrentSession", Route: "GET " + root + "/me", Tag: tag, Public: true,
 			Summary: "Reads the session of the cookie", Do: s.current,
 		},
-		rest.Op[byCookie, rest.Nothing]{
+		rest.Op[byCookie, rest.NoContent]{
 			ID: "closeCurrentSession", Route: "DELETE " + root + "/me", Tag: tag, Public: true,
-			Summary: "Ends the session of the cookie", Do: func(ctx context.Context, r *byCookie) (rest.Nothing, error) {
+			Summary: "Ends the session of the cookie", Do: func(ctx context.Context, r *byCookie) (rest.NoContent, error) {
 				return s.end(ctx, r.ID, auth.Me)
 			},
 		},
@@ -66,7 +66,7 @@ func (s *Slice) Routes() []rest.Route {
 				return s.refresh(ctx, r.ID, auth.Me)
 			},
 		},
-		rest.Op[clearRequest, rest.Nothing]{
+		rest.Op[clearRequest, rest.NoContent]{
 			ID: "revokeUserSessions", Route: "DELETE /api/v1/users/{user}/sessions", Tag: "Users", Scopes: []string{"svc.users.manage"},
 			Summary: "Ends all sessions of a user", Find: s.findUser, Do: s.clear,
 		},
@@ -116,8 +116,8 @@ func (s *Slice) findUser(ctx context.Context, r *clearRequest) (err error) {
 	return err
 }
 
-func (s *Slice) clear(ctx context.Context, r *clearRequest) (rest.Nothing, error) {
-	return rest.Nothing{}, s.Update(ctx, func(tx *docstore.Tx) error {
+func (s *Slice) clear(ctx context.Context, r *clearRequest) (rest.NoContent, error) {
+	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
 		user, err := auth.FindUser(ctx, s.Deps, tx, r.found.ID)
 		if err != nil {
 			return err

@@ -16,7 +16,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/signkey"
 )
 
-func TestAKeySignsWhatItsPublicHalfVerifies(t *testing.T) {
+func TestKey_SignAndVerify(t *testing.T) {
 	secrets, at := seal.Random(), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	k, err := signkey.New(secrets, signkey.Options{Name: "northwind", Validity: 2 * 365 * 24 * time.Hour, Now: at})
 	require.NoError(t, err)
@@ -56,7 +56,8 @@ func TestAKeySignsWhatItsPublicHalfVerifies(t *testing.T) {
 	require.Len(t, k.X5TS256(), 43)
 }
 
-func TestAPrivateHalfStaysWithItsKeyAndItsSecrets(t *testing.T) {
+// TestPrivate_BoundToKeyAndSecrets verifies that Private fails with other secrets and under another key id.
+func TestPrivate_BoundToKeyAndSecrets(t *testing.T) {
 	secrets := seal.Random()
 	k, err := signkey.New(secrets, signkey.Options{})
 	require.NoError(t, err)

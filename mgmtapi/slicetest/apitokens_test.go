@@ -22,7 +22,7 @@ func slice(e *apitest.Env) *apitokens.Slice {
 
 func tokenAs(token string) map[string]string { return map[string]string{"Authorization": token} }
 
-func TestTokensAreSeenAndRevoked(t *testing.T) {
+func TestTokens_ListedAndRevoked(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		made, err := slice(e).Create(t.Context(), "second", "admin@example.com")
@@ -104,7 +104,8 @@ func TestCreate_RejectsDeprovisionedUser(t *testing.T) {
 	require.Equal(t, rest.CodeStatus, answer.Code)
 }
 
-func TestATokenIsMadeForAUserThatExists(t *testing.T) {
+// TestCreate_RejectsBadInput checks that the creation of a token rejects an unknown user and an empty name.
+func TestCreate_RejectsBadInput(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	for _, c := range []struct {
 		name, user string
@@ -117,7 +118,7 @@ func TestATokenIsMadeForAUserThatExists(t *testing.T) {
 	}
 }
 
-func TestATokenLivesAsLongAsItIsUsed(t *testing.T) {
+func TestTokens_ExpireWhenUnused(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	const day = 24 * time.Hour
 	e.Clock.Advance(29 * day)

@@ -25,7 +25,7 @@ func authAs(authorization string) map[string]string {
 }
 
 // Proves A-api-05, B-users-10.
-func TestCallersWithoutAGoodTokenAreRefusedEverywhere(t *testing.T) {
+func TestAuth_InvalidTokenRejectedEverywhere(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	saved := e.Run(t, apitest.Step{Do: "POST /api/v1/users", Body: authUser, Save: map[string]string{"u": "id"}})
 	deps := model.Deps{Model: e.Model, Store: e.Store, Feed: model.NewFeed(e.Store), Now: e.Clock.Now}
@@ -91,7 +91,7 @@ func TestRateLimits(t *testing.T) {
 	e.Run(t, apitest.Step{Do: "GET /api/v1/users/me", Equal: map[string]any{"header:X-Rate-Limit-Remaining": "1"}})
 }
 
-func TestRequestsFallIntoTheirBuckets(t *testing.T) {
+func TestRateLimits_Buckets(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	l := auth.NewLimiter(auth.Limits{}, func() time.Time { return now })
 	for do, want := range map[[2]string]int{
@@ -118,7 +118,7 @@ func TestSecrets(t *testing.T) {
 }
 
 // Callers are known from memory once they were accepted: nothing of it outlives what it was made of.
-func TestWhoWasAcceptedIsRefusedAtOnce(t *testing.T) {
+func TestAuth_CachedCallerRejectedImmediately(t *testing.T) {
 	refused, forbidden := apitest.Step{Status: 401, Code: "E0000011"}, apitest.Step{Status: 403, Code: "E0000006"}
 	for name, c := range map[string]struct {
 		do, body string // {u} is the owner, {token} the token, {role} its role

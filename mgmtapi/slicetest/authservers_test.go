@@ -28,7 +28,7 @@ type (
 // Proves A-servers-01, A-servers-02, A-servers-08, A-servers-13, A-servers-16, A-servers-19, A-servers-20, A-servers-21,
 // A-servers-30, A-servers-41, A-servers-44, A-servers-45, A-servers-46, A-servers-47, A-servers-50, A-servers-51, A-servers-53,
 // A-servers-54.
-func TestTheLifeOfAServer(t *testing.T) {
+func TestServer_Lifecycle(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		e.Run(t,
@@ -74,7 +74,7 @@ func TestTheLifeOfAServer(t *testing.T) {
 }
 
 // Proves A-servers-05, A-servers-06, A-servers-07, A-servers-09, A-servers-10, A-servers-11.
-func TestServersThatCannotBeWritten(t *testing.T) {
+func TestServer_RejectsBadInput(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	bad := func(body string, causes ...string) serverStep {
 		return serverStep{Name: body, Do: "POST " + servers, Body: body, Status: 400, Code: "E0000001", Causes: causes}
@@ -114,7 +114,7 @@ const all = `"ALL_CLIENTS"`
 // Proves A-policies-01, A-policies-02, A-policies-04, A-policies-05, A-policies-06, A-policies-09, A-policies-16, A-policies-17,
 // A-policies-18, A-policies-19, A-policies-20, A-policies-22.
 // Proves A-policies-03, A-policies-07.
-func TestPoliciesAndTheirPriorities(t *testing.T) {
+func TestPolicy_Priorities(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	at := servers + "/default/policies"
 	order := func(t *testing.T, names ...string) {
@@ -194,7 +194,7 @@ func ruleBody(name, conditions, token string) string {
 const anything = `"grantTypes":{"include":["client_credentials"]},"scopes":{"include":["*"]}`
 
 // Proves A-servers-03.
-func TestRules(t *testing.T) {
+func TestServer_Rules(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	refused := func(at, body string, causes ...string) serverStep {
 		return serverStep{Name: body, Do: "POST " + at, Body: body, Status: 400, Code: "E0000001", Causes: causes}
@@ -262,7 +262,7 @@ func TestRules(t *testing.T) {
 	)
 }
 
-func TestScopes(t *testing.T) {
+func TestServer_Scopes(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	at := servers + "/default/scopes"
 	refused := func(body string, causes ...string) serverStep {
@@ -326,7 +326,7 @@ func TestScopes(t *testing.T) {
 	)
 }
 
-func TestClaims(t *testing.T) {
+func TestServer_Claims(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	at := servers + "/default/claims"
 	claim := func(name, more string) string {
@@ -423,7 +423,7 @@ func TestKeysRotate(t *testing.T) {
 }
 
 // Proves A-servers-38.
-func TestRotationMode_SwitchKeepsTheKey(t *testing.T) {
+func TestRotationMode_SwitchKeepsKey(t *testing.T) {
 	const keys = servers + "/default/credentials/keys"
 	mode := func(name string) string {
 		return fmt.Sprintf(`{"name":"default","audiences":["api://default"],"credentials":{"signing":{"rotationMode":%q}}}`, name)

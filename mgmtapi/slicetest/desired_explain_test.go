@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-func TestTheOwnersOfAccountsAreFound(t *testing.T) {
+func TestDesired_FindsAccountOwners(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
 		app := w.SCIMApp("HR")
 		w.Connect(app, `{"create":{"lifecycleCreate":{"status":"ENABLED"}}}`)
@@ -48,7 +48,7 @@ func TestTheOwnersOfAccountsAreFound(t *testing.T) {
 	})
 }
 
-func TestAnExplanationNamesTheGroupAndTheRule(t *testing.T) {
+func TestDesired_ExplainsGroupAndRule(t *testing.T) {
 	w := apptest.New(t)
 	app := w.SCIMApp("HR")
 	w.Connect(app, `{"create":{"lifecycleCreate":{"status":"ENABLED"}}}`)

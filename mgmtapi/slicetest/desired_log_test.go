@@ -50,7 +50,8 @@ const (
 	failed = "FAILURE"
 )
 
-func TestTheLogTellsWhatWasSentForAUser(t *testing.T) {
+// TestDesired_UserLogEvents checks the log events that the service writes for each result of provisioning a user.
+func TestDesired_UserLogEvents(t *testing.T) {
 	get := desired.Step{Method: http.MethodGet, Path: lookup, Status: 200}
 	for name, test := range map[string]struct {
 		before []desired.Result // brings the assignment to where the result finds it
@@ -207,7 +208,8 @@ func TestTheLogTellsWhatWasSentForAUser(t *testing.T) {
 	}
 }
 
-func TestTheLogTellsWhatWasSentForAGroup(t *testing.T) {
+// TestDesired_GroupLogEvents checks the log events that the service writes for each result of pushing a group.
+func TestDesired_GroupLogEvents(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
 		app := w.SCIMApp("HR")
 		w.Connect(app, "")

@@ -28,7 +28,9 @@ func setPassword(w *apptest.World, user, password string) {
 	w.Post("/users/"+user, fmt.Sprintf(`{"credentials":{"password":{"value":%q}}}`, password)).OK()
 }
 
-func TestAPasswordIsKeptSealedUntilTheTargetHasIt(t *testing.T) {
+// TestSyncPassword_EncryptedUntilAccepted checks that the service stores a password encrypted and deletes it after the target has accepted
+// it.
+func TestSyncPassword_EncryptedUntilAccepted(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
 		app, ann := w.SCIMApp("HR"), w.User("ann")
 		w.Connect(app, syncOn)
@@ -60,7 +62,8 @@ func TestAPasswordIsKeptSealedUntilTheTargetHasIt(t *testing.T) {
 	})
 }
 
-func TestAPasswordThatNobodyWantsIsGivenUp(t *testing.T) {
+// TestSyncPassword_DiscardedIfUnneeded checks that the service discards a waiting password when no target needs it or its lifetime ends.
+func TestSyncPassword_DiscardedIfUnneeded(t *testing.T) {
 	for name, end := range map[string]func(w *apptest.World, app, user string){
 		"the option is turned off": func(w *apptest.World, app, _ string) {
 			w.Put("/apps/"+app+"/features/USER_PROVISIONING", `{"update":{"password":{"status":"DISABLED"}}}`).OK()

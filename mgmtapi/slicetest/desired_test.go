@@ -15,7 +15,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
-func TestTheTargetFollowsTheConnection(t *testing.T) {
+func TestDesired_TargetFollowsConnection(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
 		ctx := t.Context()
 		_, err := w.Desired.Target(ctx, "0oanosuch")
@@ -48,7 +48,8 @@ func TestTheTargetFollowsTheConnection(t *testing.T) {
 	})
 }
 
-func TestCustomApplicationsAreProvisionedInTheirOwnStyle(t *testing.T) {
+// TestDesired_CustomAppStyle checks that the target of a custom application has the style WIZARD.
+func TestDesired_CustomAppStyle(t *testing.T) {
 	w := apptest.New(t)
 	app := w.Post("/apps", `{"label":"x","signOnMode":"AUTO_LOGIN","settings":{"signOn":{"loginUrl":"https://a.example"}}}`).OK().Text("id")
 	w.Connect(app, "")
@@ -70,7 +71,7 @@ func report(t *testing.T, w *apptest.World, app, id string, r desired.Result) {
 	require.NoError(t, w.Desired.ReportUser(t.Context(), app, id, r))
 }
 
-func TestTheResourceOfAUser(t *testing.T) {
+func TestResource_UserAttributes(t *testing.T) {
 	w := apptest.New(t)
 	app := w.SCIMApp("HR")
 	w.Connect(app, apptest.All)
@@ -111,7 +112,8 @@ func TestResource_DefaultLocale(t *testing.T) {
 	require.Equal(t, "de-CH", resource.Text("locale"))
 }
 
-func TestWhatIsWantedOfAUser(t *testing.T) {
+// TestDesired_UserStates checks the desired state of a user after each change of the assignment and of the user.
+func TestDesired_UserStates(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
 		app := w.SCIMApp("HR")
 		ada := w.User("ada")
@@ -147,7 +149,9 @@ func TestWhatIsWantedOfAUser(t *testing.T) {
 	})
 }
 
-func TestWithoutDeactivateUsersARemovalSendsNothing(t *testing.T) {
+// TestDesired_RemovalWithDeactivateUsersDisabled checks that a removal with Deactivate Users disabled sends nothing, even if the option is
+// enabled later.
+func TestDesired_RemovalWithDeactivateUsersDisabled(t *testing.T) {
 	w := apptest.New(t)
 	app, ada := w.SCIMApp("HR"), w.User("ada")
 	w.Connect(app, `{"create":{"lifecycleCreate":{"status":"ENABLED"}}}`)
@@ -159,7 +163,7 @@ func TestWithoutDeactivateUsersARemovalSendsNothing(t *testing.T) {
 	require.Equal(t, desired.Keep, desiredUser(t, w, app, ada).Want, "nor does it when the option is turned on later")
 }
 
-func TestResultsMoveTheStatusOfAnAppUser(t *testing.T) {
+func TestResult_SetsAppUserStatus(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
 		app, ada := w.SCIMApp("HR"), w.User("ada")
 		w.Connect(app, apptest.All)
@@ -216,7 +220,7 @@ func TestResultsMoveTheStatusOfAnAppUser(t *testing.T) {
 	})
 }
 
-func TestSkippedAttemptsLeaveNothingDue(t *testing.T) {
+func TestResult_SkippedLeavesNothingPending(t *testing.T) {
 	w := apptest.New(t)
 	app, ada := w.SCIMApp("HR"), w.User("ada")
 	w.Connect(app, apptest.All)
@@ -240,7 +244,8 @@ func TestSkippedAttemptsLeaveNothingDue(t *testing.T) {
 	require.Equal(t, desired.Keep, desiredUser(t, w, app, ada).Want)
 }
 
-func TestATombstoneOutlivesItsUserUntilTheAccountIsDeactivated(t *testing.T) {
+// TestTombstone_OutlivesUser checks that the tombstone of an assignment outlives its deleted user until the account is deactivated.
+func TestTombstone_OutlivesUser(t *testing.T) {
 	w := apptest.New(t)
 	app, ada := w.SCIMApp("HR"), w.User("ada")
 	w.Connect(app, apptest.All)
@@ -256,7 +261,7 @@ func TestATombstoneOutlivesItsUserUntilTheAccountIsDeactivated(t *testing.T) {
 	require.Zero(t, n)
 }
 
-func TestPushedGroups(t *testing.T) {
+func TestDesired_PushedGroups(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
 		ctx := t.Context()
 		app := w.SCIMApp("HR")

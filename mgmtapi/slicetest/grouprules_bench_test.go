@@ -13,8 +13,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
-// BenchmarkDeletingAGroup is the deletion of a group with one member, beside other users, while a rule tests groups.
-func BenchmarkDeletingAGroup(b *testing.B) {
+// BenchmarkDeleteGroup is the deletion of a group with one member, beside other users, while a rule tests groups.
+func BenchmarkDeleteGroup(b *testing.B) {
 	for _, users := range []int{100, 2000} {
 		b.Run(fmt.Sprintf("beside %d users", users), func(b *testing.B) {
 			e := apitest.New(b, sqldbtest.SQLite(b))

@@ -33,7 +33,7 @@ func rule(name, expression string, groups []string, excluded ...string) string {
 		expression, quoted(groups))
 }
 
-func TestTheLifeOfAGroupRule(t *testing.T) {
+func TestGroupRule_Lifecycle(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		apitest.New(t, db).Run(t,
 			apitest.Step{Do: "POST /api/v1/groups", Body: `{"profile":{"name":"Sales"}}`, Save: map[string]string{"g": "id"}},
@@ -76,7 +76,7 @@ func TestTheLifeOfAGroupRule(t *testing.T) {
 	})
 }
 
-func TestGroupRulesThatCannotBeWritten(t *testing.T) {
+func TestGroupRule_RejectsBadInput(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	post := func(name, body string, causes ...string) apitest.Step {
 		return apitest.Step{Name: name, Do: "POST /api/v1/groups/rules", Body: body, Status: 400, Code: "E0000001", Causes: causes}
@@ -191,7 +191,7 @@ func (w ruleWorld) logged(event string) (targets [][]string) {
 	return targets
 }
 
-func TestUsersComeAndGoWithTheirAttributes(t *testing.T) {
+func TestGroupRule_FollowsUserAttributes(t *testing.T) {
 	each(t, func(t *testing.T, w ruleWorld) {
 		g, h := w.Group("Sales"), w.Group("Travel")
 		ada, bea := w.User("ada", "department", "Sales"), w.User("bea")
@@ -226,7 +226,7 @@ func TestUsersComeAndGoWithTheirAttributes(t *testing.T) {
 	})
 }
 
-func TestMembershipsByCallersAreNotTouched(t *testing.T) {
+func TestGroupRule_KeepsManualMemberships(t *testing.T) {
 	each(t, func(t *testing.T, w ruleWorld) {
 		ada, bea := w.User("ada", "city", "Rome"), w.User("bea", "city", "Rome")
 		g := w.Group("Rome", ada)
@@ -252,7 +252,8 @@ func TestMembershipsByCallersAreNotTouched(t *testing.T) {
 	})
 }
 
-func TestARemovalFromOneGroupOfARuleIsOneFromAll(t *testing.T) {
+// TestGroupRule_RemovalExcludesUser checks that the removal of a user from one group of a rule excludes the user from all its groups.
+func TestGroupRule_RemovalExcludesUser(t *testing.T) {
 	each(t, func(t *testing.T, w ruleWorld) {
 		ada := w.User("ada")
 		g, h := w.Group("G"), w.Group("H")
@@ -270,7 +271,8 @@ func TestARemovalFromOneGroupOfARuleIsOneFromAll(t *testing.T) {
 	})
 }
 
-func TestAMembershipStaysAsLongAsOneRuleGivesIt(t *testing.T) {
+// TestGroupRule_OverlappingRules checks that a user remains a member as long as one rule assigns the group.
+func TestGroupRule_OverlappingRules(t *testing.T) {
 	each(t, func(t *testing.T, w ruleWorld) {
 		ada := w.User("ada", "city", "Rome", "title", "Boss")
 		g := w.Group("G")
@@ -294,7 +296,7 @@ func TestAMembershipStaysAsLongAsOneRuleGivesIt(t *testing.T) {
 	})
 }
 
-func TestRulesThatTestGroups(t *testing.T) {
+func TestGroupRule_GroupExpressions(t *testing.T) {
 	each(t, func(t *testing.T, w ruleWorld) {
 		ada := w.User("ada")
 		a, b, c := w.Group("A"), w.Group("B"), w.Group("C")
@@ -322,7 +324,7 @@ func TestRulesThatTestGroups(t *testing.T) {
 	})
 }
 
-func TestRulesThatContradictEachOther(t *testing.T) {
+func TestGroupRule_ContradictingRules(t *testing.T) {
 	each(t, func(t *testing.T, w ruleWorld) {
 		ada := w.User("ada")
 		a, b := w.Group("A"), w.Group("B")
@@ -350,7 +352,7 @@ func TestRulesThatContradictEachOther(t *testing.T) {
 	})
 }
 
-func TestARuleWhoseGroupIsDeletedIsInvalid(t *testing.T) {
+func TestGroupRule_InvalidAfterGroupDeletion(t *testing.T) {
 	each(t, func(t *testing.T, w ruleWorld) {
 		ada := w.User("ada", "city", "Rome")
 		g, h := w.Group("G"), w.Group("H")
@@ -370,7 +372,7 @@ func TestARuleWhoseGroupIsDeletedIsInvalid(t *testing.T) {
 	})
 }
 
-func TestARuleGivesAndTakesApplications(t *testing.T) {
+func TestGroupRule_UpdatesAppAssignments(t *testing.T) {
 	each(t, func(t *testing.T, w ruleWorld) {
 		app := w.SCIMApp("Target")
 		w.Connect(app, apptest.All)

@@ -16,7 +16,7 @@ import (
 
 const groupUser = `{"profile":{"login":"isaac@example.com","email":"isaac@example.com","firstName":"Isaac","lastName":"Brock"}}`
 
-func TestTheLifeOfAGroup(t *testing.T) {
+func TestGroup_Lifecycle(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		e.Run(t,
@@ -64,7 +64,7 @@ func TestTheLifeOfAGroup(t *testing.T) {
 	})
 }
 
-func TestBuiltInGroupsCannotBeEdited(t *testing.T) {
+func TestGroup_BuiltInReadOnly(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	e.Run(t,
 		apitest.Step{Do: "GET /api/v1/groups?filter=" + url.QueryEscape(`type eq "BUILT_IN"`),
@@ -78,7 +78,7 @@ func TestBuiltInGroupsCannotBeEdited(t *testing.T) {
 	)
 }
 
-func TestGroupsThatCannotBeWritten(t *testing.T) {
+func TestGroup_RejectsBadInput(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	post := func(name, body string, causes ...string) apitest.Step {
 		return apitest.Step{Name: name, Do: "POST /api/v1/groups", Body: body, Status: 400, Code: "E0000001", Causes: causes}
@@ -102,7 +102,7 @@ func TestGroupsThatCannotBeWritten(t *testing.T) {
 	)
 }
 
-func TestListsOfGroups(t *testing.T) {
+func TestGroup_List(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		for _, name := range []string{"Sales West", "sales", "Support"} {
@@ -141,7 +141,7 @@ func TestListsOfGroups(t *testing.T) {
 	})
 }
 
-func TestOwnersOfAGroup(t *testing.T) {
+func TestGroup_Owners(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		apitest.New(t, db).Run(t,
 			apitest.Step{Do: "POST /api/v1/groups", Body: `{"profile":{"name":"G"}}`, Save: map[string]string{"g": "id"}},
@@ -170,7 +170,7 @@ func TestOwnersOfAGroup(t *testing.T) {
 	})
 }
 
-func TestOwnersThatAreRefused(t *testing.T) {
+func TestGroup_RejectsInvalidOwners(t *testing.T) {
 	post := func(name, body, code string, status int, causes ...string) apitest.Step {
 		return apitest.Step{Name: name, Do: "POST /api/v1/groups/{{g}}/owners", Body: body, Status: status, Code: code, Causes: causes}
 	}
@@ -191,7 +191,7 @@ func TestOwnersThatAreRefused(t *testing.T) {
 	)
 }
 
-func TestGroupsOfApplications(t *testing.T) {
+func TestGroup_OfApplication(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
 		app, staff := w.SCIMApp("Target"), w.Group("Staff")
 		w.Connect(app, apptest.All)

@@ -12,7 +12,7 @@ import (
 )
 
 // Proves B-tokens-01, B-tokens-06, B-tokens-07, B-tokens-09.
-func TestRecord_Members(t *testing.T) {
+func TestHardwareToken_Members(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	e.Unrecorded()
 	saved := e.Run(t,

@@ -50,7 +50,7 @@ func hardwareUser(login, email string) string {
 }
 
 // Proves B-tokens-02, B-tokens-05, B-tokens-12.
-func TestTheLifeOfAHardwareToken(t *testing.T) {
+func TestHardwareToken_Lifecycle(t *testing.T) {
 	secrets := seal.Random()
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db, func(o *assembly.Options) { o.Secrets = secrets })
@@ -121,7 +121,7 @@ func TestTheLifeOfAHardwareToken(t *testing.T) {
 	})
 }
 
-func TestHardwareTokensThatAreRefused(t *testing.T) {
+func TestHardwareToken_RejectsBadInput(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	body := func(member, value string) string {
 		fields := map[string]any{"serialNumber": "2", "publicId": "vvvvvvvvvvvv", "privateId": privateID, "aesKey": aesKey}
@@ -209,7 +209,7 @@ func fill(t *testing.T, e *apitest.Env) (began time.Time) {
 }
 
 // Proves B-tokens-03, B-tokens-04, B-tokens-06, B-tokens-10, B-tokens-11.
-func TestListsOfHardwareTokens(t *testing.T) {
+func TestHardwareToken_List(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		began := fill(t, e)
@@ -268,7 +268,7 @@ func TestListsOfHardwareTokens(t *testing.T) {
 }
 
 // Proves B-tokens-07.
-func TestTheTableOfHardwareTokens(t *testing.T) {
+func TestHardwareToken_CSVDownload(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	fill(t, e)
 	a := e.Do(t, "GET "+hardwareRoot+"?forDownload=true&sortBy=profile.serial", "", map[string]string{"Accept": "text/csv"})

@@ -11,7 +11,7 @@ import (
 )
 
 // Proves A-hookkeys-02, A-hookkeys-05, A-hookkeys-07, A-hookkeys-13.
-func TestKey_OnlyTheNameChanges(t *testing.T) {
+func TestHookKey_OnlyNameChanges(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	e.Unrecorded()
 	const created, changed = "2026-03-04T05:06:07.000Z", "2026-03-04T06:06:07.000Z"

@@ -37,7 +37,7 @@ func hook(key string) string {
 
 // Proves A-hookkeys-01, A-hookkeys-06, A-hookkeys-08, A-hookkeys-09, A-hookkeys-10, A-hookkeys-11, A-hookkeys-12, A-hookkeys-14,
 // A-hookkeys-15, A-hookkeys-16, A-hookkeys-17, A-hookkeys-18, A-hookkeys-20, A-hookkeys-21.
-func TestTheLifeOfAHookKey(t *testing.T) {
+func TestHookKey_Lifecycle(t *testing.T) {
 	secrets := seal.Random()
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db, func(o *assembly.Options) { o.Secrets = secrets })
@@ -109,7 +109,7 @@ func TestTheLifeOfAHookKey(t *testing.T) {
 }
 
 // Proves A-hookkeys-03, A-hookkeys-04, A-hookkeys-19, A-hookkeys-22.
-func TestHookKeysThatCannotBeWritten(t *testing.T) {
+func TestHookKey_RejectsBadInput(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	long := strings.Repeat("é", 255)
 	e.Run(t,

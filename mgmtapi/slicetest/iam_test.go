@@ -25,7 +25,7 @@ func iamPerson(login string) string {
 // Proves B-permissions-02, B-permissions-06, B-permissions-07, B-permissions-08, B-permissions-09, B-permissions-10,
 // B-permissions-11, B-permissions-12, B-roles-01, B-roles-02, B-roles-03, B-roles-04, B-roles-07, B-roles-08, B-roles-10,
 // B-roles-12, B-roles-14.
-func TestTheLifeOfACustomRole(t *testing.T) {
+func TestRole_Lifecycle(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		e.Run(t,
@@ -64,7 +64,7 @@ func TestTheLifeOfACustomRole(t *testing.T) {
 }
 
 // Proves B-assignments-12, B-permissions-03, B-permissions-32, B-roles-09.
-func TestRolesThatCannotBe(t *testing.T) {
+func TestRole_RejectsBadInput(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	bad := func(name, body string, causes ...string) apitest.Step {
 		return apitest.Step{Name: name, Do: "POST " + roles, Body: body, Status: 400, Code: "E0000001", Causes: causes}
@@ -113,7 +113,7 @@ func TestRolesThatCannotBe(t *testing.T) {
 }
 
 // Proves B-sets-01, B-sets-04, B-sets-07, B-sets-13.
-func TestTheLifeOfAResourceSet(t *testing.T) {
+func TestSet_Lifecycle(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		apps := url.QueryEscape(`name eq "bookmark"`)
@@ -168,7 +168,7 @@ func TestTheLifeOfAResourceSet(t *testing.T) {
 }
 
 // Proves B-sets-02, B-sets-03.
-func TestResourcesThatCannotBeInASet(t *testing.T) {
+func TestSet_RejectsInvalidResources(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	org := e.Do(t, "GET /api/v1/iam/assignees/users", "", nil).Value("value.0.orn")
 	org = strings.Split(org, ":")[3]
@@ -210,7 +210,7 @@ func TestResourcesThatCannotBeInASet(t *testing.T) {
 }
 
 // Proves B-assignments-03.
-func TestTheLifeOfABinding(t *testing.T) {
+func TestBinding_Lifecycle(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		saved := e.Run(t,

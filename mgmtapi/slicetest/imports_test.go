@@ -231,7 +231,7 @@ func (w *importWorld) user(id string, equal map[string]any) {
 
 const alone = `{"autoConfirmExactMatch":true,"autoConfirmPartialMatch":true,"autoConfirmNewUsers":true}`
 
-func TestALongImportIsDoneInPiecesAndGoesOnAfterAFailure(t *testing.T) {
+func TestImport_BatchesResumeAfterFailure(t *testing.T) {
 	w := newWorld(t, alone)
 	for i := range 120 {
 		w.engine.accounts = append(w.engine.accounts, account(t, fmt.Sprintf("r%03d", i), fmt.Sprintf("u%03d@example.com", i), imports.Unmatched))
@@ -270,7 +270,7 @@ func TestALongImportIsDoneInPiecesAndGoesOnAfterAFailure(t *testing.T) {
 	}})
 }
 
-func TestOneWhoCannotBeImportedKeepsNobodyElse(t *testing.T) {
+func TestImport_ContinuesAfterFailedAccount(t *testing.T) {
 	w := newWorld(t, alone)
 	w.person("taken", "Other")
 	w.engine.accounts = []imports.Account{
@@ -295,7 +295,8 @@ func TestOneWhoCannotBeImportedKeepsNobodyElse(t *testing.T) {
 	)
 }
 
-func TestPushStatusAndSourceDecideWhatImportsChange(t *testing.T) {
+// TestImport_PushStatusAndSource checks that push status and attribute source determine which attributes an import changes.
+func TestImport_PushStatusAndSource(t *testing.T) {
 	w := newWorld(t, alone)
 	ann := w.person("ann", "Walker")
 	var mapping string
@@ -326,7 +327,7 @@ func TestPushStatusAndSourceDecideWhatImportsChange(t *testing.T) {
 			Equal: map[string]any{"profile.locale": "en_US"}})
 }
 
-func TestAnImportLeavesTheIdentityOfAdministratorsAlone(t *testing.T) {
+func TestImport_KeepsAdministratorIdentity(t *testing.T) {
 	w := newWorld(t, alone)
 	ann, bob, cid := w.person("ann", "Walker"), w.person("bob", "Walker"), w.person("cid", "Walker")
 	w.Run(t,
@@ -347,7 +348,8 @@ func TestAnImportLeavesTheIdentityOfAdministratorsAlone(t *testing.T) {
 	require.Equal(t, map[string]string{"a": ann, "b": bob, "c": cid}, w.engine.links, "accounts are linked all the same")
 }
 
-func TestAHookOfImportsNeitherTurnsAnAdministratorIntoSomebodyElseNorMakesOne(t *testing.T) {
+// TestImport_HookCannotEscalatePrivileges checks that an import hook can neither change the identity of an administrator nor assign a role.
+func TestImport_HookCannotEscalatePrivileges(t *testing.T) {
 	endpoint := hookstest.New(t)
 	w := newWorld(t, alone, func(o *assembly.Options) { o.Hooks = hooks.Network{CA: endpoint.CA} })
 	ann, bob := w.person("ann", "Walker"), w.person("bob", "Walker")
@@ -404,7 +406,8 @@ func TestAHookOfImportsNeitherTurnsAnAdministratorIntoSomebodyElseNorMakesOne(t 
 	)
 }
 
-func TestWhatIsNotCertainWaits(t *testing.T) {
+// TestImport_UncertainAccountsPending checks that new accounts and ambiguous matches wait for a confirmation.
+func TestImport_UncertainAccountsPending(t *testing.T) {
 	w := newWorld(t, `{"autoConfirmNewUsers":false,"autoConfirmPartialMatch":true}`)
 	ann, bob := w.person("ann", "Fb"), w.person("bob", "Fb")
 	inactive := account(t, "e", "e@example.com", imports.Unmatched)
@@ -433,7 +436,7 @@ func TestWhatIsNotCertainWaits(t *testing.T) {
 	require.Equal(t, bob, w.engine.links["d"])
 }
 
-func TestAnImportEndsWithTheConnection(t *testing.T) {
+func TestImport_StopsOnDeactivatedConnection(t *testing.T) {
 	w := newWorld(t, alone)
 	for i := range 60 {
 		w.engine.accounts = append(w.engine.accounts, account(t, fmt.Sprintf("r%03d", i), fmt.Sprintf("u%03d@example.com", i), imports.Unmatched))
@@ -455,7 +458,7 @@ func TestAnImportEndsWithTheConnection(t *testing.T) {
 	w.imported(map[string]any{"usersCreated": 10})
 }
 
-func TestImportsBeginBySchedule(t *testing.T) {
+func TestImport_StartsBySchedule(t *testing.T) {
 	w := newWorld(t, alone)
 	const hour = time.Hour
 	w.Run(t, apitest.Step{Do: "PUT /api/v1/apps/" + w.app + "/features/INBOUND_PROVISIONING",
@@ -512,7 +515,7 @@ func TestImportsBeginBySchedule(t *testing.T) {
 	require.Zero(t, n)
 }
 
-func TestNothingIsMadeOfAListThatCouldNotBeRead(t *testing.T) {
+func TestImport_FailedListCreatesNothing(t *testing.T) {
 	w := newWorld(t, alone)
 	w.engine.accounts = []imports.Account{account(t, "a", "a@example.com", imports.Unmatched)}
 	w.engine.state = imports.Run{State: imports.Failed, Error: "the list contradicts itself"}

@@ -40,7 +40,7 @@ func hookWorld(t *testing.T, adjust ...func(*hooks.Network)) (*apitest.Env, *hoo
 const executed = "GET /api/v1/logs?sortOrder=DESCENDING&filter=eventType+eq+%22inline_hook.executed%22"
 
 // Proves A-hooks-16, A-hooks-18, A-hooks-43, A-hooks-44.
-func TestAHookIsExecuted(t *testing.T) {
+func TestHook_Executed(t *testing.T) {
 	e, endpoint := hookWorld(t)
 	saved := e.Run(t,
 		apitest.Step{Do: "POST " + hookRoot, Body: httpHook("h", telephony, endpoint.URL+"/call"), Save: map[string]string{"id": "id"}})
@@ -83,7 +83,7 @@ func TestAHookIsExecuted(t *testing.T) {
 }
 
 // Proves A-hooks-48, A-hooks-49.
-func TestAnEndpointThatGivesNoGoodAnswer(t *testing.T) {
+func TestHook_InvalidResponse(t *testing.T) {
 	e, endpoint := hookWorld(t)
 	saved := e.Run(t, apitest.Step{Do: "POST " + hookRoot, Body: httpHook("h", telephony, endpoint.URL), Save: map[string]string{"id": "id"}})
 	do := "POST " + hookRoot + "/" + saved["id"] + "/execute"
@@ -139,7 +139,7 @@ func TestAnEndpointThatGivesNoGoodAnswer(t *testing.T) {
 }
 
 // Proves A-hooks-47.
-func TestAnEndpointThatIsNotReached(t *testing.T) {
+func TestHook_UnreachableEndpoint(t *testing.T) {
 	_, endpoint := hookWorld(t)
 	saved := func(e *apitest.Env, uri string) string {
 		return "POST " + hookRoot + "/" +
@@ -171,7 +171,7 @@ func TestAnEndpointThatIsNotReached(t *testing.T) {
 
 	// Nothing here depends on how long it takes: the endpoint answers nothing until the caller has left.
 	impatient, silent := hookWorld(t, func(n *hooks.Network) { n.Timeout = 200 * time.Millisecond })
-	silent.Answer(hookstest.Silence)
+	silent.Answer(hookstest.Hang)
 	impatient.Run(t,
 		apitest.Step{Name: "silence", Do: saved(impatient, silent.URL), Body: `{}`, Status: 400, Code: "E0000137",
 			Causes: []string{"uri: the hook endpoint did not answer within 200ms", "attempts: 2"}},
@@ -217,7 +217,7 @@ func tokenForms(t *testing.T, calls []hookstest.Call) (out []url.Values) {
 }
 
 // Proves A-hooks-23, A-hooks-25, A-hooks-26.
-func TestAHookGetsItsAccessTokenWithASecret(t *testing.T) {
+func TestHook_AccessTokenBySecret(t *testing.T) {
 	e, endpoint := hookWorld(t)
 	saved := e.Run(t,
 		apitest.Step{Do: "POST " + hookRoot, Body: oauthHook("h", telephony, endpoint.URL+"/call", endpoint.URL+"/token"),
@@ -283,7 +283,7 @@ func TestAHookGetsItsAccessTokenWithASecret(t *testing.T) {
 }
 
 // Proves A-hookkeys-23, A-hooks-24.
-func TestAHookGetsItsAccessTokenWithAKey(t *testing.T) {
+func TestHook_AccessTokenByKey(t *testing.T) {
 	e, endpoint := hookWorld(t)
 	saved := e.Run(t,
 		apitest.Step{Do: "POST /api/v1/hook-keys", Body: `{"name":"k"}`, Save: map[string]string{"key": "id", "keyId": "keyId"}},

@@ -40,7 +40,7 @@ const (
 
 // Proves A-hooks-14, A-hooks-15, A-hooks-17, A-hooks-19, A-hooks-20, A-hooks-21, A-hooks-22, A-hooks-27, A-hooks-28, A-hooks-29,
 // A-hooks-30, A-hooks-32, A-hooks-33, A-hooks-35, A-hooks-36, A-hooks-37, A-hooks-38, A-hooks-39, A-hooks-41.
-func TestTheLifeOfAnInlineHook(t *testing.T) {
+func TestHook_Lifecycle(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		whole := map[string]any{
@@ -146,7 +146,7 @@ func TestTheLifeOfAnInlineHook(t *testing.T) {
 }
 
 // Proves A-hooks-03, A-hooks-06, A-hooks-07, A-hooks-08, A-hooks-10, A-hooks-11, A-hooks-12, A-hooks-13, A-hooks-40, A-hooks-42.
-func TestInlineHooksThatCannotBeWritten(t *testing.T) {
+func TestHook_RejectsBadInput(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	saved := e.Run(t,
 		apitest.Step{Do: "POST " + hookRoot, Body: httpHook("taken", telephony, "https://hook.example.com"), Save: map[string]string{"id": "id"}},

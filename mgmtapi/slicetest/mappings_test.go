@@ -11,7 +11,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/apitest/apptest"
 )
 
-func TestEveryApplicationHasTwoMappingsForEveryUserType(t *testing.T) {
+// TestMapping_PairPerUserType checks that each application has one mapping per direction for every user type.
+func TestMapping_PairPerUserType(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	saved := e.Run(t,
 		apitest.Step{Do: "GET /api/v1/mappings", Equal: map[string]any{"#": 0}},
@@ -68,7 +69,7 @@ func mappingCustom(properties string) string {
 	return `{"definitions":{"custom":{"properties":{` + properties + `}}}}`
 }
 
-func TestRulesThatCannotBe(t *testing.T) {
+func TestMapping_RejectsBadInput(t *testing.T) {
 	w := apptest.New(t)
 	app := w.SCIMApp("HR")
 	path := mapping(w, app)
@@ -97,7 +98,8 @@ func TestRulesThatCannotBe(t *testing.T) {
 			"expression"))
 }
 
-func TestAChangeMergesAndIsApplied(t *testing.T) {
+// TestMapping_ChangeMergedAndApplied checks that a change of a mapping keeps the other properties and updates the assigned users.
+func TestMapping_ChangeMergedAndApplied(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
 		w.Post("/meta/schemas/user/default",
 			mappingCustom(`"shoe":{"title":"Shoe","type":"number"},"tags":{"title":"Tags","type":"array","items":{"type":"string"}}`)).OK()
@@ -155,7 +157,7 @@ func TestAChangeMergesAndIsApplied(t *testing.T) {
 	})
 }
 
-func TestAMappingCanBeSentBackAsItWasRead(t *testing.T) {
+func TestMapping_RoundTrip(t *testing.T) {
 	w := apptest.New(t)
 	app := w.SCIMApp("HR")
 	path := mapping(w, app)
@@ -169,7 +171,7 @@ func TestAMappingCanBeSentBackAsItWasRead(t *testing.T) {
 	require.Equal(t, "PUSH", after.Text("properties", "userName", "pushStatus"))
 }
 
-func TestTheRuleOfTheUserName(t *testing.T) {
+func TestMapping_UserName(t *testing.T) {
 	w := apptest.New(t)
 	app := w.SCIMApp("HR")
 	path := mapping(w, app)
@@ -183,7 +185,7 @@ func TestTheRuleOfTheUserName(t *testing.T) {
 	w.Post("/apps/"+app+"/users", `{"id":"`+w.User("carl", "nickName", "c")+`"}`).Fails(400, "E0000001", "userName")
 }
 
-func TestEveryUserTypeHasRulesOfItsOwn(t *testing.T) {
+func TestMapping_RulesPerUserType(t *testing.T) {
 	w := apptest.New(t)
 	kind := w.Post("/meta/types/user", `{"name":"temp","displayName":"Temp"}`).OK().Text("id")
 	app := w.SCIMApp("HR")
@@ -195,7 +197,7 @@ func TestEveryUserTypeHasRulesOfItsOwn(t *testing.T) {
 	require.Empty(t, w.Assign(app, w.User("ann")).Text("profile", "userType"))
 }
 
-func TestARuleMayAskForGroups(t *testing.T) {
+func TestMapping_GroupExpressions(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
 		app, ann := w.SCIMApp("HR"), w.User("ann")
 		sales := w.Group("Sales")
@@ -221,7 +223,8 @@ func TestARuleMayAskForGroups(t *testing.T) {
 	})
 }
 
-func TestAValueThatTheSchemaDoesNotAcceptIsNotProvisioned(t *testing.T) {
+// TestMapping_InvalidValueNotProvisioned checks that the service does not provision a mapped value that violates the application schema.
+func TestMapping_InvalidValueNotProvisioned(t *testing.T) {
 	w := apptest.New(t)
 	app := w.SCIMApp("HR")
 	w.Connect(app, apptest.All)
@@ -240,7 +243,8 @@ func TestAValueThatTheSchemaDoesNotAcceptIsNotProvisioned(t *testing.T) {
 	w.Post("/apps/"+app+"/users", `{"id":"`+w.User("bob", "costCenter", "x")+`"}`).Fails(400, "E0000001", "profile.size: ")
 }
 
-func TestUsersFollowInStepsThatABreakDoesNotLose(t *testing.T) {
+// TestMapping_UpdatesUsersInBatches checks that a mapping change updates users in batches, and that a second change restarts the update.
+func TestMapping_UpdatesUsersInBatches(t *testing.T) {
 	w := apptest.New(t)
 	app := w.SCIMApp("HR")
 	var users []string

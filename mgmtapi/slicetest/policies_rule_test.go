@@ -74,7 +74,7 @@ func TestSignOnRules(t *testing.T) {
 	})
 }
 
-func TestSignOnRules_Refused(t *testing.T) {
+func TestSignOnRules_RejectBadInput(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	invalid := func(name, body string, causes ...string) apitest.Step {
 		return apitest.Step{Name: name, Do: "POST " + allRules, Body: body, Status: 400, Code: "E0000001", Causes: causes}

@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
 )
 
-func TestThereIsOnePolicyOfEachType(t *testing.T) {
+func TestPolicies_OnePerType(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		e.Run(t,
@@ -41,7 +41,7 @@ func TestThereIsOnePolicyOfEachType(t *testing.T) {
 	})
 }
 
-func TestPoliciesThatCannotBeWritten(t *testing.T) {
+func TestPolicies_RejectBadInput(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	e.Run(t,
 		apitest.Step{Do: "GET /api/v1/policies", Status: 400, Code: "E0000001", Causes: []string{"type: "}},
@@ -90,7 +90,7 @@ func policySignIn(login, password string) string {
 }
 
 // Proves B-credentials-07, B-credentials-17.
-func TestTheComplexityDecidesWhichPasswordsAreRefused(t *testing.T) {
+func TestPasswordPolicy_Complexity(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	e.Run(t,
 		apitest.Step{Do: "GET /api/v1/policies?type=PASSWORD", Save: map[string]string{"id": "0.id"}},
@@ -139,7 +139,7 @@ func TestTheComplexityDecidesWhichPasswordsAreRefused(t *testing.T) {
 }
 
 // Proves B-users-47.
-func TestTheAgeAndTheHistoryDecide(t *testing.T) {
+func TestPasswordPolicy_AgeAndHistory(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	change := func(from, to string) apitest.Step {
 		return apitest.Step{Do: "POST /api/v1/users/{{u}}/credentials/change_password?strict=true",
@@ -179,7 +179,7 @@ func TestTheAgeAndTheHistoryDecide(t *testing.T) {
 	)
 }
 
-func TestTheLockoutDecides(t *testing.T) {
+func TestPasswordPolicy_Lockout(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	wrong := apitest.Step{Do: "POST /api/v1/authn", Body: policySignIn("isaac", "wrong"), Status: 401, Code: "E0000004"}
 	e.Run(t,
@@ -206,7 +206,8 @@ func TestTheLockoutDecides(t *testing.T) {
 	)
 }
 
-func TestALockOutThatEndsByItselfKeepsThePasswordExpired(t *testing.T) {
+// TestPasswordPolicy_AutoUnlockKeepsExpiry checks that an expired password is still expired after an automatic unlock.
+func TestPasswordPolicy_AutoUnlockKeepsExpiry(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	wrong := apitest.Step{Do: "POST /api/v1/authn", Body: policySignIn("isaac", "wrong"), Status: 401, Code: "E0000004"}
 	e.Run(t,

@@ -15,7 +15,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/provisioning"
 )
 
-func TestTheLifeOfAConnection(t *testing.T) {
+func TestConnection_Lifecycle(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
 		app := w.SCIMApp("HR")
 		path := "/apps/" + app + "/connections/default"
@@ -73,7 +73,8 @@ func TestTheLifeOfAConnection(t *testing.T) {
 	})
 }
 
-func TestDeactivationsAndGroupsOutliveADeactivatedConnection(t *testing.T) {
+// TestConnection_DeactivationKeepsPendingWork checks that pending deactivations and pushed groups survive the deactivation of a connection.
+func TestConnection_DeactivationKeepsPendingWork(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
 		ann, bob, cid := w.User("ann"), w.User("bob"), w.User("cid")
 		app, group, _ := pushed(w, ann, bob, cid)
@@ -103,7 +104,8 @@ func TestDeactivationsAndGroupsOutliveADeactivatedConnection(t *testing.T) {
 	})
 }
 
-func TestTheTokenIsNeverShownAndOnlyStoredSealed(t *testing.T) {
+// TestConnection_TokenEncryptedAtRest checks that no response, event or stored document contains the token in plaintext.
+func TestConnection_TokenEncryptedAtRest(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
 		app := w.SCIMApp("HR")
 		w.Connect(app, apptest.All)
@@ -143,7 +145,7 @@ func TestConnection_ShortTokenKeepsErrorText(t *testing.T) {
 		Fails(400, "E0000059", "the server rejects the request: Bearer [redacted] is unknown")
 }
 
-func TestConnectionsThatAreRefused(t *testing.T) {
+func TestConnection_RejectsBadInput(t *testing.T) {
 	w := apptest.New(t)
 	path := "/apps/" + w.SCIMApp("HR") + "/connections/default"
 	body := func(url string) string {
@@ -195,7 +197,7 @@ func TestConnectionsThatAreRefused(t *testing.T) {
 	require.Equal(t, "", w.Get(path).OK().Text("baseUrl"))
 }
 
-func TestAConnectionWithAnOAuthClient(t *testing.T) {
+func TestConnection_OAuthClient(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
 		app := w.SCIMApp("HR")
 		path := "/apps/" + app + "/connections/default"
@@ -232,7 +234,9 @@ func TestAConnectionWithAnOAuthClient(t *testing.T) {
 	})
 }
 
-func TestExtensionsOfAConnectionAreShownWhenTheyAreNotTheDefault(t *testing.T) {
+// TestConnection_OmitsDefaultExtensions checks that a connection shows headerFormat and userNameAttribute only if they differ from the
+// default.
+func TestConnection_OmitsDefaultExtensions(t *testing.T) {
 	w := apptest.New(t)
 	path := "/apps/" + w.SCIMApp("HR") + "/connections/default"
 	got := w.Post(path,
@@ -284,7 +288,7 @@ func TestConnection_Fallback(t *testing.T) {
 	require.Equal(t, model.FallbackNone, target())
 }
 
-func TestApplicationsThatCannotHaveAConnection(t *testing.T) {
+func TestConnection_UnsupportedApplications(t *testing.T) {
 	w := apptest.New(t)
 	basic := w.Post("/apps",
 		`{"name":"template_basic_auth","label":"x","settings":{"app":{"url":"https://a.example","authURL":"https://b.example"}}}`).OK().Text("id")
@@ -364,7 +368,7 @@ func TestFeatures(t *testing.T) {
 	})
 }
 
-func TestTheSettingsOfImports(t *testing.T) {
+func TestFeatures_ImportSettings(t *testing.T) {
 	w := apptest.New(t)
 	app := w.SCIMApp("HR")
 	path := "/apps/" + app + "/features/INBOUND_PROVISIONING"
@@ -412,7 +416,7 @@ func TestTheSettingsOfImports(t *testing.T) {
 	require.Equal(t, `appuser.userName + "@corp.example"`, login(), "another address leaves the settings")
 }
 
-func TestTheScheduleOfImports(t *testing.T) {
+func TestFeatures_ImportSchedule(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
 		app := w.SCIMApp("HR")
 		w.Connect(app, "")
@@ -485,7 +489,7 @@ func pushed(w *apptest.World, members ...string) (app, group, mapping string) {
 	return app, group, mapping
 }
 
-func TestTheLifeOfAPushMapping(t *testing.T) {
+func TestPushMapping_Lifecycle(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
 		app, group, id := pushed(w)
 		path := "/apps/" + app + "/group-push/mappings"
@@ -526,7 +530,7 @@ func TestTheLifeOfAPushMapping(t *testing.T) {
 	})
 }
 
-func TestPushMappingsThatAreRefused(t *testing.T) {
+func TestPushMapping_RejectsBadInput(t *testing.T) {
 	w := apptest.New(t)
 	app, group, id := pushed(w)
 	path := "/apps/" + app + "/group-push/mappings"
@@ -559,7 +563,8 @@ func TestPushMappingsThatAreRefused(t *testing.T) {
 	w.Expect(model.PushMappingChanged{App: app, Group: group, AllMembers: true})
 }
 
-func TestWhatHappensToAPushedGroupIsTold(t *testing.T) {
+// TestPushMapping_ReportsGroupChanges checks that changes of a pushed group and its members emit the event PushMappingChanged.
+func TestPushMapping_ReportsGroupChanges(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
 		ada := w.User("ada")
 		app, group, id := pushed(w, ada)
@@ -593,7 +598,7 @@ func TestWhatHappensToAPushedGroupIsTold(t *testing.T) {
 	})
 }
 
-func TestADeletedApplicationTakesItsMappingsAlong(t *testing.T) {
+func TestPushMapping_DeletedWithApplication(t *testing.T) {
 	w := apptest.New(t)
 	app, group, id := pushed(w)
 	target := w.Get("/apps/" + app + "/group-push/mappings/" + id).OK().Text("targetGroupId")

@@ -49,7 +49,7 @@ func roleClient(t *testing.T, e *apitest.Env, kind string) string {
 // B-assignments-09, B-assignments-10, B-assignments-15, B-assignments-16, B-assignments-17, B-assignments-18, B-assignments-19,
 // B-targets-01, B-targets-02, B-targets-04, B-targets-05, B-targets-06, B-targets-07, B-targets-08, B-targets-09, B-targets-11,
 // B-targets-12, B-targets-13, B-targets-14, B-targets-15, B-targets-16, B-targets-18, B-targets-20, B-targets-21.
-func TestTheLifeOfARoleAssignment(t *testing.T) {
+func TestAssignment_Lifecycle(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		saved := e.Run(t,
@@ -169,7 +169,8 @@ func TestTheLifeOfARoleAssignment(t *testing.T) {
 	})
 }
 
-func TestWhatCannotHaveRoles(t *testing.T) {
+// TestAssignment_RejectsInvalidAssignees checks that built-in groups, groups of active rules and web clients cannot have roles.
+func TestAssignment_RejectsInvalidAssignees(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	web := roleClient(t, e, "web")
 	e.Run(t,
@@ -202,7 +203,7 @@ func TestWhatCannotHaveRoles(t *testing.T) {
 }
 
 // Proves B-assignments-06.
-func TestRolesThatComeThroughGroups(t *testing.T) {
+func TestAssignment_ThroughGroups(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	e.Run(t,
 		apitest.Step{Do: "POST /api/v1/users", Body: rolePerson("ann"), Save: map[string]string{"u": "id"}},
@@ -226,7 +227,7 @@ func TestRolesThatComeThroughGroups(t *testing.T) {
 	)
 }
 
-func TestTheLastSuperAdministratorStays(t *testing.T) {
+func TestAssignment_KeepsLastSuperAdministrator(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	refused := func(do string) apitest.Step {
 		return apitest.Step{Name: "refused: " + do, Do: do, Status: 400, Code: "E0000001",
@@ -262,7 +263,8 @@ func TestTheLastSuperAdministratorStays(t *testing.T) {
 	)
 }
 
-func TestTargetsThatAreDeleted(t *testing.T) {
+// TestTargets_Deleted checks that the service removes a deleted target from its role assignment, and the assignment with its last target.
+func TestTargets_Deleted(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	e.Run(t,
 		apitest.Step{Do: "POST /api/v1/users", Body: rolePerson("ann"), Save: map[string]string{"u": "id"}},
@@ -283,7 +285,7 @@ func TestTargetsThatAreDeleted(t *testing.T) {
 	)
 }
 
-func TestTooManyTargets(t *testing.T) {
+func TestTargets_Limit(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	user := e.Do(t, "POST /api/v1/users", rolePerson("ann"), nil).Value("id")
 	e.Run(t, apitest.Step{Do: "POST /api/v1/users/" + user + "/roles", Body: `{"type":"USER_ADMIN"}`, Status: 201})

@@ -23,7 +23,7 @@ import (
 const ann = `{"profile":{"login":"ann@example.com","email":"Ann.Mail@example.com","firstName":"Ann","lastName":"Lee"}`
 
 // Proves B-users-15, B-users-59, B-users-61, B-users-63.
-func TestMessagesAreReadInTheOutbox(t *testing.T) {
+func TestOutbox_Messages(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db, func(o *assembly.Options) { o.Work = &work{} })
 		later := func(t *testing.T, _ *apitest.Answer) { t.Helper(); e.Clock.Advance(time.Minute) }
@@ -78,7 +78,8 @@ func TestMessagesAreReadInTheOutbox(t *testing.T) {
 	})
 }
 
-func TestADeactivationThatWaitsIsToldOfWhenItIsDone(t *testing.T) {
+// TestOutbox_AsyncDeactivation checks that the outbox receives the message about an asynchronous deactivation only after its completion.
+func TestOutbox_AsyncDeactivation(t *testing.T) {
 	e, _ := serve(t)
 	async := map[string]string{"Prefer": "respond-async"}
 	finish := func(t *testing.T, _ *apitest.Answer) {
@@ -106,7 +107,7 @@ func TestADeactivationThatWaitsIsToldOfWhenItIsDone(t *testing.T) {
 	)
 }
 
-func TestARefusedRequestSendsNothing(t *testing.T) {
+func TestOutbox_RejectedRequestSendsNothing(t *testing.T) {
 	e, _ := serve(t)
 	e.Run(t,
 		apitest.Step{Name: "its group is not there", Do: "POST /api/v1/users", Body: ann + `,"groupIds":["00gnone"]}`, Status: 404,
@@ -119,7 +120,7 @@ func TestARefusedRequestSendsNothing(t *testing.T) {
 	)
 }
 
-func TestMessagesAreSealedAndDoNotLast(t *testing.T) {
+func TestOutbox_EncryptsAndExpiresMessages(t *testing.T) {
 	e, _ := serve(t)
 	e.Run(t, apitest.Step{Do: "POST /api/v1/users", Body: ann + `}`},
 		apitest.Step{Do: "GET /sandbox/v1/outbox", Save: map[string]string{"token": "0.token"}, Then: func(t *testing.T, a *apitest.Answer) {
@@ -139,7 +140,7 @@ func TestMessagesAreSealedAndDoNotLast(t *testing.T) {
 	require.Equal(t, 1, n, "the new message drives the old one out")
 }
 
-func TestTheOutboxIsBounded(t *testing.T) {
+func TestOutbox_Bounded(t *testing.T) {
 	e, _ := serve(t)
 	box := outbox.New(model.Deps{Model: e.Model, Store: e.Store, Now: e.Clock.Now}, seal.Random())
 	const more = 30
@@ -226,7 +227,7 @@ func TestClock_Move(t *testing.T) {
 	)
 }
 
-func TestClock_TokensOutliveTheMove(t *testing.T) {
+func TestClock_TokensOutliveMove(t *testing.T) {
 	e := newMoved(t)
 	create := func(name string) string {
 		a := e.Do(t, "POST /sandbox/v1/api-tokens", fmt.Sprintf(`{"name":%q,"userId":"me"}`, name), nil)
@@ -299,7 +300,7 @@ func TestReset(t *testing.T) {
 	require.Equal(t, []bool{false, true}, seeds)
 }
 
-func TestAResetThatFailsChangesNothing(t *testing.T) {
+func TestReset_FailureChangesNothing(t *testing.T) {
 	e, _ := serve(t)
 	e.Run(t, apitest.Step{Do: "POST /api/v1/users", Body: ann + `}`})
 	refused := fmt.Errorf("refused")

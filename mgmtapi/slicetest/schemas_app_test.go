@@ -16,7 +16,7 @@ const (
 	enterprise     = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
 )
 
-func TestTheSchemaOfAnApplicationBeginsWithItsTemplate(t *testing.T) {
+func TestAppSchema_BasedOnTemplate(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	const path = "GET /api/v1/meta/schemas/apps/"
 	e.Run(t,
@@ -39,7 +39,7 @@ func TestTheSchemaOfAnApplicationBeginsWithItsTemplate(t *testing.T) {
 	)
 }
 
-func TestPropertiesOfAnApplicationThatCannotBe(t *testing.T) {
+func TestAppSchema_RejectsInvalidProperties(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	saved := e.Run(t, apitest.Step{Do: "POST /api/v1/apps", Body: scimApp, Save: map[string]string{"app": "id"}})
 	path := "POST /api/v1/meta/schemas/apps/" + saved["app"] + "/default"
@@ -95,7 +95,7 @@ func TestPropertiesOfAnApplicationThatCannotBe(t *testing.T) {
 		}})
 }
 
-func TestTheSchemaOfAnApplicationIsEnforcedOnItsUsers(t *testing.T) {
+func TestAppSchema_EnforcedOnUsers(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {
 		app, ann, bob := w.SCIMApp("HR"), w.User("ann"), w.User("bob")
 		early := w.Assign(app, w.User("early")).Text("id")
@@ -162,7 +162,7 @@ func TestTheSchemaOfAnApplicationIsEnforcedOnItsUsers(t *testing.T) {
 	})
 }
 
-func TestCustomAttributesOfAnApplicationWithoutProvisioning(t *testing.T) {
+func TestAppSchema_WithoutProvisioning(t *testing.T) {
 	w := apptest.New(t)
 	app, ann := w.Bookmark("News"), w.User("ann")
 	require.Equal(t, map[string]any{}, w.Assign(app, ann).Value("profile"))

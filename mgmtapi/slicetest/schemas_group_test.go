@@ -12,7 +12,8 @@ import (
 
 const groupSchema = "POST /api/v1/meta/schemas/group/default"
 
-func TestCustomAttributesOfGroupsAreEnforcedOnEveryWrite(t *testing.T) {
+// TestGroupSchema_EnforcedOnWrite checks that every write of a group enforces the custom attributes of the group schema.
+func TestGroupSchema_EnforcedOnWrite(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		group := func(more string) string { return `{"profile":{"name":"Sales"` + more + `}}` }
@@ -60,7 +61,7 @@ func TestCustomAttributesOfGroupsAreEnforcedOnEveryWrite(t *testing.T) {
 	})
 }
 
-func TestPropertiesOfGroupsThatCannotBe(t *testing.T) {
+func TestGroupSchema_RejectsInvalidProperties(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	e.Run(t,
 		apitest.Step{Name: "no body", Do: groupSchema, Status: 400, Code: "E0000003"},

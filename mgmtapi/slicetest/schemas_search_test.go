@@ -8,7 +8,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
 )
 
-func TestCustomAttributesServeSearchRulesAndTemplates(t *testing.T) {
+// TestUserSchema_SearchRulesTemplates checks that searches, group rules and user name templates use the custom attributes of users.
+func TestUserSchema_SearchRulesTemplates(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	search := func(expression string) string {
 		return "GET /api/v1/users?sortBy=profile.shoe&search=" + url.QueryEscape(expression)

@@ -27,7 +27,7 @@ func profile(name, more string) string {
 	return fmt.Sprintf(`{"profile":{"login":"%[1]s@example.com","email":"%[1]s@example.com","firstName":"A","lastName":"B"%[2]s}}`, name, more)
 }
 
-func TestTheBaseSchemaHasThePropertiesOfTheSpecification(t *testing.T) {
+func TestUserSchema_BaseProperties(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	e.Run(t, apitest.Step{
 		Do: "GET /api/v1/meta/schemas/user/default",
@@ -61,7 +61,7 @@ const kinds = `
 	"levels":{"title":"Levels","type":"array","items":{"type":"integer","enum":[1,2],"oneOf":[{"const":1,"title":"One"},{"const":2,"title":"Two"}]}}`
 
 // Proves B-profile-28, B-profile-29.
-func TestCustomAttributesAreEnforcedOnEveryWrite(t *testing.T) {
+func TestUserSchema_EnforcedOnWrite(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		e.Run(t,
@@ -121,7 +121,7 @@ func TestCustomAttributesAreEnforcedOnEveryWrite(t *testing.T) {
 }
 
 // Proves B-users-07, B-users-08.
-func TestASchemaBelongsToItsType(t *testing.T) {
+func TestUserSchema_SeparatePerType(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	typed := func(name, more string) string {
 		return strings.TrimSuffix(profile(name, more), "}") + `,"type":{"id":"{{type}}"}}`
@@ -151,7 +151,7 @@ func TestASchemaBelongsToItsType(t *testing.T) {
 	)
 }
 
-func TestWhatCallersCannotChange(t *testing.T) {
+func TestUserSchema_Mutability(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	e.Run(t,
 		apitest.Step{Do: schema,
@@ -176,7 +176,7 @@ func TestWhatCallersCannotChange(t *testing.T) {
 	)
 }
 
-func TestValuesThatExistCanBecomeUnique(t *testing.T) {
+func TestUserSchema_ExistingValuesBecomeUnique(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		unique := schemaCustom(`"badge":{"title":"Badge","type":"string","unique":"UNIQUE_VALIDATED"}`)
@@ -202,7 +202,7 @@ func TestValuesThatExistCanBecomeUnique(t *testing.T) {
 }
 
 // Proves B-profile-24, B-profile-26, B-profile-27.
-func TestWhatCanChangeOfBaseProperties(t *testing.T) {
+func TestUserSchema_BasePropertyChanges(t *testing.T) {
 	base := func(properties string) string { return `{"definitions":{"base":{"properties":{` + properties + `}}}}` }
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	e.Run(t,
@@ -240,7 +240,7 @@ func TestWhatCanChangeOfBaseProperties(t *testing.T) {
 		}})
 }
 
-func TestCustomPropertiesThatCannotBe(t *testing.T) {
+func TestUserSchema_RejectsInvalidProperties(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	refused := func(name, properties string, causes ...string) apitest.Step {
 		for i := range causes {

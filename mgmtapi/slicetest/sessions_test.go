@@ -48,7 +48,7 @@ func logged(event string, n int) apitest.Step {
 		Equal: map[string]any{"#": n}}
 }
 
-func TestASessionTokenIsTradedOnce(t *testing.T) {
+func TestSessionToken_TradedOnce(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		first := trade
@@ -84,7 +84,8 @@ func TestASessionTokenIsTradedOnce(t *testing.T) {
 	})
 }
 
-func TestASessionTokenMakesOneSessionHoweverManyTryAtOnce(t *testing.T) {
+// TestSessionToken_ParallelTrades checks that parallel trades of one session token create exactly one session.
+func TestSessionToken_ParallelTrades(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		e.Unrecorded()
@@ -107,7 +108,7 @@ func TestASessionTokenMakesOneSessionHoweverManyTryAtOnce(t *testing.T) {
 	})
 }
 
-func TestTheCookieNamesTheSession(t *testing.T) {
+func TestSession_IdentifiedByCookie(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		read := byCookie("GET /api/v1/sessions/me")
@@ -130,7 +131,7 @@ func TestTheCookieNamesTheSession(t *testing.T) {
 	})
 }
 
-func TestASessionEndsByItselfUnlessItIsProlonged(t *testing.T) {
+func TestSession_ExpiresUnlessRefreshed(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	saved := e.Run(t, isaac, sessionSignIn, trade)
 	session := "/api/v1/sessions/" + saved["s"]
@@ -148,7 +149,7 @@ func TestASessionEndsByItselfUnlessItIsProlonged(t *testing.T) {
 }
 
 // Proves B-users-42.
-func TestWhatEndsTheSessionsOfAUser(t *testing.T) {
+func TestSession_EndedByOperations(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	const user = "/api/v1/users/isaac"
 	restore := apitest.Step{Do: "POST " + user, Body: `{"credentials":{"password":{"value":"` + sessionSecret + `"}}}`}
@@ -230,7 +231,8 @@ func events(t *testing.T, e *apitest.Env) int {
 	return n
 }
 
-func TestWhoeverClearsSessionsMayMeanTokensToo(t *testing.T) {
+// TestSession_ClearWithOAuthTokens checks that the event of a session clearing includes the tokens if the caller sets oauthTokens.
+func TestSession_ClearWithOAuthTokens(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	drain := func() (out []string) {
 		for {
@@ -257,7 +259,7 @@ func TestWhoeverClearsSessionsMayMeanTokensToo(t *testing.T) {
 	require.Equal(t, []string{`{"user":"` + saved["u"] + `"}`, `{"user":"` + saved["u"] + `","tokens":true}`}, drain())
 }
 
-func TestNoSecretOfASessionIsStored(t *testing.T) {
+func TestSession_StoresNoSecrets(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	saved := e.Run(t, isaac, sessionSignIn, trade, apitest.Step{Do: "POST /api/v1/sessions/{{s}}/lifecycle/refresh"})
 	page, err := e.Model.Sessions.Query(t.Context(), e.Store.Reader(), docstore.Query[model.Session]{})

@@ -51,7 +51,8 @@ func wrote(want ...string) func(t *testing.T, a *apitest.Answer) {
 	}
 }
 
-func TestAnEventTellsWhoDidWhatToWhom(t *testing.T) {
+// TestLog_EventMembers checks the members of the log event that the creation of a user writes.
+func TestLog_EventMembers(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		admin := e.Do(t, "GET /api/v1/users/me", "", nil).Value("id")
@@ -81,7 +82,8 @@ func TestAnEventTellsWhoDidWhatToWhom(t *testing.T) {
 	})
 }
 
-func TestWhatChangesNothingIsNotLogged(t *testing.T) {
+// TestLog_OmitsRequestsWithoutEffect checks that the service logs no request that leaves the stored objects unchanged.
+func TestLog_OmitsRequestsWithoutEffect(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	e.Run(t,
 		apitest.Step{Do: "POST /api/v1/users", Body: syslogUser("isaac@example.com")},
@@ -98,7 +100,8 @@ func TestWhatChangesNothingIsNotLogged(t *testing.T) {
 	)
 }
 
-func TestRefusedRequestsAreLogged(t *testing.T) {
+// TestLog_RecordsRejectedRequests checks that the service logs each rejected token, and an exceeded rate limit once per window.
+func TestLog_RecordsRejectedRequests(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db, func(o *assembly.Options) {
 			o.RateLimits = auth.Limits{PerMinute: map[string]int{auth.BucketGroups: 1}}
@@ -138,7 +141,8 @@ func TestRefusedRequestsAreLogged(t *testing.T) {
 	})
 }
 
-func TestWhoeverTriesTokensOutDoesNotFillTheLog(t *testing.T) {
+// TestLog_LimitsRejectedTokens checks that the service logs at most 60 unknown tokens at once, and one more per second.
+func TestLog_LimitsRejectedTokens(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	try := func(n int) (logged int) {
 		for i := range n {
@@ -152,7 +156,7 @@ func TestWhoeverTriesTokensOutDoesNotFillTheLog(t *testing.T) {
 	require.Equal(t, 62, try(5))
 }
 
-func TestPeriods(t *testing.T) {
+func TestLog_Periods(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	group := func(name string) {
 		e.Do(t, "POST /api/v1/groups", fmt.Sprintf(`{"profile":{"name":%q}}`, name), nil)
@@ -193,7 +197,7 @@ func TestPeriods(t *testing.T) {
 	e.Run(t, list("", "5th", "6th")) // a week back from the 12th
 }
 
-func TestPagesAndPolling(t *testing.T) {
+func TestLog_PagesAndPolling(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		for i := range 5 {
@@ -245,7 +249,7 @@ func TestPagesAndPolling(t *testing.T) {
 	})
 }
 
-func TestFilters(t *testing.T) {
+func TestLog_Filters(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	saved := e.Run(t,
 		apitest.Step{Do: "POST /api/v1/users", Body: syslogUser("isaac@example.com"), Save: map[string]string{"u": "id"}},
@@ -317,7 +321,7 @@ func escape(text string) string {
 }
 
 // What is kept in the log is read by more people than what it tells of.
-func TestNoSecretGetsIntoTheLog(t *testing.T) {
+func TestLog_ContainsNoSecrets(t *testing.T) {
 	w := apptest.New(t)
 	w.Unrecorded()
 	isaac := w.Post("/users?activate=false&password="+password, syslogUser("isaac@example.com")).OK().Text("id")
@@ -351,7 +355,7 @@ func TestNoSecretGetsIntoTheLog(t *testing.T) {
 	}
 }
 
-func TestOldEventsArePurged(t *testing.T) {
+func TestLog_PurgesOldEvents(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		purge := func() int {

@@ -16,7 +16,7 @@ func typeUser(login, typeID string) string {
 		typeID)
 }
 
-func TestTheLifeOfAUserType(t *testing.T) {
+func TestUserType_Lifecycle(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		e.Run(t,
@@ -61,7 +61,7 @@ func TestTheLifeOfAUserType(t *testing.T) {
 	})
 }
 
-func TestUserTypesThatCannotBeWritten(t *testing.T) {
+func TestUserType_RejectsBadInput(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	e.Run(t,
 		apitest.Step{Do: "POST /api/v1/meta/types/user", Status: 400, Code: "E0000003"},

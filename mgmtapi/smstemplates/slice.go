@@ -66,7 +66,7 @@ func (s *Slice) Routes() []rest.Route {
 				return s.change(ctx, &r.target, r.Body.merge)
 			},
 		},
-		rest.Op[target, rest.Nothing]{
+		rest.Op[target, rest.NoContent]{
 			ID: "deleteSmsTemplate", Route: "DELETE " + one, Tag: tag, Scopes: write, Summary: "Deletes an SMS template", Find: s.find, Do: s.delete,
 		},
 	}
@@ -276,8 +276,8 @@ func (s *Slice) change(ctx context.Context, t *target, apply func(*model.SMSTemp
 	return out, err
 }
 
-func (s *Slice) delete(ctx context.Context, t *target) (rest.Nothing, error) {
-	return rest.Nothing{}, s.Update(ctx, func(tx *docstore.Tx) error {
+func (s *Slice) delete(ctx context.Context, t *target) (rest.NoContent, error) {
+	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.findIn(ctx, tx, t); err != nil {
 			return err
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // Proves B-users-55.
-func TestTheLinksOfTheApplicationsOfAUser(t *testing.T) {
+func TestAppLinks(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		const list = "GET /api/v1/users/isaac/appLinks"

@@ -118,7 +118,7 @@ func (s *Slice) changePassword(ctx context.Context, r *changePasswordRequest) (C
 		broken = append(broken, s.unfit(&policy, &known, value)...)
 	}
 	if len(broken) > 0 {
-		return Credentials{}, rest.Fail(rest.CodeCredentials, "password: "+password.Unmet(broken))
+		return Credentials{}, rest.Fail(rest.CodeCredentials, "password: "+password.DescribeBroken(broken))
 	}
 	hash, err := s.hasher.Hash(value)
 	if err != nil {

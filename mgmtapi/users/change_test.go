@@ -31,7 +31,7 @@ func answer(answer, secret string) string {
 }
 
 // Proves B-users-50, B-users-52, B-users-53.
-func TestPeopleChangeTheirCredentials(t *testing.T) {
+func TestChangeCredentials(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		var id string
@@ -80,7 +80,8 @@ func TestPeopleChangeTheirCredentials(t *testing.T) {
 	})
 }
 
-func TestTheStatusDecidesWhichCredentialsCanChange(t *testing.T) {
+// TestChangeCredentials_ByStatus verifies which credential operations the API allows in each status of a user.
+func TestChangeCredentials_ByStatus(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	for _, status := range model.UserStatuses() {
 		saved := e.Run(t,
@@ -122,7 +123,7 @@ func TestTheStatusDecidesWhichCredentialsCanChange(t *testing.T) {
 	)
 }
 
-func TestForgottenPasswordsAreRecovered(t *testing.T) {
+func TestForgotPassword(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		var id string

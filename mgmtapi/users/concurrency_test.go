@@ -34,7 +34,7 @@ func together(n int, fn func(i int) int) map[int]int {
 
 // A user is checked before its transaction begins. What has changed until then counts all the same: here the schema changes while the
 // request waits for its turn to write.
-func TestAUserIsHeldAgainstTheSchemaOfItsTransaction(t *testing.T) {
+func TestCreate_ValidatedInTransaction(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	org, err := e.Model.Orgs.Get(t.Context(), e.Store.Reader(), model.OrgDocument)
 	require.NoError(t, err)
@@ -71,7 +71,8 @@ func TestAUserIsHeldAgainstTheSchemaOfItsTransaction(t *testing.T) {
 	}
 }
 
-func TestCallersAtTheSameTime(t *testing.T) {
+// TestConcurrentCallers verifies the results of concurrent creations, updates, group joins and deactivations.
+func TestConcurrentCallers(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		const callers = 8

@@ -207,7 +207,7 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
 	if r.Body.Type == nil {
 		s.lastBasis.Store(basis)
 	}
-	return s.veil(ctx, s.Store.Reader(), render(ctx, doc)) // it has no factor yet
+	return s.redactHidden(ctx, s.Store.Reader(), render(ctx, doc)) // it has no factor yet
 }
 
 // stamp moves the times of a new user to the time of its creation.
@@ -339,7 +339,7 @@ func (s *Slice) hashSecrets(ctx context.Context, c *CredentialsInput) (out secre
 		out.imported = &model.ImportedHash{Algorithm: model.HookAlgorithm}
 	}
 	if q := c.recovery(); q != nil {
-		answer, err := s.hasher.Hash(password.NormalAnswer(q.Answer))
+		answer, err := s.hasher.Hash(password.NormalizeAnswer(q.Answer))
 		if err != nil {
 			return out, err
 		}

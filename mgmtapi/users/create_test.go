@@ -30,7 +30,7 @@ func without(login string) string { return `{` + profile(login) + `}` }
 
 // Proves B-credentials-02, B-credentials-03, B-credentials-10, B-users-01, B-users-05, B-users-13, B-users-14, B-users-16,
 // B-users-24, B-users-30.
-func TestAUserIsCreatedInTheStatusItsCredentialsAllow(t *testing.T) {
+func TestCreate_StatusFromCredentials(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		e.Run(t,
@@ -75,7 +75,7 @@ func TestAUserIsCreatedInTheStatusItsCredentialsAllow(t *testing.T) {
 	})
 }
 
-func TestSecretsAreStoredHashed(t *testing.T) {
+func TestSecrets_StoredHashed(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	saved := e.Run(t, apitest.Step{Do: "POST /api/v1/users", Body: withPassword("isaac@example.com"), Save: map[string]string{"id": "id"}})
 	doc, err := e.Model.Users.Get(t.Context(), e.Store.Reader(), saved["id"])
@@ -89,7 +89,7 @@ func TestSecretsAreStoredHashed(t *testing.T) {
 
 // Proves B-credentials-06, B-credentials-07, B-hashes-10, B-hashes-12, B-profile-02, B-profile-03, B-profile-04, B-profile-05,
 // B-users-25, B-users-27, B-users-29.
-func TestAUserThatCannotBeCreatedIsRefused(t *testing.T) {
+func TestCreate_Rejected(t *testing.T) {
 	credentials := func(json string) string { return `{` + profile("x@example.com") + `,"credentials":` + json + `}` }
 	attribute := func(json string) string {
 		return `{"profile":{"login":"x@example.com","email":"x@example.com","firstName":"X","lastName":"Y",` + json + `}}`
@@ -196,7 +196,7 @@ func TestAUserThatCannotBeCreatedIsRefused(t *testing.T) {
 }
 
 // Proves B-users-28.
-func TestAUserIsCreatedInItsGroups(t *testing.T) {
+func TestCreate_InGroups(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	e.Run(t,
 		apitest.Step{Do: "POST /api/v1/groups", Body: `{"profile":{"name":"Staff"}}`, Save: map[string]string{"g": "id"}},
@@ -211,7 +211,8 @@ func TestAUserIsCreatedInItsGroups(t *testing.T) {
 	)
 }
 
-func TestEveryoneTellsWhenTheLastOneCame(t *testing.T) {
+// TestEveryone_LastMembershipUpdated verifies that the group Everyone shows the time of its latest membership change.
+func TestEveryone_LastMembershipUpdated(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		everyone := e.Do(t, "GET /api/v1/groups?q=Everyone", "", nil).Value("0.id")

@@ -107,7 +107,7 @@ func (c *CredentialsInput) check(policy *model.PasswordSettings, profile map[str
 			causes.Add("password", "A user with the provider %s has no password", provider)
 		}
 		if broken := password.BrokenRules(policy, value, profile); len(broken) > 0 {
-			causes.Add("password", "%s", password.Unmet(broken))
+			causes.Add("password", "%s", password.DescribeBroken(broken))
 		}
 	}
 	if external && c.hooked() {
@@ -145,13 +145,13 @@ func (c *CredentialsInput) dropRead(has *model.Recovery) {
 
 // check records what is wrong with a recovery question at the path. That the question is missing is said by the tags.
 func (q *RecoveryInput) check(path string, policy *model.PasswordSettings, causes *rest.Causes) {
-	switch answer := password.NormalAnswer(q.Answer); {
+	switch answer := password.NormalizeAnswer(q.Answer); {
 	case q.Answer == "":
 		causes.Blank(path + ".answer")
 	case q.Question == "":
 	case utf8.RuneCountInString(answer) < policy.MinAnswer:
 		causes.Add("recovery_question", "The answer must have at least %d characters", policy.MinAnswer)
-	case answer == password.NormalAnswer(q.Question):
+	case answer == password.NormalizeAnswer(q.Question):
 		causes.Add("recovery_question", "The answer must not be the question")
 	}
 }

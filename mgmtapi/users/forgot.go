@@ -114,7 +114,7 @@ func (s *Slice) recoverPassword(ctx context.Context, at *target, given forgotten
 	if err := mayRecover(&known); err != nil {
 		return Credentials{}, err
 	}
-	if !password.Matches(known.Recovery.AnswerHash, password.NormalAnswer(given.RecoveryQuestion.Answer)) {
+	if !password.Matches(known.Recovery.AnswerHash, password.NormalizeAnswer(given.RecoveryQuestion.Answer)) {
 		return Credentials{}, s.wrongAnswer(ctx, at)
 	}
 	policy, err := s.PasswordPolicy(ctx, s.Store.Reader())
@@ -122,7 +122,7 @@ func (s *Slice) recoverPassword(ctx context.Context, at *target, given forgotten
 		return Credentials{}, err
 	}
 	if broken := password.BrokenRules(&policy, given.Password.Value, known.Profile); len(broken) > 0 {
-		return Credentials{}, rest.Fail(rest.CodeResetPolicy, "password: "+password.Unmet(broken))
+		return Credentials{}, rest.Fail(rest.CodeResetPolicy, "password: "+password.DescribeBroken(broken))
 	}
 	hash, err := s.hasher.Hash(given.Password.Value)
 	if err != nil {

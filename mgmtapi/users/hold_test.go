@@ -60,7 +60,7 @@ func waits(external bool) (steps []apitest.Step) {
 }
 
 // Proves B-users-04, B-users-32.
-func TestHeldWork_TransitionsAreVisible(t *testing.T) {
+func TestWorkHold_ShowsTransitions(t *testing.T) {
 	withPassword := `{` + profile("a@example.com") + `,"credentials":{"password":{"value":"` + password1 + `"}}}`
 	for _, c := range []struct{ name, body, to string }{
 		{"with a password", withPassword, "ACTIVE"},
@@ -120,7 +120,7 @@ func TestHeldWork_TransitionsAreVisible(t *testing.T) {
 }
 
 // The token that an activation answers with is the one that works when the activation is done, and the one of a message arrives then.
-func TestHeldWork_ActivationToken(t *testing.T) {
+func TestWorkHold_ActivationToken(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	saved := e.Run(t,
 		apitest.Step{Do: "POST /api/v1/users?activate=false", Body: without("a@example.com"), Save: map[string]string{"u": "id"}},
@@ -142,7 +142,7 @@ func TestHeldWork_ActivationToken(t *testing.T) {
 	require.Equal(t, e.Server.URL+"/welcome/"+saved["sent"], saved["link"])
 }
 
-func TestHeldWork_Refused(t *testing.T) {
+func TestWorkHold_Rejected(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	e.Run(t,
 		apitest.Step{Do: "PUT /sandbox/v1/work", Body: `{}`, Status: 400, Code: "E0000001", Causes: []string{"hold: "}},
@@ -159,7 +159,7 @@ func TestHeldWork_Refused(t *testing.T) {
 }
 
 // The hold and what waits outlive the process, and a reset ends both.
-func TestHeldWork_Restart(t *testing.T) {
+func TestWorkHold_Restart(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		secrets := seal.Random()
 		keep := func(o *assembly.Options) { o.Secrets = secrets }
@@ -187,7 +187,7 @@ func TestHeldWork_Restart(t *testing.T) {
 }
 
 // PUT /sandbox/v1/work tells the process that released work can be done.
-func TestHeldWork_ReleaseWakes(t *testing.T) {
+func TestWorkHold_ReleaseNotifies(t *testing.T) {
 	woken := 0
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed, func(o *assembly.Options) { o.Released = func() { woken++ } })
 	e.Run(t, hold("true"))

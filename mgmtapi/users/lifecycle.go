@@ -399,7 +399,7 @@ func (s *Slice) findForDelete(ctx context.Context, r *deleteRequest) error {
 	return s.find(ctx, &r.target)
 }
 
-func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.Nothing, error) {
+func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.NoContent, error) {
 	err := s.change(ctx, &r.target, r.Prefer, func(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], async bool) error {
 		if doc.Value.Status != model.UserDeprovisioned {
 			return s.deactivate(ctx, tx, doc, async, r.SendEmail)
@@ -413,7 +413,8 @@ func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.Nothing, err
 		}
 		return s.remove(ctx, tx, doc, nil)
 	})
-	return rest.Nothing{}, audit.Refused(ctx, s.Deps, audit.Entry{Type: audit.UserDeactivate, Targets: []model.LogParty{audit.User(r.found)}},
+	return rest.NoContent{}, audit.Refused(ctx, s.Deps,
+		audit.Entry{Type: audit.UserDeactivate, Targets: []model.LogParty{audit.User(r.found)}},
 		err)
 }
 

@@ -101,7 +101,7 @@ func events(t *testing.T, e *apitest.Env) []string {
 }
 
 // Proves B-users-31, B-users-45, B-users-46, B-users-58, B-users-67.
-func TestAUserComesAndGoesWithItsMembershipsAndEvents(t *testing.T) {
+func TestLifecycle_MembershipsAndEvents(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		saved := e.Run(t,
@@ -157,7 +157,7 @@ func TestAUserComesAndGoesWithItsMembershipsAndEvents(t *testing.T) {
 	})
 }
 
-func TestTheLastAdministratorCannotGo(t *testing.T) {
+func TestLastAdministrator_StaysActive(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	e.Run(t,
 		apitest.Step{Do: "DELETE /api/v1/users/me", Status: 400, Code: "E0000001"},

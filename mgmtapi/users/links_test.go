@@ -57,7 +57,7 @@ func TestLinks_ResetFactors(t *testing.T) {
 }
 
 // Proves B-users-11.
-func TestTheStatusDecidesWhichLinksAUserHas(t *testing.T) {
+func TestLinks_ByStatus(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	saved := e.Run(t,
 		apitest.Step{Do: "POST /api/v1/users", Body: withPassword("with@example.com"), Save: map[string]string{"with": "id"}},

@@ -42,7 +42,7 @@ func (s *Slice) list(ctx context.Context, r *listRequest) (rest.Page[User], erro
 	}
 	out := rest.Page[User]{Next: page.Next}
 	for _, doc := range page.Docs {
-		user, err := s.veil(ctx, s.Store.Reader(), renderListed(ctx, doc))
+		user, err := s.redactHidden(ctx, s.Store.Reader(), renderListed(ctx, doc))
 		if err != nil {
 			return rest.Page[User]{}, err
 		}
@@ -240,7 +240,7 @@ func (s *Slice) members(ctx context.Context, r *membersRequest) (out rest.Page[U
 			if visible != nil && !visible(doc.ID) {
 				continue
 			}
-			user, err := s.veil(ctx, q, renderListed(ctx, doc))
+			user, err := s.redactHidden(ctx, q, renderListed(ctx, doc))
 			if err != nil {
 				return err
 			}

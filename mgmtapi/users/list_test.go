@@ -35,7 +35,7 @@ func logins(a *apitest.Answer) string {
 	return strings.Join(out, " ")
 }
 
-func TestListsFindWhatTheyAreAskedFor(t *testing.T) {
+func TestList_FilterAndSearch(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		crowd(t, e)
@@ -76,7 +76,7 @@ func TestListsFindWhatTheyAreAskedFor(t *testing.T) {
 	})
 }
 
-func TestListsAreSorted(t *testing.T) {
+func TestList_Sorted(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	crowd(t, e)
 	for _, c := range []struct{ query, want string }{
@@ -108,7 +108,8 @@ func TestListsAreSorted(t *testing.T) {
 	}
 }
 
-func TestPagesNeitherRepeatNorLoseUsers(t *testing.T) {
+// TestList_Paged verifies that consecutive pages neither repeat nor omit a user.
+func TestList_Paged(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		crowd(t, e)
@@ -134,7 +135,7 @@ func TestPagesNeitherRepeatNorLoseUsers(t *testing.T) {
 	})
 }
 
-func TestBadListsAreRefused(t *testing.T) {
+func TestList_RejectsInvalidQueries(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	for query, code := range map[string]string{
 		"limit=0": "E0000001", "limit=-1": "E0000001", "limit=x": "E0000001", "limit=1.5": "E0000001",

@@ -9,7 +9,7 @@ import (
 )
 
 // Proves B-profile-02, B-profile-03.
-func TestLoginsAreTheSameWithoutCaseAndDiacritics(t *testing.T) {
+func TestLogin_IgnoresCaseAndDiacritics(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		taken := func(name, login string) apitest.Step {
@@ -38,7 +38,7 @@ func TestLoginsAreTheSameWithoutCaseAndDiacritics(t *testing.T) {
 	})
 }
 
-func TestACreateThatFailsLeavesNothing(t *testing.T) {
+func TestCreate_RolledBackOnFailure(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		nobody := apitest.Step{Name: "no user is left", Do: "GET /api/v1/users/x@example.com", Status: 404, Code: "E0000007"}

@@ -196,7 +196,7 @@ func (s *Slice) unique(ctx context.Context, tx *docstore.Tx, id string, user *mo
 			return err
 		}
 		if slices.ContainsFunc(page.Docs, func(other docstore.Doc[model.User]) bool { return other.ID != id }) {
-			causes.Taken(name)
+			causes.NotUnique(name)
 		}
 	}
 	return causes.Err()

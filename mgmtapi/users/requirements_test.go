@@ -88,7 +88,7 @@ func TestProfile_Values(t *testing.T) {
 }
 
 // Proves B-profile-25.
-func TestSchema_NamesMayBeNullable(t *testing.T) {
+func TestSchema_NullableNames(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	e.Unrecorded()
 	const schema = "POST /api/v1/meta/schemas/user/default"
@@ -263,7 +263,7 @@ func TestType_ChangedByReplacement(t *testing.T) {
 }
 
 // Proves B-users-18, B-users-60, B-users-61, B-users-68.
-func TestMessages_OfTheLifecycle(t *testing.T) {
+func TestMessages_OfLifecycle(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
 	e.Unrecorded()
 	outbox := func(name string, n int, to string) step {

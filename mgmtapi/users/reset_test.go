@@ -21,7 +21,7 @@ func stored(t *testing.T, e *apitest.Env, id string) model.User {
 	return doc.Value
 }
 
-func TestPasswordsAreResetAndExpired(t *testing.T) {
+func TestPassword_ResetAndExpired(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		var id, temporary string
@@ -88,7 +88,8 @@ func TestPasswordsAreResetAndExpired(t *testing.T) {
 	})
 }
 
-func TestLockedOutUsersAreSeenAndUnlocked(t *testing.T) {
+// TestBlocks_LockedOutUser verifies that a locked out user has a block until an administrator unlocks it.
+func TestBlocks_LockedOutUser(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	saved := e.Run(t, apitest.Step{Do: "POST /api/v1/users", Body: withPassword("isaac@example.com"), Save: map[string]string{"u": "id"}})
 	user := "/api/v1/users/" + saved["u"]

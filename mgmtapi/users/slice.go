@@ -68,7 +68,7 @@ func (s *Slice) Routes() []rest.Route {
 			ID: "replaceUser", Route: "PUT /api/v1/users/{user}", Tag: tag, Scopes: writeScope,
 			Summary: "Replaces the profile of a user, and what else is given", Find: s.findForReplace, Check: s.checkReplace, Do: s.replace,
 		},
-		rest.Op[deleteRequest, rest.Nothing]{
+		rest.Op[deleteRequest, rest.NoContent]{
 			ID: "deleteUser", Route: "DELETE /api/v1/users/{user}", Tag: tag, Scopes: writeScope,
 			Summary: "Deactivates a user, or removes one that is DEPROVISIONED", Find: s.findForDelete, Do: s.delete,
 		},

@@ -77,7 +77,7 @@ func (s *Slice) finish(ctx context.Context, tx *docstore.Tx, id string) error {
 	case waiting.Delete:
 		return s.remove(ctx, tx, *user, &waiting.By)
 	case waiting.Activate:
-		return s.activateQueued(rest.At(ctx, waiting.Base), tx, *user, waiting)
+		return s.activateQueued(rest.WithBaseURL(ctx, waiting.Base), tx, *user, waiting)
 	}
 	return s.deactivated(ctx, tx, *user, waiting)
 }

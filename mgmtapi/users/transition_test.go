@@ -33,7 +33,7 @@ func finish(t *testing.T, e *apitest.Env) int {
 }
 
 // Proves B-users-03, B-users-37, B-users-62, B-users-64, B-users-69.
-func TestADeactivationCanBeAnsweredBeforeItIsDone(t *testing.T) {
+func TestAsyncTransition_Deactivate(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		const user = "/api/v1/users/{{u}}"
@@ -93,7 +93,7 @@ func TestADeactivationCanBeAnsweredBeforeItIsDone(t *testing.T) {
 	})
 }
 
-func TestADeleteOfAnActiveUserCanWait(t *testing.T) {
+func TestAsyncTransition_DeleteActiveUser(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	saved := e.Run(t,
 		apitest.Step{Do: "POST /api/v1/users", Body: without("a@example.com"), Save: map[string]string{"u": "id"}},
@@ -112,7 +112,9 @@ func TestADeleteOfAnActiveUserCanWait(t *testing.T) {
 	require.Zero(t, finish(t, e))
 }
 
-func TestWhatWasQueuedOutlivesTheProcess(t *testing.T) {
+// TestAsyncTransition_SurvivesRestart verifies that queued transitions survive a restart and that concurrent processes perform each one
+// once.
+func TestAsyncTransition_SurvivesRestart(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		var ids []string
@@ -149,7 +151,8 @@ func TestWhatWasQueuedOutlivesTheProcess(t *testing.T) {
 	})
 }
 
-func TestATransitionThatIsRefusedByNowIsGivenUp(t *testing.T) {
+// TestAsyncTransition_Abandoned verifies that the worker abandons and logs a queued transition that is no longer allowed.
+func TestAsyncTransition_Abandoned(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	saved := e.Run(t,
 		apitest.Step{Do: "POST /api/v1/users", Body: without("a@example.com"), Save: map[string]string{"u": "id"}},

@@ -153,7 +153,7 @@ func (s *Slice) checkChange(ctx context.Context, c *change, profileOf profiler, 
 	c.Body.Credentials.checkEnrollment(enroll, causes)
 	if value, given := c.Body.Credentials.password(); given && c.Strict && !causes.Has("password") {
 		if broken := s.unfit(&policy, &c.found.Value, value); len(broken) > 0 {
-			causes.Add("password", "%s", password.Unmet(broken))
+			causes.Add("password", "%s", password.DescribeBroken(broken))
 		}
 	}
 	return nil

@@ -73,7 +73,7 @@ func (s *Slice) Show(ctx context.Context, q docstore.Reader, id string) (any, er
 	if err != nil {
 		return nil, rest.Missing(err, "User", id)
 	}
-	if sees, err := authz.SeesUser(ctx, q, s.Deps, id); err != nil || !sees {
+	if sees, err := authz.CanReadUser(ctx, q, s.Deps, id); err != nil || !sees {
 		return nil, err
 	}
 	user, err := s.single(ctx, q, doc)
@@ -95,7 +95,7 @@ func (s *Slice) single(ctx context.Context, q docstore.Reader, doc docstore.Doc[
 			out.Links[linkResetFactors.rel] = linkResetFactors.to(ctx, doc.ID)
 		}
 	}
-	return s.veil(ctx, q, out)
+	return s.redactHidden(ctx, q, out)
 }
 
 // render makes the wire form of a user without factors.
@@ -211,8 +211,8 @@ var resettable = []model.UserStatus{
 	model.UserProvisioned, model.UserActive, model.UserRecovery, model.UserLockedOut, model.UserPasswordExpired,
 }
 
-// veil takes the attributes out of a user that the caller must not see.
-func (s *Slice) veil(ctx context.Context, q docstore.Reader, u User) (User, error) {
+// redactHidden takes the attributes out of a user that the caller must not see.
+func (s *Slice) redactHidden(ctx context.Context, q docstore.Reader, u User) (User, error) {
 	shown, err := authz.Shown(ctx, q, s.Deps, u.ID)
 	if err != nil || shown == nil {
 		return u, err

@@ -40,7 +40,7 @@ func (s *Slice) Routes() []rest.Route {
 			ID: "replaceUserType", Route: "PUT /api/v1/meta/types/user/{typeId}", Tag: tag, Scopes: write,
 			Summary: "Replaces a user type", Find: s.findForReplace, Check: checkReplace, Do: s.replace,
 		},
-		rest.Op[target, rest.Nothing]{
+		rest.Op[target, rest.NoContent]{
 			ID: "deleteUserType", Route: "DELETE /api/v1/meta/types/user/{typeId}", Tag: tag, Scopes: write,
 			Summary: "Deletes a user type that no user has", Find: s.find, Do: s.delete,
 		},

@@ -170,7 +170,7 @@ func (s *Slice) write(ctx context.Context, t *target, given *body) (UserType, er
 	return out, err
 }
 
-func (s *Slice) delete(ctx context.Context, t *target) (rest.Nothing, error) {
+func (s *Slice) delete(ctx context.Context, t *target) (rest.NoContent, error) {
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.findIn(ctx, tx, t); err != nil {
 			return err
@@ -196,7 +196,7 @@ func (s *Slice) delete(ctx context.Context, t *target) (rest.Nothing, error) {
 		}
 		return s.log(ctx, tx, audit.UserSchemaUpdate, t.found.ID, &t.found.Value)
 	})
-	return rest.Nothing{}, audit.Refused(ctx, s.Deps,
+	return rest.NoContent{}, audit.Refused(ctx, s.Deps,
 		audit.Entry{Type: audit.UserSchemaUpdate, Targets: []model.LogParty{audit.UserType(t.found.ID, &t.found.Value)}}, err)
 }
 

@@ -35,7 +35,8 @@ func tokenOf(t *testing.T, key, privateID string) (token yubikey.Token) {
 	return token
 }
 
-func TestPublishedPasswordsAreAcceptedOnce(t *testing.T) {
+// TestCheck_PublishedPasswords verifies that Check accepts each published password once.
+func TestCheck_PublishedPasswords(t *testing.T) {
 	for _, v := range published {
 		t.Run(v.block, func(t *testing.T) {
 			token := tokenOf(t, v.key, v.privateID)
@@ -80,7 +81,7 @@ func TestModhex(t *testing.T) {
 	}
 }
 
-func TestTextsThatAreNoPasswords(t *testing.T) {
+func TestSplit_Malformed(t *testing.T) {
 	good := publicID + published[0].block
 	for name, text := range map[string]string{
 		"empty": "", "short": good[1:], "long": good + "c", "another alphabet": "a" + good[1:], "digits": strings.Repeat("1", 44),
@@ -93,7 +94,7 @@ func TestTextsThatAreNoPasswords(t *testing.T) {
 	}
 }
 
-func TestAPasswordIsAcceptedWhenItsCounterIsLaterThanTheLast(t *testing.T) {
+func TestCheck_RequiresLaterCounter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var token yubikey.Token
 		copy(token.Key[:], rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "key"))
@@ -103,7 +104,7 @@ func TestAPasswordIsAcceptedWhenItsCounterIsLaterThanTheLast(t *testing.T) {
 		made := yubikey.Counter{Session: near.Draw(t, "session"), Use: uint8(near.Draw(t, "use"))}
 		capsLock := rapid.SampledFrom([]uint16{0, 0x8000}).Draw(t, "caps lock")
 		noise := [5]byte(rapid.SliceOfN(rapid.Byte(), 5, 5).Draw(t, "noise"))
-		_, block, err := yubikey.Split(yubikeytest.Press(t, publicID, token, made.Session|capsLock, made.Use, noise))
+		_, block, err := yubikey.Split(yubikeytest.GenerateOTP(t, publicID, token, made.Session|capsLock, made.Use, noise))
 		require.NoError(t, err)
 		counter, err := token.Check(block)
 		later := made.Session > token.Last.Session || made.Session == token.Last.Session && made.Use > token.Last.Use
@@ -115,7 +116,7 @@ func TestAPasswordIsAcceptedWhenItsCounterIsLaterThanTheLast(t *testing.T) {
 	})
 }
 
-func TestNoChangedPasswordIsAccepted(t *testing.T) {
+func TestCheck_RejectsChangedPassword(t *testing.T) {
 	token := tokenOf(t, published[1].key, published[1].privateID)
 	_, block, err := yubikey.Split(publicID + published[1].block)
 	require.NoError(t, err)

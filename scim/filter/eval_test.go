@@ -225,7 +225,7 @@ func TestCheck(t *testing.T) {
 }
 
 // A boolean is a literal; its spelling as a string is a leniency.
-func TestCheckTakesSpelledBooleansOnlyWhenTold(t *testing.T) {
+func TestCheck_SpelledBooleans(t *testing.T) {
 	for _, in := range []string{`active eq "True"`, `emails[primary eq "true"]`, `emails.primary ne "False"`} {
 		e, err := Parse(in)
 		require.NoError(t, err)
@@ -254,7 +254,8 @@ func TestEvalLaws(t *testing.T) {
 	})
 }
 
-func TestNeIsNotEqForKnownAttributes(t *testing.T) {
+// TestEval_NeNegatesEq checks for known attributes that ne is the negation of eq.
+func TestEval_NeNegatesEq(t *testing.T) {
 	r, rt := resource(t), userType()
 	rapid.Check(t, func(t *rapid.T) {
 		path, err := scim.ParseAttrPath(
@@ -268,7 +269,7 @@ func TestNeIsNotEqForKnownAttributes(t *testing.T) {
 }
 
 // Where nothing can be composed and nothing is wide or narrow, only letter case is left.
-func TestFoldIsEqualFold(t *testing.T) {
+func TestFold_MatchesEqualFold(t *testing.T) {
 	plain := func(s string) bool { return norm.NFD.String(s) == s && width.Fold.String(s) == s }
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.String().Filter(plain).Draw(t, "s")

@@ -68,7 +68,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestParseRefuses(t *testing.T) {
+func TestParse_Rejects(t *testing.T) {
 	for _, test := range []struct{ name, in, detail string }{
 		{"nothing", ``, "empty"},
 		{"blanks", `   `, "empty"},
@@ -125,7 +125,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-func TestParseAllowsTheGreatestDepth(t *testing.T) {
+func TestParse_MaximumDepth(t *testing.T) {
 	_, err := Parse(strings.Repeat("(", MaxDepth) + "a pr" + strings.Repeat(")", MaxDepth))
 	require.NoError(t, err)
 }
@@ -224,7 +224,7 @@ func genExpr(depth int, inValue bool) *rapid.Generator[Expr] {
 	})
 }
 
-func TestStringReadsBackAsTheSameExpression(t *testing.T) {
+func TestString_RoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := genExpr(4, false).Draw(t, "e")
 		text := e.String()
@@ -238,7 +238,7 @@ func TestStringReadsBackAsTheSameExpression(t *testing.T) {
 	})
 }
 
-func TestWalkVisitsOuterExpressionsFirst(t *testing.T) {
+func TestWalk_OuterExpressionsFirst(t *testing.T) {
 	e, err := Parse(`a pr and (e[b pr or not (c eq 1)] or d pr)`)
 	require.NoError(t, err)
 	var seen []string
@@ -252,7 +252,7 @@ func TestWalkVisitsOuterExpressionsFirst(t *testing.T) {
 	require.Len(t, seen, 1)
 }
 
-func TestEqualTellsExpressionsApart(t *testing.T) {
+func TestEqual_DistinguishesExpressions(t *testing.T) {
 	texts := []string{`a pr`, `b pr`, `a eq 1`, `a eq 2`, `a ne 1`, `a pr and b pr`, `a pr or b pr`, `b pr and a pr`, `not (a pr)`, `e[a pr]`,
 		`e[b pr]`, `e[a pr].v pr`, `e[a pr].v eq 1`, `a.b pr`}
 	for i, x := range texts {

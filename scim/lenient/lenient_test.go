@@ -12,7 +12,8 @@ import (
 	"github.com/scimwright/scimwright/scim/lenient"
 )
 
-func TestEveryLeniencyHasOneRuleAndAName(t *testing.T) {
+// TestRules_Complete checks that each leniency has exactly one rule and a name that Parse accepts.
+func TestRules_Complete(t *testing.T) {
 	var all lenient.Set
 	for _, r := range lenient.Rules() {
 		require.Equal(t, 1, bits.OnesCount32(uint32(r.Set)), r.Name)
@@ -31,7 +32,8 @@ func TestEveryLeniencyHasOneRuleAndAName(t *testing.T) {
 	require.ErrorContains(t, err, `no leniency "laziness"`)
 }
 
-func TestTheTableInTheDocumentationIsThisOne(t *testing.T) {
+// TestRules_Documented checks that docs/leniencies.md contains the table of the rules.
+func TestRules_Documented(t *testing.T) {
 	var doc strings.Builder
 	doc.WriteString(`# What the SCIM server accepts outside the RFCs
 

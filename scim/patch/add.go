@@ -68,7 +68,7 @@ func (p *patcher) mergeInto(at place, o *scim.Object, v any, do verb) error {
 			return fail(scim.InvalidValue, "%s is not defined by the schema", path)
 		}
 		part := at.part(o, sub)
-		if sub.Mutability == schema.ReadOnly && (!at.extension || part.passedOver(v, p.opts.Accept)) {
+		if sub.Mutability == schema.ReadOnly && (!at.extension || part.ignoresReadOnly(v, p.opts.Accept)) {
 			continue
 		}
 		if err := do(part, v); err != nil {

@@ -131,7 +131,7 @@ func (p *patcher) withoutPath(value any, do, each verb) error {
 				return err
 			}
 		}
-		if at.passedOver(value, p.opts.Accept) {
+		if at.ignoresReadOnly(value, p.opts.Accept) {
 			continue
 		}
 		do := do

@@ -71,7 +71,8 @@ func checkResult(rt *schema.ResourceType, before, out *scim.Resource, changed bo
 	return nil
 }
 
-func TestResultsAreClean(t *testing.T) {
+// TestApply_CleanResult checks for random operations that the result of Apply is clean and that the given resource is unchanged.
+func TestApply_CleanResult(t *testing.T) {
 	full, bare := resource(t, fullUser), resource(t, bareUser)
 	rt := userType()
 	rapid.Check(t, func(t *rapid.T) {
@@ -93,7 +94,7 @@ func TestResultsAreClean(t *testing.T) {
 }
 
 // Applying an add or replace twice is the same as once, except where the first changes what its own filter selects.
-func TestDoingItAgainChangesNothing(t *testing.T) {
+func TestApply_Idempotent(t *testing.T) {
 	full, bare := resource(t, fullUser), resource(t, bareUser)
 	rt := userType()
 	rapid.Check(t, func(t *rapid.T) {
@@ -115,7 +116,7 @@ func TestDoingItAgainChangesNothing(t *testing.T) {
 }
 
 // Replacing an attribute by the value it has changes nothing.
-func TestReplacingByTheSameChangesNothing(t *testing.T) {
+func TestApply_SameValue(t *testing.T) {
 	r, rt := resource(t, fullUser), userType()
 	for name, v := range r.All() {
 		if name == "groups" { // read-only

@@ -236,7 +236,8 @@ func TestRequiredExtension(t *testing.T) {
 	})
 }
 
-func TestABareNameStandsForOneExtensionOnly(t *testing.T) {
+// TestBareExtensions_Unambiguous checks that a name without URN selects an extension attribute only if exactly one extension defines it.
+func TestBareExtensions_Unambiguous(t *testing.T) {
 	first := &schema.Schema{ID: "urn:example:First", Attributes: []*schema.Attribute{{Name: "level"}, {Name: "floor"}}}
 	second := &schema.Schema{ID: "urn:example:Second", Attributes: []*schema.Attribute{{Name: "level"}, {Name: "title"}}}
 	core := schema.UserType()
@@ -256,7 +257,7 @@ func TestABareNameStandsForOneExtensionOnly(t *testing.T) {
 	})
 }
 
-func TestTooManyOperationsAreRefused(t *testing.T) {
+func TestApply_RejectsTooManyOperations(t *testing.T) {
 	ops := strings.Repeat(`{"op":"remove","path":"title"},`, 3)
 	_, _, err := Apply(resource(t, fullUser), request(t, strings.TrimSuffix(ops, ",")), userType(), Options{MaxOperations: 2})
 	var e *scim.Error
@@ -264,13 +265,13 @@ func TestTooManyOperationsAreRefused(t *testing.T) {
 	require.Equal(t, 413, e.Status)
 }
 
-func TestErrorsNameTheOperation(t *testing.T) {
+func TestApply_ErrorNamesOperation(t *testing.T) {
 	_, _, err := Apply(resource(t, fullUser), request(t, `{"op":"remove","path":"title"},{"op":"remove"}`), userType(), Options{})
 	require.EqualError(t, err, "400 noTarget: Operations[1]: remove needs a path")
 }
 
 // The examples of RFC 7644 section 3.5.2.
-func TestExamplesOfTheRFC(t *testing.T) {
+func TestApply_RFCExamples(t *testing.T) {
 	group := `{"schemas":["` + scim.GroupSchema + `"],"id":"acbf3ae7","displayName":"Group A","members":[
 		{"display":"Mandy Pepperidge","$ref":"https://example.com/v2/Users/2819c223","value":"2819c223"},
 		{"display":"James Smith","$ref":"https://example.com/v2/Users/08e1d05d","value":"08e1d05d"}]}`

@@ -45,8 +45,8 @@ func (at place) part(o *scim.Object, sub *schema.Attribute) place {
 	return place{holder: o, a: sub, path: path}
 }
 
-// passedOver says whether a read-only attribute in a value without path is to be ignored.
-func (at place) passedOver(value any, accept lenient.Set) bool {
+// ignoresReadOnly says whether a read-only attribute in a value without path is to be ignored.
+func (at place) ignoresReadOnly(value any, accept lenient.Set) bool {
 	return at.a.Mutability == schema.ReadOnly && (accept.Has(lenient.ReadOnlyEcho) || scim.Equal(at.value(), value))
 }
 

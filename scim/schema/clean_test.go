@@ -102,7 +102,7 @@ func TestClean(t *testing.T) {
 	}
 }
 
-func TestCleanRefuses(t *testing.T) {
+func TestClean_Rejects(t *testing.T) {
 	for _, test := range []struct {
 		name, in, msg string
 		opts          CleanOptions
@@ -219,7 +219,8 @@ func certificates(t *testing.T) (one, two string) {
 	return base64.StdEncoding.EncodeToString(der), base64.StdEncoding.EncodeToString(slices.Concat(der, der))
 }
 
-func TestEchoedSchemasInsideAnExtension(t *testing.T) {
+// TestClean_EchoedSchemas checks that an extension object may contain schemas only with the leniency EchoedSchemas.
+func TestClean_EchoedSchemas(t *testing.T) {
 	in := resource(t, `{`+base+`,"`+ent+`":{"schemas":["`+ent+`"],"department":"D"}}`)
 	_, err := UserType().Clean(in, CleanOptions{RefuseUnknown: true})
 	require.ErrorContains(t, err, ":schemas is not defined")
@@ -228,7 +229,8 @@ func TestEchoedSchemasInsideAnExtension(t *testing.T) {
 	require.Equal(t, `{"department":"D"}`, string(out.Complex(ent).AppendJSON(nil)))
 }
 
-func TestObjectsAsJSONText(t *testing.T) {
+// TestClean_JSONValues checks that Clean reads a string with a JSON object as the object only with the leniency JSONValues.
+func TestClean_JSONValues(t *testing.T) {
 	const text = `{"id":"6b","value":"25","displayName":"Admin"}`
 	in := resource(t, `{`+base+`,"roles":[{"value":`+string(scim.AppendValue(nil, text))+`},{"value":"{"},{"value":"{\"a\":1}"}]}`)
 	out, err := UserType().Clean(in, CleanOptions{Accept: lenient.JSONValues})
@@ -366,7 +368,7 @@ func TestUnionLaws(t *testing.T) {
 	})
 }
 
-func TestKeyKnowsTypes(t *testing.T) {
+func TestKey_DependsOnType(t *testing.T) {
 	a := &Attribute{Type: DateTime}
 	require.Equal(t, a.Key("2011-05-13T04:42:34Z"), a.Key("2011-05-13T06:42:34.000+02:00"))
 	require.NotEqual(t, a.Key("2011-05-13T04:42:34Z"), a.Key("2011-05-13T04:42:34.001Z"))
@@ -445,7 +447,8 @@ func BenchmarkClean(b *testing.B) {
 	}
 }
 
-func TestWrittenMattersOnlyToTypesThatReturnOnRequest(t *testing.T) {
+// TestReturnsOnRequest checks that Projection.Written has no effect on types without attributes that are returned on request.
+func TestReturnsOnRequest(t *testing.T) {
 	require.True(t, customType().ReturnsOnRequest())
 	inside := UserType()
 	inside.Extensions = append(inside.Extensions, Extension{Schema: &Schema{ID: "urn:example:Inside", Attributes: complete([]*Attribute{

@@ -22,7 +22,7 @@ func each(attributes []*Attribute, parent string, fn func(path string, a *Attrib
 	}
 }
 
-func TestCoreSchemasAreWellFormed(t *testing.T) {
+func TestCoreSchemas_WellFormed(t *testing.T) {
 	for _, s := range coreSchemas() {
 		t.Run(s.Name, func(t *testing.T) {
 			require.NotEmpty(t, s.Description)
@@ -46,7 +46,7 @@ func TestCoreSchemasAreWellFormed(t *testing.T) {
 }
 
 // The characteristics of RFC 7643 section 8.7.1 that differ from the defaults, with the verified errata.
-func TestCharacteristicsThatAreNotTheDefault(t *testing.T) {
+func TestCoreSchemas_NonDefaultCharacteristics(t *testing.T) {
 	describe := func(s *Schema) map[string]string {
 		out := map[string]string{}
 		each(s.Attributes, "", func(path string, a *Attribute) {
@@ -95,7 +95,7 @@ func TestCharacteristicsThatAreNotTheDefault(t *testing.T) {
 	}, describe(EnterpriseUser())))
 }
 
-func TestUserHasTheAttributesOfTheRFC(t *testing.T) {
+func TestUser_RFCAttributes(t *testing.T) {
 	var names []string
 	for _, a := range User().Attributes {
 		names = append(names, a.Name)
@@ -112,7 +112,7 @@ func TestUserHasTheAttributesOfTheRFC(t *testing.T) {
 }
 
 // The schemas of RFC 7643 section 8.7.2.
-func TestTheSchemasOfDiscovery(t *testing.T) {
+func TestDiscoverySchemas(t *testing.T) {
 	required := func(attributes []*Attribute) (names []string) {
 		for _, a := range attributes {
 			if a.Required {
@@ -141,7 +141,7 @@ func TestTheSchemasOfDiscovery(t *testing.T) {
 	}
 }
 
-func TestEveryCallGivesItsOwnCopy(t *testing.T) {
+func TestUser_ReturnsCopy(t *testing.T) {
 	User().Attribute("userName").Required = false
 	require.True(t, User().Attribute("userName").Required)
 }
@@ -183,7 +183,7 @@ func TestDiscoveryDocuments(t *testing.T) {
 		string(UserType().Resource().AppendJSON(nil)))
 }
 
-func TestSchemasReadBackAsTheyWereWritten(t *testing.T) {
+func TestSchema_RoundTrip(t *testing.T) {
 	for _, s := range coreSchemas() {
 		if s.ID == scim.SchemaSchema { // complex in complex: the one exception
 			continue
@@ -196,7 +196,8 @@ func TestSchemasReadBackAsTheyWereWritten(t *testing.T) {
 	}
 }
 
-func TestParseFillsInTheDefaults(t *testing.T) {
+// TestSchema_Defaults checks that decoding a schema sets the default characteristics.
+func TestSchema_Defaults(t *testing.T) {
 	var s Schema
 	require.NoError(t, json.Unmarshal([]byte(`{"id":"urn:x:y","attributes":[{"name":"a"},{"name":"r","type":"reference"}]}`), &s))
 	require.Empty(t, cmp.Diff([]*Attribute{
@@ -205,7 +206,7 @@ func TestParseFillsInTheDefaults(t *testing.T) {
 	}, s.Attributes))
 }
 
-func TestParseRefuses(t *testing.T) {
+func TestParse_Rejects(t *testing.T) {
 	for name, test := range map[string]struct{ in, msg string }{
 		"text that is no JSON":                 {`{`, "at byte"},
 		"a schema without id":                  {`{"attributes":[{"name":"a"}]}`, "no id"},

@@ -25,7 +25,8 @@ func directory(files map[string]string) fstest.MapFS {
 	return dir
 }
 
-func TestLoadReadsWhatTheServerServes(t *testing.T) {
+// TestLoad_ServedDocuments checks that Load reads the discovery documents as the server returns them.
+func TestLoad_ServedDocuments(t *testing.T) {
 	user := UserType()
 	user.Extensions = append(user.Extensions, Extension{Schema: &Schema{ID: "urn:example:Badge", Name: "Badge", Attributes: []*Attribute{
 		{Name: "color", Type: String, Mutability: ReadWrite, Returned: Default, Uniqueness: None}}}, Required: true})
@@ -48,7 +49,7 @@ func TestLoadReadsWhatTheServerServes(t *testing.T) {
 	require.Len(t, types, 2, "an empty directory adds nothing")
 }
 
-func TestLoadRefuses(t *testing.T) {
+func TestLoad_Rejects(t *testing.T) {
 	resourceType := func(members string) string { return `{"schemas":["` + scim.ResourceTypeSchema + `"],` + members + `}` }
 	for _, test := range []struct{ name, text, want string }{
 		{"no JSON", "{", "x.json"},

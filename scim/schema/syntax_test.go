@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestUserNamesFollowRFC8265(t *testing.T) {
+func TestUserName_RFC8265(t *testing.T) {
 	for name, ok := range map[string]bool{
 		"ann":             true,
 		"ann@example.com": true,

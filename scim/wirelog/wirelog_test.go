@@ -43,7 +43,7 @@ func withBody(method, contentType, body string) func(*http.Request) {
 	}
 }
 
-func TestSecretsNeverReachTheSink(t *testing.T) {
+func TestTransport_RedactsSecrets(t *testing.T) {
 	const secret = "hunter2-hunter2"
 	for _, c := range []struct {
 		name    string
@@ -99,7 +99,7 @@ func dump(e wirelog.Exchange) string {
 	return b.String() + e.URL + "\n" + e.RequestBody + "\n" + e.ResponseBody + "\n" + e.Err
 }
 
-func TestTheTargetSeesWhatWasSent(t *testing.T) {
+func TestTransport_SendsUnredacted(t *testing.T) {
 	var seen string
 	e := exchange(t, wirelog.Options{}, func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
@@ -114,7 +114,8 @@ func TestTheTargetSeesWhatWasSent(t *testing.T) {
 	require.Equal(t, `{"password":"[redacted]"}`, e.RequestBody)
 }
 
-func TestAnEchoedTokenIsRedactedInEveryForm(t *testing.T) {
+// TestRedactor_EncodedSecrets checks that an echoed token is redacted in every encoding: JSON, URL, HTML and Base64.
+func TestRedactor_EncodedSecrets(t *testing.T) {
 	const token = `tok/en "with" <quotes>+`
 	for name, echo := range map[string]string{
 		"plain text":       token,
@@ -167,12 +168,13 @@ func TestRedactor_ShortSecrets(t *testing.T) {
 	}
 }
 
-func TestTheLongerOfTwoSecretsIsRedactedWhole(t *testing.T) {
+// TestRedactor_OverlappingSecrets checks that the longest of overlapping secrets is redacted as a whole.
+func TestRedactor_OverlappingSecrets(t *testing.T) {
 	r := wirelog.NewRedactor("password", "user:password", "password-of-user")
 	require.Equal(t, "[redacted], [redacted], [redacted]", r.Text("user:password, password-of-user, password"))
 }
 
-func TestASecretThatIsCutOffIsRedacted(t *testing.T) {
+func TestTransport_RedactsTruncatedSecret(t *testing.T) {
 	const token = "s3cr3t-token-of-the-target"
 	e := exchange(t, wirelog.Options{MaxBody: 100_000, Secrets: []string{token}}, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, strings.Repeat(" "+token, 10_000))
@@ -180,14 +182,15 @@ func TestASecretThatIsCutOffIsRedacted(t *testing.T) {
 	require.NotContains(t, e.ResponseBody, "s3cr3t")
 }
 
-func TestLongBodiesAreCut(t *testing.T) {
+func TestTransport_TruncatesBody(t *testing.T) {
 	e := exchange(t, wirelog.Options{MaxBody: 11}, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, strings.Repeat("äöü", 100_000))
 	}, func(*http.Request) {})
 	require.Equal(t, "äöüäö… [cut]", e.ResponseBody)
 }
 
-func TestAnAnswerThatBreaksOffIsRecordedWithItsBeginning(t *testing.T) {
+// TestTransport_RecordsAbortedResponse checks that an aborted response is recorded with the part that was received and the error.
+func TestTransport_RecordsAbortedResponse(t *testing.T) {
 	e := exchange(t, wirelog.Options{}, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "100")
 		_, _ = io.WriteString(w, `{"id":`)
@@ -197,7 +200,7 @@ func TestAnAnswerThatBreaksOffIsRecordedWithItsBeginning(t *testing.T) {
 	require.Contains(t, e.Err, "unexpected EOF")
 }
 
-func TestNoAnswerIsRecorded(t *testing.T) {
+func TestTransport_RecordsMissingResponse(t *testing.T) {
 	e := exchange(t, wirelog.Options{}, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, func(*http.Request) {})
 	require.Zero(t, e.Status)
 	require.NotEmpty(t, e.Err)
@@ -233,7 +236,8 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-func TestAnExchangeCapturedElsewhereIsRedactedAlike(t *testing.T) {
+// TestRedactor_Exchange checks that an exchange from another source is redacted like a recorded one.
+func TestRedactor_Exchange(t *testing.T) {
 	e := wirelog.NewRedactor("s3cr3t-token").Exchange(wirelog.Exchange{
 		Method: "POST", URL: "https://example.com/Users?access_token=hunter2-hunter2&a=s3cr3t-token",
 		RequestHeader: http.Header{"Authorization": {"Bearer hunter2-hunter2"}, "X-Other": {"s3cr3t-token"}},

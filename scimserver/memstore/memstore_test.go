@@ -8,6 +8,6 @@ import (
 	"github.com/scimwright/scimwright/scimserver/storetest"
 )
 
-func TestTheStoreKeepsTheContract(t *testing.T) {
+func TestStore_SatisfiesContract(t *testing.T) {
 	storetest.Run(t, func(*testing.T) scimserver.Store { return memstore.New() })
 }

@@ -57,7 +57,7 @@ func ask(t *testing.T, method, url string, header ...string) *http.Response {
 	return res
 }
 
-func TestARequestIsOneRecordWithoutAnythingSecret(t *testing.T) {
+func TestWrap_LogsRequestWithoutSecrets(t *testing.T) {
 	base, end := serve(t, observe.Options{Provider: "chat", Prefix: "/scim/v2"})
 	res := ask(t, "PUT", base+"/scim/v2/Users/secret-id?filter=secret", "Authorization", "Bearer secret-token", "X-Request-Id", "r-1")
 	require.Equal(t, "r-1", res.Header.Get("X-Request-Id"))
@@ -74,7 +74,8 @@ func TestARequestIsOneRecordWithoutAnythingSecret(t *testing.T) {
 	}, record)
 }
 
-func TestRoutesAreTemplatesAndBounded(t *testing.T) {
+// TestWrap_RouteTemplates checks that the handler logs each path as one of a bounded set of route templates.
+func TestWrap_RouteTemplates(t *testing.T) {
 	for path, want := range map[string]string{
 		"/scim/v2":                       "/",
 		"/scim/v2/":                      "/",
@@ -101,7 +102,8 @@ func TestRoutesAreTemplatesAndBounded(t *testing.T) {
 	}
 }
 
-func TestAnIDOfAClientIsTakenWhenItIsHarmless(t *testing.T) {
+// TestWrap_RequestID checks that the handler uses the request ID of a client only if the ID is short and plain.
+func TestWrap_RequestID(t *testing.T) {
 	base, _ := serve(t, observe.Options{})
 	for given, kept := range map[string]bool{"abc-123": true, "": false, `"quoted"`: false, strings.Repeat("x", 65): false} {
 		got := ask(t, "GET", base+"/Users", "X-Request-Id", given).Header.Get("X-Request-Id")
@@ -110,7 +112,7 @@ func TestAnIDOfAClientIsTakenWhenItIsHarmless(t *testing.T) {
 	}
 }
 
-func TestMetricsCountAnswersBytesAndCuts(t *testing.T) {
+func TestMetrics_CountResponsesBytesAborts(t *testing.T) {
 	metrics := observe.NewMetrics()
 	base, end := serve(t, observe.Options{Metrics: metrics})
 	ask(t, "GET", base+"/Users")

@@ -212,7 +212,8 @@ var examples = []struct {
 	{quirk: "drop-after,p=1,method=POST", call: "POST /Users", body: newUser, after: "GET /Users", shows: "Cleo"},
 }
 
-func TestEveryQuirkDoesWhatItSays(t *testing.T) {
+// TestQuirks_MatchExamples checks that each quirk changes a response as its example says, and that a correct server differs.
+func TestQuirks_MatchExamples(t *testing.T) {
 	for _, e := range examples {
 		t.Run(e.quirk+" "+e.call, func(t *testing.T) {
 			s := start(t, e.quirk)
@@ -246,7 +247,7 @@ func (s *service) fill(text string) string {
 	return strings.NewReplacer("ANN", s.ann, "BOB", s.bob).Replace(text)
 }
 
-func TestEveryQuirkHasAnExample(t *testing.T) {
+func TestQuirks_HaveExamples(t *testing.T) {
 	elsewhere := []string{"latency", "hang", "hang-after"}
 	shown := map[string]bool{}
 	for _, e := range examples {
@@ -269,7 +270,8 @@ func TestEveryQuirkHasAnExample(t *testing.T) {
 	}
 }
 
-func TestRetryAfterIsANumberOrADate(t *testing.T) {
+// TestRateLimit_RetryAfter checks that the rate limit quirks send Retry-After as a number, as a date or not at all.
+func TestRateLimit_RetryAfter(t *testing.T) {
 	s := start(t, "rate-limit=7,p=1")
 	require.Equal(t, "7", s.ask(t, "GET /Users", "").header.Get("Retry-After"))
 	s = start(t, "rate-limit-date=5,p=1")
@@ -280,14 +282,14 @@ func TestRetryAfterIsANumberOrADate(t *testing.T) {
 	require.Empty(t, s.ask(t, "GET /Users", "").header.Values("Retry-After"))
 }
 
-func TestLatencyDelaysTheAnswer(t *testing.T) {
+func TestLatency_DelaysResponse(t *testing.T) {
 	s := start(t, "latency=50ms,p=1")
 	began := time.Now()
 	require.Equal(t, http.StatusOK, s.ask(t, "GET /Users", "").status)
 	require.GreaterOrEqual(t, time.Since(began), 50*time.Millisecond)
 }
 
-func TestAHangEndsWhenTheClientGivesUp(t *testing.T) {
+func TestHang_StopsOnClientTimeout(t *testing.T) {
 	for quirk, stored := range map[string]bool{"hang": false, "hang-after": true} {
 		t.Run(quirk, func(t *testing.T) {
 			s := start(t, quirk+",p=1,times=1")
@@ -299,7 +301,8 @@ func TestAHangEndsWhenTheClientGivesUp(t *testing.T) {
 	}
 }
 
-func TestChaosIsRepeatedBySeedAndStrikesAsOftenAsAsked(t *testing.T) {
+// TestChaos_SeedAndProbability checks that the seed makes chaos repeatable, and that chaos follows its probability and its number of times.
+func TestChaos_SeedAndProbability(t *testing.T) {
 	run := func(setting string) (pattern string) {
 		s := start(t, setting)
 		for range 200 {
@@ -318,7 +321,7 @@ func TestChaosIsRepeatedBySeedAndStrikesAsOftenAsAsked(t *testing.T) {
 	require.Equal(t, "xxx"+strings.Repeat(".", 197), run("error,p=1,times=3"))
 }
 
-func TestQuirksCombineAndChangeWhileTheServerRuns(t *testing.T) {
+func TestQuirks_CombinedAndChangedAtRuntime(t *testing.T) {
 	s := start(t, "status-integer", "no-patch")
 	got := s.ask(t, "PATCH /Users/ANN", patch(`{"op":"remove","path":"title"}`))
 	require.Contains(t, got.body, `"status":501`, "the order of the table counts, not that of the settings")
@@ -333,7 +336,7 @@ func TestQuirksCombineAndChangeWhileTheServerRuns(t *testing.T) {
 	require.Empty(t, s.quirks.Settings(), "a refused change changes nothing")
 }
 
-func TestSettingsAreCheckedAndWrittenBack(t *testing.T) {
+func TestParse_RoundTripAndErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"no-patch":                       "no-patch",
 		"patch-members":                  "patch-members=100",
@@ -373,7 +376,8 @@ func TestSettingsAreCheckedAndWrittenBack(t *testing.T) {
 	}
 }
 
-func TestABodyThatCannotBeReadIsTheServersToRefuse(t *testing.T) {
+// TestQuirks_PassInvalidBodies checks that the quirks leave the rejection of an unreadable body to the server.
+func TestQuirks_PassInvalidBodies(t *testing.T) {
 	s := start(t, "ignores-attribute=title", "lower-user-name", "unknown-members-dropped")
 	require.Equal(t, http.StatusBadRequest, s.ask(t, "POST /Users", `{"userName":`).status)
 	require.Equal(t, http.StatusBadRequest, s.ask(t, "POST /Users", ``).status)
@@ -381,7 +385,7 @@ func TestABodyThatCannotBeReadIsTheServersToRefuse(t *testing.T) {
 }
 
 // The table for users of the sandbox is what the code says.
-func TestTheDocumentationIsTheTable(t *testing.T) {
+func TestMarkdown_UpToDate(t *testing.T) {
 	file := filepath.Join("..", "..", "docs", "quirks.md")
 	got := introduction + quirks.Markdown()
 	goldentest.Check(t, file, got)

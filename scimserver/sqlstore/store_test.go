@@ -27,8 +27,8 @@ func open(t testing.TB, p sqldbtest.Place, types ...*schema.ResourceType) *sqlst
 	return store
 }
 
-// TestStoreKeepsTheContract runs the suite; on PostgreSQL with tables in a schema that no search path names.
-func TestStoreKeepsTheContract(t *testing.T) {
+// TestStore_SatisfiesContract runs the suite; on PostgreSQL with tables in a schema that no search path names.
+func TestStore_SatisfiesContract(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
 		storetest.Run(t, func(t *testing.T) scimserver.Store { return open(t, sqldbtest.SQLitePlace(t)) })
 	})
@@ -44,8 +44,8 @@ func TestStoreKeepsTheContract(t *testing.T) {
 	})
 }
 
-// TestLookupsAreAnsweredByIndexes pins down which filters need no scan.
-func TestLookupsAreAnsweredByIndexes(t *testing.T) {
+// TestSelect_UsesIndexes pins down which filters need no scan.
+func TestSelect_UsesIndexes(t *testing.T) {
 	sqldbtest.EachPlace(t, func(t *testing.T, p sqldbtest.Place) {
 		store := open(t, p)
 		ann, err := store.Create(t.Context(), storetest.User("ann"), nil)
@@ -130,7 +130,7 @@ func TestUniqueAttributesOfCustomSchemas(t *testing.T) {
 }
 
 // A schema that says otherwise than before which texts are the same is believed for what is stored already, too.
-func TestIndexesFollowASchemaThatChanges(t *testing.T) {
+func TestIndexes_FollowSchemaChanges(t *testing.T) {
 	device := func(exact bool) *schema.ResourceType {
 		return &schema.ResourceType{ID: "Device", Name: "Device", Endpoint: "/Devices",
 			Schema: &schema.Schema{ID: "urn:example:2.0:Device", Attributes: []*schema.Attribute{
@@ -181,7 +181,8 @@ func TestIndexesFollowASchemaThatChanges(t *testing.T) {
 	})
 }
 
-func TestTwoLayoutsInOneDatabaseKnowNothingOfEachOther(t *testing.T) {
+// TestOpen_PrefixesIsolateStores checks that two stores with different prefixes in one database share no resources.
+func TestOpen_PrefixesIsolateStores(t *testing.T) {
 	sqldbtest.EachPlace(t, func(t *testing.T, p sqldbtest.Place) {
 		var stores []*sqlstore.Store
 		db := p.Open(t)

@@ -33,7 +33,7 @@ const widget = `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:Schema"],"id"
 const widgetType = `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:ResourceType"],"id":"Widget","name":"Widget",` +
 	`"endpoint":"/Widgets","schema":"urn:example:Widget"}`
 
-func TestAFileDescribesTenants(t *testing.T) {
+func TestReadFile(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "shapes"), 0o700))
 	write(t, filepath.Join(dir, "shapes"), "schema.json", widget)

@@ -46,8 +46,8 @@ type Options struct {
 var (
 	// ErrExists is returned when a tenant of that name is there already.
 	ErrExists = errors.New("tenants: there is a tenant of this name")
-	// ErrNone is returned for a tenant that does not exist.
-	ErrNone = errors.New("tenants: no such tenant")
+	// ErrNotFound is returned for a tenant that does not exist.
+	ErrNotFound = errors.New("tenants: no such tenant")
 )
 
 // unknown is what log and metrics call all tenants that do not exist; none can have this name.
@@ -147,13 +147,13 @@ func (ts *Tenants) open(ctx context.Context, c Config) (*Tenant, error) {
 
 // Remove ends the service of a tenant, cancels its running requests and waits for their end, and drops its resources. When it
 // fails, no request reaches the tenant any more, its name is still taken, and Remove can be called again. It fails with
-// [ErrNone].
+// [ErrNotFound].
 func (ts *Tenants) Remove(ctx context.Context, name string) error {
 	ts.changing.Lock()
 	defer ts.changing.Unlock()
 	t := ts.named(name)
 	if t == nil {
-		return fmt.Errorf("%w: %s", ErrNone, name)
+		return fmt.Errorf("%w: %s", ErrNotFound, name)
 	}
 	ts.mu.Lock()
 	t.leaving = true

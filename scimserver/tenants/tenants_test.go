@@ -134,7 +134,7 @@ func ann(userName string) string {
 	return fmt.Sprintf(`{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"userName":%q}`, userName)
 }
 
-func TestEachTenantAnswersAtItsOwnPath(t *testing.T) {
+func TestTenant_ServedAtOwnPath(t *testing.T) {
 	h := newHost(t, sqldbtest.SQLite(t))
 	h.add(t, tenants.Default, "token-d")
 	h.add(t, "acme", "token-a")
@@ -182,7 +182,7 @@ func TestEachTenantAnswersAtItsOwnPath(t *testing.T) {
 	}
 }
 
-func TestTokensOfATenantChangeWhileItServes(t *testing.T) {
+func TestTenant_TokensChangedAtRuntime(t *testing.T) {
 	h := newHost(t, sqldbtest.SQLite(t))
 	acme := h.add(t, "acme", "writer", "reader;read-only", "brief;expires=2026-01-02T03:05:05Z")
 	const users = "/t/acme/scim/v2/Users"
@@ -212,7 +212,7 @@ func TestTokensOfATenantChangeWhileItServes(t *testing.T) {
 	require.Len(t, acme.Config().Tokens, 1)
 }
 
-func TestWhatContradictsItselfIsNoTenant(t *testing.T) {
+func TestTenant_RejectsBadConfig(t *testing.T) {
 	h := newHost(t, sqldbtest.SQLite(t))
 	h.add(t, "acme", "a")
 	_, err := h.Add(t.Context(), tenants.Config{Name: "acme"})
@@ -223,13 +223,14 @@ func TestWhatContradictsItselfIsNoTenant(t *testing.T) {
 	require.ErrorContains(t, err, "tenant b: token")
 	_, err = h.Add(t.Context(), tenants.Config{Name: "b", Quirks: []quirks.Setting{{Name: "no-such"}}})
 	require.ErrorContains(t, err, "no-such")
-	require.ErrorIs(t, h.Remove(t.Context(), "nobody"), tenants.ErrNone)
+	require.ErrorIs(t, h.Remove(t.Context(), "nobody"), tenants.ErrNotFound)
 	require.Len(t, h.All(), 1)
 	_, err = tenants.New(tenants.Options{})
 	require.Error(t, err)
 }
 
-func TestARemovedTenantEndsItsRequestsAndLeavesNothing(t *testing.T) {
+// TestTenant_RemovalAbortsRequests checks that the removal of a tenant aborts its requests and deletes all its data.
+func TestTenant_RemovalAbortsRequests(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		h := newHost(t, db)
 		acme, other := h.add(t, "acme", "a"), h.add(t, "other", "o")
@@ -269,7 +270,8 @@ func TestARemovedTenantEndsItsRequestsAndLeavesNothing(t *testing.T) {
 	})
 }
 
-func TestLogAndMetricsNameTheTenantButNotWhoeverIsAskedFor(t *testing.T) {
+// TestTenant_LogAndMetrics checks that log and metrics name existing tenants, but no unknown name from a path.
+func TestTenant_LogAndMetrics(t *testing.T) {
 	h := newHost(t, sqldbtest.SQLite(t))
 	h.add(t, "acme", "token-a")
 	h.call(t, http.MethodGet, "/t/acme/scim/v2/Users", "token-a", "")

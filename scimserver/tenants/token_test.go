@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/scimserver/tenants"
 )
 
-func TestATokenIsReadFromItsText(t *testing.T) {
+func TestParseToken(t *testing.T) {
 	sum := sha256.Sum256([]byte("secret"))
 	digest := "sha256:" + hex.EncodeToString(sum[:])
 	at := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
@@ -32,7 +32,8 @@ func TestATokenIsReadFromItsText(t *testing.T) {
 	require.Empty(t, tenants.Value(digest))
 }
 
-func TestATextThatIsNoTokenIsRefusedWithoutRepeatingIt(t *testing.T) {
+// TestParseToken_Errors checks that ParseToken rejects invalid strings with errors that do not repeat them.
+func TestParseToken_Errors(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                         "empty",
 		";read-only":               "empty",
@@ -54,7 +55,8 @@ func TestATextThatIsNoTokenIsRefusedWithoutRepeatingIt(t *testing.T) {
 	}
 }
 
-func TestTheTextOfATokenReadsBackAndHidesItsValue(t *testing.T) {
+// TestToken_StringRoundTrip checks that ParseToken reads the string of a token, which does not contain the value.
+func TestToken_StringRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := rapid.StringMatching(`[A-Za-z0-9._~+/=-]{8,40}`).Draw(t, "value")
 		token := tenants.NewToken(value)

@@ -122,7 +122,7 @@ func TestExitCodesAndTexts(t *testing.T) {
 	}
 }
 
-func TestOpenAPIPrintsTheDocument(t *testing.T) {
+func TestOpenAPI_PrintsDocument(t *testing.T) {
 	code, stdout, stderr := run(t.Context(), "openapi")
 	require.Equal(t, cli.ExitOK, code, stderr)
 	var doc struct {
@@ -162,7 +162,7 @@ func start(t *testing.T, args ...string) (ready sandbox.Ready, output func() str
 	return ready, func() string { return stdout.String() + stderr.String() }, stop
 }
 
-func TestTheSandboxRunsUntilItIsInterrupted(t *testing.T) {
+func TestSandbox_RunsUntilInterrupted(t *testing.T) {
 	ready, output, stop := start(t, "--log-level", "debug", "sandbox", "--listen", "127.0.0.1:0", "--empty", "--api-token", "secret",
 		"--scim-token", "other")
 	require.Equal(t, "secret", ready.APIToken)

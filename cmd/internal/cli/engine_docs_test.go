@@ -22,7 +22,7 @@ func engineDoc(t *testing.T) string {
 	return string(text)
 }
 
-func TestThePageOfTheEngineListsEveryCommand(t *testing.T) {
+func TestEngineDoc_ListsEveryCommand(t *testing.T) {
 	parser, err := kong.New(&engine.Commands{})
 	require.NoError(t, err)
 	_, table, found := strings.Cut(engineDoc(t), "| Command | What it does |")
@@ -33,10 +33,11 @@ func TestThePageOfTheEngineListsEveryCommand(t *testing.T) {
 	}
 }
 
-func TestThePageOfTheEngineNamesTestsThatThereAre(t *testing.T) {
+func TestEngineDoc_NamesExistingTests(t *testing.T) {
 	all := map[string]bool{}
 	declared := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
-	for _, root := range []string{filepath.Join("..", "..", "..", "engine"), filepath.Join("..", "..", "..", "internal"), filepath.Join("..", "..", "..", "cmd")} {
+	for _, root := range []string{filepath.Join("..", "..", "..", "engine"), filepath.Join("..", "..", "..", "internal"),
+		filepath.Join("..", "..", "..", "cmd")} {
 		err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, "_test.go") {
 				return err

@@ -20,8 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/cmd/internal/cli"
-	"github.com/scimwright/scimwright/internal/goldentest"
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
+	"github.com/scimwright/scimwright/internal/goldentest"
 	"github.com/scimwright/scimwright/scimserver"
 	"github.com/scimwright/scimwright/scimserver/memstore"
 )
@@ -190,7 +190,8 @@ func (x *transcript) json(into any, args ...string) {
 	require.NoError(x.t, json.Unmarshal([]byte(stdout), into), "%v\n%s%s", args, stdout, stderr)
 }
 
-func TestTheEngineFromTheCommandLine(t *testing.T) {
+// TestEngine_Transcript compares a transcript of the commands of the engine with testdata/engine.txt.
+func TestEngine_Transcript(t *testing.T) {
 	t.Parallel()
 	x := newTranscript(t)
 	crm := x.app("CRM")
@@ -340,7 +341,7 @@ func (x *transcript) linked(app string) string {
 	return stdout
 }
 
-func TestEveryCommandPrintsTheAnswerOfTheAPI(t *testing.T) {
+func TestEngine_PrintsJSON(t *testing.T) {
 	x := newTranscript(t)
 	crm := x.app("CRM")
 	x.assign(crm, x.user("ann"))
@@ -359,7 +360,7 @@ func TestEveryCommandPrintsTheAnswerOfTheAPI(t *testing.T) {
 	}
 }
 
-func TestEventsAreFollowedUntilTheInterrupt(t *testing.T) {
+func TestEngineEvents_FollowedUntilInterrupt(t *testing.T) {
 	x := newTranscript(t)
 	crm := x.app("CRM")
 	ctx, cancel := context.WithCancel(t.Context())

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEngineWait_NamesWhoIsPending has a target answer 429, and then 202.
-func TestEngineWait_NamesWhoIsPending(t *testing.T) {
+// TestEngineWait_NamesPendingUsers has a target answer 429, and then 202.
+func TestEngineWait_NamesPendingUsers(t *testing.T) {
 	t.Parallel()
 	x := newTranscript(t)
 	crm, ann := x.app("CRM"), x.user("ann")

@@ -20,7 +20,7 @@ func unused(t *testing.T) string {
 	return "http://" + l.Addr().String()
 }
 
-func TestRemote_UnreachableSaysHowToNameIt(t *testing.T) {
+func TestRemote_UnreachableSuggestsFlags(t *testing.T) {
 	for _, args := range [][]string{{"engine", "apps"}, {"engine", "verify", "CRM", "ann"}, {"token", "create"}} {
 		code, _, stderr := run(t.Context(), append(args, "--url", unused(t), "--api-token", "t")...)
 		require.Equal(t, cli.ExitFailure, code)

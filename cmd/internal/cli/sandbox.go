@@ -93,7 +93,7 @@ func (c *sandboxCommand) Run(in *invocation) error {
 		return err
 	}
 	s.LogStart(in.ctx)
-	s.Greet(in.ctx, in.stdout)
+	s.PrintWelcome(in.ctx, in.stdout)
 	return waitAndClose(in, s)
 }
 
@@ -147,7 +147,7 @@ func (c *serveSCIMCommand) Run(in *invocation) error {
 		return err
 	}
 	in.log.InfoContext(in.ctx, "SCIM server started", "scim_url", s.URL(), "tenants", len(configs))
-	s.Greet(in.stdout)
+	s.PrintWelcome(in.stdout)
 	return waitAndClose(in, s)
 }
 

@@ -71,7 +71,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-func TestOnlyLoopbackClientsAreAnswered(t *testing.T) {
+func TestConsole_RejectsRemoteClients(t *testing.T) {
 	h, err := New(Options{Source: fixed{}})
 	require.NoError(t, err)
 	tests := []struct {
@@ -133,7 +133,7 @@ func TestConsole_RejectsForwardedRequests(t *testing.T) {
 	}
 }
 
-func TestTheStyleSheetMayBeCachedForEver(t *testing.T) {
+func TestConsole_CachesStyleSheet(t *testing.T) {
 	h, err := New(Options{Source: fixed{}})
 	require.NoError(t, err)
 	name, err := assetName("assets/console.css")

@@ -59,7 +59,7 @@ type Server struct {
 	running  sync.WaitGroup
 
 	mu   sync.Mutex
-	open []clientgrade.Meddling // what has not been done yet
+	open []clientgrade.ExternalChange // what has not been done yet
 }
 
 // Start starts a server, which serves until Close.
@@ -165,11 +165,11 @@ func (s *Server) meddling(next http.Handler) http.Handler {
 func (s *Server) meddleAll(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.open = slices.DeleteFunc(s.open, func(m clientgrade.Meddling) bool { return s.meddle(ctx, m) })
+	s.open = slices.DeleteFunc(s.open, func(m clientgrade.ExternalChange) bool { return s.meddle(ctx, m) })
 }
 
 // meddle tells whether the change was made.
-func (s *Server) meddle(ctx context.Context, m clientgrade.Meddling) bool {
+func (s *Server) meddle(ctx context.Context, m clientgrade.ExternalChange) bool {
 	for record, err := range s.store.Scan(ctx, users, nil, 0) {
 		if err != nil || !strings.EqualFold(record.Resource.Text("userName"), m.UserName) {
 			continue

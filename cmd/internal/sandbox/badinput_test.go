@@ -85,7 +85,7 @@ var badAnswers = map[string]http.HandlerFunc{
 
 // A target that looks like a service provider and answers nonsense to everything else, or from some request on: there is a
 // verdict in time, it is never a clean one, nothing panics, and what cannot be tested has a reason.
-func TestNonsenseBehindDiscoveryNeverPassesAndNeverBreaksTheSuite(t *testing.T) {
+func TestSuite_NeverCleanOnNonsense(t *testing.T) {
 	t.Parallel()
 	later := []string{"HTML", "401", "500", "a dropped connection", "silence", "an object of oddities"}
 	for _, name := range alltest.Sample(slices.Sorted(maps.Keys(badAnswers)), 4) {

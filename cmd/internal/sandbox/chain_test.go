@@ -14,7 +14,7 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 )
 
-func TestAnAssignmentBecomesAUserOfTheTarget(t *testing.T) {
+func TestAssignment_CreatesTargetUser(t *testing.T) {
 	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true})
 	base, token := newSCIMServer(t)
@@ -61,7 +61,7 @@ func TestAnAssignmentBecomesAUserOfTheTarget(t *testing.T) {
 
 // Whatever a target does wrong, the attempt says what was sent and what came back, the sandbox goes on, and
 // the assignment converges once the target is right again.
-func TestATargetIsReachedWithTheTokensOfAnOAuthClient(t *testing.T) {
+func TestTarget_ReceivesOAuthTokens(t *testing.T) {
 	t.Parallel()
 	scim := scimHandler(t)
 	var fetched atomic.Int64
@@ -103,7 +103,7 @@ func TestATargetIsReachedWithTheTokensOfAnOAuthClient(t *testing.T) {
 	require.EqualValues(t, 1, fetched.Load(), "a token serves until it expires")
 }
 
-func TestABrokenTargetIsRetriedUntilItIsBack(t *testing.T) {
+func TestTarget_RetriedUntilAvailable(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	faults := []struct {
@@ -164,7 +164,7 @@ func TestABrokenTargetIsRetriedUntilItIsBack(t *testing.T) {
 	close(release)
 }
 
-func TestATargetThatIsDownIsRetriedUntilItIsUp(t *testing.T) {
+func TestTarget_RetriedAfterRefusedConnection(t *testing.T) {
 	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true, RetryMax: testRetryMax})
 	// Connected while it was up, then down, then up again at the same address.

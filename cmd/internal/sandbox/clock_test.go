@@ -32,7 +32,7 @@ func laneState(t *testing.T, api *sandbox.APIClient, app string) string {
 
 const day = 24 * time.Hour
 
-func TestWhateverExpiresObeysTheClock(t *testing.T) {
+func TestClock_ControlsExpiry(t *testing.T) {
 	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true})
 	do(t, api, http.MethodPost, "/api/v1/users",
@@ -56,7 +56,7 @@ func TestWhateverExpiresObeysTheClock(t *testing.T) {
 	do(t, api, http.MethodGet, "/api/v1/users/me", "", nil)
 }
 
-func TestTheEngineWorksOnBehindAMovedClock(t *testing.T) {
+func TestClock_EngineContinuesAfterAdvance(t *testing.T) {
 	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true})
 	tg, down := newThrottling(t)
@@ -80,7 +80,7 @@ func TestTheEngineWorksOnBehindAMovedClock(t *testing.T) {
 	require.EqualValues(t, 3, tg.posts.Load(), "the hour is over")
 }
 
-func TestTheClockGoesOnAfterARestart(t *testing.T) {
+func TestClock_ContinuesAfterRestart(t *testing.T) {
 	t.Parallel()
 	o := sandbox.Options{Empty: true, Data: filepath.Join(t.TempDir(), "data")}
 	first, api := startSandbox(t, o)

@@ -51,7 +51,7 @@ func TestClock_ConfiguredTokenOutlivesJumps(t *testing.T) {
 	do(t, api, http.MethodGet, "/api/v1/users/me", "", nil)
 }
 
-func TestClock_AccessTokenMovesItBack(t *testing.T) {
+func TestClock_MovedBackWithAccessToken(t *testing.T) {
 	t.Parallel()
 	s, _ := startSandbox(t, sandbox.Options{Empty: true})
 	c := newCaller(t, s)
@@ -78,7 +78,8 @@ func TestClock_AccessTokenMovesItBack(t *testing.T) {
 	c.ok("localhost", "GET", "/sandbox/v1/clock", idle, "")
 }
 
-func TestClock_NothingWaitsForTheTimeBeforeAStepBack(t *testing.T) {
+// TestClock_WorkContinuesAfterStepBack checks that no lane waits for a time that was set before the clock moved back.
+func TestClock_WorkContinuesAfterStepBack(t *testing.T) {
 	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true})
 	tg, down := newThrottling(t)

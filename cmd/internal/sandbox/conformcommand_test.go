@@ -18,9 +18,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/cmd/internal/cli/conform"
 	"github.com/scimwright/scimwright/conformance/mutants"
 	"github.com/scimwright/scimwright/internal/alltest"
-	"github.com/scimwright/scimwright/cmd/internal/cli/conform"
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
@@ -55,7 +55,7 @@ func contents(t *testing.T, h http.Handler) map[string]string {
 
 // A run is killed at the worst moment: the target has just created an object, and the answer never reaches the suite. The
 // journal leads the next command to all that was left behind, and to nothing else.
-func TestAfterARunThatWasKilledCleanupLeavesTheTargetAsItWas(t *testing.T) {
+func TestKilledRun_CleanupRestoresTarget(t *testing.T) {
 	type moment struct {
 		only  string // the checks that are run, all when empty
 		at    int    // which creation is the last thing that happens
@@ -153,7 +153,7 @@ func TestAfterARunThatWasKilledCleanupLeavesTheTargetAsItWas(t *testing.T) {
 }
 
 // A target that quotes what it is sent, in every place a target can, and holds people of its own: no report tells any of it.
-func TestNoReportTellsASecretOrAPerson(t *testing.T) {
+func TestReports_RedactSecretsAndUsers(t *testing.T) {
 	t.Parallel()
 	reference := newReferenceServer(t)
 	const secret = "marked-token-4711"

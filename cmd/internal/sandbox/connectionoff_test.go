@@ -7,12 +7,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/scimwright/scimwright/engine/control/client"
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
+	"github.com/scimwright/scimwright/engine/control/client"
 )
 
 // While a target is down, a create, an update, a deactivation and an import wait for it. Then its connection is deactivated.
-func TestADeactivatedConnectionDropsWhatIsQueuedButNoDeactivation(t *testing.T) {
+func TestDeactivatedConnection_PreservesDeactivations(t *testing.T) {
 	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true, RetryMax: testRetryMax})
 	good := scimHandler(t)

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scimwright/scimwright/cmd/internal/console"
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/control"
 	"github.com/scimwright/scimwright/engine/provision"
-	"github.com/scimwright/scimwright/cmd/internal/console"
 	"github.com/scimwright/scimwright/mgmtapi"
 	"github.com/scimwright/scimwright/scimserver/tenants"
 )

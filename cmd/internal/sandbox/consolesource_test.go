@@ -14,7 +14,7 @@ import (
 )
 
 // The page of an application leads to what was sent, and what went wrong comes first.
-func TestTheConsolePageOfAnApplicationShowsWhatWasSentAndWhatIsWrongFirst(t *testing.T) {
+func TestConsole_AppPageShowsFailuresFirst(t *testing.T) {
 	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true})
 	inner := scimHandler(t)

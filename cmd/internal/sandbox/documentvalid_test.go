@@ -14,7 +14,7 @@ import (
 )
 
 // The OpenAPI document that a sandbox serves is valid to validators that we did not write, one of Python and one of Node.
-func TestTheDocumentIsValidToOthers(t *testing.T) {
+func TestOpenAPI_ExternallyValid(t *testing.T) {
 	dir := installed(t)
 	file := filepath.Join(t.TempDir(), "openapi.json")
 	require.NoError(t, os.WriteFile(file, servedAt(t, "/openapi.json"), 0o600))

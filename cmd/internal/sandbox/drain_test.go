@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 )
 
-func TestADrainWaitsForWhatIsDoneLater(t *testing.T) {
+func TestDrain_WaitsForAsyncWork(t *testing.T) {
 	t.Parallel()
 	s, _ := startSandbox(t, sandbox.Options{Empty: true})
 	do := func(method, path, body string) (int, string) {

@@ -135,7 +135,7 @@ func (a *attack) connection(app string) string { return "/api/v1/apps/" + app + 
 
 // An administrator of applications, who may configure connections and does not know their secrets, tries to get hold of them in every way
 // that the program offers.
-func TestSecrets_NotDrawnOutByAppAdmin(t *testing.T) {
+func TestSecrets_HiddenFromAppAdmin(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	hookEndpoint := hookstest.New(t)

@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/scimwright/scimwright/internal/egress"
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
+	"github.com/scimwright/scimwright/internal/egress"
 	"github.com/scimwright/scimwright/mgmtapi/hooks/hookstest"
 )
 
@@ -118,7 +118,7 @@ func TestEgress_AppliesToEveryRequest(t *testing.T) {
 }
 
 // A sandbox that other machines reach provisions its seed into its own SCIM servers, whatever the policy.
-func TestEgress_SeedIsProvisioned(t *testing.T) {
+func TestEgress_SeedProvisioned(t *testing.T) {
 	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Egress: "public"})
 	var tasks []object

@@ -18,10 +18,10 @@ import (
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/control"
 	"github.com/scimwright/scimwright/engine/control/client"
-	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
@@ -155,7 +155,7 @@ func TestEngineAPI_ErrorsNameNoPackage(t *testing.T) {
 	check()
 }
 
-func TestTheEngineTellsAboutAnAppAndItsUsers(t *testing.T) {
+func TestEngineAPI_AppsAndUsers(t *testing.T) {
 	t.Parallel()
 	d := drive(t, sandbox.Options{Metrics: sandbox.MetricsOptions{Token: metricsToken}})
 	ann := d.assign("ann@northwind.example")
@@ -230,7 +230,7 @@ func TestTheEngineTellsAboutAnAppAndItsUsers(t *testing.T) {
 	require.Contains(t, text, "scim_requests_total")
 }
 
-func TestFailedTasksAreRetriedAndDismissed(t *testing.T) {
+func TestEngineAPI_RetriesAndDismissesTasks(t *testing.T) {
 	t.Parallel()
 	d := drive(t, sandbox.Options{})
 	working := d.target.handler.Load().(boxed)
@@ -267,7 +267,7 @@ func TestFailedTasksAreRetriedAndDismissed(t *testing.T) {
 	require.Equal(t, engine.StatusDismissed, p.State.Status)
 }
 
-func TestAPlanIsLookedAtAndApplied(t *testing.T) {
+func TestEngineAPI_AppliesPlan(t *testing.T) {
 	t.Parallel()
 	t.Run("SQLite", func(t *testing.T) { planAndApply(t, sandbox.Options{}) })
 	t.Run("PostgreSQL", func(t *testing.T) {
@@ -342,7 +342,7 @@ func (d *driven) scim(method, path, body string, status int) []byte {
 	return data
 }
 
-func TestDriftIsFoundAndRepaired(t *testing.T) {
+func TestEngineAPI_RepairsDrift(t *testing.T) {
 	t.Parallel()
 	d := drive(t, sandbox.Options{})
 	ann := d.assign("ann@northwind.example")
@@ -375,7 +375,7 @@ func TestDriftIsFoundAndRepaired(t *testing.T) {
 	d.refused(http.MethodPost, "/drift", "", http.StatusConflict, "paused")
 }
 
-func TestAccountsAreImportedAndLinksCarried(t *testing.T) {
+func TestEngineAPI_ImportsAccountsAndLinks(t *testing.T) {
 	t.Parallel()
 	d := drive(t, sandbox.Options{})
 	do(t, d.api, http.MethodPut, "/api/v1/apps/"+d.app+"/features/USER_PROVISIONING", `{"create":{"lifecycleCreate":{"status":"DISABLED"}}}`,
@@ -432,7 +432,8 @@ func TestAccountsAreImportedAndLinksCarried(t *testing.T) {
 	d.refused(http.MethodGet, "/import/4711", "", http.StatusNotFound, "(Import)")
 }
 
-func TestOperationsAreHaltedAndRemovalsApproved(t *testing.T) {
+// TestEngineAPI_HaltsAndApproves checks that operations are halted and resumed, and that an administrator approves guarded removals.
+func TestEngineAPI_HaltsAndApproves(t *testing.T) {
 	t.Parallel()
 	d := drive(t, sandbox.Options{Guard: 1})
 	var ids []string
@@ -474,7 +475,7 @@ func (d *driven) held(n int) {
 	require.Equal(d.t, n, app.Lag.Held)
 }
 
-func TestATargetIsProbedAndForgotten(t *testing.T) {
+func TestEngineAPI_ProbesTarget(t *testing.T) {
 	t.Parallel()
 	d := drive(t, sandbox.Options{})
 	d.refused(http.MethodGet, "/profile", "", http.StatusNotFound, "(Profile)")

@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/scimwright/scimwright/internal/goldentest"
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
+	"github.com/scimwright/scimwright/internal/goldentest"
 )
 
 // engineRecorder sends requests to the engine's part of /sandbox/v1 and writes down status, content type and body of each response. What

@@ -28,7 +28,7 @@ func plainLog(b *bytes.Buffer) slog.Handler {
 	}})
 }
 
-func TestFailureLog_RepeatsOnceAMinute(t *testing.T) {
+func TestFailureLog_RepeatsOncePerMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		log, end := sandbox.FailureLog(plainLog(&out), func(_ context.Context, app string) string { return map[string]string{"0oa1": "HR"}[app] })
@@ -66,7 +66,7 @@ func TestFailureLog_RepeatsOnceAMinute(t *testing.T) {
 	})
 }
 
-func TestFailureLog_QuietFailureIsForgotten(t *testing.T) {
+func TestFailureLog_ForgetsQuietFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		log, end := sandbox.FailureLog(plainLog(&out), nil)

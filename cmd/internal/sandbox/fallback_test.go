@@ -49,7 +49,7 @@ func drain(t *testing.T, api *sandbox.APIClient) {
 }
 
 // A target whose answers to PUT lack the changed attribute is sent GET and PUT, at the defaults of the program and with LEARN.
-func TestFallback_WizardAppIsNeverPatched(t *testing.T) {
+func TestFallback_WizardAppNeverPatched(t *testing.T) {
 	t.Parallel()
 	for _, fallback := range []string{"", "NONE", "LEARN"} {
 		t.Run("fallback "+fallback, func(t *testing.T) {
@@ -140,7 +140,7 @@ func TestFallback_CatalogServerWithoutPatch(t *testing.T) {
 }
 
 // At the defaults of the program a failure ends the job until it is retried, but for a deactivation.
-func TestFallback_None_RetriesDeactivationsOnly(t *testing.T) {
+func TestFallback_NoneRetriesOnlyDeactivations(t *testing.T) {
 	t.Parallel()
 	for _, wizard := range []bool{false, true} {
 		t.Run(fmt.Sprintf("wizard %t", wizard), func(t *testing.T) {

@@ -14,7 +14,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-func TestAttributesThatAreGivenToEveryObjectDoNotMakeARightServerFail(t *testing.T) {
+// TestSuite_PassesWithGivenAttributes checks that the reference server passes with attributes that the options add to every user.
+func TestSuite_PassesWithGivenAttributes(t *testing.T) {
 	t.Parallel()
 	users := map[string]conformance.Doc{
 		"a type":                  {"userType": "staff"},

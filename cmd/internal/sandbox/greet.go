@@ -14,9 +14,9 @@ import (
 	"github.com/scimwright/scimwright/scimserver/tenants"
 )
 
-// Greet prints where everything answers, what was provisioned, and what to try next. It asks the sandbox for a login that is
+// PrintWelcome prints where everything answers, what was provisioned, and what to try next. It asks the sandbox for a login that is
 // free.
-func (s *Sandbox) Greet(ctx context.Context, w io.Writer) {
+func (s *Sandbox) PrintWelcome(ctx context.Context, w io.Writer) {
 	r := s.ready
 	fmt.Fprintf(w, "scimwright sandbox is ready (%s)\n\n", s.took.Round(10*time.Millisecond))
 	table := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)

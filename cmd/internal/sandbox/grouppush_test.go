@@ -59,7 +59,8 @@ func (w *watch) groupsDeleted() int {
 	return w.deleted
 }
 
-func TestAMappingDeletedWhileItIsPushedTakesTheGroupAlong(t *testing.T) {
+// TestPushMapping_DeletedDuringPush checks that the engine deletes the group of a mapping that is deleted during its push.
+func TestPushMapping_DeletedDuringPush(t *testing.T) {
 	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true})
 	w := &watch{Handler: scimHandler(t), entered: make(chan struct{}, 1), hold: make(chan struct{})}
@@ -72,7 +73,8 @@ func TestAMappingDeletedWhileItIsPushedTakesTheGroupAlong(t *testing.T) {
 	eventually(t, "the group is deleted", func() bool { return w.groupsDeleted() == 1 })
 }
 
-func TestAMappingDeletedWhilePushesAreOffIsToldWhenTheyAreOnAgain(t *testing.T) {
+// TestPushMapping_DeletedWithPushDisabled checks that the engine deletes the group once group push is enabled again.
+func TestPushMapping_DeletedWithPushDisabled(t *testing.T) {
 	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true})
 	w := &watch{Handler: scimHandler(t)}
@@ -88,7 +90,7 @@ func TestAMappingDeletedWhilePushesAreOffIsToldWhenTheyAreOnAgain(t *testing.T) 
 	eventually(t, "the group is deleted", func() bool { return w.groupsDeleted() == 1 })
 }
 
-func TestADeletedAppLeavesNoWork(t *testing.T) {
+func TestDeletedApp_LeavesNoWork(t *testing.T) {
 	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true})
 	base, token := newSCIMServer(t)

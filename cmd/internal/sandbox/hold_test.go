@@ -11,7 +11,7 @@ import (
 )
 
 // Held work outlives the process, and is done as soon as it is released.
-func TestHeldWork_SurvivesRestart(t *testing.T) {
+func TestHold_WorkSurvivesRestart(t *testing.T) {
 	t.Parallel()
 	o := sandbox.Options{Empty: true, Data: filepath.Join(t.TempDir(), "data")}
 	s, api := startSandbox(t, o)
@@ -35,7 +35,7 @@ func TestHeldWork_SurvivesRestart(t *testing.T) {
 }
 
 // The users of an application follow a change of its mapping once the work is released, also after a restart.
-func TestHeldWork_MappingWaits(t *testing.T) {
+func TestHold_DelaysMappingChange(t *testing.T) {
 	t.Parallel()
 	o := sandbox.Options{Empty: true, Data: filepath.Join(t.TempDir(), "data")}
 	s, api := startSandbox(t, o)

@@ -15,7 +15,7 @@ import (
 // object is a JSON object.
 type object = map[string]any
 
-func TestInlineHooksTrustTheGivenCA(t *testing.T) {
+func TestInlineHooks_TrustConfiguredCA(t *testing.T) {
 	t.Parallel()
 	endpoint := hookstest.New(t)
 	endpoint.Answer(hookstest.JSON(http.StatusOK, `{"heard":true}`))

@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/scimwright/scimwright/engine/control/client"
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
+	"github.com/scimwright/scimwright/engine/control/client"
 )
 
 // corrections is an app whose target rejects updates while frozen is set.
@@ -162,7 +162,7 @@ func TestImport_FirstKeepsRejectedCorrection(t *testing.T) {
 
 // A value that is removed in the directory, and whose removal the target rejects, does not come back.
 // A value that is sent at the creation alone stays behind the directory's at the account, and no import has read the account before.
-func TestImport_FirstKeepsValueThatIsNotPushed(t *testing.T) {
+func TestImport_FirstKeepsUnpushedValue(t *testing.T) {
 	c := newCorrections(t, true)
 	c.person()
 	var mappings []struct{ ID string }
@@ -257,7 +257,7 @@ func TestImport_LinkKeepsRejectedCreate(t *testing.T) {
 }
 
 // Without Update User Attributes nothing is left to be pushed once the account is known.
-func TestImport_LinkWithoutUpdatesIsSynchronized(t *testing.T) {
+func TestImport_LinkSynchronizedWithoutUpdates(t *testing.T) {
 	t.Parallel()
 	c := newCorrections(t, false)
 	c.rejectedCreate()
@@ -270,7 +270,7 @@ func TestImport_LinkWithoutUpdatesIsSynchronized(t *testing.T) {
 }
 
 // A user whom the import assigns has nothing to be pushed, whatever the options of the app.
-func TestImport_NewAssignmentIsSynchronized(t *testing.T) {
+func TestImport_NewAssignmentSynchronized(t *testing.T) {
 	t.Parallel()
 	c := newCorrections(t, false)
 	c.user = newUser(t, c.api, "ann@fix.example")

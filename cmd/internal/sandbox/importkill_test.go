@@ -19,7 +19,7 @@ import (
 // A sandbox is killed while it makes users of the accounts that an import has found: one piece is done, and another one has begun. The
 // hook of imports, which is asked about each account, holds it there. After a restart the import goes on where it was: each account
 // becomes one user, is counted once and is told of once.
-func TestKilledInTheMiddleOfAnImportEachAccountBecomesOneUser(t *testing.T) {
+func TestKilledImport_CreatesEachUserOnce(t *testing.T) {
 	const (
 		accounts = 120
 		heldAt   = 75 // of the second piece of 50

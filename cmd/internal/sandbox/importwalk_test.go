@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/scimwright/scimwright/engine/control/client"
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
+	"github.com/scimwright/scimwright/engine/control/client"
 	"github.com/scimwright/scimwright/mgmtapi/hooks/hookstest"
 )
 
@@ -127,7 +127,7 @@ func TestWalkImport(t *testing.T) {
 	})
 }
 
-func TestAccountsThatWaitAreConfirmed(t *testing.T) {
+func TestImport_ConfirmsPendingAccounts(t *testing.T) {
 	t.Parallel()
 	w := newWalk(t, false, "")
 	w.user("ann")
@@ -156,7 +156,7 @@ func TestAccountsThatWaitAreConfirmed(t *testing.T) {
 		"a user is not made twice")
 }
 
-func TestAScheduledImportFollowsTheClock(t *testing.T) {
+func TestImport_ScheduledByClock(t *testing.T) {
 	t.Parallel()
 	w := newWalk(t, false, "")
 	do(t, w.api, http.MethodPut, w.path("/features/INBOUND_PROVISIONING"), inboundOn, nil)
@@ -168,7 +168,7 @@ func TestAScheduledImportFollowsTheClock(t *testing.T) {
 	require.Equal(t, "PROVISIONED", w.userOf("bob").Status)
 }
 
-func TestTheImportHookDecides(t *testing.T) {
+func TestImport_DecidedByHook(t *testing.T) {
 	t.Parallel()
 	endpoint := hookstest.New(t)
 	file := filepath.Join(t.TempDir(), "ca.pem")

@@ -14,8 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/scimwright/scimwright/internal/alltest"
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
+	"github.com/scimwright/scimwright/internal/alltest"
 )
 
 // The seed organisation is provisioned into a SCIM server that we did not write. It needs node and npm and

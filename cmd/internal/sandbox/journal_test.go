@@ -135,7 +135,7 @@ func listed(h http.Handler, collection, attributes string) []*scim.Object {
 }
 
 // The run is watched from behind: at no moment does the target hold anything that the journal does not lead to.
-func TestAtEveryMomentTheJournalLeadsToEverythingThatTheRunHasMade(t *testing.T) {
+func TestJournal_CoversCreatedObjects(t *testing.T) {
 	t.Parallel()
 	reference := newReferenceServer(t)
 	w := &witness{handler: reference, before: map[string]bool{}, path: filepath.Join(t.TempDir(), "run.journal"), open: map[int]journalEntry{}}

@@ -14,7 +14,7 @@ import (
 
 // A sandbox is killed in the middle of provisioning many users. After a restart all of them arrive at the
 // target, none twice, and no request for a user that was already there is a create.
-func TestKilledInTheMiddleOfProvisioningNothingIsLostOrDoubled(t *testing.T) {
+func TestKilledProvisioning_NothingLostOrDuplicated(t *testing.T) {
 	users := 200
 	if alltest.All() {
 		users = 2000

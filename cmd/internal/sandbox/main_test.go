@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/scimwright/scimwright/internal/alltest"
 	"github.com/scimwright/scimwright/cmd/internal/cli"
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
+	"github.com/scimwright/scimwright/internal/alltest"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 

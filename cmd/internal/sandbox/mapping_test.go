@@ -30,7 +30,7 @@ func account(t *testing.T, base, token, id string) map[string]any {
 
 // From a custom attribute of a user by way of a mapping and an attribute of the application to its place in the SCIM resource:
 // at creation, at an update, when the mapping changes, and when the value is cleared.
-func TestAMappedAttributeReachesItsPlaceInTheTarget(t *testing.T) {
+func TestMappedAttribute_ReachesTarget(t *testing.T) {
 	t.Parallel()
 	const enterprise = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
 	_, api := startSandbox(t, sandbox.Options{Empty: true})

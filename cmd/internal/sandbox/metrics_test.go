@@ -43,7 +43,7 @@ func metricsOf(t *testing.T, base string) string {
 }
 
 // The metrics name tenants and applications: no client reads them without credentials, unless they have a listener of their own.
-func TestMetrics_WhoReadsThem(t *testing.T) {
+func TestMetrics_RequireCredentials(t *testing.T) {
 	t.Parallel()
 	acme := tenants.Config{Name: "acme", Tokens: []tenants.Token{tenants.NewToken("acme-token")}}
 	type running struct {
@@ -134,7 +134,7 @@ func TestMetrics_Listener(t *testing.T) {
 	})
 	require.NoError(t, err)
 	var greeting bytes.Buffer
-	s.Greet(&greeting)
+	s.PrintWelcome(&greeting)
 	require.Contains(t, greeting.String(), s.MetricsURL())
 	require.NoError(t, s.Close(t.Context()))
 	require.NotContains(t, log.String(), "without a token", "other machines do not reach it")

@@ -17,13 +17,13 @@ import (
 	_ "github.com/mattn/go-sqlite3"
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/cmd/internal/mockserver"
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/clientgrade"
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/enginetest"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/engine/sqlstore"
-	"github.com/scimwright/scimwright/cmd/internal/mockserver"
 	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scimserver/quirks"
 )
@@ -52,7 +52,7 @@ func startMockWith(t *testing.T, name string, contract clientgrade.Contract, set
 }
 
 // The engine does what the scenario asks, against servers of several habits, and is graded clean.
-func TestTheEngineIsGradedCleanByTheMock(t *testing.T) {
+func TestMock_GradesEngineClean(t *testing.T) {
 	for name, settings := range map[string][]string{
 		"no quirks":                      nil,
 		"connections that break":         {"drop-after,p=1,times=2,method=POST", "error=503,p=1,times=3,method=PATCH"},
@@ -211,7 +211,7 @@ func provisionInto(t *testing.T, scenario string, target engine.Target) {
 }
 
 // A client without manners misses what can be missed, and is told so.
-func TestABadClientIsGradedBadByTheMock(t *testing.T) {
+func TestMock_ReportsBadClient(t *testing.T) {
 	server := startMock(t, "error-after=500,p=1,times=1,method=POST", "rate-limit=30,p=1,times=1,method=PUT")
 	send := func(method, path, body string) string {
 		req, err := http.NewRequestWithContext(t.Context(), method, server.URL()+path, strings.NewReader(body))
@@ -257,7 +257,7 @@ func TestABadClientIsGradedBadByTheMock(t *testing.T) {
 	}
 }
 
-func TestEveryProfileOfTheMockIsMadeOfQuirks(t *testing.T) {
+func TestMock_ProfilesConsistOfQuirks(t *testing.T) {
 	for _, p := range mockserver.Profiles() {
 		settings, err := quirks.ParseAll(p.Quirks)
 		require.NoError(t, err, p.Name)

@@ -10,7 +10,9 @@ import (
 	"github.com/scimwright/scimwright/conformance"
 )
 
-func TestAServerThatSaysItHasNoPatchNeedNotProtectIt(t *testing.T) {
+// TestSuite_AllowsUnprotectedUnsupportedPATCH checks that a server without PATCH support passes the auth checks if it returns 501 to every
+// PATCH.
+func TestSuite_AllowsUnprotectedUnsupportedPATCH(t *testing.T) {
 	t.Parallel()
 	reference := newReferenceServer(t)
 	r := suite(t, http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {

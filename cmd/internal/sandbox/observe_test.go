@@ -15,7 +15,7 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 )
 
-func TestTheSandboxCountsTheRequestsOfEachProvider(t *testing.T) {
+func TestMetrics_CountRequestsPerProvider(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	s, api := startSandbox(t,
@@ -31,7 +31,8 @@ func TestTheSandboxCountsTheRequestsOfEachProvider(t *testing.T) {
 	require.NotContains(t, log.String(), s.Ready().SCIMToken)
 }
 
-func TestAStoppedServerEndsWhatRunsAndRefusesWhatIsNew(t *testing.T) {
+// TestStoppedServer_FinishesRunningRequests checks that Close lets a running request finish, and that the server rejects new connections.
+func TestStoppedServer_FinishesRunningRequests(t *testing.T) {
 	t.Parallel()
 	s, err := sandbox.ServeSCIM(t.Context(), sandbox.SCIMOptions{
 		Listen: "127.0.0.1:0", Quirks: []string{"latency=500ms,p=1"}, Metrics: sandbox.MetricsOptions{Token: metricsToken},

@@ -15,7 +15,7 @@ import (
 
 // The suite runs through the recorder as any client would: neither the recorder nor its verdict on the reference server may
 // find anything, and no answer of the server has a fault by the rules for single documents.
-func TestTheReferenceServerIsCleanInTrafficAndInEveryAnswer(t *testing.T) {
+func TestReferenceServer_CleanTraffic(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(scimHandler(t))
 	defer server.Close()

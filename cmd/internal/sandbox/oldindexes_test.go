@@ -18,7 +18,7 @@ import (
 )
 
 // The indexes of a database hold values as the version that wrote them computed them. Another version computes them anew.
-func TestADatabaseOfAnOlderVersionIsIndexedAnew(t *testing.T) {
+func TestServeSCIM_RebuildsOldIndexes(t *testing.T) {
 	t.Parallel()
 	for name, database := range map[string]func(t *testing.T) string{
 		"sqlite":   func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "scim.db") },

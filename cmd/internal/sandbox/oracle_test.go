@@ -14,7 +14,8 @@ import (
 // oracleSeeds is how many seeds the checks that make up their requests are tried with. Before a release it is 200 or more.
 var oracleSeeds = flag.Int("oracle-seeds", 8, "number of seeds to try the made-up requests with")
 
-func TestNothingMadeUpIsHeldAgainstTheReferenceServer(t *testing.T) {
+// TestOracle_NoFalsePositives checks that the reference server passes the generated checks with several seeds.
+func TestOracle_NoFalsePositives(t *testing.T) {
 	t.Parallel()
 	h := newReferenceServer(t)
 	for seed := range uint64(*oracleSeeds) {
@@ -27,7 +28,7 @@ func TestNothingMadeUpIsHeldAgainstTheReferenceServer(t *testing.T) {
 	}
 }
 
-func TestMoreRoundsAskMore(t *testing.T) {
+func TestOracle_RoundsIncreaseRequests(t *testing.T) {
 	r := oracleRun(t, newReferenceServer(t), 1, 3)
 	for _, c := range r.Checks {
 		require.Equal(t, conformance.Pass, c.Outcome, "%s", describe(c))

@@ -13,7 +13,7 @@ import (
 )
 
 // The whole chain on PostgreSQL: seeded, provisioned, restarted, and provisioned again.
-func TestTheSandboxRunsOnPostgreSQL(t *testing.T) {
+func TestSandbox_RunsOnPostgreSQL(t *testing.T) {
 	t.Parallel()
 	o := sandbox.Options{DB: sqldbtest.PostgresURL(t), SecretKeyFile: filepath.Join(t.TempDir(), "secret.key")}
 	first, _ := startSandbox(t, o)

@@ -38,7 +38,7 @@ func withQuirk(t *testing.T, h http.Handler, name string) http.Handler {
 	return server
 }
 
-func TestEveryClientWorksWithTheReferenceServer(t *testing.T) {
+func TestProfiles_PassOnReferenceServer(t *testing.T) {
 	t.Parallel()
 	for _, p := range profiles.All() {
 		t.Run(p.ID, func(t *testing.T) {
@@ -60,7 +60,7 @@ func TestEveryClientWorksWithTheReferenceServer(t *testing.T) {
 }
 
 // What the RFCs leave open may cost a client a feature, but only where the client is known to want more.
-func TestNoClientBreaksOnWhatIsPermittedUnlessItWantsMore(t *testing.T) {
+func TestProfiles_AcceptPermittedVariants(t *testing.T) {
 	t.Parallel()
 	wantsMore := map[string]string{
 		"few-operators":    "entra", // brackets in filters
@@ -79,7 +79,8 @@ func TestNoClientBreaksOnWhatIsPermittedUnlessItWantsMore(t *testing.T) {
 	}
 }
 
-func TestEveryStepOfEveryConversationIsBrokenByAFault(t *testing.T) {
+// TestProfiles_EveryStepCanFail checks that each fault fails a client flow, and that each step of each flow fails on a fault.
+func TestProfiles_EveryStepCanFail(t *testing.T) {
 	t.Parallel()
 	alltest.Only(t, "has every client talk to a server with each of a hundred faults")
 	var mu sync.Mutex
@@ -108,7 +109,7 @@ func TestEveryStepOfEveryConversationIsBrokenByAFault(t *testing.T) {
 
 // docs/clients.md says which habits of servers break which client, at which step: what the profiles make of the table of
 // quirks.
-func TestQuirksOfServersBreakClientsWhereTheListSays(t *testing.T) {
+func TestProfiles_BreakOnListedQuirks(t *testing.T) {
 	t.Parallel()
 	if !goldentest.Updating() {
 		alltest.Only(t, "has every client talk to a server with each of the quirks")

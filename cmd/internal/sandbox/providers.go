@@ -236,7 +236,7 @@ func (p *providers) Create(ctx context.Context, wanted sandboxapi.NewProvider) (
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if _, taken := p.tenants.Get(c.Name); taken || p.docs[c.Name].Created {
-		return fail(rest.Taken("name"))
+		return fail(rest.NotUnique("name"))
 	}
 	if n := len(slices.DeleteFunc(slices.Collect(maps.Values(p.docs)), func(k keptTenant) bool { return !k.Created })); n >=
 		maxCreatedTenants {
@@ -283,7 +283,7 @@ func (p *providers) Remove(ctx context.Context, name string) error {
 	default:
 		return rest.Failf(rest.CodeForbidden, "The service provider %s was not created here: it is there at every start.", name)
 	}
-	if err := p.tenants.Remove(ctx, name); err != nil && !errors.Is(err, tenants.ErrNone) {
+	if err := p.tenants.Remove(ctx, name); err != nil && !errors.Is(err, tenants.ErrNotFound) {
 		return err
 	}
 	return p.forget(ctx, name)

@@ -37,7 +37,8 @@ type provider struct {
 
 type madeToken struct{ ID, Token string }
 
-func TestTenantsAreMadeAtTheControlPortAndOutliveARestart(t *testing.T) {
+// TestControlPort_CreatesTenants checks that a tenant created at the control port is served, and survives a restart.
+func TestControlPort_CreatesTenants(t *testing.T) {
 	t.Parallel()
 	for _, database := range []string{"sqlite", "postgres"} {
 		t.Run(database, func(t *testing.T) {
@@ -127,7 +128,7 @@ func TestTenantsAreMadeAtTheControlPortAndOutliveARestart(t *testing.T) {
 	}
 }
 
-func TestTheControlPortRefusesWhatCannotBeDone(t *testing.T) {
+func TestControlPort_RejectsInvalidRequests(t *testing.T) {
 	t.Parallel()
 	s, api := startSandbox(t, sandbox.Options{Empty: true, Tenants: []tenants.Config{
 		{Name: "filed", Tokens: []tenants.Token{tenants.NewToken("token-filed")}},
@@ -170,7 +171,9 @@ func TestTheControlPortRefusesWhatCannotBeDone(t *testing.T) {
 	require.Error(t, stranger.Do(t.Context(), http.MethodGet, "/sandbox/v1/scim", nil, nil))
 }
 
-func TestATenantOfAFileDoesNotTakeOverOneThatWasCreated(t *testing.T) {
+// TestTenants_FileNameConflictRejected checks that a start rejects a configured tenant with the name of a tenant created at the control
+// port.
+func TestTenants_FileNameConflictRejected(t *testing.T) {
 	t.Parallel()
 	o := sandbox.Options{Empty: true, Data: t.TempDir()}
 	s, api := startSandbox(t, o)

@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/scimwright/scimwright/internal/alltest"
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
+	"github.com/scimwright/scimwright/internal/alltest"
 	"github.com/scimwright/scimwright/scimserver/quirks"
 )
 
@@ -99,7 +99,7 @@ var survivals = []struct {
 
 // The seed organisation is provisioned into the reference server behind each quirk. Whatever the quirk is, nobody is there
 // twice, and what is not as it should be is told.
-func TestTheEngineSurvivesQuirks(t *testing.T) {
+func TestEngine_SurvivesQuirks(t *testing.T) {
 	t.Parallel()
 	for _, tt := range alltest.Sample(survivals, 5) {
 		t.Run(strings.Join(tt.quirks, " "), func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 )
 
-func TestQuirksAreChangedAtTheControlPortOfARunningSandbox(t *testing.T) {
+func TestControlPort_ChangesQuirks(t *testing.T) {
 	t.Parallel()
 	s, api := startSandbox(t, sandbox.Options{Empty: true, Quirks: []string{"lookup-404"}})
 	const path = "/sandbox/v1/scim/default/quirks"
@@ -46,7 +46,7 @@ func TestQuirksAreChangedAtTheControlPortOfARunningSandbox(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestQuirksAreListedAndCheckedOnTheCommandLine(t *testing.T) {
+func TestQuirkFlags_ListedAndValidated(t *testing.T) {
 	var out, errs bytes.Buffer
 	require.Equal(t, cli.ExitOK, cli.Run(t.Context(), []string{"serve", "scim", "--list-quirks"}, &out, &errs, os.LookupEnv), errs.String())
 	require.Contains(t, out.String(), "patch-members[=N]")

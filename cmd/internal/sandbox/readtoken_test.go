@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 )
 
-func TestAReadTokenOfTheServerAloneChangesNothing(t *testing.T) {
+func TestReadToken_RejectsWrites(t *testing.T) {
 	t.Parallel()
 	s, err := sandbox.ServeSCIM(t.Context(),
 		sandbox.SCIMOptions{Listen: "127.0.0.1:0", Tokens: []string{"writer"}, ReadTokens: []string{"reader"}})

@@ -12,7 +12,7 @@ import (
 )
 
 // A sandbox that cannot start leaves the ready file of one that runs alone.
-func TestReadyFile_KeptWhenStartFails(t *testing.T) {
+func TestReadyFile_KeptOnFailedStart(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "ready.json")
 	require.NoError(t, os.WriteFile(file, []byte("{}"), 0o600))

@@ -99,7 +99,7 @@ func (b *bench) catchUp() {
 	require.NoError(b, catchUp(b.Context(), b.engine, b.bridge))
 }
 
-func TestADeletionThatWasNotRelayedSurvivesARestart(t *testing.T) {
+func TestRelay_DeletionSurvivesRestart(t *testing.T) {
 	b := newBench(t, sqldbtest.SQLite(t))
 	l := b.own(engine.Group, "g")
 	b.finish(l, store.Finish{Kind: engine.Group, ID: "g", Status: engine.StatusClean, RemoteID: "g1", Origin: engine.Created})
@@ -117,7 +117,7 @@ func TestADeletionThatWasNotRelayedSurvivesARestart(t *testing.T) {
 	require.True(t, g.DeleteRemote, "the target was not told yet")
 }
 
-func TestAFailureThatWasNotToldIsToldAfterARestart(t *testing.T) {
+func TestRelay_ReportsFailureAfterRestart(t *testing.T) {
 	b := newBench(t, sqldbtest.SQLite(t))
 	require.NoError(t, b.store.Update(t.Context(), func(tx *docstore.Tx) error {
 		_, err := b.model.AppUsers.Insert(t.Context(), tx, model.AppUserID("a", "u"),
@@ -135,7 +135,7 @@ func TestAFailureThatWasNotToldIsToldAfterARestart(t *testing.T) {
 }
 
 // The owner of a lane writes all the time while it works. That must not keep the relay from marking.
-func TestABusyLaneDoesNotHoldUpTheRelay(t *testing.T) {
+func TestRelay_NotBlockedByBusyLane(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		b := newBench(t, db)
 		var ids []string

@@ -28,7 +28,7 @@ import (
 
 // Recorded conversations of provisioning clients run against the reference server as they were sent, and the
 // state is checked after every step.
-func TestRecordedConversationsWorkAgainstTheReferenceServer(t *testing.T) {
+func TestReplay_RecordedFlowsSucceed(t *testing.T) {
 	all, err := fixtures.Conversations()
 	require.NoError(t, err)
 	for name, conversation := range all {
@@ -44,7 +44,7 @@ func TestRecordedConversationsWorkAgainstTheReferenceServer(t *testing.T) {
 
 // A strict server refuses exactly the steps of testdata/strict-refusals.txt, or takes them as something else. Each of them is sent again to
 // a server over the same data that reads it as it is meant, so that the next step finds what it expects.
-func TestStrictnessRefusesExactlyTheListedSteps(t *testing.T) {
+func TestReplay_StrictRejectsListedSteps(t *testing.T) {
 	sqldbtest.Each(t, strictness)
 }
 

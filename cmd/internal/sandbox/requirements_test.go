@@ -14,10 +14,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 	"github.com/scimwright/scimwright/conformance/checks"
 	"github.com/scimwright/scimwright/conformance/requirements"
 	"github.com/scimwright/scimwright/internal/goldentest"
-	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 )
 
 // repository is the module's root, seen from this package.
@@ -36,7 +36,7 @@ type proof struct {
 
 // Every MUST that binds the server has a conformance check that the reference server passes, or a Go test; every SHOULD has one
 // or a reason. docs/requirements.md shows all requirements with what proves them.
-func TestEveryRequirementOfAServerIsProvedOrDeclined(t *testing.T) {
+func TestRequirements_ProvedOrJustified(t *testing.T) {
 	proofs := readProofs(t)
 	cited := map[string][]string{}
 	for _, c := range checks.All() {
@@ -168,7 +168,7 @@ func testExists(t *testing.T, name string) bool {
 }
 
 // RFC 7644 section 7.4: tokens that are made here have enough entropy. 128 bits is what RFC 6750 and RFC 6819 call enough.
-func TestOwnTokensCannotBeGuessed(t *testing.T) {
+func TestGeneratedTokens_HaveEntropy(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	letters := map[rune]bool{}

@@ -19,7 +19,8 @@ func lengthOf(t *testing.T, api *sandbox.APIClient, path string) int {
 	return len(all)
 }
 
-func TestAResetTakesEverythingAlongAndASeedMakesItAnew(t *testing.T) {
+// TestReset_RestoresSeed checks that a reset deletes all data, and that a reset with seed creates the seed again.
+func TestReset_RestoresSeed(t *testing.T) {
 	t.Parallel()
 	s, api := startSandbox(t, sandbox.Options{})
 	users, groups, apps := lengthOf(t, api, "/api/v1/users"), lengthOf(t, api, "/api/v1/groups"), lengthOf(t, api, "/api/v1/apps")
@@ -45,7 +46,8 @@ func TestAResetTakesEverythingAlongAndASeedMakesItAnew(t *testing.T) {
 	require.Equal(t, provisioned, accounts())
 }
 
-func TestAResetWhileTheEngineWorksLeavesNothingBehind(t *testing.T) {
+// TestReset_DuringProvisioning checks that a reset during provisioning leaves no data, and that provisioning works afterwards.
+func TestReset_DuringProvisioning(t *testing.T) {
 	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true})
 	entered, hold := make(chan struct{}, 100), make(chan struct{})
@@ -81,7 +83,7 @@ func TestAResetWhileTheEngineWorksLeavesNothingBehind(t *testing.T) {
 	})
 }
 
-func TestResetsAtTheSameTimeFollowOneAnother(t *testing.T) {
+func TestReset_ConcurrentCallsSerialized(t *testing.T) {
 	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true})
 	newUser(t, api, "one@chain.example")
@@ -98,7 +100,7 @@ func TestResetsAtTheSameTimeFollowOneAnother(t *testing.T) {
 	require.Equal(t, 1, lengthOf(t, api, "/api/v1/groups"))
 }
 
-func TestASeedThatFailsLeavesTheInitialContent(t *testing.T) {
+func TestReset_FailedSeedLeavesInitialContent(t *testing.T) {
 	t.Parallel()
 	tg := newTarget(t, scimHandler(t))
 	_, api := startSandbox(t, sandbox.Options{ExternalTarget: tg.URL, ExternalToken: scimToken, Empty: true})

@@ -14,7 +14,7 @@ import (
 )
 
 // RFC 7644 section 3.13: whatever version of the protocol a path names, a SCIM server answers, never the console.
-func TestEveryVersionOfTheProtocolIsForTheSCIMServers(t *testing.T) {
+func TestRoutes_ProtocolVersions(t *testing.T) {
 	t.Parallel()
 	s, _ := startSandbox(t, sandbox.Options{Empty: true})
 	ready := s.Ready()

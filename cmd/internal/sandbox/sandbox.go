@@ -13,11 +13,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/scimwright/scimwright/cmd/internal/console"
 	"github.com/scimwright/scimwright/engine"
 	enginemetrics "github.com/scimwright/scimwright/engine/metrics"
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/engine/sqlstore"
-	"github.com/scimwright/scimwright/cmd/internal/console"
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/egress"
 	"github.com/scimwright/scimwright/internal/enginestore"

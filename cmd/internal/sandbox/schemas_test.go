@@ -14,7 +14,7 @@ import (
 )
 
 // The documents of docs/custom-schemas.md are served as they stand there.
-func TestTheSchemasOfTheDocumentationAreServed(t *testing.T) {
+func TestSchemas_DocumentedExamplesServed(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "custom-schemas.md"))
 	require.NoError(t, err)
@@ -44,7 +44,7 @@ func TestTheSchemasOfTheDocumentationAreServed(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, post(`{"schemas":["urn:example:schemas:Device"],"serial":"s3"}`), "the extension is required")
 }
 
-func TestSchemasThatCannotBeReadEndTheStart(t *testing.T) {
+func TestSchemas_UnreadableRejectedAtStart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "broken.json"), []byte("{"), 0o600))

@@ -184,8 +184,8 @@ func parseTokens(texts, readOnly []string) ([]tenants.Token, error) {
 	return all, nil
 }
 
-// Greet prints where the service providers answer, and a token where it is known.
-func (s *SCIMServer) Greet(w io.Writer) {
+// PrintWelcome prints where the service providers answer, and a token where it is known.
+func (s *SCIMServer) PrintWelcome(w io.Writer) {
 	if s.token != "" {
 		fmt.Fprintf(w, "SCIM server   %s   Authorization: Bearer %s\n", s.URL(), s.token)
 	} else {

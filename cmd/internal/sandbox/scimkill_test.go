@@ -25,7 +25,7 @@ import (
 
 // The SCIM server is killed while many clients write. After a restart every write that was acknowledged is there, and those
 // that were under way are there as a whole or not at all.
-func TestKilledUnderAWriteLoadNoAcknowledgedWriteIsLost(t *testing.T) {
+func TestKilledServer_LosesNoAcknowledgedWrite(t *testing.T) {
 	databases := map[string]func(t *testing.T) string{
 		"sqlite":   func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "scim.db") },
 		"postgres": func(t *testing.T) string { return sqldbtest.PostgresURL(t, sqldbtest.Durable) },

@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/scimwright/scimwright/engine/control/client"
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
+	"github.com/scimwright/scimwright/engine/control/client"
 )
 
 // traced is a sandbox with an app, and a reference server that records what the app sends to it.
@@ -283,7 +283,7 @@ func TestRequests_LookupFindsInactiveAccount(t *testing.T) {
 }
 
 // Proves C-flow-05, C-flow-06, C-flow-08, C-scim-21, C-scim-20.
-func TestRequests_OnlyWithTheirOptions(t *testing.T) {
+func TestRequests_RequireOptions(t *testing.T) {
 	t.Parallel()
 	bothStyles(t, func(t *testing.T, wizard bool) {
 		w := newTraced(t, wizard, `{}`)
@@ -419,7 +419,7 @@ func TestRequests_ReactivationAndPassword(t *testing.T) {
 }
 
 // Proves C-scim-35.
-func TestRequests_AnswersToPATCH(t *testing.T) {
+func TestRequests_PATCHResponses(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{http.StatusOK, http.StatusNoContent} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
@@ -456,7 +456,7 @@ func TestRequests_AnswersToPATCH(t *testing.T) {
 }
 
 // Proves C-scim-14, C-scim-27.
-func TestRequests_FailuresAreShown(t *testing.T) {
+func TestRequests_FailuresShown(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		status      int

@@ -40,7 +40,8 @@ func TestSecretKey(t *testing.T) {
 	})
 }
 
-func TestADatabaseWhoseSecretKeyIsMissingGetsNoNewOne(t *testing.T) {
+// TestSecretKey_MissingNotReplaced checks that a start generates no secret key for a database that exists.
+func TestSecretKey_MissingNotReplaced(t *testing.T) {
 	data := t.TempDir()
 	key := filepath.Join(data, keyName)
 	fresh := Options{Data: data}

@@ -16,7 +16,8 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 )
 
-func TestAFreshSandboxIsProvisionedAndSaysWhatToTry(t *testing.T) {
+// TestSeed_ProvisionedAtStart checks that the start provisions the seed, and that the greeting names addresses, tokens and commands.
+func TestSeed_ProvisionedAtStart(t *testing.T) {
 	t.Parallel()
 	s, _ := startSandbox(t, sandbox.Options{})
 	r := s.Ready()
@@ -36,7 +37,7 @@ func TestAFreshSandboxIsProvisionedAndSaysWhatToTry(t *testing.T) {
 	require.Equal(t, 1, inactive, "the leaver was provisioned and deactivated")
 
 	var greeting bytes.Buffer
-	s.Greet(t.Context(), &greeting)
+	s.PrintWelcome(t.Context(), &greeting)
 	text := greeting.String()
 	for _, part := range []string{r.BaseURL + "/api/v1", r.APIToken, r.SCIMURL, r.SCIMToken, "19 active users, 2 groups",
 		"10 active users, 1 deactivated, 1 group"} {
@@ -51,12 +52,12 @@ func TestAFreshSandboxIsProvisionedAndSaysWhatToTry(t *testing.T) {
 	require.Equal(t, 3, lines, "three lines to paste:\n%s", text)
 }
 
-func TestTheGreetingNamesALoginThatIsFree(t *testing.T) {
+func TestGreeting_NamesFreeLogin(t *testing.T) {
 	t.Parallel()
 	s, api := startSandbox(t, sandbox.Options{})
 	for _, login := range []string{"robin.example@northwind.example", "robin.example2@northwind.example", "robin.example3@northwind.example"} {
 		var greeting bytes.Buffer
-		s.Greet(t.Context(), &greeting)
+		s.PrintWelcome(t.Context(), &greeting)
 		require.Contains(t, greeting.String(), `"login":"`+login+`"`)
 		require.Contains(t, greeting.String(), `userName eq "`+login+`"`)
 		newUser(t, api, login)
@@ -64,11 +65,11 @@ func TestTheGreetingNamesALoginThatIsFree(t *testing.T) {
 }
 
 // Pasted a second time, the first line shows why nothing was created.
-func TestThePastedLineShowsARefusal(t *testing.T) {
+func TestGreeting_CommandShowsRejection(t *testing.T) {
 	t.Parallel()
 	s, _ := startSandbox(t, sandbox.Options{})
 	var greeting bytes.Buffer
-	s.Greet(t.Context(), &greeting)
+	s.PrintWelcome(t.Context(), &greeting)
 	line := regexp.MustCompile(`(?m)^  NEW=.*$`).FindString(greeting.String())
 	require.NotEmpty(t, line)
 	paste := func() string {
@@ -82,7 +83,8 @@ func TestThePastedLineShowsARefusal(t *testing.T) {
 	require.Contains(t, second, "E0000001", "the answer of the API is shown")
 }
 
-func TestARestartKeepsTokensAndOrganisationAndFollowsTheAddress(t *testing.T) {
+// TestRestart_PreservesTokensAndSeed checks that a restart preserves tokens and data, and that the seeded apps use the new address.
+func TestRestart_PreservesTokensAndSeed(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	first, api := startSandbox(t, sandbox.Options{Data: data})
@@ -106,7 +108,7 @@ func TestARestartKeepsTokensAndOrganisationAndFollowsTheAddress(t *testing.T) {
 	})
 }
 
-func TestTwoSandboxesDoNotShareData(t *testing.T) {
+func TestStart_RejectsSharedData(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	startSandbox(t, sandbox.Options{Data: data, Empty: true})
@@ -114,7 +116,7 @@ func TestTwoSandboxesDoNotShareData(t *testing.T) {
 	require.ErrorContains(t, err, "another sandbox is using this data")
 }
 
-func TestAKeyThatDoesNotFitIsSaid(t *testing.T) {
+func TestSecretKey_MismatchReported(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	first, _ := startSandbox(t, sandbox.Options{Data: data, Empty: true})
@@ -127,7 +129,7 @@ func TestAKeyThatDoesNotFitIsSaid(t *testing.T) {
 	require.ErrorContains(t, err, "the secret key does not fit this database")
 }
 
-func TestAStartThatWasCutOffInTheSeedIsGoneOnWith(t *testing.T) {
+func TestSeed_ResumedAfterAbortedStart(t *testing.T) {
 	t.Parallel()
 	// A target that does not answer: the seed cannot be provisioned, and the start is given up half-way.
 	good := scimHandler(t)

@@ -47,7 +47,7 @@ func newCertificate(t *testing.T) (certFile, keyFile string, roots *x509.CertPoo
 	return certFile, keyFile, roots
 }
 
-func TestTheSCIMServerIsServedWithTLS(t *testing.T) {
+func TestServeSCIM_TLS(t *testing.T) {
 	t.Parallel()
 	certFile, keyFile, roots := newCertificate(t)
 	s, err := sandbox.ServeSCIM(t.Context(),
@@ -56,7 +56,7 @@ func TestTheSCIMServerIsServedWithTLS(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, s.Close(context.WithoutCancel(t.Context()))) })
 	require.True(t, strings.HasPrefix(s.URL(), "https://127.0.0.1:"), s.URL())
 	var greeting bytes.Buffer
-	s.Greet(&greeting)
+	s.PrintWelcome(&greeting)
 	require.Contains(t, greeting.String(), s.URL())
 
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}
@@ -88,7 +88,7 @@ func TestTheSCIMServerIsServedWithTLS(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, plain.StatusCode, "nothing is told without TLS")
 }
 
-func TestACertificateThatDoesNotFitItsKeyIsRefused(t *testing.T) {
+func TestServeSCIM_RejectsMismatchedCertificate(t *testing.T) {
 	t.Parallel()
 	certFile, _, _ := newCertificate(t)
 	_, otherKey, _ := newCertificate(t)
@@ -104,7 +104,8 @@ func TestACertificateThatDoesNotFitItsKeyIsRefused(t *testing.T) {
 	}
 }
 
-func TestPlainTextBeyondThisMachineIsToldOnce(t *testing.T) {
+// TestPlaintextWarning_BeyondLoopback checks that the server warns once about plaintext if other machines can reach its address.
+func TestPlaintextWarning_BeyondLoopback(t *testing.T) {
 	for _, test := range []struct {
 		ip   string
 		want int

@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/scimwright/scimwright/engine/enginetest"
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
+	"github.com/scimwright/scimwright/engine/enginetest"
 )
 
 // assignment is the assignment of one user to an app.
@@ -66,7 +66,7 @@ func newAccepting(t *testing.T) (*accepting, string) {
 	return a, server.URL
 }
 
-func TestSyncState_SyncingWhileSequenceRuns(t *testing.T) {
+func TestSyncState_SyncingDuringSequence(t *testing.T) {
 	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true, RetryMax: testRetryMax})
 	good := scimHandler(t)
@@ -96,8 +96,8 @@ func TestSyncState_SyncingWhileSequenceRuns(t *testing.T) {
 	ann.becomes("PROVISIONED SYNCHRONIZED")
 }
 
-// TestSyncState_AcceptedIsSyncing checks a target that answers 202 and does nothing, or does it later: nothing is provisioned before.
-func TestSyncState_AcceptedIsSyncing(t *testing.T) {
+// TestSyncState_SyncingAfterAcceptance checks a target that answers 202 and does nothing, or does it later: nothing is provisioned before.
+func TestSyncState_SyncingAfterAcceptance(t *testing.T) {
 	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true, RetryMax: testRetryMax})
 	tg, url := newAccepting(t)

@@ -29,7 +29,7 @@ func jobs(t *testing.T, api *sandbox.APIClient) []string {
 	return types
 }
 
-func TestTheSystemLogTellsWhatBecameOfAnAssignment(t *testing.T) {
+func TestSystemLog_RecordsAssignment(t *testing.T) {
 	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true})
 	base, token := newSCIMServer(t)

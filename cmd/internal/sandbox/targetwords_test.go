@@ -42,7 +42,7 @@ func rejecting(status int, detail string) http.Handler {
 	})
 }
 
-func TestSystemLog_TargetWordsOnRejectedRequest(t *testing.T) {
+func TestSystemLog_ContainsTargetErrors(t *testing.T) {
 	t.Parallel()
 	bothStyles(t, func(t *testing.T, wizard bool) {
 		for _, status := range []int{http.StatusConflict, http.StatusBadRequest} {

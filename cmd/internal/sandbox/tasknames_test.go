@@ -6,11 +6,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/scimwright/scimwright/engine/control/client"
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
+	"github.com/scimwright/scimwright/engine/control/client"
 )
 
-func TestTask_DeletedUserHasName(t *testing.T) {
+func TestTask_NamesDeletedUser(t *testing.T) {
 	t.Parallel()
 	d := drive(t, sandbox.Options{})
 	ann := d.assign("ann@northwind.example")

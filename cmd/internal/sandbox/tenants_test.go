@@ -125,7 +125,7 @@ func (c *tenant) state(t require.TestingT) string {
 }
 
 // Whatever a client asks about a resource of another tenant, it is answered as about one that nobody has, and changes nothing.
-func TestATenantCannotTellAnothersResourcesFromNone(t *testing.T) {
+func TestTenants_ForeignResourcesInvisible(t *testing.T) {
 	t.Parallel()
 	eachTenants(t, func(t *testing.T, own, other *tenant) {
 		ann := other.send(t, http.MethodPost, "/Users", userBody("ann@"+own.name, `"externalId":"x1"`, `"emails":[{"value":"ann@x.example"}]`))
@@ -290,7 +290,7 @@ func TestATenantCannotTellAnothersResourcesFromNone(t *testing.T) {
 }
 
 // A token whose subject has the id of another tenant's user stands for nobody.
-func TestMeIsNeverTheUserOfAnotherTenant(t *testing.T) {
+func TestTenants_MeNeverForeignUser(t *testing.T) {
 	t.Parallel()
 	databaseURL := "sqlite:" + t.TempDir() + "/scim.db"
 	serve := func(texts ...string) *sandbox.SCIMServer {
@@ -321,7 +321,7 @@ func TestMeIsNeverTheUserOfAnotherTenant(t *testing.T) {
 }
 
 // Whatever two tenants do in whatever order, each sees what it would see alone.
-func TestTwoTenantsBehaveAsIfEachWereAlone(t *testing.T) {
+func TestTenants_Independent(t *testing.T) {
 	t.Parallel()
 	eachTenants(t, func(t *testing.T, first, second *tenant) {
 		rapid.Check(t, func(t *rapid.T) {
@@ -385,7 +385,7 @@ func TestTwoTenantsBehaveAsIfEachWereAlone(t *testing.T) {
 }
 
 // Two tenants that are written in parallel, with the same names, have each what was written to it.
-func TestTenantsWrittenInParallelDoNotMix(t *testing.T) {
+func TestTenants_ParallelWritesSeparate(t *testing.T) {
 	t.Parallel()
 	eachTenants(t, func(t *testing.T, first, second *tenant) {
 		const writers, names = 4, 6
@@ -469,7 +469,7 @@ func (e checkFailed) Error() string { return string(e) }
 func (checker) Errorf(format string, args ...any) { panic(checkFailed(fmt.Sprintf(format, args...))) }
 func (checker) FailNow()                          { panic(checkFailed("failed")) }
 
-func TestNoTableBelongsToTwoTenants(t *testing.T) {
+func TestTenants_DisjointTables(t *testing.T) {
 	word := rapid.SampledFrom([]string{"a", "b", "t", "type", "member", "user", "scim", "chat", "default", "1"})
 	name := rapid.Custom(func(t *rapid.T) string {
 		return strings.Join(rapid.SliceOfN(word, 1, 3).Draw(t, "words"), "-")

@@ -25,7 +25,7 @@ func (t encrypted) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-func TestATargetThatIsReachedWithoutGoodEncryptionIsReported(t *testing.T) {
+func TestSuite_ReportsWeakTLS(t *testing.T) {
 	t.Parallel()
 	selected, err := conformance.Selection{Only: []string{"auth.tls"}}.Apply(checks.All())
 	require.NoError(t, err)

@@ -26,7 +26,7 @@ var topicCounts = map[string]int{
 
 // Every topic that testers of SCIM servers are known to look at has a check or a step of a conversation here, or a reason why
 // not; and every name in the list is one of ours.
-func TestEveryTopicHasACheckOrAReason(t *testing.T) {
+func TestTopics_CoveredOrJustified(t *testing.T) {
 	var ours []string
 	for _, c := range checks.All() {
 		ours = append(ours, c.ID)
@@ -97,8 +97,8 @@ var permitted = map[string][]string{
 	"PUT gives absent attributes a default":                              {"put-defaults"},
 }
 
-// TestTheSuiteTellsTheTruth shows that nobody is blamed for any variant; here is what has to be among them.
-func TestEverythingThatOthersWronglyFailIsAVariant(t *testing.T) {
+// TestSuite_KillMatrix shows that nobody is blamed for any variant; here is what has to be among them.
+func TestVariants_CoverKnownFalsePositives(t *testing.T) {
 	var variants []string
 	for _, v := range mutants.Variants() {
 		variants = append(variants, v.ID)

@@ -34,7 +34,7 @@ const referenceToken = "reference-token"
 // every fault.
 
 // provedElsewhere are checks that ask nothing of a server on this machine, with the test that shows that they can fail.
-var provedElsewhere = map[string]string{"auth.tls": "TestATargetThatIsReachedWithoutGoodEncryptionIsReported"}
+var provedElsewhere = map[string]string{"auth.tls": "TestSuite_ReportsWeakTLS"}
 
 // Of how many mutants and variants one is run. The race detector makes a run ten times as long, and what the suite and the server do
 // concurrently is the same for all of them. A run of all takes minutes: make test-all and .ci/run set SCIMWRIGHT_TEST_ALL for it.
@@ -55,7 +55,7 @@ func leftOut(i int) bool {
 
 // The control finds nothing, nothing permitted is blamed, every mutant is noticed and every check notices one.
 // docs/kill-matrix.md shows what came out.
-func TestTheSuiteTellsTheTruth(t *testing.T) {
+func TestSuite_KillMatrix(t *testing.T) {
 	m := newKillMatrix()
 	t.Run("every check passes on the reference server", func(t *testing.T) {
 		r := tidy(t, func(h http.Handler) http.Handler { return h })
@@ -108,7 +108,8 @@ func TestTheSuiteTellsTheTruth(t *testing.T) {
 	m.compare(t, filepath.Join(repository, "docs", "kill-matrix.md"))
 }
 
-func TestEveryObjectThatATargetKeepsIsLeftBehindAndNoOther(t *testing.T) {
+// TestSuite_ReportsUndeletedObjects checks that the suite reports as leftovers exactly the objects that a mutant does not delete.
+func TestSuite_ReportsUndeletedObjects(t *testing.T) {
 	t.Parallel()
 	for _, m := range mutants.All() {
 		switch m.ID {
@@ -121,14 +122,14 @@ func TestEveryObjectThatATargetKeepsIsLeftBehindAndNoOther(t *testing.T) {
 	}
 }
 
-func TestEveryCheckIsComplete(t *testing.T) {
+func TestChecks_Complete(t *testing.T) {
 	proved, err := os.ReadFile(filepath.Join(repository, "docs", "kill-matrix.md"))
 	require.NoError(t, err)
 	seen := map[string]bool{}
 	for _, c := range checks.All() {
 		if !strings.Contains(string(proved), "| `"+c.ID+"` |") {
 			t.Errorf("%s is not in docs/kill-matrix.md: add a mutant of its area to conformance/mutants, then run "+
-				"SCIMWRIGHT_TEST_ALL=1 go test ./cmd/internal/sandbox -run TestTheSuiteTellsTheTruth -update", c.ID)
+				"SCIMWRIGHT_TEST_ALL=1 go test ./cmd/internal/sandbox -run TestSuite_KillMatrix -update", c.ID)
 		}
 		require.False(t, seen[c.ID], "%s occurs twice", c.ID)
 		seen[c.ID] = true

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/scimwright/scimwright/engine/control/client"
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
+	"github.com/scimwright/scimwright/engine/control/client"
 )
 
 func TestUnprovisioned_CountedWithReason(t *testing.T) {
@@ -64,7 +64,7 @@ func TestUnprovisioned_CountedWithReason(t *testing.T) {
 	shows(client.Unprovisioned{Reason: "the application is inactive", Users: 1})
 }
 
-func TestConsole_RetryingIsNotWaiting(t *testing.T) {
+func TestConsole_DistinguishesRetryingFromWaiting(t *testing.T) {
 	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true})
 	server := newTarget(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

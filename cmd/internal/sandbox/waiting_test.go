@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/scimwright/scimwright/engine/enginetest"
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
+	"github.com/scimwright/scimwright/engine/enginetest"
 )
 
 // notDrained posts to a path that waits for a second, and returns the causes of the error.
@@ -61,8 +61,8 @@ func TestPausedLane_TasksAndWaits(t *testing.T) {
 	ann.becomes("PROVISIONED SYNCHRONIZED")
 }
 
-// TestDrain_NamesWhoIsPending checks that those of other apps are not held against an app that is settled.
-func TestDrain_NamesWhoIsPending(t *testing.T) {
+// TestDrain_NamesPendingUsers checks that those of other apps are not held against an app that is settled.
+func TestDrain_NamesPendingUsers(t *testing.T) {
 	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true, RetryMax: time.Hour})
 	slow, url := newAccepting(t)

@@ -17,8 +17,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/scimwright/scimwright/internal/goldentest"
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
+	"github.com/scimwright/scimwright/internal/goldentest"
 )
 
 // walk goes through the whole chain: it changes something in the management API, and writes down what the target was sent for it, how

@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/conformance/internal/grammar"
 )
 
-func TestFiltersOfTheGrammarAreAccepted(t *testing.T) {
+func TestFilter_AcceptsGrammar(t *testing.T) {
 	for _, filter := range []string{
 		`userName eq "bjensen"`, `name.familyName co "O'Malley"`, `userName sw "J"`, `title pr`, `meta.lastModified gt "2011-05-13T04:42:34Z"`,
 		`urn:ietf:params:scim:schemas:core:2.0:User:userName sw "J"`, `title pr and userType eq "Employee"`, `title pr or userType eq "Intern"`,
@@ -27,7 +27,7 @@ func TestFiltersOfTheGrammarAreAccepted(t *testing.T) {
 	}
 }
 
-func TestFiltersOutsideTheGrammarAreToldWithTheirPlace(t *testing.T) {
+func TestFilter_RejectsWithOffset(t *testing.T) {
 	for filter, place := range map[string]int{
 		``: 0, ` `: 1, `userName`: 8, `userName "a"`: 9, `userName xx "a"`: 9, `userName eq`: 11, `userName eq "a`: 12, `userName eq 'a'`: 12,
 		`userName eq a`:       12,
@@ -45,7 +45,8 @@ func TestFiltersOutsideTheGrammarAreToldWithTheirPlace(t *testing.T) {
 	}
 }
 
-func TestTheFormThatManyClientsSendIsToldFromMistakes(t *testing.T) {
+// TestFilter_MarksCommonForm checks that only a sub-attribute after a value path, a form that many clients send, is marked as common.
+func TestFilter_MarksCommonForm(t *testing.T) {
 	at, ok := errors.AsType[*grammar.Error](grammar.Filter(`emails[type eq "work"].value eq "a@example.com"`))
 	require.True(t, ok)
 	require.True(t, at.Common)
@@ -67,11 +68,11 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-func TestDeepNestingEndsWithAnError(t *testing.T) {
+func TestFilter_RejectsDeepNesting(t *testing.T) {
 	require.Error(t, grammar.Filter(strings.Repeat("(", 10_000)+"a pr"+strings.Repeat(")", 10_000)))
 }
 
-func FuzzNoTextPanics(f *testing.F) {
+func FuzzFilterAndPath(f *testing.F) {
 	f.Add(`emails[type eq "work"].value eq "a"`)
 	f.Add(`not (a pr and b eq "\u00e4")`)
 	f.Fuzz(func(_ *testing.T, s string) {

@@ -205,9 +205,9 @@ func (p ValuePath) match(o *scim.Object, exact bool) bool {
 // Matches tells whether a resource satisfies a filter.
 func Matches(f Filter, o *scim.Object) bool { return f.match(o, false) }
 
-// Settled tells whether the schemas leave no doubt which of the resources satisfy a filter: attributes without a stated case
+// Unambiguous tells whether the schemas leave no doubt which of the resources satisfy a filter: attributes without a stated case
 // rule must give the same answer under both.
-func Settled(f Filter, population []*scim.Object) bool {
+func Unambiguous(f Filter, population []*scim.Object) bool {
 	return !slices.ContainsFunc(population, func(o *scim.Object) bool { return f.match(o, false) != f.match(o, true) })
 }
 

@@ -11,12 +11,12 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// A Drawer makes up filters that tell the objects of a population apart.
+// A Generator makes up filters that tell the objects of a population apart.
 //
 // It leaves out: ne and the operators of order on attributes that some object lacks or has several of, order among texts that
 // collations put differently, false where there may be no value, order among booleans, operands with blanks at an end,
 // attributes as a whole where a sub-attribute is meant, and everything that is not a [Attribute.Free] attribute.
-type Drawer struct {
+type Generator struct {
 	rand       *rand.Rand
 	population []*scim.Object
 	names      []Name // of what can be compared
@@ -24,8 +24,8 @@ type Drawer struct {
 }
 
 // NewDrawer looks at what the target stored. Only the attributes of t that are free are used, and the carrier.
-func NewDrawer(r *rand.Rand, t Type, population []*scim.Object) *Drawer {
-	d := &Drawer{rand: r, population: population}
+func NewDrawer(r *rand.Rand, t Type, population []*scim.Object) *Generator {
+	d := &Generator{rand: r, population: population}
 	for i := range t.Attributes {
 		a := &t.Attributes[i]
 		carrier := a.URN == "" && scim.EqualName(a.Name, t.Carrier)
@@ -47,7 +47,7 @@ func NewDrawer(r *rand.Rand, t Type, population []*scim.Object) *Drawer {
 }
 
 // offer adds a name if some object has a value for it.
-func (d *Drawer) offer(list *[]Name, n Name) {
+func (d *Generator) offer(list *[]Name, n Name) {
 	if slices.ContainsFunc(d.population, func(o *scim.Object) bool { return len(n.values(o)) > 0 }) {
 		*list = append(*list, n)
 	}
@@ -71,7 +71,7 @@ func spell(r *rand.Rand, t Type, path string) string {
 }
 
 // Useful tells whether there is anything to compare.
-func (d *Drawer) Useful() bool { return len(d.names) > 0 }
+func (d *Generator) Useful() bool { return len(d.names) > 0 }
 
 // drawTries is how many filters are drawn for each one that is asked.
 const drawTries = 30
@@ -79,12 +79,12 @@ const drawTries = 30
 // Filter makes up a filter, where there is something to compare ([Drawer.Useful]), of at most the given depth of junctions and negations.
 // Of several it takes the one that tells most: where leaving out any part of it would find others, a target that gets any part wrong is
 // found out.
-func (d *Drawer) Filter(depth int) Filter {
+func (d *Generator) Filter(depth int) Filter {
 	var best Filter = Condition{Name: d.names[0], Operator: "pr"}
 	most := -1
 	for range drawTries {
 		f := d.tree(depth)
-		if !Settled(f, d.population) {
+		if !Unambiguous(f, d.population) {
 			continue
 		}
 		if telling := d.telling(f); telling > most {
@@ -96,7 +96,7 @@ func (d *Drawer) Filter(depth int) Filter {
 
 // telling grades a filter: nothing for one that finds nobody or everybody, else a point for every part that matters, and less
 // than nothing for those that do not.
-func (d *Drawer) telling(f Filter) int {
+func (d *Generator) telling(f Filter) int {
 	own := d.finds(f)
 	if !slices.Contains(own, true) || !slices.Contains(own, false) {
 		return 0
@@ -117,7 +117,7 @@ func (d *Drawer) telling(f Filter) int {
 }
 
 // finds tells for each object whether it satisfies a filter.
-func (d *Drawer) finds(f Filter) []bool {
+func (d *Generator) finds(f Filter) []bool {
 	out := make([]bool, len(d.population))
 	for i, o := range d.population {
 		out[i] = Matches(f, o)
@@ -125,7 +125,7 @@ func (d *Drawer) finds(f Filter) []bool {
 	return out
 }
 
-func (d *Drawer) tree(depth int) Filter {
+func (d *Generator) tree(depth int) Filter {
 	if depth <= 0 {
 		return d.leaf()
 	}
@@ -154,7 +154,7 @@ func negated(f Filter) Filter {
 	return Not{f}
 }
 
-func (d *Drawer) junction(word string, depth int, part func(depth int) Filter) Filter {
+func (d *Generator) junction(word string, depth int, part func(depth int) Filter) Filter {
 	j := Junction{Word: word, Shout: d.rand.IntN(10) == 0}
 	below := depth - 1 // one part is as deep as it may be, the others are not, or nobody could read the filter
 	for range 2 + d.rand.IntN(2) {
@@ -165,7 +165,7 @@ func (d *Drawer) junction(word string, depth int, part func(depth int) Filter) F
 }
 
 // leaf is a condition or a value path.
-func (d *Drawer) leaf() Filter {
+func (d *Generator) leaf() Filter {
 	if len(d.lists) > 0 && d.rand.IntN(5) == 0 {
 		list := pick(d.rand, d.lists)
 		if inner := d.inner(list, 1+d.rand.IntN(2)); inner != nil {
@@ -176,7 +176,7 @@ func (d *Drawer) leaf() Filter {
 }
 
 // inner is what stands in brackets; nil when no sub-attribute can be compared.
-func (d *Drawer) inner(list Name, depth int) Filter {
+func (d *Generator) inner(list Name, depth int) Filter {
 	var all []*scim.Object
 	for _, o := range d.population {
 		for _, e := range elements(list.Attribute.Of(o)) {
@@ -208,7 +208,7 @@ func (d *Drawer) inner(list Name, depth int) Filter {
 }
 
 // condition compares what a name stands for with a value that one of the objects has, or nearly has.
-func (d *Drawer) condition(n Name, among []*scim.Object) Filter {
+func (d *Generator) condition(n Name, among []*scim.Object) Filter {
 	var values []any
 	complete := true // every object has exactly one value
 	for _, o := range among {
@@ -253,7 +253,7 @@ func (d *Drawer) condition(n Name, among []*scim.Object) Filter {
 }
 
 // operand cuts a text to what an operator looks for, and changes its case where that must not matter.
-func (d *Drawer) operand(operator, text string, leaf *Attribute) string {
+func (d *Generator) operand(operator, text string, leaf *Attribute) string {
 	runes := []rune(text)
 	if n := len(runes); n > 2 {
 		from, to := 0, n

@@ -63,7 +63,7 @@ func decoded(t require.TestingT, text string) *scim.Object {
 const ada = `{"userName":"Ada@x","title":"Chief Engineer","code":"aB","active":true,"size":10,"born":"2020-01-01T00:00:00Z","name":{"givenName":"Ada","formatted":""},
 	"emails":[{"value":"a@work","type":"work","primary":true},{"value":"b@home","type":"home"}],"aliases":["x","Y"],"urn:x:Ext":{"department":"R&D"}}`
 
-func TestConditionsHoldAsTheRFCSays(t *testing.T) {
+func TestMatches_FollowsRFC(t *testing.T) {
 	p := person()
 	o := decoded(t, ada)
 	for _, tt := range []struct {
@@ -102,7 +102,7 @@ func TestConditionsHoldAsTheRFCSays(t *testing.T) {
 
 func jsonNumber(s string) any { return json.Number(s) }
 
-func TestAValuePathBindsItsConditionsToOneElement(t *testing.T) {
+func TestValuePath_MatchesSingleElement(t *testing.T) {
 	p := person()
 	o := decoded(t, ada)
 	sub := func(name, operator string, operand any) Filter {
@@ -117,7 +117,7 @@ func TestAValuePathBindsItsConditionsToOneElement(t *testing.T) {
 		path(And(sub("type", "eq", "work"), Not{sub("primary", "eq", true)})).String())
 }
 
-func TestParenthesesStandOnlyWhereTheMeaningNeedsThem(t *testing.T) {
+func TestFilter_MinimalParentheses(t *testing.T) {
 	p := person()
 	c := func(v string) Filter { return Condition{Name: p.on("title"), Operator: "eq", Operand: v} }
 	for want, f := range map[string]Filter{
@@ -136,12 +136,13 @@ func TestParenthesesStandOnlyWhereTheMeaningNeedsThem(t *testing.T) {
 	}
 }
 
-func TestWhatHangsOnAnUnstatedCaseRuleIsNotSettled(t *testing.T) {
+// TestSettled_UnstatedCaseRule checks that a match is not settled if it depends on a case rule that the schema omits.
+func TestSettled_UnstatedCaseRule(t *testing.T) {
 	p := person()
 	o := []*scim.Object{decoded(t, `{"vague":"Oak","title":"Oak"}`)}
-	require.True(t, Settled(Condition{Name: p.on("title"), Operator: "eq", Operand: "oak"}, o))
-	require.True(t, Settled(Condition{Name: p.on("vague"), Operator: "eq", Operand: "Oak"}, o))
-	require.False(t, Settled(Condition{Name: p.on("vague"), Operator: "eq", Operand: "oak"}, o))
+	require.True(t, Unambiguous(Condition{Name: p.on("title"), Operator: "eq", Operand: "oak"}, o))
+	require.True(t, Unambiguous(Condition{Name: p.on("vague"), Operator: "eq", Operand: "Oak"}, o))
+	require.False(t, Unambiguous(Condition{Name: p.on("vague"), Operator: "eq", Operand: "oak"}, o))
 }
 
 // populated draws a population.
@@ -164,7 +165,7 @@ func populated(seed uint64) (Type, []*scim.Object) {
 	return p, out
 }
 
-func TestDrawnFiltersObeyTheLawsOfLogic(t *testing.T) {
+func TestRandomFilters_ObeyLogicLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
 		p, population := populated(seed)
@@ -179,7 +180,7 @@ func TestDrawnFiltersObeyTheLawsOfLogic(t *testing.T) {
 		same(Not{Or(a, b)}, And(Not{a}, Not{b}))
 		same(Or(a, And(a, b)), a)
 		same(Within(Or(a, b), p, "p-", true), Or(a, b))
-		require.True(t, Settled(d.Filter(1), population))
+		require.True(t, Unambiguous(d.Filter(1), population))
 		for small := range Smaller(a) {
 			require.Less(t, weight(small), weight(a), "%s is no smaller than %s", small, a)
 		}
@@ -207,7 +208,7 @@ func weight(f Filter) int {
 	return 1
 }
 
-func TestOneSeedAlwaysDrawsTheSame(t *testing.T) {
+func TestRandomFilters_ReproducibleBySeed(t *testing.T) {
 	draw := func(seed uint64) (out []string) {
 		p, population := populated(seed)
 		d := NewDrawer(Rand(seed, "again"), p, population)
@@ -220,7 +221,7 @@ func TestOneSeedAlwaysDrawsTheSame(t *testing.T) {
 	require.NotEqual(t, draw(7), draw(8))
 }
 
-func TestDrawnFiltersTellObjectsApart(t *testing.T) {
+func TestRandomFilters_DistinguishObjects(t *testing.T) {
 	p, population := populated(3)
 	d := NewDrawer(Rand(3, "apart"), p, population)
 	for range 20 {
@@ -231,7 +232,8 @@ func TestDrawnFiltersTellObjectsApart(t *testing.T) {
 	}
 }
 
-func TestMisreadingsAreThoseOfALooserAnd(t *testing.T) {
+// TestMisread_LooserAnd checks that the only misreading of a filter gives "and" a lower precedence than "or".
+func TestMisread_LooserAnd(t *testing.T) {
 	p := person()
 	c := func(v string) Filter { return Condition{Name: p.on("code"), Operator: "eq", Operand: v} }
 	got := slices.Collect(variants(Or(c("a"), And(c("b"), c("d")), c("e")), misread))
@@ -239,7 +241,7 @@ func TestMisreadingsAreThoseOfALooserAnd(t *testing.T) {
 	require.Equal(t, `(code eq "a" or code eq "b") and (code eq "d" or code eq "e")`, got[0].String())
 }
 
-func TestShrinkingEndsAtTheSmallestFilterThatFails(t *testing.T) {
+func TestShrink_SmallestFailingFilter(t *testing.T) {
 	p := person()
 	c := func(v string) Filter { return Condition{Name: p.on("title"), Operator: "eq", Operand: v} }
 	start := Or(And(c("a"), Not{Or(c("b"), c("bad"), c("d"))}), c("e"), And(c("f"), c("g")))

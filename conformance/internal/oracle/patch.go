@@ -69,9 +69,9 @@ func Apply(o *scim.Object, operations []Operation) (result *scim.Object, settled
 	return result, true
 }
 
-// Refusable tells whether a target may refuse operations although they can be applied, because one of them leaves a list with
+// MayBeRejected tells whether a target may refuse operations although they can be applied, because one of them leaves a list with
 // two elements of one type. No sentence forbids them, and there are targets that have one element of each type.
-func Refusable(o *scim.Object, operations []Operation) bool {
+func MayBeRejected(o *scim.Object, operations []Operation) bool {
 	for i, op := range operations {
 		after, settled := Apply(o, operations[:i+1])
 		if settled && slices.ContainsFunc(op.attributes(), func(a *Attribute) bool { return a.typedTwice(after) }) {
@@ -215,7 +215,7 @@ func (op Operation) applyFiltered(o *scim.Object) (settled bool) {
 	var chosen, others []any
 	list := elements(a.Of(o))
 	for _, e := range list {
-		if !Settled(op.Filter, []*scim.Object{object(e)}) {
+		if !Unambiguous(op.Filter, []*scim.Object{object(e)}) {
 			return false
 		}
 		if Matches(op.Filter, object(e)) {

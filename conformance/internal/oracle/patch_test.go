@@ -48,7 +48,7 @@ func stored(text string) any {
 	return v
 }
 
-func TestOperationsDoWhatTheRFCSays(t *testing.T) {
+func TestApply_FollowsRFC(t *testing.T) {
 	p := changeable()
 	o := decoded(t, ada)
 	for name, tt := range map[string]struct {
@@ -103,7 +103,7 @@ func TestOperationsDoWhatTheRFCSays(t *testing.T) {
 	}
 }
 
-func TestWhatTheRFCLeavesOpenIsNotForetold(t *testing.T) {
+func TestApply_UnspecifiedNotPredicted(t *testing.T) {
 	p := changeable()
 	o := decoded(t, ada)
 	kept := person() // never seen without a value
@@ -137,7 +137,8 @@ func TestWhatTheRFCLeavesOpenIsNotForetold(t *testing.T) {
 	require.False(t, settled, "what is left of a complex attribute without parts")
 }
 
-func TestTwoElementsOfOneTypeMayBeRefused(t *testing.T) {
+// TestRejectable_ElementsOfSameType checks that the oracle permits a server to reject two elements with the same type.
+func TestRejectable_ElementsOfSameType(t *testing.T) {
 	p := changeable()
 	home := `{"type": "home", "value": "h@x.test"}`
 	for name, tt := range map[string]struct {
@@ -166,21 +167,22 @@ func TestTwoElementsOfOneTypeMayBeRefused(t *testing.T) {
 			p.attribute("emails").set(o, stored(tt.start))
 			_, settled := Apply(o, tt.ops)
 			require.True(t, settled)
-			require.Equal(t, tt.want, Refusable(o, tt.ops))
+			require.Equal(t, tt.want, MayBeRejected(o, tt.ops))
 		})
 	}
 }
 
-func TestMembersOfOneTypeAreNoReasonToRefuse(t *testing.T) {
+// TestRejectable_ExceptGroupMembers checks that the oracle permits no rejection of group members because they have the same type.
+func TestRejectable_ExceptGroupMembers(t *testing.T) {
 	group := decoded(t, `{"members": [{"value": "a", "type": "User"}, {"value": "b", "type": "User"}]}`)
 	members := MembersOf()
 	ops := []Operation{{Op: "add", Attribute: &members, Spelled: "members", Value: stored(`[{"value": "c"}]`)}}
 	_, settled := Apply(group, ops)
 	require.True(t, settled)
-	require.False(t, Refusable(group, ops))
+	require.False(t, MayBeRejected(group, ops))
 }
 
-func TestDrawnOperationsObeyTheLaws(t *testing.T) {
+func TestRandomOperations_ObeyLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
 		kind, population := populated(seed)
@@ -227,7 +229,7 @@ func TestDrawnOperationsObeyTheLaws(t *testing.T) {
 	})
 }
 
-func TestDrawnMembersAreThoseOfASet(t *testing.T) {
+func TestRandomMembers_FormSet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := Rand(rapid.Uint64().Draw(t, "seed"), "members")
 		ids := []string{"1", "2", "3", "4", "5"}
@@ -261,7 +263,7 @@ func TestDrawnMembersAreThoseOfASet(t *testing.T) {
 	})
 }
 
-func TestShrinkingEndsAtTheSmallestRequestThatFails(t *testing.T) {
+func TestShrink_SmallestFailingRequest(t *testing.T) {
 	p := changeable()
 	bad := at(p, "remove", "emails", nil)
 	bad.Filter = Or(Condition{Name: Name{Sub: p.attribute("emails").sub("value"), Text: "value"}, Operator: "eq", Operand: "x"},
@@ -279,7 +281,7 @@ func TestShrinkingEndsAtTheSmallestRequestThatFails(t *testing.T) {
 	require.Equal(t, `{"op":"remove","path":"emails[type eq \"work\"]"}`, string(least[0].Object().AppendJSON(nil)))
 }
 
-func TestOperationsAreWrittenAsPatchRequestsHaveThem(t *testing.T) {
+func TestOperation_EncodesPATCH(t *testing.T) {
 	p := changeable()
 	for want, op := range map[string]Operation{
 		`{"op":"add","value":{"title":"x","urn:x:Ext":{"department":"D"}}}`: {Op: "add",

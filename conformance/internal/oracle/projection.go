@@ -72,10 +72,10 @@ func (p Projection) Smaller() iter.Seq[Projection] {
 	}
 }
 
-// Foretell returns the paths, sub-attributes included, that an answer to the projection must and must not have, of those that
+// Predict returns the paths, sub-attributes included, that an answer to the projection must and must not have, of those that
 // the schemas of the type name. Whole is the resource as it is without a projection. What always has to be returned within
 // something else is left open, and so is what is returned on request when the whole is requested that it is part of.
-func (p Projection) Foretell(t Type, whole *scim.Object) (shown, hidden []string) {
+func (p Projection) Predict(t Type, whole *scim.Object) (shown, hidden []string) {
 	for i := range t.Attributes {
 		a := &t.Attributes[i]
 		for _, n := range a.paths() {

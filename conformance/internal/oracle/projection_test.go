@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-func TestProjectionsShowWhatTheyNameAndNothingElse(t *testing.T) {
+func TestProjection_ShowsOnlyNamed(t *testing.T) {
 	p := person()
 	o := decoded(t,
 		`{"id":"1","meta":{"resourceType":"x"},"userName":"u","title":"t","name":{"givenName":"A","familyName":"B"},"emails":[{"value":"v",`+
@@ -38,7 +38,7 @@ func TestProjectionsShowWhatTheyNameAndNothingElse(t *testing.T) {
 			without(everything, "urn:x:Ext:department")},
 	} {
 		require.Equal(t, tt.value, tt.projection.Value(), name)
-		shown, hidden := tt.projection.Foretell(p, o)
+		shown, hidden := tt.projection.Predict(p, o)
 		require.ElementsMatch(t, tt.shown, shown, name)
 		for _, path := range everything {
 			require.Equal(t, !slices.Contains(tt.shown, path), slices.Contains(hidden, path), "%s: %s", name, path)
@@ -50,7 +50,7 @@ func without(list []string, taken ...string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(taken, s) })
 }
 
-func TestProjectionsFollowReturned(t *testing.T) {
+func TestProjection_FollowsReturned(t *testing.T) {
 	p := person()
 	o := decoded(t, `{"title":"t","code":"c","emails":[{"value":"v","type":"work"}]}`)
 	p.attribute("code").Returned = "always"
@@ -58,31 +58,31 @@ func TestProjectionsFollowReturned(t *testing.T) {
 	p.attribute("emails").sub("type").Returned = "always"
 	p.attribute("emails").sub("display").Returned = "request"
 
-	shown, hidden := Projection{Names: []Name{p.on("title")}}.Foretell(p, o)
+	shown, hidden := Projection{Names: []Name{p.on("title")}}.Predict(p, o)
 	require.Equal(t, []string{"title", "code"}, shown)
 	require.Subset(t, hidden, []string{"vague", "emails.value", "emails.type"})
 
-	shown, hidden = Projection{Names: []Name{p.on("emails", "value")}}.Foretell(p, o)
+	shown, hidden = Projection{Names: []Name{p.on("emails", "value")}}.Predict(p, o)
 	require.Equal(t, []string{"code", "emails.value"}, shown)
 	require.NotContains(t, hidden, "emails.type", "whether it comes along is open")
 
-	_, hidden = Projection{Names: []Name{p.on("emails")}}.Foretell(p, o)
+	_, hidden = Projection{Names: []Name{p.on("emails")}}.Predict(p, o)
 	require.NotContains(t, hidden, "emails.display", "whether the whole requests it is open")
 
-	shown, hidden = Projection{Exclude: true, Names: []Name{p.on("title")}}.Foretell(p, o)
+	shown, hidden = Projection{Exclude: true, Names: []Name{p.on("title")}}.Predict(p, o)
 	require.Equal(t, []string{"code", "emails.value"}, shown)
 	require.Contains(t, hidden, "title")
 	require.Contains(t, hidden, "vague")
 	require.Equal(t, []string{"title"}, p.Has(o, []string{"title", "born"}))
 }
 
-func TestDrawnProjectionsNameWhatIsThere(t *testing.T) {
+func TestRandomProjections_NamePresentAttributes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
 		p, population := populated(seed)
 		projection := DrawProjection(Rand(seed, "projection"), p, population[0])
 		require.NotEmpty(t, projection.Names)
-		shown, hidden := projection.Foretell(p, population[0])
+		shown, hidden := projection.Predict(p, population[0])
 		for _, n := range projection.Names {
 			require.NotEmpty(t, n.values(population[0]), n.Text)
 			path := n.Attribute.Path()
@@ -100,7 +100,8 @@ func TestDrawnProjectionsNameWhatIsThere(t *testing.T) {
 	})
 }
 
-func TestKeysAreTextsThatSortAlikeEverywhere(t *testing.T) {
+// TestKeys_SortUnambiguously checks that Keys returns only string attributes whose values every server sorts in the same order.
+func TestKeys_SortUnambiguously(t *testing.T) {
 	p := person()
 	population := []*scim.Object{
 		decoded(t, `{"userName":"p-b","title":"Oak","code":"x","vague":"a","name":{"givenName":"Elm","familyName":"a-b"},"aliases":["x"]}`),

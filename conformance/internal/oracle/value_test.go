@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-func TestOnlyWhatAClientMayChooseIsFree(t *testing.T) {
+func TestFree_ClientChosenAttributes(t *testing.T) {
 	p := person()
 	var free []string
 	for _, a := range p.Attributes {
@@ -34,7 +34,7 @@ func TestOnlyWhatAClientMayChooseIsFree(t *testing.T) {
 	}
 }
 
-func TestValuesFitTheirDefinition(t *testing.T) {
+func TestValue_FitsDefinition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := Rand(rapid.Uint64().Draw(t, "seed"), "values")
 		h := Habit{Always: true, Plain: rapid.Bool().Draw(t, "plain")}
@@ -68,7 +68,7 @@ func TestValuesFitTheirDefinition(t *testing.T) {
 	})
 }
 
-func TestWhatAServerAddsIsNoDifference(t *testing.T) {
+func TestSame_IgnoresServerAdditions(t *testing.T) {
 	p := person()
 	emails, name, born := p.attribute("emails"), p.attribute("name"), p.attribute("born")
 	of := func(a *Attribute, text string) any { return a.Of(decoded(t, text)) }
@@ -85,13 +85,15 @@ func TestWhatAServerAddsIsNoDifference(t *testing.T) {
 	require.True(t, scim.Equal(emails.Shown(of(emails, `{"emails":[{"value":"a","display":"A"}]}`)), []any{decoded(t, `{"value":"a"}`)}))
 }
 
-func TestPurposesDrawIndependently(t *testing.T) {
+func TestRand_IndependentPerPurpose(t *testing.T) {
 	require.Equal(t, Rand(1, "a").Uint64(), Rand(1, "a").Uint64())
 	require.NotEqual(t, Rand(1, "a").Uint64(), Rand(1, "b").Uint64())
 	require.NotEqual(t, Rand(1, "a").Uint64(), Rand(2, "a").Uint64())
 }
 
-func TestOnlyLettersAndDigitsAreOrdered(t *testing.T) {
+// TestCollate_LettersAndDigits checks that two strings have a known order only if they first differ in two letters, in two digits, or in
+// length.
+func TestCollate_LettersAndDigits(t *testing.T) {
 	for _, tt := range []struct {
 		x, y string
 		want bool

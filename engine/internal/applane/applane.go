@@ -56,7 +56,7 @@ func (x *Worker) Forget(app string) { x.searches.Delete(app) }
 // Work works on one app under its lease. It implements lane.Func.
 func (x *Worker) Work(ctx context.Context, t *lane.Ownership) (engine.Hold, time.Time) {
 	w := &work{
-		Worker: x, ownership: t, pace: x.Targets.Pace(t.Lease.App), knowledge: target.NewKnowledge(x.Store, t.Lease, x.Now),
+		Worker: x, ownership: t, pace: x.Targets.RateLimiter(t.Lease.App), knowledge: target.NewKnowledge(x.Store, t.Lease, x.Now),
 	}
 	if err := w.recount(ctx); err != nil {
 		return t.Lease.Hold, w.rest(ctx, err)

@@ -14,7 +14,7 @@ import (
 // Do implements lane.Work: it runs the sequence of a principal, and tells the observer and the rate limit how it ended.
 func (w *work) Do(ctx context.Context, t lane.Task) (lane.Signal, error) {
 	w.Running.Begin(w.app(), engine.Principal{Kind: engine.Kind(t.Kind), ID: t.ID})
-	if w.connection.Load().Rest(w.Now()).Reason != "" {
+	if w.connection.Load().Suspension(w.Now()).Reason != "" {
 		return lane.Signal{}, errResting // a window has begun since the task was queued
 	}
 	row, err := principal.State(ctx, w.Store, w.app(), engine.Kind(t.Kind), t.ID)

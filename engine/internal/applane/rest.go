@@ -88,7 +88,7 @@ func (w *work) refresh(ctx context.Context) (idle bool, err error) {
 	if have := w.connection.Load(); have == nil || !have.Is(t) {
 		w.connection.Store(w.Targets.Connect(t))
 	}
-	rest := w.connection.Load().Rest(w.Now())
+	rest := w.connection.Load().Suspension(w.Now())
 	if err := w.noteRest(ctx, rest); err != nil || rest.Reason != "" {
 		return true, err
 	}

@@ -38,7 +38,8 @@ func do(t *testing.T, c connect.Config, r plan.Request, h http.HandlerFunc) (pla
 	return out, got
 }
 
-func TestWhatIsSent(t *testing.T) {
+// TestDo_SendsRequest checks the path, headers and body of a request, and that any content type with a JSON body is accepted.
+func TestDo_SendsRequest(t *testing.T) {
 	for _, c := range []struct {
 		auth engine.Auth
 		want string
@@ -65,7 +66,7 @@ func TestWhatIsSent(t *testing.T) {
 	}
 }
 
-func TestWhatATargetCanDoWrong(t *testing.T) {
+func TestDo_ReportsBrokenResponse(t *testing.T) {
 	for name, c := range map[string]struct {
 		handle http.HandlerFunc
 		want   string
@@ -136,13 +137,15 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-func TestAnUnreachableHostIsNamed(t *testing.T) {
+func TestTest_UnreachableHost(t *testing.T) {
 	client, err := connect.New(connect.Config{BaseURL: "http://127.0.0.1:1"})
 	require.NoError(t, err)
 	require.ErrorContains(t, client.Test(context.Background()), "connection refused")
 }
 
-func TestBadConfigurationsAreToldWithoutTheSecret(t *testing.T) {
+// TestNew_ErrorsHideSecret checks that New rejects invalid base URLs and credentials, and that no error and no printed Auth contains the
+// secret.
+func TestNew_ErrorsHideSecret(t *testing.T) {
 	for base, want := range map[string]string{
 		"": "it is empty", "ftp://h": "must begin with", "http://": "names no host", "http://h/?a=b": "must not have a query",
 		"http://h/#f": "must not have a query", "http://me:hunter2@h": "contains credentials", "http://h\x00hunter2": "not a URL",

@@ -24,7 +24,8 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/connect"
 )
 
-func TestWhichAddressesMayBeConnectedTo(t *testing.T) {
+// TestEgress_Addresses checks for each egress range which IP addresses a client may connect to.
+func TestEgress_Addresses(t *testing.T) {
 	const always, private, machine, never = "always", "any and private", "any", "never"
 	for address, want := range map[string]string{
 		"93.184.216.34": always, "2606:2800:220:1::1": always, "100.63.255.255": always, "64:ff9b::5db8:d822": always,
@@ -45,7 +46,8 @@ func TestWhichAddressesMayBeConnectedTo(t *testing.T) {
 	require.EqualError(t, allowing.Check(netip.MustParseAddr("10.2.0.1")), "10.2.0.1 is a private address; connections to it are not allowed")
 }
 
-func TestAGuardedClientSendsNothing(t *testing.T) {
+// TestEgress_BlocksRequests checks that a client sends no request to a denied address, neither to the target nor to the token endpoint.
+func TestEgress_BlocksRequests(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request came") }))
 	defer server.Close()
 	network := &connect.Network{Egress: engine.Egress{Range: engine.EgressPublic}}
@@ -99,7 +101,8 @@ func (a *authority) issue(name string, ca bool) (*x509.Certificate, *ecdsa.Priva
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}))
 }
 
-func TestTLSOfATarget(t *testing.T) {
+// TestDo_TLS checks CA, client certificate and minimum version of a target, and that New rejects invalid TLS settings.
+func TestDo_TLS(t *testing.T) {
 	ours, others := newAuthority(t), newAuthority(t)
 	_, _, chain, key := ours.issue("localhost", false)
 	pair, err := tls.X509KeyPair([]byte(chain), []byte(key))
@@ -161,7 +164,8 @@ func TestTLSOfATarget(t *testing.T) {
 	require.NotContains(t, fmt.Sprintf("%v %+v %#v", engine.TLS{Key: secret}, engine.TLS{Key: secret}, engine.TLS{Key: secret}), "PRIVATE KEY")
 }
 
-func TestACustomHeaderCarriesTheSecret(t *testing.T) {
+// TestAuth_CustomHeader checks which headers may carry the secret, and that the recorded exchange hides it.
+func TestAuth_CustomHeader(t *testing.T) {
 	for name, ok := range map[string]bool{"X-Api-Key": true, "x-scim-token": true, "Authorization": true, "": false, "a b": false,
 		"content-type": false, "Host": false} {
 		got, x := "", ""

@@ -78,7 +78,8 @@ func (i *issuer) client(t *testing.T, c connect.Config) *connect.Client {
 
 var users = plan.Request{Method: http.MethodGet, Path: "/Users"}
 
-func TestOneTokenServesAllClientsWithTheSameCredentials(t *testing.T) {
+// TestToken_SharedByClients checks that clients with the same credentials request one access token.
+func TestToken_SharedByClients(t *testing.T) {
 	i := newIssuer(t)
 	c := i.config()
 	var all sync.WaitGroup
@@ -98,7 +99,7 @@ func TestOneTokenServesAllClientsWithTheSameCredentials(t *testing.T) {
 	require.EqualValues(t, 2, i.issued.Load())
 }
 
-func TestATokenThatExpiresSoonIsNotUsedAgain(t *testing.T) {
+func TestToken_ExpiringNotReused(t *testing.T) {
 	i := newIssuer(t)
 	i.expiresIn = 5
 	client := i.client(t, i.config())
@@ -108,7 +109,9 @@ func TestATokenThatExpiresSoonIsNotUsedAgain(t *testing.T) {
 	require.EqualValues(t, 3, i.issued.Load())
 }
 
-func TestATokenThatTheTargetNoLongerAcceptsIsReplacedOnce(t *testing.T) {
+// TestToken_ReplacedOnceAfterRejection checks that the client replaces a rejected token once per request, and never a token issued for that
+// request.
+func TestToken_ReplacedOnceAfterRejection(t *testing.T) {
 	i := newIssuer(t)
 	client := i.client(t, i.config())
 	require.Equal(t, http.StatusOK, client.Do(t.Context(), users).Status)
@@ -123,7 +126,8 @@ func TestATokenThatTheTargetNoLongerAcceptsIsReplacedOnce(t *testing.T) {
 	require.EqualValues(t, 5, i.issued.Load())
 }
 
-func TestWithoutATokenTheTargetIsNotAsked(t *testing.T) {
+// TestToken_ErrorReported checks the status and error of a request for which the token endpoint issues no access token.
+func TestToken_ErrorReported(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer http.HandlerFunc
 		status int
@@ -159,7 +163,8 @@ func TestWithoutATokenTheTargetIsNotAsked(t *testing.T) {
 	}
 }
 
-func TestAccessTokensAreNotRecorded(t *testing.T) {
+// TestToken_NotRecorded checks that recorded exchanges contain neither the access token nor the client secret.
+func TestToken_NotRecorded(t *testing.T) {
 	i := newIssuer(t)
 	var seen []wirelog.Exchange
 	client := i.client(t, i.config()).Record(func(x wirelog.Exchange) { seen = append(seen, x) })

@@ -15,7 +15,7 @@ const maxExamples = 10
 type UserWant struct {
 	Want               engine.Want
 	Resource           *scim.Resource                     // as plan.UserInput has it
-	Unkept             map[string]engine.IgnoredAttribute // what the target did not keep
+	IgnoredAttributes  map[string]engine.IgnoredAttribute // what the target did not keep
 	Update, Deactivate bool                               // whether attributes and active are provisioned at all
 }
 
@@ -26,7 +26,7 @@ func User(want UserWant, have *scim.Resource) (found []engine.Finding) {
 	switch want.Want {
 	case engine.Active:
 		if want.Update {
-			differ, ignored = plan.Differences(have, want.Resource, want.Unkept)
+			differ, ignored = plan.Differences(have, want.Resource, want.IgnoredAttributes)
 		}
 	case engine.Inactive, engine.Absent:
 	case engine.Keep:

@@ -20,7 +20,8 @@ func resource(t *testing.T, body string) *scim.Resource {
 	return r
 }
 
-func TestAnAccountIsComparedAsASequenceWould(t *testing.T) {
+// TestUser_ComparedAsInSequence checks that User reports the differences that a sequence would write.
+func TestUser_ComparedAsInSequence(t *testing.T) {
 	const wanted = `{"schemas":["` + scim.UserSchema + `"],"userName":"ann","name":{"givenName":"Ann"},"title":null}`
 	same := `"schemas":["` + scim.UserSchema + `"],"id":"r1","userName":"ann"`
 	differs := func(path string, have, want any) engine.Finding {
@@ -61,7 +62,7 @@ func TestAnAccountIsComparedAsASequenceWould(t *testing.T) {
 	}
 }
 
-func TestMembersAreComparedAsSets(t *testing.T) {
+func TestCompareMembers_AsSets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ids := rapid.SliceOf(rapid.IntRange(0, 30))
 		want, have := ids.Draw(t, "want"), ids.Draw(t, "have")
@@ -96,7 +97,8 @@ func TestMembersAreComparedAsSets(t *testing.T) {
 	})
 }
 
-func TestAGroupMayNotShowItsMembers(t *testing.T) {
+// TestMemberIDs_MembersHidden checks that MemberIDs distinguishes an empty member list from an omitted one.
+func TestMemberIDs_MembersHidden(t *testing.T) {
 	ids, told := drift.MemberIDs(resource(t, `{"id":"g","members":[{"value":"a"},{"display":"b"}]}`))
 	require.True(t, told)
 	require.Equal(t, []string{"a", ""}, ids)

@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-func TestAnObjectIsWhatAResourceSays(t *testing.T) {
+func TestObjectOf(t *testing.T) {
 	for name, c := range map[string]struct {
 		body string
 		want drift.Object
@@ -33,7 +33,8 @@ func TestAnObjectIsWhatAResourceSays(t *testing.T) {
 	}
 }
 
-func TestTheFirstRuleThatAgreesDecides(t *testing.T) {
+// TestFind_FirstMatchingRule checks that the first rule with a match decides, in the order the caller chose.
+func TestFind_FirstMatchingRule(t *testing.T) {
 	all := []engine.MatchRule{engine.MatchExternalID, engine.MatchUserName, engine.MatchEmail}
 	ann := engine.Candidate{ID: "ann", UserName: "ann@x.org", ExternalID: "E1", Emails: []string{"ann@x.org", "lee@x.org"},
 		DisplayName: "Ann Lee"}

@@ -49,7 +49,7 @@ type App struct {
 // Open prepares dry runs of an app under a directory of its own, or (nil) under the engine's.
 func (d Deps) Open(ctx context.Context, app string, candidate engine.Directory) (*App, error) {
 	d.Logger = slog.New(slog.DiscardHandler) // nothing is sent that should be logged
-	x := &App{app: app, pace: d.Targets.Pace(app)}
+	x := &App{app: app, pace: d.Targets.RateLimiter(app)}
 	if candidate != nil {
 		d.Directory = candidate
 		x.pace = lane.NewRateLimiter(d.Now) // what a candidate allows must not change how fast the lane works
@@ -95,10 +95,10 @@ func (x *App) MembersHidden() bool { return x.known.value.TraitsAt(x.d.Now())[en
 
 // Assumptions are what a dry run takes for granted. The zero value assumes nothing.
 type Assumptions struct {
-	Marked    bool // the principal is marked, a group with all members
-	Unguarded bool // the deletion guard allows it
-	Unsure    bool // the name that a group has at the target is not known
-	Unwaiting bool // what the target has accepted is compared too, and not waited for
+	Marked      bool // the principal is marked, a group with all members
+	Unguarded   bool // the deletion guard allows it
+	MayBeMember bool // the name that a group has at the target is not known
+	Unwaiting   bool // what the target has accepted is compared too, and not waited for
 }
 
 // knowledge implements sequence.Knowledge: a dry run knows what was known when it began, and learns nothing.
@@ -143,7 +143,7 @@ func (x *App) Run(ctx context.Context, kind engine.Kind, id string, o Assumption
 	if o.Unwaiting {
 		row.Pending = nil
 	}
-	if o.Unsure && kind == engine.Group {
+	if o.MayBeMember && kind == engine.Group {
 		row.RemoteName = ""
 	}
 	l := &ledger{Store: x.d.Store, row: row, unguarded: o.Unguarded}
@@ -199,6 +199,6 @@ func (x *App) Trace(ctx context.Context, kind engine.Kind, id string) (engine.Tr
 		return t, err
 	}
 	now := x.d.Now()
-	t.Hold = trace.Hold(l, x.connection.Target, x.connection.Rest(now), t.State, now)
+	t.Hold = trace.Hold(l, x.connection.Target, x.connection.Suspension(now), t.State, now)
 	return t, nil
 }

@@ -9,7 +9,7 @@ import (
 
 // Verify reads a principal at the target and compares it with what the directory says now; see provision.Traces.Verify.
 func (x *App) Verify(ctx context.Context, kind engine.Kind, id string) (engine.Verification, error) {
-	r, err := x.Run(ctx, kind, id, Assumptions{Marked: true, Unguarded: true, Unsure: true, Unwaiting: true})
+	r, err := x.Run(ctx, kind, id, Assumptions{Marked: true, Unguarded: true, MayBeMember: true, Unwaiting: true})
 	if err != nil {
 		return engine.Verification{}, err
 	}
@@ -36,7 +36,7 @@ func (x *App) Verify(ctx context.Context, kind engine.Kind, id string) (engine.V
 	if p.Members != nil {
 		p.Differ = append(p.Differ, "members")
 	}
-	for path, u := range r.Outcome.Unkept {
+	for path, u := range r.Outcome.IgnoredAttributes {
 		if u.Ignored {
 			p.Ignored = append(p.Ignored, path)
 		}

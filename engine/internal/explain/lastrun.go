@@ -46,7 +46,7 @@ func (d Deps) LastRun(ctx context.Context, s engine.State, generation int64) (en
 		return t, err
 	}
 	now := d.Now()
-	t.Hold = trace.Hold(l, to, d.Targets.Connect(to).Rest(now), t.State, now)
+	t.Hold = trace.Hold(l, to, d.Targets.Connect(to).Suspension(now), t.State, now)
 	return t, nil
 }
 

@@ -19,8 +19,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// TestBackoff_DoublesToMaximum checks that the delay doubles up to the maximum and that retries never stop.
+//
 // Invariant 4
-func TestBackoffDoublesUpToItsMaximumAndNeverStops(t *testing.T) {
+func TestBackoff_DoublesToMaximum(t *testing.T) {
 	b := lane.Backoff{Initial: time.Second, Max: 5 * time.Minute}
 	for failures, want := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 4: 8 * time.Second, 20: 5 * time.Minute,
 		100_000: 5 * time.Minute} {
@@ -142,7 +144,8 @@ func dispatcher(l store.Leases) *lane.Dispatcher {
 			Logger: slog.New(slog.DiscardHandler)})
 }
 
-func TestARetryAfterThatIsOverIsNoReasonToHurry(t *testing.T) {
+// TestGate_PastRetryAfter checks that the gate uses its own, growing backoff if Retry-After is not in the future.
+func TestGate_PastRetryAfter(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	for _, until := range []time.Time{now, now.Add(-time.Hour)} {
 		g := lane.NewGate(engine.Hold{}, lane.Backoff{Initial: time.Minute, Max: time.Hour}, 5)
@@ -156,7 +159,8 @@ func TestARetryAfterThatIsOverIsNoReasonToHurry(t *testing.T) {
 	}
 }
 
-func TestTheDispatcherKeepsALeaseWhileItsLaneWorks(t *testing.T) {
+// TestDispatcher_ExtendsLease checks that the dispatcher extends the lease of a running lane every third of its duration.
+func TestDispatcher_ExtendsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &leases{}
 		d := dispatcher(l)
@@ -174,7 +178,8 @@ func TestTheDispatcherKeepsALeaseWhileItsLaneWorks(t *testing.T) {
 	})
 }
 
-func TestALostLeaseCutsTheWorkOffAndReleasesNothing(t *testing.T) {
+// TestDispatcher_CancelsOnLostLease checks that a lost lease cancels the work of the lane, and that the dispatcher does not release it.
+func TestDispatcher_CancelsOnLostLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &leases{refuse: true}
 		d := dispatcher(l)
@@ -245,7 +250,8 @@ func loop(t *testing.T, w *work, g *lane.Gate) {
 	synctest.Wait()
 }
 
-func TestTheLoopKeepsConcurrencyAndStages(t *testing.T) {
+// TestLoop_ConcurrencyAndStages checks that the loop respects the concurrency limit and starts a stage after the previous one is complete.
+func TestLoop_ConcurrencyAndStages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &work{signal: lane.Signal{Kind: engine.SignalOK}}
 		for _, id := range []string{"1", "2", "3", "4", "5"} {
@@ -262,7 +268,7 @@ func TestTheLoopKeepsConcurrencyAndStages(t *testing.T) {
 	})
 }
 
-func TestTheLoopEndsWhenTheGateCloses(t *testing.T) {
+func TestLoop_StopsOnClosedGate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &work{signal: lane.Signal{Kind: engine.SignalDenied}}
 		for _, id := range []string{"1", "2", "3", "4", "5"} {
@@ -273,7 +279,7 @@ func TestTheLoopEndsWhenTheGateCloses(t *testing.T) {
 	})
 }
 
-func TestTheLoopTriesOneAfterAHold(t *testing.T) {
+func TestLoop_TriesOneAfterHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &work{signal: lane.Signal{Kind: engine.SignalDenied}, due: []lane.Task{{ID: "1"}, {ID: "2"}}}
 		loop(t, w, lane.NewGate(engine.Hold{Kind: engine.HoldQuarantine, Until: time.Now()}, lane.Backoff{Initial: time.Hour, Max: time.Hour}, 5))

@@ -22,7 +22,7 @@ func send(t *testing.T, p *lane.RateLimiter, n int) time.Duration {
 	return time.Since(start)
 }
 
-func TestAPaceKeepsToWhatIsAllowed(t *testing.T) {
+func TestRateLimiter_EnforcesLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := lane.NewRateLimiter(time.Now)
 		require.Zero(t, send(t, p, 1000), "without a limit nothing waits")
@@ -37,7 +37,8 @@ func TestAPaceKeepsToWhatIsAllowed(t *testing.T) {
 	})
 }
 
-func TestAPaceHalvesOnARefusalAndGrowsBack(t *testing.T) {
+// TestRateLimiter_HalvesAndRecovers checks that a 429 response halves the learned rate, and that successes raise it to the limit.
+func TestRateLimiter_HalvesAndRecovers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := lane.NewRateLimiter(time.Now)
 		p.Allow(16, 1)
@@ -65,7 +66,8 @@ func TestAPaceHalvesOnARefusalAndGrowsBack(t *testing.T) {
 	})
 }
 
-func TestAPaceRemembersAndHasBounds(t *testing.T) {
+// TestRateLimiter_ResumesWithinBounds checks that a limiter continues with a stored rate, and that the rate has a minimum.
+func TestRateLimiter_ResumesWithinBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := lane.NewRateLimiter(time.Now)
 		p.Resume(2)

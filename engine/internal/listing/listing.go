@@ -59,10 +59,10 @@ func (d Deps) Open(ctx context.Context, app string) (*Reader, error) {
 	if c.Broken != nil {
 		return nil, fmt.Errorf("engine: the connection of %s is not configured: %w", app, c.Broken)
 	}
-	if rest := c.Rest(d.Now()); rest.Reason != "" {
+	if rest := c.Suspension(d.Now()); rest.Reason != "" {
 		return nil, fmt.Errorf("%w: %s until %s", engine.ErrPaused, rest.Reason, rest.Until.Format(time.RFC3339))
 	}
-	r := &Reader{Target: t, d: d, app: app, client: c.Client, pace: d.Targets.Pace(app)}
+	r := &Reader{Target: t, d: d, app: app, client: c.Client, pace: d.Targets.RateLimiter(app)}
 	r.pace.Allow(t.Rate, t.Burst)
 	return r, nil
 }

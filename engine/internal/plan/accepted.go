@@ -322,7 +322,7 @@ func (u *user) carriedOut(have *scim.Resource) Step {
 	if p.Operation == engine.OpCreate && u.in.Want == engine.Active {
 		return u.adopt(have)
 	}
-	u.inactive, u.in.Anew = !active(have), false
+	u.inactive, u.in.Activating = !active(have), false
 	return u.start()
 }
 

@@ -53,8 +53,9 @@ func TestPending_ShownByRead(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := plan.UserInput{
-				Want: engine.Active, UserName: "ann", RemoteID: "r1", Origin: engine.Created, Known: true, Create: true, Update: true, Deactivate: true,
-				Resource: resource(`{"schemas":["` + scim.UserSchema + `"],` + c.desired + `}`),
+				Want: engine.Active, UserName: "ann", RemoteID: "r1", Origin: engine.Created, MayExist: true, Create: true, Update: true,
+				Deactivate: true,
+				Resource:   resource(`{"schemas":["` + scim.UserSchema + `"],` + c.desired + `}`),
 			}
 			s := plan.User(in)
 			s.Feed(body(t, 200, before))
@@ -78,9 +79,10 @@ func TestPending_ShownByRead(t *testing.T) {
 	}
 }
 
-func TestPending_TimeIsUp(t *testing.T) {
+// TestPending_Expired checks the outcome of a read after the time limit of an accepted change.
+func TestPending_Expired(t *testing.T) {
 	in := plan.UserInput{
-		Want: engine.Inactive, UserName: "ann", RemoteID: "r1", Origin: engine.Created, Known: true, Update: true, Deactivate: true,
+		Want: engine.Inactive, UserName: "ann", RemoteID: "r1", Origin: engine.Created, MayExist: true, Update: true, Deactivate: true,
 		Resource: resource(`{"userName":"ann"}`),
 	}
 	out := plan.User(in).Feed(plan.Response{Status: 202, Txn: "t1"}).Outcome
@@ -112,7 +114,7 @@ func TestPending_TimeIsUp(t *testing.T) {
 // TestPending_OfAnotherAccount checks that a change is not waited for when the user is to have another account now.
 func TestPending_OfAnotherAccount(t *testing.T) {
 	in := plan.UserInput{
-		Want: engine.Inactive, UserName: "ann", RemoteID: "r1", Known: true, Deactivate: true, Resource: resource(`{"userName":"ann"}`),
+		Want: engine.Inactive, UserName: "ann", RemoteID: "r1", MayExist: true, Deactivate: true, Resource: resource(`{"userName":"ann"}`),
 	}
 	out := plan.User(in).Feed(plan.Response{Status: 202}).Outcome
 	in.Pending, in.RemoteID = stored(t, out.Pending), "r2"

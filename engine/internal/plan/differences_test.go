@@ -13,7 +13,9 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-func TestDifferencesAreWhatASequenceWouldWrite(t *testing.T) {
+// TestDifferences checks that Differences returns the values a sequence would write, and lists the attributes ignored by the target
+// separately.
+func TestDifferences(t *testing.T) {
 	parse := func(text string) *scim.Resource {
 		r, err := scim.DecodeResource([]byte(text))
 		require.NoError(t, err)

@@ -111,13 +111,13 @@ func (g situation) user(t *testing.T, style engine.Style) plan.UserInput {
 		in.Password, in.PasswordVersion = g.Password, "2"
 	}
 	if g.Account != "" {
-		in.Origin, in.Known, in.HasPassword = engine.Created, true, "1"
+		in.Origin, in.MayExist, in.HasPassword = engine.Created, true, "1"
 	}
 	switch g.Want {
 	case "":
 		in.Want = engine.Active
 	case "inactive":
-		in.Want, in.Known = engine.Inactive, true
+		in.Want, in.MayExist = engine.Inactive, true
 	case "suspended":
 		in.Want = engine.Keep
 	default:

@@ -72,7 +72,7 @@ func resource(text string) *scim.Resource {
 }
 
 func chapters() []chapter {
-	known := func(in *plan.UserInput) { in.RemoteID, in.Origin, in.Known = "r1", engine.Created, true }
+	known := func(in *plan.UserInput) { in.RemoteID, in.Origin, in.MayExist = "r1", engine.Created, true }
 	inactive := func(in *plan.UserInput) { known(in); in.Want = engine.Inactive }
 	fresh := func(*plan.UserInput) {}
 	once := func(in *plan.UserInput) {
@@ -123,7 +123,7 @@ func chapters() []chapter {
 			{name: "create, an empty body", when: "the create is answered with 201 and nothing else, which is a failure", user: fresh,
 				answers: []string{none, `201`}},
 			{name: "create again after a lost answer", when: "an earlier create was not answered, and there is no account",
-				user:    func(in *plan.UserInput) { in.Known, in.Origin = true, engine.Unconfirmed },
+				user:    func(in *plan.UserInput) { in.MayExist, in.Origin = true, engine.Unconfirmed },
 				answers: []string{none, none, created}, none: []string{none, created}},
 		}},
 		{"Users: link", []exchange{
@@ -160,15 +160,15 @@ func chapters() []chapter {
 			{name: "a recycled name is not deactivated",
 				when: "unassigned, no account is known, and the lookup finds one that is or was another user's", user: func(in *plan.UserInput) {
 					recycled("")(in)
-					in.Want, in.Known = engine.Absent, true
+					in.Want, in.MayExist = engine.Absent, true
 				}, answers: []string{one}},
 			{name: "an account that may be ours is not deactivated",
 				when: "the same with an account of nobody, and Target.OnExisting is LinkAsk or LinkNever", user: func(in *plan.UserInput) {
-					in.Want, in.Known, in.OnExisting = engine.Absent, true, engine.LinkAsk
+					in.Want, in.MayExist, in.OnExisting = engine.Absent, true, engine.LinkAsk
 				}, answers: []string{strings.Replace(one, `,"externalId":"other"`, "", 1)}},
 			{name: "an account that is not ours is not deactivated", when: "the same, and the account carries another identifier",
 				user: func(in *plan.UserInput) {
-					in.Want, in.Known, in.OnExisting = engine.Absent, true, engine.LinkAsk
+					in.Want, in.MayExist, in.OnExisting = engine.Absent, true, engine.LinkAsk
 				}, answers: []string{one}},
 			{name: "a rename to a tombstone", when: "the new name matches Target.HoldNames", user: func(in *plan.UserInput) {
 				known(in)
@@ -222,7 +222,7 @@ func chapters() []chapter {
 				in.Want = engine.Absent
 			}},
 			{name: "deactivate after a lost create", when: "unassigned after a create whose answer was lost", user: func(in *plan.UserInput) {
-				in.Want, in.Known, in.Origin = engine.Absent, true, engine.Unconfirmed
+				in.Want, in.MayExist, in.Origin = engine.Absent, true, engine.Unconfirmed
 			},
 				answers: []string{found, `204`}, none: []string{found, `204`, `200 ` + off}, wizard: []string{found, `200 ` + same, `200 ` + off}},
 			{name: "suspended", when: "the directory says Keep", user: func(in *plan.UserInput) { known(in); in.Want = engine.Keep }},

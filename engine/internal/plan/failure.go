@@ -32,7 +32,7 @@ func rejected(r Response, message string) *failure {
 
 // Refusal returns why a response is not a success, with what the target says about it; empty for a success.
 func Refusal(r Response) string {
-	if r = honest(r); ok(r) {
+	if r = errorInSuccess(r); ok(r) {
 		return ""
 	}
 	return fail(r).message
@@ -122,8 +122,8 @@ func slow(r Response) bool {
 	return errors.Is(r.Err, context.DeadlineExceeded) || r.Status == http.StatusRequestTimeout || r.Status == http.StatusGatewayTimeout
 }
 
-// honest takes a success that carries an error (RFC 7644 section 3.12) for that error.
-func honest(r Response) Response {
+// errorInSuccess takes a success that carries an error (RFC 7644 section 3.12) for that error.
+func errorInSuccess(r Response) Response {
 	if !ok(r) || r.Body == nil || !(&scim.Resource{Object: *r.Body}).HasSchema(scim.ErrorMessage) {
 		return r
 	}

@@ -72,7 +72,7 @@ func (p *Pages) Request() Request {
 
 // Read takes the answer in: the resources of the page, and whether it was the last one. After an error the pages are as before.
 func (p *Pages) Read(r Response) (page []*scim.Resource, last bool, err *ListError) {
-	r = honest(r)
+	r = errorInSuccess(r)
 	before := *p
 	page, last, f := p.read(r)
 	broken := f != nil && ok(r)

@@ -57,7 +57,8 @@ func answer(t *testing.T, status int, body string) plan.Response {
 	return plan.Response{Status: status, Body: o}
 }
 
-func TestAListIsReadCompletelyWhateverThePageSizeOfTheTarget(t *testing.T) {
+// TestPages_AnyPageSize checks that Pages reads the whole list for any page size of the target.
+func TestPages_AnyPageSize(t *testing.T) {
 	for _, c := range []struct {
 		n, limit int
 		starts   []int
@@ -90,7 +91,7 @@ func TestAListIsReadCompletelyWhateverThePageSizeOfTheTarget(t *testing.T) {
 // Proves C-scim-31.
 //
 // Invariant 18
-func TestAListThatLiesIsRefused(t *testing.T) {
+func TestPages_RejectsInconsistentList(t *testing.T) {
 	for name, c := range map[string]struct {
 		pages  []plan.Response
 		says   string
@@ -139,8 +140,10 @@ func TestAListThatLiesIsRefused(t *testing.T) {
 	}
 }
 
+// TestPages_TotalStringOrAbsent checks that totalResults may be a string or absent.
+//
 // Proves C-scim-37.
-func TestAListMayTellItsTotalAsAStringOrNotAtAll(t *testing.T) {
+func TestPages_TotalStringOrAbsent(t *testing.T) {
 	p := plan.NewPages(plan.UsersEndpoint)
 	_, last, err := p.Read(listPage(t, `"1"`, "a"))
 	require.Nil(t, err)
@@ -157,7 +160,7 @@ func TestAListMayTellItsTotalAsAStringOrNotAtAll(t *testing.T) {
 	require.True(t, last)
 }
 
-func TestAPageThatFailedCanBeReadAgain(t *testing.T) {
+func TestPages_RereadAfterFailure(t *testing.T) {
 	p := plan.NewPages(plan.UsersEndpoint)
 	_, _, err := p.Read(listPage(t, "2", "a", "-"))
 	require.NotNil(t, err)

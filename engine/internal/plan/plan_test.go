@@ -107,8 +107,8 @@ func transcript(t *testing.T, s *plan.Sequence, answers []plan.Response) string 
 	if o.Learned != nil {
 		fmt.Fprintf(&b, " learned=%v", o.Learned)
 	}
-	for _, path := range slices.Sorted(maps.Keys(o.Unkept)) {
-		if n := o.Unkept[path].Rounds; n > 0 {
+	for _, path := range slices.Sorted(maps.Keys(o.IgnoredAttributes)) {
+		if n := o.IgnoredAttributes[path].Rounds; n > 0 {
 			fmt.Fprintf(&b, " unkept=%s/%d", path, n)
 		}
 	}
@@ -118,7 +118,7 @@ func transcript(t *testing.T, s *plan.Sequence, answers []plan.Response) string 
 	if o.Batch != 0 {
 		fmt.Fprintf(&b, " batch=%d", o.Batch)
 	}
-	if o.Unsure {
+	if o.MayBeMember {
 		b.WriteString(" unsure")
 	}
 	if o.Message != "" {
@@ -162,8 +162,8 @@ func ann(t *testing.T) plan.UserInput {
 
 func TestUser(t *testing.T) {
 	theirs := func(string) (string, error) { return "u-2", nil }
-	known := func(in *plan.UserInput) { in.RemoteID, in.Origin, in.Known = "r1", engine.Created, true }
-	anew := func(in *plan.UserInput) { known(in); in.Anew = true }
+	known := func(in *plan.UserInput) { in.RemoteID, in.Origin, in.MayExist = "r1", engine.Created, true }
+	anew := func(in *plan.UserInput) { known(in); in.Activating = true }
 	inactive := func(in *plan.UserInput) { known(in); in.Want = engine.Inactive }
 	wizard := func(f func(*plan.UserInput)) func(*plan.UserInput) {
 		return func(in *plan.UserInput) { f(in); in.Style = engine.Wizard }
@@ -189,13 +189,13 @@ func TestUser(t *testing.T) {
 	dropped := func(rounds int) func(*plan.UserInput) {
 		return func(in *plan.UserInput) {
 			known(in)
-			in.Unkept = map[string]engine.IgnoredAttribute{}
+			in.IgnoredAttributes = map[string]engine.IgnoredAttribute{}
 			for range rounds { // what earlier sequences found out
 				s := plan.User(*in)
 				for s.Step().Request != nil {
 					s.Feed(script(t, `200 `+nameless)[0])
 				}
-				in.Unkept = s.Step().Outcome.Unkept
+				in.IgnoredAttributes = s.Step().Outcome.IgnoredAttributes
 			}
 		}
 	}
@@ -249,7 +249,7 @@ func TestUser(t *testing.T) {
 		{"what somebody else has is not linked", func(in *plan.UserInput) { in.Owner = theirs }, []string{one}},
 		{"what somebody else has is not deactivated", func(in *plan.UserInput) { inactive(in); in.Owner = theirs }, nil},
 		{"what somebody else has is not deactivated after a lost create", func(in *plan.UserInput) {
-			in.Want, in.Known, in.Owner = engine.Absent, true, theirs
+			in.Want, in.MayExist, in.Owner = engine.Absent, true, theirs
 		}, []string{ours}},
 		{"whose it is cannot be told", func(in *plan.UserInput) {
 			inactive(in)
@@ -299,21 +299,22 @@ func TestUser(t *testing.T) {
 		{"reactivate where PATCH answers 404", known, []string{`200 ` + asleep, `404`, `200 ` + asleep, `200 ` + same}},
 		{"update where PUT answers 404", known, []string{`200 ` + differs, `404`, `200 ` + differs, `200 ` + same}},
 		{"deactivate by PUT what is gone", wizard(inactive), []string{missing}},
-		{"deactivate after a lost create", func(in *plan.UserInput) { in.Want, in.Known = engine.Absent, true }, []string{ours, `204`}},
-		{"deactivate after a create that never was", func(in *plan.UserInput) { in.Want, in.Known = engine.Absent, true }, []string{none, none}},
+		{"deactivate after a lost create", func(in *plan.UserInput) { in.Want, in.MayExist = engine.Absent, true }, []string{ours, `204`}},
+		{"deactivate after a create that never was", func(in *plan.UserInput) { in.Want, in.MayExist = engine.Absent, true },
+			[]string{none, none}},
 		{"deactivate whom nobody assigned", func(in *plan.UserInput) { in.Want = engine.Absent }, nil},
-		{"renamed after a lost create", func(in *plan.UserInput) { in.Known, in.EarlierName = true, "anna" },
+		{"renamed after a lost create", func(in *plan.UserInput) { in.MayExist, in.EarlierName = true, "anna" },
 			[]string{none, `200 {"Resources":[{"id":"r1","userName":"anna","externalId":"u-1"}]}`, `200 ` + same}},
-		{"renamed twice after a lost create", func(in *plan.UserInput) { in.Known = true },
+		{"renamed twice after a lost create", func(in *plan.UserInput) { in.MayExist = true },
 			[]string{none, `200 {"Resources":[{"id":"r1","userName":"annabel","externalId":"u-1"}]}`, `200 ` + same}},
-		{"renamed after a lost create where externalId is no filter", func(in *plan.UserInput) { in.Known, in.EarlierName = true, "anna" },
+		{"renamed after a lost create where externalId is no filter", func(in *plan.UserInput) { in.MayExist, in.EarlierName = true, "anna" },
 			[]string{none, `400 {"scimType":"invalidFilter"}`, `200 {"Resources":[{"id":"r1","userName":"anna","externalId":"u-1"}]}`,
 				`200 ` + same}},
-		{"created again after a lost create that never was", func(in *plan.UserInput) { in.Known = true },
+		{"created again after a lost create that never was", func(in *plan.UserInput) { in.MayExist = true },
 			[]string{none, none, `201 {"id":"r1"}`}},
-		{"a lookup by externalId that fails is tried again", func(in *plan.UserInput) { in.Known = true }, []string{none, `503`}},
+		{"a lookup by externalId that fails is tried again", func(in *plan.UserInput) { in.MayExist = true }, []string{none, `503`}},
 		{"kept as it is", func(in *plan.UserInput) { in.Want, in.RemoteID = engine.Keep, "r1" }, nil},
-		{"the earlier name belongs to somebody else", func(in *plan.UserInput) { in.Known, in.EarlierName = true, "anna" },
+		{"the earlier name belongs to somebody else", func(in *plan.UserInput) { in.MayExist, in.EarlierName = true, "anna" },
 			[]string{none, none, `200 {"Resources":[{"id":"r9","userName":"anna","externalId":"u-9"}]}`, `201 {"id":"r1"}`}},
 		{"deactivate is switched off", func(in *plan.UserInput) { inactive(in); in.Deactivate = false }, nil},
 		{"throttled", inactive, []string{`429 after=7 {"detail":"slow down"}`}},

@@ -148,7 +148,7 @@ func (g *group) patched(c Change, r Response) Step {
 		return g.otherwise(c, r)
 	case !ok(r):
 		if unsure(r) {
-			g.out.Unsure = true // deltas would start from what the target may not have any more
+			g.out.MayBeMember = true // deltas would start from what the target may not have any more
 			if c.Rename {
 				g.out.Name = "" // and so would a comparison of names
 			}
@@ -157,7 +157,7 @@ func (g *group) patched(c Change, r Response) Step {
 			}
 		}
 		if g.strict() && misformed(r) && len(c.Remove) > 0 {
-			g.out.Unsure = true // as in otherwise
+			g.out.MayBeMember = true // as in otherwise
 		}
 		return g.fail(fail(r).in("push"))
 	}
@@ -242,7 +242,7 @@ func (g *group) otherwise(c Change, r Response) Step {
 	}
 	if !g.overtake(engine.NoPatch) {
 		if len(c.Remove) > 0 && !unsupported(r) {
-			g.out.Unsure = true // maybe a member is not there any more that is to be removed: the whole list will do
+			g.out.MayBeMember = true // maybe a member is not there any more that is to be removed: the whole list will do
 		}
 		return g.fail(g.refusal)
 	}

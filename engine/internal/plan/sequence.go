@@ -68,16 +68,16 @@ type Outcome struct {
 
 	// Learned are the traits that the sequence found the target to have (true), or not to have any more (false).
 	Learned engine.Traits
-	// Unkept are the attributes of a user that were sent and not seen at the target, by path.
-	Unkept map[string]engine.IgnoredAttribute
+	// IgnoredAttributes are the attributes of a user that were sent and not seen at the target, by path.
+	IgnoredAttributes map[string]engine.IgnoredAttribute
 	// PasswordVersion is the version of the password that the account of a user is known to have, empty for none.
 	PasswordVersion string
 
 	// Groups only. Batch is how many members one request may carry by what the target accepted or refused; 0 when that says
 	// nothing new.
 	Batch int
-	// Unsure says that the target holds other members than were pushed, and which is not known.
-	Unsure bool
+	// MayBeMember says that the target holds other members than were pushed, and which is not known.
+	MayBeMember bool
 	// Full says that the whole list was to be sent, and was not acknowledged.
 	Full bool
 }
@@ -141,7 +141,7 @@ func (s *Sequence) Feed(r Response) Step {
 	if s.step.Request == nil {
 		return s.step
 	}
-	if r = honest(r); deferred(s.step.Request, r) {
+	if r = errorInSuccess(r); deferred(s.step.Request, r) {
 		s.step = s.accept(*s.step.Request, r)
 	} else {
 		s.step = s.next(r)

@@ -26,10 +26,10 @@ type UserInput struct {
 	PasswordVersion, HasPassword string
 	SyncPassword                 bool
 
-	RemoteID string // empty when not known
-	Origin   engine.Origin
-	Anew     bool // the assignment is a new one: the account is looked up by name, although RemoteID may be that of an earlier one
-	Known    bool // an earlier sequence wanted it Active, so an account may exist although RemoteID is empty
+	RemoteID   string // empty when not known
+	Origin     engine.Origin
+	Activating bool // the assignment is a new one: the account is looked up by name, although RemoteID may be that of an earlier one
+	MayExist   bool // an earlier sequence wanted it Active, so an account may exist although RemoteID is empty
 	// EarlierName is the name under which an earlier sequence may have created the account, if it is another one: the user was
 	// renamed before the answer was known.
 	EarlierName string
@@ -41,7 +41,7 @@ type UserInput struct {
 	OnMissing                  engine.Missing
 	OnExisting                 engine.Existing
 	Traits                     engine.Traits                      // what is known about the target
-	Unkept                     map[string]engine.IgnoredAttribute // what the target did not keep of earlier sequences, by path
+	IgnoredAttributes          map[string]engine.IgnoredAttribute // what the target did not keep of earlier sequences, by path
 	// how often a value is sent that the target does not keep. Defaults to DefaultRounds
 	Rounds int
 
@@ -101,7 +101,7 @@ func User(in UserInput) *Sequence {
 		out:    Outcome{Operation: engine.OpNone, RemoteID: in.RemoteID, Origin: in.Origin, Name: in.UserName, PasswordVersion: in.HasPassword},
 		traits: believed(in.Fallback, in.Traits), unkept: ledger{map[string]engine.IgnoredAttribute{}, in.Rounds},
 	}
-	maps.Copy(u.unkept.paths, in.Unkept)
+	maps.Copy(u.unkept.paths, in.IgnoredAttributes)
 	if u.in.Owner == nil {
 		u.in.Owner = func(string) (string, error) { return "", nil }
 	}
@@ -163,7 +163,7 @@ func (u *user) end(class engine.Class, message string) Step {
 
 func (u *user) sofar() Outcome {
 	out := u.out
-	out.Unkept = u.unkept.paths
+	out.IgnoredAttributes = u.unkept.paths
 	if u.linking { // the next sequence looks the account up again, and so may activate it
 		out.RemoteID, out.Origin = u.in.RemoteID, u.in.Origin
 	}
@@ -194,7 +194,7 @@ func (u *user) start() Step {
 		return u.end(engine.Skipped, "the account is to stay as it is")
 	case u.in.Want == engine.Active:
 		return u.beginActive()
-	case u.out.RemoteID == "" && !u.in.Known:
+	case u.out.RemoteID == "" && !u.in.MayExist:
 		return u.end(engine.Done, "") // nobody ever asked for an account: whatever is there is not ours
 	case !u.in.Deactivate:
 		return u.end(engine.Skipped, "deactivating users is switched off for this target")
@@ -206,7 +206,7 @@ func (u *user) start() Step {
 }
 
 func (u *user) beginActive() Step {
-	if u.out.RemoteID == "" || u.in.Anew {
+	if u.out.RemoteID == "" || u.in.Activating {
 		return u.lookup(u.adoptOrCreate)
 	}
 	return u.refresh()
@@ -220,7 +220,7 @@ func (u *user) beginActive() Step {
 func (u *user) lookup(then func(r Response, found []*scim.Resource) Step) Step {
 	return u.lookupBy(u.in.LookupAttribute, u.in.UserName, func(r Response, found []*scim.Resource) Step {
 		switch ours := u.externalID(); {
-		case len(found) > 0 || !u.in.Known && u.in.RemoteID == "":
+		case len(found) > 0 || !u.in.MayExist && u.in.RemoteID == "":
 			return then(r, found)
 		case ours == "" || u.strict():
 			return u.lookupEarlier(r, then)
@@ -676,7 +676,7 @@ func (u *user) deactivateBy(ways []way) Step {
 // did notes what was done, unless something weightier was done before.
 func (u *user) did(op engine.Operation) {
 	// That the account of an earlier assignment is found again is the least of what is done about it.
-	again := u.in.Anew && u.out.Operation == engine.OpLink && u.out.RemoteID == u.in.RemoteID
+	again := u.in.Activating && u.out.Operation == engine.OpLink && u.out.RemoteID == u.in.RemoteID
 	if again || u.out.Operation == engine.OpNone || u.out.Operation == engine.OpLookup ||
 		u.out.Operation == engine.OpUpdate && op == engine.OpReactivate {
 		u.out.Operation = op

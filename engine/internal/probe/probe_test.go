@@ -55,7 +55,7 @@ func differing(p engine.Profile) map[engine.Feature]engine.ProbeVerdict {
 	return out
 }
 
-func TestATargetThatCanDoEverything(t *testing.T) {
+func TestProbe_FullyCapableTarget(t *testing.T) {
 	fake := target()
 	got, err := tried(t, fake, engine.ProbeOptions{})
 	require.NoError(t, err)
@@ -97,7 +97,7 @@ func ignored(w http.ResponseWriter) bool {
 	return true
 }
 
-func TestWhatTargetsCannotDoIsNoticed(t *testing.T) {
+func TestProbe_DetectsMissingFeatures(t *testing.T) {
 	type verdicts = map[engine.Feature]engine.ProbeVerdict
 	user := func(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/Users") }
 	for name, c := range map[string]struct {
@@ -176,7 +176,9 @@ func TestWhatTargetsCannotDoIsNoticed(t *testing.T) {
 	}
 }
 
-func TestAFilterThatIsIgnoredIsNoticedInCompany(t *testing.T) {
+// TestProbe_DetectsIgnoredFilter checks that the probe detects an ignored filter if the target has another user, and does not modify that
+// user.
+func TestProbe_DetectsIgnoredFilter(t *testing.T) {
 	fake := target()
 	body := func() *strings.Reader {
 		return strings.NewReader(`{"schemas":["` + scim.UserSchema + `"],"userName":"ada"}`)
@@ -199,7 +201,8 @@ func TestAFilterThatIsIgnoredIsNoticedInCompany(t *testing.T) {
 	require.Equal(t, "ada", fake.Users()[0].Text("userName"))
 }
 
-func TestASlowTargetIsGivenTimeToShowAChange(t *testing.T) {
+// TestProbe_WaitsForVisibleChange checks that the probe reads again if the target still returns the previous version after a write.
+func TestProbe_WaitsForVisibleChange(t *testing.T) {
 	fake := target()
 	var stale atomic.Int32
 	var last atomic.Pointer[[]byte]
@@ -231,7 +234,8 @@ func TestASlowTargetIsGivenTimeToShowAChange(t *testing.T) {
 	}
 }
 
-func TestWhatEndsAProbe(t *testing.T) {
+// TestProbe_StopsEarly checks that a probe that cannot finish removes the resources it created.
+func TestProbe_StopsEarly(t *testing.T) {
 	t.Run("refused credentials", func(t *testing.T) {
 		fake := target()
 		fake.Token = "another"

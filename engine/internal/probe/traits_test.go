@@ -33,7 +33,7 @@ func without(t engine.Traits, missing ...engine.Trait) engine.Traits {
 	return t
 }
 
-func TestWhatAProbeSawBecomesTraits(t *testing.T) {
+func TestTraitsOf(t *testing.T) {
 	type answer = func(http.ResponseWriter, *http.Request) bool
 	user := func(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/Users") }
 	patched := func(fragment string, then func(http.ResponseWriter) bool) answer {
@@ -98,14 +98,14 @@ func TestWhatAProbeSawBecomesTraits(t *testing.T) {
 	}
 }
 
-func TestAnIgnoredFilterMeansThatTheListIsRead(t *testing.T) {
+func TestTraitsOf_IgnoredFilter(t *testing.T) {
 	p := engine.Profile{
 		Results: []engine.ProbeResult{{Feature: engine.FeatureLookupMiss, Verdict: engine.ProbeNoEffect},
 			{Feature: engine.FeatureLookupUserName, Verdict: engine.ProbeWorks}}}
 	require.Empty(t, cmp.Diff(engine.Traits{engine.NoUserFilter: true}, probe.TraitsOf(p)))
 }
 
-func TestMembersThatAreNotShownAreHidden(t *testing.T) {
+func TestTraitsOf_HiddenMembers(t *testing.T) {
 	p := engine.Profile{Results: []engine.ProbeResult{{Feature: engine.FeatureShowsMembers, Verdict: engine.ProbeRefused}}}
 	require.Empty(t, cmp.Diff(engine.Traits{engine.MembersHidden: true}, probe.TraitsOf(p)))
 }

@@ -177,7 +177,7 @@ func (d *comparison) user(ctx context.Context, s engine.State, have *scim.Resour
 	}
 	t := d.reader.Target
 	return drift.User(drift.UserWant{
-		Want: want.Want, Resource: want.Resource, Unkept: s.IgnoredAttributes, Update: t.UpdateUsers, Deactivate: t.DeactivateUsers,
+		Want: want.Want, Resource: want.Resource, IgnoredAttributes: s.IgnoredAttributes, Update: t.UpdateUsers, Deactivate: t.DeactivateUsers,
 	}, have), nil
 }
 

@@ -73,7 +73,8 @@ func (w *world) add(endpoint, text string) string {
 	return w.fake.Add(endpoint, &scim.Resource{Object: *object(w.t, text)})
 }
 
-func TestWhatIsPretendedIsShownAndNothingIsSent(t *testing.T) {
+// TestClient_SimulatesWrites checks that reads show the simulated writes, and that the target receives no write.
+func TestClient_SimulatesWrites(t *testing.T) {
 	w := newWorld(t, rehearse.Options{})
 	bob := w.add("Users", `{"userName": "bob", "title": "Cook", "active": true}`)
 	before := w.fake.Users()
@@ -125,7 +126,8 @@ func texts(all []*scim.Resource) (out []string) {
 	return out
 }
 
-func TestListsWithoutAFilterShowWhatIsPretendedOnTheLastPage(t *testing.T) {
+// TestClient_SimulatedResourcesOnLastPage checks that a list without a filter contains the simulated creates on its last page.
+func TestClient_SimulatedResourcesOnLastPage(t *testing.T) {
 	w := newWorld(t, rehearse.Options{})
 	a, b := w.add("Groups", `{"displayName": "A"}`), w.add("Groups", `{"displayName": "B"}`)
 	w.do("POST", "/Groups", `{"displayName": "C"}`, 201, "")
@@ -136,7 +138,7 @@ func TestListsWithoutAFilterShowWhatIsPretendedOnTheLastPage(t *testing.T) {
 	require.Equal(t, 200, got.Status)
 }
 
-func TestTheRequestsAreRecordedInOrderWithoutSecrets(t *testing.T) {
+func TestClient_RecordsRequestsWithoutSecrets(t *testing.T) {
 	w := newWorld(t, rehearse.Options{MaxBody: 60})
 	bob := w.add("Users", `{"userName": "bob", "nickName": "`+secret+`"}`)
 	w.do("GET", "/Users/"+bob, "", 200, "")
@@ -154,7 +156,9 @@ func TestTheRequestsAreRecordedInOrderWithoutSecrets(t *testing.T) {
 	}, w.client.Requests()))
 }
 
-func TestAPatchIsAppliedUnderTheSchema(t *testing.T) {
+// TestClient_AppliesPATCH checks that the client applies a PATCH request by the schema, also to attributes the target hides or no schema
+// defines.
+func TestClient_AppliesPATCH(t *testing.T) {
 	const head = `{"schemas": ["urn:ietf:params:scim:api:messages:2.0:PatchOp"], "Operations": [`
 	for name, c := range map[string]struct{ endpoint, have, operations, want string }{
 		"members are added, removed and renamed around": {
@@ -196,7 +200,8 @@ func TestAPatchIsAppliedUnderTheSchema(t *testing.T) {
 	require.Empty(t, w.client.Changes())
 }
 
-func TestATargetThatCannotSayIsBelieved(t *testing.T) {
+// TestClient_ReturnsReadErrors checks that a write to a resource the target cannot return has the error of the read.
+func TestClient_ReturnsReadErrors(t *testing.T) {
 	w := newWorld(t, rehearse.Options{})
 	id := w.add("Users", `{"userName": "ann"}`)
 	w.fake.Inject(enginetest.Fault{Status: 503, Times: 1}, enginetest.Fault{HTML: true})

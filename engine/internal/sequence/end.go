@@ -21,13 +21,13 @@ func (r *run) conclude(interrupted bool) {
 	f.Kind, f.ID, f.Gen, f.At = r.row.Kind, r.row.ID, r.row.Desired, now
 	f.Operation, f.HTTP, f.Error = o.Operation, o.Status, o.Message
 	f.RemoteID, f.RemoteName, f.Origin = o.RemoteID, o.Name, o.Origin
-	f.Halted, f.PasswordVersion, f.IgnoredAttributes = o.Halted, o.PasswordVersion, o.Unkept
+	f.Halted, f.PasswordVersion, f.IgnoredAttributes = o.Halted, o.PasswordVersion, o.IgnoredAttributes
 	f.Pending, f.Confirmed = o.Pending, o.Confirmed
 	if f.Pending != nil {
 		r.accept(f.Pending, now)
 	}
 	// What a sequence that was cut off was about to send was noted before, member by member.
-	f.Unsure = o.Full || o.Unsure && !interrupted
+	f.MayBeMember = o.Full || o.MayBeMember && !interrupted
 	failures := r.row.Attempts + 1
 	switch {
 	case f.Pending != nil && !o.Class.Info().Decided:

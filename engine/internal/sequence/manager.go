@@ -44,7 +44,7 @@ func (r *run) manage(ctx context.Context, want engine.UserState) (engine.UserSta
 		return want, nil
 	}
 	if want.Manager == "" && hasManager(want.Resource) {
-		r.unled = true // the embedder writes the attribute itself now
+		r.managerReleased = true // the embedder writes the attribute itself now
 		return want, nil
 	}
 	remote := ""
@@ -105,7 +105,7 @@ func withManager(mapped *scim.Resource, remote string) *scim.Resource {
 // target with stale reads may have seemed to have none.
 func (r *run) finishWaiting(done bool) {
 	f := &r.finish
-	if !done || !r.unled {
+	if !done || !r.managerReleased {
 		f.Manager = r.row.Manager
 	}
 	if f.Status == engine.StatusWaiting {

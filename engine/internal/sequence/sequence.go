@@ -101,23 +101,23 @@ func (d Deps) Run(ctx context.Context, row engine.State, first bool) (End, error
 // run is one sequence.
 type run struct {
 	Deps
-	target  engine.Target
-	known   engine.Learned
-	row     engine.State
-	id      string
-	name    string // the directory's
-	first   bool
-	finish  store.Finish
-	steps   []engine.Step
-	outcome plan.Outcome
-	end     End
-	begun   time.Time
-	noted   int          // how many further requests of a push are about members that the store knows of
-	noting  func() error // waits for the progress that is being stored, nil if none is
-	desired any          // UserState or GroupState, as the directory said
-	late    bool         // the lease had ended when the response to a change came
-	waiting waits        // users that are not provisioned yet
-	unled   bool         // the manager of a user is not the engine's to write any more
+	target          engine.Target
+	known           engine.Learned
+	row             engine.State
+	id              string
+	name            string // the directory's
+	first           bool
+	finish          store.Finish
+	steps           []engine.Step
+	outcome         plan.Outcome
+	end             End
+	begun           time.Time
+	noted           int          // how many further requests of a push are about members that the store knows of
+	noting          func() error // waits for the progress that is being stored, nil if none is
+	desired         any          // UserState or GroupState, as the directory said
+	late            bool         // the lease had ended when the response to a change came
+	waiting         waits        // users that are not provisioned yet
+	managerReleased bool         // the manager of a user is not the engine's to write any more
 	// unable says that the store or the directory failed while the sequence ran: what follows is not the target's doing.
 	unable bool
 	// alternatives are the forms of requests that were sent instead of those of the style.
@@ -173,7 +173,7 @@ func (r *run) do(ctx context.Context) error {
 
 // keep carries over what is known about the remote resource into an outcome that learned nothing.
 func (r *run) keep(o plan.Outcome) plan.Outcome {
-	o.RemoteID, o.Origin, o.Name, o.Unkept = r.row.RemoteID, r.row.Origin, r.row.RemoteName, r.row.IgnoredAttributes
+	o.RemoteID, o.Origin, o.Name, o.IgnoredAttributes = r.row.RemoteID, r.row.Origin, r.row.RemoteName, r.row.IgnoredAttributes
 	o.PasswordVersion, o.Pending = r.row.PasswordVersion, r.row.Pending
 	return o
 }

@@ -159,7 +159,7 @@ func TestRun_Order(t *testing.T) {
 				Ledger: r, Directory: d, Knowledge: r, Connection: connection, Lease: engine.Lease{App: "app"},
 				Valid: func() bool { return !c.late || r.log[len(r.log)-1] != "POST" },
 				Line: func(record func(wirelog.Exchange), secrets ...string) sequence.Line {
-					return line{connection.Line(connector.Pace("app"), record, secrets...), r}
+					return line{connection.Line(connector.RateLimiter("app"), record, secrets...), r}
 				},
 			}.Run(t.Context(), r.row, false)
 			require.ErrorIs(t, err, c.lost)

@@ -65,10 +65,10 @@ func (r *run) userInput(want engine.UserState) plan.UserInput {
 		Want: want.Want, UserName: cmp.Or(want.UserName, r.row.RemoteName), Resource: want.Resource, OnCreate: want.OnCreate,
 		Password: want.Password, PasswordVersion: want.PasswordVersion, HasPassword: r.row.PasswordVersion, SyncPassword: t.SyncPasswords,
 
-		RemoteID: r.row.RemoteID, Origin: r.row.Origin, Anew: want.Activating, Known: r.row.MayExist && !r.first,
+		RemoteID: r.row.RemoteID, Origin: r.row.Origin, Activating: want.Activating, MayExist: r.row.MayExist && !r.first,
 		EarlierName: r.earlierName(want.UserName),
 		Style:       r.known.Style(t, r.Now()), Fallback: t.Fallback, Traits: r.known.TraitsAt(r.Now()),
-		Unkept: r.row.IgnoredAttributes, Rounds: r.KeepRounds,
+		IgnoredAttributes: r.row.IgnoredAttributes, Rounds: r.KeepRounds,
 		Create: t.CreateUsers, Update: t.UpdateUsers, Deactivate: t.DeactivateUsers,
 		LookupAttribute: t.UserNameAttribute, OnMissing: t.OnMissing, OnExisting: t.OnExisting,
 		OnRecycled: t.OnRecycled, HoldName: r.Connection.HoldsName,

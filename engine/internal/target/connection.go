@@ -37,8 +37,8 @@ func NewConnector(o Options) *Connector {
 	return &Connector{o: o, turns: semaphore.NewWeighted(int64(o.Concurrency))}
 }
 
-// Pace returns the rate limit of an app, which outlives connections and leases.
-func (c *Connector) Pace(app string) *lane.RateLimiter {
+// RateLimiter returns the rate limit of an app, which outlives connections and leases.
+func (c *Connector) RateLimiter(app string) *lane.RateLimiter {
 	p, ok := c.paces.Load(app)
 	if !ok {
 		p, _ = c.paces.LoadOrStore(app, lane.NewRateLimiter(c.o.Now))

@@ -67,8 +67,8 @@ func TestLine_Turns(t *testing.T) {
 		require.Equal(t, 1, all.Connect(valid).Requests)
 		lines := map[string]*target.Line{}
 		for _, app := range []string{"a", "b", "c"} {
-			pace := all.Pace(app)
-			require.Same(t, pace, all.Pace(app))
+			pace := all.RateLimiter(app)
+			require.Same(t, pace, all.RateLimiter(app))
 			lines[app] = all.Connect(valid).Line(pace, func(wirelog.Exchange) {})
 		}
 		turn := func(app string, wait time.Duration) (func(), error) {
@@ -90,7 +90,7 @@ func TestLine_Turns(t *testing.T) {
 		doneA()
 		doneC()
 
-		slow := all.Pace("a")
+		slow := all.RateLimiter("a")
 		slow.Allow(1, 1)
 		for range 2 { // the second one waits for a second
 			done, err := turn("a", 2*time.Second)
@@ -103,6 +103,6 @@ func TestLine_Turns(t *testing.T) {
 		require.NoError(t, err)
 		done()
 		all.Forget("a")
-		require.NotSame(t, slow, all.Pace("a"))
+		require.NotSame(t, slow, all.RateLimiter("a"))
 	})
 }

@@ -14,8 +14,8 @@ func sameWindow(w, o engine.Window) bool {
 		w.Begin.Equal(o.Begin) && w.Until.Equal(o.Until)
 }
 
-// Rest returns the suspension of a window that is open, and the zero Suspension otherwise.
-func (c *Connection) Rest(now time.Time) engine.Suspension {
+// Suspension returns the suspension of a window that is open, and the zero Suspension otherwise.
+func (c *Connection) Suspension(now time.Time) engine.Suspension {
 	if until := closed(c.windows, now); !until.IsZero() {
 		return engine.Suspension{Reason: engine.SuspensionMaintenance, Until: until}
 	}

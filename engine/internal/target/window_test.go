@@ -18,10 +18,11 @@ func closed(t require.TestingT, windows []engine.Window, now time.Time) time.Tim
 	c := target.NewConnector(target.Options{Network: &connect.Network{}, MaxCall: time.Second, Concurrency: 1, Now: time.Now})
 	connection := c.Connect(engine.Target{BaseURL: "https://scim.example", Auth: engine.Auth{Secret: "t"}, Maintenance: windows})
 	require.NoError(t, connection.Broken)
-	return connection.Rest(now).Until
+	return connection.Suspension(now).Until
 }
 
-func TestWhenAWindowIsOpen(t *testing.T) {
+// TestWindow_Open checks at given times whether a maintenance window is open, and until when.
+func TestWindow_Open(t *testing.T) {
 	at := func(text string) time.Time {
 		out, err := time.Parse(time.RFC3339, text)
 		require.NoError(t, err)
@@ -73,7 +74,8 @@ func TestWhenAWindowIsOpen(t *testing.T) {
 	}
 }
 
-func TestAWindowIsOpenUntilItsEndAndNotAfter(t *testing.T) {
+// TestWindow_ClosesAtEnd checks for random windows that an open window is open until its end and not after.
+func TestWindow_ClosesAtEnd(t *testing.T) {
 	zones := []string{"", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu"}
 	rapid.Check(t, func(t *rapid.T) {
 		minutes := rapid.IntRange(0, 24*60-1)

@@ -206,7 +206,7 @@ func drawFilter(t *rapid.T, depth int, paths []string) filter.Expr {
 	return filter.Compare{Path: path(), Op: operators.Draw(t, "op"), Value: drawOperand(t)}
 }
 
-func TestACompiledFilterMissesNoDocument(t *testing.T) {
+func TestCompile_MissesNoDocument(t *testing.T) {
 	rt := things()
 	paths := []string{"name", "code", "flag", "num", "at", "stamp", "other", "mails.value", "mails.type", "nope", "mails"}
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
@@ -261,7 +261,8 @@ func TestACompiledFilterMissesNoDocument(t *testing.T) {
 	})
 }
 
-func TestWhichFiltersNeedNoSecondLook(t *testing.T) {
+// TestCompile_ExactFilters checks which filters SQL decides exactly, narrows, or leaves to the evaluation of each document.
+func TestCompile_ExactFilters(t *testing.T) {
 	for text, want := range map[string]string{
 		`name eq "x"`:                                   "exact",
 		`name ne "x"`:                                   "exact",

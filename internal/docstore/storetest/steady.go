@@ -19,7 +19,7 @@ func testSteady(t *testing.T, open Opener) {
 	// another opens the same database again, as another process does.
 	another := func(t *testing.T, db *sqldb.DB) *fixture {
 		t.Helper()
-		f := &fixture{TB: t, people: newPeople().Steady()}
+		f := &fixture{TB: t, people: newPeople().Cached()}
 		var err error
 		f.store, err = docstore.Open(t.Context(), db, newClock().Now, f.people)
 		require.NoError(t, err)
@@ -163,7 +163,7 @@ func testSteady(t *testing.T, open Opener) {
 		require.Equal(t, "eve", seen(one))
 	})
 	t.Run("what an update reads of one collection after it has changed another is not kept", func(t *testing.T) {
-		f, others := fixtureOf(t), docstore.NewCollection[person]("others").Steady()
+		f, others := fixtureOf(t), docstore.NewCollection[person]("others").Cached()
 		var err error
 		f.store, err = docstore.Open(t.Context(), f.store.DB(), newClock().Now, f.people, others)
 		require.NoError(t, err)
@@ -190,7 +190,7 @@ func testSteady(t *testing.T, open Opener) {
 		}
 	})
 	t.Run("nor does it matter where documents are kept that share nothing with their copies", func(t *testing.T) {
-		badges := newBadges().Steady()
+		badges := newBadges().Cached()
 		store, err := docstore.Open(t.Context(), open(t), newClock().Now, badges)
 		require.NoError(t, err)
 		require.NoError(t, store.Update(t.Context(), func(tx *docstore.Tx) error {

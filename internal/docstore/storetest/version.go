@@ -65,7 +65,7 @@ func testVersions(t *testing.T, open Opener) {
 	f.insert("1", person{Login: "ann"})
 	require.False(t, current(ann), "Clear gave a place in the order again")
 
-	var memory docstore.Memory[string]
+	var memory docstore.Cache[string]
 	get := func() (string, bool) {
 		t.Helper()
 		value, ok, err := memory.Get(f.ctx(), f.store.Reader(), "key")

@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { os.Exit(Main(m)) }
 // clusterChild makes TestClusterChild start a cluster and wait to be killed.
 const clusterChild = "SQLDBTEST_CLUSTER_CHILD"
 
-func TestTheClusterDiesWithAKilledTestProcess(t *testing.T) {
+func TestCluster_StopsWithKilledProcess(t *testing.T) {
 	WithPostgres(t)
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -49,7 +49,7 @@ func TestTheClusterDiesWithAKilledTestProcess(t *testing.T) {
 
 func TestClusterChild(t *testing.T) {
 	if os.Getenv(clusterChild) == "" {
-		return // only as a child of TestTheClusterDiesWithAKilledTestProcess
+		return // only as a child of TestCluster_StopsWithKilledProcess
 	}
 	_, err := private.url()
 	require.NoError(t, err)
@@ -57,7 +57,7 @@ func TestClusterChild(t *testing.T) {
 	select {}
 }
 
-func TestDatabasesOfTestsAreSeparate(t *testing.T) {
+func TestPostgres_SeparateDatabases(t *testing.T) {
 	for range 2 {
 		db := Postgres(t)
 		require.NoError(t, db.Update(t.Context(), func(tx *sqldb.Tx) error { return tx.Apply(t.Context(), "CREATE TABLE t (v TEXT)") }))

@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(sqldbtest.Main(m)) }
 
-func TestSQLiteFilesMayHaveAnyName(t *testing.T) {
+func TestOpen_AnySQLiteFileName(t *testing.T) {
 	for _, name := range []string{"plain.db", "with space.db", "a?b=c#d.db", "100%41.db", "é&.db", "file:x.db"} {
 		path := filepath.Join(t.TempDir(), name)
 		db, err := sqlopen.Open(t.Context(), "sqlite:"+path, sqlopen.Options{})
@@ -38,7 +38,7 @@ func sizeOf(t *testing.T, path string) int64 {
 	return info.Size()
 }
 
-func TestSQLiteConnectionsHaveTheSettingsThatPromisesRestOn(t *testing.T) {
+func TestOpen_SQLiteSettings(t *testing.T) {
 	db, err := sqlopen.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "test.db"), sqlopen.Options{})
 	require.NoError(t, err)
 	defer db.Close()
@@ -64,7 +64,7 @@ func TestSQLiteConnectionsHaveTheSettingsThatPromisesRestOn(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeOpenedIsAnErrorWithoutThePassword(t *testing.T) {
+func TestOpen_ErrorRedactsPassword(t *testing.T) {
 	for _, url := range []string{
 		"",
 		"secret",
@@ -84,7 +84,7 @@ func TestWhatCannotBeOpenedIsAnErrorWithoutThePassword(t *testing.T) {
 	}
 }
 
-func TestAFileThatIsNoDatabaseIsRefused(t *testing.T) {
+func TestOpen_RejectsNonDatabase(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	require.NoError(t,
 		os.WriteFile(path, []byte("this is a letter and no database, and it is long enough to be sure of it, is it not?"), 0o600))

@@ -41,7 +41,7 @@ func unhex(t testing.TB, text string) []byte {
 	return data
 }
 
-func TestTheExamplesOfTheSpecification(t *testing.T) {
+func TestSpecificationExamples(t *testing.T) {
 	site := u2f.Site{AppID: "http://example.com", Origin: "http://example.com"}
 	r, err := site.Register(enrolChallenge, []byte(enrolClientData), unhex(t, exampleRegistration))
 	require.NoError(t, err)
@@ -64,7 +64,7 @@ const (
 
 var site = u2f.Site{AppID: origin, Origin: origin}
 
-func TestAGenuineTokenRegistersAndAuthenticates(t *testing.T) {
+func TestRegisterAndAuthenticate(t *testing.T) {
 	d := fidotest.NewToken(t)
 	data := fidotest.ClientData(t, enrol, "c1", origin)
 	r, err := site.Register("c1", data, d.Register(t, origin, data))
@@ -83,7 +83,7 @@ func TestAGenuineTokenRegistersAndAuthenticates(t *testing.T) {
 	}
 }
 
-func TestRegistrationsThatAreRefused(t *testing.T) {
+func TestRegister_Rejected(t *testing.T) {
 	d, other := fidotest.NewToken(t), fidotest.NewToken(t)
 	good := fidotest.ClientData(t, enrol, "c", origin)
 	message := d.Register(t, origin, good)
@@ -133,7 +133,7 @@ func TestRegistrationsThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestAuthenticationsThatAreRefused(t *testing.T) {
+func TestAuthenticate_Rejected(t *testing.T) {
 	d, other := fidotest.NewToken(t), fidotest.NewToken(t)
 	r := u2f.Registration{KeyHandle: d.Handle, PublicKey: d.Point(t)}
 	good := fidotest.ClientData(t, assert, "c", origin)

@@ -131,8 +131,8 @@ func JSON(status int, body string) http.HandlerFunc {
 	}
 }
 
-// Silence answers nothing until the caller has left.
-func Silence(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+// Hang answers nothing until the caller has left.
+func Hang(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
 // Endless begins a JSON text and never ends it, until the caller has left.
 func Endless(status int) http.HandlerFunc {

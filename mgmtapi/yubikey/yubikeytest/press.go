@@ -10,9 +10,9 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/yubikey"
 )
 
-// Press makes the password of a token as the manual describes it. The checksum is computed in another way than the package under
+// GenerateOTP makes the password of a token as the manual describes it. The checksum is computed in another way than the package under
 // test does: by division of polynomials, the highest power first.
-func Press(t require.TestingT, publicID string, token yubikey.Token, session uint16, use uint8, noise [5]byte) string {
+func GenerateOTP(t require.TestingT, publicID string, token yubikey.Token, session uint16, use uint8, noise [5]byte) string {
 	block := make([]byte, aes.BlockSize)
 	copy(block, token.PrivateID[:])
 	binary.LittleEndian.PutUint16(block[6:], session)

@@ -12,7 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestTheSameText(t *testing.T) {
+// TestFold_EqualStrings checks which pairs of strings are equal after folding.
+func TestFold_EqualStrings(t *testing.T) {
 	for _, test := range []struct {
 		name, a, b string
 		same       bool
@@ -49,7 +50,7 @@ var texts = rapid.StringOfN(rapid.OneOf(
 ), 0, 6, -1)
 
 // Databases hold folded text: when it is folded otherwise, they have to learn of it.
-func TestTheVersionStandsForWhatFoldingDoes(t *testing.T) {
+func TestVersion_MatchesFolding(t *testing.T) {
 	h := sha256.New()
 	for r := rune(1); r <= unicode.MaxRune; r++ {
 		if !unicode.In(r, unicode.Letter, unicode.Mark, unicode.Symbol) || unicode.In(r, unicode.Hangul, unicode.Tangut) ||
@@ -66,7 +67,7 @@ func TestTheVersionStandsForWhatFoldingDoes(t *testing.T) {
 		"folding has changed: raise Version, and write the new digest here")
 }
 
-func TestFoldingTwiceIsFoldingOnce(t *testing.T) {
+func TestFold_Idempotent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		once := String(texts.Draw(t, "s"))
 		if twice := String(once); twice != once {
@@ -79,7 +80,7 @@ func TestFoldingTwiceIsFoldingOnce(t *testing.T) {
 	}
 }
 
-func TestEqualIsTheSameAsFoldingBoth(t *testing.T) {
+func TestEqual_MatchesFolding(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := texts.Draw(t, "a")
 		b := rapid.OneOf(texts, rapid.Just(strings.ToUpper(a)), rapid.Just(strings.ToLower(a)), rapid.Just(Exact(a))).Draw(t, "b")
@@ -90,7 +91,7 @@ func TestEqualIsTheSameAsFoldingBoth(t *testing.T) {
 }
 
 // What RFC 8265 says is the same user name is the same text here.
-func TestNamesThatPRECISCallsTheSameAreTheSame(t *testing.T) {
+func TestFold_MatchesPRECIS(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := texts.Draw(t, "s")
 		if name, err := precis.UsernameCaseMapped.String(s); err == nil && !Equal(s, name) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/checks"
 	"github.com/scimwright/scimwright/conformance/clientgrade"
@@ -14,7 +15,6 @@ import (
 	"github.com/scimwright/scimwright/conformance/profiles"
 	"github.com/scimwright/scimwright/conformance/report"
 	"github.com/scimwright/scimwright/conformance/requirements"
-	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
 )
 
 type planCommand struct {

@@ -17,9 +17,9 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/mattn/go-isatty"
 
+	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/lint"
-	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
 )
 
 // The exit codes.

@@ -38,7 +38,7 @@ func handler(status int, contentType, body string) http.HandlerFunc {
 }
 
 // A target that is no SCIM service provider is told from one that is wrong: exit 3 and one sentence that says what to do.
-func TestHostileTargetsCannotBeTested(t *testing.T) {
+func TestRun_UntestedOnHostileTarget(t *testing.T) {
 	for name, c := range map[string]struct {
 		handler http.HandlerFunc
 		says    string
@@ -113,7 +113,7 @@ func hangUp(w http.ResponseWriter, text string) {
 	_ = conn.Close()
 }
 
-func TestATargetThatIsDownCannotBeTested(t *testing.T) {
+func TestRun_UntestedOnUnreachableTarget(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
 	code, stdout, _ := execute(t, "run", server.URL)
@@ -123,7 +123,7 @@ func TestATargetThatIsDownCannotBeTested(t *testing.T) {
 	require.Equal(t, ExitUntested, code, stdout)
 }
 
-func TestATargetThatWantsATokenSaysSo(t *testing.T) {
+func TestRun_SuggestsToken(t *testing.T) {
 	server := httptest.NewServer(handler(401, "text/plain", "no"))
 	defer server.Close()
 	code, stdout, _ := execute(t, "run", server.URL)
@@ -134,7 +134,7 @@ func TestATargetThatWantsATokenSaysSo(t *testing.T) {
 // A target that answers discovery and hangs afterwards ends the run long before every check has waited for it.
 const emptyList = `{"schemas":["urn:ietf:params:scim:api:messages:2.0:ListResponse"],"totalResults":0,"Resources":[]}`
 
-func TestATargetThatHangsLaterEndsTheRunInTime(t *testing.T) {
+func TestRun_TimesOutOnHangingTarget(t *testing.T) {
 	config := `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"]}`
 	seen := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -156,7 +156,7 @@ func TestATargetThatHangsLaterEndsTheRunInTime(t *testing.T) {
 	require.Less(t, time.Since(start), 5*time.Second)
 }
 
-func TestMistakesInTheArgumentsAreUsageErrors(t *testing.T) {
+func TestArguments_UsageErrors(t *testing.T) {
 	dir := t.TempDir()
 	noCertificate := filepath.Join(dir, "no.pem")
 	require.NoError(t, os.WriteFile(noCertificate, []byte("hello"), 0o600))
@@ -198,7 +198,7 @@ func TestMistakesInTheArgumentsAreUsageErrors(t *testing.T) {
 	}
 }
 
-func TestHelpAndVersionAreClean(t *testing.T) {
+func TestHelpAndVersion_ExitClean(t *testing.T) {
 	for _, args := range [][]string{nil, {"--help"}, {"help"}, {"help", "run"}, {"run", "--help"}, {"--version"}, {"version"}} {
 		code, stdout, _ := execute(t, args...)
 		require.Zero(t, code)
@@ -218,7 +218,8 @@ func openDirectory(w http.ResponseWriter, r *http.Request) {
 		"authenticationSchemes":[{"type":"oauthbearertoken","name":"Bearer","description":"A token."}]}`)(w, r)
 }
 
-func TestTheCleanupLineCanBePasted(t *testing.T) {
+// TestCleanupCommand_RedactsSecrets checks the cleanup command that a run suggests: it names the journal and contains no secret.
+func TestCleanupCommand_RedactsSecrets(t *testing.T) {
 	tests := []struct {
 		name string
 		run  runCommand
@@ -237,7 +238,7 @@ func TestTheCleanupLineCanBePasted(t *testing.T) {
 	require.Equal(t, `'/tmp/it'\''s mine'`, quote("/tmp/it's mine"))
 }
 
-func TestExitCodesOfRun(t *testing.T) {
+func TestRun_ExitCodes(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(openDirectory))
 	defer server.Close()
 	code, stdout, _ := execute(t, "run", server.URL, "--only", "discovery.service-provider-config,discovery.limits")
@@ -254,7 +255,7 @@ func TestExitCodesOfRun(t *testing.T) {
 	require.Contains(t, stdout, "Every check was skipped")
 }
 
-func TestReportsAreWrittenInBothFormatsAtOnce(t *testing.T) {
+func TestReports_StdoutMatchesFile(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(openDirectory))
 	defer server.Close()
 	file := filepath.Join(t.TempDir(), "report.json")
@@ -269,7 +270,8 @@ func TestReportsAreWrittenInBothFormatsAtOnce(t *testing.T) {
 	require.Equal(t, "discovery.limits", d.Checks[0].ID)
 }
 
-func TestTokenAndHeadersAreSentAndNeverShown(t *testing.T) {
+// TestAuthentication_SentAndRedacted checks that the command sends the token and the headers, and prints no token.
+func TestAuthentication_SentAndRedacted(t *testing.T) {
 	var authorization, tenant string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		authorization, tenant = r.Header.Get("Authorization"), r.Header.Get("X-Tenant")
@@ -285,7 +287,7 @@ func TestTokenAndHeadersAreSentAndNeverShown(t *testing.T) {
 	require.Equal(t, "Bearer from-the-flag", authorization, "a flag wins over the environment")
 }
 
-func TestACAFileIsTrusted(t *testing.T) {
+func TestCAFile_Trusted(t *testing.T) {
 	server := httptest.NewTLSServer(http.HandlerFunc(openDirectory))
 	defer server.Close()
 	code, stdout, _ := execute(t, "run", server.URL, "--only", "discovery.limits")
@@ -299,7 +301,7 @@ func TestACAFileIsTrusted(t *testing.T) {
 	require.Equal(t, ExitClean, code, stdout)
 }
 
-func TestWhatIsNoMatterOfReachingIsCalledByItsName(t *testing.T) {
+func TestRun_NamesCauseOfUntested(t *testing.T) {
 	_, url := newDesk(t, "")
 	dead := httptest.NewServer(http.NotFoundHandler())
 	dead.Close()
@@ -319,7 +321,8 @@ func TestWhatIsNoMatterOfReachingIsCalledByItsName(t *testing.T) {
 	}
 }
 
-func TestPlanListsWhatWouldRunAndSendsNoWrites(t *testing.T) {
+// TestPlan_SendsOnlyGET checks that plan lists the checks that would run, and sends only GET requests.
+func TestPlan_SendsOnlyGET(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet {
 			panic(fmt.Sprint("a plan sent ", r.Method))
@@ -349,7 +352,7 @@ func TestListAndExplain(t *testing.T) {
 	require.Contains(t, stdout, "patch.atomic")
 }
 
-func TestAnInterruptedRunIsNotClean(t *testing.T) {
+func TestRun_UntestedOnInterrupt(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(openDirectory))
 	defer server.Close()
 	ctx, cancel := context.WithCancel(t.Context())

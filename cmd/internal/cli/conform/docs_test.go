@@ -18,7 +18,7 @@ func example(t *testing.T, name string) string {
 	return write(t, name+".yaml", string(found[1]))
 }
 
-func TestTheFilesOfTheDocumentationAreAccepted(t *testing.T) {
+func TestDocs_ExamplesAccepted(t *testing.T) {
 	list, err := waiving{Waivers: example(t, "waivers")}.read()
 	require.NoError(t, err)
 	require.Len(t, list, 2)

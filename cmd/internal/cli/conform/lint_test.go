@@ -25,7 +25,7 @@ func writeFile(t *testing.T, dir, name, text string) string {
 	return path
 }
 
-func TestLintSaysWhatIsWrongAndWhere(t *testing.T) {
+func TestLint_ReportsFindings(t *testing.T) {
 	dir := t.TempDir()
 	good, wrong := writeFile(t, dir, "good.json", goodUser), writeFile(t, dir, "wrong.json", wrongUser)
 	code, stdout, stderr := execute(t, "lint", good)
@@ -41,7 +41,7 @@ func TestLintSaysWhatIsWrongAndWhere(t *testing.T) {
 	require.NotContains(t, stdout, "tops3cret")
 }
 
-func TestLintPrintsJSON(t *testing.T) {
+func TestLint_PrintsJSON(t *testing.T) {
 	wrong := writeFile(t, t.TempDir(), "wrong.json", wrongUser)
 	code, stdout, _ := execute(t, "lint", "--json", wrong)
 	require.Equal(t, ExitFindings, code)
@@ -63,7 +63,7 @@ func TestLintPrintsJSON(t *testing.T) {
 	require.Equal(t, 2, got.Documents[0].Findings[0].Line)
 }
 
-func TestLintReadsDirectoriesAndStandardInput(t *testing.T) {
+func TestLint_ReadsDirectoriesAndStdin(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, dir, "a/b.json", goodUser)
 	writeFile(t, dir, "c.JSON", wrongUser)
@@ -82,7 +82,7 @@ func TestLintReadsDirectoriesAndStandardInput(t *testing.T) {
 	require.Contains(t, out.String(), "-:2:29: FAIL")
 }
 
-func TestLintTakesOwnSchemasAndSides(t *testing.T) {
+func TestLint_CustomSchemasAndSides(t *testing.T) {
 	dir := t.TempDir()
 	schema := writeFile(t, dir, "thing.schema",
 		`{"schemas":["urn:ietf:params:scim:schemas:core:2.0:Schema"],"id":"urn:example:Thing","name":"Thing","attributes":[{"name":"serial",`+
@@ -105,7 +105,7 @@ func TestLintTakesOwnSchemasAndSides(t *testing.T) {
 	require.Contains(t, stdout, "schemas.base")
 }
 
-func TestLintRefusesWhatCannotWork(t *testing.T) {
+func TestLint_RejectsInvalidArguments(t *testing.T) {
 	dir := t.TempDir()
 	user := writeFile(t, dir, "user.json", goodUser)
 	for _, args := range [][]string{
@@ -117,7 +117,7 @@ func TestLintRefusesWhatCannotWork(t *testing.T) {
 	}
 }
 
-func TestAConfigurationForRunDoesNotDisturbLint(t *testing.T) {
+func TestLint_IgnoresRunConfiguration(t *testing.T) {
 	dir := t.TempDir()
 	config := writeFile(t, dir, "c.yaml", "json: report.json\nrate: 5\n")
 	code, stdout, stderr := execute(t, "--config", config, "lint", writeFile(t, dir, "user.json", goodUser))

@@ -10,8 +10,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/scimwright/scimwright/conformance/clientgrade"
 	"github.com/scimwright/scimwright/cmd/internal/mockserver"
+	"github.com/scimwright/scimwright/conformance/clientgrade"
 	"github.com/scimwright/scimwright/scimserver/quirks"
 )
 

@@ -17,7 +17,7 @@ want: {users: [{userName: ann, attributes: {active: true}}]}
 exactly: true
 `
 
-func TestTheMockGradesAClient(t *testing.T) {
+func TestMock_GradesClient(t *testing.T) {
 	dir := t.TempDir()
 	scenario, recording := writeFile(t, dir, "one.yaml", oneUser), filepath.Join(dir, "traffic.jsonl")
 	header := http.Header{"Content-Type": {"application/scim+json"}, "Accept": {"application/scim+json"}, "User-Agent": {"idp/1"},
@@ -51,7 +51,7 @@ func TestTheMockGradesAClient(t *testing.T) {
 	require.Contains(t, stdout, "The client sent nothing")
 }
 
-func TestTheMockListsItsQuirks(t *testing.T) {
+func TestMock_ListsQuirks(t *testing.T) {
 	code, stdout, stderr := execute(t, "mock", "--list-quirks")
 	require.Equal(t, ExitClean, code, stderr)
 	require.Contains(t, stdout, "rate-limit[=N]")
@@ -61,7 +61,7 @@ func TestTheMockListsItsQuirks(t *testing.T) {
 	require.Contains(t, stdout, "Two accounts of one person")
 }
 
-func TestTheMockRefusesWhatCannotWork(t *testing.T) {
+func TestMock_RejectsInvalidArguments(t *testing.T) {
 	dir := t.TempDir()
 	for _, args := range [][]string{
 		{"mock", "--scenario", "no-such"}, {"mock", "--scenario", writeFile(t, dir, "x.yaml", "want: {}")}, {"mock", "--quirk", "no-such"},

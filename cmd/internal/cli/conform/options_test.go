@@ -76,7 +76,7 @@ func newDesk(t *testing.T, accept string) (*desk, string) {
 	return d, server.URL
 }
 
-func TestEveryWayToAuthenticate(t *testing.T) {
+func TestAuthentication_EveryMethod(t *testing.T) {
 	for name, tt := range map[string]struct {
 		accept string
 		args   []string
@@ -100,7 +100,7 @@ func TestEveryWayToAuthenticate(t *testing.T) {
 	}
 }
 
-func TestAWrongClientSecretIsSaidInOneSentence(t *testing.T) {
+func TestAuthentication_WrongClientSecret(t *testing.T) {
 	_, url := newDesk(t, "Bearer fetched-token-1906")
 	code, stdout, stderr := runOne(t, url, "--oauth-token-url", url+"/token", "--oauth-client-id", "client", "--oauth-client-secret",
 		"wrong-secret-1906")
@@ -134,7 +134,7 @@ func write(t *testing.T, name, text string) string {
 	return path
 }
 
-func TestAClientCertificateIsShown(t *testing.T) {
+func TestAuthentication_ClientCertificate(t *testing.T) {
 	file, certificate := pair(t)
 	server := httptest.NewUnstartedServer(&desk{})
 	pool := x509.NewCertPool()
@@ -153,7 +153,8 @@ func TestAClientCertificateIsShown(t *testing.T) {
 	require.Contains(t, stderr, "--client-cert")
 }
 
-func TestTheCommandLineOutweighsTheEnvironmentAndThatTheFile(t *testing.T) {
+// TestOptions_Precedence checks that an argument overrides the environment, and the environment overrides the file.
+func TestOptions_Precedence(t *testing.T) {
 	for name, tt := range map[string]struct {
 		file, environment, argument string
 		want                        string
@@ -186,7 +187,7 @@ func TestTheCommandLineOutweighsTheEnvironmentAndThatTheFile(t *testing.T) {
 	}
 }
 
-func TestEveryFlagHasAVariable(t *testing.T) {
+func TestOptions_ReadFromEnvironment(t *testing.T) {
 	d, url := newDesk(t, "")
 	t.Setenv("SCIM_URL", url)
 	t.Setenv("SCIM_CONFORMANCE_ONLY", "read.ignores-unknown-parameters")
@@ -199,7 +200,7 @@ func TestEveryFlagHasAVariable(t *testing.T) {
 	require.Equal(t, "12", d.heads[0].Get("X-One")+d.heads[0].Get("X-Two"))
 }
 
-func TestVariablesOfOneCommandAreNotReadByAnother(t *testing.T) {
+func TestOptions_VariablesPerCommand(t *testing.T) {
 	for name, value := range map[string]string{"SCIM_CONFORMANCE_VERSION": "1", "SCIM_CONFORMANCE_PROFILE": "okta",
 		"SCIM_CONFORMANCE_JSON": "report.json", "SCIM_CONFORMANCE_TOKEN": "x"} {
 		t.Setenv(name, value)
@@ -217,7 +218,7 @@ func TestVariablesOfOneCommandAreNotReadByAnother(t *testing.T) {
 	require.Contains(t, stderr, "nobody")
 }
 
-func TestTheCredentialsOfTheWeightiestSourceAreSent(t *testing.T) {
+func TestAuthentication_SourcePrecedence(t *testing.T) {
 	const basic = "Basic YTpi"
 	for name, tt := range map[string]struct {
 		environment, file string
@@ -250,7 +251,8 @@ func TestTheCredentialsOfTheWeightiestSourceAreSent(t *testing.T) {
 	require.Contains(t, stderr, "more than one kind")
 }
 
-func TestAJournalThatHasNoPlaceIsSaidBeforeAnythingIsSent(t *testing.T) {
+// TestJournal_UnwritableRejectedFirst checks that the command rejects a journal that it cannot write before it sends a request.
+func TestJournal_UnwritableRejectedFirst(t *testing.T) {
 	d, url := newDesk(t, "")
 	for name, path := range map[string]string{
 		"a file that is there":    write(t, "old.journal", "mine"),
@@ -264,7 +266,7 @@ func TestAJournalThatHasNoPlaceIsSaidBeforeAnythingIsSent(t *testing.T) {
 	require.Zero(t, d.asked())
 }
 
-func TestAllProfilesIncludeTheChecksOfTheRFCs(t *testing.T) {
+func TestProfiles_AllIncludesRFC(t *testing.T) {
 	_, all, _ := execute(t, "list", "--profile", "all")
 	_, listed, _ := execute(t, "list", "--profile", "rfc,okta")
 	for _, id := range []string{"filter.eq", "okta."} {
@@ -273,7 +275,7 @@ func TestAllProfilesIncludeTheChecksOfTheRFCs(t *testing.T) {
 	}
 }
 
-func TestADashIsStandardOutput(t *testing.T) {
+func TestOutput_DashWritesStdout(t *testing.T) {
 	t.Chdir(t.TempDir())
 	_, url := newDesk(t, "")
 	code, stdout, stderr := runOne(t, url, "--output", "shields=-", "--format", "none")
@@ -282,7 +284,7 @@ func TestADashIsStandardOutput(t *testing.T) {
 	require.NoFileExists(t, "-")
 }
 
-func TestSuggestionsLeadToAreasAndSections(t *testing.T) {
+func TestSelection_SuggestsAreasAndSections(t *testing.T) {
 	for name, says := range map[string]string{"3.4.2": `did you mean "RFC7644-3.4.2"?`, "Filter": `did you mean "filter"?`} {
 		code, _, stderr := execute(t, "list", "--only", name)
 		require.Equal(t, ExitUsage, code)
@@ -290,7 +292,7 @@ func TestSuggestionsLeadToAreasAndSections(t *testing.T) {
 	}
 }
 
-func TestAnExplanationHasOnlyLinesThatSaySomething(t *testing.T) {
+func TestExplain_OmitsEmptyLines(t *testing.T) {
 	code, stdout, stderr := execute(t, "explain", "cope.links-on-conflict")
 	require.Equal(t, ExitClean, code, stderr)
 	require.Contains(t, stdout, "How to mend it")
@@ -301,7 +303,8 @@ func TestAnExplanationHasOnlyLinesThatSaySomething(t *testing.T) {
 	require.Contains(t, stdout, "Sends about")
 }
 
-func TestMistakesInFilesAndOptionsAreNeverClean(t *testing.T) {
+// TestOptions_UsageErrors checks that the command rejects invalid options and files before it sends a request.
+func TestOptions_UsageErrors(t *testing.T) {
 	d, url := newDesk(t, "")
 	for name, tt := range map[string]struct {
 		args []string
@@ -350,7 +353,7 @@ func TestMistakesInFilesAndOptionsAreNeverClean(t *testing.T) {
 	require.Zero(t, d.asked(), "nothing was sent")
 }
 
-func TestAllReportsAtOnce(t *testing.T) {
+func TestReports_AllWritten(t *testing.T) {
 	_, url := newDesk(t, "")
 	dir := t.TempDir()
 	args := []string{"--json", filepath.Join(dir, "json2")}
@@ -373,7 +376,8 @@ func TestAllReportsAtOnce(t *testing.T) {
 	require.True(t, json.Valid([]byte(stdout)))
 }
 
-func TestProgressIsForTerminalsAndQuietIsQuiet(t *testing.T) {
+// TestProgress_OnlyOnTerminal checks that output to a pipe has no progress bar, and that -q prints one line.
+func TestProgress_OnlyOnTerminal(t *testing.T) {
 	_, url := newDesk(t, "")
 	_, stdout, stderr := runOne(t, url)
 	require.NotContains(t, stdout+stderr, "\x1b", "a pipe gets neither colours nor a progress bar")
@@ -386,7 +390,7 @@ func TestProgressIsForTerminalsAndQuietIsQuiet(t *testing.T) {
 	require.Empty(t, stdout)
 }
 
-func TestWaiversOfTheCommandLine(t *testing.T) {
+func TestWaivers_Applied(t *testing.T) {
 	_, url := newDesk(t, "") // its configuration says next to nothing
 	run := func(args ...string) (int, string) {
 		code, stdout, stderr := execute(t, append([]string{"run", url, "--read-only", "--only", "discovery.service-provider-config"}, args...)...)
@@ -406,7 +410,8 @@ func TestWaiversOfTheCommandLine(t *testing.T) {
 	require.Contains(t, out, "expired on 2020-01-01")
 }
 
-func TestDiffTellsWhatIsNewMendedUnobservedAndStillThere(t *testing.T) {
+// TestDiff_ClassifiesFindings checks that diff groups findings into new, fixed, no longer observed, and remaining.
+func TestDiff_ClassifiesFindings(t *testing.T) {
 	doc := func(outcomes ...string) string {
 		var checks []string
 		for _, o := range outcomes {
@@ -443,7 +448,7 @@ func TestDiffTellsWhatIsNewMendedUnobservedAndStillThere(t *testing.T) {
 	}
 }
 
-func TestTheSeedOfARunIsChosenAndReported(t *testing.T) {
+func TestSeed_ChosenAndReported(t *testing.T) {
 	_, url := newDesk(t, "")
 	seed := func(args ...string) uint64 {
 		code, stdout, stderr := runOne(t, url, append(args, "--format", "json")...)

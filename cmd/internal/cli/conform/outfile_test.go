@@ -70,7 +70,7 @@ func TestOutput_UsageErrorKeepsReport(t *testing.T) {
 	}
 }
 
-func TestOutput_ReplacedWhenComplete(t *testing.T) {
+func TestOutput_ReplacedOnCompletion(t *testing.T) {
 	target := openServer(t)
 	keep := keepFile(t)
 	link := filepath.Join(t.TempDir(), "link.json")

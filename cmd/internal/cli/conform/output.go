@@ -6,9 +6,9 @@ import (
 	"io"
 	"strings"
 
+	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
 	"github.com/scimwright/scimwright/conformance"
 	"github.com/scimwright/scimwright/conformance/report"
-	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
 )
 
 // outputs are the reports that go into files.

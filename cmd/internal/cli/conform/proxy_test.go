@@ -89,7 +89,7 @@ func request(t *testing.T, method, url, body string, header http.Header) int {
 	return res.StatusCode
 }
 
-func TestTheProxyRecordsAndJudgesBothSides(t *testing.T) {
+func TestProxy_JudgesBothSides(t *testing.T) {
 	server := httptest.NewServer(handler(200, "application/scim+json", `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"id":"1",`+
 		`"userName":"ann","password":"leaked-s3cret"}`))
 	defer server.Close()
@@ -129,7 +129,8 @@ func TestTheProxyRecordsAndJudgesBothSides(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestTheProxyStopsByItself(t *testing.T) {
+// TestProxy_StopsAtLimit checks that the proxy stops after --max exchanges or the duration of --for.
+func TestProxy_StopsAtLimit(t *testing.T) {
 	server := httptest.NewServer(handler(200, "application/scim+json", `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"id":"1",`+
 		`"userName":"ann"}`))
 	defer server.Close()
@@ -147,7 +148,7 @@ func TestTheProxyStopsByItself(t *testing.T) {
 	require.Contains(t, stdout, "No exchange was observed")
 }
 
-func TestTheProxyRefusesWhatCannotWork(t *testing.T) {
+func TestProxy_RejectsInvalidArguments(t *testing.T) {
 	dir := t.TempDir()
 	notARecording := writeFile(t, dir, "x.jsonl", "{}\n")
 	for _, args := range [][]string{
@@ -162,7 +163,7 @@ func TestTheProxyRefusesWhatCannotWork(t *testing.T) {
 	}
 }
 
-func TestChecksOfClientsAreExplained(t *testing.T) {
+func TestExplain_ClientChecks(t *testing.T) {
 	code, stdout, stderr := execute(t, "explain", "client.patch.op-case")
 	require.Equal(t, ExitClean, code, stderr)
 	require.Contains(t, stdout, "RFC7644-3.5.2-07")

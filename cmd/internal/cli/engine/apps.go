@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/control/client"
-	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
 )
 
 // taskCommands show what fails, and retry it.

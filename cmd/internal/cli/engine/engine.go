@@ -17,10 +17,10 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/scimwright/scimwright/engine"
-	"github.com/scimwright/scimwright/engine/control/client"
 	"github.com/scimwright/scimwright/cmd/internal/cli/remote"
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
+	"github.com/scimwright/scimwright/engine"
+	"github.com/scimwright/scimwright/engine/control/client"
 )
 
 // Commands is the group. Each file has its commands; the help lists them in this order.

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/control/client"
-	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
 )
 
 // laneCommands intervene in what is sent to a target.

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/control/client"
-	"github.com/scimwright/scimwright/cmd/internal/cli/frame"
 )
 
 // planCommands are about many users and groups.

@@ -3,7 +3,7 @@
 // module of its own so that the libraries do not become dependencies of the project, and the script in node. They need the registries, so
 // they run only when asked for:
 //
-//	SCIMWRIGHT_TEST_CLIENTS=1 go test -v -run 'ToOthers|Library|Libraries' ./cmd/internal/sandbox
+//	SCIMWRIGHT_TEST_CLIENTS=1 go test -v -run 'ExternallyValid|Library|Libraries' ./cmd/internal/sandbox
 //
 // When the variable is the path of a folder instead, what is installed stays there for the next run. docs/client-libraries.md tells where
 // the libraries stumbled.

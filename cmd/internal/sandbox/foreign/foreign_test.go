@@ -15,7 +15,7 @@ func TestMain(m *testing.M) { os.Exit(sqldbtest.Main(m)) }
 
 // Every target goes through the same history in every style. Afterwards it has what the directory says, or the engine says itself
 // what it has not; and docs/interop/engine.md is what happened on the way.
-func TestTheEngineProvisionsServersOfOthers(t *testing.T) {
+func TestEngine_ProvisionsForeignServers(t *testing.T) {
 	for _, s := range servers {
 		t.Run(s.name, func(t *testing.T) {
 			dir := s.installed(t)
