@@ -164,10 +164,7 @@ type getRequest struct {
 	app docstore.Doc[model.App]
 }
 
-func (s *Slice) findForGet(ctx context.Context, req *getRequest) (err error) {
-	req.app, err = s.find(ctx, s.Store.Reader(), req.AppID)
-	return err
-}
+func (r *getRequest) at() (string, *docstore.Doc[model.App]) { return r.AppID, &r.app }
 
 func (s *Slice) get(ctx context.Context, req *getRequest) (App, error) {
 	return s.show(ctx, s.Store.Reader(), req.app)

@@ -159,16 +159,10 @@ func (s *Slice) freeName(ctx context.Context, tx *docstore.Tx, label string) (st
 }
 
 type replaceRequest struct {
-	AppID string `path:"appId" doc:"Id of the application."`
-	Body  body   `body:"required"`
+	getRequest
+	Body body `body:"required"`
 
-	app docstore.Doc[model.App]
 	new model.App
-}
-
-func (s *Slice) findForReplace(ctx context.Context, req *replaceRequest) (err error) {
-	req.app, err = s.find(ctx, s.Store.Reader(), req.AppID)
-	return err
 }
 
 // checkReplace validates the members with the catalog entry of the application.

@@ -210,8 +210,9 @@ type groupRequest struct {
 	doc docstore.Doc[model.AppGroup]
 }
 
-func (s *Slice) findForGroup(ctx context.Context, req *groupRequest) (err error) {
-	q := s.Store.Reader()
+func (t *groupRequest) self() *groupRequest { return t }
+
+func (s *Slice) findForGroup(ctx context.Context, q docstore.Reader, req *groupRequest) (err error) {
 	if _, err := s.findApp(ctx, q, req.AppID); err != nil {
 		return err
 	}
@@ -247,10 +248,7 @@ type listGroupsRequest struct {
 	app docstore.Doc[model.App]
 }
 
-func (s *Slice) findForGroupList(ctx context.Context, req *listGroupsRequest) (err error) {
-	req.app, err = s.findApp(ctx, s.Store.Reader(), req.AppID)
-	return err
-}
+func (r *listGroupsRequest) at() (string, *docstore.Doc[model.App]) { return r.AppID, &r.app }
 
 func (s *Slice) listGroups(ctx context.Context, req *listGroupsRequest) (rest.Page[AppGroup], error) {
 	query := docstore.Query[model.AppGroup]{

@@ -130,10 +130,7 @@ type assignRequest struct {
 	Body  assignBody `body:"required"`
 }
 
-func (s *Slice) findForAssign(ctx context.Context, req *assignRequest) error {
-	_, err := s.findApp(ctx, s.Store.Reader(), req.AppID)
-	return err
-}
+func (r *assignRequest) at() (string, *docstore.Doc[model.App]) { return r.AppID, nil }
 
 func (s *Slice) assign(ctx context.Context, req *assignRequest) (AppUser, error) {
 	return s.write(ctx, req.AppID, req.Body.ID, req.Body.supplied, true)
@@ -142,10 +139,6 @@ func (s *Slice) assign(ctx context.Context, req *assignRequest) (AppUser, error)
 type updateRequest struct {
 	userRequest
 	Body supplied `body:"required"`
-}
-
-func (s *Slice) findForUpdate(ctx context.Context, req *updateRequest) error {
-	return s.findForUser(ctx, &req.userRequest)
 }
 
 func (s *Slice) update(ctx context.Context, req *updateRequest) (AppUser, error) {
@@ -381,8 +374,9 @@ type userRequest struct {
 	doc docstore.Doc[model.AppUser]
 }
 
-func (s *Slice) findForUser(ctx context.Context, req *userRequest) (err error) {
-	q := s.Store.Reader()
+func (t *userRequest) self() *userRequest { return t }
+
+func (s *Slice) findForUser(ctx context.Context, q docstore.Reader, req *userRequest) (err error) {
 	if _, err := s.findApp(ctx, q, req.AppID); err != nil {
 		return err
 	}
@@ -413,10 +407,6 @@ type getUserRequest struct {
 	Expand string `query:"expand" enum:"user" doc:"user embeds the user."`
 }
 
-func (s *Slice) findForGetUser(ctx context.Context, req *getUserRequest) error {
-	return s.findForUser(ctx, &req.userRequest)
-}
-
 func (s *Slice) getUser(ctx context.Context, req *getUserRequest) (AppUser, error) {
 	return s.expanded(ctx, s.Store.Reader(), req.doc, req.Expand)
 }
@@ -441,10 +431,6 @@ func (s *Slice) expanded(ctx context.Context, q docstore.Reader, doc docstore.Do
 type unassignRequest struct {
 	userRequest
 	SendEmail bool `query:"sendEmail" default:"false" doc:"Tells the administrator by e-mail."`
-}
-
-func (s *Slice) findForUnassign(ctx context.Context, req *unassignRequest) error {
-	return s.findForUser(ctx, &req.userRequest)
 }
 
 func (s *Slice) unassign(ctx context.Context, req *unassignRequest) (rest.Empty, error) {
@@ -514,10 +500,7 @@ type listUsersRequest struct {
 	app docstore.Doc[model.App]
 }
 
-func (s *Slice) findForUserList(ctx context.Context, req *listUsersRequest) (err error) {
-	req.app, err = s.findApp(ctx, s.Store.Reader(), req.AppID)
-	return err
-}
+func (r *listUsersRequest) at() (string, *docstore.Doc[model.App]) { return r.AppID, &r.app }
 
 func (s *Slice) listUsers(ctx context.Context, req *listUsersRequest) (rest.Page[AppUser], error) {
 	where := docstore.Eq(model.AppUserByListedApp, req.AppID)

@@ -110,10 +110,6 @@ type listClaimsRequest struct {
 	Include bool `query:"includeClaims" doc:"Changes nothing."`
 }
 
-func (s *Slice) findForClaims(ctx context.Context, r *listClaimsRequest) error {
-	return s.find(ctx, &r.target)
-}
-
 func (s *Slice) listClaims(ctx context.Context, r *listClaimsRequest) ([]Claim, error) {
 	out := []Claim{}
 	for i := range r.found.Value.Claims {
@@ -128,8 +124,10 @@ type claimTarget struct {
 	Claim string `path:"claimId" doc:"Id of the claim."`
 }
 
-func (s *Slice) findClaim(ctx context.Context, t *claimTarget) error {
-	if err := s.find(ctx, &t.target); err != nil {
+func (t *claimTarget) self() *claimTarget { return t }
+
+func (s *Slice) findClaim(ctx context.Context, q docstore.Reader, t *claimTarget) error {
+	if err := s.find(ctx, q, &t.target); err != nil {
 		return err
 	}
 	_, err := t.at(&t.found.Value)
@@ -162,10 +160,6 @@ type createClaimRequest struct {
 	Body ClaimInput `body:"required"`
 }
 
-func (s *Slice) findForCreateClaim(ctx context.Context, r *createClaimRequest) error {
-	return s.find(ctx, &r.target)
-}
-
 func (s *Slice) createClaim(ctx context.Context, r *createClaimRequest) (Claim, error) {
 	c := model.AuthClaim{ID: model.NewID(model.KindAuthClaim), Status: model.Active}
 	err := s.change(ctx, &r.target, audit.ClaimCreate, func(tx *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
@@ -187,10 +181,6 @@ func (s *Slice) createClaim(ctx context.Context, r *createClaimRequest) (Claim, 
 type replaceClaimRequest struct {
 	claimTarget
 	Body ClaimInput `body:"required"`
-}
-
-func (s *Slice) findForReplaceClaim(ctx context.Context, r *replaceClaimRequest) error {
-	return s.findClaim(ctx, &r.claimTarget)
 }
 
 func (s *Slice) replaceClaim(ctx context.Context, r *replaceClaimRequest) (Claim, error) {

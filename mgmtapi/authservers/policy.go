@@ -115,8 +115,10 @@ type policyTarget struct {
 	Policy string `path:"policyId" doc:"Id of the policy."`
 }
 
-func (s *Slice) findPolicy(ctx context.Context, t *policyTarget) error {
-	if err := s.find(ctx, &t.target); err != nil {
+func (t *policyTarget) self() *policyTarget { return t }
+
+func (s *Slice) findPolicy(ctx context.Context, q docstore.Reader, t *policyTarget) error {
+	if err := s.find(ctx, q, &t.target); err != nil {
 		return err
 	}
 	_, err := t.at(&t.found.Value)
@@ -155,10 +157,6 @@ func (s *Slice) getPolicy(ctx context.Context, t *policyTarget) (Policy, error) 
 type createPolicyRequest struct {
 	target
 	Body PolicyInput `body:"required"`
-}
-
-func (s *Slice) findForCreatePolicy(ctx context.Context, r *createPolicyRequest) error {
-	return s.find(ctx, &r.target)
 }
 
 func (s *Slice) createPolicy(ctx context.Context, r *createPolicyRequest) (Policy, error) {
@@ -222,10 +220,6 @@ func checkReplacePolicy(_ context.Context, r *replacePolicyRequest, causes *rest
 		causes.Add("id", "The id must be that of the path")
 	}
 	return nil
-}
-
-func (s *Slice) findForReplacePolicy(ctx context.Context, r *replacePolicyRequest) error {
-	return s.findPolicy(ctx, &r.policyTarget)
 }
 
 func (s *Slice) replacePolicy(ctx context.Context, r *replacePolicyRequest) (Policy, error) {

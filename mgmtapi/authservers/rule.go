@@ -109,8 +109,10 @@ type ruleTarget struct {
 	Rule string `path:"ruleId" doc:"Id of the rule."`
 }
 
-func (s *Slice) findRule(ctx context.Context, t *ruleTarget) error {
-	if err := s.findPolicy(ctx, &t.policyTarget); err != nil {
+func (t *ruleTarget) self() *ruleTarget { return t }
+
+func (s *Slice) findRule(ctx context.Context, q docstore.Reader, t *ruleTarget) error {
+	if err := s.findPolicy(ctx, q, &t.policyTarget); err != nil {
 		return err
 	}
 	_, _, err := t.at(&t.found.Value)
@@ -155,10 +157,6 @@ func (s *Slice) getRule(ctx context.Context, t *ruleTarget) (Rule, error) {
 type createRuleRequest struct {
 	policyTarget
 	Body RuleInput `body:"required"`
-}
-
-func (s *Slice) findForCreateRule(ctx context.Context, r *createRuleRequest) error {
-	return s.findPolicy(ctx, &r.policyTarget)
 }
 
 func (s *Slice) createRule(ctx context.Context, r *createRuleRequest) (Rule, error) {
@@ -273,10 +271,6 @@ func (s *Slice) applyTokens(ctx context.Context, q docstore.Reader, in *TokenAct
 type replaceRuleRequest struct {
 	ruleTarget
 	Body RuleInput `body:"required"`
-}
-
-func (s *Slice) findForReplaceRule(ctx context.Context, r *replaceRuleRequest) error {
-	return s.findRule(ctx, &r.ruleTarget)
 }
 
 func (s *Slice) replaceRule(ctx context.Context, r *replaceRuleRequest) (Rule, error) {

@@ -96,10 +96,6 @@ type listScopesRequest struct {
 	After  string `query:"after" doc:"Cursor from the link to the next page."`
 }
 
-func (s *Slice) findForScopes(ctx context.Context, r *listScopesRequest) error {
-	return s.find(ctx, &r.target)
-}
-
 // byName is the filter language of scopes.
 var byName = search.Language[model.AuthScope]{
 	"name": {Operators: search.Equality, Values: func(d *docstore.Doc[model.AuthScope]) []any { return []any{d.Value.Name} }},
@@ -161,8 +157,10 @@ type scopeTarget struct {
 	Scope string `path:"scopeId" doc:"Id of the scope."`
 }
 
-func (s *Slice) findScope(ctx context.Context, t *scopeTarget) error {
-	if err := s.find(ctx, &t.target); err != nil {
+func (t *scopeTarget) self() *scopeTarget { return t }
+
+func (s *Slice) findScope(ctx context.Context, q docstore.Reader, t *scopeTarget) error {
+	if err := s.find(ctx, q, &t.target); err != nil {
 		return err
 	}
 	_, err := t.at(&t.found.Value)
@@ -201,10 +199,6 @@ func checkCreateScope(_ context.Context, r *createScopeRequest, causes *rest.Cau
 	return nil
 }
 
-func (s *Slice) findForCreateScope(ctx context.Context, r *createScopeRequest) error {
-	return s.find(ctx, &r.target)
-}
-
 func (s *Slice) createScope(ctx context.Context, r *createScopeRequest) (Scope, error) {
 	c := model.AuthScope{ID: model.NewID(model.KindAuthScope)}
 	err := s.change(ctx, &r.target, audit.ScopeCreate, func(_ *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
@@ -235,10 +229,6 @@ type replaceScopeRequest struct {
 func checkReplaceScope(_ context.Context, r *replaceScopeRequest, causes *rest.Causes) error {
 	r.Body.check(causes)
 	return nil
-}
-
-func (s *Slice) findForReplaceScope(ctx context.Context, r *replaceScopeRequest) error {
-	return s.findScope(ctx, &r.scopeTarget)
 }
 
 func (s *Slice) replaceScope(ctx context.Context, r *replaceScopeRequest) (Scope, error) {

@@ -232,10 +232,6 @@ type replaceRequest struct {
 	Body ServerInput `body:"required"`
 }
 
-func (s *Slice) findForReplace(ctx context.Context, r *replaceRequest) error {
-	return s.find(ctx, &r.target)
-}
-
 // checkReplace validates the settings.
 func (s *Slice) checkReplace(_ context.Context, r *replaceRequest, causes *rest.Causes) error {
 	s.check(&r.Body, r.found.Value.IssuerMode, causes)
@@ -259,7 +255,7 @@ func (s *Slice) replace(ctx context.Context, r *replaceRequest) (AuthorizationSe
 
 func (s *Slice) delete(ctx context.Context, t *target) (rest.NoContent, error) {
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
-		if err := s.load(ctx, tx, t); err != nil {
+		if err := s.find(ctx, tx, t); err != nil {
 			return err
 		}
 		if t.found.Value.Default {

@@ -16,10 +16,6 @@ type verifyRequest struct {
 	Body       *Proof `body:"optional"`
 }
 
-func (s *Slice) findForVerify(ctx context.Context, r *verifyRequest) error {
-	return s.find(ctx, &r.target)
-}
-
 func (s *Slice) verify(ctx context.Context, r *verifyRequest) (Verification, error) {
 	a := s.actOn(&r.target)
 	out, refusal, err := a.prove(ctx, r, "", nil)

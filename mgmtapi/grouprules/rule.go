@@ -290,10 +290,6 @@ type getRequest struct {
 	Expand string `query:"expand" doc:"groupIdToGroupNameMap adds the names of the groups."`
 }
 
-func (s *Slice) findForGet(ctx context.Context, r *getRequest) error {
-	return s.find(ctx, s.Store.Reader(), &r.target)
-}
-
 func (s *Slice) get(ctx context.Context, r *getRequest) (GroupRule, error) {
 	return s.show(ctx, s.Store.Reader(), r.found, r.Expand)
 }
@@ -301,10 +297,6 @@ func (s *Slice) get(ctx context.Context, r *getRequest) (GroupRule, error) {
 type replaceRequest struct {
 	target
 	Body RuleInput `body:"required"`
-}
-
-func (s *Slice) findForReplace(ctx context.Context, r *replaceRequest) error {
-	return s.find(ctx, s.Store.Reader(), &r.target)
 }
 
 func (s *Slice) replace(ctx context.Context, r *replaceRequest) (out GroupRule, err error) {
@@ -360,10 +352,6 @@ func sameSet(a, b []string) bool {
 type deleteRequest struct {
 	target
 	RemoveUsers bool `query:"removeUsers" default:"false" doc:"Whether the members that the rule made are taken out."`
-}
-
-func (s *Slice) findForDelete(ctx context.Context, r *deleteRequest) error {
-	return s.find(ctx, s.Store.Reader(), &r.target)
 }
 
 func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.NoContent, error) {

@@ -216,10 +216,6 @@ type getRequest struct {
 	Expand string `query:"expand" doc:"stats adds the numbers of what belongs to the group."`
 }
 
-func (s *Slice) findForGet(ctx context.Context, r *getRequest) error {
-	return s.find(ctx, s.Store.Reader(), &r.target)
-}
-
 func (s *Slice) get(ctx context.Context, r *getRequest) (Group, error) {
 	return s.expand(ctx, s.Store.Reader(), render(ctx, r.found), r.Expand)
 }
@@ -304,10 +300,6 @@ func (s *Slice) replace(ctx context.Context, r *replaceRequest) (Group, error) {
 }
 
 type deleteRequest struct{ target }
-
-func (s *Slice) findForDelete(ctx context.Context, r *deleteRequest) error {
-	return s.find(ctx, s.Store.Reader(), &r.target)
-}
 
 func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.NoContent, error) {
 	err := s.Update(ctx, func(tx *docstore.Tx) error {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/mgmtapi/lookup"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/seal"
 )
@@ -56,11 +57,11 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[getRequest, HardwareToken]{
 			ID: "getYubikeyOtpTokenById", Route: "GET " + one, Tag: tag, Scopes: read,
-			Summary: "Reads a hardware token", Find: s.findForGet, Do: s.get,
+			Summary: "Reads a hardware token", Find: lookup.In(s.Store, s.find, (*getRequest).self), Do: s.get,
 		},
 		rest.Op[target, rest.NoContent]{
 			ID: "deleteYubikeyOtpToken", Route: "DELETE " + one, Tag: tag, Scopes: write,
-			Summary: "Deletes a hardware token that nobody has", Find: s.find, Do: s.delete,
+			Summary: "Deletes a hardware token that nobody has", Find: lookup.In(s.Store, s.find, (*target).self), Do: s.delete,
 		},
 	}
 }
@@ -128,9 +129,9 @@ type target struct {
 	found docstore.Doc[model.HardwareToken]
 }
 
-func (s *Slice) find(ctx context.Context, t *target) error { return s.findIn(ctx, s.Store.Reader(), t) }
+func (t *target) self() *target { return t }
 
-func (s *Slice) findIn(ctx context.Context, q docstore.Reader, t *target) (err error) {
+func (s *Slice) find(ctx context.Context, q docstore.Reader, t *target) (err error) {
 	t.found, err = s.HardwareTokens.Get(ctx, q, t.ID)
 	return rest.Missing(err, kind, t.ID)
 }
@@ -139,8 +140,6 @@ type getRequest struct {
 	target
 	Expand string `query:"expand" enum:"user" doc:"user embeds the user."`
 }
-
-func (s *Slice) findForGet(ctx context.Context, r *getRequest) error { return s.find(ctx, &r.target) }
 
 func (s *Slice) get(ctx context.Context, r *getRequest) (HardwareToken, error) {
 	return s.expanded(ctx, s.Store.Reader(), r.found, r.Expand)

@@ -74,7 +74,7 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (HardwareToken, er
 
 func (s *Slice) delete(ctx context.Context, t *target) (rest.NoContent, error) {
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
-		if err := s.findIn(ctx, tx, t); err != nil {
+		if err := s.find(ctx, tx, t); err != nil {
 			return err
 		}
 		if t.found.Value.User != "" {

@@ -174,10 +174,6 @@ type listResourcesRequest struct {
 	Limit int    `query:"limit" default:"100" min:"1" max:"1000" clamp:"true" doc:"Size of the page, at most 1000."`
 }
 
-func (s *Slice) findForListResources(ctx context.Context, r *listResourcesRequest) error {
-	return s.inSet(ctx, s.Store.Reader(), &r.setTarget)
-}
-
 func (s *Slice) listResources(ctx context.Context, r *listResourcesRequest) (SetResources, error) {
 	q := s.Store.Reader()
 	org, err := s.Org(ctx, q)
@@ -206,10 +202,6 @@ type addResourcesRequest struct {
 	} `body:"required"`
 
 	names []authz.Name
-}
-
-func (s *Slice) findForAddResources(ctx context.Context, r *addResourcesRequest) error {
-	return s.inSet(ctx, s.Store.Reader(), &r.setTarget)
 }
 
 // checkAddResources finds the resources.
@@ -283,10 +275,6 @@ type addResourceRequest struct {
 	conditioned
 }
 
-func (s *Slice) findForAddResource(ctx context.Context, r *addResourceRequest) error {
-	return s.inSet(ctx, s.Store.Reader(), &r.setTarget)
-}
-
 // checkAddResource finds the resource and what is excluded from it.
 func (s *Slice) checkAddResource(ctx context.Context, r *addResourceRequest, causes *rest.Causes) error {
 	if r.Body.Resource != "" {
@@ -342,6 +330,8 @@ type resourceTarget struct {
 	found docstore.Doc[model.SetResource]
 }
 
+func (t *resourceTarget) self() *resourceTarget { return t }
+
 func (s *Slice) inResource(ctx context.Context, q docstore.Reader, t *resourceTarget) (err error) {
 	if err := s.inSet(ctx, q, &t.setTarget); err != nil {
 		return err
@@ -354,10 +344,6 @@ func (s *Slice) inResource(ctx context.Context, q docstore.Reader, t *resourceTa
 }
 
 type resourceRequest struct{ resourceTarget }
-
-func (s *Slice) findResource(ctx context.Context, r *resourceRequest) error {
-	return s.inResource(ctx, s.Store.Reader(), &r.resourceTarget)
-}
 
 func (s *Slice) getResource(ctx context.Context, r *resourceRequest) (SetResource, error) {
 	org, err := s.Org(ctx, s.Store.Reader())

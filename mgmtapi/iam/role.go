@@ -138,6 +138,8 @@ type roleTarget struct {
 	found docstore.Doc[model.CustomRole]
 }
 
+func (t *roleTarget) self() *roleTarget { return t }
+
 // custom finds a custom role.
 func (s *Slice) custom(ctx context.Context, q docstore.Reader, t *roleTarget) (err error) {
 	if t.found, err = s.FindCustomRole(ctx, q, t.Role); err == nil {
@@ -172,14 +174,6 @@ func (s *Slice) readable(ctx context.Context, q docstore.Reader, t *roleTarget) 
 
 type roleRequest struct{ roleTarget }
 
-func (s *Slice) findRole(ctx context.Context, r *roleRequest) error {
-	return s.custom(ctx, s.Store.Reader(), &r.roleTarget)
-}
-
-func (s *Slice) findRoleForRead(ctx context.Context, r *roleRequest) error {
-	return s.readable(ctx, s.Store.Reader(), &r.roleTarget)
-}
-
 func (s *Slice) getRole(ctx context.Context, r *roleRequest) (CustomRole, error) {
 	return renderRole(ctx, r.found), nil
 }
@@ -187,10 +181,6 @@ func (s *Slice) getRole(ctx context.Context, r *roleRequest) (CustomRole, error)
 type replaceRoleRequest struct {
 	roleTarget
 	Body RoleBody `body:"required"`
-}
-
-func (s *Slice) findForReplaceRole(ctx context.Context, r *replaceRoleRequest) error {
-	return s.custom(ctx, s.Store.Reader(), &r.roleTarget)
 }
 
 // checkReplaceRole checks the label.

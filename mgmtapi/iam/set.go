@@ -106,16 +106,14 @@ type setTarget struct {
 	set docstore.Doc[model.ResourceSet]
 }
 
+func (t *setTarget) self() *setTarget { return t }
+
 func (s *Slice) inSet(ctx context.Context, q docstore.Reader, t *setTarget) (err error) {
 	t.set, err = s.FindResourceSet(ctx, q, t.Set)
 	return rest.Missing(err, "ResourceSet", t.Set)
 }
 
 type setRequest struct{ setTarget }
-
-func (s *Slice) findSet(ctx context.Context, r *setRequest) error {
-	return s.inSet(ctx, s.Store.Reader(), &r.setTarget)
-}
 
 // findSetForRead also finds the fixed resource sets of the governance roles.
 func (s *Slice) findSetForRead(ctx context.Context, r *setRequest) error {
@@ -129,7 +127,7 @@ func (s *Slice) findSetForRead(ctx context.Context, r *setRequest) error {
 			return err
 		}
 	}
-	return s.findSet(ctx, r)
+	return s.inSet(ctx, s.Store.Reader(), &r.setTarget)
 }
 
 func (s *Slice) getSet(ctx context.Context, r *setRequest) (ResourceSet, error) {
@@ -139,10 +137,6 @@ func (s *Slice) getSet(ctx context.Context, r *setRequest) (ResourceSet, error) 
 type replaceSetRequest struct {
 	setTarget
 	Body SetBody `body:"required"`
-}
-
-func (s *Slice) findForReplaceSet(ctx context.Context, r *replaceSetRequest) error {
-	return s.inSet(ctx, s.Store.Reader(), &r.setTarget)
 }
 
 // checkReplaceSet checks the label.

@@ -6,6 +6,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/lookup"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
@@ -60,19 +61,19 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[roleRequest, CustomRole]{
 			ID: "getRole", Route: "GET " + rolePath, Tag: roleTag, Scopes: readScope, Summary: "Reads a custom role, or a governance role",
-			Find: s.findRoleForRead, Do: s.getRole,
+			Find: lookup.In(s.Store, s.readable, (*roleRequest).self), Do: s.getRole,
 		},
 		rest.Op[replaceRoleRequest, LocatedRole]{
 			ID: "replaceRole", Route: "PUT " + rolePath, Tag: roleTag, Scopes: writeScope, Summary: "Renames or describes a custom role",
-			Find: s.findForReplaceRole, Check: checkReplaceRole, Do: s.replaceRole,
+			Find: lookup.In(s.Store, s.custom, (*replaceRoleRequest).self), Check: checkReplaceRole, Do: s.replaceRole,
 		},
 		rest.Op[roleRequest, rest.NoContent]{
 			ID: "deleteRole", Route: "DELETE " + rolePath, Tag: roleTag, Scopes: writeScope, Summary: "Removes a custom role that is not bound",
-			Find: s.findRole, Do: s.deleteRole,
+			Find: lookup.In(s.Store, s.custom, (*roleRequest).self), Do: s.deleteRole,
 		},
 		rest.Op[roleRequest, Permissions]{
 			ID: "listRolePermissions", Route: "GET " + permitsPath, Tag: roleTag, Scopes: readScope, Summary: "Lists the permissions of a role",
-			Find: s.findRoleForRead, Do: s.listPermissions,
+			Find: lookup.In(s.Store, s.readable, (*roleRequest).self), Do: s.listPermissions,
 		},
 		rest.Op[setPermissionRequest, rest.NoContent]{
 			ID: "createRolePermission", Route: "POST " + permitPath, Tag: roleTag, Scopes: writeScope, Summary: "Adds a permission to a role",
@@ -104,30 +105,30 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[replaceSetRequest, ResourceSet]{
 			ID: "replaceResourceSet", Route: "PUT " + setPath, Tag: setTag, Scopes: writeScope, Summary: "Renames or describes a resource set",
-			Find: s.findForReplaceSet, Check: checkReplaceSet, Do: s.replaceSet,
+			Find: lookup.In(s.Store, s.inSet, (*replaceSetRequest).self), Check: checkReplaceSet, Do: s.replaceSet,
 		},
 		rest.Op[setRequest, rest.NoContent]{
 			ID: "deleteResourceSet", Route: "DELETE " + setPath, Tag: setTag, Scopes: writeScope,
 			Summary: "Removes a resource set with its bindings",
-			Find:    s.findSet, Do: s.deleteSet,
+			Find:    lookup.In(s.Store, s.inSet, (*setRequest).self), Do: s.deleteSet,
 		},
 		rest.Op[listResourcesRequest, SetResources]{
 			ID: "listResourceSetResources", Route: "GET " + resourcesPath, Tag: setTag, Scopes: readScope,
 			Summary: "Lists what is in a resource set",
-			Find:    s.findForListResources, Do: s.listResources,
+			Find:    lookup.In(s.Store, s.inSet, (*listResourcesRequest).self), Do: s.listResources,
 		},
 		rest.Op[addResourcesRequest, ResourceSet]{
 			ID: "addResourceSetResources", Route: "PATCH " + resourcesPath, Tag: setTag, Scopes: writeScope, Summary: "Puts resources into a set",
-			Find: s.findForAddResources, Check: s.checkAddResources, Do: s.addResources,
+			Find: lookup.In(s.Store, s.inSet, (*addResourcesRequest).self), Check: s.checkAddResources, Do: s.addResources,
 		},
 		rest.Op[addResourceRequest, SetResource]{
 			ID: "addResourceSetResource", Route: "POST " + resourcesPath, Tag: setTag, Scopes: writeScope,
 			Summary: "Puts a resource, with conditions, into a set",
-			Find:    s.findForAddResource, Check: s.checkAddResource, Do: s.addResource,
+			Find:    lookup.In(s.Store, s.inSet, (*addResourceRequest).self), Check: s.checkAddResource, Do: s.addResource,
 		},
 		rest.Op[resourceRequest, SetResource]{
 			ID: "getResourceSetResource", Route: "GET " + resourcePath, Tag: setTag, Scopes: readScope, Summary: "Reads a resource of a set",
-			Find: s.findResource, Do: s.getResource,
+			Find: lookup.In(s.Store, s.inResource, (*resourceRequest).self), Do: s.getResource,
 		},
 		rest.Op[replaceResourceRequest, SetResource]{
 			ID: "replaceResourceSetResource", Route: "PUT " + resourcePath, Tag: setTag, Scopes: writeScope,
@@ -137,40 +138,41 @@ func (s *Slice) Routes() []rest.Route {
 		rest.Op[resourceRequest, rest.NoContent]{
 			ID: "deleteResourceSetResource", Route: "DELETE " + resourcePath, Tag: setTag, Scopes: writeScope,
 			Summary: "Takes a resource out of a set",
-			Find:    s.findResource, Do: s.deleteResource,
+			Find:    lookup.In(s.Store, s.inResource, (*resourceRequest).self), Do: s.deleteResource,
 		},
 		rest.Op[createBindingRequest, BindingLinks]{
 			ID: "createResourceSetBinding", Route: "POST " + bindingsPath, Tag: bindingTag, Scopes: writeScope,
-			Summary: "Binds a custom role to members on a set", Find: s.findForCreateBinding, Do: s.createBinding,
+			Summary: "Binds a custom role to members on a set",
+			Find:    lookup.In(s.Store, s.inSet, (*createBindingRequest).self), Do: s.createBinding,
 		},
 		rest.Op[listBindingsRequest, Bindings]{
 			ID: "listBindings", Route: "GET " + bindingsPath, Tag: bindingTag, Scopes: readScope, Summary: "Lists the roles that are bound on a set",
-			Find: s.findForListBindings, Do: s.listBindings,
+			Find: lookup.In(s.Store, s.inSet, (*listBindingsRequest).self), Do: s.listBindings,
 		},
 		rest.Op[bindingRequest, Binding]{
 			ID: "getBinding", Route: "GET " + bindingPath, Tag: bindingTag, Scopes: readScope, Summary: "Reads the binding of a role",
-			Find: s.findBinding, Do: s.getBinding,
+			Find: lookup.In(s.Store, s.inBinding, (*bindingRequest).self), Do: s.getBinding,
 		},
 		rest.Op[bindingRequest, rest.NoContent]{
 			ID: "deleteBinding", Route: "DELETE " + bindingPath, Tag: bindingTag, Scopes: writeScope, Summary: "Ends the binding of a role",
-			Find: s.findBinding, Do: s.deleteBinding,
+			Find: lookup.In(s.Store, s.inBinding, (*bindingRequest).self), Do: s.deleteBinding,
 		},
 		rest.Op[listMembersRequest, Members]{
 			ID: "listMembersOfBinding", Route: "GET " + membersPath, Tag: bindingTag, Scopes: readScope, Summary: "Lists the members of a binding",
-			Find: s.findForListMembers, Do: s.listMembers,
+			Find: lookup.In(s.Store, s.inBinding, (*listMembersRequest).self), Do: s.listMembers,
 		},
 		rest.Op[addMembersRequest, BindingLinks]{
 			ID: "addMembersToBinding", Route: "PATCH " + membersPath, Tag: bindingTag, Scopes: writeScope, Summary: "Adds members to a binding",
-			Find: s.findForAddMembers, Do: s.addMembers,
+			Find: lookup.In(s.Store, s.inBinding, (*addMembersRequest).self), Do: s.addMembers,
 		},
 		rest.Op[memberRequest, Member]{
 			ID: "getMemberOfBinding", Route: "GET " + memberPath, Tag: bindingTag, Scopes: readScope, Summary: "Reads a member of a binding",
-			Find: s.findMember, Do: s.getMember,
+			Find: lookup.In(s.Store, s.inMember, (*memberRequest).self), Do: s.getMember,
 		},
 		rest.Op[memberRequest, rest.NoContent]{
 			ID: "unassignMemberFromBinding", Route: "DELETE " + memberPath, Tag: bindingTag, Scopes: writeScope,
 			Summary: "Takes a member out of a binding",
-			Find:    s.findMember, Do: s.deleteMember,
+			Find:    lookup.In(s.Store, s.inMember, (*memberRequest).self), Do: s.deleteMember,
 		},
 	}
 }

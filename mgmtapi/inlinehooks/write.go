@@ -107,10 +107,6 @@ type replaceRequest struct {
 	Body InlineHookInput `body:"required"`
 }
 
-func (s *Slice) findForReplace(ctx context.Context, r *replaceRequest) error {
-	return s.find(ctx, &r.target)
-}
-
 // base returns what a replacement leaves of a channel: the secrets, if the channel authenticates in the same way at the same place.
 func base(old model.HookChannel, in *ChannelInput) model.HookChannel {
 	kept := model.HookChannel{Type: old.Type}
@@ -162,10 +158,6 @@ type updateRequest struct {
 	Body InlineHookInput `body:"required"`
 }
 
-func (s *Slice) findForUpdate(ctx context.Context, r *updateRequest) error {
-	return s.find(ctx, &r.target)
-}
-
 // checkUpdate validates the hook as it will be.
 func (s *Slice) checkUpdate(ctx context.Context, r *updateRequest, causes *rest.Causes) error {
 	r.Body.checkChange(&r.found.Value, causes)
@@ -181,7 +173,7 @@ func (s *Slice) update(ctx context.Context, r *updateRequest) (InlineHook, error
 func (s *Slice) write(ctx context.Context, t *target, in *InlineHookInput,
 	start func(model.HookChannel, *ChannelInput) model.HookChannel) (out InlineHook, err error) {
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
-		if err := s.findIn(ctx, tx, t); err != nil {
+		if err := s.find(ctx, tx, t); err != nil {
 			return err
 		}
 		hook := t.found.Value

@@ -7,6 +7,7 @@ import (
 	"github.com/scimwright/scimwright/internal/expression"
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/appprofile"
+	"github.com/scimwright/scimwright/mgmtapi/lookup"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
@@ -32,14 +33,14 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[target, Mapping]{
 			ID: "getProfileMapping", Route: "GET /api/v1/mappings/{mappingId}", Tag: tag, Scopes: read,
-			Summary: "Reads a profile mapping", Find: s.find, Do: s.get,
+			Summary: "Reads a profile mapping", Find: lookup.InView(s.Store, s.find, (*target).self), Do: s.get,
 		},
 		rest.Op[updateRequest, Mapping]{
 			ID: "updateProfileMapping", Route: "POST /api/v1/mappings/{mappingId}", Tag: tag, Scopes: write,
 			Summary: "Changes rules of a profile mapping",
 			Description: "A rule that is given takes the place of the one for its attribute, null removes it, and the others stay. The users of " +
 				"the application follow in the background.",
-			Find: s.findForUpdate, Check: checkUpdate, Do: s.update,
+			Find: lookup.InView(s.Store, s.find, (*updateRequest).self), Check: checkUpdate, Do: s.update,
 		},
 	}
 }
@@ -157,11 +158,9 @@ type target struct {
 	appSchema  model.AppSchema
 }
 
-func (s *Slice) find(ctx context.Context, t *target) error {
-	return s.Store.View(ctx, func(q docstore.Reader) error { return s.findIn(ctx, q, t) })
-}
+func (t *target) self() *target { return t }
 
-func (s *Slice) findIn(ctx context.Context, q docstore.Reader, t *target) (err error) {
+func (s *Slice) find(ctx context.Context, q docstore.Reader, t *target) (err error) {
 	if t.found, err = s.Mappings.Get(ctx, q, t.MappingID); err != nil {
 		return rest.Missing(err, "ProfileMapping", t.MappingID)
 	}

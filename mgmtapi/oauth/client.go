@@ -155,11 +155,9 @@ type clientTarget struct {
 	found docstore.Doc[model.App]
 }
 
-func (s *Slice) findClient(ctx context.Context, t *clientTarget) error {
-	return s.loadClient(ctx, s.Store.Reader(), t)
-}
+func (t *clientTarget) self() *clientTarget { return t }
 
-func (s *Slice) loadClient(ctx context.Context, q docstore.Reader, t *clientTarget) (err error) {
+func (s *Slice) findClient(ctx context.Context, q docstore.Reader, t *clientTarget) (err error) {
 	t.found, err = s.FindOAuthClient(ctx, q, t.Client)
 	return rest.Missing(err, "OAuth2Client", t.Client)
 }
@@ -182,14 +180,10 @@ func checkReplaceClient(_ context.Context, r *replaceClientRequest, causes *rest
 	return nil
 }
 
-func (s *Slice) findForReplaceClient(ctx context.Context, r *replaceClientRequest) error {
-	return s.findClient(ctx, &r.clientTarget)
-}
-
 func (s *Slice) replaceClient(ctx context.Context, r *replaceClientRequest) (Client, error) {
 	var secret string
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
-		if err := s.loadClient(ctx, tx, &r.clientTarget); err != nil {
+		if err := s.findClient(ctx, tx, &r.clientTarget); err != nil {
 			return err
 		}
 		app, client := r.found.Value, *r.found.Value.Credentials.OAuthClient
@@ -212,7 +206,7 @@ func (s *Slice) replaceClient(ctx context.Context, r *replaceClientRequest) (Cli
 
 func (s *Slice) deleteClient(ctx context.Context, t *clientTarget) (rest.NoContent, error) {
 	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
-		if err := s.loadClient(ctx, tx, t); err != nil {
+		if err := s.findClient(ctx, tx, t); err != nil {
 			return err
 		}
 		if err := s.Apps.Delete(ctx, tx, t.found.ID); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/auth"
+	"github.com/scimwright/scimwright/mgmtapi/lookup"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
@@ -140,33 +141,35 @@ func (s *Slice) ruleRoutes() []rest.Route {
 	return []rest.Route{
 		rest.Op[target, rest.Page[Rule]]{
 			ID: "listPolicyRules", Route: "GET " + all, Tag: tag, Scopes: readScope,
-			Summary: "Lists the rules of a policy", Find: s.find, Do: s.listRules,
+			Summary: "Lists the rules of a policy", Find: lookup.In(s.Store, s.find, (*target).self), Do: s.listRules,
 		},
 		rest.Op[createRuleRequest, Rule]{
 			ID: "createPolicyRule", Route: "POST " + all, Tag: tag, Scopes: writeScope, Summary: "Adds a rule to the sign-on policy",
 			Description: "The first active rule that a user is among decides about a sign-in, the rule of the system comes last. " +
 				"Policies of other types have no further rules: 501.",
-			Find: func(ctx context.Context, r *createRuleRequest) error { return s.find(ctx, &r.target) }, Do: s.createRule,
+			Find: lookup.In(s.Store, s.find, (*createRuleRequest).self), Do: s.createRule,
 		},
 		rest.Op[ruleTarget, Rule]{
 			ID: "getPolicyRule", Route: "GET " + one, Tag: tag, Scopes: readScope,
-			Summary: "Reads a rule of a policy", Find: s.findRule, Do: s.getRule,
+			Summary: "Reads a rule of a policy", Find: lookup.In(s.Store, s.findRule, (*ruleTarget).self), Do: s.getRule,
 		},
 		rest.Op[replaceRuleRequest, Rule]{
 			ID: "replacePolicyRule", Route: "PUT " + one, Tag: tag, Scopes: writeScope, Summary: "Replaces a rule of the sign-on policy",
-			Find: func(ctx context.Context, r *replaceRuleRequest) error { return s.findRule(ctx, &r.ruleTarget) }, Do: s.replaceRule,
+			Find: lookup.In(s.Store, s.findRule, (*replaceRuleRequest).self), Do: s.replaceRule,
 		},
 		rest.Op[ruleTarget, rest.NoContent]{
 			ID: "deletePolicyRule", Route: "DELETE " + one, Tag: tag, Scopes: writeScope,
-			Summary: "Deletes a rule of the sign-on policy", Find: s.findRule, Do: s.deleteRule,
+			Summary: "Deletes a rule of the sign-on policy", Find: lookup.In(s.Store, s.findRule, (*ruleTarget).self), Do: s.deleteRule,
 		},
 		rest.Op[ruleTarget, rest.NoContent]{
 			ID: "activatePolicyRule", Route: "POST " + one + "/lifecycle/activate", Tag: tag, Scopes: writeScope,
-			Summary: "Puts a rule of the sign-on policy in force", Find: s.findRule, Do: s.enterRule(model.Active, audit.PolicyRuleActivate),
+			Summary: "Puts a rule of the sign-on policy in force", Find: lookup.In(s.Store, s.findRule, (*ruleTarget).self),
+			Do: s.enterRule(model.Active, audit.PolicyRuleActivate),
 		},
 		rest.Op[ruleTarget, rest.NoContent]{
 			ID: "deactivatePolicyRule", Route: "POST " + one + "/lifecycle/deactivate", Tag: tag, Scopes: writeScope,
-			Summary: "Puts a rule of the sign-on policy out of force", Find: s.findRule, Do: s.enterRule(model.Inactive, audit.PolicyRuleDeactivate),
+			Summary: "Puts a rule of the sign-on policy out of force", Find: lookup.In(s.Store, s.findRule, (*ruleTarget).self),
+			Do: s.enterRule(model.Inactive, audit.PolicyRuleDeactivate),
 		},
 	}
 }
@@ -179,8 +182,10 @@ type ruleTarget struct {
 	at int // place among the rules that can be changed, -1 for the rule of the system
 }
 
-func (s *Slice) findRule(ctx context.Context, t *ruleTarget) error {
-	if err := s.find(ctx, &t.target); err != nil {
+func (t *ruleTarget) self() *ruleTarget { return t }
+
+func (s *Slice) findRule(ctx context.Context, q docstore.Reader, t *ruleTarget) error {
+	if err := s.find(ctx, q, &t.target); err != nil {
 		return err
 	}
 	return t.locate()
@@ -216,7 +221,7 @@ type ruleChange func(tx *docstore.Tx, p *model.OrgPolicy) (model.SignOnRule, err
 // changeRules runs a change of the rules of a policy and logs it.
 func (s *Slice) changeRules(ctx context.Context, t *target, event audit.Type, change ruleChange) error {
 	return s.Update(ctx, func(tx *docstore.Tx) error {
-		if err := s.findIn(ctx, tx, t); err != nil {
+		if err := s.find(ctx, tx, t); err != nil {
 			return err
 		}
 		if t.found.Value.Type != model.PolicySignOn {

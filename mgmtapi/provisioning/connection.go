@@ -107,10 +107,6 @@ type connectionRequest struct {
 	Body     connectionBody `body:"required"`
 }
 
-func (s *Slice) findForConnection(ctx context.Context, req *connectionRequest) error {
-	return s.findApp(ctx, &req.appRequest)
-}
-
 // checkConnection checks what was sent; what is missing depends on what is known.
 func checkConnection(_ context.Context, r *connectionRequest, causes *rest.Causes) error {
 	if r.Body.BaseURL != "" {
@@ -314,7 +310,7 @@ func (s *Slice) putConnection(ctx context.Context, app string, rev int64, change
 	var stored *model.Connection
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		stored = nil
-		owner, err := s.appIn(ctx, tx, app)
+		owner, err := s.findApp(ctx, tx, app)
 		if err != nil {
 			return err
 		}

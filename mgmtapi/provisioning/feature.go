@@ -198,8 +198,8 @@ type featureRequest struct {
 	feature feature
 }
 
-func (s *Slice) findForFeature(ctx context.Context, req *featureRequest) error {
-	if err := s.findApp(ctx, &req.appRequest); err != nil {
+func (s *Slice) findForFeature(ctx context.Context, req *featureRequest) (err error) {
+	if req.app, err = s.findApp(ctx, s.Store.Reader(), req.AppID); err != nil {
 		return err
 	}
 	var ok bool

@@ -49,10 +49,6 @@ type listMappingsRequest struct {
 	Status        string `query:"status" enum:"ACTIVE,INACTIVE,ERROR" doc:"Only mappings with this status."`
 }
 
-func (s *Slice) findForMappings(ctx context.Context, req *listMappingsRequest) error {
-	return s.findApp(ctx, &req.appRequest)
-}
-
 func (s *Slice) listMappings(ctx context.Context, req *listMappingsRequest) (rest.Page[PushMapping], error) {
 	where := []docstore.Cond{docstore.Eq(model.PushMappingByLiveApp, req.AppID)}
 	if req.SourceGroupID != "" {
@@ -91,10 +87,6 @@ type createMappingBody struct {
 type createMappingRequest struct {
 	appRequest
 	Body createMappingBody `body:"required"`
-}
-
-func (s *Slice) findForCreateMapping(ctx context.Context, req *createMappingRequest) error {
-	return s.findApp(ctx, &req.appRequest)
 }
 
 // checkCreateMapping allows exactly one way to name the target.
@@ -223,11 +215,13 @@ type mappingRequest struct {
 	mapping docstore.Doc[model.PushMapping]
 }
 
-func (s *Slice) findForMapping(ctx context.Context, req *mappingRequest) (err error) {
-	if err := s.findApp(ctx, &req.appRequest); err != nil {
+func (t *mappingRequest) self() *mappingRequest { return t }
+
+func (s *Slice) findForMapping(ctx context.Context, q docstore.Reader, req *mappingRequest) (err error) {
+	if req.app, err = s.findApp(ctx, q, req.AppID); err != nil {
 		return err
 	}
-	req.mapping, err = s.findMapping(ctx, s.Store.Reader(), req)
+	req.mapping, err = s.findMapping(ctx, q, req)
 	return err
 }
 
@@ -251,10 +245,6 @@ type patchMappingBody struct {
 type patchMappingRequest struct {
 	mappingRequest
 	Body patchMappingBody `body:"required"`
-}
-
-func (s *Slice) findForPatchMapping(ctx context.Context, req *patchMappingRequest) error {
-	return s.findForMapping(ctx, &req.mappingRequest)
 }
 
 func (s *Slice) patchMapping(ctx context.Context, req *patchMappingRequest) (PushMapping, error) {
@@ -288,10 +278,6 @@ func (s *Slice) patchMapping(ctx context.Context, req *patchMappingRequest) (Pus
 type deleteMappingRequest struct {
 	mappingRequest
 	DeleteTargetGroup bool `query:"deleteTargetGroup" required:"true" doc:"Whether the group in the target goes with the mapping."`
-}
-
-func (s *Slice) findForDeleteMapping(ctx context.Context, req *deleteMappingRequest) error {
-	return s.findForMapping(ctx, &req.mappingRequest)
 }
 
 func (s *Slice) deleteMapping(ctx context.Context, req *deleteMappingRequest) (rest.NoContent, error) {

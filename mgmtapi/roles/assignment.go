@@ -133,10 +133,6 @@ type listRequest struct {
 	Expand string `query:"expand" doc:"targets/groups or targets/catalog/apps adds the targets of that kind."`
 }
 
-func (o of) findForList(ctx context.Context, r *listRequest) error {
-	return o.find(ctx, o.Store.Reader(), &r.assignee)
-}
-
 func (o of) list(ctx context.Context, r *listRequest) (out rest.Page[RoleAssignment], err error) {
 	err = o.Store.View(ctx, func(q docstore.Reader) error {
 		all, err := o.all(ctx, q, r.who)
@@ -218,10 +214,6 @@ func checkAssign(_ context.Context, r *assignRequest, causes *rest.Causes) error
 	return nil
 }
 
-func (o of) findForAssign(ctx context.Context, r *assignRequest) error {
-	return o.find(ctx, o.Store.Reader(), &r.assignee)
-}
-
 func (o of) assign(ctx context.Context, r *assignRequest) (out RoleAssignment, err error) {
 	err = o.Update(ctx, func(tx *docstore.Tx) error {
 		if err := o.find(ctx, tx, &r.assignee); err != nil {
@@ -290,14 +282,16 @@ type assignmentRequest struct {
 	found held
 }
 
+func (r *assignmentRequest) self() *assignmentRequest { return r }
+
 // findAssignment reads an assignment, of a user also one that a group brings.
-func (o of) findAssignment(ctx context.Context, r *assignmentRequest) error {
-	return o.among(ctx, o.Store.Reader(), r, o.all)
+func (o of) findAssignment(ctx context.Context, q docstore.Reader, r *assignmentRequest) error {
+	return o.among(ctx, q, r, o.all)
 }
 
 // findOwn reads an assignment that was made for the assignee itself.
-func (o of) findOwn(ctx context.Context, r *assignmentRequest) error {
-	return o.among(ctx, o.Store.Reader(), r, o.own)
+func (o of) findOwn(ctx context.Context, q docstore.Reader, r *assignmentRequest) error {
+	return o.among(ctx, q, r, o.own)
 }
 
 func (o of) among(

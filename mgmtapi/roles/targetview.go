@@ -155,12 +155,12 @@ type catalogRequest struct {
 }
 
 // isAppType returns the error for a name that neither a catalog entry nor an application has.
-func (s *Slice) isAppType(ctx context.Context, name string) error {
+func (s *Slice) isAppType(ctx context.Context, q docstore.Reader, name string) error {
 	if _, ok := catalog.Named(name); ok {
 		return nil
 	}
 	// Custom applications have a name of their own.
-	n, err := s.Apps.Count(ctx, s.Store.Reader(), docstore.Eq(model.AppByName, name))
+	n, err := s.Apps.Count(ctx, q, docstore.Eq(model.AppByName, name))
 	if err == nil && n == 0 {
 		err = rest.NotFound("AppInstance", name)
 	}
@@ -168,7 +168,7 @@ func (s *Slice) isAppType(ctx context.Context, name string) error {
 }
 
 func (s *Slice) findCatalogEntry(ctx context.Context, r *catalogRequest) error {
-	return s.isAppType(ctx, r.Name)
+	return s.isAppType(ctx, s.Store.Reader(), r.Name)
 }
 
 func (s *Slice) catalogEntry(ctx context.Context, r *catalogRequest) (AppTarget, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/lookup"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
@@ -48,12 +49,13 @@ func (s *Slice) Routes() []rest.Route {
 			Do: s.create,
 		},
 		rest.Op[target, SMSTemplate]{
-			ID: "getSmsTemplate", Route: "GET " + one, Tag: tag, Scopes: read, Summary: "Reads an SMS template", Find: s.find,
-			Do: func(ctx context.Context, t *target) (SMSTemplate, error) { return render(ctx, t.found), nil },
+			ID: "getSmsTemplate", Route: "GET " + one, Tag: tag, Scopes: read, Summary: "Reads an SMS template",
+			Find: lookup.In(s.Store, s.find, (*target).self),
+			Do:   func(ctx context.Context, t *target) (SMSTemplate, error) { return render(ctx, t.found), nil },
 		},
 		rest.Op[replaceRequest, SMSTemplate]{
 			ID: "replaceSmsTemplate", Route: "PUT " + one, Tag: tag, Scopes: write, Summary: "Replaces an SMS template",
-			Find:  func(ctx context.Context, r *replaceRequest) error { return s.find(ctx, &r.target) },
+			Find:  lookup.In(s.Store, s.find, (*replaceRequest).self),
 			Check: checkReplace, Do: func(ctx context.Context, r *replaceRequest) (SMSTemplate, error) {
 				return s.change(ctx, &r.target, func(t *model.SMSTemplate) { *t = r.Body.stored() })
 			},
@@ -61,13 +63,14 @@ func (s *Slice) Routes() []rest.Route {
 		rest.Op[updateRequest, SMSTemplate]{
 			ID: "updateSmsTemplate", Route: "POST " + one, Tag: tag, Scopes: write, Summary: "Changes what is given of an SMS template",
 			Description: "Translations are merged: those of other languages stay.",
-			Find:        func(ctx context.Context, r *updateRequest) error { return s.find(ctx, &r.target) },
+			Find:        lookup.In(s.Store, s.find, (*updateRequest).self),
 			Check:       checkUpdate, Do: func(ctx context.Context, r *updateRequest) (SMSTemplate, error) {
 				return s.change(ctx, &r.target, r.Body.merge)
 			},
 		},
 		rest.Op[target, rest.NoContent]{
-			ID: "deleteSmsTemplate", Route: "DELETE " + one, Tag: tag, Scopes: write, Summary: "Deletes an SMS template", Find: s.find, Do: s.delete,
+			ID: "deleteSmsTemplate", Route: "DELETE " + one, Tag: tag, Scopes: write, Summary: "Deletes an SMS template",
+			Find: lookup.In(s.Store, s.find, (*target).self), Do: s.delete,
 		},
 	}
 }
@@ -227,9 +230,9 @@ type target struct {
 	found docstore.Doc[model.SMSTemplate]
 }
 
-func (s *Slice) find(ctx context.Context, t *target) error { return s.findIn(ctx, s.Store.Reader(), t) }
+func (t *target) self() *target { return t }
 
-func (s *Slice) findIn(ctx context.Context, q docstore.Reader, t *target) (err error) {
+func (s *Slice) find(ctx context.Context, q docstore.Reader, t *target) (err error) {
 	t.found, err = s.SMSTemplates.Get(ctx, q, t.ID)
 	return rest.Missing(err, kind, t.ID)
 }
@@ -261,7 +264,7 @@ func checkUpdate(_ context.Context, r *updateRequest, causes *rest.Causes) error
 
 func (s *Slice) change(ctx context.Context, t *target, apply func(*model.SMSTemplate)) (out SMSTemplate, err error) {
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
-		if err := s.findIn(ctx, tx, t); err != nil {
+		if err := s.find(ctx, tx, t); err != nil {
 			return err
 		}
 		value := t.found.Value
@@ -278,7 +281,7 @@ func (s *Slice) change(ctx context.Context, t *target, apply func(*model.SMSTemp
 
 func (s *Slice) delete(ctx context.Context, t *target) (rest.NoContent, error) {
 	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
-		if err := s.findIn(ctx, tx, t); err != nil {
+		if err := s.find(ctx, tx, t); err != nil {
 			return err
 		}
 		if err := s.SMSTemplates.Delete(ctx, tx, t.found.ID); err != nil {

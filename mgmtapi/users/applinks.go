@@ -8,6 +8,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/mgmtapi/auth"
 	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/scim/filter"
@@ -33,7 +34,7 @@ func (s *Slice) appLinks() rest.Route {
 	return rest.Op[appLinksRequest, []AppLink]{
 		ID: "listAppLinks", Route: "GET /api/v1/users/{user}/appLinks", Tag: tag, Scopes: readScope,
 		Summary: "Lists the links that the active applications of a user put on the home page",
-		Find:    func(ctx context.Context, r *appLinksRequest) error { return s.find(ctx, &r.target) },
+		Find:    auth.FoundUser(s.Deps, (*appLinksRequest).at),
 		Do:      s.listAppLinks,
 	}
 }

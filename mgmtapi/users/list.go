@@ -210,10 +210,7 @@ type membersRequest struct {
 	After string `query:"after" doc:"Cursor from the link to the next page."`
 }
 
-func (s *Slice) findGroup(ctx context.Context, r *membersRequest) error {
-	_, err := s.Groups.Get(ctx, s.Store.Reader(), r.Group)
-	return rest.Missing(err, "UserGroup", r.Group)
-}
+func (r *membersRequest) at() (string, *docstore.Doc[model.Group]) { return r.Group, nil }
 
 func (s *Slice) members(ctx context.Context, r *membersRequest) (out rest.Page[User], err error) {
 	err = s.Store.View(ctx, func(q docstore.Reader) error {

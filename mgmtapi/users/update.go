@@ -10,6 +10,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/auth"
 	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/password"
@@ -37,21 +38,15 @@ type updateRequest struct{ change }
 
 type replaceRequest struct{ change }
 
-func (s *Slice) findForUpdate(ctx context.Context, r *updateRequest) error {
-	return s.findForChange(ctx, &r.change)
-}
+func (c *change) self() *change { return c }
 
-func (s *Slice) findForReplace(ctx context.Context, r *replaceRequest) error {
-	return s.findForChange(ctx, &r.change)
-}
-
-func (s *Slice) findForChange(ctx context.Context, c *change) error {
-	err := s.find(ctx, &c.target)
+func (s *Slice) findForChange(ctx context.Context, q docstore.Reader, c *change) (err error) {
+	c.found, err = auth.FindUser(ctx, s.Deps, q, c.User)
 	if err == nil {
-		c.shown, err = authz.Shown(ctx, s.Store.Reader(), s.Deps, c.found.ID)
+		c.shown, err = authz.Shown(ctx, q, s.Deps, c.found.ID)
 	}
 	if err == nil {
-		c.changeable, err = authz.Changeable(ctx, s.Store.Reader(), s.Deps, c.found.ID)
+		c.changeable, err = authz.Changeable(ctx, q, s.Deps, c.found.ID)
 	}
 	return err
 }

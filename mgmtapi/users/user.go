@@ -233,8 +233,6 @@ type getRequest struct {
 	ContentType string `header:"Content-Type"`
 }
 
-func (s *Slice) findForGet(ctx context.Context, r *getRequest) error { return s.find(ctx, &r.target) }
-
 func (s *Slice) get(ctx context.Context, r *getRequest) (User, error) {
 	out, err := s.single(ctx, s.Store.Reader(), r.found)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/mgmtapi/lookup"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
@@ -30,19 +31,20 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[target, UserType]{
 			ID: "getUserType", Route: "GET /api/v1/meta/types/user/{typeId}", Tag: tag, Scopes: read,
-			Summary: "Reads a user type", Find: s.find, Do: s.get,
+			Summary: "Reads a user type", Find: lookup.In(s.Store, s.find, (*target).self), Do: s.get,
 		},
 		rest.Op[updateRequest, UserType]{
 			ID: "updateUserType", Route: "POST /api/v1/meta/types/user/{typeId}", Tag: tag, Scopes: write,
-			Summary: "Changes what is given of a user type", Find: s.findForUpdate, Check: checkUpdate, Do: s.update,
+			Summary: "Changes what is given of a user type", Find: lookup.In(s.Store, s.find, (*updateRequest).self), Check: checkUpdate,
+			Do: s.update,
 		},
 		rest.Op[replaceRequest, UserType]{
 			ID: "replaceUserType", Route: "PUT /api/v1/meta/types/user/{typeId}", Tag: tag, Scopes: write,
-			Summary: "Replaces a user type", Find: s.findForReplace, Check: checkReplace, Do: s.replace,
+			Summary: "Replaces a user type", Find: lookup.In(s.Store, s.find, (*replaceRequest).self), Check: checkReplace, Do: s.replace,
 		},
 		rest.Op[target, rest.NoContent]{
 			ID: "deleteUserType", Route: "DELETE /api/v1/meta/types/user/{typeId}", Tag: tag, Scopes: write,
-			Summary: "Deletes a user type that no user has", Find: s.find, Do: s.delete,
+			Summary: "Deletes a user type that no user has", Find: lookup.In(s.Store, s.find, (*target).self), Do: s.delete,
 		},
 	}
 }
@@ -93,9 +95,9 @@ type target struct {
 	org   model.Org
 }
 
-func (s *Slice) find(ctx context.Context, t *target) error { return s.findIn(ctx, s.Store.Reader(), t) }
+func (t *target) self() *target { return t }
 
-func (s *Slice) findIn(ctx context.Context, q docstore.Reader, t *target) (err error) {
+func (s *Slice) find(ctx context.Context, q docstore.Reader, t *target) (err error) {
 	if t.org, err = s.Org(ctx, q); err != nil {
 		return err
 	}

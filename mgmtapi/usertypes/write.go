@@ -106,10 +106,6 @@ type updateRequest struct {
 	Body body `body:"required"`
 }
 
-func (s *Slice) findForUpdate(ctx context.Context, r *updateRequest) error {
-	return s.find(ctx, &r.target)
-}
-
 // checkUpdate checks the name.
 func checkUpdate(_ context.Context, r *updateRequest, causes *rest.Causes) error {
 	r.Body.checkNames(causes)
@@ -124,10 +120,6 @@ func (s *Slice) update(ctx context.Context, r *updateRequest) (UserType, error) 
 type replaceRequest struct {
 	target
 	Body body `body:"required"`
-}
-
-func (s *Slice) findForReplace(ctx context.Context, r *replaceRequest) error {
-	return s.find(ctx, &r.target)
 }
 
 // checkReplace checks the names.
@@ -154,7 +146,7 @@ func (s *Slice) replace(ctx context.Context, r *replaceRequest) (UserType, error
 func (s *Slice) write(ctx context.Context, t *target, given *body) (UserType, error) {
 	var out UserType
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
-		if err := s.findIn(ctx, tx, t); err != nil {
+		if err := s.find(ctx, tx, t); err != nil {
 			return err
 		}
 		value := t.found.Value
@@ -172,7 +164,7 @@ func (s *Slice) write(ctx context.Context, t *target, given *body) (UserType, er
 
 func (s *Slice) delete(ctx context.Context, t *target) (rest.NoContent, error) {
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
-		if err := s.findIn(ctx, tx, t); err != nil {
+		if err := s.find(ctx, tx, t); err != nil {
 			return err
 		}
 		if t.found.Value.Default {
