@@ -126,21 +126,8 @@ type claimTarget struct {
 
 func (t *claimTarget) self() *claimTarget { return t }
 
-func (s *Slice) findClaim(ctx context.Context, q docstore.Reader, t *claimTarget) error {
-	if err := s.find(ctx, q, &t.target); err != nil {
-		return err
-	}
-	_, err := t.at(&t.found.Value)
-	return err
-}
-
-// at is the place of the claim.
-func (t *claimTarget) at(server *model.AuthServer) (int, error) {
-	i := slices.IndexFunc(server.Claims, func(c model.AuthClaim) bool { return c.ID == t.Claim })
-	if i < 0 {
-		return 0, rest.NotFound("OAuth2Claim", t.Claim)
-	}
-	return i, nil
+func (t *claimTarget) at(server *model.AuthServer) (spot[model.AuthClaim], error) {
+	return locate(&server.Claims, "OAuth2Claim", t.Claim, func(c *model.AuthClaim) bool { return c.ID == t.Claim }, claimParty)
 }
 
 func claimParty(c *model.AuthClaim) []model.LogParty {
@@ -148,11 +135,11 @@ func claimParty(c *model.AuthClaim) []model.LogParty {
 }
 
 func (s *Slice) getClaim(ctx context.Context, t *claimTarget) (Claim, error) {
-	i, err := t.at(&t.found.Value)
+	at, err := t.at(&t.found.Value)
 	if err != nil {
 		return Claim{}, err
 	}
-	return showClaim(ctx, t.found.ID, &t.found.Value.Claims[i]), nil
+	return showClaim(ctx, t.found.ID, at.part()), nil
 }
 
 type createClaimRequest struct {
@@ -184,17 +171,8 @@ type replaceClaimRequest struct {
 }
 
 func (s *Slice) replaceClaim(ctx context.Context, r *replaceClaimRequest) (Claim, error) {
-	err := s.change(ctx, &r.target, audit.ClaimUpdate, func(tx *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
-		i, err := r.at(server)
-		if err != nil {
-			return nil, err
-		}
-		c := server.Claims[i]
-		if err := s.applyClaim(ctx, tx, &r.Body, server, &c); err != nil {
-			return nil, err
-		}
-		server.Claims[i] = c
-		return claimParty(&c), nil
+	err := replacePart(ctx, s, r, audit.ClaimUpdate, 0, func(tx *docstore.Tx, server *model.AuthServer, c *model.AuthClaim) error {
+		return s.applyClaim(ctx, tx, &r.Body, server, c)
 	})
 	if err != nil {
 		return Claim{}, err
@@ -203,17 +181,5 @@ func (s *Slice) replaceClaim(ctx context.Context, r *replaceClaimRequest) (Claim
 }
 
 func (s *Slice) deleteClaim(ctx context.Context, t *claimTarget) (rest.NoContent, error) {
-	return rest.NoContent{}, s.change(ctx, &t.target, audit.ClaimDelete,
-		func(_ *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
-			i, err := t.at(server)
-			if err != nil {
-				return nil, err
-			}
-			c := server.Claims[i]
-			if c.System {
-				return nil, rest.Invalid("claimId", "A claim of the system cannot be deleted")
-			}
-			server.Claims = slices.Delete(server.Claims, i, i+1)
-			return claimParty(&c), nil
-		})
+	return rest.NoContent{}, deletePart(ctx, s, t, audit.ClaimDelete, "claim", "claimId", func(c *model.AuthClaim) bool { return c.System })
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
@@ -117,25 +118,12 @@ type policyTarget struct {
 
 func (t *policyTarget) self() *policyTarget { return t }
 
-func (s *Slice) findPolicy(ctx context.Context, q docstore.Reader, t *policyTarget) error {
-	if err := s.find(ctx, q, &t.target); err != nil {
-		return err
-	}
-	_, err := t.at(&t.found.Value)
-	return err
+func (t *policyTarget) at(server *model.AuthServer) (spot[model.AuthPolicy], error) {
+	return locate(&server.Policies, "Policy", t.Policy, func(p *model.AuthPolicy) bool { return p.ID == t.Policy }, policyParties)
 }
 
-// at is the place of the policy.
-func (t *policyTarget) at(server *model.AuthServer) (int, error) {
-	i := slices.IndexFunc(server.Policies, func(p model.AuthPolicy) bool { return p.ID == t.Policy })
-	if i < 0 {
-		return 0, rest.NotFound("Policy", t.Policy)
-	}
-	return i, nil
-}
-
-func policyParty(p *model.AuthPolicy) model.LogParty {
-	return audit.Part(audit.TypePolicy, p.ID, p.Name)
+func policyParties(p *model.AuthPolicy) []model.LogParty {
+	return []model.LogParty{audit.Part(audit.TypePolicy, p.ID, p.Name)}
 }
 
 func (s *Slice) listPolicies(ctx context.Context, t *target) ([]Policy, error) {
@@ -147,11 +135,11 @@ func (s *Slice) listPolicies(ctx context.Context, t *target) ([]Policy, error) {
 }
 
 func (s *Slice) getPolicy(ctx context.Context, t *policyTarget) (Policy, error) {
-	i, err := t.at(&t.found.Value)
+	at, err := t.at(&t.found.Value)
 	if err != nil {
 		return Policy{}, err
 	}
-	return showPolicy(ctx, t.found.ID, i, &t.found.Value.Policies[i]), nil
+	return showPolicy(ctx, t.found.ID, at.i, at.part()), nil
 }
 
 type createPolicyRequest struct {
@@ -170,7 +158,7 @@ func (s *Slice) createPolicy(ctx context.Context, r *createPolicyRequest) (Polic
 			return nil, err
 		}
 		server.Policies = place(server.Policies, p, r.Body.Priority)
-		return []model.LogParty{policyParty(&p)}, nil
+		return policyParties(&p), nil
 	})
 	if err != nil {
 		return Policy{}, err
@@ -223,21 +211,10 @@ func checkReplacePolicy(_ context.Context, r *replacePolicyRequest, causes *rest
 }
 
 func (s *Slice) replacePolicy(ctx context.Context, r *replacePolicyRequest) (Policy, error) {
-	err := s.change(ctx, &r.target, audit.PolicyUpdate, func(tx *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
-		i, err := r.at(server)
-		if err != nil {
-			return nil, err
-		}
-		p := server.Policies[i]
-		if err := s.applyPolicy(ctx, tx, &r.Body, &p); err != nil {
-			return nil, err
-		}
-		server.Policies[i] = p
-		if r.Body.Priority > 0 {
-			server.Policies = place(slices.Delete(server.Policies, i, i+1), p, r.Body.Priority)
-		}
-		return []model.LogParty{policyParty(&p)}, nil
-	})
+	err := replacePart(ctx, s, r, audit.PolicyUpdate, r.Body.Priority,
+		func(tx *docstore.Tx, _ *model.AuthServer, p *model.AuthPolicy) error {
+			return s.applyPolicy(ctx, tx, &r.Body, p)
+		})
 	if err != nil {
 		return Policy{}, err
 	}
@@ -245,35 +222,8 @@ func (s *Slice) replacePolicy(ctx context.Context, r *replacePolicyRequest) (Pol
 }
 
 func (s *Slice) deletePolicy(ctx context.Context, t *policyTarget) (rest.NoContent, error) {
-	return rest.NoContent{}, s.change(ctx, &t.target, audit.PolicyDelete,
-		func(_ *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
-			i, err := t.at(server)
-			if err != nil {
-				return nil, err
-			}
-			p := server.Policies[i]
-			if p.System {
-				return nil, rest.Invalid("policyId", "A policy of the system cannot be deleted")
-			}
-			server.Policies = slices.Delete(server.Policies, i, i+1)
-			return []model.LogParty{policyParty(&p)}, nil
-		})
+	return rest.NoContent{}, deletePart(ctx, s, t, audit.PolicyDelete, "policy", "policyId",
+		func(p *model.AuthPolicy) bool { return p.System })
 }
 
-// enterPolicy brings a policy to a status.
-func (s *Slice) enterPolicy(status model.Status, event audit.Type) func(context.Context, *policyTarget) (rest.NoContent, error) {
-	return func(ctx context.Context, t *policyTarget) (rest.NoContent, error) {
-		return rest.NoContent{}, s.change(ctx, &t.target, event, func(_ *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
-			i, err := t.at(server)
-			if err != nil {
-				return nil, err
-			}
-			p := &server.Policies[i]
-			if p.Status == status {
-				return nil, errUnchanged
-			}
-			p.Status, p.Updated = status, s.Now()
-			return []model.LogParty{policyParty(p)}, nil
-		})
-	}
-}
+func policyStatus(p *model.AuthPolicy) (*model.Status, *time.Time) { return &p.Status, &p.Updated }

@@ -159,21 +159,8 @@ type scopeTarget struct {
 
 func (t *scopeTarget) self() *scopeTarget { return t }
 
-func (s *Slice) findScope(ctx context.Context, q docstore.Reader, t *scopeTarget) error {
-	if err := s.find(ctx, q, &t.target); err != nil {
-		return err
-	}
-	_, err := t.at(&t.found.Value)
-	return err
-}
-
-// at is the place of the scope.
-func (t *scopeTarget) at(server *model.AuthServer) (int, error) {
-	i := slices.IndexFunc(server.Scopes, func(c model.AuthScope) bool { return c.ID == t.Scope })
-	if i < 0 {
-		return 0, rest.NotFound("OAuth2Scope", t.Scope)
-	}
-	return i, nil
+func (t *scopeTarget) at(server *model.AuthServer) (spot[model.AuthScope], error) {
+	return locate(&server.Scopes, "OAuth2Scope", t.Scope, func(c *model.AuthScope) bool { return c.ID == t.Scope }, scopeParty)
 }
 
 func scopeParty(c *model.AuthScope) []model.LogParty {
@@ -181,11 +168,11 @@ func scopeParty(c *model.AuthScope) []model.LogParty {
 }
 
 func (s *Slice) getScope(ctx context.Context, t *scopeTarget) (Scope, error) {
-	i, err := t.at(&t.found.Value)
+	at, err := t.at(&t.found.Value)
 	if err != nil {
 		return Scope{}, err
 	}
-	return showScope(ctx, t.found.ID, &t.found.Value.Scopes[i]), nil
+	return showScope(ctx, t.found.ID, at.part()), nil
 }
 
 type createScopeRequest struct {
@@ -232,22 +219,17 @@ func checkReplaceScope(_ context.Context, r *replaceScopeRequest, causes *rest.C
 }
 
 func (s *Slice) replaceScope(ctx context.Context, r *replaceScopeRequest) (Scope, error) {
-	err := s.change(ctx, &r.target, audit.ScopeUpdate, func(tx *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
-		i, err := r.at(server)
-		if err != nil {
-			return nil, err
-		}
-		c, was := server.Scopes[i], server.Scopes[i].Name
+	err := replacePart(ctx, s, r, audit.ScopeUpdate, 0, func(tx *docstore.Tx, server *model.AuthServer, c *model.AuthScope) error {
+		was := c.Name
 		if other := server.Scope(r.Body.Name); other != nil && other.ID != c.ID {
-			return nil, rest.NotUnique("name")
+			return rest.NotUnique("name")
 		}
 		var causes rest.Causes
-		if r.Body.apply(&c, &causes); causes.Err() != nil {
-			return nil, causes.Err()
+		if r.Body.apply(c, &causes); causes.Err() != nil {
+			return causes.Err()
 		}
-		server.Scopes[i] = c
 		renameScope(server, was, c.Name)
-		return scopeParty(&c), s.followScope(ctx, tx, r.found.ID, c.ID, was, c.Name)
+		return s.followScope(ctx, tx, r.found.ID, c.ID, was, c.Name)
 	})
 	if err != nil {
 		return Scope{}, err
@@ -275,21 +257,17 @@ func renameScope(server *model.AuthServer, was, name string) {
 }
 
 func (s *Slice) deleteScope(ctx context.Context, t *scopeTarget) (rest.NoContent, error) {
-	return rest.NoContent{}, s.change(ctx, &t.target, audit.ScopeDelete,
-		func(tx *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
-			i, err := t.at(server)
-			if err != nil {
-				return nil, err
-			}
-			c := server.Scopes[i]
+	return rest.NoContent{}, changePart(ctx, s, t, audit.ScopeDelete,
+		func(tx *docstore.Tx, server *model.AuthServer, at spot[model.AuthScope]) (model.AuthScope, error) {
+			c := *at.part()
 			if c.System {
-				return nil, rest.Invalid("scopeId", "A scope of the system cannot be deleted")
+				return c, rest.Invalid("scopeId", "A scope of the system cannot be deleted")
 			}
 			if user := userOfScope(server, c.Name); user != "" {
-				return nil, rest.Invalid("scopeId", "The scope is in use by %s", user)
+				return c, rest.Invalid("scopeId", "The scope is in use by %s", user)
 			}
-			server.Scopes = slices.Delete(server.Scopes, i, i+1)
-			return scopeParty(&c), s.followScope(ctx, tx, t.found.ID, c.ID, c.Name, "")
+			*at.list = slices.Delete(*at.list, at.i, at.i+1)
+			return c, s.followScope(ctx, tx, t.found.ID, c.ID, c.Name, "")
 		})
 }
 

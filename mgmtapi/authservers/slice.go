@@ -100,6 +100,8 @@ const (
 
 // Routes lists the operations.
 func (s *Slice) Routes() []rest.Route {
+	findPolicy, findRule := findPart[model.AuthPolicy, *policyTarget](s), findPart[model.AuthRule, *ruleTarget](s)
+	findScope, findClaim := findPart[model.AuthScope, *scopeTarget](s), findPart[model.AuthClaim, *claimTarget](s)
 	return []rest.Route{
 		rest.Op[createRequest, AuthorizationServer]{ID: "createAuthorizationServer", Route: post + root, Tag: serverTag, Scopes: writeScope,
 			Status:  http.StatusCreated,
@@ -127,40 +129,40 @@ func (s *Slice) Routes() []rest.Route {
 			Status:  http.StatusCreated,
 			Summary: "Adds a policy", Find: lookup.In(s.Store, s.find, (*createPolicyRequest).self), Do: s.createPolicy},
 		rest.Op[policyTarget, Policy]{ID: "getAuthorizationServerPolicy", Route: get + policy, Tag: policyTag, Scopes: readScope,
-			Summary: "Reads a policy", Find: lookup.In(s.Store, s.findPolicy, (*policyTarget).self), Do: s.getPolicy},
+			Summary: "Reads a policy", Find: lookup.In(s.Store, findPolicy, (*policyTarget).self), Do: s.getPolicy},
 		rest.Op[replacePolicyRequest, Policy]{ID: "replaceAuthorizationServerPolicy", Route: put + policy, Tag: policyTag, Scopes: writeScope,
-			Summary: "Replaces a policy", Find: lookup.In(s.Store, s.findPolicy, (*replacePolicyRequest).self), Check: checkReplacePolicy,
+			Summary: "Replaces a policy", Find: lookup.In(s.Store, findPolicy, (*replacePolicyRequest).self), Check: checkReplacePolicy,
 			Do: s.replacePolicy},
 		rest.Op[policyTarget, rest.NoContent]{ID: "deleteAuthorizationServerPolicy", Route: remove + policy, Tag: policyTag, Scopes: writeScope,
-			Summary: "Removes a policy and its rules", Find: lookup.In(s.Store, s.findPolicy, (*policyTarget).self), Do: s.deletePolicy},
+			Summary: "Removes a policy and its rules", Find: lookup.In(s.Store, findPolicy, (*policyTarget).self), Do: s.deletePolicy},
 		rest.Op[policyTarget, rest.NoContent]{ID: "activateAuthorizationServerPolicy", Route: post + policy + activate, Tag: policyTag,
 			Scopes:  writeScope,
-			Summary: "Puts a policy into force", Find: lookup.In(s.Store, s.findPolicy, (*policyTarget).self),
-			Do: s.enterPolicy(model.Active, audit.PolicyActivate)},
+			Summary: "Puts a policy into force", Find: lookup.In(s.Store, findPolicy, (*policyTarget).self),
+			Do: enterPart[model.AuthPolicy, *policyTarget](s, model.Active, audit.PolicyActivate, policyStatus)},
 		rest.Op[policyTarget, rest.NoContent]{ID: "deactivateAuthorizationServerPolicy", Route: post + policy + deactivate, Tag: policyTag,
 			Scopes:  writeScope,
-			Summary: "Takes a policy out of force", Find: lookup.In(s.Store, s.findPolicy, (*policyTarget).self),
-			Do: s.enterPolicy(model.Inactive, audit.PolicyDeactivate)},
+			Summary: "Takes a policy out of force", Find: lookup.In(s.Store, findPolicy, (*policyTarget).self),
+			Do: enterPart[model.AuthPolicy, *policyTarget](s, model.Inactive, audit.PolicyDeactivate, policyStatus)},
 
 		rest.Op[policyTarget, []Rule]{ID: "listAuthorizationServerPolicyRules", Route: get + rules, Tag: policyTag, Scopes: readScope,
-			Summary: "Lists the rules of a policy by priority", Find: lookup.In(s.Store, s.findPolicy, (*policyTarget).self), Do: s.listRules},
+			Summary: "Lists the rules of a policy by priority", Find: lookup.In(s.Store, findPolicy, (*policyTarget).self), Do: s.listRules},
 		rest.Op[createRuleRequest, Rule]{ID: "createAuthorizationServerPolicyRule", Route: post + rules, Tag: policyTag, Scopes: writeScope,
 			Status:  http.StatusCreated,
-			Summary: "Adds a rule to a policy", Find: lookup.In(s.Store, s.findPolicy, (*createRuleRequest).self), Do: s.createRule},
+			Summary: "Adds a rule to a policy", Find: lookup.In(s.Store, findPolicy, (*createRuleRequest).self), Do: s.createRule},
 		rest.Op[ruleTarget, Rule]{ID: "getAuthorizationServerPolicyRule", Route: get + rule, Tag: policyTag, Scopes: readScope,
-			Summary: "Reads a rule", Find: lookup.In(s.Store, s.findRule, (*ruleTarget).self), Do: s.getRule},
+			Summary: "Reads a rule", Find: lookup.In(s.Store, findRule, (*ruleTarget).self), Do: s.getRule},
 		rest.Op[replaceRuleRequest, Rule]{ID: "replaceAuthorizationServerPolicyRule", Route: put + rule, Tag: policyTag, Scopes: writeScope,
-			Summary: "Replaces a rule", Find: lookup.In(s.Store, s.findRule, (*replaceRuleRequest).self), Do: s.replaceRule},
+			Summary: "Replaces a rule", Find: lookup.In(s.Store, findRule, (*replaceRuleRequest).self), Do: s.replaceRule},
 		rest.Op[ruleTarget, rest.NoContent]{ID: "deleteAuthorizationServerPolicyRule", Route: remove + rule, Tag: policyTag, Scopes: writeScope,
-			Summary: "Removes a rule", Find: lookup.In(s.Store, s.findRule, (*ruleTarget).self), Do: s.deleteRule},
+			Summary: "Removes a rule", Find: lookup.In(s.Store, findRule, (*ruleTarget).self), Do: s.deleteRule},
 		rest.Op[ruleTarget, rest.NoContent]{ID: "activateAuthorizationServerPolicyRule", Route: post + rule + activate, Tag: policyTag,
 			Scopes:  writeScope,
-			Summary: "Puts a rule into force", Find: lookup.In(s.Store, s.findRule, (*ruleTarget).self),
-			Do: s.enterRule(model.Active, audit.PolicyRuleActivate)},
+			Summary: "Puts a rule into force", Find: lookup.In(s.Store, findRule, (*ruleTarget).self),
+			Do: enterPart[model.AuthRule, *ruleTarget](s, model.Active, audit.PolicyRuleActivate, ruleStatus)},
 		rest.Op[ruleTarget, rest.NoContent]{ID: "deactivateAuthorizationServerPolicyRule", Route: post + rule + deactivate, Tag: policyTag,
 			Scopes:  writeScope,
-			Summary: "Takes a rule out of force", Find: lookup.In(s.Store, s.findRule, (*ruleTarget).self),
-			Do: s.enterRule(model.Inactive, audit.PolicyRuleDeactivate)},
+			Summary: "Takes a rule out of force", Find: lookup.In(s.Store, findRule, (*ruleTarget).self),
+			Do: enterPart[model.AuthRule, *ruleTarget](s, model.Inactive, audit.PolicyRuleDeactivate, ruleStatus)},
 
 		rest.Op[listScopesRequest, rest.Page[Scope]]{ID: "listOAuth2Scopes", Route: get + scopes, Tag: scopeTag, Scopes: readScope,
 			Summary: "Lists the scopes of a server", Find: lookup.In(s.Store, s.find, (*listScopesRequest).self), Do: s.listScopes},
@@ -168,12 +170,12 @@ func (s *Slice) Routes() []rest.Route {
 			Status:  http.StatusCreated,
 			Summary: "Adds a scope", Find: lookup.In(s.Store, s.find, (*createScopeRequest).self), Check: checkCreateScope, Do: s.createScope},
 		rest.Op[scopeTarget, Scope]{ID: "getOAuth2Scope", Route: get + scope, Tag: scopeTag, Scopes: readScope,
-			Summary: "Reads a scope", Find: lookup.In(s.Store, s.findScope, (*scopeTarget).self), Do: s.getScope},
+			Summary: "Reads a scope", Find: lookup.In(s.Store, findScope, (*scopeTarget).self), Do: s.getScope},
 		rest.Op[replaceScopeRequest, Scope]{ID: "replaceOAuth2Scope", Route: put + scope, Tag: scopeTag, Scopes: writeScope,
-			Summary: "Replaces a scope", Find: lookup.In(s.Store, s.findScope, (*replaceScopeRequest).self), Check: checkReplaceScope,
+			Summary: "Replaces a scope", Find: lookup.In(s.Store, findScope, (*replaceScopeRequest).self), Check: checkReplaceScope,
 			Do: s.replaceScope},
 		rest.Op[scopeTarget, rest.NoContent]{ID: "deleteOAuth2Scope", Route: remove + scope, Tag: scopeTag, Scopes: writeScope,
-			Summary: "Removes a scope", Find: lookup.In(s.Store, s.findScope, (*scopeTarget).self), Do: s.deleteScope},
+			Summary: "Removes a scope", Find: lookup.In(s.Store, findScope, (*scopeTarget).self), Do: s.deleteScope},
 
 		rest.Op[listClaimsRequest, []Claim]{ID: "listOAuth2Claims", Route: get + claims, Tag: claimTag, Scopes: readScope,
 			Summary: "Lists the claims of a server", Find: lookup.In(s.Store, s.find, (*listClaimsRequest).self), Do: s.listClaims},
@@ -181,11 +183,11 @@ func (s *Slice) Routes() []rest.Route {
 			Status:  http.StatusCreated,
 			Summary: "Adds a claim", Find: lookup.In(s.Store, s.find, (*createClaimRequest).self), Do: s.createClaim},
 		rest.Op[claimTarget, Claim]{ID: "getOAuth2Claim", Route: get + claim, Tag: claimTag, Scopes: readScope,
-			Summary: "Reads a claim", Find: lookup.In(s.Store, s.findClaim, (*claimTarget).self), Do: s.getClaim},
+			Summary: "Reads a claim", Find: lookup.In(s.Store, findClaim, (*claimTarget).self), Do: s.getClaim},
 		rest.Op[replaceClaimRequest, Claim]{ID: "replaceOAuth2Claim", Route: put + claim, Tag: claimTag, Scopes: writeScope,
-			Summary: "Replaces a claim", Find: lookup.In(s.Store, s.findClaim, (*replaceClaimRequest).self), Do: s.replaceClaim},
+			Summary: "Replaces a claim", Find: lookup.In(s.Store, findClaim, (*replaceClaimRequest).self), Do: s.replaceClaim},
 		rest.Op[claimTarget, rest.NoContent]{ID: "deleteOAuth2Claim", Route: remove + claim, Tag: claimTag, Scopes: writeScope,
-			Summary: "Removes a claim", Find: lookup.In(s.Store, s.findClaim, (*claimTarget).self), Do: s.deleteClaim},
+			Summary: "Removes a claim", Find: lookup.In(s.Store, findClaim, (*claimTarget).self), Do: s.deleteClaim},
 
 		rest.Op[target, []Key]{ID: "listAuthorizationServerKeys", Route: get + keys, Tag: keyTag, Scopes: readScope,
 			Summary: "Lists the signing keys of a server", Find: lookup.In(s.Store, s.find, (*target).self), Do: s.listKeys},
@@ -205,6 +207,9 @@ type target struct {
 }
 
 func (t *target) self() *target { return t }
+
+// base is self for the targets below a server.
+func (t *target) base() *target { return t }
 
 func (s *Slice) find(ctx context.Context, q docstore.Reader, t *target) (err error) {
 	t.found, err = s.FindAuthServer(ctx, q, t.Server)

@@ -120,15 +120,8 @@ func (s *Slice) createRole(ctx context.Context, r *createRoleRequest) (LocatedRo
 }
 
 func (s *Slice) listRoles(ctx context.Context, r *pageRequest) (CustomRoles, error) {
-	page, err := s.CustomRoles.Query(ctx, s.Store.Reader(), docstore.Query[model.CustomRole]{After: r.After, Limit: pageSize})
-	if err != nil {
-		return CustomRoles{}, err
-	}
-	out := CustomRoles{Roles: []CustomRole{}, Links: nextLinks(ctx, page.Next, nil)}
-	for _, doc := range page.Docs {
-		out.Roles = append(out.Roles, renderRole(ctx, doc))
-	}
-	return out, nil
+	roles, links, err := page(ctx, s, s.CustomRoles, r, renderRole)
+	return CustomRoles{Roles: roles, Links: links}, err
 }
 
 // roleTarget is the role that a path names.

@@ -88,15 +88,8 @@ func (s *Slice) createSet(ctx context.Context, r *createSetRequest) (ResourceSet
 }
 
 func (s *Slice) listSets(ctx context.Context, r *pageRequest) (ResourceSets, error) {
-	page, err := s.ResourceSets.Query(ctx, s.Store.Reader(), docstore.Query[model.ResourceSet]{After: r.After, Limit: pageSize})
-	if err != nil {
-		return ResourceSets{}, err
-	}
-	out := ResourceSets{ResourceSets: []ResourceSet{}, Links: nextLinks(ctx, page.Next, nil)}
-	for _, doc := range page.Docs {
-		out.ResourceSets = append(out.ResourceSets, renderSet(ctx, doc))
-	}
-	return out, nil
+	sets, links, err := page(ctx, s, s.ResourceSets, r, renderSet)
+	return ResourceSets{ResourceSets: sets, Links: links}, err
 }
 
 // setTarget is the resource set that a path names.

@@ -86,11 +86,11 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[permissionRequest, Permission]{
 			ID: "getRolePermission", Route: "GET " + permitPath, Tag: roleTag, Scopes: readScope, Summary: "Reads a permission of a role",
-			Find: s.findPermissionForRead, Do: s.getPermission,
+			Find: lookup.In(s.Store, withPermission(s.readable), (*permissionRequest).self), Do: s.getPermission,
 		},
 		rest.Op[permissionRequest, rest.NoContent]{
 			ID: "deleteRolePermission", Route: "DELETE " + permitPath, Tag: roleTag, Scopes: writeScope, Summary: "Takes a permission from a role",
-			Find: s.findPermission, Do: s.deletePermission,
+			Find: lookup.In(s.Store, withPermission(s.custom), (*permissionRequest).self), Do: s.deletePermission,
 		},
 		rest.Op[createSetRequest, ResourceSet]{
 			ID: "createResourceSet", Route: "POST " + setsPath, Tag: setTag, Scopes: writeScope, Summary: "Makes a resource set",
@@ -179,6 +179,21 @@ func (s *Slice) Routes() []rest.Route {
 
 type pageRequest struct {
 	After string `query:"after" doc:"Cursor from the link to the next page."`
+}
+
+// page reads a page of a collection and renders it.
+func page[T, Item any](
+	ctx context.Context, s *Slice, c docstore.Collection[T], r *pageRequest, render func(context.Context, docstore.Doc[T]) Item,
+) ([]Item, rest.Links, error) {
+	found, err := c.Query(ctx, s.Store.Reader(), docstore.Query[T]{After: r.After, Limit: pageSize})
+	if err != nil {
+		return nil, nil, err
+	}
+	items := make([]Item, 0, len(found.Docs))
+	for _, doc := range found.Docs {
+		items = append(items, render(ctx, doc))
+	}
+	return items, nextLinks(ctx, found.Next, nil), nil
 }
 
 // nextLinks are the links of a list, with that to the next page if there is one.
