@@ -32,6 +32,8 @@
 //	readOnly:"true"    ignored on input: objects may be sent back as they were read
 //	writeOnly:"true"   never part of an answer
 //
+// Tags that do not fit on a line are returned by a method of the struct, see Described.
+//
 // A body in which an object has a member twice is malformed, and no string and no parameter may have U+0000.
 //
 // Members of embedded structs are members of the outer one. Unknown members of a body are ignored. Null is an empty array

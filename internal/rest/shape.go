@@ -125,6 +125,7 @@ func (s shaper) shapeOf(t reflect.Type) (*shape, error) {
 // fieldsOf lists the exported fields of a struct that carry the tag, embedded structs flattened.
 func (s shaper) fieldsOf(t reflect.Type, tag string, at []int) ([]field, error) {
 	var fields []field
+	more := moreTags(t)
 	for i := range t.NumField() {
 		sf := t.Field(i)
 		index := append(slices.Clone(at), i)
@@ -155,6 +156,7 @@ func (s shaper) fieldsOf(t reflect.Type, tag string, at []int) ([]field, error) 
 		if err != nil {
 			return nil, err
 		}
+		tags += " " + more[name]
 		if tags.Get("shape") == "any" {
 			f.shape = &shape{kind: kindAny, typ: reflect.TypeFor[any]()}
 		} else if f.shape, err = s.shapeOf(sf.Type); err != nil {

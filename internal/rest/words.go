@@ -18,6 +18,20 @@ type Word struct {
 	Members map[string]reflect.StructTag
 }
 
+// Described is implemented by struct types that have members whose tags do not fit on a line.
+type Described interface {
+	// MoreTags returns further tags of members, by their names. A tag that the field has too is that of the field.
+	MoreTags() map[string]reflect.StructTag
+}
+
+// moreTags returns the further tags of the members of a type. A type that embeds a Described type has the tags of that one.
+func moreTags(t reflect.Type) map[string]reflect.StructTag {
+	if d, ok := reflect.Zero(t).Interface().(Described); ok {
+		return d.MoreTags()
+	}
+	return nil
+}
+
 // tags returns the tags of a member of a type: those in the words if the type is there, otherwise those of the field.
 func (w Words) tags(t reflect.Type, name string, own reflect.StructTag) (reflect.StructTag, error) {
 	word, ok := w[t]

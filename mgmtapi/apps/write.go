@@ -20,7 +20,8 @@ import (
 
 // body is what can be set of an application.
 type body struct {
-	Name          string                 `json:"name" empty:"absent" max:"100" doc:"Catalog name. Left out for custom applications, which get a generated one."`
+	Name string `json:"name" empty:"absent" max:"100" doc:"Catalog name. Left out for custom applications, which get a generated one."`
+
 	Label         string                 `json:"label" required:"true" min:"1" max:"100" doc:"Display label."`
 	SignOnMode    catalog.Mode           `json:"signOnMode" empty:"absent" doc:"Sign-on mode. Defaults to the catalog entry's own."`
 	Accessibility model.AppAccessibility `json:"accessibility" doc:"How users reach the application."`
@@ -31,10 +32,12 @@ type body struct {
 
 // visibility is where an application is to be shown. What hides it depends on the sign-on mode when it is not given.
 type visibility struct {
-	AutoLaunch        bool            `json:"autoLaunch" doc:"The application starts when the user signs in."`
-	AutoSubmitToolbar bool            `json:"autoSubmitToolbar" doc:"The browser plugin submits the sign-in page by itself."`
-	Hide              *model.AppHide  `json:"hide" doc:"Clients that do not show the application. OAuth clients are hidden everywhere by default."`
-	AppLinks          map[string]bool `json:"appLinks" max:"100" doc:"The published links by name, and whether each is shown."`
+	AutoLaunch        bool `json:"autoLaunch" doc:"The application starts when the user signs in."`
+	AutoSubmitToolbar bool `json:"autoSubmitToolbar" doc:"The browser plugin submits the sign-in page by itself."`
+
+	Hide *model.AppHide `json:"hide" doc:"Clients that do not show the application. OAuth clients are hidden everywhere by default."`
+
+	AppLinks map[string]bool `json:"appLinks" max:"100" doc:"The published links by name, and whether each is shown."`
 }
 
 func (v visibility) model(mode catalog.Mode) model.AppVisibility {

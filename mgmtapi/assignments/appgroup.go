@@ -3,6 +3,7 @@ package assignments
 import (
 	"context"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/scimwright/scimwright/internal/docstore"
@@ -42,8 +43,16 @@ const maxPriority = 100
 
 type putGroupBody struct {
 	// Priority 0 counts as not given, as client libraries send it.
-	Priority int            `json:"priority" min:"0" max:"100" doc:"Rank among the groups of the application. Without one, or with 0, a new assignment comes last and an existing one stays where it is."`
+	Priority int            `json:"priority" min:"0" max:"100"`
 	Profile  map[string]any `json:"profile" doc:"Values of app attributes for the members."`
+}
+
+// MoreTags implements rest.Described.
+func (putGroupBody) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"priority": `doc:"Rank among the groups of the application. Without a priority, or with 0, a new assignment is the last one and an ` +
+			`existing one keeps its rank."`,
+	}
 }
 
 type putGroupRequest struct {

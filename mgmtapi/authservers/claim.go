@@ -2,6 +2,7 @@ package authservers
 
 import (
 	"context"
+	"reflect"
 	"slices"
 
 	"github.com/scimwright/scimwright/internal/docstore"
@@ -13,17 +14,28 @@ import (
 
 // Claim is a claim on the wire.
 type Claim struct {
-	ID         string          `json:"id" readOnly:"true" doc:"Id of the claim."`
-	Name       string          `json:"name" readOnly:"true" doc:"Name in the token."`
-	Status     model.Status    `json:"status" readOnly:"true" enum:"ACTIVE,INACTIVE" doc:"Whether tokens have it."`
-	ClaimType  string          `json:"claimType" readOnly:"true" enum:"RESOURCE,IDENTITY" doc:"Whether it is in access tokens or in ID tokens."`
+	ID     string       `json:"id" readOnly:"true" doc:"Id of the claim."`
+	Name   string       `json:"name" readOnly:"true" doc:"Name in the token."`
+	Status model.Status `json:"status" readOnly:"true" enum:"ACTIVE,INACTIVE" doc:"Whether tokens have it."`
+
+	ClaimType string `json:"claimType" readOnly:"true" enum:"RESOURCE,IDENTITY" doc:"Whether it is in access tokens or in ID tokens."`
+
 	ValueType  string          `json:"valueType" readOnly:"true" enum:"EXPRESSION,GROUPS,SYSTEM" doc:"What its value is."`
 	Value      string          `json:"value" readOnly:"true" doc:"Expression, or what the names of groups are compared with."`
-	Filter     string          `json:"group_filter_type,omitempty" readOnly:"true" enum:"STARTS_WITH,EQUALS,CONTAINS,REGEX" doc:"How the names of groups are compared."`
+	Filter     string          `json:"group_filter_type,omitempty" readOnly:"true" doc:"How the names of groups are compared."`
 	Conditions ClaimConditions `json:"conditions" readOnly:"true" doc:"When it is there."`
-	Always     bool            `json:"alwaysIncludeInToken" readOnly:"true" doc:"Whether an ID token has it although an access token is issued with it. Always true for RESOURCE."`
-	System     bool            `json:"system" readOnly:"true" doc:"Whether every server has it."`
-	Links      rest.Links      `json:"_links" readOnly:"true" doc:"What can be done with the claim."`
+
+	Always bool `json:"alwaysIncludeInToken" readOnly:"true" doc:"Whether ID tokens next to access tokens have it. Always true for RESOURCE."`
+
+	System bool       `json:"system" readOnly:"true" doc:"Whether every server has it."`
+	Links  rest.Links `json:"_links" readOnly:"true" doc:"What can be done with the claim."`
+}
+
+// MoreTags implements rest.Described.
+func (Claim) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"group_filter_type": `enum:"STARTS_WITH,EQUALS,CONTAINS,REGEX"`,
+	}
 }
 
 // ClaimConditions say when a claim is there.
@@ -33,14 +45,24 @@ type ClaimConditions struct {
 
 // ClaimInput is the body of a new or replaced claim.
 type ClaimInput struct {
-	Name       string          `json:"name" max:"255" required:"true" doc:"Name in the token."`
-	Status     model.Status    `json:"status" empty:"absent" enum:"ACTIVE,INACTIVE" doc:"Whether tokens have it. A new one is ACTIVE."`
-	ClaimType  string          `json:"claimType" required:"true" enum:"RESOURCE,IDENTITY" doc:"Whether it is in access tokens or in ID tokens."`
-	ValueType  string          `json:"valueType" required:"true" enum:"EXPRESSION,GROUPS,SYSTEM" doc:"What its value is. Nothing new can be SYSTEM."`
+	Name   string       `json:"name" max:"255" required:"true" doc:"Name in the token."`
+	Status model.Status `json:"status" empty:"absent" enum:"ACTIVE,INACTIVE" doc:"Whether tokens have it. A new one is ACTIVE."`
+
+	ClaimType string `json:"claimType" required:"true" enum:"RESOURCE,IDENTITY" doc:"Whether it is in access tokens or in ID tokens."`
+
+	ValueType string `json:"valueType" required:"true" enum:"EXPRESSION,GROUPS,SYSTEM" doc:"What its value is. Nothing new can be SYSTEM."`
+
 	Value      string          `json:"value" max:"8192" required:"true" doc:"Expression, or what the names of groups are compared with."`
-	Filter     string          `json:"group_filter_type" empty:"absent" enum:"STARTS_WITH,EQUALS,CONTAINS,REGEX" doc:"How the names of groups are compared; needed with GROUPS."`
+	Filter     string          `json:"group_filter_type" empty:"absent" doc:"How the names of groups are compared; needed with GROUPS."`
 	Conditions ClaimConditions `json:"conditions" doc:"When it is there."`
 	Always     bool            `json:"alwaysIncludeInToken" doc:"Whether an ID token has it although an access token is issued with it."`
+}
+
+// MoreTags implements rest.Described.
+func (ClaimInput) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"group_filter_type": `enum:"STARTS_WITH,EQUALS,CONTAINS,REGEX"`,
+	}
 }
 
 func showClaim(ctx context.Context, server string, c *model.AuthClaim) Claim {

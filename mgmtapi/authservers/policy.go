@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -52,13 +53,25 @@ type Included struct {
 
 // PolicyInput is the body of a new or replaced policy.
 type PolicyInput struct {
-	ID          string       `json:"id" empty:"absent" doc:"Id of the policy. A replacement must name it; a new policy receives one."`
-	Type        string       `json:"type" empty:"absent" enum:"OAUTH_AUTHORIZATION_POLICY" doc:"Always OAUTH_AUTHORIZATION_POLICY, which may be left out."`
+	ID string `json:"id" empty:"absent" doc:"Id of the policy. A replacement must name it; a new policy receives one."`
+
+	Type string `json:"type" empty:"absent" enum:"OAUTH_AUTHORIZATION_POLICY" doc:"Always OAUTH_AUTHORIZATION_POLICY, which may be left out."`
+
 	Status      model.Status `json:"status" empty:"absent" enum:"ACTIVE,INACTIVE" doc:"Whether it is in force. A new one is."`
 	Name        string       `json:"name" max:"255" required:"true" doc:"Name of the policy."`
 	Description string       `json:"description" max:"1024" required:"true" doc:"What the policy is for."`
-	Priority    int          `json:"priority" min:"0" required:"true" doc:"Position among the policies, from 1. The other policies are renumbered. 0 appends a new policy and keeps the position of an existing one."`
-	Conditions  PolicyPeople `json:"conditions" doc:"Clients that the policy applies to: ALL_CLIENTS or ids. A policy whose clients were deleted names none and applies to no client."`
+	Priority    int          `json:"priority" min:"0" required:"true"`
+	Conditions  PolicyPeople `json:"conditions"`
+}
+
+// MoreTags implements rest.Described.
+func (PolicyInput) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"priority": `doc:"Position among the policies, from 1. The other policies are renumbered. 0 appends a new policy and keeps the ` +
+			`position of an existing one."`,
+		"conditions": `doc:"Clients that the policy applies to: ALL_CLIENTS or ids. A policy whose clients were deleted names none and ` +
+			`applies to no client."`,
+	}
 }
 
 // show renders the policy at a place.

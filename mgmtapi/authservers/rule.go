@@ -3,6 +3,7 @@ package authservers
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -58,10 +59,20 @@ type RuleActions struct {
 
 // TokenAction says how tokens are made.
 type TokenAction struct {
-	Access  *int           `json:"accessTokenLifetimeMinutes,omitempty" min:"5" max:"1440" doc:"How long access tokens live. Defaults to 60."`
-	Refresh *int           `json:"refreshTokenLifetimeMinutes,omitempty" min:"0" max:"52560000" doc:"How long refresh tokens live: at least as long as access tokens. Defaults to 0, for as long as they are used."`
-	Window  *int           `json:"refreshTokenWindowMinutes,omitempty" min:"10" max:"2628000" doc:"How long refresh tokens live without being used. Defaults to 10080."`
-	Hook    *InlineHookRef `json:"inlineHook,omitempty" doc:"The inline hook that transforms the tokens."`
+	Access  *int `json:"accessTokenLifetimeMinutes,omitempty" min:"5" max:"1440" doc:"How long access tokens live. Defaults to 60."`
+	Refresh *int `json:"refreshTokenLifetimeMinutes,omitempty" min:"0" max:"52560000"`
+
+	Window *int `json:"refreshTokenWindowMinutes,omitempty" min:"10" max:"2628000" doc:"Maximum idle time of refresh tokens. Default: 10080."`
+
+	Hook *InlineHookRef `json:"inlineHook,omitempty" doc:"The inline hook that transforms the tokens."`
+}
+
+// MoreTags implements rest.Described.
+func (TokenAction) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"refreshTokenLifetimeMinutes": `doc:"Lifetime of refresh tokens, at least that of access tokens. Default: 0, which means as long ` +
+			`as they are used."`,
+	}
 }
 
 // InlineHookRef names an inline hook.
@@ -71,10 +82,12 @@ type InlineHookRef struct {
 
 // RuleInput is the body of a new or replaced rule.
 type RuleInput struct {
-	Type       string         `json:"type" empty:"absent" enum:"RESOURCE_ACCESS" doc:"Always RESOURCE_ACCESS, which may be left out."`
-	Status     model.Status   `json:"status" empty:"absent" enum:"ACTIVE,INACTIVE" doc:"Whether it is in force. A new one is."`
-	Name       string         `json:"name" max:"255" required:"true" doc:"Name of the rule, unique in its policy."`
-	Priority   int            `json:"priority" min:"0" doc:"Its place among the rules, from 1. The others make room. 0 for none given: a new one comes last."`
+	Type   string       `json:"type" empty:"absent" enum:"RESOURCE_ACCESS" doc:"Always RESOURCE_ACCESS, which may be left out."`
+	Status model.Status `json:"status" empty:"absent" enum:"ACTIVE,INACTIVE" doc:"Whether it is in force. A new one is."`
+	Name   string       `json:"name" max:"255" required:"true" doc:"Name of the rule, unique in its policy."`
+
+	Priority int `json:"priority" min:"0" doc:"Position among the rules, from 1. The other rules are renumbered. 0 appends a new rule."`
+
 	Conditions RuleConditions `json:"conditions" doc:"What it is for."`
 	Actions    RuleActions    `json:"actions" doc:"What tokens it gives."`
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -24,27 +25,41 @@ const (
 
 // Scope is a scope on the wire.
 type Scope struct {
-	ID              string     `json:"id" readOnly:"true" doc:"Id of the scope."`
-	Name            string     `json:"name" readOnly:"true" doc:"What clients ask for."`
-	DisplayName     string     `json:"displayName,omitempty" readOnly:"true" doc:"Name for people."`
-	Description     string     `json:"description,omitempty" readOnly:"true" doc:"What the scope is for."`
-	System          bool       `json:"system" readOnly:"true" doc:"Whether every server has it."`
-	Default         bool       `json:"default" readOnly:"true" doc:"Whether clients that ask for nothing get it."`
-	Consent         string     `json:"consent" readOnly:"true" enum:"IMPLICIT,REQUIRED,FLEXIBLE" doc:"Whether users are asked for their consent."`
-	Optional        bool       `json:"optional" readOnly:"true" doc:"Whether users may refuse it."`
-	MetadataPublish string     `json:"metadataPublish" readOnly:"true" enum:"NO_CLIENTS,ALL_CLIENTS" doc:"Whether the metadata of the server names it."`
-	Links           rest.Links `json:"_links" readOnly:"true" doc:"What can be done with the scope."`
+	ID          string `json:"id" readOnly:"true" doc:"Id of the scope."`
+	Name        string `json:"name" readOnly:"true" doc:"What clients ask for."`
+	DisplayName string `json:"displayName,omitempty" readOnly:"true" doc:"Name for people."`
+	Description string `json:"description,omitempty" readOnly:"true" doc:"What the scope is for."`
+	System      bool   `json:"system" readOnly:"true" doc:"Whether every server has it."`
+	Default     bool   `json:"default" readOnly:"true" doc:"Whether clients that ask for nothing get it."`
+
+	Consent string `json:"consent" readOnly:"true" enum:"IMPLICIT,REQUIRED,FLEXIBLE" doc:"Whether users are asked for their consent."`
+
+	Optional bool `json:"optional" readOnly:"true" doc:"Whether users may refuse it."`
+
+	MetadataPublish string `json:"metadataPublish" readOnly:"true" enum:"NO_CLIENTS,ALL_CLIENTS" doc:"Whether the server metadata names it."`
+
+	Links rest.Links `json:"_links" readOnly:"true" doc:"What can be done with the scope."`
 }
 
 // ScopeInput is the body of a new or replaced scope.
 type ScopeInput struct {
-	Name            string `json:"name" max:"255" required:"true" doc:"What clients ask for: printable ASCII without space, quote and backslash."`
-	DisplayName     string `json:"displayName" max:"255" doc:"Name for people."`
-	Description     string `json:"description" max:"1024" doc:"What the scope is for."`
-	Default         bool   `json:"default" doc:"Whether clients that ask for nothing get it."`
-	Consent         string `json:"consent" empty:"absent" enum:"IMPLICIT,REQUIRED,FLEXIBLE" doc:"Whether users are asked for their consent. Defaults to IMPLICIT."`
+	Name string `json:"name" max:"255" required:"true" doc:"What clients ask for: printable ASCII without space, quote and backslash."`
+
+	DisplayName string `json:"displayName" max:"255" doc:"Name for people."`
+	Description string `json:"description" max:"1024" doc:"What the scope is for."`
+	Default     bool   `json:"default" doc:"Whether clients that ask for nothing get it."`
+
+	Consent string `json:"consent" empty:"absent" enum:"IMPLICIT,REQUIRED,FLEXIBLE" doc:"Whether users must consent. Default: IMPLICIT."`
+
 	Optional        bool   `json:"optional" doc:"Whether users may refuse it."`
-	MetadataPublish string `json:"metadataPublish" empty:"absent" enum:"NO_CLIENTS,ALL_CLIENTS" doc:"Whether the metadata of the server names it. Defaults to NO_CLIENTS."`
+	MetadataPublish string `json:"metadataPublish" empty:"absent"`
+}
+
+// MoreTags implements rest.Described.
+func (ScopeInput) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"metadataPublish": `enum:"NO_CLIENTS,ALL_CLIENTS" doc:"Whether the metadata of the server names it. Default: NO_CLIENTS."`,
+	}
 }
 
 // scopePattern is scope-token of RFC 6749 section 3.3.

@@ -73,7 +73,7 @@ type HardwareToken struct {
 	Created      rest.Time  `json:"created" readOnly:"true" doc:"When it was added."`
 	LastUpdated  rest.Time  `json:"lastUpdated" readOnly:"true" doc:"When it last changed."`
 	Activated    *rest.Time `json:"activated,omitempty" readOnly:"true" doc:"When the user has enrolled with it."`
-	LastVerified *rest.Time `json:"lastVerified,omitempty" readOnly:"true" doc:"When a password of it was last accepted, also of an earlier user."`
+	LastVerified *rest.Time `json:"lastVerified,omitempty" readOnly:"true" doc:"When a password was last accepted, also from an earlier user."`
 	Profile      Profile    `json:"profile" readOnly:"true" doc:"What is written on it."`
 	Links        rest.Links `json:"_links" readOnly:"true" doc:"Links to the token, its user and its factor."`
 	Embedded     *Embedded  `json:"_embedded,omitempty" readOnly:"true" doc:"The user, when expand asks for it."`

@@ -28,7 +28,7 @@ type Permissions struct {
 
 // Conditions limit a permission to profile attributes. There is either include or exclude.
 type Conditions struct {
-	Include map[string][]string `json:"include,omitempty" doc:"The attributes that the permission is about, under the key svc:ResourceAttribute/User/Profile."`
+	Include map[string][]string `json:"include,omitempty" doc:"Attributes that it covers, under the key svc:ResourceAttribute/User/Profile."`
 	Exclude map[string][]string `json:"exclude,omitempty" doc:"The attributes that the permission is not about, under the same key."`
 }
 

@@ -52,7 +52,8 @@ func locate(ctx context.Context, doc docstore.Doc[model.CustomRole]) LocatedRole
 
 // RoleBody is what can be set of a custom role.
 type RoleBody struct {
-	Label       string `json:"label" required:"true" min:"1" max:"255" doc:"Name of the role. It looks neither like an id nor like a standard role."`
+	Label string `json:"label" required:"true" min:"1" max:"255" doc:"Name of the role. It looks neither like an id nor like a standard role."`
+
 	Description string `json:"description" required:"true" max:"1024" doc:"What the role is for."`
 }
 

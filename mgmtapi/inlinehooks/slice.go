@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"reflect"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
@@ -184,7 +185,15 @@ func (s *Slice) get(ctx context.Context, t *target) (InlineHook, error) {
 }
 
 type listRequest struct {
-	Type string `query:"type" enum:"com.svc.oauth2.tokens.transform,com.svc.saml.tokens.transform,com.svc.import.transform,com.svc.user.pre-registration,com.svc.user.credential.password.import,com.svc.telephony.provider" doc:"Only hooks of the type."`
+	Type string `query:"type" doc:"Only hooks of the type."`
+}
+
+// MoreTags implements rest.Described.
+func (listRequest) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"type": `enum:"com.svc.oauth2.tokens.transform,com.svc.saml.tokens.transform,com.svc.import.transform,` +
+			`com.svc.user.pre-registration,com.svc.user.credential.password.import,com.svc.telephony.provider"`,
+	}
 }
 
 func (s *Slice) list(ctx context.Context, r *listRequest) (out rest.Page[InlineHook], err error) {

@@ -2,6 +2,7 @@ package inlinehooks
 
 import (
 	"context"
+	"reflect"
 	"strings"
 
 	"github.com/scimwright/scimwright/internal/docstore"
@@ -16,9 +17,18 @@ const MaxHooks = 50
 // InlineHookInput is an inline hook as callers send it. What is read-only is ignored, so that a hook can be sent back as it was read.
 type InlineHookInput struct {
 	Name    string        `json:"name" empty:"absent" max:"255" doc:"Name of the hook."`
-	Type    string        `json:"type" empty:"absent" enum:"com.svc.oauth2.tokens.transform,com.svc.saml.tokens.transform,com.svc.import.transform,com.svc.user.pre-registration,com.svc.user.credential.password.import,com.svc.telephony.provider" doc:"What the hook is asked about. It cannot be changed."`
+	Type    string        `json:"type" empty:"absent"`
 	Version string        `json:"version" empty:"absent" enum:"1.0.0" doc:"1.0.0. It cannot be changed."`
 	Channel *ChannelInput `json:"channel" doc:"How the endpoint is called."`
+}
+
+// MoreTags implements rest.Described.
+func (InlineHookInput) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"type": `enum:"com.svc.oauth2.tokens.transform,com.svc.saml.tokens.transform,com.svc.import.transform,` +
+			`com.svc.user.pre-registration,com.svc.user.credential.password.import,com.svc.telephony.provider" doc:"What the hook is asked ` +
+			`about. It cannot be changed."`,
+	}
 }
 
 // checkChange rejects what an existing hook cannot become.

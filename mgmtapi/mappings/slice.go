@@ -2,6 +2,7 @@ package mappings
 
 import (
 	"context"
+	"reflect"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/expression"
@@ -79,7 +80,14 @@ type Mapping struct {
 // Rule says how an attribute gets its value.
 type Rule struct {
 	Expression string           `json:"expression" readOnly:"true" doc:"Expression over the attributes of the source."`
-	PushStatus model.PushStatus `json:"pushStatus" readOnly:"true" enum:"PUSH,DONT_PUSH" doc:"PUSH gives the value at creation and at every update, DONT_PUSH at creation alone."`
+	PushStatus model.PushStatus `json:"pushStatus" readOnly:"true"`
+}
+
+// MoreTags implements rest.Described.
+func (Rule) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"pushStatus": `enum:"PUSH,DONT_PUSH" doc:"PUSH sets the value at creation and at every update, DONT_PUSH only at creation."`,
+	}
 }
 
 // ends are what a mapping connects.

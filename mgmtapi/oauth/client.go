@@ -15,9 +15,11 @@ import (
 
 // Client is an OAuth client on the wire (RFC 7591).
 type Client struct {
-	ID              string           `json:"client_id" readOnly:"true" doc:"Id of the client."`
-	Secret          string           `json:"client_secret,omitempty" readOnly:"true" doc:"Secret of the client, shown when it was made."`
-	IssuedAt        int64            `json:"client_id_issued_at" readOnly:"true" doc:"When the client was registered, in seconds of Unix time."`
+	ID     string `json:"client_id" readOnly:"true" doc:"Id of the client."`
+	Secret string `json:"client_secret,omitempty" readOnly:"true" doc:"Secret of the client, shown when it was made."`
+
+	IssuedAt int64 `json:"client_id_issued_at" readOnly:"true" doc:"When the client was registered, in seconds of Unix time."`
+
 	SecretExpiresAt int64            `json:"client_secret_expires_at" readOnly:"true" doc:"Always 0: secrets do not expire."`
 	Name            string           `json:"client_name" readOnly:"true" doc:"Name of the client."`
 	Method          model.AuthMethod `json:"token_endpoint_auth_method" readOnly:"true" doc:"How the client authenticates."`
@@ -27,9 +29,10 @@ type Client struct {
 
 // ClientInput is the body of a new or replaced client.
 type ClientInput struct {
-	ID     string           `json:"client_id" empty:"absent" doc:"Id of the client that is replaced, which may be left out. A new client is given one."`
+	ID string `json:"client_id" empty:"absent" doc:"Id of the client that is replaced, which may be left out. A new client is given one."`
+
 	Name   string           `json:"client_name" required:"true" max:"100" doc:"Name of the client."`
-	Method model.AuthMethod `json:"token_endpoint_auth_method" empty:"absent" doc:"How the client authenticates. Defaults to client_secret_basic."`
+	Method model.AuthMethod `json:"token_endpoint_auth_method" empty:"absent" doc:"Client authentication. Default: client_secret_basic."`
 	model.AppOAuthSettings
 }
 

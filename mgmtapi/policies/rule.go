@@ -3,6 +3,7 @@ package policies
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -39,7 +40,7 @@ type RuleConditions struct {
 // RulePeople are the users that a rule applies to.
 type RulePeople struct {
 	Users  *Selected `json:"users,omitempty" doc:"Ids of users."`
-	Groups *Selected `json:"groups,omitempty" doc:"Ids of groups, or EVERYONE. If neither users nor groups has an include, the rule applies to everyone."`
+	Groups *Selected `json:"groups,omitempty" doc:"Ids of groups, or EVERYONE. Without any included user or group, the rule applies to all."`
 }
 
 // Selected are the ids that count, and those that do not although they are included.
@@ -55,10 +56,14 @@ type AuthType struct {
 
 // RuleInput is the body of a new or replaced rule.
 type RuleInput struct {
-	Type       string         `json:"type" empty:"absent" enum:"SIGN_ON" doc:"Always SIGN_ON. Optional."`
-	Status     model.Status   `json:"status" empty:"absent" enum:"ACTIVE,INACTIVE" doc:"Whether it is in force. Default: ACTIVE for a new rule, unchanged otherwise."`
-	Name       string         `json:"name" required:"true" max:"255" doc:"Name, unique in its policy."`
-	Priority   int            `json:"priority" min:"0" doc:"Place among the rules, from 1. Default: the last place before the rule of the system for a new rule, unchanged otherwise."`
+	Type string `json:"type" empty:"absent" enum:"SIGN_ON" doc:"Always SIGN_ON. Optional."`
+
+	Status model.Status `json:"status" empty:"absent" enum:"ACTIVE,INACTIVE" doc:"Whether it is in force. Default: ACTIVE, or unchanged."`
+
+	Name string `json:"name" required:"true" max:"255" doc:"Name, unique in its policy."`
+
+	Priority int `json:"priority" min:"0" doc:"Position, from 1. Default: last before the system rule for a new rule, otherwise unchanged."`
+
 	Conditions RuleConditions `json:"conditions" doc:"Whom it applies to."`
 	Actions    RuleActions    `json:"actions" required:"true" doc:"What it does."`
 }
@@ -72,7 +77,15 @@ type RuleActions struct {
 type SignOnAction struct {
 	Access string `json:"access" required:"true" enum:"ALLOW,DENY" doc:"Whether users may sign in."`
 	Factor bool   `json:"requireFactor" default:"false" doc:"Demands a further factor after the password."`
-	Prompt string `json:"factorPromptMode" empty:"absent" enum:"ALWAYS,SESSION" doc:"How often the factor is demanded. Both values mean every sign-in, since each makes a session. Default with requireFactor: ALWAYS."`
+	Prompt string `json:"factorPromptMode" empty:"absent"`
+}
+
+// MoreTags implements rest.Described.
+func (SignOnAction) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"factorPromptMode": `enum:"ALWAYS,SESSION" doc:"Interval at which the factor is required. Both values mean every sign-in, since ` +
+			`each creates a session. Default with requireFactor: ALWAYS."`,
+	}
 }
 
 // own are the names and the actions of the rules that belong to the system. They describe what the service does anyway.

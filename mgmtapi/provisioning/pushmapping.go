@@ -3,6 +3,7 @@ package provisioning
 import (
 	"context"
 	"errors"
+	"reflect"
 	"strings"
 	"time"
 
@@ -15,15 +16,17 @@ import (
 
 // PushMapping is a group push mapping as callers see it.
 type PushMapping struct {
-	ID            string                  `json:"id" readOnly:"true" doc:"Id of the mapping."`
-	SourceGroupID string                  `json:"sourceGroupId" readOnly:"true" doc:"Group that is pushed."`
-	TargetGroupID string                  `json:"targetGroupId" readOnly:"true" doc:"Group of the application that stands for the one in the target."`
-	Status        model.PushMappingStatus `json:"status" readOnly:"true" enum:"ACTIVE,INACTIVE,ERROR" doc:"Status."`
-	Created       rest.Time               `json:"created" readOnly:"true" doc:"Time of creation."`
-	LastUpdated   rest.Time               `json:"lastUpdated" readOnly:"true" doc:"Time of the last change."`
-	LastPush      *rest.Time              `json:"lastPush" readOnly:"true" doc:"Time of the last successful push."`
-	ErrorSummary  string                  `json:"errorSummary" readOnly:"true" doc:"What the last push failed with."`
-	Links         rest.Links              `json:"_links" readOnly:"true" doc:"Links."`
+	ID            string `json:"id" readOnly:"true" doc:"Id of the mapping."`
+	SourceGroupID string `json:"sourceGroupId" readOnly:"true" doc:"Group that is pushed."`
+
+	TargetGroupID string `json:"targetGroupId" readOnly:"true" doc:"Group of the application that stands for the one in the target."`
+
+	Status       model.PushMappingStatus `json:"status" readOnly:"true" enum:"ACTIVE,INACTIVE,ERROR" doc:"Status."`
+	Created      rest.Time               `json:"created" readOnly:"true" doc:"Time of creation."`
+	LastUpdated  rest.Time               `json:"lastUpdated" readOnly:"true" doc:"Time of the last change."`
+	LastPush     *rest.Time              `json:"lastPush" readOnly:"true" doc:"Time of the last successful push."`
+	ErrorSummary string                  `json:"errorSummary" readOnly:"true" doc:"What the last push failed with."`
+	Links        rest.Links              `json:"_links" readOnly:"true" doc:"Links."`
 }
 
 func renderMapping(ctx context.Context, doc docstore.Doc[model.PushMapping]) PushMapping {
@@ -78,10 +81,19 @@ func (s *Slice) listMappings(ctx context.Context, req *listMappingsRequest) (res
 }
 
 type createMappingBody struct {
-	SourceGroupID   string                  `json:"sourceGroupId" required:"true" doc:"Group to push."`
-	TargetGroupName string                  `json:"targetGroupName" empty:"absent" max:"255" doc:"Name of the group in the target, which is created when there is none. Either this or targetGroupId."`
-	TargetGroupID   string                  `json:"targetGroupId" empty:"absent" doc:"Group of the application that stands for one in the target."`
-	Status          model.PushMappingStatus `json:"status" default:"ACTIVE" enum:"ACTIVE,INACTIVE" doc:"Whether pushing starts at once."`
+	SourceGroupID   string `json:"sourceGroupId" required:"true" doc:"Group to push."`
+	TargetGroupName string `json:"targetGroupName" empty:"absent" max:"255"`
+
+	TargetGroupID string `json:"targetGroupId" empty:"absent" doc:"Group of the application that stands for one in the target."`
+
+	Status model.PushMappingStatus `json:"status" default:"ACTIVE" enum:"ACTIVE,INACTIVE" doc:"Whether pushing starts at once."`
+}
+
+// MoreTags implements rest.Described.
+func (createMappingBody) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"targetGroupName": `doc:"Name of the group on the target, which is created if it does not exist. Either this or targetGroupId."`,
+	}
 }
 
 type createMappingRequest struct {
@@ -239,7 +251,14 @@ func (s *Slice) getMapping(ctx context.Context, req *mappingRequest) (PushMappin
 }
 
 type patchMappingBody struct {
-	Status model.PushMappingStatus `json:"status" required:"true" enum:"ACTIVE,INACTIVE" doc:"INACTIVE pauses the pushes, ACTIVE resumes them with the whole membership."`
+	Status model.PushMappingStatus `json:"status" required:"true"`
+}
+
+// MoreTags implements rest.Described.
+func (patchMappingBody) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"status": `enum:"ACTIVE,INACTIVE" doc:"INACTIVE pauses the pushes, ACTIVE resumes them with all members."`,
+	}
 }
 
 type patchMappingRequest struct {

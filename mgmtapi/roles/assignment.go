@@ -2,6 +2,7 @@ package roles
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -18,13 +19,21 @@ type RoleAssignment struct {
 	Label          string         `json:"label" readOnly:"true" doc:"Name of the role for people."`
 	Type           model.RoleType `json:"type" readOnly:"true" doc:"Standard role, or CUSTOM."`
 	Status         string         `json:"status" readOnly:"true" enum:"ACTIVE" doc:"Always ACTIVE."`
-	AssignmentType string         `json:"assignmentType" readOnly:"true" enum:"USER,GROUP,CLIENT" doc:"What the role was given to. GROUP in the list of a user stands for a role that a group brings."`
+	AssignmentType string         `json:"assignmentType" readOnly:"true"`
 	Created        rest.Time      `json:"created" readOnly:"true" doc:"When the role was given."`
 	LastUpdated    rest.Time      `json:"lastUpdated" readOnly:"true" doc:"When the assignment last changed."`
 	Role           string         `json:"role,omitempty" readOnly:"true" doc:"Id of the custom role."`
 	ResourceSet    string         `json:"resource-set,omitempty" readOnly:"true" doc:"Id of the resource set of a custom role."`
 	Embedded       *Embedded      `json:"_embedded,omitempty" readOnly:"true" doc:"What expand asks for."`
 	Links          rest.Links     `json:"_links" readOnly:"true" doc:"Links to what belongs to the assignment."`
+}
+
+// MoreTags implements rest.Described.
+func (RoleAssignment) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"assignmentType": `enum:"USER,GROUP,CLIENT" doc:"What the role was assigned to. GROUP in the list of a user: a role of a group ` +
+			`that the user is in."`,
+	}
 }
 
 // Embedded is what is read along with an assignment.
@@ -182,8 +191,10 @@ func (s *Slice) embed(ctx context.Context, q docstore.Reader, h *held, expand st
 
 type assignRequest struct {
 	assignee
-	DisableNotifications bool           `query:"disableNotifications" default:"false" doc:"Whether the new administrator gets no notices. None are sent."`
-	Body                 AssignmentBody `body:"required"`
+
+	DisableNotifications bool `query:"disableNotifications" default:"false" doc:"Disables notices to the new administrator. None are sent."`
+
+	Body AssignmentBody `body:"required"`
 }
 
 // AssignmentBody says which role is given.

@@ -23,12 +23,14 @@ type Explanation struct {
 
 // ExplainedCheck is one of the needs of an operation.
 type ExplainedCheck struct {
-	Need        string           `json:"need" readOnly:"true" doc:"What a standard role must be able to do."`
-	Permissions []string         `json:"permissions" readOnly:"true" doc:"The permissions of which a custom role must have one."`
-	Resource    string           `json:"resource" readOnly:"true" doc:"Id of the resource, empty for a collection."`
-	Exists      bool             `json:"exists" readOnly:"true" doc:"Whether the resource exists. One that does not refuses nobody who may do the same elsewhere."`
-	Met         bool             `json:"met" readOnly:"true" doc:"Whether a role meets the need."`
-	Roles       []ExplainedGrant `json:"roles" readOnly:"true" doc:"What each role of the caller says."`
+	Need        string   `json:"need" readOnly:"true" doc:"What a standard role must be able to do."`
+	Permissions []string `json:"permissions" readOnly:"true" doc:"The permissions of which a custom role must have one."`
+	Resource    string   `json:"resource" readOnly:"true" doc:"Id of the resource, empty for a collection."`
+
+	Exists bool `json:"exists" readOnly:"true" doc:"Whether the resource exists. If not, rights on another resource of the kind suffice."`
+
+	Met   bool             `json:"met" readOnly:"true" doc:"Whether a role meets the need."`
+	Roles []ExplainedGrant `json:"roles" readOnly:"true" doc:"What each role of the caller says."`
 }
 
 // ExplainedGrant is how a role assignment stands to a need.

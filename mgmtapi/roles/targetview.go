@@ -119,9 +119,11 @@ func (s *Slice) catalogTarget(ctx context.Context, q docstore.Reader, name strin
 
 // AnyTarget is a target of either kind.
 type AnyTarget struct {
-	ORN            string     `json:"orn" readOnly:"true" doc:"Name of the resource."`
-	AssignmentType string     `json:"assignmentType" readOnly:"true" enum:"USER,GROUP" doc:"Whether the role is the user's own or comes from a group."`
-	Links          rest.Links `json:"_links" readOnly:"true" doc:"Link to the resource."`
+	ORN string `json:"orn" readOnly:"true" doc:"Name of the resource."`
+
+	AssignmentType string `json:"assignmentType" readOnly:"true" enum:"USER,GROUP" doc:"Whether the role is the user's own or from a group."`
+
+	Links rest.Links `json:"_links" readOnly:"true" doc:"Link to the resource."`
 }
 
 func (o of) listTargets(ctx context.Context, r *assignmentRequest) ([]AnyTarget, error) {

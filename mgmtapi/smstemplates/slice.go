@@ -101,10 +101,12 @@ func render(ctx context.Context, doc docstore.Doc[model.SMSTemplate]) SMSTemplat
 
 // Input is a whole template as a caller gives it.
 type Input struct {
-	Name         string            `json:"name" required:"true" max:"50" doc:"Name of the template."`
-	Type         string            `json:"type" required:"true" enum:"SMS_VERIFY_CODE" doc:"Type of the template."`
-	Template     string            `json:"template" required:"true" doc:"Text of the message, at most 161 characters. It must contain ${code}, and may contain ${org.name}."`
-	Translations map[string]string `json:"translations" max:"200" doc:"Texts in other languages, by language tag (BCP 47), with the rules of template."`
+	Name string `json:"name" required:"true" max:"50" doc:"Name of the template."`
+	Type string `json:"type" required:"true" enum:"SMS_VERIFY_CODE" doc:"Type of the template."`
+
+	Template string `json:"template" required:"true" doc:"Text of at most 161 characters. Must contain ${code}; may contain ${org.name}."`
+
+	Translations map[string]string `json:"translations" max:"200" doc:"Texts by language tag (BCP 47), with the rules of template."`
 }
 
 func (in *Input) stored() model.SMSTemplate {
@@ -113,10 +115,12 @@ func (in *Input) stored() model.SMSTemplate {
 
 // PartialInput is what a caller gives of a template.
 type PartialInput struct {
-	Name         string            `json:"name" empty:"absent" max:"50" doc:"Name of the template."`
-	Type         string            `json:"type" empty:"absent" enum:"SMS_VERIFY_CODE" doc:"Type of the template."`
-	Template     string            `json:"template" empty:"absent" doc:"Text of the message, at most 161 characters. It must contain ${code}, and may contain ${org.name}."`
-	Translations map[string]string `json:"translations" max:"200" doc:"Texts in other languages, by language tag (BCP 47), with the rules of template."`
+	Name string `json:"name" empty:"absent" max:"50" doc:"Name of the template."`
+	Type string `json:"type" empty:"absent" enum:"SMS_VERIFY_CODE" doc:"Type of the template."`
+
+	Template string `json:"template" empty:"absent" doc:"Text of at most 161 characters. Must contain ${code}; may contain ${org.name}."`
+
+	Translations map[string]string `json:"translations" max:"200" doc:"Texts by language tag (BCP 47), with the rules of template."`
 }
 
 // merge changes what is given.

@@ -23,9 +23,10 @@ type AppLink struct {
 	AppName          string `json:"appName" readOnly:"true" doc:"Name of the application."`
 	AppInstanceID    string `json:"appInstanceId" readOnly:"true" doc:"Id of the application."`
 	AppAssignmentID  string `json:"appAssignmentId" readOnly:"true" doc:"Id of the user in the application."`
-	CredentialsSetup bool   `json:"credentialsSetup" readOnly:"true" doc:"Whether the application needs credentials of the user that are missing."`
+	CredentialsSetup bool   `json:"credentialsSetup" readOnly:"true" doc:"Whether the application needs credentials that the user lacks."`
 	Hidden           bool   `json:"hidden" readOnly:"true" doc:"Whether the application is hidden in the browser."`
-	SortOrder        int    `json:"sortOrder" readOnly:"true" doc:"Position on the home page. Links with the same one are ordered by their labels."`
+
+	SortOrder int `json:"sortOrder" readOnly:"true" doc:"Position on the home page. Links with the same one are ordered by their labels."`
 }
 
 type appLinksRequest struct{ target }

@@ -22,7 +22,7 @@ const (
 
 type listRequest struct {
 	Search string `query:"search" doc:"Expression over profile attributes, id, status, timestamps and type.id. Case does not count."`
-	Filter string `query:"filter" doc:"Expression over status, lastUpdated, id, and login, email, firstName and lastName of the profile. Case counts."`
+	Filter string `query:"filter" doc:"Expression over status, lastUpdated, id, profile.{login,email,firstName,lastName}. Case-sensitive."`
 	Q      string `query:"q" doc:"Beginning of first name, last name, e-mail address or login."`
 	Limit  int    `query:"limit" min:"1" max:"200" clamp:"true" doc:"Size of the page, at most 200. Defaults to 200, and to 10 with q."`
 	search.Sorting

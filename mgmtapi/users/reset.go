@@ -14,14 +14,14 @@ const resetToken = 20
 
 type resetRequest struct {
 	target
-	SendEmail bool   `query:"sendEmail" default:"true" doc:"Sends the user the address where the new password is chosen; with false, the answer has it."`
+	SendEmail bool   `query:"sendEmail" default:"true" doc:"Emails the user the address for a new password; if false, returns it."`
 	Revoke    bool   `query:"revokeSessions" default:"false" doc:"Ends all sessions of the user."`
-	Provider  string `query:"provider" enum:"FEDERATION" doc:"Makes the user a federated one instead: password and recovery question go, and the user is ACTIVE."`
+	Provider  string `query:"provider" enum:"FEDERATION" doc:"Federates the user: deletes password and recovery question, and sets ACTIVE."`
 }
 
 // PasswordReset is the answer to a reset: an empty object, or where the password is chosen.
 type PasswordReset struct {
-	URL string `json:"resetPasswordUrl,omitempty" doc:"Where the user chooses a new password, with a one-time token that is valid for an hour."`
+	URL string `json:"resetPasswordUrl,omitempty" doc:"Where the user chooses a new password. The one-time token is valid for 1h."`
 }
 
 func (s *Slice) resetPassword() rest.Route {

@@ -51,13 +51,15 @@ func (s *Slice) Routes() []rest.Route {
 
 // UserType is a user type on the wire.
 type UserType struct {
-	ID            string     `json:"id" readOnly:"true" doc:"Id of the type."`
-	Name          string     `json:"name" readOnly:"true" doc:"Name of the type, as a variable is named."`
-	DisplayName   string     `json:"displayName" readOnly:"true" doc:"Name of the type for people."`
-	Description   *string    `json:"description" readOnly:"true" doc:"What the type is for."`
-	Default       bool       `json:"default" readOnly:"true" doc:"Whether users that name no type get this one."`
-	Created       rest.Time  `json:"created" readOnly:"true" doc:"When the type was created."`
-	CreatedBy     string     `json:"createdBy" readOnly:"true" doc:"Id of the user who created the type; of the organization for the default one."`
+	ID          string    `json:"id" readOnly:"true" doc:"Id of the type."`
+	Name        string    `json:"name" readOnly:"true" doc:"Name of the type, as a variable is named."`
+	DisplayName string    `json:"displayName" readOnly:"true" doc:"Name of the type for people."`
+	Description *string   `json:"description" readOnly:"true" doc:"What the type is for."`
+	Default     bool      `json:"default" readOnly:"true" doc:"Whether users that name no type get this one."`
+	Created     rest.Time `json:"created" readOnly:"true" doc:"When the type was created."`
+
+	CreatedBy string `json:"createdBy" readOnly:"true" doc:"Id of the user who created the type; of the organization for the default one."`
+
 	LastUpdated   rest.Time  `json:"lastUpdated" readOnly:"true" doc:"When the type was last changed."`
 	LastUpdatedBy string     `json:"lastUpdatedBy" readOnly:"true" doc:"Id of the user who last changed the type."`
 	Links         rest.Links `json:"_links" readOnly:"true" doc:"Links to the type and its schema."`

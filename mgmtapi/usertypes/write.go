@@ -18,7 +18,7 @@ var namePattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 
 // body is what callers give of a user type. What is read-only is ignored, so that a type can be sent back as it was read.
 type body struct {
-	Name        string  `json:"name" empty:"absent" max:"100" doc:"Name of the type, as a variable is named: a letter, then letters, digits and underscores."`
+	Name        string  `json:"name" empty:"absent" max:"100" doc:"Name of the type: a letter, then letters, digits and underscores."`
 	DisplayName string  `json:"displayName" empty:"absent" max:"255" doc:"Name of the type for people."`
 	Description *string `json:"description" max:"1024" doc:"What the type is for."`
 }
