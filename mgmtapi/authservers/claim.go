@@ -148,6 +148,10 @@ type claimTarget struct {
 
 func (t *claimTarget) self() *claimTarget { return t }
 
+func (s *Slice) findClaim(ctx context.Context, q docstore.Reader, t *claimTarget) error {
+	return findPart(ctx, s, q, t)
+}
+
 func (t *claimTarget) at(server *model.AuthServer) (spot[model.AuthClaim], error) {
 	return locate(&server.Claims, "OAuth2Claim", t.Claim, func(c *model.AuthClaim) bool { return c.ID == t.Claim }, claimParty)
 }

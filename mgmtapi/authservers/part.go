@@ -37,16 +37,14 @@ func locate[T any](list *[]T, kind, id string, is func(*T) bool, parties func(*T
 	return spot[T]{}, rest.NotFound(kind, id)
 }
 
-// findPart returns the loader of a target: it reads the server and checks that the part exists.
-func findPart[T any, P partTarget[T]](s *Slice) func(context.Context, docstore.Reader, P) error {
-	return func(ctx context.Context, q docstore.Reader, t P) error {
-		base := t.base()
-		if err := s.find(ctx, q, base); err != nil {
-			return err
-		}
-		_, err := t.at(&base.found.Value)
+// findPart reads the server of a target, and returns an error if the server has no such part.
+func findPart[T any](ctx context.Context, s *Slice, q docstore.Reader, t partTarget[T]) error {
+	base := t.base()
+	if err := s.find(ctx, q, base); err != nil {
 		return err
 	}
+	_, err := t.at(&base.found.Value)
+	return err
 }
 
 // changePart changes a part of a server in a transaction, and logs the part as fn leaves it or returns it.

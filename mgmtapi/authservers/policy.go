@@ -131,6 +131,10 @@ type policyTarget struct {
 
 func (t *policyTarget) self() *policyTarget { return t }
 
+func (s *Slice) findPolicy(ctx context.Context, q docstore.Reader, t *policyTarget) error {
+	return findPart(ctx, s, q, t)
+}
+
 func (t *policyTarget) at(server *model.AuthServer) (spot[model.AuthPolicy], error) {
 	return locate(&server.Policies, "Policy", t.Policy, func(p *model.AuthPolicy) bool { return p.ID == t.Policy }, policyParties)
 }

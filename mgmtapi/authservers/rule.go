@@ -125,6 +125,10 @@ type ruleTarget struct {
 
 func (t *ruleTarget) self() *ruleTarget { return t }
 
+func (s *Slice) findRule(ctx context.Context, q docstore.Reader, t *ruleTarget) error {
+	return findPart(ctx, s, q, t)
+}
+
 func (t *ruleTarget) at(server *model.AuthServer) (spot[model.AuthRule], error) {
 	in, err := t.policyTarget.at(server)
 	if err != nil {

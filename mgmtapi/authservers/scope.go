@@ -174,6 +174,10 @@ type scopeTarget struct {
 
 func (t *scopeTarget) self() *scopeTarget { return t }
 
+func (s *Slice) findScope(ctx context.Context, q docstore.Reader, t *scopeTarget) error {
+	return findPart(ctx, s, q, t)
+}
+
 func (t *scopeTarget) at(server *model.AuthServer) (spot[model.AuthScope], error) {
 	return locate(&server.Scopes, "OAuth2Scope", t.Scope, func(c *model.AuthScope) bool { return c.ID == t.Scope }, scopeParty)
 }
