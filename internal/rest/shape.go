@@ -113,6 +113,9 @@ func (s shaper) shapeOf(t reflect.Type) (*shape, error) {
 		out.kind = kindObject
 		out.fields, err = s.fieldsOf(t, "json", nil)
 		out.fields = outermost(out.fields)
+		if err == nil {
+			err = checkMoreTags(t, out.fields)
+		}
 	default:
 		return nil, fmt.Errorf("type %s cannot be described", t)
 	}
@@ -270,6 +273,9 @@ func shapeOfRequest(t reflect.Type, words Words) (*requestShape, error) {
 				return nil, fmt.Errorf("%s parameter %s cannot be a %s", tag, f.name, f.shape.typ)
 			}
 		}
+	}
+	if err := checkMoreTags(t, slices.Concat(out.path, out.query, out.header, out.cookie, out.form)); err != nil {
+		return nil, err
 	}
 	bodies, err := s.fieldsOf(t, "body", nil)
 	if err != nil {

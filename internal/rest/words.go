@@ -3,6 +3,7 @@ package rest
 import (
 	"fmt"
 	"reflect"
+	"slices"
 )
 
 // Words describe types of packages that do not use the tags of this package.
@@ -28,6 +29,16 @@ type Described interface {
 func moreTags(t reflect.Type) map[string]reflect.StructTag {
 	if d, ok := reflect.Zero(t).Interface().(Described); ok {
 		return d.MoreTags()
+	}
+	return nil
+}
+
+// checkMoreTags returns an error for a further tag of a type that belongs to none of its fields.
+func checkMoreTags(t reflect.Type, fields []field) error {
+	for name := range moreTags(t) {
+		if !slices.ContainsFunc(fields, func(f field) bool { return f.name == name }) {
+			return fmt.Errorf("type %s: MoreTags has the member %s, which the type has not", t, name)
+		}
 	}
 	return nil
 }
