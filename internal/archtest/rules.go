@@ -167,6 +167,12 @@ var Rules = []Rule{
 		Why: "statements are bound to tests by comments, so that no package has to import another"},
 	{Package: "cmd/internal/mockserver", May: []string{"conformance/...", "scim", "scimserver/..."},
 		Why: "a server to grade clients with: what is expected comes from the suite, what answers is the reference server"},
+	{Package: "cmd/internal/truth/mutants", May: []string{"scim"},
+		Why: "a mutant breaks any server that is right, and does not depend on the checks that have to notice it"},
+	{Package: "cmd/internal/truth", Tests: []string{
+		"cmd/internal/cli/conform", "cmd/internal/truth/mutants", "conformance/...", "internal/docstore", "internal/scimstore",
+		"internal/sqldb/sqldbtest", "scim/...", "scimserver/...",
+	}, Why: "the suite is put on trial with the reference server alone"},
 	{Package: "cmd/internal/sandbox/...", May: []string{
 		"cmd/internal/...", "conformance/...", "engine/...", "fixtures", "internal/...", "mgmtapi", "scim/...", "scimserver/...",
 	}, Tests: []string{"mgmtapi/mgmtapitest"},
