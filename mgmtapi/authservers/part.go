@@ -47,7 +47,7 @@ func findPart[T any](ctx context.Context, s *Slice, q docstore.Reader, t partTar
 	return err
 }
 
-// changePart changes a part of a server in a transaction, and logs the part as fn leaves it or returns it.
+// changePart has fn change a part of a server in a transaction, and logs the part that fn returns.
 func changePart[T any](
 	ctx context.Context, s *Slice, t partTarget[T], event audit.Type,
 	fn func(tx *docstore.Tx, server *model.AuthServer, at spot[T]) (T, error),
@@ -83,7 +83,7 @@ func replacePart[T any](
 	})
 }
 
-// deletePart removes a part unless it is of the system: kind and member name it in the error.
+// deletePart removes a part. A part of the system cannot be deleted: the error has the kind of part and the member of the request.
 func deletePart[T any](ctx context.Context, s *Slice, t partTarget[T], event audit.Type, kind, member string, system func(*T) bool) error {
 	return changePart(ctx, s, t, event, func(_ *docstore.Tx, _ *model.AuthServer, at spot[T]) (T, error) {
 		part := *at.part()

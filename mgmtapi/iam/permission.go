@@ -75,7 +75,7 @@ func (t *permissionTarget) permission() (*model.RolePermission, error) {
 
 func (t *permissionTarget) self() *permissionTarget { return t }
 
-// withPermission is role, the loader of a role, for a permission that the role has.
+// withPermission returns the loader of a permission from that of its role.
 func withPermission(
 	role func(context.Context, docstore.Reader, *roleTarget) error,
 ) func(context.Context, docstore.Reader, *permissionTarget) error {

@@ -53,7 +53,7 @@ func (r *createRequest) provider() model.ProviderType {
 	return model.ProviderService
 }
 
-// checkCreate validates profile and credentials. An unknown user type is its first error, and is returned only if causes are empty.
+// checkCreate validates profile and credentials. The error for an unknown user type becomes the response only if causes is empty.
 func (s *Slice) checkCreate(ctx context.Context, r *createRequest, causes *rest.Causes) error {
 	profile := merge(nil, r.Body.Profile)
 	checkNulls(r.Body.Profile, causes)
