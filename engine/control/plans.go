@@ -11,9 +11,11 @@ import (
 
 func (a *api) planRoutes() []rest.Route {
 	const one = "/apps/{app}/plans/{plan}"
+	create := row(a, "createPlan", "POST /apps/{app}/plans",
+		"Compute the requests for many users and groups as a plan for review", 201, a.createPlan)
+	create.Check = checkCreatePlan
 	return []rest.Route{
-		row(a, "createPlan", "POST /apps/{app}/plans",
-			"Compute the requests for many users and groups as a plan for review", 201, a.createPlan),
+		create,
 		row(a, "listPlans", "GET /apps/{app}/plans", "List the plans of an app, newest first", 0,
 			func(ctx context.Context, r *appRequest) ([]engine.Plan, error) {
 				found, err := a.o.Engine.Plans().List(ctx, engine.PlanQuery{App: r.App})
@@ -43,11 +45,11 @@ type createPlanRequest struct {
 	} `body:"required"`
 }
 
-// Check implements rest.Checker.
-func (r *createPlanRequest) Check(_ context.Context, causes *rest.Causes) {
+func checkCreatePlan(_ context.Context, r *createPlanRequest, causes *rest.Causes) error {
 	if len(r.Body.UserIDs)+len(r.Body.GroupIDs) == 0 && !r.Body.All {
 		causes.Add("userIds", "At least one of userIds, groupIds and all is required")
 	}
+	return nil
 }
 
 type planRequest struct {

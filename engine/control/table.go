@@ -47,7 +47,7 @@ type inApp interface{ where() (app, kind string) }
 func row[Req, Resp any, P interface {
 	*Req
 	inApp
-}](a *api, id, route, summary string, status int, do func(context.Context, *Req) (Resp, error)) rest.Route {
+}](a *api, id, route, summary string, status int, do func(context.Context, *Req) (Resp, error)) rest.Op[Req, Resp] {
 	return rest.Op[Req, Resp]{ID: id, Route: a.route(route), Tag: tag, Summary: summary, Status: status, Scopes: []string{a.scope}, Do: do,
 		Find: func(ctx context.Context, r *Req) error {
 			app, kind := P(r).where()

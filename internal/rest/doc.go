@@ -32,11 +32,13 @@
 //	readOnly:"true"    ignored on input: objects may be sent back as they were read
 //	writeOnly:"true"   never part of an answer
 //
+// Tags that do not fit on a line are returned by a method of the struct, see Described.
+//
 // A body in which an object has a member twice is malformed, and no string and no parameter may have U+0000.
 //
 // Members of embedded structs are members of the outer one. Unknown members of a body are ignored. Null is an empty array
 // for arrays and absent for everything else, except under map[string]any, which holds what was sent (numbers as
-// json.Number). What the tags cannot say goes into a Check method of the request, see Checker.
+// json.Number). What the tags cannot express is validated by Op.Check.
 //
 // The package knows nothing of users or tokens: who calls and what a caller may do is asked of a Guard.
 package rest
