@@ -13,18 +13,18 @@ import (
 var me = []check{
 	{
 		ID:           "me.answer",
-		Title:        "GET of /Me answers with the own resource, a redirect to it, or 501",
+		Title:        "GET of /Me answers with the client's own resource, a redirect to it, or 501",
 		Requirements: reqs("RFC7644-3.11-01", "RFC7644-3.11-02"),
 		Level:        should,
 		Needs:        needs(conformance.NeedUser),
 		Requests:     1,
 		Why:          "Self-service applications start here.",
-		Fix:          "Answer 200 or 308 when the token belongs to a resource, 501 when /Me is not implemented.",
+		Fix:          "Return 200 or 308 when the token belongs to a resource, 501 when /Me is not implemented.",
 		Run:          meAnswer,
 	},
 	{
 		ID:           "me.location",
-		Title:        "The location of /Me is the permanent address of the own resource",
+		Title:        "The location of /Me is the permanent address of the client's own resource",
 		Requirements: reqs("RFC7644-3.11-03"),
 		Level:        must,
 		Needs:        needs(conformance.NeedUser),
@@ -72,18 +72,18 @@ var me = []check{
 		Fix:          "Never put password into a representation.",
 		Run: func(ctx context.Context, t *T) {
 			o := whoami(ctx, t, "attributes", "userName,password").Object()
-			t.Holds(!has(o, "password"), "password in /Me", "absent", "it is there")
+			t.Holds(!has(o, "password"), "password in /Me", "absent", "present")
 		},
 	},
 	{
 		ID:           "me.mistakes",
-		Title:        "Malformed changes of /Me are refused without a server error",
+		Title:        "Malformed changes of /Me are rejected without a server error",
 		Requirements: reqs("RFC7644-3.12-07", "RFC7644-3.11-01"),
 		Level:        should,
 		Needs:        needs(conformance.NeedUser, conformance.NeedWrite),
 		Requests:     3,
-		Why:          "A 500 is retried for ever.",
-		Fix:          "Answer 400 to what cannot be read, 501 or 405 to what is not implemented.",
+		Why:          "A 500 is retried indefinitely.",
+		Fix:          "Return 400 to what cannot be read, 501 or 405 to what is not implemented.",
 		Run:          meMistakes,
 	},
 }
@@ -96,7 +96,7 @@ func meAnswer(ctx context.Context, t *T) {
 	}
 	if res.Status == 307 || res.Status == 308 {
 		to, err := url.Parse(res.Header.Get("Location"))
-		t.Holds(err == nil && path.Base(to.Path) != "Me" && to.Path != "", "Location header of the redirect", "the address of the own resource",
+		t.Holds(err == nil && path.Base(to.Path) != "Me" && to.Path != "", "Location header of the redirect", "the address of the client's own resource",
 			res.Header.Get("Location"))
 	}
 }
@@ -104,7 +104,7 @@ func meAnswer(ctx context.Context, t *T) {
 func meLocation(ctx context.Context, t *T) {
 	res := whoami(ctx, t)
 	id := res.Object().Text("id")
-	t.Must(id != "", "id of /Me", "the id of the own resource", id)
+	t.Must(id != "", "id of /Me", "the id of the client's own resource", id)
 	for what, address := range map[string]string{"meta.location of /Me": res.Object().Complex("meta").Text("location"),
 		"Location header of /Me": res.Header.Get("Location")} {
 		t.Holds(address == "" || path.Base(address) == id, what, "an address that ends in "+id, address)
@@ -114,7 +114,7 @@ func meLocation(ctx context.Context, t *T) {
 func meSame(ctx context.Context, t *T) {
 	mine := whoami(ctx, t).Object()
 	own := t.Get(ctx, "/Users/"+url.PathEscape(mine.Text("id")))
-	t.SkipIf(own.Status == 403 || own.Status == 404, "the own resource is no user that these credentials may read by id")
+	t.SkipIf(own.Status == 403 || own.Status == 404, "the client's own resource is no user that these credentials may read by id")
 	for _, name := range []string{"id", "userName", "name", "active", "emails"} {
 		t.Expect(name+" in GET by id, compared with /Me", value(mine, name), value(own.Object(), name))
 	}

@@ -122,12 +122,12 @@ func modelled(td typeDef) oracle.Type {
 	return out
 }
 
-// A planter creates objects of a type with made-up values. A target that refuses them gets the familiar ones only, and at last
+// A planter creates objects of a type with made-up values. A target that rejects them gets the familiar ones only, and at last
 // none beyond what creation needs.
 type planter struct {
 	t   *T
 	td  typeDef
-	shy int // how often the target has refused
+	shy int // how often the target has rejected
 }
 
 func (p *planter) plant(ctx context.Context, label string, values map[string]any) *conformance.Created {
@@ -203,7 +203,7 @@ func usersOf(t *T) grove {
 	return all[i]
 }
 
-// keeps tells whether a target has stored an attribute of an object as it was sent.
+// keeps reports whether a target has stored an attribute of an object as it was sent.
 func keeps(a oracle.Attribute, c *conformance.Created) bool {
 	sent, _ := plain(c.Sent).(*scim.Object)
 	return a.Same(a.Of(sent), a.Of(c.Resource))
@@ -245,7 +245,7 @@ func again(t *T, id string) string {
 }
 
 // least looks for the smallest case that still differs and shows that one. Differs asks the target, keeps what it saw in the
-// evidence, and says whether the answer is another one than foretold.
+// evidence, and reports whether the answer is another one than foretold.
 func least[C, E any](start C, evidence E, smaller func(C) iter.Seq[C], differs func(C) (E, bool), tries int) (C, E) {
 	smallest := oracle.Shrink(start, smaller, func(c C) bool {
 		e, ok := differs(c)

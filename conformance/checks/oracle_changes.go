@@ -106,18 +106,18 @@ func oraclePatchAtomic(ctx context.Context, t *T) {
 			res := t.Patch(ctx, where, operations...)
 			after := t.Read(ctx, where).Object()
 			if res.OK() {
-				t.Note("%s was not refused: %s", jsonText(plain(operations[at])), res.Name)
+				t.Note("%s was not rejected: %s", jsonText(plain(operations[at])), res.Name)
 				before = after
 				continue
 			}
 			refusals++
 			t.About(res)
-			if !g.same(t, before, after, "after the refused PATCH "+jsonText(plain(operations))+again(t, "oracle.patch-atomic")) {
+			if !g.same(t, before, after, "after the rejected PATCH "+jsonText(plain(operations))+again(t, "oracle.patch-atomic")) {
 				return
 			}
 		}
 	}
-	t.SkipIf(refusals == 0, "the target refuses none of the operations that have to fail")
+	t.SkipIf(refusals == 0, "the target rejects none of the operations that have to fail")
 }
 
 func oracleMembers(ctx context.Context, t *T) {
@@ -142,7 +142,7 @@ func oracleMembers(ctx context.Context, t *T) {
 	}
 }
 
-// doomed are operations that every server has to refuse (RFC 7644 section 3.5.2).
+// doomed are operations that every server has to reject (RFC 7644 section 3.5.2).
 var doomed = []doc{
 	{"op": "remove"},
 	{"op": "scimconf", "path": "title", "value": "x"},
@@ -198,16 +198,16 @@ func (g grove) subject(ctx context.Context, t *T, label string, like *scim.Objec
 type trial struct {
 	patch, read   *conformance.Response
 	before, after *scim.Object // the stored resource and what is foretold
-	excused       bool         // the target has refused what it may refuse
+	excused       bool         // the target has rejected what it may reject
 }
 
-// differs tells whether the target did otherwise than foretold.
+// differs reports whether the target did otherwise than foretold.
 func (v trial) differs(g grove) bool {
 	return !v.answered() || v.read.Status != 200 ||
 		slices.ContainsFunc(g.model.Attributes, func(a oracle.Attribute) bool { return !a.Same(a.Of(v.after), a.Of(v.read.Object())) })
 }
 
-// answered tells whether the status is one of those that the operations may have.
+// answered reports whether the status is one of those that the operations may have.
 func (v trial) answered() bool { return v.patch.OK() || v.excused }
 
 // try sends operations and reads what they did; ok is false when nothing can be foretold.

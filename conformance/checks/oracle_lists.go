@@ -22,7 +22,7 @@ const (
 var oracleLists = []check{
 	{
 		ID:           "oracle.sort",
-		Title:        "Lists are sorted by any text of the schemas, both ways, without regard to case where the schema says so",
+		Title:        "Lists are sorted by any text of the schemas, both ways, case-insensitively where the schema says so",
 		Requirements: reqs("RFC7644-3.4.2.3-02", "RFC7644-3.4.2.3-06", "RFC7644-3.4.2.3-08"),
 		Level:        must,
 		Needs:        sorts,
@@ -118,7 +118,7 @@ func (g grove) projections() int {
 // scope is a filter that finds the objects of the grove.
 func (g grove) scope() string { return g.td.carrier + " sw " + quote(g.prefix) }
 
-// sorted asks for the grove sorted by a key and says whether it came so.
+// sorted asks for the grove sorted by a key and reports whether it came so.
 func (g grove) sorted(ctx context.Context, t *T, key oracle.Name, descending bool) (*conformance.Response, bool) {
 	direction := "ascending"
 	if descending {
@@ -126,7 +126,7 @@ func (g grove) sorted(ctx context.Context, t *T, key oracle.Name, descending boo
 	}
 	query := []string{"filter", g.scope(), "sortBy", key.Text, "sortOrder", direction, "count", "200"}
 	res := t.Get(ctx, g.td.endpoint, query...)
-	t.SkipIf(res.Status == 400 || res.Status == 501, "the target declines the filter that selects the objects, or to sort by "+key.Text)
+	t.SkipIf(res.Status == 400 || res.Status == 501, "the target rejects the filter that selects the objects, or to sort by "+key.Text)
 	what := g.td.name + "s sorted by " + key.Text + ", " + direction + again(t, "oracle.sort")
 	if !t.Expect("status of the list of "+what, 200, res.Status) {
 		return res, false
@@ -153,7 +153,7 @@ func (g grove) leaf(ctx context.Context, t *T, r *rand.Rand) bool {
 		query = append(query, "sortBy", g.td.carrier)
 	}
 	first := t.Get(ctx, g.td.endpoint, append(query, "count", "200")...)
-	t.SkipIf(first.Status != 200, "blocked: the filter that selects the users is declined")
+	t.SkipIf(first.Status != 200, "blocked: the filter that selects the users is rejected")
 	all := g.named(restOf(ctx, t, g.td.endpoint, first, append(query, "count", "200")...))
 	t.SkipIf(!slices.Equal(sorted(all...), g.labels()), "blocked: the filter that selects the users finds others")
 	page := func(start, count int) (labels []string, ok bool) {

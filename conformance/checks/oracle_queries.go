@@ -29,12 +29,12 @@ type hunt struct {
 	found []string // labels, sorted
 }
 
-// hunt puts a filter to the grove; answered is false when the target declines it with 400 or 501, as it may.
+// hunt puts a filter to the grove; answered is false when the target rejects it with 400 or 501, as it may.
 func (g grove) hunt(ctx context.Context, t *T, filter string) (h hunt, answered bool) {
 	query := []string{"filter", filter, "count", "200"}
 	res := t.Get(ctx, g.td.endpoint, query...)
 	if res.Status == 400 || res.Status == 501 {
-		t.Note("declined with %d: %s", res.Status, filter)
+		t.Note("rejected with %d: %s", res.Status, filter)
 		return hunt{res: res}, false
 	}
 	h = hunt{res: res, found: []string{}}
@@ -78,7 +78,7 @@ func (q question) smaller() iter.Seq[question] {
 	}
 }
 
-// differs puts a question and tells whether the target finds others than foretold.
+// differs puts a question and reports whether the target finds others than foretold.
 func (g grove) differs(ctx context.Context, t *T, q question) (h hunt, differs bool) {
 	f := g.within(q)
 	if !oracle.Unambiguous(f, g.stored()) {
@@ -89,7 +89,7 @@ func (g grove) differs(ctx context.Context, t *T, q question) (h hunt, differs b
 	return h, answered && (h.res.Status != 200 || !slices.Equal(h.found, want) || h.miscounts(len(want)))
 }
 
-// miscounts tells whether totalResults is there and another number.
+// miscounts reports whether totalResults is there and another number.
 func (h hunt) miscounts(want int) bool {
 	return has(h.res.Object(), "totalResults") && h.res.Total() != want
 }
@@ -204,7 +204,7 @@ func (p pair) smaller() iter.Seq[pair] {
 	}
 }
 
-// sides are what the two sides of a law found, and the answer to the second one.
+// sides are what the two sides of a law found, and the response to the second one.
 type sides struct {
 	one, other []string
 	res        *conformance.Response

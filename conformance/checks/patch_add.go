@@ -52,7 +52,7 @@ var patchAdd = []check{
 		Needs:        patches,
 		Requests:     4,
 		Why:          "Entra ID sends Add for attributes that may or may not be set.",
-		Fix:          "Set the value; do not refuse because there is one.",
+		Fix:          "Set the value; do not reject because there is one.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "titled", doc{"displayName": "Before"})
 			o := patched(ctx, t, u, doc{"op": "add", "path": "displayName", "value": "After"}, doc{"op": "add", "path": "nickName", "value": "Nick"})

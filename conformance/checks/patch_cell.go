@@ -83,7 +83,7 @@ func notKept(sent doc, got *scim.Object) string {
 	return ""
 }
 
-// undeclared tells whether the target lists a schema that does not have the attribute.
+// undeclared reports whether the target lists a schema that does not have the attribute.
 func undeclared(t *T, urn, attribute string) bool {
 	schema := t.Capabilities.Schema(urn)
 	if schema == nil || slices.Contains([]string{"schemas", "id", "externalId", "meta"}, attribute) {
@@ -142,7 +142,7 @@ func (c patchCell) check() check {
 				if u.Resource != nil {
 					o := t.Read(ctx, u.Path()).Object()
 					for _, e := range want {
-						t.Expect(e.path+" after the refused PATCH", look(u.Resource, e.path), look(o, e.path))
+						t.Expect(e.path+" after the rejected PATCH", look(u.Resource, e.path), look(o, e.path))
 					}
 				}
 				return

@@ -7,10 +7,10 @@ import (
 const (
 	whyCell    = "Clients choose the form of a change; each form has to reach the attribute that it names, and no other."
 	whyFilter  = "A client names one of several values by a filter; a filter that is read wrongly changes the wrong value."
-	whyEnt     = "Department, cost centre and manager change with every transfer."
+	whyEnt     = "Department, cost center and manager change with every transfer."
 	fixPath    = "Resolve the path against the schema, URN and sub-attribute included, and change exactly that."
 	fixFilter  = "Evaluate the whole filter grammar in brackets for every element."
-	fixUnknown = "Resolve keys like paths, or answer 400; never store them as they are."
+	fixUnknown = "Resolve keys like paths, or return 400; never store them as they are."
 )
 
 var patchMatrix = cells(
@@ -53,7 +53,7 @@ var patchMatrix = cells(
 		level:     should,
 		refusable: true,
 		before:    twoEmails,
-		why:       "Entra ID sends this form for every e-mail address and telephone number.",
+		why:       "Entra ID sends this form for every email address and telephone number.",
 		fix:       fixFilter,
 		ops: func(t *T) []doc {
 			return []doc{{"op": "add", "path": `emails[type eq "home"].value`, "value": t.UserName("moved")}}
@@ -84,7 +84,7 @@ var patchMatrix = cells(
 		refusable: true,
 		before:    twoEmails,
 		why:       "Entra ID counts on creation; a success that changes nothing loses the address.",
-		fix:       "Create the element that an eq filter describes, or answer 400 noTarget.",
+		fix:       "Create the element that an eq filter describes, or return 400 noTarget.",
 		ops: func(t *T) []doc {
 			return []doc{{"op": "add", "path": `emails[type eq "other"].value`, "value": t.UserName("other")}}
 		},
@@ -119,7 +119,7 @@ var patchMatrix = cells(
 		ops:       ops(doc{"op": "add", "path": scim.EnterpriseUserSchema, "value": doc{"department": "Engines"}}),
 		want:      wants("@department", "Engines"),
 		why:       whyEnt,
-		fix:       "Treat the URN as the extension object, or answer 400 invalidPath.",
+		fix:       "Treat the URN as the extension object, or return 400 invalidPath.",
 	},
 	patchCell{
 		id:     "add-extension-sibling",
@@ -256,7 +256,7 @@ var patchMatrix = cells(
 		ops:       ops(doc{"op": "replace", "path": scim.EnterpriseUserSchema, "value": doc{"department": "New"}}),
 		want:      wants("@department", "New"),
 		why:       whyEnt,
-		fix:       "Treat the URN as the extension object, or answer 400 invalidPath.",
+		fix:       "Treat the URN as the extension object, or return 400 invalidPath.",
 	},
 	patchCell{
 		id:    "replace-no-path-complex",
@@ -369,7 +369,7 @@ var patchMatrix = cells(
 		ops:       ops(doc{"op": "remove", "path": scim.EnterpriseUserSchema}),
 		want:      wants("@department", nil, "@employeeNumber", nil),
 		why:       whyEnt,
-		fix:       "Treat the URN as the extension object, or answer 400 invalidPath.",
+		fix:       "Treat the URN as the extension object, or return 400 invalidPath.",
 	},
 	patchCell{
 		id:     "remove-value-path-sub",
@@ -405,7 +405,7 @@ var patchMatrix = cells(
 		ops:       ops(doc{"op": "remove", "path": "nickName"}),
 		want:      wants("nickName", nil, "displayName", "Stays"),
 		why:       "A client that clears a value does not know whether there is one.",
-		fix:       "Answer 200 or 204.",
+		fix:       "Return 200 or 204.",
 	},
 	patchCell{
 		id:        "remove-no-match",
@@ -416,7 +416,7 @@ var patchMatrix = cells(
 		before:    twoEmails,
 		ops:       ops(doc{"op": "remove", "path": `emails[type eq "scimconf-none"]`}),
 		why:       "JumpCloud and others repeat removals; what does not match has to stay.",
-		fix:       "Answer 204, or 400 noTarget, and keep every value.",
+		fix:       "Return 204, or 400 noTarget, and keep every value.",
 		want:      func(t *T) []expected { return []expected{{"emails.*", addresses(t, "work", "home")}} },
 	},
 
@@ -519,7 +519,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:        "dotted-keys",
-		title:     "A dotted key in a value without path is read as a path, or refused, and never stored as it is",
+		title:     "A dotted key in a value without path is read as a path, or rejected, and never stored as it is",
 		reqs:      reqs("RFC7644-3.5.2.1-15"),
 		level:     should,
 		refusable: true,
@@ -530,7 +530,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:        "extension-keys",
-		title:     "A qualified key in a value without path is read as a path, or refused, and never stored as it is",
+		title:     "A qualified key in a value without path is read as a path, or rejected, and never stored as it is",
 		reqs:      reqs("RFC7644-3.5.2.1-15"),
 		level:     should,
 		refusable: true,
@@ -577,7 +577,7 @@ var patchMatrix = cells(
 		title: "A hundred operations in one request are applied",
 		reqs:  reqs("RFC7644-3.5.2-25"),
 		level: should,
-		why:   "A first synchronisation of a large group or profile is one request.",
+		why:   "A first synchronization of a large group or profile is one request.",
 		fix:   "Set the limit of operations well above a hundred.",
 		ops: func(t *T) []doc {
 			var out []doc

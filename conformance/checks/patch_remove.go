@@ -10,7 +10,7 @@ var patchRemove = []check{
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "A value that cannot be taken away stays wrong for ever.",
+		Why:          "A value that cannot be taken away stays wrong indefinitely.",
 		Fix:          "Unassign exactly what the path names.",
 		Run:          patchRemoveSimple,
 	},
@@ -54,7 +54,7 @@ var patchRemove = []check{
 		Needs:        patches,
 		Requests:     4,
 		Why:          "A server that takes it for «everything» blanks the account.",
-		Fix:          "Answer 400 with scimType noTarget and change nothing.",
+		Fix:          "Return 400 with scimType noTarget and change nothing.",
 		Run:          patchRemoveNoPath,
 	},
 	{
@@ -64,8 +64,8 @@ var patchRemove = []check{
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "A user without a userName cannot be found any more.",
-		Fix:          "Answer 400 with scimType mutability.",
+		Why:          "A user without a userName can no longer be found.",
+		Fix:          "Return 400 with scimType mutability.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "needed", nil)
 			res := t.Patch(ctx, u.Path(), doc{"op": "remove", "path": "userName"})

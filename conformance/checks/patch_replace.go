@@ -92,7 +92,7 @@ var patchReplace = []check{
 		Needs:        patches,
 		Requests:     4,
 		Why:          "A success would tell the client that an address was changed that does not exist.",
-		Fix:          "Answer 400 with scimType noTarget and change nothing.",
+		Fix:          "Return 400 with scimType noTarget and change nothing.",
 		Run:          patchReplaceNoTarget,
 	},
 	{
@@ -114,7 +114,7 @@ var patchReplace = []check{
 	},
 	{
 		ID:           "patch.replace-names-ignore-case",
-		Title:        "Attribute names in a path are recognised in any letter case and with their URN",
+		Title:        "Attribute names in a path are recognized in any letter case and with their URN",
 		Requirements: reqs("RFC7644-3.5.2-19", "RFC7644-3.10-03"),
 		Level:        must,
 		Needs:        patches,
@@ -131,13 +131,13 @@ var patchReplace = []check{
 	},
 	{
 		ID:           "patch.replace-conflict",
-		Title:        "replace of userName by a name in use is refused",
+		Title:        "replace of userName by a name in use is rejected",
 		Requirements: reqs("RFC7643-4.1.1-02", "RFC7644-3.5.2-33"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     6,
 		Why:          "A renamed account must not take over somebody else's name.",
-		Fix:          "Check uniqueness on every write; answer 409 uniqueness.",
+		Fix:          "Check uniqueness on every write; return 409 uniqueness.",
 		Run: func(ctx context.Context, t *T) {
 			t.CreateUser(ctx, "occupied", nil)
 			u := t.CreateUser(ctx, "wants-it", nil)

@@ -10,13 +10,13 @@ import (
 var patchRequest = []check{
 	{
 		ID:           "patch.response",
-		Title:        "A successful PATCH answers 204, or 200 with the resource as it now is",
+		Title:        "A successful PATCH returns 204, or 200 with the resource as it now is",
 		Requirements: reqs("RFC7644-3.5.2-29", "RFC7644-3.1-05"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
 		Why:          "Clients store what they are answered.",
-		Fix:          "Answer 204 without a body, or 200 with the whole new representation.",
+		Fix:          "Return 204 without a body, or 200 with the whole new representation.",
 		Run:          patchResponse,
 	},
 	{
@@ -43,18 +43,18 @@ var patchRequest = []check{
 	},
 	{
 		ID:           "patch.read-only",
-		Title:        "PATCH of a readOnly attribute does not change it and is refused with 400 mutability",
+		Title:        "PATCH of a readOnly attribute does not change it and is rejected with 400 mutability",
 		Requirements: reqs("RFC7644-3.5.2-17", "RFC7644-3.5.2-14"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     5,
 		Why:          "A changed id or creation time breaks every reference to the account.",
-		Fix:          "Check mutability per operation and answer 400 with scimType mutability.",
+		Fix:          "Check mutability per operation and return 400 with scimType mutability.",
 		Run:          patchReadOnly,
 	},
 	{
 		ID:           "patch.unknown-id",
-		Title:        "PATCH of an unknown id answers 404",
+		Title:        "PATCH of an unknown id returns 404",
 		Requirements: reqs("RFC7644-3.5.2-31"),
 		Level:        should,
 		Needs:        patches,
@@ -67,18 +67,18 @@ var patchRequest = []check{
 	},
 	{
 		ID:           "patch.invalid-path",
-		Title:        "A path that breaks the grammar is refused with 400",
+		Title:        "A path that breaks the grammar is rejected with 400",
 		Requirements: reqs("RFC7644-3.5.2-09", "RFC7644-3.5.2-12", "RFC7644-3.12-20"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     5,
 		Why:          "A path that is guessed at changes something else.",
-		Fix:          "Parse the whole path before applying, and answer 400 with scimType invalidPath.",
+		Fix:          "Parse the whole path before applying, and return 400 with scimType invalidPath.",
 		Run:          patchInvalidPath,
 	},
 	{
 		ID:           "patch.message-schema",
-		Title:        "A PATCH body without the PatchOp schema is refused with 400",
+		Title:        "A PATCH body without the PatchOp schema is rejected with 400",
 		Requirements: reqs("RFC7644-3.5.2-02"),
 		Level:        must,
 		Needs:        patches,
@@ -95,13 +95,13 @@ var patchRequest = []check{
 	},
 	{
 		ID:           "patch.unknown-operation",
-		Title:        "An op other than add, remove and replace is refused with 400",
+		Title:        "An op other than add, remove and replace is rejected with 400",
 		Requirements: reqs("RFC7644-3.5.2-05", "RFC7644-3.5.2-04"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
 		Why:          "A silent success makes the client believe that something has changed.",
-		Fix:          "Answer 400 with scimType invalidSyntax.",
+		Fix:          "Return 400 with scimType invalidSyntax.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "jumbled", nil)
 			for _, op := range []doc{{"op": "move", "path": "displayName", "value": "x"}, {"path": "displayName", "value": "x"}} {
@@ -117,7 +117,7 @@ var patchRequest = []check{
 		Needs:        patches,
 		Requests:     4,
 		Why:          "Entra ID sends them so unless its compliance flag is set.",
-		Fix:          "Compare op without regard to case.",
+		Fix:          "Compare op case-insensitively.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "capital", doc{"displayName": "Before", "nickName": "Nick"})
 			o := patched(ctx, t, u, doc{"op": "Replace", "path": "displayName", "value": "After"}, doc{"op": "Add", "path": "title", "value": "Sir"},
@@ -129,13 +129,13 @@ var patchRequest = []check{
 	},
 	{
 		ID:           "patch.wrong-type",
-		Title:        "A value of the wrong type is refused with 400",
+		Title:        "A value of the wrong type is rejected with 400",
 		Requirements: reqs("RFC7644-3.5.2-34"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
 		Why:          "A name that is stored as a text breaks every reader after it.",
-		Fix:          "Validate the value against the schema and answer 400 invalidValue.",
+		Fix:          "Validate the value against the schema and return 400 invalidValue.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "twisted", nil)
 			res := t.Patch(ctx, u.Path(), doc{"op": "replace", "path": "name", "value": "Ada Lovelace"})
@@ -145,7 +145,7 @@ var patchRequest = []check{
 	},
 	{
 		ID:           "patch.password",
-		Title:        "The answer to a PATCH of the password does not contain it",
+		Title:        "The response to a PATCH of the password does not contain it",
 		Requirements: reqs("RFC7643-4.1.1-13", "RFC7644-3.5.2.3-16"),
 		Level:        must,
 		Needs:        patches,
@@ -156,8 +156,8 @@ var patchRequest = []check{
 			u := t.CreateUser(ctx, "rekeyed", nil)
 			res := t.Patch(ctx, u.Path(), doc{"op": "replace", "value": doc{"password": "Xy7!" + t.Prefix() + "pw"}})
 			t.SkipIf(!res.OK(), "the target does not take a password by PATCH")
-			t.Holds(!has(res.Object(), "password"), "password in the answer to PATCH", "absent", "it is there")
-			t.Holds(!has(t.Get(ctx, u.Path()).Object(), "password"), "password in GET after PATCH", "absent", "it is there")
+			t.Holds(!has(res.Object(), "password"), "password in the response to PATCH", "absent", "present")
+			t.Holds(!has(t.Get(ctx, u.Path()).Object(), "password"), "password in GET after PATCH", "absent", "present")
 		},
 	},
 }
@@ -173,7 +173,7 @@ func patchResponse(ctx context.Context, t *T) {
 		return
 	}
 	for _, name := range []string{"id", "userName", "displayName", "active", "emails"} {
-		t.Expect(name+" in the answer to PATCH, compared with GET", value(after, name), value(res.Object(), name))
+		t.Expect(name+" in the response to PATCH, compared with GET", value(after, name), value(res.Object(), name))
 	}
 }
 
@@ -195,8 +195,8 @@ func patchAtomic(ctx context.Context, t *T) {
 	res := t.Patch(ctx, u.Path(),
 		doc{"op": "replace", "path": "displayName", "value": "After"},
 		doc{"op": "remove"})
-	t.SkipIf(res.OK(), "the target does not refuse the failing operation, which is another check's finding")
-	t.Expect("displayName after the refused PATCH", "Before", value(t.Read(ctx, u.Path()).Object(), "displayName"))
+	t.SkipIf(res.OK(), "the target does not reject the failing operation, which another check reports")
+	t.Expect("displayName after the rejected PATCH", "Before", value(t.Read(ctx, u.Path()).Object(), "displayName"))
 }
 
 func patchReadOnly(ctx context.Context, t *T) {

@@ -52,11 +52,11 @@ func (p refusedPatch) check() check {
 				}
 			}
 			after := t.Get(ctx, u.Path())
-			if !t.Expect("status of "+after.Name+" after the refused PATCH", 200, after.Status) {
+			if !t.Expect("status of "+after.Name+" after the rejected PATCH", 200, after.Status) {
 				return
 			}
 			for _, path := range p.same {
-				t.Expect(path+" after the refused PATCH", look(before, path), look(after.Object(), path))
+				t.Expect(path+" after the rejected PATCH", look(before, path), look(after.Object(), path))
 			}
 		},
 	}
@@ -79,7 +79,7 @@ const (
 var patchRefused = refusals(
 	refusedPatch{
 		id:    "add-no-value",
-		title: "add without a value is refused with 400",
+		title: "add without a value is rejected with 400",
 		reqs:  reqs("RFC7644-3.5.2.1-01"),
 		level: must,
 		ops:   single(doc{"op": "add", "path": "displayName"}),
@@ -90,7 +90,7 @@ var patchRefused = refusals(
 	},
 	refusedPatch{
 		id:     "replace-no-value",
-		title:  "replace without a value is refused with 400",
+		title:  "replace without a value is rejected with 400",
 		reqs:   reqs("RFC7644-3.5.2.3-15"),
 		level:  should,
 		before: always(doc{"displayName": "Stays"}),
@@ -102,7 +102,7 @@ var patchRefused = refusals(
 	},
 	refusedPatch{
 		id:    "add-no-path-text",
-		title: "add without a path and with a value that is no object is refused with 400",
+		title: "add without a path and with a value that is no object is rejected with 400",
 		reqs:  reqs("RFC7644-3.5.2.1-03"),
 		level: must,
 		ops:   single(doc{"op": "add", "value": "Ada"}, doc{"op": "add", "value": []string{"displayName"}}),
@@ -113,7 +113,7 @@ var patchRefused = refusals(
 	},
 	refusedPatch{
 		id:    "replace-no-path-text",
-		title: "replace without a path and with a value that is no object is refused with 400",
+		title: "replace without a path and with a value that is no object is rejected with 400",
 		reqs:  reqs("RFC7644-3.5.2.3-01"),
 		level: must,
 		ops:   single(doc{"op": "replace", "value": "Ada"}),
@@ -124,7 +124,7 @@ var patchRefused = refusals(
 	},
 	refusedPatch{
 		id:     "remove-no-path-value",
-		title:  "remove with a value and without a path is refused with 400",
+		title:  "remove with a value and without a path is rejected with 400",
 		reqs:   reqs("RFC7644-3.5.2.2-01"),
 		level:  must,
 		before: always(doc{"displayName": "Stays"}),
@@ -132,11 +132,11 @@ var patchRefused = refusals(
 		types:  []string{"noTarget", "invalidPath", "invalidSyntax", "invalidValue"},
 		same:   []string{"displayName", "userName"},
 		why:    "remove takes what it removes from the path alone.",
-		fix:    "Answer 400 noTarget.",
+		fix:    "Return 400 noTarget.",
 	},
 	refusedPatch{
 		id:        "unknown-attribute",
-		title:     "An attribute that no schema has is refused or ignored, and changes nothing",
+		title:     "An attribute that no schema has is rejected or ignored, and changes nothing",
 		reqs:      reqs("RFC7644-3.5.2-13"),
 		level:     must,
 		ignorable: true,
@@ -145,7 +145,7 @@ var patchRefused = refusals(
 		types:     []string{"invalidPath", "invalidValue", "noTarget", "invalidSyntax"},
 		same:      []string{"scimconfUnknown", "displayName", "userName"},
 		why:       "What is stored outside the schema cannot be read by anybody.",
-		fix:       "Answer 400 invalidPath.",
+		fix:       "Return 400 invalidPath.",
 	},
 	refusedPatch{
 		id:     "array-index",
@@ -158,22 +158,22 @@ var patchRefused = refusals(
 		types: []string{"invalidPath", "noTarget", "invalidFilter"},
 		same:  []string{"emails.*"},
 		why:   "The order of values means nothing: an index names another value tomorrow.",
-		fix:   "Accept the grammar of RFC 7644 only and answer 400 invalidPath.",
+		fix:   "Accept the grammar of RFC 7644 only and return 400 invalidPath.",
 	},
 	refusedPatch{
 		id:    "two-level-path",
-		title: "A path of three names is refused",
+		title: "A path of three names is rejected",
 		reqs:  reqs("RFC7644-3.5.2-09"),
 		level: must,
 		ops:   single(doc{"op": "replace", "path": "name.familyName.value", "value": "x"}),
 		types: []string{"invalidPath", "noTarget"},
 		same:  []string{"name.familyName"},
 		why:   "A path that is guessed at changes something else.",
-		fix:   "Answer 400 invalidPath.",
+		fix:   "Return 400 invalidPath.",
 	},
 	refusedPatch{
 		id:        "unknown-urn",
-		title:     "A path with a URN that the resource type does not have is refused or ignored, and changes nothing",
+		title:     "A path with a URN that the resource type does not have is rejected or ignored, and changes nothing",
 		reqs:      reqs("RFC7644-3.5.2-13"),
 		level:     must,
 		ignorable: true,
@@ -186,7 +186,7 @@ var patchRefused = refusals(
 	},
 	refusedPatch{
 		id:        "read-only-no-path",
-		title:     "readOnly attributes in a value without path are refused or ignored",
+		title:     "readOnly attributes in a value without path are rejected or ignored",
 		reqs:      reqs("RFC7644-3.5.2-18", "RFC7644-3.5.2-14"),
 		level:     must,
 		ignorable: true,
@@ -208,7 +208,7 @@ var patchRefused = refusals(
 		types: []string{"mutability", "invalidValue", "invalidPath"},
 		same:  []string{"groups.*"},
 		why:   "Whoever can write groups at the user gives himself rights.",
-		fix:   "Answer 400 mutability; membership belongs to the group.",
+		fix:   "Return 400 mutability; membership belongs to the group.",
 	},
 	refusedPatch{
 		id:    "remove-read-only",
@@ -219,28 +219,28 @@ var patchRefused = refusals(
 		types: []string{"mutability"},
 		same:  []string{"id", "meta.created"},
 		why:   "An account without id or history cannot be managed.",
-		fix:   "Answer 400 with scimType mutability.",
+		fix:   "Return 400 with scimType mutability.",
 	},
 	refusedPatch{
 		id:    "replace-required",
-		title: "null for a required attribute is refused",
+		title: "null for a required attribute is rejected",
 		reqs:  reqs("RFC7644-3.5.2.3-14"),
 		level: must,
 		ops:   single(doc{"op": "replace", "path": "userName", "value": nil}, doc{"op": "replace", "value": doc{"userName": nil}}),
 		types: []string{"invalidValue", "mutability"},
 		same:  []string{"userName"},
-		why:   "A user without a userName cannot be found any more.",
+		why:   "A user without a userName can no longer be found.",
 		fix:   "Check required attributes on the result.",
 	},
 	refusedPatch{
 		id:    "replace-empty-user-name",
-		title: "An empty userName is refused",
+		title: "An empty userName is rejected",
 		reqs:  reqs("RFC7643-4.1.1-01"),
 		level: must,
 		ops:   single(doc{"op": "replace", "path": "userName", "value": ""}),
 		types: []string{"invalidValue", "mutability"},
 		same:  []string{"userName"},
-		why:   "A user without a userName cannot be found any more.",
+		why:   "A user without a userName can no longer be found.",
 		fix:   "Check that userName is not empty on every write.",
 	},
 	refusedPatch{
@@ -253,7 +253,7 @@ var patchRefused = refusals(
 		types: []string{"invalidValue", "invalidSyntax"},
 		same:  []string{"active"},
 		why:   "Whether somebody may log in must not depend on a guess.",
-		fix:   "Answer 400 invalidValue.",
+		fix:   "Return 400 invalidValue.",
 	},
 	refusedPatch{
 		id:    "wrong-type-multi-valued",
@@ -277,7 +277,7 @@ var patchRefused = refusals(
 		types: []string{"invalidValue", "invalidSyntax", "invalidPath"},
 		same:  []string{"displayName"},
 		why:   "A text that is an object breaks every reader after it.",
-		fix:   "Answer 400 invalidValue.",
+		fix:   "Return 400 invalidValue.",
 	},
 	refusedPatch{
 		id:    "atomic-multi-valued",
@@ -321,7 +321,7 @@ var patchRefused = refusals(
 	},
 	refusedPatch{
 		id:    "atomic-last-modified",
-		title: "A refused PATCH does not move lastModified or version",
+		title: "A rejected PATCH does not move lastModified or version",
 		reqs:  reqs("RFC7644-3.5.2-28"),
 		level: must,
 		ops: func() [][]doc {
@@ -344,18 +344,18 @@ func refusals(list ...refusedPatch) []check {
 var patchRules = []check{
 	{
 		ID:           "patch.advertised",
-		Title:        "PATCH works when the ServiceProviderConfig says so, and is refused without a server error when it says not",
+		Title:        "PATCH works when the ServiceProviderConfig says so, and is rejected without a server error when it says not",
 		Requirements: reqs("RFC7644-3.5-03", "RFC7644-3.5.2-01"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
 		Why:          "Clients choose between PATCH and PUT by it.",
-		Fix:          "Set patch.supported to what is true; answer 501 when PATCH is not supported.",
+		Fix:          "Set patch.supported to what is true; return 501 when PATCH is not supported.",
 		Run:          patchAdvertised,
 	},
 	{
 		ID:           "patch.no-operations",
-		Title:        "A PATCH without Operations is refused with 400",
+		Title:        "A PATCH without Operations is rejected with 400",
 		Requirements: reqs("RFC7644-3.5.2-03"),
 		Level:        must,
 		Needs:        patches,
@@ -369,13 +369,13 @@ var patchRules = []check{
 	},
 	{
 		ID:           "patch.empty-operations",
-		Title:        "An empty list of operations is refused, or changes nothing",
+		Title:        "An empty list of operations is rejected, or changes nothing",
 		Requirements: reqs("RFC7644-3.5.2-03"),
 		Level:        should,
 		Needs:        patches,
 		Requests:     5,
 		Why:          "Entra ID has been seen to send empty lists; nothing may be lost by them.",
-		Fix:          "Answer 400, or succeed without a change.",
+		Fix:          "Return 400, or succeed without a change.",
 		Run:          patchEmptyOperations,
 	},
 	{
@@ -386,7 +386,7 @@ var patchRules = []check{
 		Needs:        patches,
 		Requests:     4,
 		Why:          "Two primary addresses leave it to chance where mail goes.",
-		Fix:          "Answer 400 invalidValue, or keep one of them.",
+		Fix:          "Return 400 invalidValue, or keep one of them.",
 		Run:          patchTwoPrimaries,
 	},
 	{
@@ -435,36 +435,36 @@ var patchRules = []check{
 		Level:        must,
 		Needs:        patches,
 		Requests:     5,
-		Why:          "Clients repeat operations; each would be imported as a change by everybody else.",
+		Why:          "Clients repeat operations; each would be imported as a change by every other client.",
 		Fix:          "Compare before storing.",
 		Run:          patchNoChange,
 	},
 	{
 		ID:           "patch.add-null",
-		Title:        "add of null is refused or changes nothing, and is never stored",
+		Title:        "add of null is rejected or changes nothing, and is never stored",
 		Requirements: reqs("RFC7644-3.5.2.1-16"),
 		Level:        should,
 		Needs:        patches,
 		Requests:     4,
 		Why:          "A null that is stored as a value breaks readers.",
-		Fix:          "Answer 400 invalidValue, or take it for nothing to add.",
+		Fix:          "Return 400 invalidValue, or take it for nothing to add.",
 		Run:          patchAddNull,
 	},
 	{
 		ID:           "patch.attributes-parameter",
-		Title:        "A successful PATCH with the attributes parameter answers 200 with the resource",
+		Title:        "A successful PATCH with the attributes parameter returns 200 with the resource",
 		Requirements: reqs("RFC7644-3.5.2-30"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     3,
 		Why:          "The client asks for these attributes and gets nothing from a 204.",
-		Fix:          "Answer 200 when attributes is given.",
+		Fix:          "Return 200 when attributes is given.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "asked", nil)
 			res := t.Call(ctx, conformance.Request{Method: http.MethodPatch, Path: u.Path(), Query: map[string][]string{"attributes": {"userName"}},
 				Body: doc{"schemas": []string{scim.PatchOpMessage}, "Operations": []doc{{"op": "replace", "path": "name.givenName", "value": "Ada"}}}})
 			t.Require("status of "+res.Name+" with attributes", 200, res.Status)
-			t.Expect("userName in the answer", t.UserName("asked"), value(res.Object(), "userName"))
+			t.Expect("userName in the response", t.UserName("asked"), value(res.Object(), "userName"))
 		},
 	},
 	{
@@ -491,13 +491,13 @@ var patchRules = []check{
 	},
 	{
 		ID:           "patch.member-names",
-		Title:        "The members of a PATCH message are recognised in any letter case",
+		Title:        "The members of a PATCH message are recognized in any letter case",
 		Requirements: reqs("RFC7644-3.5.2-35"),
 		Level:        may,
 		Needs:        patches,
 		Requests:     4,
 		Why:          "They are attribute names of the message schema.",
-		Fix:          "Look the members up without regard to case.",
+		Fix:          "Look the members up case-insensitively.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "capitals", nil)
 			res := patchMessage(ctx, t, u.Path(),
@@ -551,10 +551,10 @@ func patchAtomicConflict(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "mine", doc{"displayName": "Before"})
 	res := t.Patch(ctx, u.Path(), doc{"op": "replace", "path": "displayName", "value": "Half-way"},
 		doc{"op": "replace", "path": "userName", "value": t.UserName("taken")})
-	t.SkipIf(res.OK(), "the target does not refuse a userName in use, which is another check's finding")
+	t.SkipIf(res.OK(), "the target does not reject a userName in use, which another check reports")
 	o := t.Read(ctx, u.Path()).Object()
-	t.Expect("displayName after the refused PATCH", look(u.Resource, "displayName"), value(o, "displayName"))
-	t.Expect("userName after the refused PATCH", t.UserName("mine"), value(o, "userName"))
+	t.Expect("displayName after the rejected PATCH", look(u.Resource, "displayName"), value(o, "displayName"))
+	t.Expect("userName after the rejected PATCH", t.UserName("mine"), value(o, "userName"))
 }
 
 func patchLastModified(ctx context.Context, t *T) {

@@ -17,7 +17,7 @@ var plainHTTP = []check{
 		Needs:        writesUsers,
 		Requests:     5,
 		Why:          "Proxies and monitors ask by HEAD whether something is there.",
-		Fix:          "Route HEAD like GET, or answer 405; a Content-Length is the one that GET would have.",
+		Fix:          "Route HEAD like GET, or return 405; a Content-Length is the one that GET would have.",
 		Run:          readHead,
 	},
 	{
@@ -28,7 +28,7 @@ var plainHTTP = []check{
 		Needs:        needs(conformance.NeedUser),
 		Requests:     1,
 		Why:          "Browsers and gateways send it without being asked.",
-		Fix:          "Answer 200 or 204 with Allow, or 405.",
+		Fix:          "Return 200 or 204 with Allow, or 405.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Call(ctx, conformance.Request{Method: http.MethodOptions, Path: "/Users"})
 			t.Holds(res.Status < 500 || res.Status == http.StatusNotImplemented, "status of "+res.Name, "204, or 405", res.Status)
@@ -36,13 +36,13 @@ var plainHTTP = []check{
 	},
 	{
 		ID:           "read.accept-other",
-		Title:        "An Accept that cannot be met answers 406, or the resource all the same",
+		Title:        "An Accept that cannot be met returns 406, or the resource all the same",
 		Requirements: reqs("RFC9110-15.5.7-01"),
 		Level:        may,
 		Needs:        writesUsers,
 		Requests:     3,
 		Why:          "Both are permitted; an HTML page or a server error is not what a client can work with.",
-		Fix:          "Answer 406, or application/scim+json whatever Accept says.",
+		Fix:          "Return 406, or application/scim+json whatever Accept says.",
 		Run:          readAcceptOther,
 	},
 }
@@ -69,6 +69,6 @@ func readAcceptOther(ctx context.Context, t *T) {
 	res := t.Call(ctx, conformance.Request{Method: http.MethodGet, Path: u.Path(), Header: http.Header{"Accept": {"image/png"}}})
 	if res.Status != http.StatusNotAcceptable {
 		t.Expect("status of "+res.Name+" with Accept: image/png", 200, res.Status)
-		t.Expect("id in the answer", u.ID, value(res.Object(), "id"))
+		t.Expect("id in the response", u.ID, value(res.Object(), "id"))
 	}
 }

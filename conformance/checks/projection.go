@@ -67,7 +67,7 @@ var projection = []check{
 	},
 	{
 		ID:           "projection.names-ignore-case",
-		Title:        "The names in attributes= are recognised in any letter case and with their URN",
+		Title:        "The names in attributes= are recognized in any letter case and with their URN",
 		Requirements: reqs("RFC7644-3.4.2.5-07", "RFC7644-3.4.2.5-04", "RFC7644-3.10-03"),
 		Level:        must,
 		Needs:        writesUsers,
@@ -94,7 +94,7 @@ var projection = []check{
 	},
 	{
 		ID:           "projection.on-write",
-		Title:        "attributes= also shapes the answer to POST",
+		Title:        "attributes= also shapes the response to POST",
 		Requirements: reqs("RFC7644-3.9-01"),
 		Level:        must,
 		Needs:        writesUsers,
@@ -105,7 +105,7 @@ var projection = []check{
 			res := t.Post(ctx, "/Users", t.User("shaped", nil), "attributes", "userName")
 			t.SkipIf(!res.OK() || res.Object() == nil, "blocked: the user could not be created")
 			t.Expect("userName", t.UserName("shaped"), value(res.Object(), "userName"))
-			t.Holds(!has(res.Object(), "emails") && !has(res.Object(), "name"), "answer to POST with attributes=userName", "neither emails nor name",
+			t.Holds(!has(res.Object(), "emails") && !has(res.Object(), "name"), "response to POST with attributes=userName", "neither emails nor name",
 				res.Object())
 		},
 	},
@@ -117,7 +117,7 @@ var projection = []check{
 		Needs:        needs(conformance.NeedWrite, conformance.NeedUser, conformance.NeedGroup),
 		Requests:     5,
 		Why:          "Entra ID reads every group so; with members the answer may be thousands of times larger.",
-		Fix:          "Honour the parameter on /Groups and leave members out.",
+		Fix:          "Honor the parameter on /Groups and leave members out.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "member", nil)
 			g := t.CreateGroup(ctx, "slim", doc{"members": []doc{{"value": u.ID}}})

@@ -12,7 +12,7 @@ import (
 var projectionAnswers = []check{
 	{
 		ID:           "projection.on-put",
-		Title:        "attributes= also shapes the answer to PUT",
+		Title:        "attributes= also shapes the response to PUT",
 		Requirements: reqs("RFC7644-3.9-01"),
 		Level:        must,
 		Needs:        writesUsers,
@@ -23,7 +23,7 @@ var projectionAnswers = []check{
 	},
 	{
 		ID:           "projection.on-put-excluded",
-		Title:        "excludedAttributes= also shapes the answer to PUT",
+		Title:        "excludedAttributes= also shapes the response to PUT",
 		Requirements: reqs("RFC7644-3.9-01", "RFC7644-3.9-03"),
 		Level:        must,
 		Needs:        writesUsers,
@@ -34,31 +34,31 @@ var projectionAnswers = []check{
 			u := t.CreateUser(ctx, "cut", nil)
 			res := t.Put(ctx, u.Path(), t.User("cut", nil), "excludedAttributes", "emails")
 			t.SkipIf(!res.OK() || res.Object() == nil, "blocked: the user could not be replaced")
-			t.Holds(!has(res.Object(), "emails"), "emails in the answer to PUT with excludedAttributes=emails", "absent",
+			t.Holds(!has(res.Object(), "emails"), "emails in the response to PUT with excludedAttributes=emails", "absent",
 				value(res.Object(), "emails"))
-			t.Expect("userName in the answer to PUT with excludedAttributes=emails", t.UserName("cut"), value(res.Object(), "userName"))
+			t.Expect("userName in the response to PUT with excludedAttributes=emails", t.UserName("cut"), value(res.Object(), "userName"))
 		},
 	},
 	{
 		ID:           "projection.on-patch",
-		Title:        "A PATCH with attributes= answers 200 with what was asked for",
+		Title:        "A PATCH with attributes= returns 200 with what was asked for",
 		Requirements: reqs("RFC7644-3.9-01"),
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedPatch),
 		Requests:     3,
 		Why:          "A client that names attributes wants to see them; 204 would leave it without.",
-		Fix:          "Answer 200 with the projected resource when attributes or excludedAttributes is given, 204 only without.",
+		Fix:          "Return 200 with the projected resource when attributes or excludedAttributes is given, 204 only without.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "patched", nil)
 			res := patchWith(ctx, t, u, "attributes", "displayName")
 			t.Require("status of a PATCH with attributes=displayName", 200, res.Status)
-			t.Expect("displayName in the answer", "Patched", value(res.Object(), "displayName"))
-			narrow(t, "answer to PATCH with attributes=displayName", res.Object(), "displayName")
+			t.Expect("displayName in the response", "Patched", value(res.Object(), "displayName"))
+			narrow(t, "response to PATCH with attributes=displayName", res.Object(), "displayName")
 		},
 	},
 	{
 		ID:           "projection.on-patch-excluded",
-		Title:        "excludedAttributes= shapes the answer to PATCH, where it has one",
+		Title:        "excludedAttributes= shapes the response to PATCH, where it has one",
 		Requirements: reqs("RFC7644-3.9-01", "RFC7644-3.9-03"),
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedPatch),
@@ -69,7 +69,7 @@ var projectionAnswers = []check{
 	},
 	{
 		ID:           "projection.on-write-excluded",
-		Title:        "excludedAttributes= also shapes the answer to POST",
+		Title:        "excludedAttributes= also shapes the response to POST",
 		Requirements: reqs("RFC7644-3.9-01", "RFC7644-3.9-03"),
 		Level:        must,
 		Needs:        writesUsers,
@@ -80,7 +80,7 @@ var projectionAnswers = []check{
 			res := t.Post(ctx, "/Users", t.User("shaped", nil), "excludedAttributes", "emails,name")
 			t.SkipIf(!res.OK() || res.Object() == nil, "blocked: the user could not be created")
 			t.Expect("userName", t.UserName("shaped"), value(res.Object(), "userName"))
-			t.Holds(!has(res.Object(), "emails") && !has(res.Object(), "name"), "answer to POST with excludedAttributes=emails,name",
+			t.Holds(!has(res.Object(), "emails") && !has(res.Object(), "name"), "response to POST with excludedAttributes=emails,name",
 				"neither emails nor name", res.Object())
 		},
 	},
@@ -120,7 +120,7 @@ var projectionAnswers = []check{
 		Needs:        needs(conformance.NeedWrite, conformance.NeedUser, conformance.NeedGroup, conformance.NeedFilter),
 		Requests:     5,
 		Why:          "Entra ID looks groups up so; with members the answer may be thousands of times larger.",
-		Fix:          "Honour the parameter on lists of groups as well.",
+		Fix:          "Honor the parameter on lists of groups as well.",
 		Run:          projectionListMembers,
 	},
 	{
@@ -188,13 +188,13 @@ var projectionAnswers = []check{
 	},
 	{
 		ID:           "projection.both",
-		Title:        "attributes and excludedAttributes together are refused, or one of them decides",
+		Title:        "attributes and excludedAttributes together are rejected, or one of them decides",
 		Requirements: reqs("RFC7644-3.4.2.5-03"),
 		Level:        may,
 		Needs:        writesUsers,
 		Requests:     3,
 		Why:          "They exclude each other, and RFC 7644 names no error for both.",
-		Fix:          "Answer 400, or let one of the two decide; either way no attribute may appear that neither of them asks for.",
+		Fix:          "Return 400, or let one of the two decide; either way no attribute may appear that neither of them asks for.",
 		Run:          projectionBoth,
 	},
 	{
@@ -219,7 +219,7 @@ func projectionOnPut(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "put", nil)
 	res := t.Put(ctx, u.Path(), t.User("put", doc{"displayName": "Put Down"}), "attributes", "displayName")
 	t.SkipIf(!res.OK() || res.Object() == nil, "blocked: the user could not be replaced")
-	narrow(t, "answer to PUT with attributes=displayName", res.Object(), "displayName")
+	narrow(t, "response to PUT with attributes=displayName", res.Object(), "displayName")
 	// The parameter shapes the answer, not what is stored.
 	o := t.Read(ctx, u.Path()).Object()
 	t.Expect("userName after a PUT with attributes=displayName", t.UserName("put"), value(o, "userName"))
@@ -231,9 +231,9 @@ func projectionOnPatchExcluded(ctx context.Context, t *T) {
 	res := patchWith(ctx, t, u, "excludedAttributes", "emails")
 	t.SkipIf(res.Status == 204, "the target answers a PATCH with 204")
 	t.SkipIf(!res.OK() || res.Object() == nil, "blocked: the user could not be changed")
-	t.Holds(!has(res.Object(), "emails"), "emails in the answer to PATCH with excludedAttributes=emails", "absent",
+	t.Holds(!has(res.Object(), "emails"), "emails in the response to PATCH with excludedAttributes=emails", "absent",
 		value(res.Object(), "emails"))
-	t.Expect("userName in the answer to PATCH with excludedAttributes=emails", t.UserName("patched"), value(res.Object(), "userName"))
+	t.Expect("userName in the response to PATCH with excludedAttributes=emails", t.UserName("patched"), value(res.Object(), "userName"))
 }
 
 func projectionListExcluded(ctx context.Context, t *T) {
@@ -261,9 +261,9 @@ func projectionNeverInWrites(ctx context.Context, t *T) {
 	res := t.Post(ctx, "/Users", t.User("secret", secret), "attributes", "userName,password")
 	id := res.Object().Text("id")
 	t.SkipIf(!res.OK() || id == "", "blocked: the user could not be created")
-	t.Holds(!has(res.Object(), "password"), "password in the answer to POST with attributes=userName,password", "absent", "a value")
+	t.Holds(!has(res.Object(), "password"), "password in the response to POST with attributes=userName,password", "absent", "a value")
 	res = t.Put(ctx, "/Users/"+id, t.User("secret", secret), "attributes", "userName,password")
-	t.Holds(!has(res.Object(), "password"), "password in the answer to PUT with attributes=userName,password", "absent", "a value")
+	t.Holds(!has(res.Object(), "password"), "password in the response to PUT with attributes=userName,password", "absent", "a value")
 }
 
 func projectionBoth(ctx context.Context, t *T) {
@@ -273,7 +273,7 @@ func projectionBoth(ctx context.Context, t *T) {
 	if res.Status == 200 {
 		t.Expect("id with both parameters", u.ID, value(res.Object(), "id"))
 		t.Expect("userName with both parameters", t.UserName("both"), value(res.Object(), "userName"))
-		t.Holds(!has(res.Object(), "displayName") || !has(res.Object(), "emails"), "an answer to both parameters",
+		t.Holds(!has(res.Object(), "displayName") || !has(res.Object(), "emails"), "a response to both parameters",
 			"without displayName, or without emails", res.Object())
 	}
 }

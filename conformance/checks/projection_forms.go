@@ -131,7 +131,7 @@ var projectionForms = []check{
 		view{query: named("attributes", scim.UserSchema+":name.familyName"), shown: []string{"name.familyName"},
 			other: []string{"name.givenName", "userName"}}),
 	views("urn-case", "The case of a URN in attributes= does not matter", must, reqs("RFC7644-3.10-03"),
-		"URNs compare without regard to case.", "Fold the URN before looking it up.",
+		"URNs compare case-insensitively.", "Fold the URN before looking it up.",
 		view{query: named("attributes", strings.ToUpper(scim.UserSchema)+":USERNAME"), shown: []string{"userName"}, other: []string{"emails"}}),
 	views("sub-attribute-case", "The case of a sub-attribute in attributes= does not matter", must,
 		reqs("RFC7644-3.4.2.5-07", "RFC7644-3.10-03"),
@@ -172,7 +172,7 @@ var projectionForms = []check{
 		view{query: []string{"excludedAttributes", ""}, shown: []string{"id", "userName"}}),
 
 	forExtended(views("extension", "An attribute of an extension is asked for by its full name", should, reqs("RFC7644-3.9-09"),
-		"The extension is where departments and cost centres are.", "Resolve names below the extension's URN.",
+		"The extension is where departments and cost centers are.", "Resolve names below the extension's URN.",
 		view{query: named("attributes", enterprise+"department"), shown: []string{enterprise + "department"},
 			other: []string{enterprise + "employeeNumber", "userName"}})),
 	forExtended(views("whole-extension", "A whole extension is asked for by its URN", may, reqs("RFC7644-3.9-09"),

@@ -7,7 +7,7 @@ import (
 var put = []check{
 	{
 		ID:           "put.replaces",
-		Title:        "PUT answers 200 with the new state, and GET returns it",
+		Title:        "PUT returns 200 with the new state, and GET returns it",
 		Requirements: reqs("RFC7644-3.5.1-03", "RFC7644-3.5.1-13", "RFC7644-3.5-01"),
 		Level:        must,
 		Needs:        writesUsers,
@@ -46,7 +46,7 @@ var put = []check{
 	},
 	{
 		ID:           "put.ignores-read-only",
-		Title:        "readOnly attributes in a PUT are ignored, not refused",
+		Title:        "readOnly attributes in a PUT are ignored, not rejected",
 		Requirements: reqs("RFC7644-3.5.1-11", "RFC7644-3.1-06", "RFC7643-7-17", "RFC7644-3.5.1-02", "RFC7644-3.5.1-17"),
 		Level:        must,
 		Needs:        writesUsers,
@@ -57,7 +57,7 @@ var put = []check{
 	},
 	{
 		ID:           "put.required-missing",
-		Title:        "A PUT without userName is refused with 400 and changes nothing",
+		Title:        "A PUT without userName is rejected with 400 and changes nothing",
 		Requirements: reqs("RFC7644-3.5.1-12", "RFC7643-7-32", "RFC7644-3.5.1-15"),
 		Level:        must,
 		Needs:        writesUsers,
@@ -68,7 +68,7 @@ var put = []check{
 	},
 	{
 		ID:           "put.never-creates",
-		Title:        "PUT of an unknown id answers 404 and creates nothing",
+		Title:        "PUT of an unknown id returns 404 and creates nothing",
 		Requirements: reqs("RFC7644-3.5.1-01"),
 		Level:        must,
 		Needs:        writesUsers,
@@ -79,18 +79,18 @@ var put = []check{
 	},
 	{
 		ID:           "put.conflict",
-		Title:        "PUT with another user's userName is refused; with the own one it is not",
+		Title:        "PUT with another user's userName is rejected; with the client's own one it is not",
 		Requirements: reqs("RFC7643-4.1.1-02", "RFC7644-3.5.1-14"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     7,
 		Why:          "A renamed account must not take over somebody else's name.",
-		Fix:          "Check uniqueness on every write, the resource itself excepted; answer 409 uniqueness.",
+		Fix:          "Check uniqueness on every write, the resource itself excepted; return 409 uniqueness.",
 		Run:          putConflict,
 	},
 	{
 		ID:           "put.keeps-password",
-		Title:        "The answer to a PUT with a password does not contain it",
+		Title:        "The response to a PUT with a password does not contain it",
 		Requirements: reqs("RFC7643-4.1.1-13", "RFC7643-7-19"),
 		Level:        must,
 		Needs:        writesUsers,
@@ -101,7 +101,7 @@ var put = []check{
 			u := t.CreateUser(ctx, "rekeyed", nil)
 			res := t.Put(ctx, u.Path(), t.User("rekeyed", doc{"password": "Xy7!" + t.Prefix() + "pw"}))
 			t.SkipIf(!res.OK(), "the target does not take a password by PUT")
-			t.Holds(!has(res.Object(), "password"), "password in the answer to PUT", "absent", "it is there")
+			t.Holds(!has(res.Object(), "password"), "password in the response to PUT", "absent", "present")
 		},
 	},
 }
@@ -110,7 +110,7 @@ func putReplaces(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "old", doc{"displayName": "Old Name"})
 	res := t.Put(ctx, u.Path(), t.User("old", doc{"displayName": "New Name", "active": false}))
 	t.Require("status of "+res.Name, 200, res.Status)
-	t.Expect("displayName in the answer", "New Name", value(res.Object(), "displayName"))
+	t.Expect("displayName in the response", "New Name", value(res.Object(), "displayName"))
 	o := t.Read(ctx, u.Path()).Object()
 	t.Expect("displayName read back", "New Name", value(o, "displayName"))
 	t.Expect("active read back", false, value(o, "active"))
@@ -148,7 +148,7 @@ func putRequiredMissing(ctx context.Context, t *T) {
 	refused(t, res, 400, "invalidValue", "invalidSyntax", "mutability")
 	o := t.Read(ctx, u.Path()).Object()
 	t.Expect("userName read back", t.UserName("required"), value(o, "userName"))
-	t.Holds(value(o, "displayName") != "Half", "displayName read back after the refused PUT", "unchanged", value(o, "displayName"))
+	t.Holds(value(o, "displayName") != "Half", "displayName read back after the rejected PUT", "unchanged", value(o, "displayName"))
 }
 
 func putNeverCreates(ctx context.Context, t *T) {
@@ -164,11 +164,11 @@ func putConflict(ctx context.Context, t *T) {
 	t.CreateUser(ctx, "taken", nil)
 	u := t.CreateUser(ctx, "mine", nil)
 	own := t.Put(ctx, u.Path(), t.User("mine", doc{"displayName": "Still Me"}))
-	t.Expect("status of a PUT that keeps the own userName", 200, own.Status)
+	t.Expect("status of a PUT that keeps the client's own userName", 200, own.Status)
 	res := t.Put(ctx, u.Path(), t.User("mine", doc{"userName": t.UserName("taken")}))
 	t.Holds(res.Status == 409 || res.Status == 400, "status of a PUT with a userName in use", "409 (or 400)", res.Status)
 	if kind := res.ScimType(); kind != "" {
 		t.Warn(kind == "uniqueness", "scimType of a PUT with a userName in use", "uniqueness", kind)
 	}
-	t.Expect("userName read back after the refused PUT", t.UserName("mine"), value(t.Read(ctx, u.Path()).Object(), "userName"))
+	t.Expect("userName read back after the rejected PUT", t.UserName("mine"), value(t.Read(ctx, u.Path()).Object(), "userName"))
 }

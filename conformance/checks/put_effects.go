@@ -55,7 +55,7 @@ var putEffects = []check{
 		Needs:        writesUsers,
 		Requests:     4,
 		Why:          "A changed id breaks every reference to the account.",
-		Fix:          "Take the id from the address; ignore the one in the body, or answer 400.",
+		Fix:          "Take the id from the address; ignore the one in the body, or return 400.",
 		Run:          putOtherID,
 	},
 	{
@@ -65,7 +65,7 @@ var putEffects = []check{
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedEnterprise),
 		Requests:     4,
-		Why:          "Department and cost centre change with every transfer.",
+		Why:          "Department and cost center change with every transfer.",
 		Fix:          "Treat the members of the extension's object like core attributes.",
 		Run: func(ctx context.Context, t *T) {
 			u := prepared(ctx, t, extended(doc{"department": "Old", "costCenter": "1"}))
@@ -149,12 +149,12 @@ var putEffects = []check{
 	},
 	{
 		ID:           "put.null-required",
-		Title:        "null for userName in a PUT is refused and changes nothing",
+		Title:        "null for userName in a PUT is rejected and changes nothing",
 		Requirements: reqs("RFC7644-3.5.1-12", "RFC7643-2.5-01"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     4,
-		Why:          "A user without a userName cannot be found any more.",
+		Why:          "A user without a userName can no longer be found.",
 		Fix:          "Treat null like a missing member before checking what is required.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "needed", nil)
@@ -164,7 +164,7 @@ var putEffects = []check{
 	},
 	{
 		ID:           "put.wrong-type",
-		Title:        "A value of the wrong type in a PUT is refused and changes nothing",
+		Title:        "A value of the wrong type in a PUT is rejected and changes nothing",
 		Requirements: reqs("RFC7644-3.5.1-15", "RFC7643-2.3-02"),
 		Level:        must,
 		Needs:        writesUsers,
@@ -181,7 +181,7 @@ var putEffects = []check{
 		Needs:        writesUsers,
 		Requests:     4,
 		Why:          "Two primary addresses leave it to chance where mail goes.",
-		Fix:          "Answer 400 invalidValue, or keep one of them.",
+		Fix:          "Return 400 invalidValue, or keep one of them.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "torn", nil)
 			res := t.Put(ctx, u.Path(),
@@ -196,7 +196,7 @@ var putEffects = []check{
 	},
 	{
 		ID:           "put.address",
-		Title:        "The answer to a PUT has the id and the address of the resource",
+		Title:        "The response to a PUT has the id and the address of the resource",
 		Requirements: reqs("RFC7644-3.5.1-13", "RFC7643-3.1-24"),
 		Level:        must,
 		Needs:        writesUsers,
@@ -272,8 +272,8 @@ func putAddress(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "located", nil)
 	res := t.Put(ctx, u.Path(), t.User("located", nil))
 	succeeded(t, res, 200)
-	t.Expect("id in the answer", u.ID, value(res.Object(), "id"))
+	t.Expect("id in the response", u.ID, value(res.Object(), "id"))
 	if was := value(u.Resource, "meta.location"); was != nil {
-		t.Expect("meta.location in the answer, compared with that to POST", was, value(res.Object(), "meta.location"))
+		t.Expect("meta.location in the response, compared with that to POST", was, value(res.Object(), "meta.location"))
 	}
 }

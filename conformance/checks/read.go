@@ -12,7 +12,7 @@ import (
 var read = []check{
 	{
 		ID:           "read.by-id",
-		Title:        "GET of a resource answers 200 with the resource itself, as it was answered to POST",
+		Title:        "GET of a resource returns 200 with the resource itself, as it was answered to POST",
 		Requirements: reqs("RFC7644-3.4.1-01", "RFC7643-3.1-07", "RFC7644-3.1-05"),
 		Level:        must,
 		Needs:        writesUsers,
@@ -23,13 +23,13 @@ var read = []check{
 	},
 	{
 		ID:           "read.unknown-id",
-		Title:        "GET of an unknown id answers 404 with an Error, also when the id belongs to another type",
+		Title:        "GET of an unknown id returns 404 with an Error, also when the id belongs to another type",
 		Requirements: reqs("RFC7644-3.4.1-02", "RFC7644-3.4.1-03"),
 		Level:        should,
 		Needs:        needs(conformance.NeedUser),
 		Requests:     1,
-		Why:          "404 tells a client that the account is gone and must be created again; any other answer stops the synchronisation.",
-		Fix:          "Answer 404 for ids that do not exist, whatever they look like: no 400 or 500 because an id is not a UUID or a number.",
+		Why:          "404 tells a client that the account is gone and must be created again; any other answer stops the synchronization.",
+		Fix:          "Return 404 for ids that do not exist, whatever they look like: no 400 or 500 because an id is not a UUID or a number.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Get(ctx, "/Users/"+t.AbsentID())
 			refused(t, res, 404)
@@ -54,7 +54,7 @@ var read = []check{
 		Needs:        writesUsers,
 		Requests:     4,
 		Why:          "Clients send mail to the primary address; with two of them the choice is left to chance.",
-		Fix:          "Refuse two primary elements in one request, or keep only one of them.",
+		Fix:          "Reject two primary elements in one request, or keep only one of them.",
 		Run:          readPrimaryOnce,
 	},
 	{
@@ -92,11 +92,11 @@ func readByID(ctx context.Context, t *T) {
 	t.Expect("id", u.ID, value(res.Object(), "id"))
 	for _, name := range []string{"userName", "displayName", "name", "active", "emails"} {
 		if u.Resource != nil {
-			t.Expect(name+" in GET, compared with the answer to POST", value(u.Resource, name), value(res.Object(), name))
+			t.Expect(name+" in GET, compared with the response to POST", value(u.Resource, name), value(res.Object(), name))
 		}
 	}
 	location, created := value(res.Object(), "meta.location"), value(u.Resource, "meta.location")
-	t.Holds(created == nil || created == location, "meta.location in GET, compared with the answer to POST", "the same address", location)
+	t.Holds(created == nil || created == location, "meta.location in GET, compared with the response to POST", "the same address", location)
 }
 
 func readMediaType(ctx context.Context, t *T) {

@@ -40,7 +40,7 @@ func overall(id, title, requirement, why string, table ...row) check {
 		Why:          why,
 		Fix:          rootFix,
 		Run: func(ctx context.Context, t *T) {
-			t.SkipIf(!kept(t, "displayName"), "the target does not keep displayName as it was sent")
+			t.SkipIf(!kept(t, "displayName"), "the target does not store displayName as sent")
 			for _, r := range table {
 				res := rootQuery(ctx, t, r.filter)
 				t.Expect("resources found by "+r.filter, sorted(strings.Fields(r.want)...), labels(t.Fixture, res.IDs()))
@@ -120,7 +120,7 @@ var rootQueries = []check{
 	},
 	{
 		ID:           "root.invalid-filter",
-		Title:        "A broken filter on the root is refused with 400 invalidFilter",
+		Title:        "A broken filter on the root is rejected with 400 invalidFilter",
 		Requirements: reqs("RFC7644-3.4.2.2-40", "RFC7644-3.4.2.1-04"),
 		Level:        must,
 		Needs:        roots,
@@ -144,7 +144,7 @@ var rootQueries = []check{
 		Why:          "Sorting each type for itself gives no order at all.",
 		Fix:          "Merge the types before cutting out the page.",
 		Run: func(ctx context.Context, t *T) {
-			t.SkipIf(!kept(t, "displayName"), "the target does not keep displayName as it was sent")
+			t.SkipIf(!kept(t, "displayName"), "the target does not store displayName as sent")
 			res := rootQuery(ctx, t, `displayName sw "«P»"`, "sortBy", "displayName")
 			t.SkipIf(len(res.IDs()) < 3, "the target returns smaller pages")
 			t.Expect("order by displayName", []string{"kim", "all", "lee"}, inOrder(t, res.IDs()))

@@ -32,14 +32,14 @@ var searching = []check{
 	},
 	{
 		ID:           "search.envelope",
-		Title:        "A search is answered with 200 and a ListResponse, like a GET",
+		Title:        "A search returns 200 and a ListResponse, like a GET",
 		Requirements: reqs("RFC7644-3.4.3-07", "RFC7644-3.4.3-02"),
 		Level:        must,
 		Needs:        searches,
 		Fixture:      people,
 		Requests:     1,
 		Why:          "Clients read both answers with the same code.",
-		Fix:          "Answer 200, not 201, with a ListResponse.",
+		Fix:          "Return 200, not 201, with a ListResponse.",
 		Run: func(ctx context.Context, t *T) {
 			res := search(ctx, t, "/Users", doc{"filter": bounded(t)})
 			t.SkipIf(res.Status == 400, unanswered)
@@ -75,7 +75,7 @@ var searching = []check{
 	},
 	{
 		ID:           "search.no-match",
-		Title:        "A search that finds nothing answers 200 with totalResults 0",
+		Title:        "A search that finds nothing returns 200 with totalResults 0",
 		Requirements: reqs("RFC7644-3.4.2-08", "RFC7644-3.4.3-07"),
 		Level:        must,
 		Needs:        asksUsers,
@@ -216,14 +216,14 @@ var searching = []check{
 	},
 	{
 		ID:           "search.schema-required",
-		Title:        "A search without the schema of its message is refused with 400",
+		Title:        "A search without the schema of its message is rejected with 400",
 		Requirements: reqs("RFC7644-3.4.3-03"),
 		Level:        should,
 		Needs:        searches,
 		Fixture:      people,
 		Requests:     2,
 		Why:          "Without it a message cannot be told from something else that was sent to the wrong address.",
-		Fix:          "Refuse messages whose schemas do not name " + scim.SearchRequestMessage + ".",
+		Fix:          "Reject messages whose schemas do not name " + scim.SearchRequestMessage + ".",
 		Run: func(ctx context.Context, t *T) {
 			searched(ctx, t, "/Users", doc{"filter": bounded(t)})
 			res := t.Post(ctx, "/Users/.search", doc{"filter": bounded(t)})
@@ -232,14 +232,14 @@ var searching = []check{
 	},
 	{
 		ID:           "search.wrong-schema",
-		Title:        "A search with the schema of another message is refused with 400",
+		Title:        "A search with the schema of another message is rejected with 400",
 		Requirements: reqs("RFC7644-3.4.3-03"),
 		Level:        should,
 		Needs:        searches,
 		Fixture:      people,
 		Requests:     2,
 		Why:          "A PATCH that was sent to the wrong address is no search.",
-		Fix:          "Refuse messages whose schemas do not name " + scim.SearchRequestMessage + ".",
+		Fix:          "Reject messages whose schemas do not name " + scim.SearchRequestMessage + ".",
 		Run: func(ctx context.Context, t *T) {
 			searched(ctx, t, "/Users", doc{"filter": bounded(t)})
 			res := t.Post(ctx, "/Users/.search", doc{"schemas": []string{scim.PatchOpMessage}, "filter": bounded(t)})
@@ -248,7 +248,7 @@ var searching = []check{
 	},
 	{
 		ID:           "search.invalid-filter",
-		Title:        "A search with a broken filter is refused with 400 invalidFilter",
+		Title:        "A search with a broken filter is rejected with 400 invalidFilter",
 		Requirements: reqs("RFC7644-3.4.2.2-40", "RFC7644-3.4.3-04"),
 		Level:        must,
 		Needs:        searches,
@@ -266,14 +266,14 @@ var searching = []check{
 	},
 	{
 		ID:           "search.not-json",
-		Title:        "A search that is no JSON is refused with 400",
+		Title:        "A search that is no JSON is rejected with 400",
 		Requirements: reqs("RFC7644-3.4.3-03", "RFC7644-3.12-16"),
 		Level:        must,
 		Needs:        searches,
 		Fixture:      people,
 		Requests:     2,
 		Why:          "An unreadable query is not a query for everybody.",
-		Fix:          "Answer 400 invalidSyntax when the body cannot be read.",
+		Fix:          "Return 400 invalidSyntax when the body cannot be read.",
 		Run: func(ctx context.Context, t *T) {
 			searched(ctx, t, "/Users", doc{"filter": bounded(t)})
 			res := t.Call(ctx,
@@ -300,13 +300,13 @@ var searching = []check{
 	},
 	{
 		ID:           "search.get",
-		Title:        "GET on /Users/.search is refused",
+		Title:        "GET on /Users/.search is rejected",
 		Requirements: reqs("RFC7644-3.4.3-01"),
 		Level:        should,
 		Needs:        asksUsers,
 		Requests:     1,
 		Why:          "A search is a POST; a list that answers GET there was made for nobody.",
-		Fix:          "Answer 405 with Allow: POST, or 404.",
+		Fix:          "Return 405 with Allow: POST, or 404.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Get(ctx, "/Users/.search")
 			t.Holds(res.Status >= 400 && res.Status < 500 || res.Status == 501, "status of "+res.Name, "404 or 405", res.Status)
@@ -325,14 +325,14 @@ var searching = []check{
 	},
 	{
 		ID:           "search.long-filter",
-		Title:        "A search takes a filter that is too long for a URL, or refuses it without a server error",
+		Title:        "A search takes a filter that is too long for a URL, or rejects it without a server error",
 		Requirements: reqs("RFC7644-3.4.2.2-63", "RFC7644-3.4.3-01"),
 		Level:        should,
 		Needs:        searches,
 		Fixture:      people,
 		Requests:     2,
 		Why:          "Long filters are what the search by POST is for.",
-		Fix:          "Bound filters by what they cost, not by what fits into a URL, and answer 400 or 413 beyond that.",
+		Fix:          "Bound filters by what they cost, not by what fits into a URL, and return 400 or 413 beyond that.",
 		Run:          searchLongFilter,
 	},
 }
@@ -374,7 +374,7 @@ func searchPages(ctx context.Context, t *T) {
 		res := searched(ctx, t, "/Users", doc{"filter": bounded(t), "startIndex": len(ids) + 1, "count": 2})
 		t.Must(len(res.IDs()) > 0, "items of a search with startIndex "+strconv.Itoa(len(ids)+1), "at least one of five", 0)
 		if has(res.Object(), "startIndex") {
-			t.Expect("startIndex in the answer", len(ids)+1, value(res.Object(), "startIndex"))
+			t.Expect("startIndex in the response", len(ids)+1, value(res.Object(), "startIndex"))
 		}
 		ids = append(ids, res.IDs()...)
 	}
@@ -382,7 +382,7 @@ func searchPages(ctx context.Context, t *T) {
 }
 
 func searchSort(ctx context.Context, t *T) {
-	t.SkipIf(!kept(t, "name"), "the target does not keep name as it was sent")
+	t.SkipIf(!kept(t, "name"), "the target does not store name as sent")
 	for direction, want := range map[string][]string{"ascending": {"bob", "cyd", "dan", "ada", "eve"},
 		"descending": {"eve", "ada", "dan", "cyd", "bob"}} {
 		res := searched(ctx, t, "/Users", doc{"filter": bounded(t), "sortBy": "name.familyName", "sortOrder": direction})
@@ -412,14 +412,14 @@ func searchLongFilter(ctx context.Context, t *T) {
 	t.Expect("users found", []string{"bob"}, labels(t.Fixture, res.IDs()))
 }
 
-// searchServed tells whether there is a search at all, by one that does not ask for items.
+// searchServed reports whether there is a search at all, by one that does not ask for items.
 func searchServed(ctx context.Context, t *T) bool {
 	res := t.Post(ctx, "/Users/.search", doc{"schemas": []string{scim.SearchRequestMessage}, "count": 0})
 	return res.Status == 200
 }
 
 // search posts a query to /.search below a path. It skips the check where the target does not serve that: no capability
-// says whether it has to, and many do not.
+// reports whether it has to, and many do not.
 func search(ctx context.Context, t *T, path string, members doc) *conformance.Response {
 	query := doc{"schemas": []string{scim.SearchRequestMessage}}
 	maps.Copy(query, members)
@@ -428,7 +428,7 @@ func search(ctx context.Context, t *T, path string, members doc) *conformance.Re
 	return res
 }
 
-// unserved tells whether an answer says that there is nothing of the kind at this address.
+// unserved reports whether an answer says that there is nothing of the kind at this address.
 func unserved(res *conformance.Response) bool {
 	return slices.Contains([]int{403, 404, 405, 501}, res.Status)
 }

@@ -37,7 +37,7 @@ var sort = []check{
 		Fixture:      people,
 		Requests:     1,
 		Why:          "Clients that want the latest change first get the oldest one.",
-		Fix:          "Honour sortOrder.",
+		Fix:          "Honor sortOrder.",
 		Run: func(ctx context.Context, t *T) {
 			order(ctx, t, []string{"ada", "dan", "cyd", "bob"}, "sortBy", "name.familyName", "sortOrder", "descending")
 		},
@@ -60,7 +60,7 @@ var sort = []check{
 			t.Expect("users of four pages of one, sorted by name.familyName", []string{"bob", "cyd", "dan", "ada"}, inOrder(t, ids))
 		},
 	},
-	ordered("case-insensitive", "Texts that are not caseExact are ordered without regard to case", staff, "displayName", "RFC7644-3.4.2.3-08",
+	ordered("case-insensitive", "Texts that are not caseExact are ordered case-insensitively", staff, "displayName", "RFC7644-3.4.2.3-08",
 		"By code points all capitals come before all small letters, and de Boer ends behind Zuse.",
 		"Fold before comparing, unless the schema says caseExact.",
 		by("hal gus ivy fin jon", "sortBy", "displayName"), by("jon fin ivy gus hal", "sortBy", "displayName", "sortOrder", "descending")),
@@ -75,7 +75,7 @@ var sort = []check{
 		"A list of addresses in which each row is sorted by another column is no order.",
 		"Sort by the element with primary true, and by the first one where there is none.",
 		by("jon hal fin gus ivy", "sortBy", "emails.value")),
-	ordered("name-ignores-case", "The name in sortBy is recognised in any letter case", people, "name", "RFC7644-3.10-03",
+	ordered("name-ignores-case", "The name in sortBy is recognized in any letter case", people, "name", "RFC7644-3.10-03",
 		"Clients write names as in their own schema.", "Resolve sortBy as an attribute path.",
 		by("bob cyd dan ada eve", "sortBy", "NAME.familyname")),
 	ordered("urn", "The name in sortBy may be qualified with its schema's URN", people, "name", "RFC7644-3.10-01",
@@ -98,7 +98,7 @@ var sort = []check{
 		Needs:        append(slices.Clone(sorts), conformance.NeedEnterprise),
 		Fixture:      staff,
 		Requests:     2,
-		Why:          "Organisation charts are read by department.",
+		Why:          "Organization charts are read by department.",
 		Fix:          "Resolve sortBy below the extension's URN as well.",
 		Run:          sortExtension,
 	},
@@ -128,14 +128,14 @@ var sort = []check{
 	},
 	{
 		ID:           "sort.unknown-attribute",
-		Title:        "An unknown name in sortBy is refused or ignored, without a server error",
+		Title:        "An unknown name in sortBy is rejected or ignored, without a server error",
 		Requirements: reqs("RFC7644-3.4.2.3-02"),
 		Level:        should,
 		Needs:        sorts,
 		Fixture:      people,
 		Requests:     1,
 		Why:          "A name that reaches the database unread breaks it, or worse.",
-		Fix:          "Resolve sortBy against the schema; answer 400 or leave the list unsorted.",
+		Fix:          "Resolve sortBy against the schema; return 400 or leave the list unsorted.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Get(ctx, "/Users", "filter", bounded(t), "sortBy", "scimconfNoSuchAttribute")
 			t.Must(res.Status == 200 || res.Status == 400, "status of a list with sortBy=scimconfNoSuchAttribute", "200 or 400", res.Status)
@@ -146,7 +146,7 @@ var sort = []check{
 	},
 	{
 		ID:           "sort.hostile-name",
-		Title:        "Code in sortBy is refused or ignored, without a server error",
+		Title:        "Code in sortBy is rejected or ignored, without a server error",
 		Requirements: reqs("RFC7644-3.4.2.3-02"),
 		Level:        should,
 		Needs:        sorts,
@@ -163,14 +163,14 @@ var sort = []check{
 	},
 	{
 		ID:           "sort.unknown-order",
-		Title:        "An unknown sortOrder is refused or ignored, without a server error",
+		Title:        "An unknown sortOrder is rejected or ignored, without a server error",
 		Requirements: reqs("RFC7644-3.4.2.3-06"),
 		Level:        must,
 		Needs:        sorts,
 		Fixture:      people,
 		Requests:     1,
 		Why:          "A word that reaches the database unread breaks it, or worse.",
-		Fix:          "Take ascending and descending; answer 400 for anything else, or read it as ascending.",
+		Fix:          "Take ascending and descending; return 400 for anything else, or read it as ascending.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Get(ctx, "/Users", "filter", bounded(t), "sortBy", "userName", "sortOrder", "sideways")
 			t.Holds(res.Status == 200 || res.Status == 400, "status of a list with sortOrder=sideways", "200 or 400", res.Status)
@@ -230,7 +230,7 @@ var sort = []check{
 		Run: func(ctx context.Context, t *T) {
 			one := t.Get(ctx, "/Users", "filter", bounded(t), "sortBy", "name.familyName")
 			two := t.Get(ctx, "/Users", "filter", bounded(t), "sortBy", "name.familyName")
-			t.SkipIf(one.Status != 200, "blocked: the filter that selects the users is declined")
+			t.SkipIf(one.Status != 200, "blocked: the filter that selects the users is rejected")
 			t.Expect("order of five users with one family name, asked for again", inOrder(t, one.IDs()), inOrder(t, two.IDs()))
 		},
 	},
@@ -242,13 +242,13 @@ var sort = []check{
 		Needs:        needs(conformance.NeedGroup, conformance.NeedWrite, conformance.NeedFilter, conformance.NeedSort),
 		Requests:     8,
 		Why:          "The ServiceProviderConfig says it for the whole target.",
-		Fix:          "Honour sortBy and sortOrder on every endpoint.",
+		Fix:          "Honor sortBy and sortOrder on every endpoint.",
 		Run:          sortGroups,
 	},
 }
 
 func sortExtension(ctx context.Context, t *T) {
-	t.SkipIf(!kept(t, scim.EnterpriseUserSchema), "the target does not keep the enterprise extension as it was sent")
+	t.SkipIf(!kept(t, scim.EnterpriseUserSchema), "the target does not store the enterprise extension as sent")
 	for _, r := range []sortRow{by("fin gus hal ivy+jon", "sortOrder", "ascending"), by("ivy+jon hal gus fin", "sortOrder", "descending")} {
 		query := append([]string{"filter", bounded(t), "sortBy", enterprise + "employeeNumber"}, r.query...)
 		res := t.Get(ctx, "/Users", query...)
@@ -301,12 +301,12 @@ func sortTotal(ctx context.Context, t *T) {
 }
 
 func sortPagesDescending(ctx context.Context, t *T) {
-	t.SkipIf(!kept(t, "name"), "the target does not keep name as it was sent")
+	t.SkipIf(!kept(t, "name"), "the target does not store name as sent")
 	var ids []string
 	for _, index := range []string{"1", "3", "5"} {
 		res := t.Get(ctx, "/Users", "filter", bounded(t), "sortBy", "name.familyName", "sortOrder", "descending", "startIndex", index, "count",
 			"2")
-		t.SkipIf(res.Status == 400, "blocked: the filter that selects the users is declined")
+		t.SkipIf(res.Status == 400, "blocked: the filter that selects the users is rejected")
 		t.Require("status of a page of a sorted list", 200, res.Status)
 		ids = append(ids, res.IDs()...)
 	}
@@ -318,7 +318,7 @@ func sortGroups(ctx context.Context, t *T) {
 		"z": t.CreateGroup(ctx, "z", nil)}
 	for _, r := range []sortRow{by("a m z", "sortOrder", "ascending"), by("z m a", "sortOrder", "descending")} {
 		res := t.Get(ctx, "/Groups", append([]string{"filter", `displayName sw ` + quote(t.Prefix()), "sortBy", "displayName"}, r.query...)...)
-		t.SkipIf(res.Status == 400, "blocked: the filter that selects the groups is declined")
+		t.SkipIf(res.Status == 400, "blocked: the filter that selects the groups is rejected")
 		t.Require("status of a sorted list of groups", 200, res.Status)
 		t.SkipIf(len(res.IDs()) < 3, "the target returns smaller pages")
 		var got []string
@@ -352,7 +352,7 @@ func ordered(id, title string, fixture *conformance.Fixture, attribute, requirem
 				query := append([]string{"filter", bounded(t)}, r.query...)
 				res := t.Get(ctx, "/Users", query...)
 				t.SkipIf(res.Status == 400 && strings.Contains(res.Object().Text("detail"), "filter"),
-					"blocked: the filter that selects the users is declined")
+					"blocked: the filter that selects the users is rejected")
 				t.Require("status of a list with "+strings.Join(r.query, "="), 200, res.Status)
 				got := inOrder(t, rest(ctx, t, res, query...))
 				t.Expect("order with "+strings.Join(r.query, "=")+tied(r.want), canonical(r.want), canonical(regroup(r.want, got)))
@@ -398,7 +398,7 @@ func regroup(like string, labels []string) string {
 	return strings.Join(append(out, labels...), " ")
 }
 
-// hasPrimary tells whether one of the e-mail addresses is the primary one.
+// hasPrimary reports whether one of the email addresses is the primary one.
 func hasPrimary(o *scim.Object) bool {
 	return slices.ContainsFunc(o.Array("emails"), func(item any) bool {
 		email, _ := item.(*scim.Object)
@@ -412,7 +412,7 @@ func sortedPeople(ctx context.Context, t *T, query ...string) []string {
 	filter := `userType pr and userName sw ` + quote(peoplePrefix(t))
 	query = append([]string{"filter", filter}, query...)
 	res := t.Get(ctx, "/Users", query...)
-	t.SkipIf(res.Status == 400, "blocked: the filter that selects the users is declined")
+	t.SkipIf(res.Status == 400, "blocked: the filter that selects the users is rejected")
 	t.Require("status of a sorted list", 200, res.Status)
 	if slices.Contains(query, "count") {
 		return res.IDs()

@@ -61,7 +61,7 @@ var traffic = []check{
 		Requirements: reqs("RFC7644-3.12-07", "RFC7644-3.12-14"),
 		Level:        should,
 		Fixture:      sample,
-		Why:          "A 500 tells the client to try again for ever, and hides the mistake that it should correct.",
+		Why:          "A 500 tells the client to try again indefinitely, and hides the mistake that it should correct.",
 		Fix:          "Find the exception in the server's log; answer mistakes of the client with 4xx and unsupported operations with 501.",
 		Watch: func(w *watched) {
 			busy := w.Status == 503 && w.Header.Get("Retry-After") != ""
@@ -112,7 +112,7 @@ var traffic = []check{
 			}
 			if w.Holds(utf8.Valid(w.Body), "encoding", "UTF-8", "bytes that are not UTF-8") &&
 				w.Holds(!bytes.HasPrefix(w.Body, []byte("\uFEFF")), "beginning of the body", "no byte order mark", "U+FEFF") {
-				// What this suite refuses to read may be JSON all the same: a name twice, half a surrogate pair, deep nesting.
+				// What this suite rejects to read may be JSON all the same: a name twice, half a surrogate pair, deep nesting.
 				var object map[string]json.RawMessage
 				w.Holds(w.Object() != nil || json.Unmarshal(w.Body, &object) == nil && object != nil, "body", "a JSON object", string(w.Body))
 			}
@@ -124,7 +124,7 @@ var traffic = []check{
 		Requirements: reqs("RFC7643-3-01"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "The schemas say what the object is; typed clients refuse one without.",
+		Why:          "The schemas say what the object is; typed clients reject one without.",
 		Fix:          "Write schemas into every resource, list and error.",
 		Watch: func(w *watched) {
 			if !w.OK() || w.Object() == nil {
@@ -220,7 +220,7 @@ var traffic = []check{
 		Why:          "Clients find scimType and detail by the schema of the message.",
 		Fix:          "Let one function write all errors, with schemas [urn:ietf:params:scim:api:messages:2.0:Error].",
 		Watch: func(w *watched) {
-			// What answers 401 and unknown paths may stand in front of the server; other checks ask them.
+			// What returns 401 and unknown paths may stand in front of the server; other checks ask them.
 			known := w.Collection() == "Users" || w.Collection() == "Groups" || discoveries[w.Collection()]
 			if w.Status >= 400 && w.Status != 401 && known && w.Object() != nil {
 				w.Holds(isError(w.Object()), "schemas", scim.ErrorMessage, value(w.Object(), "schemas"))
@@ -279,7 +279,7 @@ var traffic = []check{
 		Requirements: reqs("RFC7644-3.12-01"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "A refused request that shows the data all the same has refused nothing.",
+		Why:          "A rejected request that shows the data all the same has rejected nothing.",
 		Fix:          "Decide whether a request is allowed before its answer is built.",
 		Watch: func(w *watched) {
 			if w.Status >= 400 && w.Object() != nil {

@@ -98,7 +98,7 @@ var trafficResources = []check{
 				w.IsMessage() || w.Object().Text("id") == "" {
 				return
 			}
-			w.Holds(w.Object().Text("id") == unescaped(id), "id in the answer", unescaped(id), w.Object().Text("id"))
+			w.Holds(w.Object().Text("id") == unescaped(id), "id in the response", unescaped(id), w.Object().Text("id"))
 		},
 	},
 	{
@@ -162,7 +162,7 @@ var trafficResources = []check{
 		Requirements: reqs("RFC7643-3.1-25"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "Clients send back whichever they kept; when the two differ every change is refused as stale.",
+		Why:          "Clients send back whichever they kept; when the two differ every change is rejected as stale.",
 		Fix:          "Compute the version once, W/ and quotes included.",
 		Watch: func(w *watched) {
 			version, tag := w.Object().Complex("meta").Text("version"), w.Header.Get("ETag")

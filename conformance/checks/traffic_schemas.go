@@ -118,7 +118,7 @@ func declared(w *watched, o *scim.Object) map[string]*scim.Object {
 	return known
 }
 
-// fitsKind tells whether a value has the JSON kind of its definition.
+// fitsKind reports whether a value has the JSON kind of its definition.
 func fitsKind(d *scim.Object, v any) bool {
 	if many, _ := d.Bool("multiValued"); many {
 		list, ok := v.([]any)

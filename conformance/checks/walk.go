@@ -55,7 +55,7 @@ func types(t *T) []typeDef {
 	return out
 }
 
-// custom tells whether a type is none that RFC 7643 defines.
+// custom reports whether a type is none that RFC 7643 defines.
 func (td typeDef) custom() bool { return td.endpoint != "/Users" && td.endpoint != "/Groups" }
 
 func definitions(schema *scim.Object, urn string) []attrDef {
@@ -110,15 +110,15 @@ func carrier(td typeDef) string {
 	return best
 }
 
-// writable tells whether a client can give the attribute a value.
+// writable reports whether a client can give the attribute a value.
 func (a attrDef) writable() bool { return a.mutability != "readOnly" }
 
-// hidden tells whether a plain GET leaves the attribute out.
+// hidden reports whether a plain GET leaves the attribute out.
 func (a attrDef) hidden() bool {
 	return a.returned == "never" || a.returned == "request" || a.mutability == "writeOnly"
 }
 
-// common tells whether an attribute is one that every resource has, or stands for a relation that needs other resources.
+// common reports whether an attribute is one that every resource has, or stands for a relation that needs other resources.
 func (a attrDef) common() bool {
 	return slices.Contains([]string{"id", "externalId", "meta", "schemas", "members", "manager"}, a.name)
 }
@@ -276,7 +276,7 @@ func blocked(t *T, td typeDef, a attrDef, res *conformance.Response) {
 // label makes an attribute's name usable in the name of a test object.
 func (a attrDef) label(suffix string) string { return strings.ToLower(a.name) + suffix }
 
-// created posts an object with a value of an attribute and returns its address, "" when the target refuses it.
+// created posts an object with a value of an attribute and returns its address, "" when the target rejects it.
 func created(ctx context.Context, t *T, td typeDef, a attrDef, v any) (where string, body doc, res *conformance.Response) {
 	body = td.with(t, a.label(""), a, v)
 	res = t.Post(ctx, td.endpoint, body)
