@@ -9,30 +9,29 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// A patchCell is one cell of the table operation by kind of target: a user as it is before, the operations, and what a GET
-// shows after them.
+// A patchCell is a test of one operation on one kind of target: a user before the PATCH, the operations, and the expected result of a GET.
 type patchCell struct {
 	id, title string
 	reqs      []string
 	level     conformance.Level
-	// before is what the user is created with beside the defaults.
+	// before returns attributes to create the user with, in addition to the defaults.
 	before func(t *T) doc
 	ops    func(t *T) []doc
-	// want lists what is looked at, by the paths of look.
+	// want returns the expected values, by paths in the syntax of look.
 	want func(t *T) []expected
-	// refusable says that a 400 is permitted too, which then must change nothing.
+	// refusable means that a 400 is permitted too. The request must then change nothing.
 	refusable bool
 	why, fix  string
 }
 
-// expected is a path for look and the value to find there, nil for none.
+// expected is a path in the syntax of look and the value at this path, nil if absent.
 type expected struct {
 	path string
 	want any
 }
 
-// look finds what an expectation is about: "name.givenName", "emails.*" (all values, sorted), "emails[home].value" (of the
-// element with that type), and with "@" in front an attribute of the enterprise extension.
+// look returns the value at a path of an expectation: "name.givenName", "emails.*" (all values, sorted), or "emails[home].value" (of the
+// element with that type). A leading "@" selects an attribute of the enterprise extension.
 func look(o *scim.Object, path string) any {
 	if inner, ok := strings.CutPrefix(path, "@"); ok {
 		return value(o.Complex(scim.EnterpriseUserSchema), inner)
@@ -47,8 +46,8 @@ func look(o *scim.Object, path string) any {
 	return value(o, path)
 }
 
-// notKept returns the path of something in a body that the answer does not have, "" when it has everything: a target need not
-// support every attribute of a schema.
+// notKept returns the path of the first value of a body that is missing in the response, "" if none is missing. A target need not support
+// every attribute of a schema.
 func notKept(sent doc, got *scim.Object) string {
 	for name, v := range sent {
 		at, ok := got.Get(name)
@@ -83,7 +82,7 @@ func notKept(sent doc, got *scim.Object) string {
 	return ""
 }
 
-// undeclared reports whether the target lists a schema that does not have the attribute.
+// undeclared reports whether the target's schema is known and does not define the attribute.
 func undeclared(t *T, urn, attribute string) bool {
 	schema := t.Capabilities.Schema(urn)
 	if schema == nil || slices.Contains([]string{"schemas", "id", "externalId", "meta"}, attribute) {
@@ -95,12 +94,12 @@ func undeclared(t *T, urn, attribute string) bool {
 	})
 }
 
-// prepared creates the user of a cell, or skips when the target does not keep what the cell works on.
+// prepared creates the user of a cell, or skips the check if the target does not store the attributes that the cell tests.
 func prepared(ctx context.Context, t *T, before doc) *conformance.Created {
 	u := t.CreateUser(ctx, "cell", before)
 	if u.Resource != nil {
 		if path := notKept(before, u.Resource); path != "" {
-			t.Skip("the target does not keep " + path)
+			t.Skip("the target does not store " + path)
 		}
 	}
 	return u
@@ -151,7 +150,7 @@ func (c patchCell) check() check {
 			o := t.Read(ctx, u.Path()).Object()
 			for _, e := range want {
 				if e.path == "schemas" {
-					t.Holds(slices.Contains(texts(o, "schemas"), e.want.(string)), "schemas", e.want.(string)+" among them", value(o, "schemas"))
+					t.Holds(slices.Contains(texts(o, "schemas"), e.want.(string)), "schemas", e.want.(string)+" in the list", value(o, "schemas"))
 				} else if got := look(o, e.path); e.want == nil {
 					list, isList := got.([]string)
 					t.Holds(got == nil || isList && len(list) == 0, e.path, "absent", got)
@@ -163,7 +162,7 @@ func (c patchCell) check() check {
 	}
 }
 
-// extended is an extra with data in the enterprise extension.
+// extended returns attributes for [T.User] with data in the enterprise extension.
 func extended(attributes doc) doc {
 	return doc{"schemas": []string{scim.UserSchema, scim.EnterpriseUserSchema}, scim.EnterpriseUserSchema: attributes}
 }
@@ -183,7 +182,7 @@ const (
 	ext  = scim.EnterpriseUserSchema + ":"
 )
 
-// twoWork is an extra with two work addresses and one for home.
+// twoWork returns attributes for [T.User] with two work addresses and one home address.
 func twoWork(t *T) doc {
 	return doc{"emails": []doc{
 		{"value": t.UserName("work-1"), "type": "work"}, {"value": t.UserName("work-2"), "type": "work"},
@@ -191,7 +190,7 @@ func twoWork(t *T) doc {
 	}}
 }
 
-// shown is an extra with a work address whose display has the given text, and one for home.
+// shown returns attributes for [T.User]: a work address with the given display, and a home address.
 func shown(text string) func(t *T) doc {
 	return func(t *T) doc {
 		return doc{
@@ -200,7 +199,7 @@ func shown(text string) func(t *T) doc {
 	}
 }
 
-// addresses are the expected values of emails, by label.
+// addresses returns the expected values of emails for labels.
 func addresses(t *T, names ...string) []string {
 	var out []string
 	for _, name := range names {

@@ -5,18 +5,18 @@ import (
 )
 
 const (
-	whyCell    = "Clients choose the form of a change; each form has to reach the attribute that it names, and no other."
-	whyFilter  = "A client names one of several values by a filter; a filter that is read wrongly changes the wrong value."
+	whyCell    = "Clients use all forms of a path; each form must change exactly the attribute that it names."
+	whyFilter  = "A client selects one of several values by a filter. A wrong evaluation changes the wrong value."
 	whyEnt     = "Department, cost center and manager change with every transfer."
-	fixPath    = "Resolve the path against the schema, URN and sub-attribute included, and change exactly that."
+	fixPath    = "Resolve the path against the schema, including URN and sub-attribute, and change only that attribute."
 	fixFilter  = "Evaluate the whole filter grammar in brackets for every element."
-	fixUnknown = "Resolve keys like paths, or return 400; never store them as they are."
+	fixUnknown = "Resolve keys as paths, or return 400; never store a path as an attribute name."
 )
 
 var patchMatrix = cells(
 	patchCell{
 		id:    "add-sub-attribute",
-		title: "add with the path of a sub-attribute sets it and keeps its siblings",
+		title: "add with the path of a sub-attribute sets it and does not change its siblings",
 		reqs:  reqs("RFC7644-3.5.2.1-12"),
 		level: must,
 		ops:   ops(doc{"op": "add", "path": "name.honorificPrefix", "value": "Dr."}),
@@ -37,18 +37,18 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:     "add-absent-sub-attribute",
-		title:  "add with the path of a sub-attribute creates the complex attribute around it",
+		title:  "add with the path of a sub-attribute creates the complex attribute that contains it",
 		reqs:   reqs("RFC7644-3.5.2.1-04", "RFC7644-3.5.2.1-12"),
 		level:  must,
 		before: always(doc{"name": omit}),
 		ops:    ops(doc{"op": "add", "path": "name.familyName", "value": "Byron"}),
 		why:    whyCell,
-		fix:    "Create the parent when it is not there.",
+		fix:    "Create the complex attribute if it is absent.",
 		want:   wants("name.familyName", "Byron"),
 	},
 	patchCell{
 		id:        "add-value-path-sub",
-		title:     "add with a value filter and a sub-attribute sets it on the matching values only",
+		title:     "add with a value filter and a sub-attribute sets it only on the matching values",
 		reqs:      reqs("RFC7644-3.5.2.1-13"),
 		level:     should,
 		refusable: true,
@@ -64,7 +64,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:        "add-value-path",
-		title:     "add with a value filter adds sub-attributes to the matching values and keeps the others",
+		title:     "add with a value filter adds sub-attributes to the matching values and does not change other values",
 		reqs:      reqs("RFC7644-3.5.2.1-13", "RFC7644-3.5.2.1-06"),
 		level:     should,
 		refusable: true,
@@ -78,12 +78,12 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:        "add-value-path-no-match",
-		title:     "add with a value filter that matches nothing creates the value, or fails and changes nothing",
+		title:     "add with a value filter without a match creates the value, or fails and changes nothing",
 		reqs:      reqs("RFC7644-3.5.2.1-14"),
 		level:     should,
 		refusable: true,
 		before:    twoEmails,
-		why:       "Entra ID counts on creation; a success that changes nothing loses the address.",
+		why:       "Entra ID expects that the value is created. A success without a change loses the address.",
 		fix:       "Create the element that an eq filter describes, or return 400 noTarget.",
 		ops: func(t *T) []doc {
 			return []doc{{"op": "add", "path": `emails[type eq "other"].value`, "value": t.UserName("other")}}
@@ -92,7 +92,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:    "add-core-urn",
-		title: "add takes the path of a core attribute with its URN",
+		title: "add accepts the path of a core attribute with its URN",
 		reqs:  reqs("RFC7644-3.5.2-19"),
 		level: must,
 		ops:   ops(doc{"op": "add", "path": core + "nickName", "value": "Nick"}),
@@ -102,7 +102,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:    "add-extension-no-path",
-		title: "add without a path takes extension attributes in their container",
+		title: "add without a path accepts extension attributes inside the object of their extension",
 		reqs:  reqs("RFC7644-3.5.2.1-02", "RFC7643-3.3-03"),
 		level: must,
 		ops:   ops(doc{"op": "add", "value": doc{scim.EnterpriseUserSchema: doc{"department": "Engines", "costCenter": "4130"}}}),
@@ -112,7 +112,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:        "add-extension-object",
-		title:     "add takes the bare URN of an extension as the path of the whole extension",
+		title:     "add accepts the URN of an extension as the path of the whole extension",
 		reqs:      reqs("RFC7644-3.5.2-22"),
 		level:     should,
 		refusable: true,
@@ -123,7 +123,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:     "add-extension-sibling",
-		title:  "add to one extension attribute keeps the others",
+		title:  "add to one extension attribute does not change the other attributes of the extension",
 		reqs:   reqs("RFC7644-3.5.2-20"),
 		level:  must,
 		before: always(extended(doc{"employeeNumber": "701984"})),
@@ -135,12 +135,12 @@ var patchMatrix = cells(
 
 	patchCell{
 		id:    "replace-sub-attribute",
-		title: "replace with the path of a sub-attribute keeps its siblings",
+		title: "replace with the path of a sub-attribute does not change its siblings",
 		reqs:  reqs("RFC7644-3.5.2.3-04"),
 		level: must,
 		ops:   ops(doc{"op": "replace", "path": "name.familyName", "value": "Lovelace"}),
 		want:  wants("name.familyName", "Lovelace", "name.givenName", "Conformance"),
-		why:   "People change their family name.",
+		why:   "Users change their family name.",
 		fix:   fixPath,
 	},
 	patchCell{
@@ -150,8 +150,8 @@ var patchMatrix = cells(
 		level: must,
 		ops:   ops(doc{"op": "replace", "path": "name.middleName", "value": "King"}),
 		want:  wants("name.middleName", "King", "name.givenName", "Conformance"),
-		why:   "A client that replaces does not know whether there is a value.",
-		fix:   "Treat replace of something absent as add.",
+		why:   "A client that replaces a value may not know whether it exists.",
+		fix:   "Treat replace of an absent value as add.",
 	},
 	patchCell{
 		id:     "replace-absent-complex",
@@ -161,8 +161,8 @@ var patchMatrix = cells(
 		before: always(doc{"name": omit}),
 		ops:    ops(doc{"op": "replace", "path": "name", "value": doc{"givenName": "Ada", "familyName": "Byron"}}),
 		want:   wants("name.givenName", "Ada", "name.familyName", "Byron"),
-		why:    "A client that replaces does not know whether there is a value.",
-		fix:    "Treat replace of something absent as add.",
+		why:    "A client that replaces a value may not know whether it exists.",
+		fix:    "Treat replace of an absent value as add.",
 	},
 	patchCell{
 		id:     "replace-absent-multi-valued",
@@ -172,12 +172,12 @@ var patchMatrix = cells(
 		before: always(doc{"phoneNumbers": omit}),
 		ops:    ops(doc{"op": "replace", "path": "phoneNumbers", "value": []doc{{"value": "tel:+1-201-555-0123", "type": "work"}}}),
 		want:   wants("phoneNumbers.*", []string{"tel:+1-201-555-0123"}),
-		why:    "A client that replaces does not know whether there is a value.",
-		fix:    "Treat replace of something absent as add.",
+		why:    "A client that replaces a value may not know whether it exists.",
+		fix:    "Treat replace of an absent value as add.",
 	},
 	patchCell{
 		id:     "replace-value-path-object",
-		title:  "replace with a value filter replaces the matching value and no other",
+		title:  "replace with a value filter replaces only the matching value",
 		reqs:   reqs("RFC7644-3.5.2.3-09"),
 		level:  must,
 		before: twoEmails,
@@ -206,17 +206,17 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:    "replace-core-urn",
-		title: "replace takes the path of a core sub-attribute with its URN",
+		title: "replace accepts the path of a core sub-attribute with its URN",
 		reqs:  reqs("RFC7644-3.5.2-19", "RFC7644-3.5.2-21"),
 		level: must,
 		ops:   ops(doc{"op": "replace", "path": core + "name.givenName", "value": "Ada"}),
 		want:  wants("name.givenName", "Ada", "name.familyName", "Check"),
 		why:   whyCell,
-		fix:   "Split the URN at the last colon; the dot in 2.0 is no separator.",
+		fix:   "Split the URN at the last colon; the dot in 2.0 is not a separator.",
 	},
 	patchCell{
 		id:     "replace-extension",
-		title:  "replace of an extension attribute changes it and keeps the others",
+		title:  "replace of an extension attribute changes it and does not change the other attributes of the extension",
 		reqs:   reqs("RFC7644-3.5.2-20", "RFC7644-3.5.2-21"),
 		level:  must,
 		before: always(extended(doc{"employeeNumber": "701984", "department": "Old"})),
@@ -233,11 +233,11 @@ var patchMatrix = cells(
 		ops:   ops(doc{"op": "replace", "path": ext + "department", "value": "New"}),
 		want:  wants("@department", "New", "schemas", scim.EnterpriseUserSchema),
 		why:   whyEnt,
-		fix:   "Create the container, and add the URN to schemas.",
+		fix:   "Create the extension object, and add the URN to schemas.",
 	},
 	patchCell{
 		id:     "replace-extension-no-path",
-		title:  "replace without a path changes extension attributes in their container",
+		title:  "replace without a path changes extension attributes inside the object of their extension",
 		reqs:   reqs("RFC7644-3.5.2.3-01", "RFC7643-3.3-03"),
 		level:  must,
 		before: always(extended(doc{"department": "Old"})),
@@ -248,7 +248,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:        "replace-extension-object",
-		title:     "replace takes the bare URN of an extension as the path of the whole extension",
+		title:     "replace accepts the URN of an extension as the path of the whole extension",
 		reqs:      reqs("RFC7644-3.5.2-22"),
 		level:     should,
 		refusable: true,
@@ -265,28 +265,28 @@ var patchMatrix = cells(
 		level: must,
 		ops:   ops(doc{"op": "replace", "value": doc{"name": doc{"familyName": "Lovelace"}}}),
 		want:  wants("name.familyName", "Lovelace", "name.givenName", "Conformance"),
-		why:   "Changing a family name must not take the given name away.",
+		why:   "Changing a family name must not delete the given name.",
 		fix:   "Merge the sub-attributes into the stored ones.",
 	},
 	patchCell{
 		id:     "replace-null-sub-attribute",
-		title:  "null for a sub-attribute in a replace unassigns that sub-attribute only",
+		title:  "null for a sub-attribute in a replace unassigns only that sub-attribute",
 		reqs:   reqs("RFC7644-3.5.2.3-13", "RFC7643-2.5-01"),
 		level:  must,
 		before: always(doc{"name": doc{"givenName": "Ada", "familyName": "Byron", "middleName": "King"}}),
 		ops:    ops(doc{"op": "replace", "value": doc{"name": doc{"middleName": nil}}}),
 		want:   wants("name.middleName", nil, "name.givenName", "Ada", "name.familyName", "Byron"),
-		why:    "That is how a client takes one part away.",
+		why:    "Clients delete one sub-attribute this way.",
 		fix:    "Treat null like remove.",
 	},
 	patchCell{
 		id:     "replace-primary",
-		title:  "Setting primary through a value filter takes it from the other values",
+		title:  "Setting primary through a value filter clears primary of the other values",
 		reqs:   reqs("RFC7644-3.5.2-26"),
 		level:  must,
 		before: twoEmails,
 		ops:    ops(doc{"op": "replace", "path": `emails[type eq "home"].primary`, "value": true}),
-		why:    "Two primary addresses leave it to chance where mail goes.",
+		why:    "With two primary addresses, it is undefined which one receives email.",
 		fix:    "Set primary to false on all other values.",
 		want: func(t *T) []expected {
 			return []expected{{"emails[home].primary", true}, {"emails.*", addresses(t, "work", "home")}}
@@ -294,23 +294,23 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:     "replace-external-id",
-		title:  "externalId is changed and removed by PATCH, with its letter case",
+		title:  "PATCH replaces externalId and preserves its case",
 		reqs:   reqs("RFC7643-3.1-17", "RFC7643-7-15"),
 		level:  must,
 		before: always(doc{"externalId": "old-Id"}),
 		ops:    ops(doc{"op": "replace", "path": "externalId", "value": "new-ID"}),
 		want:   wants("externalId", "new-ID"),
-		why:    "Accounts are linked anew when an identity provider is exchanged.",
+		why:    "Accounts are linked again when an organization changes its identity provider.",
 		fix:    "Store externalId like any readWrite attribute.",
 	},
 	patchCell{
 		id:    "replace-unicode",
-		title: "Text set by PATCH comes back unchanged",
+		title: "A string set by PATCH is returned unchanged",
 		reqs:  reqs("RFC7643-2.3.1-01"),
 		level: must,
 		ops:   ops(doc{"op": "replace", "path": "displayName", "value": "Zoë 山田 “Z” \\ 🚀"}),
 		want:  wants("displayName", "Zoë 山田 “Z” \\ 🚀"),
-		why:   "People have names in every script.",
+		why:   "Users have names in every script.",
 		fix:   "Handle bodies as UTF-8 throughout.",
 	},
 
@@ -328,7 +328,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:     "remove-core-urn",
-		title:  "remove takes the path of a core attribute with its URN",
+		title:  "remove accepts the path of a core attribute with its URN",
 		reqs:   reqs("RFC7644-3.5.2-19", "RFC7644-3.5.2.2-02"),
 		level:  must,
 		before: always(doc{"nickName": "Nick"}),
@@ -339,7 +339,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:     "remove-extension",
-		title:  "remove of an extension attribute unassigns it and keeps the others",
+		title:  "remove of an extension attribute unassigns it and does not change the other attributes of the extension",
 		reqs:   reqs("RFC7644-3.5.2.2-13"),
 		level:  must,
 		before: always(extended(doc{"employeeNumber": "701984", "department": "Old"})),
@@ -361,7 +361,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:        "remove-extension-object",
-		title:     "remove takes the bare URN of an extension as the path of the whole extension",
+		title:     "remove accepts the URN of an extension as the path of the whole extension",
 		reqs:      reqs("RFC7644-3.5.2-22"),
 		level:     should,
 		refusable: true,
@@ -373,13 +373,13 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:     "remove-value-path-sub",
-		title:  "remove with a value filter and a sub-attribute unassigns it on the matching values only",
+		title:  "remove with a value filter and a sub-attribute unassigns it only on the matching values",
 		reqs:   reqs("RFC7644-3.5.2.2-06"),
 		level:  must,
 		before: shown("shown"),
 		ops:    ops(doc{"op": "remove", "path": `emails[type eq "work"].display`}),
 		why:    whyFilter,
-		fix:    "Keep the element, unassign the sub-attribute.",
+		fix:    "Do not remove the element; unassign only the sub-attribute.",
 		want: func(t *T) []expected {
 			return []expected{{"emails[work].display", nil}, {"emails[home].display", "plain"}, {"emails.*", addresses(t, "work", "home")}}
 		},
@@ -404,25 +404,25 @@ var patchMatrix = cells(
 		before:    always(doc{"displayName": "Stays"}),
 		ops:       ops(doc{"op": "remove", "path": "nickName"}),
 		want:      wants("nickName", nil, "displayName", "Stays"),
-		why:       "A client that clears a value does not know whether there is one.",
+		why:       "A client that clears a value may not know whether it exists.",
 		fix:       "Return 200 or 204.",
 	},
 	patchCell{
 		id:        "remove-no-match",
-		title:     "remove with a value filter that matches nothing changes nothing",
+		title:     "remove with a value filter without a match changes nothing",
 		reqs:      reqs("RFC7644-3.5.2.2-09"),
 		level:     should,
 		refusable: true,
 		before:    twoEmails,
 		ops:       ops(doc{"op": "remove", "path": `emails[type eq "scimconf-none"]`}),
-		why:       "JumpCloud and others repeat removals; what does not match has to stay.",
-		fix:       "Return 204, or 400 noTarget, and keep every value.",
+		why:       "JumpCloud and others repeat removals; values that do not match must remain.",
+		fix:       "Return 204, or 400 noTarget, and remove no value.",
 		want:      func(t *T) []expected { return []expected{{"emails.*", addresses(t, "work", "home")}} },
 	},
 
 	patchCell{
 		id:        "filter-and",
-		title:     "and in a value filter wants both conditions of one value",
+		title:     "The operator and in a value filter requires both conditions on one value",
 		reqs:      reqs("RFC7644-3.5.2.2-04", "RFC7644-3.5.2-09"),
 		level:     must,
 		refusable: true,
@@ -436,7 +436,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:        "filter-or",
-		title:     "or in a value filter wants one of its conditions",
+		title:     "The operator or in a value filter requires one of its conditions",
 		reqs:      reqs("RFC7644-3.5.2.2-04", "RFC7644-3.5.2-09"),
 		level:     must,
 		refusable: true,
@@ -450,7 +450,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:        "filter-not",
-		title:     "not in a value filter turns its condition round",
+		title:     "The operator not in a value filter negates its condition",
 		reqs:      reqs("RFC7644-3.5.2.2-04", "RFC7644-3.5.2-09"),
 		level:     must,
 		refusable: true,
@@ -486,40 +486,40 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:     "filter-ignores-case",
-		title:  "Names, operators and values of a value filter match in any letter case",
+		title:  "A value filter ignores the case of names, operators and values",
 		reqs:   reqs("RFC7644-3.5.2-19", "RFC7644-3.10-03"),
 		level:  must,
 		before: twoEmails,
 		ops:    ops(doc{"op": "remove", "path": `EMAILS[TYPE EQ "Home"]`}),
-		why:    "type is no caseExact attribute, and names never are.",
-		fix:    "Fold names and operators always, values unless the attribute is caseExact.",
+		why:    "type is not caseExact, and attribute names are case-insensitive.",
+		fix:    "Compare names and operators case-insensitively, and values unless the attribute is caseExact.",
 		want:   func(t *T) []expected { return []expected{{"emails.*", addresses(t, "work")}} },
 	},
 	patchCell{
 		id:     "filter-quotes",
-		title:  "Escaped quotes in a value filter are part of the text",
+		title:  "Escaped quotes in a value filter are part of the string",
 		reqs:   reqs("RFC7644-3.5.2-09"),
 		level:  must,
 		before: shown(`say "hi"`),
 		ops:    ops(doc{"op": "remove", "path": `emails[display eq "say \"hi\""]`}),
 		why:    whyFilter,
-		fix:    "Read operands as JSON texts.",
+		fix:    "Parse operands as JSON strings.",
 		want:   func(t *T) []expected { return []expected{{"emails.*", addresses(t, "home")}} },
 	},
 	patchCell{
 		id:     "filter-brackets",
-		title:  "A bracket inside the text of a value filter does not end it",
+		title:  "A bracket inside a string of a value filter does not end the filter",
 		reqs:   reqs("RFC7644-3.5.2-09"),
 		level:  must,
 		before: shown(`a].value[b`),
 		ops:    ops(doc{"op": "remove", "path": `emails[display eq "a].value[b"]`}),
 		why:    whyFilter,
-		fix:    "Parse the path; do not cut it at the first bracket.",
+		fix:    "Parse the path; do not split it at the first bracket.",
 		want:   func(t *T) []expected { return []expected{{"emails.*", addresses(t, "home")}} },
 	},
 	patchCell{
 		id:        "dotted-keys",
-		title:     "A dotted key in a value without path is read as a path, or rejected, and never stored as it is",
+		title:     "A dotted key in a value without path is resolved as a path or rejected, and never stored as an attribute name",
 		reqs:      reqs("RFC7644-3.5.2.1-15"),
 		level:     should,
 		refusable: true,
@@ -530,7 +530,7 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:        "extension-keys",
-		title:     "A qualified key in a value without path is read as a path, or rejected, and never stored as it is",
+		title:     "A qualified key in a value without path is resolved as a path or rejected, and never stored as an attribute name",
 		reqs:      reqs("RFC7644-3.5.2.1-15"),
 		level:     should,
 		refusable: true,
@@ -541,12 +541,12 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:     "again-and-again",
-		title:  "Several operations on one multi-valued attribute work on each other's results",
+		title:  "Each of several operations on one multi-valued attribute applies to the result of the previous one",
 		reqs:   reqs("RFC7644-3.5.2-25"),
 		level:  must,
 		before: twoEmails,
 		why:    "Entra ID removes, adds and replaces in one request.",
-		fix:    "Apply every operation to the result of the one before.",
+		fix:    "Apply every operation to the result of the previous one.",
 		ops: func(t *T) []doc {
 			return []doc{{"op": "remove", "path": `emails[type eq "home"]`},
 				{"op": "add", "path": "emails", "value": []doc{{"value": t.UserName("mobile"), "type": "other"}}},
@@ -556,11 +556,11 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:    "many-attributes",
-		title: "One request changes many attributes at once",
+		title: "One request changes many attributes",
 		reqs:  reqs("RFC7644-3.5.2-25", "RFC7644-3.5.2-03"),
 		level: must,
 		why:   "Entra ID sends dozens of operations in one request.",
-		fix:   "Apply all operations; a limit belongs above a hundred of them.",
+		fix:   "Apply all operations; set any limit above one hundred operations.",
 		ops: func(*T) []doc {
 			var out []doc
 			for _, name := range []string{"displayName", "nickName", "title", "userType", "name.middleName", "name.honorificPrefix",
@@ -574,11 +574,11 @@ var patchMatrix = cells(
 	},
 	patchCell{
 		id:    "hundred-operations",
-		title: "A hundred operations in one request are applied",
+		title: "One hundred operations in one request are applied",
 		reqs:  reqs("RFC7644-3.5.2-25"),
 		level: should,
-		why:   "A first synchronization of a large group or profile is one request.",
-		fix:   "Set the limit of operations well above a hundred.",
+		why:   "The first synchronization of a large group or profile is one request.",
+		fix:   "Set the limit of operations well above one hundred.",
 		ops: func(t *T) []doc {
 			var out []doc
 			for i := range 100 {
