@@ -14,21 +14,21 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// The checks of this area make up what they ask, from the target's own schemas and the seed of the run, and compare the answers
-// with what package oracle foretells. Everything starts from what the target says it has stored, and attributes that it does not
-// keep as they were sent are left alone, so that its own defaults and rules are not held against it.
+// The checks of this area generate their requests from the target's schemas and the seed of the run, and compare the responses with the
+// predictions of package oracle. The predictions start from the resources as the target returns them. The checks ignore attributes that the
+// target does not store as sent, so that defaults and rules of the target cause no findings.
 
-// oracles are these checks.
+// oracles are the checks of this area.
 var oracles = slices.Concat(oracleQueries, oracleChanges, oracleLists)
 
 const (
-	// manyTrees and fewTrees are how many objects of users, and of any other type, the checks work on.
+	// userCount and otherCount are the numbers of objects per type that the checks use: of users, and of each other type.
 	manyTrees, fewTrees = 10, 4
-	// shrinkTries bounds how often a target is asked again to find the smallest request that shows a difference.
+	// shrinkTries is the maximum number of attempts to find the smallest request with a difference.
 	shrinkTries = 40
 )
 
-// forest is a population of every type of the target: labels are the type's name, a slash, a word and a number.
+// population is a fixture with objects of every type of the target. A label is the type's name, a slash, a word, a dash and a number.
 var forest = &conformance.Fixture{
 	Name:     "forest",
 	Requests: 3 * (manyTrees + 2*fewTrees),
@@ -63,7 +63,7 @@ var forest = &conformance.Fixture{
 	},
 }
 
-// somebody are two of the users that are there, as members of a group; nil when there are none.
+// twoMembers returns two random users of the objects as members of a group, nil if there are fewer than two users.
 func somebody(r *rand.Rand, forest map[string]*conformance.Created) any {
 	keys := slices.DeleteFunc(slices.Sorted(maps.Keys(forest)), func(key string) bool { return forest[key].Collection != "/Users" })
 	if len(keys) < 2 {
@@ -76,10 +76,10 @@ func somebody(r *rand.Rand, forest map[string]*conformance.Created) any {
 	return out
 }
 
-// familiar are the attributes that every object of the forest has when its type knows them.
+// commonAttributes are attributes that every object of the population has if its type defines them.
 var familiar = []string{"name", "emails", "active"}
 
-// oracleTypes are users, groups and the first of the target's own types, as far as they are served and described.
+// oracleTypes returns users, groups and the first other type of the target. It omits types that the target does not serve or describe.
 func oracleTypes(t *T) []typeDef {
 	var out []typeDef
 	own := false
@@ -94,7 +94,7 @@ func oracleTypes(t *T) []typeDef {
 	return out
 }
 
-// trees is how many objects of the type the forest has.
+// populationSize returns the number of objects of the type in the population.
 func (td typeDef) trees() int {
 	if td.endpoint == "/Users" {
 		return manyTrees
@@ -102,7 +102,7 @@ func (td typeDef) trees() int {
 	return fewTrees
 }
 
-// modelled turns a type into what package oracle works with.
+// oracleType converts a resource type to the type of package oracle.
 func modelled(td typeDef) oracle.Type {
 	var of func(a attrDef) oracle.Attribute
 	of = func(a attrDef) oracle.Attribute {
@@ -122,12 +122,12 @@ func modelled(td typeDef) oracle.Type {
 	return out
 }
 
-// A planter creates objects of a type with made-up values. A target that rejects them gets the familiar ones only, and at last
-// none beyond what creation needs.
+// An objectCreator creates objects of a type with generated values. After a rejection it sends only the common attributes, and after a
+// second one only the required attributes.
 type planter struct {
 	t   *T
 	td  typeDef
-	shy int // how often the target has rejected
+	shy int // number of requests that the target has rejected
 }
 
 func (p *planter) plant(ctx context.Context, label string, values map[string]any) *conformance.Created {
@@ -138,11 +138,11 @@ func (p *planter) plant(ctx context.Context, label string, values map[string]any
 			return &conformance.Created{ID: res.Object().Text("id"), Collection: p.td.endpoint, Sent: body, Resource: res.Object()}
 		}
 		p.shy++
-		p.t.SkipIf(p.shy > 2, fmt.Sprintf("blocked: %s, needed as a preparation, answered %d without an id", res.Name, res.Status))
+		p.t.SkipIf(p.shy > 2, fmt.Sprintf("blocked: %s is a prerequisite and returned %d without an id", res.Name, res.Status))
 	}
 }
 
-// body is what creates an object. What the operator says that creation needs is left as it is.
+// body returns the body that creates an object. It does not change attributes that the operator has configured for creation.
 func (p *planter) body(label string, values map[string]any) doc {
 	body := p.td.fresh(p.t, label)
 	if p.shy > 1 {
@@ -159,15 +159,15 @@ func (p *planter) body(label string, values map[string]any) doc {
 	return body
 }
 
-// A grove is the part of the forest that is of one type.
+// A typePopulation is the part of the population with one type.
 type grove struct {
 	td     typeDef
-	model  oracle.Type // the attributes that the target keeps as they were sent, and the carrier
-	prefix string      // of the names of all objects
+	model  oracle.Type // attributes that the target stores as sent, and the carrier
+	prefix string      // prefix of the names of all objects
 	trees  map[string]*conformance.Created
 }
 
-// groves returns what there is to work on, by type.
+// typePopulations returns the objects of the fixture by type.
 func groves(t *T) []grove {
 	var out []grove
 	for _, td := range oracleTypes(t) {
@@ -195,7 +195,7 @@ func groves(t *T) []grove {
 	return out
 }
 
-// usersOf returns the grove of the users, and skips the check when there is none.
+// userPopulation returns the users of the fixture, and skips the check if there are none.
 func usersOf(t *T) grove {
 	all := groves(t)
 	i := slices.IndexFunc(all, func(g grove) bool { return g.td.endpoint == "/Users" })
@@ -203,7 +203,7 @@ func usersOf(t *T) grove {
 	return all[i]
 }
 
-// keeps reports whether a target has stored an attribute of an object as it was sent.
+// storedAsSent reports whether the target has stored an attribute of an object as sent.
 func keeps(a oracle.Attribute, c *conformance.Created) bool {
 	sent, _ := plain(c.Sent).(*scim.Object)
 	return a.Same(a.Of(sent), a.Of(c.Resource))
@@ -211,7 +211,7 @@ func keeps(a oracle.Attribute, c *conformance.Created) bool {
 
 func (g grove) labels() []string { return slices.Sorted(maps.Keys(g.trees)) }
 
-// stored are the resources as the target has stored them, by label.
+// stored returns the resources of the objects as the target has stored them, sorted by label.
 func (g grove) stored() []*scim.Object {
 	var out []*scim.Object
 	for _, label := range g.labels() {
@@ -220,11 +220,11 @@ func (g grove) stored() []*scim.Object {
 	return out
 }
 
-// named translates ids into labels, in their order; strangers are called so.
+// labelsOf translates ids to labels in the same order. An id of another resource becomes "another resource".
 func (g grove) named(ids []string) []string {
 	out := []string{}
 	for _, id := range ids {
-		label := "a stranger"
+		label := "another resource"
 		for l, c := range g.trees {
 			if c.ID == id {
 				label = l
@@ -235,17 +235,17 @@ func (g grove) named(ids []string) []string {
 	return out
 }
 
-// again says how a finding of a check is had once more.
+// repeatHint returns the flags that repeat a finding of a check, for the text of the finding.
 func again(t *T, id string) string {
 	rounds := ""
 	if t.Rounds() > 1 {
 		rounds = fmt.Sprintf(" --oracle-rounds %d", t.Rounds())
 	}
-	return fmt.Sprintf("; again with --seed %d%s --only %s", t.Seed(), rounds, id)
+	return fmt.Sprintf("; repeat with --seed %d%s --only %s", t.Seed(), rounds, id)
 }
 
-// least looks for the smallest case that still differs and shows that one. Differs asks the target, keeps what it saw in the
-// evidence, and reports whether the answer is another one than foretold.
+// shrinkCase returns the smallest case that still differs from the prediction, and its evidence. The function differs sends the request of
+// a case. It returns the evidence and reports whether the response differs from the prediction.
 func least[C, E any](start C, evidence E, smaller func(C) iter.Seq[C], differs func(C) (E, bool), tries int) (C, E) {
 	smallest := oracle.Shrink(start, smaller, func(c C) bool {
 		e, ok := differs(c)

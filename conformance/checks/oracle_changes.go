@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// userPatches and otherPatches are how many PATCH requests one user, or one object of another type, gets in one round.
+	// userPatches and otherPatches are the numbers of PATCH requests per round: for a user, and for an object of another type.
 	userPatches, otherPatches = 3, 2
-	// fewestOperations and mostOperations are how many operations a request has.
+	// fewestOperations and mostOperations are the minimum and the maximum number of operations in a request.
 	fewestOperations, mostOperations = 3, 5
-	// patchShrinkTries bounds how often a PATCH that was answered otherwise is tried again with less in it. Each try takes an
-	// object of its own, that is four requests and one for removing it.
+	// patchShrinkTries is the maximum number of attempts to find the smallest PATCH with a difference. Each attempt uses a new object: four
+	// requests, and one to delete it.
 	patchShrinkTries = 8
-	// beforeAndAfter is what creating, reading and removing an object takes.
+	// beforeAndAfter is the number of requests that create, read and delete an object.
 	beforeAndAfter = 3
 )
 
@@ -31,12 +31,12 @@ const (
 	atomicRequests = beforeAndAfter + 2*otherPatches
 )
 
-const whyMadeUp = "Clients send what has changed in one request, in combinations that nobody has tried before."
+const whyMadeUp = "Clients send their changes in one request, in combinations that no test has covered."
 
 var oracleChanges = []check{
 	{
 		ID:           "oracle.patch",
-		Title:        "Made-up sequences of operations change what they name, to what they say, and nothing else",
+		Title:        "Generated sequences of operations have exactly the effect that they specify",
 		Requirements: reqs("RFC7644-3.5.2-25", "RFC7644-3.5.2.1-07", "RFC7644-3.5.2.2-04", "RFC7644-3.5.2.3-06", "RFC7644-3.5.2-26"),
 		Level:        must,
 		Needs:        patches,
@@ -44,34 +44,34 @@ var oracleChanges = []check{
 		Requests:     changeRequests,
 		PerRound:     changeRequests,
 		Why:          whyMadeUp,
-		Fix: "Apply the operations in their order, each to the result of the one before, as RFC 7644 section 3.5.2 says for its kind " +
+		Fix: "Apply the operations in order, each to the result of the previous one, by the rules of RFC 7644 section 3.5.2 for its kind " +
 			"of target.",
 		Run: oraclePatch,
 	},
 	{
 		ID:           "oracle.patch-atomic",
-		Title:        "Made-up sequences with one operation that must fail change nothing",
+		Title:        "Generated sequences with one operation that must fail change nothing",
 		Requirements: reqs("RFC7644-3.5.2-28"),
 		Level:        must,
 		Needs:        patches,
 		Fixture:      forest,
 		Requests:     atomicRequests,
 		PerRound:     atomicRequests,
-		Why:          "A client that gets an error repeats the whole request; half of it done already makes the second try do something else.",
-		Fix:          "Apply the operations to a copy, and store it when all of them have succeeded.",
+		Why:          "After an error the client repeats the whole request. If part of it was applied, the repetition has a different effect.",
+		Fix:          "Apply the operations to a copy, and store it only if all of them succeed.",
 		Run:          oraclePatchAtomic,
 	},
 	{
 		ID:           "oracle.members",
-		Title:        "Made-up changes of a group's members leave exactly the members that they say",
+		Title:        "Generated changes of a group's members result in exactly the specified members",
 		Requirements: reqs("RFC7644-3.5.2.1-07", "RFC7644-3.5.2.2-04", "RFC7644-3.5.2.3-04"),
 		Level:        must,
 		Needs:        slices.Concat(patches, needs(conformance.NeedGroup)),
 		Fixture:      forest,
 		Requests:     memberRequests,
 		PerRound:     memberRequests,
-		Why:          "One member too many is access for the wrong person.",
-		Fix:          "Treat members as a set of ids: add joins, remove with a filter takes out who matches, replace sets.",
+		Why:          "An extra member is a user with access that must not have it.",
+		Fix:          "Treat members as a set of ids: add inserts, remove with a filter deletes the matching members, replace sets the members.",
 		Run:          oracleMembers,
 	},
 }
@@ -89,7 +89,7 @@ func oraclePatch(ctx context.Context, t *T) {
 			g.change(ctx, t, r, fmt.Sprintf("oak-%d-%d", round, i), func(o *scim.Object) []oracle.Operation { return p.Operations(o, length(r)) })
 		}
 	}
-	t.SkipIf(!tried, "the target keeps no attribute as it was sent")
+	t.SkipIf(!tried, "the target stores no attribute as sent")
 }
 
 func oraclePatchAtomic(ctx context.Context, t *T) {
@@ -117,7 +117,7 @@ func oraclePatchAtomic(ctx context.Context, t *T) {
 			}
 		}
 	}
-	t.SkipIf(refusals == 0, "the target rejects none of the operations that have to fail")
+	t.SkipIf(refusals == 0, "the target rejects none of the operations that must fail")
 }
 
 func oracleMembers(ctx context.Context, t *T) {
@@ -128,7 +128,7 @@ func oracleMembers(ctx context.Context, t *T) {
 	g := all[i]
 	members := oracle.MembersOf()
 	t.SkipIf(slices.ContainsFunc(g.labels(), func(label string) bool { return !keeps(members, g.trees[label]) }),
-		"the target does not show the members of a group, or others than were sent")
+		"the target does not return the members of a group as sent")
 	g.model.Attributes = append(g.model.Attributes, members)
 	var ids []string
 	for _, label := range users.labels() {
@@ -142,19 +142,19 @@ func oracleMembers(ctx context.Context, t *T) {
 	}
 }
 
-// doomed are operations that every server has to reject (RFC 7644 section 3.5.2).
+// invalidOperations are operations that every server must reject (RFC 7644 section 3.5.2).
 var doomed = []doc{
 	{"op": "remove"},
 	{"op": "scimconf", "path": "title", "value": "x"},
 	{"op": "replace", "path": `emails[type eq "work"`, "value": "x"},
 }
 
-// length draws how many operations a request has.
+// operationCount returns a random number of operations for a request.
 func length(r *rand.Rand) int { return fewestOperations + r.IntN(mostOperations-fewestOperations+1) }
 
 func pickOne[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
 
-// changing are two groves of users, for two of them are changed, and that of the target's own type.
+// changedPopulations returns the populations for changes: users twice, so that two users are changed, and the custom type.
 func changing(t *T) []grove {
 	var out []grove
 	for _, g := range groves(t) {
@@ -173,7 +173,7 @@ func (g grove) domain(t *T) string {
 	return domain
 }
 
-// patches is how many PATCH requests an object of the grove gets in one round.
+// patchCount returns the number of PATCH requests per object in one round.
 func (g grove) patches() int {
 	if g.td.endpoint == "/Users" {
 		return userPatches
@@ -181,7 +181,7 @@ func (g grove) patches() int {
 	return otherPatches
 }
 
-// subject creates an object with the values of another one and returns its path and what the target has stored.
+// createLike creates an object with the values of another one. It returns its path and the resource as the target has stored it.
 func (g grove) subject(ctx context.Context, t *T, label string, like *scim.Object) (where string, stored *scim.Object) {
 	p := planter{t: t, td: g.td}
 	values := map[string]any{}
@@ -194,23 +194,23 @@ func (g grove) subject(ctx context.Context, t *T, label string, like *scim.Objec
 	return c.Path(), t.Read(ctx, c.Path()).Object()
 }
 
-// A trial is a PATCH and what came of it.
+// A patchTrial is a PATCH and its result.
 type trial struct {
 	patch, read   *conformance.Response
-	before, after *scim.Object // the stored resource and what is foretold
-	excused       bool         // the target has rejected what it may reject
+	before, after *scim.Object // the stored resource and the prediction
+	excused       bool         // the target has rejected a PATCH that it may reject
 }
 
-// differs reports whether the target did otherwise than foretold.
+// differs reports whether the result differs from the prediction.
 func (v trial) differs(g grove) bool {
 	return !v.answered() || v.read.Status != 200 ||
 		slices.ContainsFunc(g.model.Attributes, func(a oracle.Attribute) bool { return !a.Same(a.Of(v.after), a.Of(v.read.Object())) })
 }
 
-// answered reports whether the status is one of those that the operations may have.
+// acceptable reports whether the status is permitted for the operations.
 func (v trial) answered() bool { return v.patch.OK() || v.excused }
 
-// try sends operations and reads what they did; ok is false when nothing can be foretold.
+// sendPatch sends operations and reads the result. The value ok is false if the result cannot be predicted.
 func (g grove) try(ctx context.Context, t *T, where string, before *scim.Object, operations []oracle.Operation) (v trial, ok bool) {
 	after, settled := oracle.Apply(before, operations)
 	if !settled || len(operations) == 0 {
@@ -225,7 +225,7 @@ func (g grove) try(ctx context.Context, t *T, where string, before *scim.Object,
 	return v, true
 }
 
-// change creates an object like one of the grove, sends made-up operations to it, and compares after each request.
+// checkPatches creates an object like one of the population, sends generated operations to it, and compares the result after each request.
 func (g grove) change(ctx context.Context, t *T, r *rand.Rand, label string, operations func(o *scim.Object) []oracle.Operation) {
 	where, stored := g.subject(ctx, t, label, g.trees[g.labels()[r.IntN(len(g.trees))]].Resource)
 	for range g.patches() {
@@ -242,7 +242,7 @@ func (g grove) change(ctx context.Context, t *T, r *rand.Rand, label string, ope
 	}
 }
 
-// blame reports the smallest request that does otherwise than foretold to an object in the same state.
+// reportPatch reports the smallest request with a difference to the prediction, for an object in the same state.
 func (g grove) blame(ctx context.Context, t *T, label string, operations []oracle.Operation, v trial) {
 	tries := 0
 	state := v.before
@@ -272,7 +272,7 @@ func (g grove) blame(ctx context.Context, t *T, label string, operations []oracl
 	}
 }
 
-// same compares the attributes of the model and records those that differ.
+// expectSame compares the attributes of the model and records the differences.
 func (g grove) same(t *T, want, got *scim.Object, when string) bool {
 	equal := true
 	for _, a := range g.model.Attributes {
@@ -283,7 +283,7 @@ func (g grove) same(t *T, want, got *scim.Object, when string) bool {
 	return equal
 }
 
-// written are operations as a request has them.
+// requestOperations converts operations to the form of a request.
 func written(operations []oracle.Operation) []doc {
 	var out []doc
 	for _, op := range operations {

@@ -14,50 +14,50 @@ import (
 
 const (
 	manySorts, fewSorts             = 4, 1
-	windows                         = 3 // pages at random places
-	stretches                       = 4 // pages that follow one another
+	windows                         = 3 // pages at random indexes
+	stretches                       = 4 // consecutive pages
 	manyProjections, fewProjections = 4, 2
 )
 
 var oracleLists = []check{
 	{
 		ID:           "oracle.sort",
-		Title:        "Lists are sorted by any text of the schemas, both ways, case-insensitively where the schema says so",
+		Title:        "Lists are sorted by any string attribute of the schemas, in both directions, case-insensitively unless caseExact is true",
 		Requirements: reqs("RFC7644-3.4.2.3-02", "RFC7644-3.4.2.3-06", "RFC7644-3.4.2.3-08"),
 		Level:        must,
 		Needs:        sorts,
 		Fixture:      forest,
 		Requests:     manySorts + 2*fewSorts,
 		PerRound:     manySorts + 2*fewSorts,
-		Why:          "Who advertises sorting is taken at the word, for every attribute.",
-		Fix: "Order by the value of the attribute that sortBy names, extensions and sub-attributes included, folded as its " +
-			"caseExact says.",
+		Why:          "A server that advertises sorting must apply it to every attribute.",
+		Fix: "Order by the value of the attribute in sortBy, including extensions and sub-attributes; compare case-insensitively unless " +
+			"caseExact is true.",
 		Run: oracleSort,
 	},
 	{
 		ID:           "oracle.pages",
-		Title:        "Pages of any size at any place are cut out of one list, and follow one another without gap or repetition",
+		Title:        "Pages of any size at any index are parts of the same list, and consecutive pages have no gap or repetition",
 		Requirements: reqs("RFC7644-3.4.2.4-13", "RFC7644-3.4.2.4-02", "RFC7644-3.4.2.4-04", "RFC7644-3.4.2.4-10"),
 		Level:        should,
 		Needs:        slices.Concat(filters, needs(conformance.NeedIndex)),
 		Fixture:      forest,
 		Requests:     1 + windows + stretches,
 		PerRound:     1 + windows + stretches,
-		Why:          "Clients choose their page size as they like, and change it on the way when an answer was too large.",
-		Fix:          "Skip startIndex-1 matches and return the next count of them; do not take startIndex for a multiple of count.",
+		Why:          "Clients choose their page size, and change it between pages when a response was too large.",
+		Fix:          "Skip startIndex-1 matches and return the next count matches; do not assume that startIndex is a multiple of count.",
 		Run:          oraclePages,
 	},
 	{
 		ID:           "oracle.projection",
-		Title:        "Any choice of attributes and sub-attributes returns exactly these, or all but these",
+		Title:        "Any combination of attributes and sub-attributes returns or omits exactly those",
 		Requirements: reqs("RFC7644-3.9-02", "RFC7644-3.9-03", "RFC7644-3.9-05", "RFC7644-3.9-08"),
 		Level:        must,
 		Needs:        writesUsers,
 		Fixture:      forest,
 		Requests:     1 + manyProjections + 2*(1+fewProjections),
 		PerRound:     1 + manyProjections + 2*(1+fewProjections),
-		Why:          "Clients ask for less because the rest is large or must not be read by them.",
-		Fix:          "Resolve every name of the parameter as an attribute path, and build the answer from all of them together.",
+		Why:          "Clients omit attributes that are large or that they must not read.",
+		Fix:          "Resolve every name of the parameter as an attribute path, and build the response from all names together.",
 		Run:          oracleProjection,
 	},
 }
@@ -78,7 +78,7 @@ func oracleSort(ctx context.Context, t *T) {
 			}
 		}
 	}
-	t.SkipIf(asked == 0, "no text that every object has and every collation sorts alike")
+	t.SkipIf(asked == 0, "no string attribute that all objects have and that every collation sorts in the same order")
 }
 
 func oraclePages(ctx context.Context, t *T) {
@@ -99,7 +99,7 @@ func oracleProjection(ctx context.Context, t *T) {
 	}
 }
 
-// sorts is how many sorted lists are asked for in one round.
+// sortCount returns the number of sorted lists per round.
 func (g grove) sorts() int {
 	if g.td.endpoint == "/Users" {
 		return manySorts
@@ -107,7 +107,7 @@ func (g grove) sorts() int {
 	return fewSorts
 }
 
-// projections is how many projections are asked for in one round.
+// projectionCount returns the number of projections per round.
 func (g grove) projections() int {
 	if g.td.endpoint == "/Users" {
 		return manyProjections
@@ -115,10 +115,10 @@ func (g grove) projections() int {
 	return fewProjections
 }
 
-// scope is a filter that finds the objects of the grove.
+// scope returns a filter that matches the objects of the population.
 func (g grove) scope() string { return g.td.carrier + " sw " + quote(g.prefix) }
 
-// sorted asks for the grove sorted by a key and reports whether it came so.
+// checkSorted requests the population sorted by a key. The bool reports whether the order is correct.
 func (g grove) sorted(ctx context.Context, t *T, key oracle.Name, descending bool) (*conformance.Response, bool) {
 	direction := "ascending"
 	if descending {
@@ -126,7 +126,7 @@ func (g grove) sorted(ctx context.Context, t *T, key oracle.Name, descending boo
 	}
 	query := []string{"filter", g.scope(), "sortBy", key.Text, "sortOrder", direction, "count", "200"}
 	res := t.Get(ctx, g.td.endpoint, query...)
-	t.SkipIf(res.Status == 400 || res.Status == 501, "the target rejects the filter that selects the objects, or to sort by "+key.Text)
+	t.SkipIf(res.Status == 400 || res.Status == 501, "the target rejects the filter that selects the objects, or sorting by "+key.Text)
 	what := g.td.name + "s sorted by " + key.Text + ", " + direction + again(t, "oracle.sort")
 	if !t.Expect("status of the list of "+what, 200, res.Status) {
 		return res, false
@@ -146,7 +146,7 @@ func (g grove) sorted(ctx context.Context, t *T, key oracle.Name, descending boo
 	return res, t.Holds(oracle.InOrder(keys, descending), what, jsonText(plain(want)), keys)
 }
 
-// leaf leafs through the users: pages at random places, then pages of random sizes one after the other.
+// checkPages reads pages of users: at random indexes, then consecutive pages of random sizes.
 func (g grove) leaf(ctx context.Context, t *T, r *rand.Rand) bool {
 	query := []string{"filter", g.scope()}
 	if ordered, _ := t.Capabilities.Supports("sort"); ordered && r.IntN(2) == 0 {
@@ -155,7 +155,7 @@ func (g grove) leaf(ctx context.Context, t *T, r *rand.Rand) bool {
 	first := t.Get(ctx, g.td.endpoint, append(query, "count", "200")...)
 	t.SkipIf(first.Status != 200, "blocked: the filter that selects the users is rejected")
 	all := g.named(restOf(ctx, t, g.td.endpoint, first, append(query, "count", "200")...))
-	t.SkipIf(!slices.Equal(sorted(all...), g.labels()), "blocked: the filter that selects the users finds others")
+	t.SkipIf(!slices.Equal(sorted(all...), g.labels()), "blocked: the filter that selects the users returns other users")
 	page := func(start, count int) (labels []string, ok bool) {
 		res := t.Get(ctx, g.td.endpoint, append(query, "startIndex", strconv.Itoa(start), "count", strconv.Itoa(count))...)
 		what := fmt.Sprintf("with startIndex=%d and count=%d%s", start, count, again(t, "oracle.pages"))
@@ -165,7 +165,7 @@ func (g grove) leaf(ctx context.Context, t *T, r *rand.Rand) bool {
 		}
 		labels = g.named(res.IDs())
 		want := all[min(start-1, len(all)):min(start-1+count, len(all))]
-		// A page may be smaller than asked for, but not empty (RFC 7644 section 3.4.2.4).
+		// A page may have fewer items than requested, but at least one (RFC 7644 section 3.4.2.4).
 		cut := want[:min(max(len(labels), min(1, len(want))), len(want))]
 		return labels, t.Expect("users "+what, cut, labels)
 	}
@@ -187,7 +187,7 @@ func (g grove) leaf(ctx context.Context, t *T, r *rand.Rand) bool {
 	return true
 }
 
-// parts divides n into so many random parts of at least one.
+// splitRandomly divides n into the given number of random parts of at least one.
 func parts(r *rand.Rand, n, into int) []int {
 	cuts := r.Perm(n - 1)[:into-1]
 	slices.Sort(cuts)
@@ -200,11 +200,11 @@ func parts(r *rand.Rand, n, into int) []int {
 	return append(out, n-last)
 }
 
-// project asks for made-up projections of one object of the grove.
+// checkProjections requests generated projections of one object of the population.
 func (g grove) project(ctx context.Context, t *T, r *rand.Rand) {
 	where := g.trees[pickOne(r, g.labels())].Path()
 	whole := t.Read(ctx, where).Object()
-	model := modelled(g.td) // also what the target fills in itself has to follow
+	model := modelled(g.td) // includes attributes that the target sets itself
 	for range g.projections() {
 		p := oracle.DrawProjection(r, model, whole)
 		if len(p.Names) == 0 {
@@ -222,14 +222,14 @@ func (g grove) project(ctx context.Context, t *T, r *rand.Rand) {
 		t.About(v.res)
 		what := "GET " + where + " with " + p.Parameter() + "=" + p.Value() + again(t, "oracle.projection")
 		if t.Expect("status of "+what, 200, v.res.Status) {
-			t.Expect("attributes that are missing in "+what, []string{}, v.missing)
-			t.Expect("attributes that should not be in "+what, []string{}, v.surplus)
+			t.Expect("missing attributes in "+what, []string{}, v.missing)
+			t.Expect("unexpected attributes in "+what, []string{}, v.surplus)
 		}
 		return
 	}
 }
 
-// A seen is what a projection returned, compared with what it should.
+// A projectionResult is the response to a projection and its differences to the prediction.
 type seen struct {
 	res              *conformance.Response
 	missing, surplus []string

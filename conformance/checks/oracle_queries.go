@@ -12,10 +12,10 @@ import (
 
 const (
 	manyFilters, fewFilters = 14, 3
-	deepest                 = 3 // levels of junctions and negations in a filter
+	deepest                 = 3 // levels of logical operators and negations in a filter
 )
 
-// filters is how many filters are put to the objects of a grove in one round.
+// filterCount returns the number of filters per round.
 func (g grove) filters() int {
 	if g.td.endpoint == "/Users" {
 		return manyFilters
@@ -23,13 +23,13 @@ func (g grove) filters() int {
 	return fewFilters
 }
 
-// A hunt is what a filter brought back.
+// A filterResult is the response to a filter.
 type hunt struct {
 	res   *conformance.Response
 	found []string // labels, sorted
 }
 
-// hunt puts a filter to the grove; answered is false when the target rejects it with 400 or 501, as it may.
+// runFilter sends a filter for the population. The value answered is false if the target rejects it with 400 or 501, which is permitted.
 func (g grove) hunt(ctx context.Context, t *T, filter string) (h hunt, answered bool) {
 	query := []string{"filter", filter, "count", "200"}
 	res := t.Get(ctx, g.td.endpoint, query...)
@@ -44,7 +44,7 @@ func (g grove) hunt(ctx context.Context, t *T, filter string) (h hunt, answered 
 	return h, true
 }
 
-// foretold are the labels of the objects that a filter has to find.
+// predicted returns the labels of the objects that a filter must match.
 func (g grove) foretold(f oracle.Filter) []string {
 	out := []string{}
 	for _, label := range g.labels() {
@@ -55,7 +55,7 @@ func (g grove) foretold(f oracle.Filter) []string {
 	return out
 }
 
-// A question is a filter and how it is restricted to the grove.
+// A testFilter is a filter and the way in which it is restricted to the population.
 type question struct {
 	filter oracle.Filter
 	spread bool
@@ -78,7 +78,7 @@ func (q question) smaller() iter.Seq[question] {
 	}
 }
 
-// differs puts a question and reports whether the target finds others than foretold.
+// differs sends a filter and reports whether the result differs from the prediction.
 func (g grove) differs(ctx context.Context, t *T, q question) (h hunt, differs bool) {
 	f := g.within(q)
 	if !oracle.Unambiguous(f, g.stored()) {
@@ -89,7 +89,7 @@ func (g grove) differs(ctx context.Context, t *T, q question) (h hunt, differs b
 	return h, answered && (h.res.Status != 200 || !slices.Equal(h.found, want) || h.miscounts(len(want)))
 }
 
-// miscounts reports whether totalResults is there and another number.
+// wrongTotal reports whether totalResults is present with another number.
 func (h hunt) miscounts(want int) bool {
 	return has(h.res.Object(), "totalResults") && h.res.Total() != want
 }
@@ -97,27 +97,27 @@ func (h hunt) miscounts(want int) bool {
 var oracleQueries = []check{
 	{
 		ID:           "oracle.filter",
-		Title:        "Made-up filters of any depth find whom the schemas and the stored values say",
+		Title:        "Generated filters of any depth match exactly the resources that the schemas and the stored values determine",
 		Requirements: reqs("RFC7644-3.4.2.2-03", orPrecedence, grouping, negation, "RFC7644-3.4.2.2-37"),
 		Level:        must,
 		Needs:        filters,
 		Fixture:      forest,
 		Requests:     manyFilters + 2*fewFilters,
 		PerRound:     manyFilters + 2*fewFilters,
-		Why:          "Filters that somebody thought of pass somebody's test; those that clients generate are others.",
+		Why:          "Tests cover filters that their authors have anticipated; clients generate others.",
 		Fix:          logicFix,
 		Run:          oracleFilter,
 	},
 	{
 		ID:           "oracle.equivalences",
-		Title:        "Made-up filters that mean the same find the same, by GET and by search",
+		Title:        "Generated filters with the same meaning return the same resources, by GET and by search",
 		Requirements: reqs(negation, grouping, "RFC7644-3.4.2.2-26", "RFC7644-3.4.3-04"),
 		Level:        must,
 		Needs:        filters,
 		Fixture:      forest,
 		Requests:     lawRequests,
 		PerRound:     lawRequests,
-		Why:          "Logic is the same in every query language. A target for which it does not hold evaluates something else than the filter.",
+		Why:          "The rules of logic hold in every query language. A target that violates them does not evaluate the filter correctly.",
 		Fix:          logicFix,
 		Run:          oracleEquivalences,
 	},
@@ -150,7 +150,7 @@ func oracleEquivalences(ctx context.Context, t *T) {
 	g := usersOf(t)
 	r := oracle.Rand(t.Seed(), "equivalences")
 	d := oracle.NewDrawer(r, g.model, g.stored())
-	t.SkipIf(!d.Useful(), "the target keeps no attribute of its users as it was sent")
+	t.SkipIf(!d.Useful(), "the target stores no attribute of its users as sent")
 	answered := false
 	for range t.Rounds() {
 		p := pair{d.Filter(2), d.Filter(2)}
@@ -170,13 +170,13 @@ func oracleEquivalences(ctx context.Context, t *T) {
 	t.SkipIf(!answered, unanswered)
 }
 
-// complain reports the smallest question that the target answers otherwise than foretold.
+// reportFilter reports the smallest filter with a difference to the prediction.
 func (g grove) complain(ctx context.Context, t *T, q question, h hunt) {
 	first := g.within(q).String()
 	q, h = least(q, h, question.smaller, func(q question) (hunt, bool) { return g.differs(ctx, t, q) }, shrinkTries)
 	f := g.within(q)
 	if f.String() != first {
-		t.Note("first seen with the filter %s", first)
+		t.Note("first difference found with the filter %s", first)
 	}
 	t.About(h.res)
 	want := g.foretold(f)
@@ -186,7 +186,7 @@ func (g grove) complain(ctx context.Context, t *T, q question, h hunt) {
 	}
 }
 
-// A pair of filters is what a law speaks of.
+// A filterPair is the input of an equivalence.
 type pair struct{ a, b oracle.Filter }
 
 func (p pair) smaller() iter.Seq[pair] {
@@ -204,31 +204,31 @@ func (p pair) smaller() iter.Seq[pair] {
 	}
 }
 
-// sides are what the two sides of a law found, and the response to the second one.
+// An equivalenceResult has the resources that the two sides of an equivalence found, and the response to the second side.
 type sides struct {
 	one, other []string
 	res        *conformance.Response
 }
 
-// A law says that two ways to ask find the same.
+// An equivalence is a rule that two queries return the same resources.
 type law struct {
 	what  string
 	sides func(ctx context.Context, t *T, g grove, p pair) (s sides, differ bool)
 }
 
-// lawRequests is what putting all laws to the target once takes: two requests for each, three for the union.
+// equivalenceRequests is the number of requests to test all equivalences once: two requests for each, three for the union.
 const lawRequests = 11
 
-// laws hold for all filters a and b.
+// equivalences hold for all filters a and b.
 var laws = []law{
-	equal("whom not (not (a)) finds, compared with a", func(p pair) (one, other oracle.Filter) {
+	equal("resources found by not (not (a)), compared with a,", func(p pair) (one, other oracle.Filter) {
 		return p.a, oracle.Not{Filter: oracle.Not{Filter: p.a}}
 	}),
-	equal("whom a and a finds, compared with a", func(p pair) (one, other oracle.Filter) { return p.b, oracle.And(p.b, p.b) }),
-	equal("whom not (a) or not (b) finds, compared with not (a and b)", func(p pair) (one, other oracle.Filter) {
+	equal("resources found by b and b, compared with b,", func(p pair) (one, other oracle.Filter) { return p.b, oracle.And(p.b, p.b) }),
+	equal("resources found by not (a) or not (b), compared with not (a and b),", func(p pair) (one, other oracle.Filter) {
 		return oracle.Not{Filter: oracle.And(p.a, p.b)}, oracle.Or(oracle.Not{Filter: p.a}, oracle.Not{Filter: p.b})
 	}),
-	{"whom a or b finds, compared with a and b asked one by one", func(ctx context.Context, t *T, g grove, p pair) (s sides, differ bool) {
+	{"resources found by a or b, compared with two queries for a and b,", func(ctx context.Context, t *T, g grove, p pair) (s sides, differ bool) {
 		one, ok1 := g.hunt(ctx, t, g.alone(p.a))
 		two, ok2 := g.hunt(ctx, t, g.alone(p.b))
 		both, ok3 := g.hunt(ctx, t, g.alone(oracle.Or(p.a, p.b)))
@@ -238,7 +238,7 @@ var laws = []law{
 		s = sides{one: slices.Compact(sorted(slices.Concat(one.found, two.found)...)), other: both.found, res: both.res}
 		return s, !slices.Equal(s.one, s.other)
 	}},
-	{"whom POST .search finds for a, compared with GET", func(ctx context.Context, t *T, g grove, p pair) (s sides, differ bool) {
+	{"resources found by POST .search for a, compared with GET,", func(ctx context.Context, t *T, g grove, p pair) (s sides, differ bool) {
 		get, ok := g.hunt(ctx, t, g.alone(p.a))
 		post := t.Post(ctx, g.td.endpoint+"/.search", doc{"schemas": []string{scim.SearchRequestMessage}, "filter": g.alone(p.a), "count": 200})
 		if !ok || post.Status != 200 || len(post.IDs()) < post.Total() {
@@ -249,12 +249,12 @@ var laws = []law{
 	}},
 }
 
-// alone writes a filter restricted to the grove.
+// restricted returns the filter restricted to the population.
 func (g grove) alone(f oracle.Filter) string {
 	return oracle.Within(f, g.model, g.prefix, false).String()
 }
 
-// equal makes a law of two filters.
+// equalFilters returns the equivalence of two filters.
 func equal(what string, of func(p pair) (one, other oracle.Filter)) law {
 	return law{what, func(ctx context.Context, t *T, g grove, p pair) (s sides, differ bool) {
 		f, same := of(p)
