@@ -9,8 +9,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// crowd is a fixture of five users for the checks of lists. The target may have any number of other users.
-var crowd = &conformance.Fixture{
+// fiveUsers is a fixture of five users for the checks of lists. The target may have any number of other users.
+var fiveUsers = &conformance.Fixture{
 	Name:     "crowd",
 	Requests: 10,
 	Build: func(ctx context.Context, t *T) map[string]*conformance.Created {
@@ -33,7 +33,7 @@ var list = []check{
 		Requirements: reqs("RFC7644-3.4.2-03", "RFC7644-3.4.2-04", "RFC7644-3.4.2.4-15", "RFC7644-3.4.2-05", "RFC7644-3.4.2-09"),
 		Level:        must,
 		Needs:        writesUsers,
-		Fixture:      crowd,
+		Fixture:      fiveUsers,
 		Requests:     1,
 		Why:          "Clients check the schema first, and typed clients fail if a counter is a string.",
 		Fix:          "Return schemas [ListResponse]; totalResults, startIndex and itemsPerPage as integers; and Resources as an array.",
@@ -45,7 +45,7 @@ var list = []check{
 		Requirements: reqs("RFC7644-3.4.2.4-10", "RFC7644-3.4.2-04"),
 		Level:        must,
 		Needs:        writesUsers,
-		Fixture:      crowd,
+		Fixture:      fiveUsers,
 		Requests:     1,
 		Why:          "A client that reads totalResults as the end of the list stops after the first page and deactivates all other users.",
 		Fix:          "Count the matches of the query before applying startIndex and count.",
@@ -62,7 +62,7 @@ var list = []check{
 		Requirements: reqs("RFC7644-3.4.2.4-04", "RFC7644-3.4.2.4-09"),
 		Level:        must,
 		Needs:        writesUsers,
-		Fixture:      crowd,
+		Fixture:      fiveUsers,
 		Requests:     2,
 		Why:          "Clients compute buffer sizes and the next startIndex from these numbers.",
 		Fix:          "Use count as a limit; set itemsPerPage to the number of items on this page.",
@@ -74,7 +74,7 @@ var list = []check{
 		Requirements: reqs("RFC7644-3.4.2.4-07", "RFC7644-3.4.2.4-06"),
 		Level:        must,
 		Needs:        writesUsers,
-		Fixture:      crowd,
+		Fixture:      fiveUsers,
 		Requests:     2,
 		Why:          "Clients use count=0 to request the size of a directory.",
 		Fix:          "Distinguish count=0 from an absent count, and treat a negative count as 0.",
@@ -86,7 +86,7 @@ var list = []check{
 		Requirements: reqs("RFC7644-3.4.2.4-03", "RFC7644-3.4.2.4-02"),
 		Level:        must,
 		Needs:        writesUsers,
-		Fixture:      crowd,
+		Fixture:      fiveUsers,
 		Requests:     3,
 		Why:          "Clients that count from 0 would miss the first user or get an error.",
 		Fix:          "Clamp startIndex to 1 before computing the offset.",
@@ -98,7 +98,7 @@ var list = []check{
 		Requirements: reqs("RFC7644-3.4.2.4-02", "RFC7644-3.4.2.4-11", "RFC7644-3.4.2-06"),
 		Level:        must,
 		Needs:        writesUsers,
-		Fixture:      crowd,
+		Fixture:      fiveUsers,
 		Requests:     2,
 		Why:          "A client loops indefinitely over the first page if the server ignores startIndex.",
 		Fix:          "Skip startIndex-1 matches, and return the index of the first item of the page.",
@@ -110,7 +110,7 @@ var list = []check{
 		Requirements: reqs("RFC7644-3.4.2.4-12"),
 		Level:        should,
 		Needs:        writesUsers,
-		Fixture:      crowd,
+		Fixture:      fiveUsers,
 		Requests:     2,
 		Why:          "Clients stop paging at the first empty page; after an error they discard the whole import.",
 		Fix:          "Return 200 with an empty list, not 400 or 404.",
@@ -128,7 +128,7 @@ var list = []check{
 		Requirements: reqs("RFC7644-3.4.2.4-13", "RFC7644-3.4.2.4-10"),
 		Level:        should,
 		Needs:        writesUsers,
-		Fixture:      crowd,
+		Fixture:      fiveUsers,
 		Requests:     4,
 		Why: "An import that misses users deactivates them at the next synchronization; an import that sees users twice creates " +
 			"duplicates.",
@@ -141,7 +141,7 @@ var list = []check{
 		Requirements: reqs("RFC7644-3.4.2.4-13"),
 		Level:        should,
 		Needs:        writesUsers,
-		Fixture:      crowd,
+		Fixture:      fiveUsers,
 		Requests:     2,
 		Why:          "Paging by index works only if the order is stable.",
 		Fix:          "Return lists without sortBy in a stable order, by creation time or by id.",
@@ -260,7 +260,7 @@ func listWalk(ctx context.Context, t *T) {
 // page.
 func walk(ctx context.Context, t *T) (ids []string, total int) {
 	total = t.Get(ctx, "/Users", "count", "0").Total()
-	t.SkipIf(total > maxWalk, "the target holds more than "+strconv.Itoa(maxWalk)+" users")
+	t.SkipIf(total > maxWalk, "the target has more than "+strconv.Itoa(maxWalk)+" users")
 	size := strconv.Itoa(max(2, (total+2)/3))
 	for {
 		res := t.Get(ctx, "/Users", "startIndex", strconv.Itoa(len(ids)+1), "count", size)

@@ -75,7 +75,8 @@ var listPages = []check{
 		Run: func(ctx context.Context, t *T) {
 			all := knownPage(ctx, t)
 			t.SkipIf(len(all.IDs()) != 5, "the target returns smaller pages")
-			t.Expect("ids with startIndex=3, compared with the known order from the third id on", all.IDs()[2:], knownPage(ctx, t, "startIndex", "3").IDs())
+			t.Expect("ids with startIndex=3, compared with the known order from the third id on", all.IDs()[2:],
+				knownPage(ctx, t, "startIndex", "3").IDs())
 		},
 	},
 	{
@@ -189,7 +190,7 @@ var listPages = []check{
 		Requirements: reqs("RFC7644-3.4.2-09", "RFC7643-3.3-01"),
 		Level:        must,
 		Needs:        writesUsers,
-		Fixture:      crowd,
+		Fixture:      fiveUsers,
 		Requests:     1,
 		Why:          "A client parses every item as a user.",
 		Fix:          "Query only the resource type of the endpoint.",
@@ -201,7 +202,7 @@ var listPages = []check{
 		Requirements: reqs("RFC7644-3.4.2.4-13"),
 		Level:        should,
 		Needs:        writesUsers,
-		Fixture:      crowd,
+		Fixture:      fiveUsers,
 		Requests:     1,
 		Why:          "A join on email addresses repeats users with two addresses.",
 		Fix:          "Select resources, not the rows of a join.",

@@ -20,7 +20,7 @@ var me = []check{
 		Requests:     1,
 		Why:          "Self-service applications start with a request to /Me.",
 		Fix:          "Return 200 or 308 if the token belongs to a resource, 501 if /Me is not implemented.",
-		Run:          meAnswer,
+		Run:          meStatus,
 	},
 	{
 		ID:           "me.location",
@@ -54,7 +54,7 @@ var me = []check{
 		Why:          "Self-service applications request only the few attributes that they show.",
 		Fix:          "Apply attributes to every response with a resource.",
 		Run: func(ctx context.Context, t *T) {
-			o := whoami(ctx, t, "attributes", "userName").Object()
+			o := readMe(ctx, t, "attributes", "userName").Object()
 			t.Holds(has(o, "userName"), "userName in /Me?attributes=userName", "a text", value(o, "userName"))
 			for _, name := range []string{"meta", "name", "emails", "active", "displayName"} {
 				t.Holds(!has(o, name), name+" in /Me?attributes=userName", "absent", value(o, name))
@@ -71,7 +71,7 @@ var me = []check{
 		Why:          "Browsers store responses in their cache.",
 		Fix:          "Never include password in a representation.",
 		Run: func(ctx context.Context, t *T) {
-			o := whoami(ctx, t, "attributes", "userName,password").Object()
+			o := readMe(ctx, t, "attributes", "userName,password").Object()
 			t.Holds(!has(o, "password"), "password in /Me", "absent", "present")
 		},
 	},
@@ -84,11 +84,11 @@ var me = []check{
 		Requests:     3,
 		Why:          "Clients retry a request indefinitely after a 500.",
 		Fix:          "Return 400 for a malformed body, and 501 or 405 for an unsupported method.",
-		Run:          meMistakes,
+		Run:          meMalformed,
 	},
 }
 
-func meAnswer(ctx context.Context, t *T) {
+func meStatus(ctx context.Context, t *T) {
 	res := t.Get(ctx, "/Me")
 	t.Holds(slices.Contains([]int{200, 307, 308, 403, 404, 501}, res.Status), "status of "+res.Name, "200, 308 or 501", res.Status)
 	if res.Status == 404 {
@@ -96,13 +96,14 @@ func meAnswer(ctx context.Context, t *T) {
 	}
 	if res.Status == 307 || res.Status == 308 {
 		to, err := url.Parse(res.Header.Get("Location"))
-		t.Holds(err == nil && path.Base(to.Path) != "Me" && to.Path != "", "Location header of the redirect", "the address of the client's own resource",
+		t.Holds(err == nil && path.Base(to.Path) != "Me" && to.Path != "", "Location header of the redirect",
+			"the address of the client's own resource",
 			res.Header.Get("Location"))
 	}
 }
 
 func meLocation(ctx context.Context, t *T) {
-	res := whoami(ctx, t)
+	res := readMe(ctx, t)
 	id := res.Object().Text("id")
 	t.Must(id != "", "id of /Me", "the id of the client's own resource", id)
 	for what, address := range map[string]string{"meta.location of /Me": res.Object().Complex("meta").Text("location"),
@@ -112,7 +113,7 @@ func meLocation(ctx context.Context, t *T) {
 }
 
 func meSame(ctx context.Context, t *T) {
-	mine := whoami(ctx, t).Object()
+	mine := readMe(ctx, t).Object()
 	own := t.Get(ctx, "/Users/"+url.PathEscape(mine.Text("id")))
 	t.SkipIf(own.Status == 403 || own.Status == 404, "the client's own resource is not a user that these credentials can read by id")
 	for _, name := range []string{"id", "userName", "name", "active", "emails"} {
@@ -120,7 +121,7 @@ func meSame(ctx context.Context, t *T) {
 	}
 }
 
-func meMistakes(ctx context.Context, t *T) {
+func meMalformed(ctx context.Context, t *T) {
 	// None of these requests can change the resource of any token.
 	for _, req := range []conformance.Request{
 		{Method: "PATCH", Path: "/Me", Body: doc{"schemas": []string{scim.PatchOpMessage}}},
@@ -132,9 +133,9 @@ func meMistakes(ctx context.Context, t *T) {
 	}
 }
 
-// whoami reads /Me, or skips the check if the target has none for these credentials. Checks never write to /Me because it is the account of
+// readMe reads /Me, or skips the check if the target has none for these credentials. Checks never write to /Me because it is the account of
 // a real user.
-func whoami(ctx context.Context, t *T, query ...string) *conformance.Response {
+func readMe(ctx context.Context, t *T, query ...string) *conformance.Response {
 	res := t.Get(ctx, "/Me", query...)
 	if res.Status != 200 || res.Object() == nil {
 		t.NotApplicable("the target has no /Me for these credentials, which is permitted")

@@ -23,23 +23,23 @@ var oracles = slices.Concat(oracleQueries, oracleChanges, oracleLists)
 
 const (
 	// userCount and otherCount are the numbers of objects per type that the checks use: of users, and of each other type.
-	manyTrees, fewTrees = 10, 4
+	userCount, otherCount = 10, 4
 	// shrinkTries is the maximum number of attempts to find the smallest request with a difference.
 	shrinkTries = 40
 )
 
 // population is a fixture with objects of every type of the target. A label is the type's name, a slash, a word, a dash and a number.
-var forest = &conformance.Fixture{
+var population = &conformance.Fixture{
 	Name:     "forest",
-	Requests: 3 * (manyTrees + 2*fewTrees),
+	Requests: 3 * (userCount + 2*otherCount),
 	Build: func(ctx context.Context, t *T) map[string]*conformance.Created {
 		out := map[string]*conformance.Created{}
 		_, domain, _ := strings.Cut(t.UserName(""), "@")
 		for _, td := range oracleTypes(t) {
-			p, model := planter{t: t, td: td}, modelled(td)
+			p, model := objectCreator{t: t, td: td}, oracleType(td)
 			r := oracle.Rand(t.Seed(), "forest "+td.name)
-			habits := oracle.Habits(r, model, familiar...)
-			for i := range td.trees() {
+			habits := oracle.Habits(r, model, commonAttributes...)
+			for i := range td.populationSize() {
 				label := fmt.Sprintf("%s-%02d", []string{"Ash", "ash", "Beech", "BEECH", "Yew"}[r.IntN(5)], i)
 				values := map[string]any{}
 				for _, a := range model.Attributes {
@@ -51,9 +51,9 @@ var forest = &conformance.Fixture{
 					}
 				}
 				if td.endpoint == "/Groups" {
-					values["members"] = somebody(r, out)
+					values["members"] = twoMembers(r, out)
 				}
-				c := p.plant(ctx, label, values)
+				c := p.create(ctx, label, values)
 				c.Resource = t.Read(ctx, c.Path()).Object()
 				out[td.name+"/"+label] = c
 			}
@@ -64,20 +64,20 @@ var forest = &conformance.Fixture{
 }
 
 // twoMembers returns two random users of the objects as members of a group, nil if there are fewer than two users.
-func somebody(r *rand.Rand, forest map[string]*conformance.Created) any {
-	keys := slices.DeleteFunc(slices.Sorted(maps.Keys(forest)), func(key string) bool { return forest[key].Collection != "/Users" })
+func twoMembers(r *rand.Rand, objects map[string]*conformance.Created) any {
+	keys := slices.DeleteFunc(slices.Sorted(maps.Keys(objects)), func(key string) bool { return objects[key].Collection != "/Users" })
 	if len(keys) < 2 {
 		return nil
 	}
 	var out []any
 	for _, i := range r.Perm(len(keys))[:2] {
-		out = append(out, doc{"value": forest[keys[i]].ID})
+		out = append(out, doc{"value": objects[keys[i]].ID})
 	}
 	return out
 }
 
 // commonAttributes are attributes that every object of the population has if its type defines them.
-var familiar = []string{"name", "emails", "active"}
+var commonAttributes = []string{"name", "emails", "active"}
 
 // oracleTypes returns users, groups and the first other type of the target. It omits types that the target does not serve or describe.
 func oracleTypes(t *T) []typeDef {
@@ -95,15 +95,15 @@ func oracleTypes(t *T) []typeDef {
 }
 
 // populationSize returns the number of objects of the type in the population.
-func (td typeDef) trees() int {
+func (td typeDef) populationSize() int {
 	if td.endpoint == "/Users" {
-		return manyTrees
+		return userCount
 	}
-	return fewTrees
+	return otherCount
 }
 
 // oracleType converts a resource type to the type of package oracle.
-func modelled(td typeDef) oracle.Type {
+func oracleType(td typeDef) oracle.Type {
 	var of func(a attrDef) oracle.Attribute
 	of = func(a attrDef) oracle.Attribute {
 		out := oracle.Attribute{
@@ -124,35 +124,35 @@ func modelled(td typeDef) oracle.Type {
 
 // An objectCreator creates objects of a type with generated values. After a rejection it sends only the common attributes, and after a
 // second one only the required attributes.
-type planter struct {
-	t   *T
-	td  typeDef
-	shy int // number of requests that the target has rejected
+type objectCreator struct {
+	t          *T
+	td         typeDef
+	rejections int // number of requests that the target has rejected
 }
 
-func (p *planter) plant(ctx context.Context, label string, values map[string]any) *conformance.Created {
+func (p *objectCreator) create(ctx context.Context, label string, values map[string]any) *conformance.Created {
 	for {
 		body := p.body(label, values)
 		res := p.t.Post(ctx, p.td.endpoint, body)
 		if p.td.address(res) != "" {
 			return &conformance.Created{ID: res.Object().Text("id"), Collection: p.td.endpoint, Sent: body, Resource: res.Object()}
 		}
-		p.shy++
-		p.t.SkipIf(p.shy > 2, fmt.Sprintf("blocked: %s is a prerequisite and returned %d without an id", res.Name, res.Status))
+		p.rejections++
+		p.t.SkipIf(p.rejections > 2, fmt.Sprintf("blocked: %s is a prerequisite and returned %d without an id", res.Name, res.Status))
 	}
 }
 
 // body returns the body that creates an object. It does not change attributes that the operator has configured for creation.
-func (p *planter) body(label string, values map[string]any) doc {
+func (p *objectCreator) body(label string, values map[string]any) doc {
 	body := p.td.fresh(p.t, label)
-	if p.shy > 1 {
+	if p.rejections > 1 {
 		return body
 	}
 	for _, a := range p.td.attributes {
 		v, chosen := values[a.path()]
 		_, given := body[a.name]
-		known := a.urn == "" && slices.Contains(familiar, a.name)
-		if chosen && v != nil && (known || p.shy == 0 && (a.urn != "" || !given)) {
+		known := a.urn == "" && slices.Contains(commonAttributes, a.name)
+		if chosen && v != nil && (known || p.rejections == 0 && (a.urn != "" || !given)) {
 			a.set(body, v)
 		}
 	}
@@ -160,21 +160,21 @@ func (p *planter) body(label string, values map[string]any) doc {
 }
 
 // A typePopulation is the part of the population with one type.
-type grove struct {
-	td     typeDef
-	model  oracle.Type // attributes that the target stores as sent, and the carrier
-	prefix string      // prefix of the names of all objects
-	trees  map[string]*conformance.Created
+type typePopulation struct {
+	td      typeDef
+	model   oracle.Type // attributes that the target stores as sent, and the carrier
+	prefix  string      // prefix of the names of all objects
+	objects map[string]*conformance.Created
 }
 
 // typePopulations returns the objects of the fixture by type.
-func groves(t *T) []grove {
-	var out []grove
+func typePopulations(t *T) []typePopulation {
+	var out []typePopulation
 	for _, td := range oracleTypes(t) {
-		g := grove{td: td, model: modelled(td), trees: map[string]*conformance.Created{}}
+		g := typePopulation{td: td, model: oracleType(td), objects: map[string]*conformance.Created{}}
 		for key, c := range t.Fixture {
 			if label, ok := strings.CutPrefix(key, td.name+"/"); ok {
-				g.trees[label] = c
+				g.objects[label] = c
 				name, _ := c.Sent[td.carrier].(string)
 				g.prefix, _, _ = strings.Cut(name, label)
 			}
@@ -183,12 +183,12 @@ func groves(t *T) []grove {
 			if a.URN == "" && a.Name == td.carrier {
 				return false
 			}
-			return !a.Free() || slices.ContainsFunc(g.labels(), func(label string) bool { return !keeps(a, g.trees[label]) })
+			return !a.Free() || slices.ContainsFunc(g.labels(), func(label string) bool { return !storedAsSent(a, g.objects[label]) })
 		})
 		for i := range g.model.Attributes {
 			g.model.Attributes[i].Observe(g.stored())
 		}
-		if len(g.trees) > 0 {
+		if len(g.objects) > 0 {
 			out = append(out, g)
 		}
 	}
@@ -196,36 +196,36 @@ func groves(t *T) []grove {
 }
 
 // userPopulation returns the users of the fixture, and skips the check if there are none.
-func usersOf(t *T) grove {
-	all := groves(t)
-	i := slices.IndexFunc(all, func(g grove) bool { return g.td.endpoint == "/Users" })
+func userPopulation(t *T) typePopulation {
+	all := typePopulations(t)
+	i := slices.IndexFunc(all, func(g typePopulation) bool { return g.td.endpoint == "/Users" })
 	t.SkipIf(i < 0, "the target does not describe its users")
 	return all[i]
 }
 
 // storedAsSent reports whether the target has stored an attribute of an object as sent.
-func keeps(a oracle.Attribute, c *conformance.Created) bool {
+func storedAsSent(a oracle.Attribute, c *conformance.Created) bool {
 	sent, _ := plain(c.Sent).(*scim.Object)
 	return a.Same(a.Of(sent), a.Of(c.Resource))
 }
 
-func (g grove) labels() []string { return slices.Sorted(maps.Keys(g.trees)) }
+func (g typePopulation) labels() []string { return slices.Sorted(maps.Keys(g.objects)) }
 
 // stored returns the resources of the objects as the target has stored them, sorted by label.
-func (g grove) stored() []*scim.Object {
+func (g typePopulation) stored() []*scim.Object {
 	var out []*scim.Object
 	for _, label := range g.labels() {
-		out = append(out, g.trees[label].Resource)
+		out = append(out, g.objects[label].Resource)
 	}
 	return out
 }
 
 // labelsOf translates ids to labels in the same order. An id of another resource becomes "another resource".
-func (g grove) named(ids []string) []string {
+func (g typePopulation) labelsOf(ids []string) []string {
 	out := []string{}
 	for _, id := range ids {
 		label := "another resource"
-		for l, c := range g.trees {
+		for l, c := range g.objects {
 			if c.ID == id {
 				label = l
 			}
@@ -236,7 +236,7 @@ func (g grove) named(ids []string) []string {
 }
 
 // repeatHint returns the flags that repeat a finding of a check, for the text of the finding.
-func again(t *T, id string) string {
+func repeatHint(t *T, id string) string {
 	rounds := ""
 	if t.Rounds() > 1 {
 		rounds = fmt.Sprintf(" --oracle-rounds %d", t.Rounds())
@@ -246,7 +246,7 @@ func again(t *T, id string) string {
 
 // shrinkCase returns the smallest case that still differs from the prediction, and its evidence. The function differs sends the request of
 // a case. It returns the evidence and reports whether the response differs from the prediction.
-func least[C, E any](start C, evidence E, smaller func(C) iter.Seq[C], differs func(C) (E, bool), tries int) (C, E) {
+func shrinkCase[C, E any](start C, evidence E, smaller func(C) iter.Seq[C], differs func(C) (E, bool), tries int) (C, E) {
 	smallest := oracle.Shrink(start, smaller, func(c C) bool {
 		e, ok := differs(c)
 		if ok {

@@ -19,8 +19,8 @@ type patchCell struct {
 	ops    func(t *T) []doc
 	// want returns the expected values, by paths in the syntax of look.
 	want func(t *T) []expected
-	// refusable means that a 400 is permitted too. The request must then change nothing.
-	refusable bool
+	// mayReject means that a 400 is permitted too. The request must then change nothing.
+	mayReject bool
 	why, fix  string
 }
 
@@ -46,9 +46,9 @@ func look(o *scim.Object, path string) any {
 	return value(o, path)
 }
 
-// notKept returns the path of the first value of a body that is missing in the response, "" if none is missing. A target need not support
-// every attribute of a schema.
-func notKept(sent doc, got *scim.Object) string {
+// firstNotStored returns the path of the first value of a body that is missing in the response, "" if none is missing. A target need not
+// support every attribute of a schema.
+func firstNotStored(sent doc, got *scim.Object) string {
 	for name, v := range sent {
 		at, ok := got.Get(name)
 		switch v := v.(type) {
@@ -57,7 +57,7 @@ func notKept(sent doc, got *scim.Object) string {
 			if inner == nil {
 				return name
 			}
-			if path := notKept(v, inner); path != "" {
+			if path := firstNotStored(v, inner); path != "" {
 				return name + "." + path
 			}
 		case []doc:
@@ -68,7 +68,7 @@ func notKept(sent doc, got *scim.Object) string {
 			for _, item := range v {
 				if !slices.ContainsFunc(list, func(have any) bool {
 					o, _ := have.(*scim.Object)
-					return o != nil && notKept(item, o) == "" && scim.Equal(item["value"], value(o, "value"))
+					return o != nil && firstNotStored(item, o) == "" && scim.Equal(item["value"], value(o, "value"))
 				}) {
 					return name
 				}
@@ -98,7 +98,7 @@ func undeclared(t *T, urn, attribute string) bool {
 func prepared(ctx context.Context, t *T, before doc) *conformance.Created {
 	u := t.CreateUser(ctx, "cell", before)
 	if u.Resource != nil {
-		if path := notKept(before, u.Resource); path != "" {
+		if path := firstNotStored(before, u.Resource); path != "" {
 			t.Skip("the target does not store " + path)
 		}
 	}
@@ -136,7 +136,7 @@ func (c patchCell) check() check {
 			}
 			u := prepared(ctx, t, before)
 			res := t.Patch(ctx, u.Path(), c.ops(t)...)
-			if c.refusable && res.Status == 400 {
+			if c.mayReject && res.Status == 400 {
 				t.Inform("status of "+res.Name, "200 or 204; 400 is permitted", res.Status)
 				if u.Resource != nil {
 					o := t.Read(ctx, u.Path()).Object()
@@ -190,8 +190,8 @@ func twoWork(t *T) doc {
 	}}
 }
 
-// shown returns attributes for [T.User]: a work address with the given display, and a home address.
-func shown(text string) func(t *T) doc {
+// withDisplay returns attributes for [T.User]: a work address with the given display, and a home address.
+func withDisplay(text string) func(t *T) doc {
 	return func(t *T) doc {
 		return doc{
 			"emails": []doc{{"value": t.UserName("work"), "type": "work", "display": text},

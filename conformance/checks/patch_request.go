@@ -59,7 +59,7 @@ var patchRequest = []check{
 		Level:        should,
 		Needs:        patches,
 		Requests:     1,
-		Why:          "404 tells a client to create the account again.",
+		Why:          "After a 404, a client creates the account again.",
 		Fix:          "Check that the resource exists before validating the operations.",
 		Run: func(ctx context.Context, t *T) {
 			refused(t, t.Patch(ctx, "/Users/"+t.AbsentID(), doc{"op": "replace", "path": "displayName", "value": "x"}), 404)

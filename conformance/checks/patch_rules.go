@@ -10,8 +10,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// A refusedPatch is a test of PATCH requests that must fail, or at least must change nothing.
-type refusedPatch struct {
+// A rejectedPatch is a test of PATCH requests that must fail, or at least must change nothing.
+type rejectedPatch struct {
 	id, title string
 	reqs      []string
 	level     conformance.Level
@@ -20,14 +20,14 @@ type refusedPatch struct {
 	ops func() [][]doc
 	// types are the accepted values of scimType.
 	types []string
-	// ignorable means that a success without a change is permitted too.
-	ignorable bool
+	// mayIgnore means that a success without a change is permitted too.
+	mayIgnore bool
 	// same lists the paths, in the syntax of look, of values that must not change.
 	same     []string
 	why, fix string
 }
 
-func (p refusedPatch) check() check {
+func (p rejectedPatch) check() check {
 	n := patches
 	return check{
 		ID:           "patch." + p.id,
@@ -47,7 +47,7 @@ func (p refusedPatch) check() check {
 			before := t.Read(ctx, u.Path()).Object()
 			for _, operations := range p.ops() {
 				res := t.Patch(ctx, u.Path(), operations...)
-				if !p.ignorable || !res.OK() {
+				if !p.mayIgnore || !res.OK() {
 					refused(t, res, 400, p.types...)
 				}
 			}
@@ -76,8 +76,8 @@ const (
 	forgedTime   = "1999-12-31T23:59:59Z"
 )
 
-var patchRefused = refusals(
-	refusedPatch{
+var patchRejected = rejectedPatches(
+	rejectedPatch{
 		id:    "add-no-value",
 		title: "add without a value is rejected with 400",
 		reqs:  reqs("RFC7644-3.5.2.1-01"),
@@ -88,7 +88,7 @@ var patchRefused = refusals(
 		why:   "After a success the client assumes that a value was added.",
 		fix:   "Require value in add operations.",
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:     "replace-no-value",
 		title:  "replace without a value is rejected with 400",
 		reqs:   reqs("RFC7644-3.5.2.3-15"),
@@ -100,7 +100,7 @@ var patchRefused = refusals(
 		why:    "A missing value must not clear the attribute.",
 		fix:    "Require value in replace operations; null counts as a value.",
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:    "add-no-path-text",
 		title: "add without a path and with a value that is not an object is rejected with 400",
 		reqs:  reqs("RFC7644-3.5.2.1-03"),
@@ -111,7 +111,7 @@ var patchRefused = refusals(
 		why:   "Without a path, such a value belongs to no attribute.",
 		fix:   "Require an object as value if path is absent.",
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:    "replace-no-path-text",
 		title: "replace without a path and with a value that is not an object is rejected with 400",
 		reqs:  reqs("RFC7644-3.5.2.3-01"),
@@ -122,7 +122,7 @@ var patchRefused = refusals(
 		why:   "Without a path, such a value belongs to no attribute.",
 		fix:   "Require an object as value if path is absent.",
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:     "remove-no-path-value",
 		title:  "remove with a value and without a path is rejected with 400",
 		reqs:   reqs("RFC7644-3.5.2.2-01"),
@@ -134,12 +134,12 @@ var patchRefused = refusals(
 		why:    "Only the path of a remove specifies what it removes.",
 		fix:    "Return 400 noTarget.",
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:        "unknown-attribute",
 		title:     "An attribute that no schema defines is rejected or ignored, and changes nothing",
 		reqs:      reqs("RFC7644-3.5.2-13"),
 		level:     must,
-		ignorable: true,
+		mayIgnore: true,
 		before:    always(doc{"displayName": "Stays"}),
 		ops:       single(doc{"op": "replace", "path": "scimconfUnknown", "value": "x"}, doc{"op": "add", "value": doc{"scimconfUnknown": "x"}}),
 		types:     []string{"invalidPath", "invalidValue", "noTarget", "invalidSyntax"},
@@ -147,7 +147,7 @@ var patchRefused = refusals(
 		why:       "Clients cannot interpret values that are stored outside the schema.",
 		fix:       "Return 400 invalidPath.",
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:     "array-index",
 		title:  "Array indexes and JSON Pointers are rejected as paths",
 		reqs:   reqs("RFC7644-3.5.2-11"),
@@ -160,7 +160,7 @@ var patchRefused = refusals(
 		why:   "Multi-valued attributes have no order, so an index can select another value later.",
 		fix:   "Accept only the grammar of RFC 7644, and return 400 invalidPath.",
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:    "two-level-path",
 		title: "A path with three names is rejected",
 		reqs:  reqs("RFC7644-3.5.2-09"),
@@ -171,12 +171,12 @@ var patchRefused = refusals(
 		why:   "If the server guesses the meaning of a path, it changes the wrong attribute.",
 		fix:   "Return 400 invalidPath.",
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:        "unknown-urn",
 		title:     "A path with a URN that the resource type does not have is rejected or ignored, and changes nothing",
 		reqs:      reqs("RFC7644-3.5.2-13"),
 		level:     must,
-		ignorable: true,
+		mayIgnore: true,
 		before:    always(doc{"displayName": "Stays"}),
 		ops:       single(doc{"op": "replace", "path": "urn:example:scimconf:2.0:Unknown:displayName", "value": "x"}),
 		types:     []string{"invalidPath", "invalidValue", "noTarget"},
@@ -184,12 +184,12 @@ var patchRefused = refusals(
 		why:       "An attribute of another schema is a different attribute.",
 		fix:       "Compare the URN with those of the resource type; do not ignore it.",
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:        "read-only-no-path",
 		title:     "readOnly attributes in a value without path are rejected or ignored",
 		reqs:      reqs("RFC7644-3.5.2-18", "RFC7644-3.5.2-14"),
 		level:     must,
-		ignorable: true,
+		mayIgnore: true,
 		ops: single(
 			doc{"op": "replace", "value": doc{"id": "scimconf-forged", "meta": doc{"created": forgedTime, "resourceType": "Group"}}}),
 		types: []string{"mutability"},
@@ -197,12 +197,12 @@ var patchRefused = refusals(
 		why:   "Okta includes the id in its requests; the server must not store it.",
 		fix:   "Check mutability for every member of the value.",
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:        "groups-read-only",
 		title:     "PATCH cannot change the groups of a user",
 		reqs:      reqs("RFC7643-4.1.2-13", "RFC7644-3.5.2-14"),
 		level:     must,
-		ignorable: true,
+		mayIgnore: true,
 		ops: single(doc{"op": "add", "path": "groups", "value": []doc{{"value": "scimconf-no-such-id"}}},
 			doc{"op": "replace", "value": doc{"groups": []doc{{"value": "scimconf-no-such-id"}}}}),
 		types: []string{"mutability", "invalidValue", "invalidPath"},
@@ -210,7 +210,7 @@ var patchRefused = refusals(
 		why:   "A client that can write a user's groups can grant itself rights.",
 		fix:   "Return 400 mutability; change memberships at the group only.",
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:    "remove-read-only",
 		title: "remove of a readOnly attribute fails",
 		reqs:  reqs("RFC7644-3.5.2.2-08"),
@@ -221,7 +221,7 @@ var patchRefused = refusals(
 		why:   "An account without id or creation time cannot be managed.",
 		fix:   "Return 400 with scimType mutability.",
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:    "replace-required",
 		title: "null for a required attribute is rejected",
 		reqs:  reqs("RFC7644-3.5.2.3-14"),
@@ -232,7 +232,7 @@ var patchRefused = refusals(
 		why:   "Clients cannot find a user without a userName.",
 		fix:   "Validate required attributes on the result.",
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:    "replace-empty-user-name",
 		title: "An empty userName is rejected",
 		reqs:  reqs("RFC7643-4.1.1-01"),
@@ -243,7 +243,7 @@ var patchRefused = refusals(
 		why:   "Clients cannot find a user without a userName.",
 		fix:   "Reject an empty userName on every write.",
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:    "wrong-type-boolean",
 		title: "A value of active that is not a boolean is rejected",
 		reqs:  reqs("RFC7644-3.5.2-34", "RFC7643-2.3.2-01"),
@@ -255,7 +255,7 @@ var patchRefused = refusals(
 		why:   "Whether a user can log in must not depend on a guess.",
 		fix:   "Return 400 invalidValue.",
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:    "wrong-type-multi-valued",
 		title: "A number as value of emails is rejected",
 		reqs:  reqs("RFC7644-3.5.2-34", "RFC7643-2.4-01"),
@@ -266,7 +266,7 @@ var patchRefused = refusals(
 		why:   "Clients cannot parse list elements of another type.",
 		fix:   "Validate every element against the schema.",
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:     "wrong-type-text",
 		title:  "An object as value of a string attribute is rejected",
 		reqs:   reqs("RFC7644-3.5.2-34", "RFC7643-2.3-02"),
@@ -279,7 +279,7 @@ var patchRefused = refusals(
 		why:   "Clients cannot parse an object where the schema declares a string.",
 		fix:   "Return 400 invalidValue.",
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:    "atomic-multi-valued",
 		title: "A failing operation reverts the values that were added before it",
 		reqs:  reqs("RFC7644-3.5.2-28"),
@@ -291,7 +291,7 @@ var patchRefused = refusals(
 		why:  whyUnchanged,
 		fix:  fixAtomic,
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:     "atomic-removal",
 		title:  "A failing operation reverts the removals before it",
 		reqs:   reqs("RFC7644-3.5.2-28"),
@@ -304,7 +304,7 @@ var patchRefused = refusals(
 		why:  whyUnchanged,
 		fix:  fixAtomic,
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:     "atomic-read-only",
 		title:  "An operation that violates mutability reverts the operations before it",
 		reqs:   reqs("RFC7644-3.5.2-28", "RFC7644-3.5.2-17"),
@@ -319,7 +319,7 @@ var patchRefused = refusals(
 		why:   whyUnchanged,
 		fix:   fixAtomic,
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:    "atomic-last-modified",
 		title: "A rejected PATCH does not change lastModified or version",
 		reqs:  reqs("RFC7644-3.5.2-28"),
@@ -333,7 +333,7 @@ var patchRefused = refusals(
 	},
 )
 
-func refusals(list ...refusedPatch) []check {
+func rejectedPatches(list ...rejectedPatch) []check {
 	var out []check
 	for _, p := range list {
 		out = append(out, p.check())

@@ -105,7 +105,8 @@ var projection = []check{
 			res := t.Post(ctx, "/Users", t.User("shaped", nil), "attributes", "userName")
 			t.SkipIf(!res.OK() || res.Object() == nil, "blocked: the user could not be created")
 			t.Expect("userName", t.UserName("shaped"), value(res.Object(), "userName"))
-			t.Holds(!has(res.Object(), "emails") && !has(res.Object(), "name"), "response to POST with attributes=userName", "neither emails nor name",
+			t.Holds(!has(res.Object(), "emails") && !has(res.Object(), "name"), "response to POST with attributes=userName",
+				"neither emails nor name",
 				res.Object())
 		},
 	},

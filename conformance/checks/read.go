@@ -28,7 +28,7 @@ var read = []check{
 		Level:        should,
 		Needs:        needs(conformance.NeedUser),
 		Requests:     1,
-		Why:          "404 tells a client that the account was deleted and must be created again; any other response stops the synchronization.",
+		Why:          "After a 404, a client creates the account again; after any other response it stops the synchronization.",
 		Fix:          "Return 404 for unknown ids of any form, not 400 or 500 because an id is not a UUID or a number.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Get(ctx, "/Users/"+t.AbsentID())

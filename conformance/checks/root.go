@@ -9,8 +9,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// mixture is a fixture of two users and a group whose displayNames have the same prefix, for queries over all types.
-var mixture = &conformance.Fixture{
+// usersAndGroup is a fixture of two users and a group whose displayNames have the same prefix, for queries over all types.
+var usersAndGroup = &conformance.Fixture{
 	Name:     "mixture",
 	Requests: 6,
 	Build: func(ctx context.Context, t *T) map[string]*conformance.Created {
@@ -27,15 +27,15 @@ var roots = needs(conformance.NeedUser, conformance.NeedGroup, conformance.NeedW
 
 const rootFix = "Run a query on the root over every resource type; treat an attribute that a type does not define as absent."
 
-// overall returns a check that a filter on the root finds exactly the expected resources of mixture.
-func overall(id, title, requirement, why string, table ...row) check {
+// rootFilter returns a check that a filter on the root finds exactly the expected resources of usersAndGroup.
+func rootFilter(id, title, requirement, why string, table ...row) check {
 	return check{
 		ID:           "root." + id,
 		Title:        title,
 		Requirements: reqs(requirement, "RFC7644-3.4.2.1-04"),
 		Level:        must,
 		Needs:        roots,
-		Fixture:      mixture,
+		Fixture:      usersAndGroup,
 		Requests:     len(table),
 		Why:          why,
 		Fix:          rootFix,
@@ -51,35 +51,36 @@ func overall(id, title, requirement, why string, table ...row) check {
 
 const (
 	mixed        = `displayName sw "«P»" and `
-	covers       = "RFC7644-3.4.2.1-01"
+	allTypes     = "RFC7644-3.4.2.1-01"
 	byType       = "RFC7644-3.4.2.1-02"
 	withoutValue = "RFC7644-3.4.2.1-05"
 )
 
 var rootQueries = []check{
-	overall("types", "A query on the root finds users and groups", covers, "Clients read all resources in one query.",
+	rootFilter("types", "A query on the root finds users and groups", allTypes, "Clients read all resources in one query.",
 		row{`displayName sw "«P»"`, "all kim lee"}),
-	overall("ids", "A query on the root finds resources of any type by id", covers, "Ids are unique over all types, and members can be users or groups.",
+	rootFilter("ids", "A query on the root finds resources of any type by id", allTypes,
+		"Ids are unique over all types, and members can be users or groups.",
 		row{`id eq "«kim»" or id eq "«all»"`, "all kim"}, row{`id eq "«all»"`, "all"}),
-	overall("user-type", "A filter on meta.resourceType restricts a query on the root to users", byType,
+	rootFilter("user-type", "A filter on meta.resourceType restricts a query on the root to users", byType,
 		"Without the filter the result is too large.",
 		row{mixed + `meta.resourceType eq "User"`, "kim lee"}),
-	overall("group-type", "A filter on meta.resourceType restricts a query on the root to groups", byType,
+	rootFilter("group-type", "A filter on meta.resourceType restricts a query on the root to groups", byType,
 		"Without the filter the result is too large.",
 		row{mixed + `meta.resourceType eq "Group"`, "all"}),
-	overall("either-type", "A query on the root can name several types", byType, "The example of RFC 7644 requests users and groups.",
+	rootFilter("either-type", "A query on the root can name several types", byType, "The example of RFC 7644 requests users and groups.",
 		row{mixed + `(meta.resourceType eq "User" or meta.resourceType eq "Group")`, "all kim lee"},
 		row{mixed + `meta.resourceType eq "User" and meta.resourceType eq "Group"`, ""}),
-	overall("present", "The operator pr matches no resource of a type that does not define the attribute", withoutValue,
+	rootFilter("present", "The operator pr matches no resource of a type that does not define the attribute", withoutValue,
 		"A group has no userName and must not match.",
 		row{mixed + `userName pr`, "kim lee"}),
-	overall("equal", "The operator eq matches no resource of a type that does not define the attribute", withoutValue,
+	rootFilter("equal", "The operator eq matches no resource of a type that does not define the attribute", withoutValue,
 		"A query for a user must not fail because groups have no userName.",
 		row{`userName eq "«P»kim@example.com"`, "kim"}, row{mixed + `(userName eq "«P»lee@example.com" or id eq "«all»")`, "all lee"}),
-	overall("absent", "The filter not (pr) matches all resources of a type that does not define the attribute", withoutValue,
+	rootFilter("absent", "The filter not (pr) matches all resources of a type that does not define the attribute", withoutValue,
 		"An undefined attribute has no value, like an unassigned one.",
 		row{mixed + `not (userName pr)`, "all"}),
-	overall("no-match", "A query on the root without a match returns no resource", covers,
+	rootFilter("no-match", "A query on the root without a match returns no resource", allTypes,
 		"The server must not ignore a filter that applies to no type.",
 		row{`displayName eq "«P»nobody"`, ""}, row{mixed + `scimconfNoSuchAttribute eq "x"`, ""}),
 	{
@@ -88,7 +89,7 @@ var rootQueries = []check{
 		Requirements: reqs("RFC7644-3.4.2-09", "RFC7643-3.3-01", "RFC7643-3.1-20"),
 		Level:        must,
 		Needs:        roots,
-		Fixture:      mixture,
+		Fixture:      usersAndGroup,
 		Requests:     1,
 		Why:          "Clients distinguish users from groups only by schemas and meta.resourceType.",
 		Fix:          "Represent each item as a resource of its own type.",
@@ -97,10 +98,10 @@ var rootQueries = []check{
 	{
 		ID:           "root.pages",
 		Title:        "A query on the root can be paged, and totalResults counts all types",
-		Requirements: reqs("RFC7644-3.4.2.4-10", covers),
+		Requirements: reqs("RFC7644-3.4.2.4-10", allTypes),
 		Level:        must,
 		Needs:        roots,
-		Fixture:      mixture,
+		Fixture:      usersAndGroup,
 		Requests:     3,
 		Why:          "If each type is paged separately, a page has only a part of the result.",
 		Fix:          "Count and page over all types together.",
@@ -112,7 +113,7 @@ var rootQueries = []check{
 		Requirements: reqs("RFC7644-3.9-01", "RFC7644-3.9-02"),
 		Level:        must,
 		Needs:        roots,
-		Fixture:      mixture,
+		Fixture:      usersAndGroup,
 		Requests:     1,
 		Why:          "Queries over all types have large results, so clients restrict the attributes.",
 		Fix:          "Apply the parameters to every item.",
@@ -124,7 +125,7 @@ var rootQueries = []check{
 		Requirements: reqs("RFC7644-3.4.2.2-40", "RFC7644-3.4.2.1-04"),
 		Level:        must,
 		Needs:        roots,
-		Fixture:      mixture,
+		Fixture:      usersAndGroup,
 		Requests:     2,
 		Why:          "A server that ignores an invalid filter returns all resources.",
 		Fix:          "Parse filters on the root in the same way as all others.",
@@ -136,10 +137,10 @@ var rootQueries = []check{
 	{
 		ID:           "root.sort",
 		Title:        "A query on the root can be sorted over all types",
-		Requirements: reqs("RFC7644-3.4.2.3-02", covers),
+		Requirements: reqs("RFC7644-3.4.2.3-02", allTypes),
 		Level:        must,
 		Needs:        append(slices.Clone(roots), conformance.NeedSort),
-		Fixture:      mixture,
+		Fixture:      usersAndGroup,
 		Requests:     1,
 		Why:          "If each type is sorted separately, the combined list has no order.",
 		Fix:          "Merge the types before paging.",
@@ -156,7 +157,7 @@ var rootQueries = []check{
 		Requirements: reqs("RFC7644-3.4.3-08", "RFC7644-3.4.3-07"),
 		Level:        must,
 		Needs:        roots,
-		Fixture:      mixture,
+		Fixture:      usersAndGroup,
 		Requests:     2,
 		Why:          "Personal data in filters belongs in a body, not in a URL.",
 		Fix:          "Serve POST on /.search below the base URL, over all types.",
@@ -174,7 +175,7 @@ var rootQueries = []check{
 		Requirements: reqs("RFC7644-3.4.3-08", byType),
 		Level:        must,
 		Needs:        roots,
-		Fixture:      mixture,
+		Fixture:      usersAndGroup,
 		Requests:     2,
 		Why:          "A search on the root accepts the same parameters as a query on the root.",
 		Fix:          rootFix,

@@ -44,7 +44,7 @@ var searching = []check{
 			res := search(ctx, t, "/Users", doc{"filter": bounded(t)})
 			t.SkipIf(res.Status == 400, unanswered)
 			t.Require("status of "+res.Name, 200, res.Status)
-			t.Holds(slices.Contains(texts(res.Object(), "schemas"), scim.ListResponseMessage), "schemas of the answer", scim.ListResponseMessage,
+			t.Holds(slices.Contains(texts(res.Object(), "schemas"), scim.ListResponseMessage), "schemas of the response", scim.ListResponseMessage,
 				value(res.Object(), "schemas"))
 			isInteger(t, "totalResults", value(res.Object(), "totalResults"))
 		},

@@ -69,7 +69,8 @@ var sort = []check{
 		"Place absent values last when ascending (NULLS LAST).",
 		by("fin hal gus+ivy+jon", "sortBy", "nickName")),
 	ordered("missing-first", "Users without a value for sortBy come first when descending", staff, "nickName", "RFC7644-3.4.2.3-05",
-		"Descending order is the reverse of ascending order, including absent values.", "Place absent values first when descending (NULLS FIRST).",
+		"Descending order is the reverse of ascending order, including absent values.",
+		"Place absent values first when descending (NULLS FIRST).",
 		by("gus+ivy+jon hal fin", "sortBy", "nickName", "sortOrder", "descending")),
 	ordered("primary-value", "A multi-valued attribute is sorted by its primary value", staff, "emails", "RFC7644-3.4.2.3-03",
 		"A list that is sorted by an arbitrary address of each user has no useful order.",
@@ -190,7 +191,8 @@ var sort = []check{
 			plain := t.Get(ctx, "/Users", "filter", bounded(t))
 			res := t.Get(ctx, "/Users", "filter", bounded(t), "sortOrder", "descending")
 			t.Require("status of a list with sortOrder=descending and no sortBy", 200, res.Status)
-			t.Expect("order with sortOrder=descending and no sortBy, compared with the order without parameters", inOrder(t, plain.IDs()), inOrder(t, res.IDs()))
+			t.Expect("order with sortOrder=descending and no sortBy, compared with the order without parameters", inOrder(t, plain.IDs()),
+				inOrder(t, res.IDs()))
 		},
 	},
 	{
@@ -254,7 +256,7 @@ func sortExtension(ctx context.Context, t *T) {
 		res := t.Get(ctx, "/Users", query...)
 		t.Require("status of a list sorted by employeeNumber", 200, res.Status)
 		got := inOrder(t, rest(ctx, t, res, query...))
-		t.Expect("order by employeeNumber, "+r.query[1]+tied(r.want), canonical(r.want), canonical(regroup(r.want, got)))
+		t.Expect("order by employeeNumber, "+r.query[1]+tieNote(r.want), normalizeOrder(r.want), normalizeOrder(groupLike(r.want, got)))
 	}
 }
 
@@ -355,7 +357,7 @@ func ordered(id, title string, fixture *conformance.Fixture, attribute, requirem
 					"blocked: the filter that selects the users is rejected")
 				t.Require("status of a list with "+strings.Join(r.query, "="), 200, res.Status)
 				got := inOrder(t, rest(ctx, t, res, query...))
-				t.Expect("order with "+strings.Join(r.query, "=")+tied(r.want), canonical(r.want), canonical(regroup(r.want, got)))
+				t.Expect("order with "+strings.Join(r.query, "=")+tieNote(r.want), normalizeOrder(r.want), normalizeOrder(groupLike(r.want, got)))
 			}
 		},
 	}
@@ -370,16 +372,16 @@ type sortRow struct {
 
 func by(want string, query ...string) sortRow { return sortRow{want, query} }
 
-// tied explains the plus signs in an expected order.
-func tied(want string) string {
+// tieNote explains the plus signs in an expected order.
+func tieNote(want string) string {
 	if strings.Contains(want, "+") {
 		return " (labels joined by + in any order)"
 	}
 	return ""
 }
 
-// canonical splits an order at its spaces and sorts joined labels.
-func canonical(order string) []string {
+// normalizeOrder splits an order at its spaces and sorts joined labels.
+func normalizeOrder(order string) []string {
 	var out []string
 	for group := range strings.FieldsSeq(order) {
 		out = append(out, strings.Join(sorted(strings.Split(group, "+")...), "+"))
@@ -387,8 +389,8 @@ func canonical(order string) []string {
 	return out
 }
 
-// regroup joins labels in groups of the same sizes as in another order.
-func regroup(like string, labels []string) string {
+// groupLike joins labels in groups of the same sizes as in another order.
+func groupLike(like string, labels []string) string {
 	var out []string
 	for group := range strings.FieldsSeq(like) {
 		n := min(strings.Count(group, "+")+1, len(labels))
