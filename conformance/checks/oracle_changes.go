@@ -248,7 +248,7 @@ func (g typePopulation) checkPatches(ctx context.Context, t *T, r *rand.Rand, la
 	}
 }
 
-// reportPatch reports the smallest request with a difference to the prediction, for an object in the same state.
+// reportPatch reports the smallest request with a difference from the prediction, for an object in the same state.
 func (g typePopulation) reportPatch(ctx context.Context, t *T, label string, operations []oracle.Operation, v patchTrial) {
 	tries := 0
 	state := v.before

@@ -229,7 +229,7 @@ func (g typePopulation) checkProjections(ctx context.Context, t *T, r *rand.Rand
 	}
 }
 
-// A projectionResult is the response to a projection and its differences to the prediction.
+// A projectionResult is the response to a projection and its differences from the prediction.
 type projectionResult struct {
 	res              *conformance.Response
 	missing, surplus []string

@@ -170,7 +170,7 @@ func oracleEquivalences(ctx context.Context, t *T) {
 	t.SkipIf(!answered, unanswered)
 }
 
-// reportFilter reports the smallest filter with a difference to the prediction.
+// reportFilter reports the smallest filter with a difference from the prediction.
 func (g typePopulation) reportFilter(ctx context.Context, t *T, q testFilter, h filterResult) {
 	first := g.within(q).String()
 	q, h = shrinkCase(q, h, testFilter.smaller, func(q testFilter) (filterResult, bool) { return g.differs(ctx, t, q) }, shrinkTries)

@@ -46,7 +46,7 @@ func look(o *scim.Object, path string) any {
 	return value(o, path)
 }
 
-// firstNotStored returns the path of the first value of a body that is missing in the response, "" if none is missing. A target need not
+// firstNotStored returns the path of a value of a body that is missing in the response, "" if none is missing. A target need not
 // support every attribute of a schema.
 func firstNotStored(sent doc, got *scim.Object) string {
 	for name, v := range sent {
