@@ -1,7 +1,7 @@
 // Package checks holds the checks of the conformance suite. A check is a value with its id, the statements that it proves, the reason why
 // they matter, and the fix. Each area has its own files: first the rows, then their functions. Expected results are written out.
 //
-// A check also looks for what must be absent, and never fails a target for something that the RFCs permit. The tests of
+// A check also verifies that nothing forbidden is present, and never fails a target for something that the RFCs permit. The tests of
 // cmd/internal/truth prove both with mutants and variants. If a precondition fails (an object to read cannot be created), the check is
 // skipped: another check has the finding.
 //

@@ -13,28 +13,28 @@ import (
 
 // characteristicValues are the checks of data types and of multi-valued attributes.
 var characteristicValues = []check{
-	kindCheck("integer", "integer", "Values with a fraction, texts and objects do not become integers", "RFC7643-2.3.4-01", 12, isWholeNumber,
+	kindCheck("integer", "integer", "Fractions, strings and objects in an integer attribute are rejected or not stored", "RFC7643-2.3.4-01", 12, isWholeNumber,
 		1.5, "many", doc{"value": 1}, []int{1}),
-	kindCheck("decimal", "decimal", "Texts and objects do not become decimals", "RFC7643-2.3.3-01", 2, isNumber, "heavy", doc{"value": 1}),
-	kindCheck("boolean", "boolean", "Texts and numbers do not become booleans other than true and false", "RFC7643-2.3.2-01", 2,
+	kindCheck("decimal", "decimal", "Strings and objects in a decimal attribute are rejected or not stored", "RFC7643-2.3.3-01", 2, isNumber, "heavy", doc{"value": 1}),
+	kindCheck("boolean", "boolean", "Values other than true and false in a boolean attribute are rejected or not stored", "RFC7643-2.3.2-01", 2,
 		func(v any) bool { _, ok := v.(bool); return ok }, "perhaps", doc{"value": true}),
-	kindCheck("date-time", "dateTime", "What is no date with a time does not become a dateTime", "RFC7643-2.3.5-02", 3, isDateTime,
+	kindCheck("date-time", "dateTime", "Values that are not a date with a time in a dateTime attribute are rejected or not stored", "RFC7643-2.3.5-02", 3, isDateTime,
 		"2026-01-31", "yesterday", 5),
-	kindCheck("binary", "binary", "What is not base64 does not become binary", "RFC7643-2.3.6-01", 2, isBase64, "not base64!", 5),
-	kindCheck("string", "string", "Numbers and objects do not become texts of another type", "RFC7643-2.3-02", 26, isText, 5,
+	kindCheck("binary", "binary", "Values that are not base64 in a binary attribute are rejected or not stored", "RFC7643-2.3.6-01", 2, isBase64, "not base64!", 5),
+	kindCheck("string", "string", "Numbers and objects in a string attribute are rejected or not stored", "RFC7643-2.3-02", 26, isText, 5,
 		doc{"value": "x"}),
-	kindCheck("complex", "complex", "Texts and numbers do not become complex values", "RFC7643-2.3-02", 2,
+	kindCheck("complex", "complex", "Numbers and strings in a complex attribute are rejected or not stored", "RFC7643-2.3-02", 2,
 		func(v any) bool { _, ok := v.(*scim.Object); return ok }, 5, []string{"x"}),
-	kindCheck("reference", "reference", "Numbers and objects do not become references", "RFC7643-2.3.7-01", 2, isText, 5, doc{"value": "x"}),
+	kindCheck("reference", "reference", "Numbers and objects in a reference attribute are rejected or not stored", "RFC7643-2.3.7-01", 2, isText, 5, doc{"value": "x"}),
 	{
 		ID:           "characteristics.instant",
-		Title:        "A dateTime with a time zone comes back as the same instant",
+		Title:        "A dateTime with a time zone offset represents the same time when it is read back",
 		Requirements: reqs("RFC7643-2.3.5-01", "RFC7644-3.1-05"),
 		Level:        must,
 		Needs:        writesAny,
 		Requests:     3,
-		Why:          "Two hours are the difference between a contract that runs and one that has ended.",
-		Fix:          "Convert instants; do not cut the zone off.",
+		Why:          "A time that shifts by two hours ends a contract too early or too late.",
+		Fix:          "Convert the time between zones; do not drop the offset.",
 		Run:          characteristicsInstant,
 	},
 	{
@@ -44,35 +44,35 @@ var characteristicValues = []check{
 		Level:        must,
 		Needs:        writesAny,
 		Requests:     6,
-		Why:          "A reader that expects an array fails on the object, for accounts with one value only.",
-		Fix:          "Write an array for every attribute with multiValued true.",
+		Why:          "A client that expects an array fails on a single object, which it gets only for accounts with one value.",
+		Fix:          "Return an array for every attribute with multiValued true.",
 		Run:          characteristicsMultiValued,
 	},
 	{
 		ID:           "characteristics.primary",
-		Title:        "Two primary values are refused, or one of them stays",
+		Title:        "Two primary values are rejected, or at most one of them is stored",
 		Requirements: reqs("RFC7643-2.4-04"),
 		Level:        must,
 		Needs:        writesAny,
 		Requests:     1,
-		Why:          "primary is there to choose one.",
-		Fix:          "Answer 400 invalidValue, or keep one.",
+		Why:          "primary selects one value; with two of them, clients cannot choose.",
+		Fix:          "Return 400 invalidValue, or store one primary value.",
 		Run:          characteristicsPrimary,
 	},
 	{
 		ID:           "characteristics.duplicates",
-		Title:        "The same value is not returned twice",
+		Title:        "A repeated value is not returned twice",
 		Requirements: reqs("RFC7643-2.4-11"),
 		Level:        should,
 		Needs:        writesAny,
 		Requests:     6,
-		Why:          "Synchronisations that compare lists never come to rest.",
-		Fix:          "Drop repeated values when storing.",
+		Why:          "Synchronizations that compare lists find a difference in every run.",
+		Fix:          "Remove repeated values before storing.",
 		Run:          characteristicsDuplicates,
 	},
 	{
 		ID:           "characteristics.round-trip",
-		Title:        "Every attribute that a schema describes as writable and readable comes back as it was sent",
+		Title:        "Every attribute that a schema describes as writable and readable is returned as sent",
 		Requirements: reqs("RFC7644-3.1-05", "RFC7643-7-23"),
 		Level:        must,
 		Needs:        writesAny,
@@ -116,7 +116,7 @@ func characteristicsPrimary(ctx context.Context, t *T) {
 		one["primary"], two["primary"] = true, true
 		where, _, res := created(ctx, t, td, a, []any{one, two})
 		if where == "" {
-			t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST with two primary values in "+td.naming(a), "400, or 201 with one",
+			t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST with two primary values in "+td.naming(a), "400, or 201 with one primary value",
 				res.Status)
 			return
 		}
@@ -160,7 +160,7 @@ func characteristicsRoundTrip(ctx context.Context, t *T) {
 		res := t.Post(ctx, td.endpoint, body)
 		where := td.address(res)
 		if where == "" {
-			t.Note("%s with all attributes could not be created: %s answered %d", td.name, res.Name, res.Status)
+			t.Note("%s with all attributes could not be created: %s returned %d", td.name, res.Name, res.Status)
 			continue
 		}
 		o := t.Read(ctx, where).Object()
@@ -171,7 +171,7 @@ func characteristicsRoundTrip(ctx context.Context, t *T) {
 	t.SkipIf(!found, "the target describes no attributes beyond those of RFC 7643")
 }
 
-// kindCheck is a check that values which do not fit a data type are refused, or not stored as they are.
+// kindCheck returns a check that values of the wrong data type are rejected or not stored as sent.
 func kindCheck(word, kind, title, requirement string, requests int, fits func(v any) bool, wrong ...any) check {
 	return check{
 		ID:           "characteristics." + word,
@@ -180,10 +180,10 @@ func kindCheck(word, kind, title, requirement string, requests int, fits func(v 
 		Level:        must,
 		Needs:        writesAny,
 		Requests:     requests,
-		Why:          "A value of another type breaks every reader after it.",
-		Fix:          "Check the type of every value against the schema; answer 400 invalidValue.",
+		Why:          "A value of another type breaks every client that reads it.",
+		Fix:          "Check the type of every value against the schema; return 400 invalidValue.",
 		Run: func(ctx context.Context, t *T) {
-			traits(t, "is of the type "+kind, func(td typeDef, a attrDef) bool {
+			traits(t, "is of type "+kind, func(td typeDef, a attrDef) bool {
 				return ownAttribute(td, a) && a.kind == kind && a.writable() && !a.hidden() && !a.multi && len(a.canonical) == 0 && !carries(td, a)
 			}, func(td typeDef, a attrDef) {
 				for i, v := range wrong {
@@ -192,7 +192,7 @@ func kindCheck(word, kind, title, requirement string, requests int, fits func(v 
 					where := td.address(res)
 					if where == "" {
 						t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST with "+jsonText(plain(v))+" as "+td.naming(a),
-							"400, or 201 with a value that fits", res.Status)
+							"400, or 201 with a value of the right type", res.Status)
 						continue
 					}
 					got := a.of(t.Read(ctx, where).Object())
@@ -203,7 +203,7 @@ func kindCheck(word, kind, title, requirement string, requests int, fits func(v 
 	}
 }
 
-// plain turns what a body holds into what package scim writes.
+// plain converts a value of a request body to the value types of package scim.
 func plain(v any) any {
 	out, err := scim.Value(v)
 	if err != nil {
