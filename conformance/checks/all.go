@@ -52,7 +52,7 @@ func All() []conformance.Check {
 		patchRemove,
 		patchRequest,
 		patchMatrix,
-		patchRefused,
+		patchRejected,
 		patchRules,
 		del,
 		deleteEffects,
