@@ -26,9 +26,9 @@ var authEverywhere = []check{
 		Why:          "A client that can change a group can grant itself the access that the group gives.",
 		Fix:          "Put authentication in front of the whole SCIM path, not into single handlers.",
 		Run: func(ctx context.Context, t *T) {
-			for _, request := range append(writings(t, "/Groups"), conformance.Request{Method: "GET", Path: "/Groups/" + t.AbsentID()}) {
+			for _, request := range append(writeRequests(t, "/Groups"), conformance.Request{Method: "GET", Path: "/Groups/" + t.AbsentID()}) {
 				request.Credentials = conformance.WithoutCredentials()
-				unauthorised(t, t.Call(ctx, request), "no credentials", false)
+				expectUnauthorized(t, t.Call(ctx, request), "no credentials", false)
 			}
 		},
 	},
@@ -42,9 +42,9 @@ var authEverywhere = []check{
 		Why:          "A server that checks tokens only for reading lets any client change data.",
 		Fix:          "Check the token in one place for all methods.",
 		Run: func(ctx context.Context, t *T) {
-			for _, request := range writings(t, "/Users") {
+			for _, request := range writeRequests(t, "/Users") {
 				request.Credentials = wrongToken
-				unauthorised(t, t.Call(ctx, request), "a wrong token", false)
+				expectUnauthorized(t, t.Call(ctx, request), "a wrong token", false)
 			}
 		},
 	},
@@ -87,7 +87,7 @@ var authEverywhere = []check{
 		Why:          "URLs are stored in logs, histories and referrers; RFC 6750 section 2.3 advises against tokens in them.",
 		Fix:          "Read the token from the Authorization header only.",
 		Run: func(ctx context.Context, t *T) {
-			unauthorised(t, t.Call(ctx, conformance.Request{Method: "GET", Path: "/Users", Credentials: conformance.QueryCredentials()}),
+			expectUnauthorized(t, t.Call(ctx, conformance.Request{Method: "GET", Path: "/Users", Credentials: conformance.QueryCredentials()}),
 				"the token in the URL only", true)
 		},
 	},
@@ -142,7 +142,8 @@ func authOtherScheme(ctx context.Context, t *T) {
 		if header == "Bearer" {
 			with = "the word Bearer and no token"
 		}
-		unauthorised(t, t.Call(ctx, conformance.Request{Method: "GET", Path: "/Users", Credentials: conformance.OtherCredentials(header)}), with,
+		expectUnauthorized(t, t.Call(ctx, conformance.Request{Method: "GET", Path: "/Users", Credentials: conformance.OtherCredentials(header)}),
+			with,
 			true)
 	}
 }
@@ -174,14 +175,14 @@ func authEveryEndpoint(ctx context.Context, t *T) {
 
 // expectUnauthorized expects that a request with invalid credentials is rejected and that the response contains no resources. RFC 6750
 // defines 400 for a malformed header.
-func unauthorised(t *T, res *conformance.Response, with string, malformed bool) {
+func expectUnauthorized(t *T, res *conformance.Response, with string, malformed bool) {
 	t.Holds(res.Status == 401 || res.Status == 400 && malformed, "status of "+res.Name+" with "+with, "401", res.Status)
 	shown := res.OK() && (len(res.Resources()) > 0 || res.Object().Text("id") != "")
 	t.Holds(!shown, "body of "+res.Name+" with "+with, "no resources", string(res.Body))
 }
 
 // writeRequests returns requests that change something, on ids that do not exist.
-func writings(t *T, collection string) []conformance.Request {
+func writeRequests(t *T, collection string) []conformance.Request {
 	body := t.User("intruder", nil)
 	if collection == "/Groups" {
 		body = t.Group("intruder", nil)

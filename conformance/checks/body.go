@@ -19,8 +19,8 @@ type hostile struct {
 	body func(members string) string
 	// header overrides request headers.
 	header http.Header
-	// refuse makes a success a finding too.
-	refuse bool
+	// mustReject makes a success a finding too.
+	mustReject bool
 	// requests is the number of requests after the POST if the reference server accepts the body.
 	requests int
 	// intact, if set, checks the created user.
@@ -47,7 +47,7 @@ func (h hostile) check() check {
 			switch {
 			case !res.OK():
 				t.Holds(res.Status >= 400 && res.Status < 500, "status of "+res.Name, "400", res.Status)
-			case h.refuse:
+			case h.mustReject:
 				t.Holds(false, "status of "+res.Name, "400", res.Status)
 			case h.intact != nil:
 				where := "/Users/" + url.PathEscape(res.Object().Text("id"))
@@ -75,7 +75,7 @@ var body = append([]check{
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "stays", nil)
 			for _, text := range []string{`{"schemas":`, `[]`, `"text"`, ``} {
-				refused(t, t.Call(ctx, conformance.Request{Method: http.MethodPut, Path: u.Path(), Body: []byte(text)}), 400, "invalidSyntax",
+				expectError(t, t.Call(ctx, conformance.Request{Method: http.MethodPut, Path: u.Path(), Body: []byte(text)}), 400, "invalidSyntax",
 					"invalidValue")
 			}
 			t.Expect("userName after malformed PUTs", t.UserName("stays"), value(t.Read(ctx, u.Path()).Object(), "userName"))
@@ -141,46 +141,46 @@ var body = append([]check{
 			}
 		},
 	},
-}, hostiles(
+}, hostileChecks(
 	hostile{
-		id:     "trailing",
-		title:  "Characters after the JSON object are rejected",
-		body:   func(m string) string { return "{" + m + "} x" },
-		refuse: true,
-		level:  should,
-		why:    "A server that ignores the rest silently loses part of the request.",
+		id:         "trailing",
+		title:      "Characters after the JSON object are rejected",
+		body:       func(m string) string { return "{" + m + "} x" },
+		mustReject: true,
+		level:      should,
+		why:        "A server that ignores the rest silently loses part of the request.",
 	},
 	hostile{
-		id:     "two-objects",
-		title:  "Two JSON objects in one body are rejected",
-		body:   func(m string) string { return "{" + m + "}{" + m + "}" },
-		refuse: true,
-		level:  should,
-		why:    "A server that ignores the rest silently loses part of the request.",
+		id:         "two-objects",
+		title:      "Two JSON objects in one body are rejected",
+		body:       func(m string) string { return "{" + m + "}{" + m + "}" },
+		mustReject: true,
+		level:      should,
+		why:        "A server that ignores the rest silently loses part of the request.",
 	},
 	hostile{
-		id:     "not-a-number",
-		title:  "NaN, which is not JSON, is rejected",
-		body:   func(m string) string { return "{" + m + `,"scimconfNumber":NaN}` },
-		refuse: true,
-		level:  should,
-		why:    whyHostile,
+		id:         "not-a-number",
+		title:      "NaN, which is not JSON, is rejected",
+		body:       func(m string) string { return "{" + m + `,"scimconfNumber":NaN}` },
+		mustReject: true,
+		level:      should,
+		why:        whyHostile,
 	},
 	hostile{
-		id:     "single-quotes",
-		title:  "Single quotes, which are not JSON, are rejected",
-		body:   func(m string) string { return "{" + strings.ReplaceAll(m, `"`, "'") + "}" },
-		refuse: true,
-		level:  should,
-		why:    "A server that accepts more than JSON may read the body differently from a proxy in front of it.",
+		id:         "single-quotes",
+		title:      "Single quotes, which are not JSON, are rejected",
+		body:       func(m string) string { return "{" + strings.ReplaceAll(m, `"`, "'") + "}" },
+		mustReject: true,
+		level:      should,
+		why:        "A server that accepts more than JSON may read the body differently from a proxy in front of it.",
 	},
 	hostile{
-		id:     "truncated",
-		title:  "A truncated body is rejected",
-		body:   func(m string) string { return "{" + m[:len(m)/2] },
-		refuse: true,
-		level:  should,
-		why:    "An aborted connection must not create an incomplete account.",
+		id:         "truncated",
+		title:      "A truncated body is rejected",
+		body:       func(m string) string { return "{" + m[:len(m)/2] },
+		mustReject: true,
+		level:      should,
+		why:        "An aborted connection must not create an incomplete account.",
 	},
 	hostile{
 		id:     "duplicate-names",
@@ -258,7 +258,8 @@ var body = append([]check{
 		why:   "PostgreSQL rejects it in strings, which causes a 500; C libraries truncate the string there.",
 		intact: func(t *T, o *scim.Object) {
 			if has(o, "nickName") {
-				t.Holds(o.Text("nickName") == "a\x00b" || o.Text("nickName") == "ab", "nickName", "the whole value, with or without U+0000", o.Text("nickName"))
+				t.Holds(o.Text("nickName") == "a\x00b" || o.Text("nickName") == "ab", "nickName", "the whole value, with or without U+0000",
+					o.Text("nickName"))
 			}
 		},
 	},
@@ -301,22 +302,22 @@ var body = append([]check{
 		intact: func(t *T, o *scim.Object) { t.Expect("userName", t.UserName("hostile"), value(o, "userName")) },
 	},
 	hostile{
-		id:     "form",
-		title:  "A form body is rejected",
-		body:   func(string) string { return "userName=«name»&schemas=y" },
-		header: http.Header{"Content-Type": {"application/x-www-form-urlencoded"}},
-		refuse: true,
-		level:  should,
-		why:    whyHostile,
+		id:         "form",
+		title:      "A form body is rejected",
+		body:       func(string) string { return "userName=«name»&schemas=y" },
+		header:     http.Header{"Content-Type": {"application/x-www-form-urlencoded"}},
+		mustReject: true,
+		level:      should,
+		why:        whyHostile,
 	},
 	hostile{
-		id:     "xml",
-		title:  "An XML body is rejected",
-		body:   func(string) string { return "<User><userName>«name»</userName></User>" },
-		header: http.Header{"Content-Type": {"application/xml"}},
-		refuse: true,
-		level:  should,
-		why:    whyHostile,
+		id:         "xml",
+		title:      "An XML body is rejected",
+		body:       func(string) string { return "<User><userName>«name»</userName></User>" },
+		header:     http.Header{"Content-Type": {"application/xml"}},
+		mustReject: true,
+		level:      should,
+		why:        whyHostile,
 	},
 	hostile{
 		id:     "wrong-charset",
@@ -335,12 +336,12 @@ func bodyPatch(ctx context.Context, t *T) {
 		`{"schemas":["` + scim.PatchOpMessage + `"],"Operations":["remove"]}`,
 	} {
 		res := t.Call(ctx, conformance.Request{Method: http.MethodPatch, Path: u.Path(), Body: []byte(text)})
-		refused(t, res, 400, "invalidSyntax", "invalidValue")
+		expectError(t, res, 400, "invalidSyntax", "invalidValue")
 	}
 	t.Expect("name.givenName after malformed PATCHes", "Conformance", value(t.Read(ctx, u.Path()).Object(), "name.givenName"))
 }
 
-func hostiles(list ...hostile) []check {
+func hostileChecks(list ...hostile) []check {
 	var out []check
 	for _, h := range list {
 		out = append(out, h.check())

@@ -20,8 +20,9 @@ const whyBulk = "A client that loads ten thousand accounts in one request reads 
 
 var bulk = []check{
 	{
-		ID:           "bulk.advertised",
-		Title:        "A bulk request is processed if the ServiceProviderConfig declares bulk as supported, and otherwise rejected without a server error",
+		ID: "bulk.advertised",
+		Title: "A bulk request is processed if the ServiceProviderConfig declares bulk as supported, and otherwise rejected without a " +
+			"server error",
 		Requirements: reqs("RFC7644-3.7-01"),
 		Level:        should,
 		Needs:        writesUsers,
@@ -40,7 +41,7 @@ var bulk = []check{
 		Why:          whyBulk,
 		Fix:          "Report method, bulkId, location and status for every POST.",
 		Run: func(ctx context.Context, t *T) {
-			where := createdPath(t, processed(ctx, t, posting(t, "new", nil)), "/Users", "new")
+			where := createdPath(t, postBulkOK(ctx, t, postOperation(t, "new", nil)), "/Users", "new")
 			after := t.Get(ctx, where)
 			t.Require("status of GET of the new user", 200, after.Status)
 			t.Expect("userName of the new user", t.UserName("new"), value(after.Object(), "userName"))
@@ -67,7 +68,7 @@ var bulk = []check{
 		Why:          "Typed clients declare it as a string, as in the examples of RFC 7644 section 3.7.3.",
 		Fix:          "Write \"status\":\"201\", neither 201 nor {\"code\":\"201\"}.",
 		Run: func(ctx context.Context, t *T) {
-			res := processed(ctx, t, posting(t, "typed", nil))
+			res := postBulkOK(ctx, t, postOperation(t, "typed", nil))
 			t.Expect("status of POST in the bulk request", "201", value(result(t, res, "POST", "typed"), "status"))
 		},
 	},
@@ -82,9 +83,9 @@ var bulk = []check{
 		Fix:          "Process every operation like the equivalent single request.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "put", nil)
-			res := processed(ctx, t,
+			res := postBulkOK(ctx, t,
 				doc{"method": "PUT", "path": u.Path(), "data": t.User("put", doc{"name": doc{"givenName": "Ada", "familyName": "Byron"}})})
-			t.Expect("status of PUT in the bulk request", 200, code(result(t, res, "PUT", u.ID)))
+			t.Expect("status of PUT in the bulk request", 200, resultStatus(result(t, res, "PUT", u.ID)))
 			t.Expect("name.givenName read back", "Ada", value(t.Read(ctx, u.Path()).Object(), "name.givenName"))
 		},
 	},
@@ -99,8 +100,8 @@ var bulk = []check{
 		Fix:          "Read data of a PATCH as a complete PatchOp message.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "patch", nil)
-			res := processed(ctx, t, patching(u.Path(), doc{"op": "replace", "path": "name.givenName", "value": "Ada"}))
-			status := code(result(t, res, "PATCH", u.ID))
+			res := postBulkOK(ctx, t, patchOperation(u.Path(), doc{"op": "replace", "path": "name.givenName", "value": "Ada"}))
+			status := resultStatus(result(t, res, "PATCH", u.ID))
 			t.Holds(status == 200 || status == 204, "status of PATCH in the bulk request", "200 or 204", status)
 			t.Expect("name.givenName read back", "Ada", value(t.Read(ctx, u.Path()).Object(), "name.givenName"))
 		},
@@ -116,8 +117,8 @@ var bulk = []check{
 		Fix:          "Process every operation like the equivalent single request.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "delete", nil)
-			res := processed(ctx, t, doc{"method": "DELETE", "path": u.Path()})
-			t.Expect("status of DELETE in the bulk request", 204, code(result(t, res, "DELETE", u.ID)))
+			res := postBulkOK(ctx, t, doc{"method": "DELETE", "path": u.Path()})
+			t.Expect("status of DELETE in the bulk request", 204, resultStatus(result(t, res, "DELETE", u.ID)))
 			t.Expect("status of GET of the deleted user", 404, t.Get(ctx, u.Path()).Status)
 		},
 	},
@@ -164,10 +165,10 @@ var bulk = []check{
 		Why:          "It is the only member that identifies the failed operation.",
 		Fix:          "Set location from the path of the operation.",
 		Run: func(ctx context.Context, t *T) {
-			res := processed(ctx, t, doc{"method": "DELETE", "path": "/Users/" + t.AbsentID()})
+			res := postBulkOK(ctx, t, doc{"method": "DELETE", "path": "/Users/" + t.AbsentID()})
 			list := results(res)
 			t.Must(len(list) == 1, "number of results", "1", len(list))
-			t.Expect("status of DELETE of an unknown id", 404, code(list[0]))
+			t.Expect("status of DELETE of an unknown id", 404, resultStatus(list[0]))
 			t.Holds(path.Base(list[0].Text("location")) == t.AbsentID(), "location of DELETE of an unknown id",
 				"a URI that ends in "+t.AbsentID(), value(list[0], "location"))
 		},
@@ -193,7 +194,8 @@ var bulk = []check{
 		Why:          "One bad record must not stop a whole import.",
 		Fix:          "Continue after an error unless the count of failOnErrors is reached.",
 		Run: func(ctx context.Context, t *T) {
-			res := processed(ctx, t, posting(t, "first", nil), failing(t, "bad"), failing(t, "worse"), posting(t, "last", nil))
+			res := postBulkOK(ctx, t, postOperation(t, "first", nil), failingOperation(t, "bad"), failingOperation(t, "worse"),
+				postOperation(t, "last", nil))
 			t.Expect("status of GET of the user after two failures", 200, t.Get(ctx, createdPath(t, res, "/Users", "last")).Status)
 		},
 	},
@@ -209,7 +211,7 @@ var bulk = []check{
 		Run: func(ctx context.Context, t *T) {
 			res := t.Post(ctx, "/Bulk",
 				doc{"schemas": []string{scim.BulkRequestMessage}, "failOnErrors": 1,
-					"Operations": []doc{posting(t, "before", nil), failing(t, "bad"), posting(t, "after", nil)}})
+					"Operations": []doc{postOperation(t, "before", nil), failingOperation(t, "bad"), postOperation(t, "after", nil)}})
 			t.Require("status of "+res.Name, 200, res.Status)
 			t.Expect("status of GET of the user before the error", 200, t.Get(ctx, createdPath(t, res, "/Users", "before")).Status)
 			found := t.Get(ctx, "/Users", "filter", "userName eq "+quote(t.UserName("after")))
@@ -232,7 +234,7 @@ var bulk = []check{
 func bulkAdvertised(ctx context.Context, t *T) {
 	supported, known := t.Capabilities.Supports("bulk")
 	t.SkipIf(!known, "the ServiceProviderConfig does not declare whether bulk is supported")
-	res := job(ctx, t, doc{"method": "DELETE", "path": "/Users/" + t.AbsentID()})
+	res := postBulk(ctx, t, doc{"method": "DELETE", "path": "/Users/" + t.AbsentID()})
 	if supported {
 		t.Expect("status of "+res.Name+", advertised as supported", 200, res.Status)
 		return
@@ -246,7 +248,8 @@ func bulkAdvertised(ctx context.Context, t *T) {
 func bulkResponse(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "old", nil)
 	res := t.Post(ctx, "/Bulk", doc{"schemas": []string{scim.BulkRequestMessage}, "failOnErrors": 5,
-		"Operations": []doc{posting(t, "one", nil), posting(t, "two", nil), failing(t, "three"), {"method": "DELETE", "path": u.Path()}}})
+		"Operations": []doc{postOperation(t, "one", nil), postOperation(t, "two", nil), failingOperation(t, "three"),
+			{"method": "DELETE", "path": u.Path()}}})
 	t.Require("status of "+res.Name, 200, res.Status)
 	t.Holds(slices.Contains(texts(res.Object(), "schemas"), scim.BulkResponseMessage), "schemas of the response", scim.BulkResponseMessage,
 		value(res.Object(), "schemas"))
@@ -257,28 +260,29 @@ func bulkResponse(ctx context.Context, t *T) {
 
 func bulkMixed(ctx context.Context, t *T) {
 	changed, removed := t.CreateUser(ctx, "changed", nil), t.CreateUser(ctx, "removed", nil)
-	res := processed(ctx, t, posting(t, "user", nil), bulkGroup(t, "group"),
-		patching(changed.Path(), doc{"op": "replace", "path": "name.givenName", "value": "Ada"}), doc{"method": "DELETE", "path": removed.Path()})
+	res := postBulkOK(ctx, t, postOperation(t, "user", nil), groupOperation(t, "group"),
+		patchOperation(changed.Path(), doc{"op": "replace", "path": "name.givenName", "value": "Ada"}),
+		doc{"method": "DELETE", "path": removed.Path()})
 	t.Expect("status of GET of the new user", 200, t.Get(ctx, createdPath(t, res, "/Users", "user")).Status)
 	t.Expect("status of GET of the new group", 200, t.Get(ctx, createdPath(t, res, "/Groups", "group")).Status)
 	t.Expect("name.givenName of the changed user", "Ada", value(t.Read(ctx, changed.Path()).Object(), "name.givenName"))
-	t.Expect("status of DELETE in the bulk request", 204, code(result(t, res, "DELETE", removed.ID)))
+	t.Expect("status of DELETE in the bulk request", 204, resultStatus(result(t, res, "DELETE", removed.ID)))
 }
 
 func bulkOrder(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "ordered", nil)
-	processed(ctx, t, patching(u.Path(), doc{"op": "replace", "path": "name.givenName", "value": "One"}),
-		patching(u.Path(), doc{"op": "add", "path": "name.middleName", "value": "Kept"}),
-		patching(u.Path(), doc{"op": "replace", "path": "name.givenName", "value": "Two"}))
+	postBulkOK(ctx, t, patchOperation(u.Path(), doc{"op": "replace", "path": "name.givenName", "value": "One"}),
+		patchOperation(u.Path(), doc{"op": "add", "path": "name.middleName", "value": "Kept"}),
+		patchOperation(u.Path(), doc{"op": "replace", "path": "name.givenName", "value": "Two"}))
 	o := t.Read(ctx, u.Path()).Object()
 	t.Expect("name.givenName, replaced twice", "Two", value(o, "name.givenName"))
 	t.Expect("name.middleName, added in between", "Kept", value(o, "name.middleName"))
 }
 
 func bulkError(ctx context.Context, t *T) {
-	res := processed(ctx, t, posting(t, "fine", nil), failing(t, "failed"))
+	res := postBulkOK(ctx, t, postOperation(t, "fine", nil), failingOperation(t, "failed"))
 	o := result(t, res, "POST", "failed")
-	t.Expect("status of the failed operation", 400, code(o))
+	t.Expect("status of the failed operation", 400, resultStatus(o))
 	e := o.Complex("response")
 	t.Must(e != nil, "response of the failed operation", "an Error", value(o, "response"))
 	t.Holds(slices.Contains(texts(e, "schemas"), scim.ErrorMessage), "response.schemas of the failed operation", scim.ErrorMessage,
@@ -288,17 +292,18 @@ func bulkError(ctx context.Context, t *T) {
 }
 
 func bulkConflict(ctx context.Context, t *T) {
-	twin := posting(t, "twin", nil)
+	twin := postOperation(t, "twin", nil)
 	twin["bulkId"] = "second"
-	res := processed(ctx, t, posting(t, "twin", nil), twin, posting(t, "other", nil))
-	t.Expect("status of the first POST of a userName", 201, code(result(t, res, "POST", "twin")))
-	t.Expect("status of the second POST of a userName", 409, code(result(t, res, "POST", "second")))
-	t.Expect("status of the POST after it", 201, code(result(t, res, "POST", "other")))
+	res := postBulkOK(ctx, t, postOperation(t, "twin", nil), twin, postOperation(t, "other", nil))
+	t.Expect("status of the first POST of a userName", 201, resultStatus(result(t, res, "POST", "twin")))
+	t.Expect("status of the second POST of a userName", 409, resultStatus(result(t, res, "POST", "second")))
+	t.Expect("status of the POST after it", 201, resultStatus(result(t, res, "POST", "other")))
 }
 
 func bulkFailOnErrorsCounts(ctx context.Context, t *T) {
 	res := t.Post(ctx, "/Bulk", doc{"schemas": []string{scim.BulkRequestMessage}, "failOnErrors": 2,
-		"Operations": []doc{failing(t, "bad"), posting(t, "between", nil), failing(t, "worse"), posting(t, "after", nil)}})
+		"Operations": []doc{failingOperation(t, "bad"), postOperation(t, "between", nil), failingOperation(t, "worse"),
+			postOperation(t, "after", nil)}})
 	t.Require("status of "+res.Name, 200, res.Status)
 	t.Expect("status of GET of the user between the errors", 200, t.Get(ctx, createdPath(t, res, "/Users", "between")).Status)
 	found := t.Get(ctx, "/Users", "filter", "userName eq "+quote(t.UserName("after")))
@@ -306,24 +311,24 @@ func bulkFailOnErrorsCounts(ctx context.Context, t *T) {
 }
 
 // postBulk posts a bulk request.
-func job(ctx context.Context, t *T, operations ...doc) *conformance.Response {
+func postBulk(ctx context.Context, t *T, operations ...doc) *conformance.Response {
 	return t.Post(ctx, "/Bulk", doc{"schemas": []string{scim.BulkRequestMessage}, "Operations": operations})
 }
 
 // postBulkOK posts a bulk request and requires status 200, whatever the status of its operations.
-func processed(ctx context.Context, t *T, operations ...doc) *conformance.Response {
-	res := job(ctx, t, operations...)
+func postBulkOK(ctx context.Context, t *T, operations ...doc) *conformance.Response {
+	res := postBulk(ctx, t, operations...)
 	t.Require("status of "+res.Name, 200, res.Status)
 	return res
 }
 
 // postOperation returns an operation that creates a user, with the label as bulkId.
-func posting(t *T, label string, extra doc) doc {
+func postOperation(t *T, label string, extra doc) doc {
 	return doc{"method": "POST", "path": "/Users", "bulkId": label, "data": t.User(label, extra)}
 }
 
 // groupOperation returns an operation that creates a group with members, with the label as bulkId.
-func bulkGroup(t *T, label string, members ...string) doc {
+func groupOperation(t *T, label string, members ...string) doc {
 	extra := doc{}
 	var list []doc
 	for _, m := range members {
@@ -336,12 +341,12 @@ func bulkGroup(t *T, label string, members ...string) doc {
 }
 
 // patchOperation returns an operation that patches a resource.
-func patching(where string, operations ...doc) doc {
+func patchOperation(where string, operations ...doc) doc {
 	return doc{"method": "PATCH", "path": where, "data": doc{"schemas": []string{scim.PatchOpMessage}, "Operations": operations}}
 }
 
 // failingOperation returns an operation that every target rejects: a user without a userName.
-func failing(t *T, label string) doc { return posting(t, label, doc{"userName": omit}) }
+func failingOperation(t *T, label string) doc { return postOperation(t, label, doc{"userName": omit}) }
 
 // results returns the results of a bulk request that are objects.
 func results(res *conformance.Response) []*scim.Object {
@@ -368,7 +373,7 @@ func result(t *T, res *conformance.Response, method, key string) *scim.Object {
 }
 
 // resultStatus returns the status of a result as a number, for every form in which servers write it; 0 if absent.
-func code(o *scim.Object) int {
+func resultStatus(o *scim.Object) int {
 	v, _ := o.Get("status")
 	if inner, ok := v.(*scim.Object); ok {
 		v, _ = inner.Get("code")
@@ -385,7 +390,7 @@ func jsonText(v any) string {
 // createdPath returns the path of the resource that a POST in a bulk request created, and ends the check if it created none.
 func createdPath(t *T, res *conformance.Response, where, bulkID string) string {
 	o := result(t, res, "POST", bulkID)
-	t.Must(code(o) == 201, "status of POST "+bulkID+" in the bulk request", "201", value(o, "status"))
+	t.Must(resultStatus(o) == 201, "status of POST "+bulkID+" in the bulk request", "201", value(o, "status"))
 	id := path.Base(o.Text("location"))
 	t.Must(o.Text("location") != "", "location of POST "+bulkID+" in the bulk request", "the URI of the new resource", value(o, "location"))
 	return where + "/" + id

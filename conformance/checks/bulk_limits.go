@@ -22,8 +22,9 @@ var bulkLimits = []check{
 		Fix:          fixAtomic,
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "atom", nil)
-			res := processed(ctx, t, patching(u.Path(), doc{"op": "replace", "path": "name.givenName", "value": "Half-way"}, doc{"op": "remove"}))
-			t.SkipIf(code(result(t, res, "PATCH", u.ID)) < 400, "the target accepts the failing operation, which is another check's finding")
+			res := postBulkOK(ctx, t,
+				patchOperation(u.Path(), doc{"op": "replace", "path": "name.givenName", "value": "Half-way"}, doc{"op": "remove"}))
+			t.SkipIf(resultStatus(result(t, res, "PATCH", u.ID)) < 400, "the target accepts the failing operation, which is another check's finding")
 			t.Expect("name.givenName after the rejected PATCH", "Conformance", value(t.Read(ctx, u.Path()).Object(), "name.givenName"))
 		},
 	},
@@ -72,7 +73,7 @@ var bulkLimits = []check{
 		Run: func(ctx context.Context, t *T) {
 			limit := numberAt(t, "maxPayloadSize")
 			t.SkipIf(limit <= 0 || limit > 2<<20, "bulk.maxPayloadSize is missing or too large to test")
-			res := job(ctx, t,
+			res := postBulk(ctx, t,
 				doc{"method": "PUT", "path": "/Users/" + t.AbsentID(), "data": t.User("large", doc{"displayName": strings.Repeat("x", limit)})})
 			t.Require("status of a bulk request over the limit", 413, res.Status)
 			t.Holds(strings.Contains(res.Object().Text("detail"), strconv.Itoa(limit)), "detail of the 413",
@@ -90,17 +91,17 @@ func bulkPrecondition(ctx context.Context, t *T) {
 		return doc{"method": "PUT", "path": u.Path(), "version": stale,
 			"data": t.User("versioned", doc{"name": doc{"givenName": name, "familyName": "Byron"}})}
 	}
-	res := processed(ctx, t, change("One"), change("Two"))
+	res := postBulkOK(ctx, t, change("One"), change("Two"))
 	var statuses []int
 	for _, o := range results(res) {
-		statuses = append(statuses, code(o))
+		statuses = append(statuses, resultStatus(o))
 	}
 	t.Expect("statuses of two PUTs with the same version", []int{200, 412}, statuses)
 	t.Expect("name.givenName read back", "One", value(t.Read(ctx, u.Path()).Object(), "name.givenName"))
 }
 
 func bulkVersion(ctx context.Context, t *T) {
-	res := processed(ctx, t, posting(t, "versioned", nil))
+	res := postBulkOK(ctx, t, postOperation(t, "versioned", nil))
 	version := value(result(t, res, "POST", "versioned"), "version")
 	read := t.Read(ctx, createdPath(t, res, "/Users", "versioned")).Object()
 	t.About(res)
@@ -112,7 +113,7 @@ func bulkMaxOperations(ctx context.Context, t *T) {
 	limit := numberAt(t, "maxOperations")
 	t.SkipIf(limit <= 0 || limit > 2000, "bulk.maxOperations is missing or too large to test")
 	operations := slices.Repeat([]doc{{"method": "DELETE", "path": "/Users/" + t.AbsentID()}}, limit+1)
-	res := job(ctx, t, operations...)
+	res := postBulk(ctx, t, operations...)
 	t.Require("status of a bulk request with one operation too many", 413, res.Status)
 	t.Holds(strings.Contains(res.Object().Text("detail"), strconv.Itoa(limit)), "detail of the 413",
 		"a string with the limit "+strconv.Itoa(limit), res.Object().Text("detail"))

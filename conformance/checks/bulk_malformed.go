@@ -21,7 +21,7 @@ var bulkMalformed = []check{
 		Run: func(ctx context.Context, t *T) {
 			res := t.Post(ctx, "/Bulk",
 				doc{"schemas": []string{scim.PatchOpMessage}, "Operations": []doc{{"method": "DELETE", "path": "/Users/" + t.AbsentID()}}})
-			refused(t, res, 400, "invalidSyntax", "invalidValue")
+			expectError(t, res, 400, "invalidSyntax", "invalidValue")
 		},
 	},
 	{
@@ -34,10 +34,11 @@ var bulkMalformed = []check{
 		Why:          "A truncated message must not be reported as a success.",
 		Fix:          "Require Operations.",
 		Run: func(ctx context.Context, t *T) {
-			refused(t, t.Post(ctx, "/Bulk", doc{"schemas": []string{scim.BulkRequestMessage}}), 400, "invalidSyntax", "invalidValue")
+			expectError(t, t.Post(ctx, "/Bulk", doc{"schemas": []string{scim.BulkRequestMessage}}), 400, "invalidSyntax", "invalidValue")
 		},
 	},
-	malformedBulk("unknown-method", "An operation with a method that bulk requests do not support is rejected", "RFC7644-3.7-06", "the method GET", must, 1,
+	malformedBulk("unknown-method", "An operation with a method that bulk requests do not support is rejected", "RFC7644-3.7-06",
+		"the method GET", must, 1,
 		func(t *T) doc { return doc{"method": "GET", "path": "/Users/" + t.AbsentID()} }),
 	malformedBulk("no-method", "An operation without a method is rejected", "RFC7644-3.7-06", "no method", must, 1, func(t *T) doc {
 		return doc{"path": "/Users/" + t.AbsentID()}
@@ -49,7 +50,7 @@ var bulkMalformed = []check{
 		return doc{"method": "PUT", "path": "/Users/" + t.AbsentID()}
 	}),
 	malformedBulk("no-bulk-id", "A POST without a bulkId is rejected", "RFC7644-3.7-07", "no bulkId", must, 1, func(t *T) doc {
-		op := posting(t, "nameless", nil)
+		op := postOperation(t, "nameless", nil)
 		delete(op, "bulkId")
 		return op
 	}),
@@ -58,7 +59,8 @@ var bulkMalformed = []check{
 		func(t *T) doc {
 			return doc{"method": "POST", "path": "/ScimconfNothing", "bulkId": "x", "data": t.User("lost", nil)}
 		}),
-	malformedBulk("absolute-path", "An operation whose path is an absolute URL is rejected", "RFC7644-3.7-10", "an absolute URL as path", must, 1,
+	malformedBulk("absolute-path", "An operation whose path is an absolute URL is rejected", "RFC7644-3.7-10", "an absolute URL as path", must,
+		1,
 		func(t *T) doc {
 			return doc{"method": "DELETE", "path": "https://scimconf.example.com/Users/" + t.AbsentID()}
 		}),
@@ -72,22 +74,22 @@ var bulkMalformed = []check{
 		Why:          "The client cannot distinguish the results, and references to the bulkId are ambiguous.",
 		Fix:          "Reject the second operation, or the whole bulk request.",
 		Run: func(ctx context.Context, t *T) {
-			second := posting(t, "second", nil)
+			second := postOperation(t, "second", nil)
 			second["bulkId"] = "first"
-			isRefused(t, job(ctx, t, posting(t, "first", nil), second), "a duplicate bulkId")
+			expectRejected(t, postBulk(ctx, t, postOperation(t, "first", nil), second), "a duplicate bulkId")
 		},
 	},
 }
 
 // expectRejected expects that a bulk request with a malformed operation is rejected, or that the operation is.
-func isRefused(t *T, res *conformance.Response, what string) {
+func expectRejected(t *T, res *conformance.Response, what string) {
 	if res.Status != 200 {
 		t.Holds(res.Status >= 400 && res.Status < 500, "status of a bulk request with "+what, "400, or 200 with a failed operation", res.Status)
 		return
 	}
 	list := results(res)
 	t.Must(len(list) > 0, "number of results of a bulk request with "+what, "at least 1", len(list))
-	last := code(list[len(list)-1])
+	last := resultStatus(list[len(list)-1])
 	t.Holds(last >= 400 && last < 500, "status of the operation with "+what, "400", last)
 }
 
@@ -102,6 +104,6 @@ func malformedBulk(id, title, requirement, what string, level conformance.Level,
 		Requests:     requests,
 		Why:          "A server that executes a malformed operation makes changes that the client did not request.",
 		Fix:          "Validate every operation; return 400 for the operation or for the whole bulk request.",
-		Run:          func(ctx context.Context, t *T) { isRefused(t, job(ctx, t, op(t)), what) },
+		Run:          func(ctx context.Context, t *T) { expectRejected(t, postBulk(ctx, t, op(t)), what) },
 	}
 }

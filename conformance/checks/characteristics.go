@@ -178,7 +178,7 @@ var characteristics = []check{
 			traits(t, "is never returned", trait(func(a attrDef) bool { return a.returned == "never" && a.writable() && a.sample("x") != nil }),
 				func(td typeDef, a attrDef) {
 					if where, _, _ := created(ctx, t, td, a, a.sample(t.Prefix()+"secret")); where != "" {
-						t.Holds(a.of(a.asked(ctx, t, where)) == nil, td.naming(a)+", requested by name", "absent", "present")
+						t.Holds(a.of(a.requested(ctx, t, where)) == nil, td.describe(a)+", requested by name", "absent", "present")
 					}
 				})
 		},
@@ -218,7 +218,7 @@ var characteristics = []check{
 			traits(t, "is returned on request",
 				trait(func(a attrDef) bool { return a.returned == "request" && a.writable() && a.sample("x") != nil }), func(td typeDef, a attrDef) {
 					if where, _, res := created(ctx, t, td, a, a.sample("written")); where != "" {
-						t.Expect(td.naming(a)+" in the response to POST", a.sample("written"), a.of(res.Object()))
+						t.Expect(td.describe(a)+" in the response to POST", a.sample("written"), a.of(res.Object()))
 					}
 				})
 		},
@@ -231,8 +231,9 @@ var characteristics = []check{
 		Needs:        writesAny,
 		Requests:     8,
 		Why:          "Clients cannot distinguish two objects with the same key.",
-		Fix:          "Create a unique index for every attribute with uniqueness server or global; exclude the object itself from the comparison.",
-		Run:          characteristicsUnique,
+		Fix: "Create a unique index for every attribute with uniqueness server or global; exclude the object itself from the " +
+			"comparison.",
+		Run: characteristicsUnique,
 	},
 	{
 		ID:           "characteristics.unique-other-case",
@@ -274,7 +275,7 @@ func characteristicsRequired(ctx context.Context, t *T) {
 		return a.required && a.writable() && (a.urn == "" || slices.Contains(td.mandatory, a.urn))
 	}, func(td typeDef, a attrDef) {
 		res := t.Post(ctx, td.endpoint, td.with(t, a.label(""), a, omit))
-		t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST without "+td.naming(a), "400", res.Status)
+		t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST without "+td.describe(a), "400", res.Status)
 	})
 }
 
@@ -294,7 +295,7 @@ func characteristicsRequiredSubAttribute(ctx context.Context, t *T) {
 			v = []any{part}
 		}
 		res := t.Post(ctx, td.endpoint, td.with(t, a.label(""), a, v))
-		t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST with an incomplete "+td.naming(a), "400", res.Status)
+		t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST with an incomplete "+td.describe(a), "400", res.Status)
 	})
 }
 
@@ -321,9 +322,9 @@ func characteristicsReadOnlyCreate(ctx context.Context, t *T) {
 		func(td typeDef, a attrDef) {
 			forged := a.sample("scimconf-forged")
 			where, _, res := created(ctx, t, td, a, forged)
-			if t.Holds(res.OK(), "status of a POST with "+td.naming(a), "201", res.Status) {
+			if t.Holds(res.OK(), "status of a POST with "+td.describe(a), "201", res.Status) {
 				got := a.of(t.Read(ctx, where).Object())
-				t.Holds(!scim.Equal(plain(forged), got), td.naming(a), "the target's own value, or absent", got)
+				t.Holds(!scim.Equal(plain(forged), got), td.describe(a), "the target's own value, or absent", got)
 			}
 		})
 }
@@ -339,9 +340,9 @@ func characteristicsReadOnlyReplace(ctx context.Context, t *T) {
 			forged := a.sample("scimconf-forged")
 			a.set(body, forged)
 			res := t.Put(ctx, where, body)
-			t.Expect("status of a PUT with "+td.naming(a), 200, res.Status)
+			t.Expect("status of a PUT with "+td.describe(a), 200, res.Status)
 			got := a.of(t.Read(ctx, where).Object())
-			t.Holds(!scim.Equal(plain(forged), got), td.naming(a), "the target's own value, or absent", got)
+			t.Holds(!scim.Equal(plain(forged), got), td.describe(a), "the target's own value, or absent", got)
 		})
 }
 
@@ -354,9 +355,9 @@ func characteristicsReadOnlyPatch(ctx context.Context, t *T) {
 			}
 			forged := a.sample("scimconf-forged")
 			res := t.Patch(ctx, where, doc{"op": "replace", "path": a.path(), "value": forged})
-			t.Warn(res.Status == 400, "status of a PATCH of "+td.naming(a), "400", res.Status)
+			t.Warn(res.Status == 400, "status of a PATCH of "+td.describe(a), "400", res.Status)
 			got := a.of(t.Read(ctx, where).Object())
-			t.Holds(!scim.Equal(plain(forged), got), td.naming(a), "the target's own value, or absent", got)
+			t.Holds(!scim.Equal(plain(forged), got), td.describe(a), "the target's own value, or absent", got)
 		})
 }
 
@@ -364,7 +365,7 @@ func characteristicsImmutableSame(ctx context.Context, t *T) {
 	traits(t, "is immutable", settable, func(td typeDef, a attrDef) {
 		if where, body, _ := created(ctx, t, td, a, a.sample("first")); where != "" {
 			res := t.Put(ctx, where, body)
-			t.Expect("status of a PUT that repeats "+td.naming(a), 200, res.Status)
+			t.Expect("status of a PUT that repeats "+td.describe(a), 200, res.Status)
 		}
 	})
 }
@@ -374,8 +375,8 @@ func characteristicsImmutableReplace(ctx context.Context, t *T) {
 		if where, body, _ := created(ctx, t, td, a, a.sample("first")); where != "" {
 			a.set(body, a.sample("second"))
 			res := t.Put(ctx, where, body)
-			t.Warn(res.Status == 400, "status of a PUT that changes "+td.naming(a), "400", res.Status)
-			t.Expect(td.naming(a)+" after the PUT", a.sample("first"), a.of(t.Read(ctx, where).Object()))
+			t.Warn(res.Status == 400, "status of a PUT that changes "+td.describe(a), "400", res.Status)
+			t.Expect(td.describe(a)+" after the PUT", a.sample("first"), a.of(t.Read(ctx, where).Object()))
 		}
 	})
 }
@@ -384,8 +385,8 @@ func characteristicsImmutablePatch(ctx context.Context, t *T) {
 	traits(t, "is immutable", settable, func(td typeDef, a attrDef) {
 		if where, _, _ := created(ctx, t, td, a, a.sample("first")); where != "" {
 			res := t.Patch(ctx, where, doc{"op": "replace", "path": a.path(), "value": a.sample("second")})
-			t.Expect("status of a PATCH that changes "+td.naming(a), 400, res.Status)
-			t.Expect(td.naming(a)+" after the PATCH", a.sample("first"), a.of(t.Read(ctx, where).Object()))
+			t.Expect("status of a PATCH that changes "+td.describe(a), 400, res.Status)
+			t.Expect(td.describe(a)+" after the PATCH", a.sample("first"), a.of(t.Read(ctx, where).Object()))
 		}
 	})
 }
@@ -396,8 +397,8 @@ func characteristicsImmutableFirstPut(ctx context.Context, t *T) {
 		if where := td.address(t.Post(ctx, td.endpoint, body)); where != "" {
 			a.set(body, a.sample("first"))
 			res := t.Put(ctx, where, body)
-			t.Expect("status of a PUT that sets "+td.naming(a), 200, res.Status)
-			t.Expect(td.naming(a), a.sample("first"), a.of(t.Read(ctx, where).Object()))
+			t.Expect("status of a PUT that sets "+td.describe(a), 200, res.Status)
+			t.Expect(td.describe(a), a.sample("first"), a.of(t.Read(ctx, where).Object()))
 		}
 	})
 }
@@ -406,7 +407,7 @@ func characteristicsImmutableFirstPatch(ctx context.Context, t *T) {
 	traits(t, "is immutable", settable, func(td typeDef, a attrDef) {
 		if where := td.address(t.Post(ctx, td.endpoint, td.fresh(t, a.label("")))); where != "" {
 			succeeded(t, t.Patch(ctx, where, doc{"op": "add", "path": a.path(), "value": a.sample("first")}), 200, 204)
-			t.Expect(td.naming(a), a.sample("first"), a.of(t.Read(ctx, where).Object()))
+			t.Expect(td.describe(a), a.sample("first"), a.of(t.Read(ctx, where).Object()))
 		}
 	})
 }
@@ -416,7 +417,7 @@ func characteristicsImmutableOmitted(ctx context.Context, t *T) {
 		if where, body, _ := created(ctx, t, td, a, a.sample("first")); where != "" {
 			a.set(body, omit)
 			t.Put(ctx, where, body)
-			t.Expect(td.naming(a)+" after a PUT without it", a.sample("first"), a.of(t.Read(ctx, where).Object()))
+			t.Expect(td.describe(a)+" after a PUT without it", a.sample("first"), a.of(t.Read(ctx, where).Object()))
 		}
 	})
 }
@@ -428,8 +429,8 @@ func characteristicsWriteOnly(ctx context.Context, t *T) {
 			if where == "" {
 				return
 			}
-			t.Holds(a.of(res.Object()) == nil, td.naming(a)+" in the response to POST", "absent", "present")
-			t.Holds(a.of(t.Get(ctx, where).Object()) == nil, td.naming(a)+" in GET", "absent", "present")
+			t.Holds(a.of(res.Object()) == nil, td.describe(a)+" in the response to POST", "absent", "present")
+			t.Holds(a.of(t.Get(ctx, where).Object()) == nil, td.describe(a)+" in GET", "absent", "present")
 		})
 }
 
@@ -437,9 +438,9 @@ func characteristicsReturnedAlways(ctx context.Context, t *T) {
 	traits(t, "is always returned", trait(func(a attrDef) bool { return a.returned == "always" && a.writable() && a.sample("x") != nil }),
 		func(td typeDef, a attrDef) {
 			if where, _, _ := created(ctx, t, td, a, a.sample("kept")); where != "" {
-				t.Expect(td.naming(a)+" when another attribute is requested", a.sample("kept"),
+				t.Expect(td.describe(a)+" when another attribute is requested", a.sample("kept"),
 					a.of(t.Get(ctx, where, "attributes", td.carrier).Object()))
-				t.Expect(td.naming(a)+" when it is excluded", a.sample("kept"), a.of(t.Get(ctx, where, "excludedAttributes", a.path()).Object()))
+				t.Expect(td.describe(a)+" when it is excluded", a.sample("kept"), a.of(t.Get(ctx, where, "excludedAttributes", a.path()).Object()))
 			}
 		})
 }
@@ -448,8 +449,8 @@ func characteristicsReturnedRequest(ctx context.Context, t *T) {
 	traits(t, "is returned on request", trait(func(a attrDef) bool { return a.returned == "request" && a.writable() && a.sample("x") != nil }),
 		func(td typeDef, a attrDef) {
 			if where, _, _ := created(ctx, t, td, a, a.sample("asked")); where != "" {
-				t.Holds(a.of(t.Get(ctx, where).Object()) == nil, td.naming(a)+" in a plain GET", "absent", "present")
-				t.Expect(td.naming(a)+" when requested", a.sample("asked"), a.of(a.asked(ctx, t, where)))
+				t.Holds(a.of(t.Get(ctx, where).Object()) == nil, td.describe(a)+" in a plain GET", "absent", "present")
+				t.Expect(td.describe(a)+" when requested", a.sample("asked"), a.of(a.requested(ctx, t, where)))
 			}
 		})
 }
@@ -462,9 +463,9 @@ func characteristicsUnique(ctx context.Context, t *T) {
 			return
 		}
 		own := t.Put(ctx, where, body)
-		t.Holds(own.Status != 409, "status of a PUT that repeats the object's own "+td.naming(a), "200", own.Status)
+		t.Holds(own.Status != 409, "status of a PUT that repeats the object's own "+td.describe(a), "200", own.Status)
 		second := t.Post(ctx, td.endpoint, td.with(t, a.label("-second"), a, v))
-		t.Holds(second.Status == 409 || second.Status == 400, "status of a second POST with the same "+td.naming(a), "409", second.Status)
+		t.Holds(second.Status == 409 || second.Status == 400, "status of a second POST with the same "+td.describe(a), "409", second.Status)
 	})
 }
 
@@ -473,7 +474,7 @@ func characteristicsUniqueOtherCase(ctx context.Context, t *T) {
 		func(td typeDef, a attrDef) bool { return uniqueAttribute(td, a) && !a.caseExact && a.kind == "string" }, func(td typeDef, a attrDef) {
 			if where, _, _ := created(ctx, t, td, a, t.Prefix()+"shadow"); where != "" {
 				second := t.Post(ctx, td.endpoint, td.with(t, a.label("-second"), a, strings.ToUpper(t.Prefix()+"shadow")))
-				t.Holds(second.Status == 409 || second.Status == 400, "status of a second POST with the same "+td.naming(a)+" in upper case", "409",
+				t.Holds(second.Status == 409 || second.Status == 400, "status of a second POST with the same "+td.describe(a)+" in upper case", "409",
 					second.Status)
 			}
 		})
@@ -485,7 +486,7 @@ func characteristicsCaseKept(ctx context.Context, t *T) {
 			!carries(td, a)
 	}, func(td typeDef, a attrDef) {
 		if where, _, _ := created(ctx, t, td, a, "MiXeD-Case"); where != "" {
-			t.Expect(td.naming(a), "MiXeD-Case", a.of(t.Read(ctx, where).Object()))
+			t.Expect(td.describe(a), "MiXeD-Case", a.of(t.Read(ctx, where).Object()))
 		}
 	})
 }
@@ -496,11 +497,11 @@ func characteristicsCanonicalValues(ctx context.Context, t *T) {
 	}, func(td typeDef, a attrDef) {
 		where, _, res := created(ctx, t, td, a, "scimconf-other")
 		if where == "" {
-			t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST with a non-canonical "+td.naming(a), "201, or 400", res.Status)
+			t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST with a non-canonical "+td.describe(a), "201, or 400", res.Status)
 			return
 		}
 		got := a.of(t.Read(ctx, where).Object())
-		t.Holds(got == nil || got == "scimconf-other", td.naming(a), "scimconf-other, or absent", got)
+		t.Holds(got == nil || got == "scimconf-other", td.describe(a), "scimconf-other, or absent", got)
 	})
 }
 
@@ -523,7 +524,7 @@ func trait(has func(a attrDef) bool) func(typeDef, attrDef) bool {
 }
 
 // describe returns the path of an attribute and the name of its type, for findings.
-func (td typeDef) naming(a attrDef) string { return a.path() + " of " + td.name }
+func (td typeDef) describe(a attrDef) string { return a.path() + " of " + td.name }
 
 // settable selects immutable attributes that may be absent.
 func settable(td typeDef, a attrDef) bool {
@@ -531,6 +532,6 @@ func settable(td typeDef, a attrDef) bool {
 }
 
 // requested reads an object with the attribute requested by name.
-func (a attrDef) asked(ctx context.Context, t *T, where string) *scim.Object {
+func (a attrDef) requested(ctx context.Context, t *T, where string) *scim.Object {
 	return t.Get(ctx, where, "attributes", a.path()).Object()
 }

@@ -13,19 +13,22 @@ import (
 
 // characteristicValues are the checks of data types and of multi-valued attributes.
 var characteristicValues = []check{
-	kindCheck("integer", "integer", "Fractions, strings and objects in an integer attribute are rejected or not stored", "RFC7643-2.3.4-01", 12, isWholeNumber,
-		1.5, "many", doc{"value": 1}, []int{1}),
-	kindCheck("decimal", "decimal", "Strings and objects in a decimal attribute are rejected or not stored", "RFC7643-2.3.3-01", 2, isNumber, "heavy", doc{"value": 1}),
-	kindCheck("boolean", "boolean", "Values other than true and false in a boolean attribute are rejected or not stored", "RFC7643-2.3.2-01", 2,
+	kindCheck("integer", "integer", "Fractions, strings and objects are not stored in an integer attribute", "RFC7643-2.3.4-01", 12,
+		isWholeNumber, 1.5, "many", doc{"value": 1}, []int{1}),
+	kindCheck("decimal", "decimal", "Strings and objects are not stored in a decimal attribute", "RFC7643-2.3.3-01", 2, isNumber, "heavy",
+		doc{"value": 1}),
+	kindCheck("boolean", "boolean", "Values other than true and false are not stored in a boolean attribute", "RFC7643-2.3.2-01", 2,
 		func(v any) bool { _, ok := v.(bool); return ok }, "perhaps", doc{"value": true}),
-	kindCheck("date-time", "dateTime", "Values that are not a date with a time in a dateTime attribute are rejected or not stored", "RFC7643-2.3.5-02", 3, isDateTime,
-		"2026-01-31", "yesterday", 5),
-	kindCheck("binary", "binary", "Values that are not base64 in a binary attribute are rejected or not stored", "RFC7643-2.3.6-01", 2, isBase64, "not base64!", 5),
-	kindCheck("string", "string", "Numbers and objects in a string attribute are rejected or not stored", "RFC7643-2.3-02", 26, isText, 5,
+	kindCheck("date-time", "dateTime", "Values that are not a date with a time are not stored in a dateTime attribute",
+		"RFC7643-2.3.5-02", 3, isDateTime, "2026-01-31", "yesterday", 5),
+	kindCheck("binary", "binary", "Values that are not base64 are not stored in a binary attribute", "RFC7643-2.3.6-01", 2, isBase64,
+		"not base64!", 5),
+	kindCheck("string", "string", "Numbers and objects are not stored in a string attribute", "RFC7643-2.3-02", 26, isText, 5,
 		doc{"value": "x"}),
-	kindCheck("complex", "complex", "Numbers and strings in a complex attribute are rejected or not stored", "RFC7643-2.3-02", 2,
+	kindCheck("complex", "complex", "Numbers and arrays of strings are not stored in a complex attribute", "RFC7643-2.3-02", 2,
 		func(v any) bool { _, ok := v.(*scim.Object); return ok }, 5, []string{"x"}),
-	kindCheck("reference", "reference", "Numbers and objects in a reference attribute are rejected or not stored", "RFC7643-2.3.7-01", 2, isText, 5, doc{"value": "x"}),
+	kindCheck("reference", "reference", "Numbers and objects are not stored in a reference attribute", "RFC7643-2.3.7-01", 2, isText, 5,
+		doc{"value": "x"}),
 	{
 		ID:           "characteristics.instant",
 		Title:        "A dateTime with a time zone offset represents the same time when it is read back",
@@ -90,7 +93,8 @@ func characteristicsInstant(ctx context.Context, t *T) {
 		if where, _, _ := created(ctx, t, td, a, "2026-01-31T12:20:30+02:00"); where != "" {
 			text, _ := a.of(t.Read(ctx, where).Object()).(string)
 			got, err := time.Parse(time.RFC3339, text)
-			t.Holds(err == nil && got.Equal(time.Date(2026, 1, 31, 10, 20, 30, 0, time.UTC)), td.naming(a), "2026-01-31T10:20:30Z in any zone", text)
+			t.Holds(err == nil && got.Equal(time.Date(2026, 1, 31, 10, 20, 30, 0, time.UTC)), td.describe(a), "2026-01-31T10:20:30Z in any zone",
+				text)
 		}
 	})
 }
@@ -102,7 +106,7 @@ func characteristicsMultiValued(ctx context.Context, t *T) {
 		if where, _, _ := created(ctx, t, td, a, a.sample("one")); where != "" {
 			got := a.of(t.Read(ctx, where).Object())
 			list, isList := got.([]any)
-			t.Holds(isList && len(list) == 1, td.naming(a), "an array of one value", got)
+			t.Holds(isList && len(list) == 1, td.describe(a), "an array of one value", got)
 		}
 	})
 }
@@ -116,7 +120,8 @@ func characteristicsPrimary(ctx context.Context, t *T) {
 		one["primary"], two["primary"] = true, true
 		where, _, res := created(ctx, t, td, a, []any{one, two})
 		if where == "" {
-			t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST with two primary values in "+td.naming(a), "400, or 201 with one primary value",
+			t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST with two primary values in "+td.describe(a),
+				"400, or 201 with one primary value",
 				res.Status)
 			return
 		}
@@ -125,7 +130,7 @@ func characteristicsPrimary(ctx context.Context, t *T) {
 			holder = holder.Complex(a.urn)
 		}
 		n := primaries(holder, a.name)
-		t.Holds(n <= 1, "number of primary values in "+td.naming(a), "at most 1", n)
+		t.Holds(n <= 1, "number of primary values in "+td.describe(a), "at most 1", n)
 	})
 }
 
@@ -135,7 +140,7 @@ func characteristicsDuplicates(ctx context.Context, t *T) {
 	}, func(td typeDef, a attrDef) {
 		if where, _, _ := created(ctx, t, td, a, []any{a.element("same"), a.element("same"), a.element("other")}); where != "" {
 			list, _ := a.of(t.Read(ctx, where).Object()).([]any)
-			t.Expect("number of values of "+td.naming(a)+" of which two are the same", 2, len(list))
+			t.Expect("number of values of "+td.describe(a)+" of which two are the same", 2, len(list))
 		}
 	})
 }
@@ -165,7 +170,7 @@ func characteristicsRoundTrip(ctx context.Context, t *T) {
 		}
 		o := t.Read(ctx, where).Object()
 		for _, a := range written {
-			t.Expect(td.naming(a), a.sample(t.Prefix()+a.name), a.of(o))
+			t.Expect(td.describe(a), a.sample(t.Prefix()+a.name), a.of(o))
 		}
 	}
 	t.SkipIf(!found, "the target describes no attributes beyond those of RFC 7643")
@@ -191,12 +196,12 @@ func kindCheck(word, kind, title, requirement string, requests int, fits func(v 
 					res := t.Post(ctx, td.endpoint, body)
 					where := td.address(res)
 					if where == "" {
-						t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST with "+jsonText(plain(v))+" as "+td.naming(a),
+						t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST with "+jsonText(plain(v))+" as "+td.describe(a),
 							"400, or 201 with a value of the right type", res.Status)
 						continue
 					}
 					got := a.of(t.Read(ctx, where).Object())
-					t.Holds(got == nil || fits(got), td.naming(a)+" after a POST with "+jsonText(plain(v)), "absent, or a "+kind, got)
+					t.Holds(got == nil || fits(got), td.describe(a)+" after a POST with "+jsonText(plain(v)), "absent, or a "+kind, got)
 				}
 			})
 		},

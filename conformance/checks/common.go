@@ -41,7 +41,7 @@ var dateTime = regexp.MustCompile(`^-?\d{4,}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|
 
 // expectError expects an error status and reports whether it was returned. A scimType in the response must be one of fitting; an absent
 // scimType is permitted.
-func refused(t *T, res *conformance.Response, status int, fitting ...string) bool {
+func expectError(t *T, res *conformance.Response, status int, fitting ...string) bool {
 	ok := t.Expect("status of "+res.Name, status, res.Status)
 	if kind := res.ScimType(); ok && kind != "" && len(fitting) > 0 {
 		t.Warn(slices.Contains(fitting, kind), "scimType of "+res.Name, strings.Join(fitting, " or "), kind)

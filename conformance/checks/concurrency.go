@@ -112,7 +112,8 @@ func concurrencyCreateOnce(ctx context.Context, t *T) {
 			created++
 			continue
 		}
-		t.Holds(res.Status == 409 || res.Status == 429 || res.Status == 503, "status of one of several POSTs with the same userName", "201 or 409",
+		t.Holds(res.Status == 409 || res.Status == 429 || res.Status == 503, "status of one of several POSTs with the same userName",
+			"201 or 409",
 			res.Status)
 	}
 	t.Expect("number of users with the same userName", 1, created)
@@ -125,7 +126,7 @@ func concurrencyCreateMany(ctx context.Context, t *T) {
 	}
 	answers := t.CallConcurrently(ctx, posts...)
 	ids := map[string]bool{}
-	done := settled(t, answers)
+	done := succeededIndexes(t, answers)
 	for _, i := range done {
 		t.About(answers[i])
 		ids[answers[i].Object().Text("id")] = true
@@ -142,7 +143,7 @@ func concurrencyAddMembers(ctx context.Context, t *T) {
 		adds = append(adds, patchRequestOf(g.Path(), doc{"op": "add", "path": "members", "value": []doc{{"value": users[name].ID}}}))
 	}
 	var want []string
-	for _, i := range settled(t, t.CallConcurrently(ctx, adds...)) {
+	for _, i := range succeededIndexes(t, t.CallConcurrently(ctx, adds...)) {
 		want = append(want, names[i])
 	}
 	membersAre(ctx, t, "after adding them concurrently", g, users, want...)
@@ -155,7 +156,7 @@ func concurrencyPatchAttributes(ctx context.Context, t *T) {
 	for _, p := range paths {
 		changes = append(changes, patchRequestOf(u.Path(), doc{"op": "replace", "path": p, "value": "New"}))
 	}
-	done := settled(t, t.CallConcurrently(ctx, changes...))
+	done := succeededIndexes(t, t.CallConcurrently(ctx, changes...))
 	o := t.Read(ctx, u.Path()).Object()
 	for _, i := range done {
 		t.Expect(paths[i]+" after concurrent changes", "New", value(o, paths[i]))
@@ -170,7 +171,7 @@ func concurrencyPutWhole(ctx context.Context, t *T) {
 			conformance.Request{Method: "PUT", Path: u.Path(),
 				Body: t.User("torn", doc{"name": doc{"givenName": name, "familyName": name}, "displayName": name})})
 	}
-	settled(t, t.CallConcurrently(ctx, puts...))
+	succeededIndexes(t, t.CallConcurrently(ctx, puts...))
 	o := t.Read(ctx, u.Path()).Object()
 	given := value(o, "name.givenName")
 	t.Holds(given != "Conformance", "name.givenName after concurrent PUTs", "the value of one of the PUTs", given)
@@ -189,7 +190,7 @@ func concurrencyDelete(ctx context.Context, t *T) {
 			gone++
 			continue
 		}
-		t.Holds(res.Status == 404 || yielded(res.Status), "status of one of several DELETEs", "204 or 404", res.Status)
+		t.Holds(res.Status == 404 || isConflictStatus(res.Status), "status of one of several DELETEs", "204 or 404", res.Status)
 	}
 	t.Holds(gone >= 1, "number of DELETEs that succeeded", "at least 1", gone)
 	t.Expect("status of GET afterwards", 404, t.Get(ctx, u.Path()).Status)
@@ -201,7 +202,8 @@ func concurrencyPatchAndDelete(ctx context.Context, t *T) {
 	answers := t.CallConcurrently(ctx, change, conformance.Request{Method: "DELETE", Path: u.Path()}, change)
 	for _, res := range answers {
 		t.About(res)
-		t.Holds(res.OK() || res.Status == 404 || yielded(res.Status), "status of "+res.Name+" concurrent with other requests", "a success or 404", res.Status)
+		t.Holds(res.OK() || res.Status == 404 || isConflictStatus(res.Status), "status of "+res.Name+" concurrent with other requests",
+			"a success or 404", res.Status)
 	}
 	t.SkipIf(!answers[1].OK(), "blocked: the target rejected the DELETE")
 	t.Expect("status of GET afterwards", 404, t.Get(ctx, u.Path()).Status)
@@ -212,7 +214,7 @@ func concurrencyReadYourWrites(ctx context.Context, t *T) {
 	t.Expect("status of GET right after POST", 200, t.Get(ctx, u.Path()).Status)
 	byName := "userName eq " + quote(t.UserName("fresh"))
 	t.Expect("ids found by name right after POST", []string{u.ID}, t.Get(ctx, "/Users", "filter", byName).IDs())
-	t.SkipIf(!t.Put(ctx, u.Path(), renaming(t, "fresh", "Changed")).OK(), "blocked: the user could not be replaced")
+	t.SkipIf(!t.Put(ctx, u.Path(), renamedUser(t, "fresh", "Changed")).OK(), "blocked: the user could not be replaced")
 	t.Expect("name.givenName right after PUT", "Changed", value(t.Get(ctx, u.Path()).Object(), "name.givenName"))
 	for _, o := range t.Get(ctx, "/Users", "filter", byName).Resources() {
 		t.Expect("name.givenName in a list right after PUT", "Changed", value(o, "name.givenName"))
@@ -223,21 +225,21 @@ func concurrencyReadYourWrites(ctx context.Context, t *T) {
 
 // isConflictStatus reports whether a target rejected a request because of a concurrent one. Such a rejection is permitted: no change is
 // lost.
-func yielded(status int) bool {
+func isConflictStatus(status int) bool {
 	return slices.Contains(
 		[]int{http.StatusConflict, http.StatusPreconditionFailed, http.StatusTooManyRequests, http.StatusServiceUnavailable}, status)
 }
 
 // succeededIndexes expects that each of several concurrent requests succeeded or was rejected because of another one, and returns the
 // indexes of the successful ones.
-func settled(t *T, answers []*conformance.Response) (done []int) {
+func succeededIndexes(t *T, answers []*conformance.Response) (done []int) {
 	for i, res := range answers {
 		t.About(res)
 		if res.OK() {
 			done = append(done, i)
 			continue
 		}
-		t.Holds(yielded(res.Status), "status of one of several concurrent "+res.Name, "a success, or 409, 412, 429 or 503", res.Status)
+		t.Holds(isConflictStatus(res.Status), "status of one of several concurrent "+res.Name, "a success, or 409, 412, 429 or 503", res.Status)
 	}
 	t.SkipIf(len(done) == 0, "blocked: the target rejected all requests")
 	return done

@@ -41,8 +41,9 @@ var create = []check{
 		Needs:        writesUsers,
 		Requests:     2,
 		Why:          "Clients distinguish users from groups by the exact resourceType, and use lastModified to import only changes.",
-		Fix:          "Set meta on the server: resourceType is the name of the resource type; created and lastModified are xsd:dateTime with a time zone.",
-		Run:          createMeta,
+		Fix: "Set meta on the server: resourceType is the name of the resource type; created and lastModified are xsd:dateTime with " +
+			"a time zone.",
+		Run: createMeta,
 	},
 	{
 		ID:           "create.ignores-id",
@@ -79,8 +80,9 @@ var create = []check{
 		Needs:        writesUsers,
 		Requests:     3,
 		Why:          "An attribute that is lost or changes its type is sent again in every synchronization, or never stored.",
-		Fix:          "Store and return the attributes of the User schema; booleans are JSON literals, multi-valued attributes are arrays, strings are UTF-8.",
-		Run:          createKeepsAttributes,
+		Fix: "Store and return the attributes of the User schema; booleans are JSON literals, multi-valued attributes are arrays, " +
+			"strings are UTF-8.",
+		Run: createKeepsAttributes,
 	},
 	{
 		ID:           "create.external-id",
@@ -166,7 +168,7 @@ var create = []check{
 		Run: func(ctx context.Context, t *T) {
 			for _, name := range []any{omit, ""} {
 				res := t.Post(ctx, "/Users", t.User("nameless", doc{"userName": name}))
-				refused(t, res, 400, "invalidValue", "invalidSyntax")
+				expectError(t, res, 400, "invalidValue", "invalidSyntax")
 			}
 		},
 	},
@@ -184,7 +186,7 @@ var create = []check{
 				`["` + t.UserName("array") + `"]`, `"text"`, ``} {
 				res := t.Call(ctx, conformance.Request{Method: "POST", Path: "/Users", Body: []byte(body)})
 				t.About(res)
-				refused(t, res, 400, "invalidSyntax", "invalidValue")
+				expectError(t, res, 400, "invalidSyntax", "invalidValue")
 			}
 		},
 	},
@@ -200,7 +202,7 @@ var create = []check{
 		Run: func(ctx context.Context, t *T) {
 			for _, extra := range []doc{{"name": "Ada Lovelace"}, {"userName": doc{"value": "x"}}, {"emails": 5}} {
 				res := t.Post(ctx, "/Users", t.User("mistyped", extra))
-				refused(t, res, 400, "invalidValue", "invalidSyntax")
+				expectError(t, res, 400, "invalidValue", "invalidSyntax")
 			}
 		},
 	},

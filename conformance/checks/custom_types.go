@@ -70,7 +70,7 @@ var customTypes = []check{
 		Fix:          fixType,
 		Run: func(ctx context.Context, t *T) {
 			eachCustom(t, func(td typeDef) {
-				c, _ := instance(ctx, t, td, "delete")
+				c, _ := createInstance(ctx, t, td, "delete")
 				t.Expect("status of DELETE", 204, t.Delete(ctx, c.Path()).Status)
 				t.Expect("status of GET afterwards", 404, t.Get(ctx, c.Path()).Status)
 			})
@@ -115,7 +115,7 @@ func typesCreate(ctx context.Context, t *T) {
 
 func typesRead(ctx context.Context, t *T) {
 	eachCustom(t, func(td typeDef) {
-		c, body := instance(ctx, t, td, "read")
+		c, body := createInstance(ctx, t, td, "read")
 		res := t.Get(ctx, c.Path())
 		t.Require("status of "+res.Name, 200, res.Status)
 		t.Expect("id", c.ID, value(res.Object(), "id"))
@@ -127,9 +127,9 @@ func typesRead(ctx context.Context, t *T) {
 
 func typesReplace(ctx context.Context, t *T) {
 	eachCustom(t, func(td typeDef) {
-		a := td.optional()
+		a := td.changeable()
 		t.SkipIf(a == nil, td.name+" has no attribute that can be changed")
-		c, body := instance(ctx, t, td, "put")
+		c, body := createInstance(ctx, t, td, "put")
 		a.set(body, "changed")
 		res := t.Put(ctx, c.Path(), body)
 		t.Require("status of "+res.Name, 200, res.Status)
@@ -139,9 +139,9 @@ func typesReplace(ctx context.Context, t *T) {
 
 func typesPatch(ctx context.Context, t *T) {
 	eachCustom(t, func(td typeDef) {
-		a := td.optional()
+		a := td.changeable()
 		t.SkipIf(a == nil, td.name+" has no attribute that can be changed")
-		c, _ := instance(ctx, t, td, "patch")
+		c, _ := createInstance(ctx, t, td, "patch")
 		o := patched(ctx, t, c, doc{"op": "replace", "path": a.name, "value": "changed"})
 		t.Expect(a.name+" after replace", "changed", a.of(o))
 		o = patched(ctx, t, c, doc{"op": "remove", "path": a.name})
@@ -151,7 +151,7 @@ func typesPatch(ctx context.Context, t *T) {
 
 func typesFind(ctx context.Context, t *T) {
 	eachCustom(t, func(td typeDef) {
-		c, body := instance(ctx, t, td, "found")
+		c, body := createInstance(ctx, t, td, "found")
 		name, _ := body[td.carrier].(string)
 		res := t.Get(ctx, td.endpoint, "filter", td.carrier+" eq "+quote(name))
 		t.Require("status of "+res.Name+" with a filter", 200, res.Status)
@@ -165,7 +165,7 @@ func typesMalformed(ctx context.Context, t *T) {
 	eachCustom(t, func(td typeDef) {
 		t.Names(td.endpoint, td.carrier)
 		for _, body := range []string{`{"externalId":"` + t.Prefix() + `malformed","schemas":[`, `[]`} {
-			refused(t, t.Call(ctx, conformance.Request{Method: http.MethodPost, Path: td.endpoint, Body: []byte(body)}), 400, "invalidSyntax",
+			expectError(t, t.Call(ctx, conformance.Request{Method: http.MethodPost, Path: td.endpoint, Body: []byte(body)}), 400, "invalidSyntax",
 				"invalidValue")
 		}
 	})
@@ -184,13 +184,13 @@ func eachCustom(t *T, use func(td typeDef)) {
 }
 
 // createInstance creates an object of a type, or skips the check.
-func instance(ctx context.Context, t *T, td typeDef, label string) (*conformance.Created, doc) {
+func createInstance(ctx context.Context, t *T, td typeDef, label string) (*conformance.Created, doc) {
 	body := td.fresh(t, label)
 	return t.Create(ctx, td.endpoint, body), body
 }
 
 // changeable returns a string attribute of the base schema that can be set and changed, nil if the type has none.
-func (td typeDef) optional() *attrDef {
+func (td typeDef) changeable() *attrDef {
 	for _, a := range td.attributes {
 		if a.urn == "" && a.kind == "string" && !a.multi && a.mutability == "readWrite" && !a.hidden() && !a.common() && len(a.canonical) == 0 &&
 			a.uniqueness == "none" && a.name != td.carrier {

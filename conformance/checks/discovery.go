@@ -14,12 +14,14 @@ import (
 
 var discovery = []check{
 	{
-		ID:           "discovery.service-provider-config",
-		Title:        "GET /ServiceProviderConfig returns 200 with one object of its schema that states for each optional feature whether it is supported",
+		ID: "discovery.service-provider-config",
+		Title: "GET /ServiceProviderConfig returns 200 with one object of its schema that states for each optional feature whether it " +
+			"is supported",
 		Requirements: reqs("RFC7643-5-04", "RFC7643-5-05", "RFC7643-5-06", "RFC7644-4-01"),
 		Level:        must,
 		Requests:     1,
-		Why:          "Clients decide from this document whether they may send PATCH, filters or bulk requests. A client that does not find a feature in it uses another protocol flow or stops.",
+		Why: "Clients decide from this document whether they may send PATCH, filters or bulk requests. A client that does not find a " +
+			"feature in it uses another protocol flow or stops.",
 		Fix: "Serve the complete document of RFC 7643 section 5: patch, bulk, filter, changePassword, sort and etag, each an object " +
 			"with a boolean \"supported\".",
 		Run: discoveryServiceProviderConfig,
@@ -58,8 +60,9 @@ var discovery = []check{
 		Level:        must,
 		Requests:     1,
 		Why:          "Clients read from this list which endpoints exist and which extensions their resources have.",
-		Fix:          "Return a ListResponse whose items have name, endpoint (starting with a slash) and schema; entries of schemaExtensions have schema and a boolean required.",
-		Run:          discoveryResourceTypes,
+		Fix: "Return a ListResponse whose items have name, endpoint (starting with a slash) and schema; entries of schemaExtensions " +
+			"have schema and a boolean required.",
+		Run: discoveryResourceTypes,
 	},
 	{
 		ID:           "discovery.resource-type-by-name",

@@ -20,7 +20,7 @@ var schemaDefinitions = []check{
 		Why:          whySchema,
 		Fix:          "Correct the definitions of displayName and members in /Schemas.",
 		Run: func(ctx context.Context, t *T) {
-			described(t, schemaNamed(ctx, t, scim.GroupSchema),
+			expectCharacteristics(t, schemaNamed(ctx, t, scim.GroupSchema),
 				characteristic{"displayName", "present", ""}, characteristic{"displayName", "type", "string"},
 				characteristic{"displayName", "multiValued", "false"},
 				characteristic{"members", "present", ""}, characteristic{"members", "type", "complex"},
@@ -79,10 +79,11 @@ var schemaDefinitions = []check{
 func discoveryEnterpriseSchema(ctx context.Context, t *T) {
 	s := schemaNamed(ctx, t, scim.EnterpriseUserSchema)
 	for _, name := range []string{"employeeNumber", "costCenter", "organization", "division", "department"} {
-		described(t, s, characteristic{name, "present", ""}, characteristic{name, "type", "string"}, characteristic{name, "multiValued", "false"},
+		expectCharacteristics(t, s, characteristic{name, "present", ""}, characteristic{name, "type", "string"},
+			characteristic{name, "multiValued", "false"},
 			characteristic{name, "mutability", "readWrite"})
 	}
-	described(t, s, characteristic{"manager", "present", ""}, characteristic{"manager", "type", "complex"},
+	expectCharacteristics(t, s, characteristic{"manager", "present", ""}, characteristic{"manager", "type", "complex"},
 		characteristic{"manager", "multiValued", "false"},
 		characteristic{"manager.value", "type", "string"}, characteristic{"manager.$ref", "type", "reference"},
 		characteristic{"manager.displayName", "mutability", "readOnly"})
@@ -96,7 +97,7 @@ func discoveryCommonAttributes(ctx context.Context, t *T) {
 			scim.EqualName(s.Text("id"), scim.ResourceTypeSchema) {
 			continue // the schemas of discovery define their own id
 		}
-		described(t, s, characteristic{"id", "type", "string"}, characteristic{"id", "multiValued", "false"},
+		expectCharacteristics(t, s, characteristic{"id", "type", "string"}, characteristic{"id", "multiValued", "false"},
 			characteristic{"id", "caseExact", "true"}, characteristic{"id", "mutability", "readOnly"}, characteristic{"id", "returned", "always"},
 			characteristic{"externalId", "type", "string"}, characteristic{"externalId", "multiValued", "false"},
 			characteristic{"externalId", "caseExact", "true"}, characteristic{"externalId", "mutability", "readWrite"},
@@ -125,7 +126,7 @@ type characteristic struct{ path, member, want string }
 
 // expectCharacteristics compares a schema with statements of RFC 7643. A missing attribute is a finding only for a row with the member
 // "present".
-func described(t *T, schema *scim.Object, rows ...characteristic) {
+func expectCharacteristics(t *T, schema *scim.Object, rows ...characteristic) {
 	for _, row := range rows {
 		at := schema
 		members := "attributes"

@@ -49,7 +49,7 @@ var errors = []check{
 		Run: func(ctx context.Context, t *T) {
 			registered := []string{"", "invalidFilter", "tooMany", "uniqueness", "mutability", "invalidSyntax", "invalidPath", "noTarget",
 				"invalidValue", "invalidVers", "sensitive", "invalidCursor", "expiredCursor", "invalidCount"}
-			for _, res := range mistakes(ctx, t) {
+			for _, res := range errorResponses(ctx, t) {
 				t.About(res)
 				t.Holds(slices.Contains(registered, res.ScimType()), "scimType of "+res.Name, "a registered keyword", res.ScimType())
 			}
@@ -65,7 +65,7 @@ var errors = []check{
 		Why:          "They show an attacker weak points of the server, and clients write them to their logs.",
 		Fix:          "Write two messages: a short one for the client, and a complete one for the log.",
 		Run: func(ctx context.Context, t *T) {
-			for _, res := range append(mistakes(ctx, t), t.Get(ctx, "/Users", "filter", `userName eq "'"`), t.Get(ctx, "/Users/'%22%3Cx")) {
+			for _, res := range append(errorResponses(ctx, t), t.Get(ctx, "/Users", "filter", `userName eq "'"`), t.Get(ctx, "/Users/'%22%3Cx")) {
 				t.About(res)
 				found := leak.FindString(string(res.Body))
 				t.Holds(found == "", "body of "+res.Name, "no internals", found)
@@ -99,7 +99,7 @@ var errors = []check{
 }
 
 func errorsStatusText(ctx context.Context, t *T) {
-	for _, res := range mistakes(ctx, t) {
+	for _, res := range errorResponses(ctx, t) {
 		if res.Status < 400 || res.Object() == nil {
 			continue // another check's finding
 		}
@@ -109,7 +109,7 @@ func errorsStatusText(ctx context.Context, t *T) {
 }
 
 func errorsSchema(ctx context.Context, t *T) {
-	for _, res := range mistakes(ctx, t) {
+	for _, res := range errorResponses(ctx, t) {
 		if res.Status < 400 {
 			continue
 		}
@@ -134,7 +134,7 @@ func errorsWrongMethod(ctx context.Context, t *T) {
 }
 
 // errorResponses returns the responses to read requests that every target must reject.
-func mistakes(ctx context.Context, t *T) []*conformance.Response {
+func errorResponses(ctx context.Context, t *T) []*conformance.Response {
 	return []*conformance.Response{
 		t.Get(ctx, "/Users/"+t.AbsentID()),
 		t.Get(ctx, "/Users", "filter", `userName eq "unclosed`),

@@ -91,7 +91,7 @@ var etag = []check{
 		Fix:          "Compare If-None-Match with the current tag and return 304.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "same", nil)
-			res := under(ctx, t, "GET", u.Path(), "If-None-Match", version(ctx, t, u.Path()), nil)
+			res := callWithHeader(ctx, t, "GET", u.Path(), "If-None-Match", version(ctx, t, u.Path()), nil)
 			t.Expect("status of GET with the current tag in If-None-Match", 304, res.Status)
 			t.Expect("length of the body of the 304", 0, len(res.Body))
 		},
@@ -107,7 +107,7 @@ var etag = []check{
 		Fix:          "Compare the whole tag.",
 		Run: func(ctx context.Context, t *T) {
 			u, stale := outdated(ctx, t, "changed")
-			res := under(ctx, t, "GET", u.Path(), "If-None-Match", stale, nil)
+			res := callWithHeader(ctx, t, "GET", u.Path(), "If-None-Match", stale, nil)
 			t.Require("status of GET with an old tag in If-None-Match", 200, res.Status)
 			t.Expect("name.givenName", "Newer", value(res.Object(), "name.givenName"))
 		},
@@ -123,7 +123,7 @@ var etag = []check{
 		Fix:          fixMatch,
 		Run: func(ctx context.Context, t *T) {
 			u, stale := outdated(ctx, t, "contested")
-			res := under(ctx, t, "PUT", u.Path(), "If-Match", stale, renaming(t, "contested", "Lost"))
+			res := callWithHeader(ctx, t, "PUT", u.Path(), "If-Match", stale, renamedUser(t, "contested", "Lost"))
 			t.Expect("status of PUT with an old tag", 412, res.Status)
 			t.Expect("name.givenName after the rejected PUT", "Newer", value(t.Read(ctx, u.Path()).Object(), "name.givenName"))
 		},
@@ -139,7 +139,7 @@ var etag = []check{
 		Fix:          fixMatch,
 		Run: func(ctx context.Context, t *T) {
 			u, stale := outdated(ctx, t, "contested")
-			res := under(ctx, t, "PATCH", u.Path(), "If-Match", stale, givenName("Lost"))
+			res := callWithHeader(ctx, t, "PATCH", u.Path(), "If-Match", stale, givenName("Lost"))
 			t.Expect("status of PATCH with an old tag", 412, res.Status)
 			t.Expect("name.givenName after the rejected PATCH", "Newer", value(t.Read(ctx, u.Path()).Object(), "name.givenName"))
 		},
@@ -155,7 +155,7 @@ var etag = []check{
 		Fix:          fixMatch,
 		Run: func(ctx context.Context, t *T) {
 			u, stale := outdated(ctx, t, "contested")
-			res := under(ctx, t, "DELETE", u.Path(), "If-Match", stale, nil)
+			res := callWithHeader(ctx, t, "DELETE", u.Path(), "If-Match", stale, nil)
 			t.Expect("status of DELETE with an old tag", 412, res.Status)
 			t.Expect("status of GET after the rejected DELETE", 200, t.Get(ctx, u.Path()).Status)
 		},
@@ -171,9 +171,9 @@ var etag = []check{
 		Fix:          "Compare opaque values; accept the prefix W/ that was issued.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "current", nil)
-			res := under(ctx, t, "PUT", u.Path(), "If-Match", version(ctx, t, u.Path()), renaming(t, "current", "Ada"))
+			res := callWithHeader(ctx, t, "PUT", u.Path(), "If-Match", version(ctx, t, u.Path()), renamedUser(t, "current", "Ada"))
 			t.Require("status of PUT with the current tag", 200, res.Status)
-			res = under(ctx, t, "DELETE", u.Path(), "If-Match", version(ctx, t, u.Path()), nil)
+			res = callWithHeader(ctx, t, "DELETE", u.Path(), "If-Match", version(ctx, t, u.Path()), nil)
 			t.Expect("status of DELETE with the current tag", 204, res.Status)
 		},
 	},
@@ -188,7 +188,7 @@ var etag = []check{
 		Fix:          "Compare opaque values; accept the prefix W/ that was issued.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "current", nil)
-			res := under(ctx, t, "PATCH", u.Path(), "If-Match", version(ctx, t, u.Path()), givenName("Ada"))
+			res := callWithHeader(ctx, t, "PATCH", u.Path(), "If-Match", version(ctx, t, u.Path()), givenName("Ada"))
 			succeeded(t, res, 200, 204)
 			t.Expect("name.givenName read back", "Ada", value(t.Read(ctx, u.Path()).Object(), "name.givenName"))
 		},
@@ -204,7 +204,7 @@ var etag = []check{
 		Fix:          "Let * match every existing resource.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "any", nil)
-			res := under(ctx, t, "PUT", u.Path(), "If-Match", "*", renaming(t, "any", "Ada"))
+			res := callWithHeader(ctx, t, "PUT", u.Path(), "If-Match", "*", renamedUser(t, "any", "Ada"))
 			t.Expect("status of PUT with If-Match: *", 200, res.Status)
 		},
 	},
@@ -219,7 +219,8 @@ var etag = []check{
 		Fix:          "Split the header at commas outside quotes and compare every tag.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "listed", nil)
-			res := under(ctx, t, "PUT", u.Path(), "If-Match", `W/"scimconf-old", `+version(ctx, t, u.Path()), renaming(t, "listed", "Ada"))
+			res := callWithHeader(ctx, t, "PUT", u.Path(), "If-Match", `W/"scimconf-old", `+version(ctx, t, u.Path()),
+				renamedUser(t, "listed", "Ada"))
 			t.Expect("status of PUT with a list of tags", 200, res.Status)
 		},
 	},
@@ -283,7 +284,7 @@ var etag = []check{
 		Why:          "Clients retry a 500 indefinitely.",
 		Fix:          "Look up the resource before comparing tags.",
 		Run: func(ctx context.Context, t *T) {
-			res := under(ctx, t, "PUT", "/Users/"+t.AbsentID(), "If-Match", `W/"1"`, t.User("nobody", nil))
+			res := callWithHeader(ctx, t, "PUT", "/Users/"+t.AbsentID(), "If-Match", `W/"1"`, t.User("nobody", nil))
 			t.Holds(res.Status == 404 || res.Status == 412, "status of PUT of an unknown id with If-Match", "404 or 412", res.Status)
 		},
 	},
@@ -303,7 +304,7 @@ func etagOnWrites(ctx context.Context, t *T) {
 	t.SkipIf(!post.OK(), "blocked: the user could not be created")
 	where := "/Users/" + url.PathEscape(post.Object().Text("id"))
 	t.Expect("ETag of the response to POST, compared with GET", version(ctx, t, where), post.Header.Get("ETag"))
-	put := t.Put(ctx, where, renaming(t, "written", "Ada"))
+	put := t.Put(ctx, where, renamedUser(t, "written", "Ada"))
 	t.SkipIf(!put.OK(), "blocked: the user could not be replaced")
 	t.Expect("ETag of the response to PUT, compared with GET", version(ctx, t, where), put.Header.Get("ETag"))
 }
@@ -312,7 +313,7 @@ func etagChanges(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "moving", nil)
 	first := version(ctx, t, u.Path())
 	t.Expect("ETag after reading", first, version(ctx, t, u.Path()))
-	res := t.Put(ctx, u.Path(), renaming(t, "moving", "Ada"))
+	res := t.Put(ctx, u.Path(), renamedUser(t, "moving", "Ada"))
 	t.SkipIf(!res.OK(), "blocked: the user could not be replaced")
 	second := version(ctx, t, u.Path())
 	t.Holds(second != first, "ETag after a change by PUT", "a tag other than "+first, second)
@@ -341,7 +342,7 @@ func etagGroupStale(ctx context.Context, t *T) {
 	stale := version(ctx, t, g.Path())
 	res := t.Put(ctx, g.Path(), t.Group("newer", nil))
 	t.SkipIf(!res.OK(), "blocked: the group could not be replaced")
-	res = under(ctx, t, "PUT", g.Path(), "If-Match", stale, t.Group("lost", nil))
+	res = callWithHeader(ctx, t, "PUT", g.Path(), "If-Match", stale, t.Group("lost", nil))
 	t.Expect("status of PUT with an old tag", 412, res.Status)
 }
 
@@ -351,7 +352,7 @@ func etagRace(ctx context.Context, t *T) {
 	var writers []conformance.Request
 	for _, name := range []string{"One", "Two", "Three", "Four"} {
 		writers = append(writers,
-			conformance.Request{Method: "PUT", Path: u.Path(), Body: renaming(t, "raced", name), Header: http.Header{"If-Match": {tag}}})
+			conformance.Request{Method: "PUT", Path: u.Path(), Body: renamedUser(t, "raced", name), Header: http.Header{"If-Match": {tag}}})
 	}
 	won := 0
 	for _, res := range t.CallConcurrently(ctx, writers...) {
@@ -369,12 +370,12 @@ func etagRace(ctx context.Context, t *T) {
 var entityTag = regexp.MustCompile(`^(W/)?"[\x21\x23-\x7e\x{80}-\x{ff}]*"$`)
 
 // callWithHeader sends a request with one header.
-func under(ctx context.Context, t *T, method, where, header, tag string, body any) *conformance.Response {
+func callWithHeader(ctx context.Context, t *T, method, where, header, tag string, body any) *conformance.Response {
 	return t.Call(ctx, conformance.Request{Method: method, Path: where, Body: body, Header: http.Header{header: {tag}}})
 }
 
 // renamedUser returns the body of a PUT that changes the given name of a user of t.User(label).
-func renaming(t *T, label, given string) doc {
+func renamedUser(t *T, label, given string) doc {
 	return t.User(label, doc{"name": doc{"givenName": given, "familyName": "Check"}})
 }
 
@@ -395,7 +396,7 @@ func version(ctx context.Context, t *T, where string) string {
 func outdated(ctx context.Context, t *T, label string) (*conformance.Created, string) {
 	u := t.CreateUser(ctx, label, nil)
 	stale := version(ctx, t, u.Path())
-	res := t.Put(ctx, u.Path(), renaming(t, label, "Newer"))
+	res := t.Put(ctx, u.Path(), renamedUser(t, label, "Newer"))
 	t.SkipIf(!res.OK(), "blocked: the user could not be replaced")
 	return u, stale
 }

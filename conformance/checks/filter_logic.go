@@ -4,7 +4,8 @@ import (
 	"context"
 )
 
-const logicFix = "Build the expression tree by the precedence of RFC 7644 section 3.4.2.2 and evaluate it; do not rewrite the filter string."
+const logicFix = "Build the expression tree by the precedence of RFC 7644 section 3.4.2.2 and evaluate it; do not rewrite the filter " +
+	"string."
 
 // logic returns a check of joined conditions.
 func logic(id, title, requirement, why string, table ...row) check {
@@ -71,7 +72,8 @@ var filterLogic = []check{
 		scope+`not (`+employee+` and title co "Chief")`, scope+`(not (`+employee+`) or not (title co "Chief"))`),
 	equivalent("de-morgan-or", "not (a or b) matches the same users as not (a) and not (b)",
 		scope+`not (`+employee+` or `+inactive+`)`, scope+`not (`+employee+`) and not (`+inactive+`)`),
-	equivalent("and-commutes", "a and b matches the same users as b and a", employee+` and title co " Engineer"`, `title co " Engineer" and `+employee),
+	equivalent("and-commutes", "a and b matches the same users as b and a", employee+` and title co " Engineer"`,
+		`title co " Engineer" and `+employee),
 	equivalent("or-commutes", "a or b matches the same users as b or a", bob+` or `+employee, employee+` or `+bob),
 	equivalent("distributes", "a and (b or c) matches the same users as a and b or a and c",
 		employee+` and (`+bob+` or title co "Chief")`, employee+` and `+bob+` or `+employee+` and title co "Chief"`),
@@ -112,18 +114,18 @@ var filterLogic = []check{
 func filterComplement(ctx context.Context, t *T) {
 	answered := false
 	for _, condition := range []string{employee, `title co "Chief"`} {
-		if name := unkept(t, condition); name != "" {
+		if name := unstoredAttribute(t, condition); name != "" {
 			continue
 		}
-		with, ok1 := found(ctx, t, scope+condition)
-		without, ok2 := found(ctx, t, scope+`not (`+condition+`)`)
+		with, ok1 := labelsFound(ctx, t, scope+condition)
+		without, ok2 := labelsFound(ctx, t, scope+`not (`+condition+`)`)
 		if ok1 && ok2 {
 			answered = true
-			t.Expect("users found by "+fill(t, condition)+" and by its negation, together", sorted("ada", "bob", "cyd", "dan", "eve"),
+			t.Expect("users found by "+expand(t, condition)+" and by its negation, together", sorted("ada", "bob", "cyd", "dan", "eve"),
 				sorted(append(with, without...)...))
 		}
 	}
-	t.SkipIf(!answered, unanswered)
+	t.SkipIf(!answered, skipUnsupported)
 }
 
 // equivalent returns a check that two filters match the same users: at least one, but not all.
@@ -139,24 +141,24 @@ func equivalent(id, title, one, other string) check {
 		Why:          "The equivalence holds in every query language; a target that violates it does not evaluate the filter as sent.",
 		Fix:          logicFix,
 		Run: func(ctx context.Context, t *T) {
-			t.SkipIf(unkept(t, one) != "" || unkept(t, other) != "", unanswered)
-			first, ok1 := found(ctx, t, one)
-			second, ok2 := found(ctx, t, other)
-			t.SkipIf(!ok1 || !ok2, unanswered)
-			t.Expect("users found by "+fill(t, other)+", compared with "+fill(t, one), first, second)
-			t.Holds(len(first) > 0 && len(first) < len(t.Fixture), "number of users found by "+fill(t, one), "some, but not all", len(first))
+			t.SkipIf(unstoredAttribute(t, one) != "" || unstoredAttribute(t, other) != "", skipUnsupported)
+			first, ok1 := labelsFound(ctx, t, one)
+			second, ok2 := labelsFound(ctx, t, other)
+			t.SkipIf(!ok1 || !ok2, skipUnsupported)
+			t.Expect("users found by "+expand(t, other)+", compared with "+expand(t, one), first, second)
+			t.Holds(len(first) > 0 && len(first) < len(t.Fixture), "number of users found by "+expand(t, one), "some, but not all", len(first))
 		},
 	}
 }
 
 // labelsFound evaluates a filter and returns the labels of the matching users; ok is false if the target rejects it.
-func found(ctx context.Context, t *T, filter string) (labelled []string, ok bool) {
-	filter = fill(t, filter)
+func labelsFound(ctx context.Context, t *T, filter string) (labelled []string, ok bool) {
+	filter = expand(t, filter)
 	res := t.Get(ctx, "/Users", "filter", filter, "count", "200")
 	if res.Status == 400 || res.Status == 501 {
 		t.Note("rejected with %d: %s", res.Status, filter)
 		return nil, false
 	}
 	t.Require("status of GET /Users?filter="+filter, 200, res.Status)
-	return labels(t.Fixture, rest(ctx, t, res, "filter", filter, "count", "200")), true
+	return labels(t.Fixture, allIDs(ctx, t, res, "filter", filter, "count", "200")), true
 }

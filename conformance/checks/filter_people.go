@@ -108,7 +108,7 @@ type row struct {
 }
 
 // skipUnsupported is the reason why a check that evaluates rows is skipped.
-const unanswered = "the target rejects these filters with 400 or 501, as permitted, or does not store the attributes as sent"
+const skipUnsupported = "the target rejects these filters with 400 or 501, as permitted, or does not store the attributes as sent"
 
 // rows returns the Run function of a check that evaluates filters on its fixture. A rejection with 400 or 501 is no finding, because
 // support for most filters is optional; required means that a target with support for filters must support these.
@@ -116,37 +116,37 @@ func rows(required bool, table ...row) func(context.Context, *T) {
 	return func(ctx context.Context, t *T) {
 		answered := 0
 		for _, r := range table {
-			if ask(ctx, t, r, required) {
+			if evaluate(ctx, t, r, required) {
 				answered++
 			}
 		}
-		t.SkipIf(answered == 0, unanswered)
+		t.SkipIf(answered == 0, skipUnsupported)
 	}
 }
 
 // evaluate sends one filter and compares the users found. It reports whether the target evaluated the filter.
-func ask(ctx context.Context, t *T, r row, required bool) bool {
-	if name := unkept(t, r.filter); name != "" {
+func evaluate(ctx context.Context, t *T, r row, required bool) bool {
+	if name := unstoredAttribute(t, r.filter); name != "" {
 		t.Note("not sent, because the target does not store %s as sent: %s", name, r.filter)
 		return false
 	}
-	filter := fill(t, r.filter)
+	filter := expand(t, r.filter)
 	res := t.Get(ctx, "/Users", "filter", filter, "count", "200")
-	if !required && (res.Status == 400 || res.Status == 501) || res.Status == 400 && !filterable(ctx, t, filter) {
+	if !required && (res.Status == 400 || res.Status == 501) || res.Status == 400 && !supportsEq(ctx, t, filter) {
 		t.Note("rejected with %d: %s", res.Status, filter)
 		return false
 	}
 	if !t.Expect("status of GET /Users?filter="+filter, 200, res.Status) {
 		return true
 	}
-	ids := rest(ctx, t, res, "filter", filter, "count", "200")
+	ids := allIDs(ctx, t, res, "filter", filter, "count", "200")
 	t.Expect("users found by "+filter, sorted(strings.Fields(r.want)...), labels(t.Fixture, ids))
 	return true
 }
 
 // supportsEq reports whether the target evaluates eq on the first attribute of a filter: RFC 7644 table 9 permits 400 invalidFilter for
 // combinations of attribute and operator. A target must support userName, the key of every lookup.
-func filterable(ctx context.Context, t *T, filter string) bool {
+func supportsEq(ctx context.Context, t *T, filter string) bool {
 	attribute, _, _ := strings.Cut(strings.TrimLeft(filter, "( "), " ")
 	if scim.EqualName(attribute, "userName") {
 		return true
@@ -156,18 +156,18 @@ func filterable(ctx context.Context, t *T, filter string) bool {
 }
 
 // expectNoMatch sends a filter that must match none of the fixture's objects; a rejection with 400 or 501 is accepted too.
-func findsNobody(ctx context.Context, t *T, filter string) {
-	filter = fill(t, filter)
+func expectNoMatch(ctx context.Context, t *T, filter string) {
+	filter = expand(t, filter)
 	res := t.Get(ctx, "/Users", "filter", filter, "count", "200")
 	if res.Status == 400 || res.Status == 501 {
 		return
 	}
 	t.Require("status of GET /Users?filter="+filter, 200, res.Status)
-	t.Expect("users found by "+filter, []string{}, labels(t.Fixture, rest(ctx, t, res, "filter", filter, "count", "200")))
+	t.Expect("users found by "+filter, []string{}, labels(t.Fixture, allIDs(ctx, t, res, "filter", filter, "count", "200")))
 }
 
 // expand replaces the placeholders in a row's filter by the prefix and the ids.
-func fill(t *T, filter string) string {
+func expand(t *T, filter string) string {
 	pairs := []string{"«P»", peoplePrefix(t)}
 	for label, o := range t.Fixture {
 		pairs = append(pairs, "«"+label+"»", o.ID, "«"+label+"-»", o.ID[:len(o.ID)-1])
@@ -176,13 +176,13 @@ func fill(t *T, filter string) string {
 }
 
 // allIDs is allIDsOf for users.
-func rest(ctx context.Context, t *T, first *conformance.Response, query ...string) []string {
-	return restOf(ctx, t, "/Users", first, query...)
+func allIDs(ctx context.Context, t *T, first *conformance.Response, query ...string) []string {
+	return allIDsOf(ctx, t, "/Users", first, query...)
 }
 
 // allIDsOf follows the pages of a list after the first one and returns all ids: a target may return smaller pages than requested, and it
 // may page by cursor if the request has no paging parameter (RFC 9865 section 2.3).
-func restOf(ctx context.Context, t *T, endpoint string, first *conformance.Response, query ...string) []string {
+func allIDsOf(ctx context.Context, t *T, endpoint string, first *conformance.Response, query ...string) []string {
 	ids := first.IDs()
 	for page := first; len(page.IDs()) > 0 && len(ids) < maxWalk; ids = append(ids, page.IDs()...) {
 		next := page.Object().Text("nextCursor")
@@ -217,23 +217,23 @@ var (
 
 // unstoredAttribute returns an attribute of a filter that the target does not store as sent, or that it sets itself. The result of a filter
 // on such an attribute cannot be predicted. The checks of creating and reading have the finding.
-func unkept(t *T, filter string) string {
+func unstoredAttribute(t *T, filter string) string {
 	bare := filterText.ReplaceAllString(filter, "")
 	names := filterName.FindAllString(filterURN.ReplaceAllString(bare, ""), -1)
 	if strings.Contains(strings.ToLower(bare), strings.ToLower(scim.EnterpriseUserSchema)) {
 		names = append(names, scim.EnterpriseUserSchema)
 	}
 	for _, name := range names {
-		if !kept(t, name) {
+		if !fixtureStored(t, name) {
 			return name
 		}
 	}
 	return ""
 }
 
-// storedAsSent reports whether the responses to the creation of the fixture's objects contain an attribute exactly where it was sent, with
+// fixtureStored reports whether the responses to the creation of the fixture's objects contain an attribute exactly where it was sent, with
 // the value that was sent. It is true for names that are not attributes of the fixture.
-func kept(t *T, name string) bool {
+func fixtureStored(t *T, name string) bool {
 	sent := false
 	for _, o := range t.Fixture {
 		sent = sent || slices.ContainsFunc(names(o.Sent), func(n string) bool { return scim.EqualName(n, name) })
@@ -249,7 +249,7 @@ func kept(t *T, name string) bool {
 			}
 		}
 		got, _ := o.Resource.Get(name)
-		if !holds(got, want) {
+		if !containsSent(got, want) {
 			return false
 		}
 	}
@@ -266,7 +266,7 @@ func names(d doc) []string {
 
 // containsSent reports whether a value of a response contains all of what was sent: the members of objects, and of arrays the same number
 // of elements. If nothing was sent, the value must be absent.
-func holds(got, want any) bool {
+func containsSent(got, want any) bool {
 	switch want := want.(type) {
 	case nil:
 		list, isList := got.([]any)
@@ -275,7 +275,7 @@ func holds(got, want any) bool {
 		o, ok := got.(*scim.Object)
 		for name, v := range want {
 			member, _ := o.Get(name)
-			ok = ok && holds(member, v)
+			ok = ok && containsSent(member, v)
 		}
 		return ok
 	case []doc:
@@ -284,7 +284,7 @@ func holds(got, want any) bool {
 			return false
 		}
 		return !slices.ContainsFunc(want, func(v doc) bool {
-			return !slices.ContainsFunc(list, func(element any) bool { return holds(element, v) })
+			return !slices.ContainsFunc(list, func(element any) bool { return containsSent(element, v) })
 		})
 	default:
 		v, err := scim.Value(want)
