@@ -110,7 +110,7 @@ type row struct {
 // skipUnsupported is the reason why a check that evaluates rows is skipped.
 const skipUnsupported = "the target rejects these filters with 400 or 501, as permitted, or does not store the attributes as sent"
 
-// rows returns the Run function of a check that evaluates filters on its fixture. A rejection with 400 or 501 is no finding, because
+// rows returns the Run function of a check that evaluates filters on its fixture. A rejection with 400 or 501 is not a finding, because
 // support for most filters is optional; required means that a target with support for filters must support these.
 func rows(required bool, table ...row) func(context.Context, *T) {
 	return func(ctx context.Context, t *T) {
