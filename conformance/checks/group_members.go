@@ -389,7 +389,7 @@ var groupMembers = []check{
 		Fix:          "Validate the body as for POST.",
 		Run: func(ctx context.Context, t *T) {
 			g := t.CreateGroup(ctx, "named", nil)
-			refused(t, t.Put(ctx, g.Path(), t.Group("named", doc{"displayName": omit})), 400, "invalidValue", "invalidSyntax", "mutability")
+			expectError(t, t.Put(ctx, g.Path(), t.Group("named", doc{"displayName": omit})), 400, "invalidValue", "invalidSyntax", "mutability")
 			t.Expect("displayName", t.Prefix()+"named", value(t.Read(ctx, g.Path()).Object(), "displayName"))
 		},
 	},

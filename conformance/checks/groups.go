@@ -36,7 +36,7 @@ var groups = []check{
 		Fix:          "Require displayName on creation.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Post(ctx, "/Groups", t.Group("anonymous", doc{"displayName": omit}))
-			refused(t, res, 400, "invalidValue", "invalidSyntax")
+			expectError(t, res, 400, "invalidValue", "invalidSyntax")
 		},
 	},
 	{

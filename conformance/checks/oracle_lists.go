@@ -131,7 +131,7 @@ func (g typePopulation) checkSorted(ctx context.Context, t *T, key oracle.Name, 
 	if !t.Expect("status of the list of "+what, 200, res.Status) {
 		return res, false
 	}
-	labels := g.labelsOf(restOf(ctx, t, g.td.endpoint, res, query...))
+	labels := g.labelsOf(allIDsOf(ctx, t, g.td.endpoint, res, query...))
 	if !t.Expect(what+", in any order", g.labels(), sorted(labels...)) {
 		return res, false
 	}
@@ -154,7 +154,7 @@ func (g typePopulation) checkPages(ctx context.Context, t *T, r *rand.Rand) bool
 	}
 	first := t.Get(ctx, g.td.endpoint, append(query, "count", "200")...)
 	t.SkipIf(first.Status != 200, "blocked: the filter that selects the users is rejected")
-	all := g.labelsOf(restOf(ctx, t, g.td.endpoint, first, append(query, "count", "200")...))
+	all := g.labelsOf(allIDsOf(ctx, t, g.td.endpoint, first, append(query, "count", "200")...))
 	t.SkipIf(!slices.Equal(sorted(all...), g.labels()), "blocked: the filter that selects the users returns other users")
 	page := func(start, count int) (labels []string, ok bool) {
 		res := t.Get(ctx, g.td.endpoint, append(query, "startIndex", strconv.Itoa(start), "count", strconv.Itoa(count))...)

@@ -69,7 +69,7 @@ var patchRemove = []check{
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "needed", nil)
 			res := t.Patch(ctx, u.Path(), doc{"op": "remove", "path": "userName"})
-			refused(t, res, 400, "mutability", "invalidValue")
+			expectError(t, res, 400, "mutability", "invalidValue")
 			t.Expect("userName", t.UserName("needed"), value(t.Read(ctx, u.Path()).Object(), "userName"))
 		},
 	},

@@ -48,7 +48,7 @@ func (p rejectedPatch) check() check {
 			for _, operations := range p.ops() {
 				res := t.Patch(ctx, u.Path(), operations...)
 				if !p.mayIgnore || !res.OK() {
-					refused(t, res, 400, p.types...)
+					expectError(t, res, 400, p.types...)
 				}
 			}
 			after := t.Get(ctx, u.Path())
@@ -364,7 +364,7 @@ var patchRules = []check{
 		Fix:          "Require Operations.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "inoperative", nil)
-			refused(t, patchMessage(ctx, t, u.Path(), doc{"schemas": []string{scim.PatchOpMessage}}), 400, "invalidSyntax", "invalidValue")
+			expectError(t, patchMessage(ctx, t, u.Path(), doc{"schemas": []string{scim.PatchOpMessage}}), 400, "invalidSyntax", "invalidValue")
 		},
 	},
 	{

@@ -145,7 +145,7 @@ func putIgnoresReadOnly(ctx context.Context, t *T) {
 func putRequiredMissing(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "required", nil)
 	res := t.Put(ctx, u.Path(), t.User("required", doc{"userName": omit, "displayName": "Half"}))
-	refused(t, res, 400, "invalidValue", "invalidSyntax", "mutability")
+	expectError(t, res, 400, "invalidValue", "invalidSyntax", "mutability")
 	o := t.Read(ctx, u.Path()).Object()
 	t.Expect("userName read back", t.UserName("required"), value(o, "userName"))
 	t.Holds(value(o, "displayName") != "Half", "displayName read back after the rejected PUT", "unchanged", value(o, "displayName"))

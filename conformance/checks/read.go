@@ -32,7 +32,7 @@ var read = []check{
 		Fix:          "Return 404 for unknown ids of any form, not 400 or 500 because an id is not a UUID or a number.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Get(ctx, "/Users/"+t.AbsentID())
-			refused(t, res, 404)
+			expectError(t, res, 404)
 		},
 	},
 	{
@@ -131,7 +131,7 @@ func readPrimaryOnce(ctx context.Context, t *T) {
 		primaries("/Users/" + url.PathEscape(res.Object().Text("id")))
 		return
 	}
-	refused(t, res, 400, "invalidValue", "invalidSyntax")
+	expectError(t, res, 400, "invalidValue", "invalidSyntax")
 }
 
 func readLastModified(ctx context.Context, t *T) {

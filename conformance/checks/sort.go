@@ -250,12 +250,12 @@ var sort = []check{
 }
 
 func sortExtension(ctx context.Context, t *T) {
-	t.SkipIf(!kept(t, scim.EnterpriseUserSchema), "the target does not store the enterprise extension as sent")
+	t.SkipIf(!fixtureStored(t, scim.EnterpriseUserSchema), "the target does not store the enterprise extension as sent")
 	for _, r := range []sortRow{by("fin gus hal ivy+jon", "sortOrder", "ascending"), by("ivy+jon hal gus fin", "sortOrder", "descending")} {
 		query := append([]string{"filter", bounded(t), "sortBy", enterprise + "employeeNumber"}, r.query...)
 		res := t.Get(ctx, "/Users", query...)
 		t.Require("status of a list sorted by employeeNumber", 200, res.Status)
-		got := inOrder(t, rest(ctx, t, res, query...))
+		got := inOrder(t, allIDs(ctx, t, res, query...))
 		t.Expect("order by employeeNumber, "+r.query[1]+tieNote(r.want), normalizeOrder(r.want), normalizeOrder(groupLike(r.want, got)))
 	}
 }
@@ -280,11 +280,12 @@ func sortDateTime(ctx context.Context, t *T) {
 
 func sortFirstValue(ctx context.Context, t *T) {
 	first := value(t.Fixture["jon"].Resource, "emails.0.value")
-	t.SkipIf(!kept(t, "emails") || first != t.Fixture["jon"].Sent["emails"].([]doc)[0]["value"] || hasPrimary(t.Fixture["jon"].Resource),
+	t.SkipIf(!fixtureStored(t, "emails") || first != t.Fixture["jon"].Sent["emails"].([]doc)[0]["value"] ||
+		hasPrimary(t.Fixture["jon"].Resource),
 		"the target changes the order of the addresses, or makes one of them primary")
 	res := t.Get(ctx, "/Users", "filter", bounded(t), "sortBy", "emails.value")
 	t.Require("status of a list sorted by emails.value", 200, res.Status)
-	ids := rest(ctx, t, res, "filter", bounded(t), "sortBy", "emails.value")
+	ids := allIDs(ctx, t, res, "filter", bounded(t), "sortBy", "emails.value")
 	t.Expect("first user by emails.value, with the addresses c… and y…, before users with k…, m… and z…", []string{"jon"},
 		inOrder(t, ids[:min(1, len(ids))]))
 }
@@ -298,12 +299,12 @@ func sortTotal(ctx context.Context, t *T) {
 		t.Require("status of a list sorted by "+name, 200, res.Status)
 		t.Expect("totalResults of five users sorted by "+name, 5, value(res.Object(), "totalResults"))
 		t.Expect("ids of five users sorted by "+name, sorted("fin", "gus", "hal", "ivy", "jon"),
-			sorted(inOrder(t, rest(ctx, t, res, "filter", bounded(t), "sortBy", name))...))
+			sorted(inOrder(t, allIDs(ctx, t, res, "filter", bounded(t), "sortBy", name))...))
 	}
 }
 
 func sortPagesDescending(ctx context.Context, t *T) {
-	t.SkipIf(!kept(t, "name"), "the target does not store name as sent")
+	t.SkipIf(!fixtureStored(t, "name"), "the target does not store name as sent")
 	var ids []string
 	for _, index := range []string{"1", "3", "5"} {
 		res := t.Get(ctx, "/Users", "filter", bounded(t), "sortBy", "name.familyName", "sortOrder", "descending", "startIndex", index, "count",
@@ -349,14 +350,14 @@ func ordered(id, title string, fixture *conformance.Fixture, attribute, requirem
 		Why:          why,
 		Fix:          fix,
 		Run: func(ctx context.Context, t *T) {
-			t.SkipIf(!kept(t, attribute), "the target does not store "+attribute+" as sent")
+			t.SkipIf(!fixtureStored(t, attribute), "the target does not store "+attribute+" as sent")
 			for _, r := range table {
 				query := append([]string{"filter", bounded(t)}, r.query...)
 				res := t.Get(ctx, "/Users", query...)
 				t.SkipIf(res.Status == 400 && strings.Contains(res.Object().Text("detail"), "filter"),
 					"blocked: the filter that selects the users is rejected")
 				t.Require("status of a list with "+strings.Join(r.query, "="), 200, res.Status)
-				got := inOrder(t, rest(ctx, t, res, query...))
+				got := inOrder(t, allIDs(ctx, t, res, query...))
 				t.Expect("order with "+strings.Join(r.query, "=")+tieNote(r.want), normalizeOrder(r.want), normalizeOrder(groupLike(r.want, got)))
 			}
 		},
@@ -419,7 +420,7 @@ func sortedPeople(ctx context.Context, t *T, query ...string) []string {
 	if slices.Contains(query, "count") {
 		return res.IDs()
 	}
-	return rest(ctx, t, res, query...)
+	return allIDs(ctx, t, res, query...)
 }
 
 func inOrder(t *T, ids []string) []string {

@@ -38,7 +38,7 @@ var sample = &conformance.Fixture{
 		t.Patch(ctx, u.Path(), doc{"op": "replace", "path": "displayName", "value": "Ada Patched"})
 		t.Get(ctx, "/Users", "count", "2")
 		t.Get(ctx, "/Users", "filter", "userName eq "+quote(t.UserName("ada")))
-		mistakes(ctx, t)
+		errorResponses(ctx, t)
 		t.Post(ctx, "/Users", body)
 		t.Post(ctx, "/Users", t.User("nameless", doc{"userName": omit}))
 		t.Call(ctx, conformance.Request{Method: "PUT", Path: "/Users", Body: t.User("misplaced", nil)})
