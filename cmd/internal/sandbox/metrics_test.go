@@ -121,7 +121,7 @@ func TestMetrics_Listener(t *testing.T) {
 	require.NoError(t, err)
 	defer taken.Close()
 	for name, o := range map[string]sandbox.MetricsOptions{
-		"--metrics-listen takes another address": {Listen: taken.Addr().String()}, "visible ASCII": {Token: "a b"},
+		"set another address with --metrics-listen": {Listen: taken.Addr().String()}, "visible ASCII": {Token: "a b"},
 	} {
 		_, err := sandbox.Start(t.Context(), sandbox.Options{Listen: "127.0.0.1:0", Empty: true, Metrics: o})
 		require.ErrorContains(t, err, name)

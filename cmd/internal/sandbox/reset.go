@@ -9,10 +9,10 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi"
 )
 
-// reset takes the organisation back to its initial content while everything goes on. One transaction removes the organisation, what
-// the engine knows about its applications and the resources in the sandbox's SCIM servers, and makes the initial content. Sequences
-// that are on their way lose their lanes with it, so that their results are refused. A seed comes afterwards, through the API as at the
-// start; when it fails, the organisation goes back to its initial content again.
+// reset restores the initial content of the organization while the sandbox runs. One transaction deletes the organization, the state of its
+// applications in the engine and the resources in the sandbox's SCIM servers, and creates the initial content. Running sequences lose their
+// lanes, so that their results are rejected. The seed is created after that, through the API as at the start. If the seed fails, the
+// initial content is restored again.
 func (s *Sandbox) reset(ctx context.Context, p *parts, seed bool) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
@@ -38,7 +38,7 @@ func (s *Sandbox) reset(ctx context.Context, p *parts, seed bool) error {
 // wipe is the reset without a seed.
 func (s *Sandbox) wipe(ctx context.Context, p *parts) error {
 	kept := s.settings
-	kept.Apps = nil // they are no more, and no later start is to look for them
+	kept.Apps = nil // they were deleted; a later start must not connect them
 	var gone []string
 	err := p.api.Reset(ctx, p.content(), func(ctx context.Context, tx mgmtapi.Tx, apps []string) error {
 		for _, app := range apps {

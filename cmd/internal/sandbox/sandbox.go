@@ -30,7 +30,7 @@ import (
 	"github.com/scimwright/scimwright/scimserver/tenants"
 )
 
-// leaseMargin keeps a call to a target below a third of the lease, as the engine asks.
+// leaseMargin keeps the timeout of a call to a target below a third of the lease, which the engine requires.
 const leaseMargin = 10 * time.Second
 
 // Sandbox is a running sandbox.
@@ -39,19 +39,19 @@ type Sandbox struct {
 	egress   egress.Policy
 	metrics  *metricsServer
 	ready    Ready
-	took     time.Duration // how long Start took
+	took     time.Duration // duration of Start
 	settings settings
-	summary  []appSummary // what was provisioned when the sandbox became ready
+	summary  []appSummary // the provisioned content when the sandbox became ready
 
 	server *httpServer
 	closing
 
-	// changing is held while the organisation is seeded or reset.
+	// changing is locked while the organization is seeded or reset.
 	changing sync.Mutex
 }
 
-// Start starts everything and returns when it answers and the seed is provisioned. ctx bounds the start only; Close
-// ends the sandbox.
+// Start starts all services. It returns when they are available and the seed is provisioned. ctx applies to the start only; Close stops the
+// sandbox.
 func Start(ctx context.Context, o Options) (*Sandbox, error) {
 	began := time.Now()
 	s := &Sandbox{}
@@ -80,7 +80,7 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	s.onClose(func(context.Context) error { _ = listener.Close(); return nil }) // closed already when it was served
+	s.onClose(func(context.Context) error { _ = listener.Close(); return nil }) // already closed if it was served
 
 	if s.metrics, err = openMetrics(ctx, o.Metrics); err != nil {
 		return err
@@ -93,7 +93,7 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	if o.ReadyFile != "" { // not earlier: it may be that of a sandbox that runs here
+	if o.ReadyFile != "" { // not earlier: the file may belong to another running sandbox
 		if err := removeReady(o.ReadyFile); err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	failures.labels(p.label)
 
 	if s.settings.Seeded {
-		// Changes that were not relayed yet first: what they concern is not settled, whatever the engine last reached.
+		// First the pending changes: their principals are not settled, whatever result the engine stored last.
 		if err := p.relay.drain(ctx); err != nil {
 			return err
 		}
@@ -135,7 +135,7 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	s.onClose(func(context.Context) error { stop(); <-p.relay.done; return nil })
 	working, stopWorking := context.WithCancel(context.WithoutCancel(ctx))
 	worked := make(chan struct{})
-	go func() { defer close(worked); _ = p.api.Run(working) }() // until it is stopped
+	go func() { defer close(worked); _ = p.api.Run(working) }() // runs until its context ends
 	s.onClose(func(context.Context) error { stopWorking(); <-worked; return nil })
 
 	s.ready = Ready{BaseURL: base, APIToken: p.tokens.api, SCIMURL: base + tenants.Prefix(tenants.Default), SCIMToken: p.tokens.scim,
@@ -153,9 +153,9 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	return writeReady(o.ReadyFile, s.ready)
 }
 
-// own returns the name under which this sandbox leases lanes. It is the same after a restart, so that a sandbox that was
-// killed takes its lanes back at once, and never that of another one that runs: a file of the data is locked, and on a
-// shared database nobody else listens on this address of this machine.
+// own returns the name under which this sandbox leases lanes. It is the same after a restart, so that a killed sandbox gets its lanes back
+// immediately. It differs from the name of every other running sandbox: the data file is locked, and on a shared database the name contains
+// the host and the address of the listener.
 func (s *Sandbox) own(l net.Listener) (string, error) {
 	file, isFile := strings.CutPrefix(s.options.DB, "sqlite:")
 	if !isFile {
@@ -170,7 +170,7 @@ func (s *Sandbox) own(l net.Listener) (string, error) {
 	return "sandbox", nil
 }
 
-// parts is what the seed and the summary need of the assembled whole.
+// parts are the assembled parts of a sandbox.
 type parts struct {
 	tokens    tokens
 	store     *docstore.Store
@@ -186,10 +186,10 @@ type parts struct {
 	forgotten func(app string)
 }
 
-// content is what the organisation begins with.
+// content is the initial content of the organization.
 func (p *parts) content() mgmtapi.Setup { return mgmtapi.Setup{Token: p.tokens.api} }
 
-// assemble wires everything on one database. Nothing runs yet.
+// assemble creates and connects all parts on one database. It starts none of them.
 func (s *Sandbox) assemble(
 	ctx context.Context, db *sqldb.DB, key []byte, base string, at addresses, owner string,
 ) (*parts, error) {
@@ -286,8 +286,8 @@ func (s *Sandbox) assemble(
 	return p, nil
 }
 
-// on returns options for the management API on a database, whose tables have no prefix: it is the sandbox's own. On SQLite it commits
-// together with the engine and the SCIM servers.
+// on returns options for the management API on a database. Its tables have no prefix, because the database belongs to the sandbox. On
+// SQLite, the management API writes in the same transactions as the engine and the SCIM servers.
 func on(db *sqldb.DB) mgmtapi.Options {
 	o := mgmtapi.Options{DB: db.Writer(), Readers: db.Readers(), Dialect: mgmtapi.Postgres, NoPrefix: true}
 	if db.Dialect() == sqldb.SQLite {
@@ -299,8 +299,7 @@ func on(db *sqldb.DB) mgmtapi.Options {
 	return o
 }
 
-// seed creates the organisation in a database that never had one, and points the seeded apps of an earlier run at
-// where the SCIM servers answer now.
+// seed creates the organization in a new database. For the seeded apps of an earlier run it updates the addresses of the SCIM servers.
 func (s *Sandbox) seed(ctx context.Context, p *parts) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
@@ -327,7 +326,7 @@ func (s *Sandbox) seed(ctx context.Context, p *parts) error {
 	return saveSettings(ctx, p.store, p.kept, s.settings)
 }
 
-// seeder is one that speaks to this sandbox, until end.
+// seeder returns a seeder for this sandbox; end releases its connections.
 func (s *Sandbox) seeder(p *parts) (made *seeder, end func()) {
 	transport := &http.Transport{}
 	return &seeder{
@@ -338,7 +337,7 @@ func (s *Sandbox) seeder(p *parts) (made *seeder, end func()) {
 	}, transport.CloseIdleConnections
 }
 
-// target gives the address and token of a service provider named in the seed.
+// target returns the address and token of a service provider named in the seed.
 func (s *Sandbox) target(name string) (baseURL, token string) {
 	switch {
 	case s.options.ExternalTarget != "":
@@ -348,15 +347,15 @@ func (s *Sandbox) target(name string) (baseURL, token string) {
 	}
 }
 
-// Ready says where the sandbox answers.
+// Ready returns the addresses and credentials of the sandbox.
 func (s *Sandbox) Ready() Ready { return s.ready }
 
-// Done is closed when serving ended by itself; Err says why.
+// Done is closed when serving stops on its own; Err returns the cause.
 func (s *Sandbox) Done() <-chan struct{} { return s.server.done }
 
-// Err returns why serving ended by itself, nil while it goes on and after Close.
+// Err returns the cause if serving stopped on its own. It is nil while the sandbox runs and after Close.
 func (s *Sandbox) Err() error { return s.server.ended() }
 
-// Close ends the sandbox: no new requests, running ones end within ctx, the engine finishes the sequences it is in,
-// and a temporary database is removed. A second call returns what the first did.
+// Close stops the sandbox: it accepts no new requests, running requests are completed or aborted when ctx ends, the engine completes its
+// running sequences, and a temporary database is removed. A second call returns the same error.
 func (s *Sandbox) Close(ctx context.Context) error { return s.closing.run(ctx) }

@@ -126,7 +126,7 @@ func TestSecretKey_MismatchReported(t *testing.T) {
 	require.ErrorContains(t, err, "other.key", "no key is made up for a database that is there")
 	require.NoError(t, os.WriteFile(other, []byte(strings.Repeat("A", 43)+"="), 0o600))
 	_, err = sandbox.Start(t.Context(), sandbox.Options{Listen: "127.0.0.1:0", Data: data, SecretKeyFile: other})
-	require.ErrorContains(t, err, "the secret key does not fit this database")
+	require.ErrorContains(t, err, "the secret key does not match this database")
 }
 
 func TestSeed_ResumedAfterAbortedStart(t *testing.T) {
