@@ -17,16 +17,16 @@ import (
 	"github.com/scimwright/scimwright/internal/alltest"
 )
 
-// registryPatience bounds what depends on registries and processes.
+// registryPatience is the timeout of commands that depend on package registries.
 const registryPatience = 10 * time.Minute
 
-// installed is the folder that what is installed stays in.
+// installed returns the directory in which installed packages are kept.
 func installed(t *testing.T) string {
 	t.Helper()
 	return alltest.Installs(t, "SCIMWRIGHT_TEST_CLIENTS")
 }
 
-// runIn runs a program in a folder, to its end.
+// runIn runs a program in a directory and waits for it.
 func runIn(t *testing.T, dir, name string, arguments ...string) ([]byte, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), registryPatience)
@@ -36,7 +36,7 @@ func runIn(t *testing.T, dir, name string, arguments ...string) ([]byte, error) 
 	return cmd.CombinedOutput()
 }
 
-// walked has a client do its work on a fresh sandbox. No step may stumble. What the sandbox does not serve yet is told.
+// walked runs a client program against a new sandbox. Each step must succeed. Operations that the sandbox does not serve are logged.
 func walked(t *testing.T, dir, name string, arguments ...string) {
 	t.Helper()
 	s, err := sandbox.Start(t.Context(), sandbox.Options{Listen: "127.0.0.1:0", NoRateLimits: true})
@@ -49,7 +49,7 @@ func walked(t *testing.T, dir, name string, arguments ...string) {
 		case "ok":
 			steps++
 		case "UNSERVED":
-			require.NotRegexp(t, "factor|enrol", step, "all of these are served")
+			require.NotRegexp(t, "factor|enrol", step, "all operations of factors are served")
 			t.Logf("not served: %s", step)
 		default:
 			other += lines.Text() + "\n"

@@ -19,9 +19,9 @@ import (
 
 var largeImport = flag.Bool("sandbox.import", false, "import 100,000 accounts too, which takes some minutes")
 
-// BenchmarkImport imports accounts of a target on loopback, which makes up its pages, into scimwright sandbox, a process of its own, until
-// each of them is a user. The metrics are the most that was resident (in millions of bytes) before and during the import, as the system
-// counts it, what each account more costs, and the time.
+// BenchmarkImport imports accounts into scimwright sandbox, which runs as a separate process, until each account is a user. A target on
+// loopback generates the pages. The metrics are the peak resident memory (in millions of bytes) before and during the import, as counted by
+// the system, the memory per account, and the time.
 func BenchmarkImport(b *testing.B) {
 	sizes := []int{10_000}
 	if *largeImport {
@@ -32,7 +32,7 @@ func BenchmarkImport(b *testing.B) {
 			for b.Loop() {
 				benchmarkImport(b, accounts)
 			}
-			b.ReportMetric(0, "ns/op") // means nothing here
+			b.ReportMetric(0, "ns/op") // not meaningful here
 		})
 	}
 }
@@ -63,7 +63,7 @@ func benchmarkImport(b *testing.B, accounts int) {
 	b.ReportMetric(time.Since(start).Seconds(), "s/import")
 }
 
-// listMadeUp answers with a page of so many accounts.
+// listMadeUp responds with a page of generated accounts.
 func listMadeUp(w http.ResponseWriter, r *http.Request, accounts int) {
 	begin, _ := strconv.Atoi(r.FormValue("startIndex"))
 	count, _ := strconv.Atoi(r.FormValue("count"))
