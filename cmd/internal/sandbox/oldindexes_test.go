@@ -17,7 +17,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
 )
 
-// The indexes of a database hold values as the version that wrote them computed them. Another version computes them anew.
+// The indexes of a database contain values as computed by the version that wrote them. A version that computes them differently rebuilds
+// the indexes.
 func TestServeSCIM_RebuildsOldIndexes(t *testing.T) {
 	t.Parallel()
 	for name, database := range map[string]func(t *testing.T) string{
@@ -26,7 +27,7 @@ func TestServeSCIM_RebuildsOldIndexes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			databaseURL := database(t)
-			// serving runs the server once and returns what it logged about indexes.
+			// serving runs the server once and returns its log lines about indexes.
 			serving := func(use func(c *tenant)) (told []string) {
 				var log bytes.Buffer
 				s, err := sandbox.ServeSCIM(t.Context(), sandbox.SCIMOptions{
@@ -53,9 +54,9 @@ func TestServeSCIM_RebuildsOldIndexes(t *testing.T) {
 			require.Empty(t, serving(func(c *tenant) {
 				c.send(t, http.MethodPost, "/Users", userBody("ann", `"externalId":"E-1"`, `"emails":[{"value":"ann@example.com"}]`)).id(t)
 				lookups(c)
-			}), "there was nothing to index")
+			}), "all indexes are up to date")
 
-			// An older version compared text as it is written, and knew nothing of externalId.
+			// The indexes of an older version, which compared strings exactly and had no index for externalId.
 			db, err := sqlopen.Open(t.Context(), databaseURL, sqlopen.Options{})
 			require.NoError(t, err)
 			require.NoError(t, db.Update(t.Context(), func(tx *sqldb.Tx) error {
@@ -80,7 +81,7 @@ func TestServeSCIM_RebuildsOldIndexes(t *testing.T) {
 			for _, part := range []string{"level=INFO", "collection=scim_type_user", "documents=1", "userName", "externalId", "emails_value"} {
 				require.Contains(t, told[0], part)
 			}
-			require.Empty(t, serving(lookups), "once is enough")
+			require.Empty(t, serving(lookups), "indexes are rebuilt once")
 		})
 	}
 }
