@@ -348,7 +348,7 @@ func TestEngineAPI_RepairsDrift(t *testing.T) {
 	ann := d.assign("ann@northwind.example")
 	d.settle()
 	d.alter(ann, `{"name":{"givenName":"Anna","familyName":"Other"}}`)
-	d.scim(http.MethodPost, "/Users", `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"userName":"stranger"}`, http.StatusCreated)
+	d.scim(http.MethodPost, "/Users", `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"userName":"unmanaged"}`, http.StatusCreated)
 
 	var drift client.Drift
 	d.post("/drift", "", &drift)
@@ -380,7 +380,7 @@ func TestEngineAPI_ImportsAccountsAndLinks(t *testing.T) {
 	d := drive(t, sandbox.Options{})
 	do(t, d.api, http.MethodPut, "/api/v1/apps/"+d.app+"/features/USER_PROVISIONING", `{"create":{"lifecycleCreate":{"status":"DISABLED"}}}`,
 		nil)
-	for _, name := range []string{"ann@northwind.example", "stranger"} {
+	for _, name := range []string{"ann@northwind.example", "unmanaged"} {
 		d.scim(http.MethodPost, "/Users", fmt.Sprintf(`{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"userName":%q}`, name),
 			http.StatusCreated)
 	}

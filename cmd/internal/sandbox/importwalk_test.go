@@ -121,7 +121,7 @@ func TestWalkImport(t *testing.T) {
 				`{"schemas":["urn:ietf:params:scim:api:messages:2.0:PatchOp"],"Operations":[{"op":"replace","value":{"active":false}}]}`)
 			w.importing()()
 		})
-		w.step("The assignment of an imported user ends", w.do(http.MethodDelete, w.path("/users/"+w.users["bob"]), ""))
+		w.step("An imported user is unassigned", w.do(http.MethodDelete, w.path("/users/"+w.users["bob"]), ""))
 		w.step("An import assigns no user again", w.importing())
 		w.end()
 	})

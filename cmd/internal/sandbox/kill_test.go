@@ -30,7 +30,7 @@ func TestKilledProvisioning_NothingLostOrDuplicated(t *testing.T) {
 	var group struct {
 		ID string `json:"id"`
 	}
-	do(t, api, http.MethodPost, "/api/v1/groups", `{"profile":{"name":"Everybody who moves"}}`, &group)
+	do(t, api, http.MethodPost, "/api/v1/groups", `{"profile":{"name":"All users"}}`, &group)
 	creating, _ := errgroup.WithContext(t.Context())
 	creating.SetLimit(16)
 	for i := range users {

@@ -167,8 +167,8 @@ func TestControlPort_RejectsInvalidRequests(t *testing.T) {
 	var list []provider
 	do(t, api, http.MethodGet, "/sandbox/v1/scim", "", &list)
 	require.Len(t, list, 4)
-	stranger := &sandbox.APIClient{BaseURL: api.BaseURL, Token: s.Ready().SCIMToken}
-	require.Error(t, stranger.Do(t.Context(), http.MethodGet, "/sandbox/v1/scim", nil, nil))
+	outsider := &sandbox.APIClient{BaseURL: api.BaseURL, Token: s.Ready().SCIMToken}
+	require.Error(t, outsider.Do(t.Context(), http.MethodGet, "/sandbox/v1/scim", nil, nil))
 }
 
 // TestTenants_FileNameConflictRejected checks that a start rejects a configured tenant with the name of a tenant created with the sandbox
