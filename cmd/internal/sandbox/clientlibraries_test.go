@@ -49,7 +49,7 @@ func walked(t *testing.T, dir, name string, arguments ...string) {
 		case "ok":
 			steps++
 		case "UNSERVED":
-			require.NotRegexp(t, "factor|enrol", step, "all operations of factors are served")
+			require.NotRegexp(t, "factor|enroll", step, "all operations of factors are served")
 			t.Logf("not served: %s", step)
 		default:
 			other += lines.Text() + "\n"

@@ -114,7 +114,7 @@ const (
 		{"name":"on","type":"boolean","description":"Whether it is on"}, {"name":"weight","type":"decimal","description":"In kilograms"},
 		{"name":"ports","type":"integer","description":"How many"}, {"name":"bought","type":"dateTime","description":"When"},
 		{"name":"notes","returned":"request","description":"Notes"},
-		 {"name":"pin","mutability":"writeOnly","returned":"never","description":"PIN"},
+		{"name":"pin","mutability":"writeOnly","returned":"never","description":"PIN"},
 		{"name":"aliases","multiValued":true,"description":"Other names"},
 		{"name":"disks","type":"complex","multiValued":true,"description":"Disks","subAttributes":[
 			{"name":"name","required":true,"description":"Name"},{"name":"size","type":"integer","description":"Size"}]}]}`

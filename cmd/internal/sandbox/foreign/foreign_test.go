@@ -13,8 +13,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(sqldbtest.Main(m)) }
 
-// Every target goes through the same history in every style. Afterwards it has what the directory says, or the engine says itself
-// what it has not; and docs/interop/engine.md is what happened on the way.
+// Each target goes through the same history with each style. After each phase, the target matches the directory, or the engine reports the
+// difference. docs/interop/engine.md contains the results.
 func TestEngine_ProvisionsForeignServers(t *testing.T) {
 	for _, s := range servers {
 		t.Run(s.name, func(t *testing.T) {

@@ -1,5 +1,5 @@
-// Command v5 does the usual work of an administrator with the Go client library, major 5, against the sandbox at the base URL and with the
-// token of its two arguments.
+// Command v5 runs typical operations of an administrator with the Go client library, major version 5. Its two arguments are the base URL
+// and the API token of a sandbox.
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 
 const password = "Correct-horse-7-battery"
 
-// work is what the steps share.
+// work contains the values that the steps share.
 type work struct {
 	*walk.Walk
 	ctx    context.Context
@@ -79,7 +79,7 @@ func main() {
 		return told(err)
 	})
 	w.administration("private_key_jwt")
-	w.Step("refuse an access token", func() error {
+	w.Step("reject an invalid access token", func() error {
 		configuration, err := okta.NewConfiguration(okta.WithOrgUrl(os.Args[1]), okta.WithAuthorizationMode("Bearer"), okta.WithToken("nonsense"),
 			okta.WithTestingDisableHttpsCheck(true), okta.WithCache(false))
 		if err != nil {
@@ -89,7 +89,7 @@ func main() {
 		_, _, err = okta.NewAPIClient(configuration).UserAPI.ListUsers(ctx).Execute()
 		var api *okta.GenericOpenAPIError
 		if !errors.As(err, &api) {
-			return fmt.Errorf("it is accepted, or refused with %w", err)
+			return fmt.Errorf("the token is accepted, or rejected with %w", err)
 		}
 		var e okta.Error // the library decodes the body of 403 and 429 only
 		if err := json.Unmarshal(api.Body(), &e); err != nil {
@@ -102,7 +102,7 @@ func main() {
 	os.Exit(w.End())
 }
 
-// told is an error with what the API has said: the library gives that apart from the error's text.
+// told adds the response of the API to an error. The text of the library's errors does not contain it.
 func told(err error) error {
 	var api *okta.GenericOpenAPIError
 	if errors.As(err, &api) {
@@ -111,7 +111,7 @@ func told(err error) error {
 	return err
 }
 
-// code is the error code of an answer.
+// code returns the error code of a response.
 func code(err error) string {
 	var api *okta.GenericOpenAPIError
 	if errors.As(err, &api) {
@@ -142,7 +142,7 @@ func (w *work) status(id, want string) error {
 	return walk.Same("status", want, u.GetStatus())
 }
 
-// step is Step with what the API has said.
+// step is Step with the response of the API in errors.
 func (w *work) step(name string, do func() error) { w.Step(name, func() error { return told(do()) }) }
 
 func (w *work) logs() {
@@ -190,7 +190,7 @@ func (w *work) tokens() {
 }
 
 func (w *work) endings() {
-	w.step("delete what there is", func() error {
+	w.step("delete all created objects", func() error {
 		if _, err := w.client.GroupAPI.DeleteGroup(w.ctx, w.group).Execute(); err != nil {
 			return err
 		}
