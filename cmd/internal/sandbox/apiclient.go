@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// maxAnswer is the maximum size of a response that the API client reads, in bytes.
-const maxAnswer = 8 << 20
+// maxResponse is the maximum size of a response that the API client reads, in bytes.
+const maxResponse = 8 << 20
 
 // APIClient calls the management API of a sandbox. The seed uses it, so that the seeded organization passes the same validation as any
 // other. The CLI commands use it too.
@@ -52,7 +52,7 @@ func (c *APIClient) Do(ctx context.Context, method, path string, body, into any)
 		return err
 	}
 	defer res.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	data, err := io.ReadAll(io.LimitReader(res.Body, maxResponse))
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", method, path, err)
 	}

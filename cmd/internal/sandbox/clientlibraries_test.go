@@ -17,8 +17,8 @@ import (
 	"github.com/scimwright/scimwright/internal/alltest"
 )
 
-// registryPatience is the timeout of commands that depend on package registries.
-const registryPatience = 10 * time.Minute
+// registryTimeout is the timeout of commands that depend on package registries.
+const registryTimeout = 10 * time.Minute
 
 // installed returns the directory in which installed packages are kept.
 func installed(t *testing.T) string {
@@ -29,15 +29,15 @@ func installed(t *testing.T) string {
 // runIn runs a program in a directory and waits for it.
 func runIn(t *testing.T, dir, name string, arguments ...string) ([]byte, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), registryPatience)
+	ctx, cancel := context.WithTimeout(t.Context(), registryTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, arguments...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK=off")
 	return cmd.CombinedOutput()
 }
 
-// walked runs a client program against a new sandbox. Each step must succeed. Operations that the sandbox does not serve are logged.
-func walked(t *testing.T, dir, name string, arguments ...string) {
+// runClient runs a client program against a new sandbox. Each step must succeed. Operations that the sandbox does not serve are logged.
+func runClient(t *testing.T, dir, name string, arguments ...string) {
 	t.Helper()
 	s, err := sandbox.Start(t.Context(), sandbox.Options{Listen: "127.0.0.1:0", NoRateLimits: true})
 	require.NoError(t, err)
@@ -67,7 +67,7 @@ func TestGoLibraries(t *testing.T) {
 			program := filepath.Join(bin, major)
 			out, err := runIn(t, filepath.Join("clients", "go"), "go", "build", "-o", program, "./"+major)
 			require.NoError(t, err, "%s", out)
-			walked(t, bin, program)
+			runClient(t, bin, program)
 		})
 	}
 }
@@ -81,5 +81,5 @@ func TestNodeLibrary(t *testing.T) {
 	}
 	out, err := runIn(t, dir, "npm", "install", "--no-audit", "--no-fund", "--ignore-scripts")
 	require.NoError(t, err, "%s", out)
-	walked(t, dir, "node", "walk.mjs")
+	runClient(t, dir, "node", "walk.mjs")
 }

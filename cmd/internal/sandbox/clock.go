@@ -20,10 +20,10 @@ import (
 // SCIM servers. It is not used for network timeouts, for the intervals of background work (which is woken when the clock is moved), and for
 // ids of SCIM resources, which only have to increase.
 type clock struct {
-	ahead atomic.Int64 // offset to the real time, in nanoseconds
+	offset atomic.Int64 // offset to the real time, in nanoseconds
 
-	kept  docstore.Collection[keptClock]
-	store *docstore.Store // nil before load
+	stored docstore.Collection[storedClock]
+	store  *docstore.Store // nil before load
 	// moved is called after the clock was moved, forward or backward.
 	moved func(ctx context.Context, back bool) error
 
@@ -32,29 +32,29 @@ type clock struct {
 
 var _ sandboxapi.Clock = (*clock)(nil)
 
-// keptClock is the stored offset of the clock to the real time. A later run continues with it, so that its clock is not behind the stored
+// storedClock is the stored offset of the clock to the real time. A later run continues with it, so that its clock is not behind the stored
 // times.
-type keptClock struct {
+type storedClock struct {
 	Ahead int64 `json:"ahead"`
 }
 
-func clockCollection() docstore.Collection[keptClock] {
-	return docstore.NewCollection[keptClock]("sandbox_clock")
+func clockCollection() docstore.Collection[storedClock] {
+	return docstore.NewCollection[storedClock]("sandbox_clock")
 }
 
 // load restores the offset of the last run with this database.
 func (c *clock) load(ctx context.Context, store *docstore.Store) error {
-	doc, err := c.kept.Get(ctx, store.Reader(), settingsID)
+	doc, err := c.stored.Get(ctx, store.Reader(), settingsID)
 	if err != nil && !errors.Is(err, docstore.ErrNotFound) {
 		return err
 	}
 	c.store = store
-	c.ahead.Store(doc.Value.Ahead)
+	c.offset.Store(doc.Value.Ahead)
 	return nil
 }
 
 // Now implements sandboxapi.Clock.
-func (c *clock) Now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
+func (c *clock) Now() time.Time { return time.Now().Add(time.Duration(c.offset.Load())) }
 
 // lastYear is the last year that timestamps can represent.
 const lastYear = 9999
@@ -68,7 +68,7 @@ func (c *clock) Move(
 ) (time.Time, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	ahead := c.ahead.Load()
+	ahead := c.offset.Load()
 	if by > 0 && ahead > math.MaxInt64-int64(by) || c.Now().Add(by).Year() > lastYear {
 		return time.Time{}, sandboxapi.ErrClockRange
 	}
@@ -77,16 +77,16 @@ func (c *clock) Move(
 		if err := before(ctx, tx.SQL().Execer(), time.Now().Add(time.Duration(ahead))); err != nil {
 			return err
 		}
-		_, err := c.kept.Update(ctx, tx, settingsID, 0, keptClock{Ahead: ahead})
+		_, err := c.stored.Update(ctx, tx, settingsID, 0, storedClock{Ahead: ahead})
 		if errors.Is(err, docstore.ErrNotFound) {
-			_, err = c.kept.Insert(ctx, tx, settingsID, keptClock{Ahead: ahead})
+			_, err = c.stored.Insert(ctx, tx, settingsID, storedClock{Ahead: ahead})
 		}
 		return err
 	})
 	if err != nil {
 		return time.Time{}, err
 	}
-	back := ahead < c.ahead.Swap(ahead)
+	back := ahead < c.offset.Swap(ahead)
 	return c.Now(), c.moved(ctx, back)
 }
 

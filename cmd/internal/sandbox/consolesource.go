@@ -211,7 +211,7 @@ func (c *consoleSource) describe(ctx context.Context, a mgmtapi.App) (console.Ap
 		return app, err
 	}
 	for status, n := range counts {
-		switch word(status) {
+		switch statusName(status) {
 		case inSync:
 			app.InSync += n
 		case failed:
@@ -229,7 +229,7 @@ func (c *consoleSource) describe(ctx context.Context, a mgmtapi.App) (console.Ap
 	if err != nil && !errors.Is(err, engine.ErrNotFound) {
 		return app, err
 	}
-	app.Lane, app.Reason = laneWords(a.Status == mgmtapi.AppActive, a.Connected, l)
+	app.Lane, app.Reason = describeLane(a.Status == mgmtapi.AppActive, a.Connected, l)
 	lag, err := c.engine.Apps().Lag(ctx, a.ID)
 	if err != nil && !errors.Is(err, engine.ErrNotFound) {
 		return app, err
@@ -249,8 +249,8 @@ func (c *consoleSource) describe(ctx context.Context, a mgmtapi.App) (console.Ap
 	return app, err
 }
 
-// laneWords returns the state of an app's lane and, unless it is running, the reason.
-func laneWords(active, connected bool, l engine.Lane) (word, reason string) {
+// describeLane returns the state of an app's lane and, unless it is running, the reason.
+func describeLane(active, connected bool, l engine.Lane) (word, reason string) {
 	switch {
 	case !active:
 		return "idle", "the application is inactive"
@@ -283,7 +283,7 @@ func (c *consoleSource) names(ctx context.Context, app string, states []engine.S
 
 func principal(s engine.State, name string) console.Principal {
 	return console.Principal{
-		Kind: string(s.Kind), ID: s.ID, Name: cmp.Or(name, s.RemoteName, s.ID), Want: string(s.Want), Status: word(s.Status),
+		Kind: string(s.Kind), ID: s.ID, Name: cmp.Or(name, s.RemoteName, s.ID), Want: string(s.Want), Status: statusName(s.Status),
 		RemoteID: s.RemoteID, Attempts: s.Attempts, Error: s.LastError, Updated: s.UpdatedAt,
 	}
 }
@@ -300,7 +300,7 @@ const (
 	dismissed = "dismissed"
 )
 
-func word(s engine.Status) string {
+func statusName(s engine.Status) string {
 	switch s {
 	case engine.StatusClean:
 		return inSync

@@ -36,7 +36,7 @@ func newControl(
 		// Like the relay, this does not need a serializable transaction: it writes no documents, and the engine's store orders its writes.
 		return db.Update(ctx, func(tx *sqldb.Tx) error { return fn(tx.Execer()) })
 	}
-	o.Synced, o.Imports = b.relayed, importing{api}
+	o.Synced, o.Imports = b.waitRelayed, importing{api}
 	o.Authorize = func(next http.Handler) http.Handler { return api.Authorize(sandboxScope, next) }
 	return control.New(o)
 }
@@ -50,11 +50,11 @@ func controlOperations() []rest.Info {
 	return all
 }
 
-// ofManagement are the paths below /sandbox/v1/apps/{app} that the management API serves, because they concern assignments.
-var ofManagement = []string{"provision"}
+// managementPaths are the paths below /sandbox/v1/apps/{app} that the management API serves, because they concern assignments.
+var managementPaths = []string{"provision"}
 
-// ofControl reports whether the control API serves a path.
-func ofControl(path string) bool {
+// servedByControl reports whether the control API serves a path.
+func servedByControl(path string) bool {
 	if under(path, sandboxPrefix+"/engine") {
 		return true
 	}
@@ -64,7 +64,7 @@ func ofControl(path string) bool {
 	}
 	_, rest, ok = strings.Cut(rest, "/")
 	first, _, _ := strings.Cut(rest, "/")
-	for _, segment := range ofManagement {
+	for _, segment := range managementPaths {
 		if first == segment {
 			return false
 		}
@@ -75,8 +75,8 @@ func ofControl(path string) bool {
 // relayTime is the maximum time to wait for the relay.
 const relayTime = 30 * time.Second
 
-// relayed waits until the relay has passed all earlier changes to the engine.
-func (b *bridge) relayed(ctx context.Context) error {
+// waitRelayed waits until the relay has passed all earlier changes to the engine.
+func (b *bridge) waitRelayed(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, relayTime)
 	defer cancel()
 	return poll(ctx, func() (bool, error) {

@@ -34,8 +34,8 @@ const (
 	echoed       = "the credentials were "
 )
 
-// drawnOut fails if the text contains a secret in one of the encodings of a request.
-func drawnOut(t *testing.T, where, text string, more ...string) {
+// requireNoSecrets fails if the text contains a secret in one of the encodings of a request.
+func requireNoSecrets(t *testing.T, where, text string, more ...string) {
 	t.Helper()
 	for _, secret := range append([]string{targetSecret, clientSecret, accessToken, hookSecret, userPassword}, more...) {
 		for _, form := range []string{secret, url.QueryEscape(secret), base64.StdEncoding.EncodeToString([]byte(secret)),
@@ -119,7 +119,7 @@ func (a *attack) try(method, path, body string) (status int, text string) {
 	require.NoError(a.t, err)
 	_ = res.Header.Write(&a.seen)
 	a.seen.Write(data)
-	drawnOut(a.t, method+" "+path, string(data), innerPage)
+	requireNoSecrets(a.t, method+" "+path, string(data), innerPage)
 	return res.StatusCode, string(data)
 }
 
@@ -217,7 +217,7 @@ func TestSecrets_HiddenFromAppAdmin(t *testing.T) {
 	nothingCaught := func(t *testing.T) {
 		t.Helper()
 		text, _ := catcher.got()
-		drawnOut(t, "requests to the attacker's server", text)
+		requireNoSecrets(t, "requests to the attacker's server", text)
 	}
 	steps := func(name string, run func(t *testing.T)) {
 		t.Run(name, func(t *testing.T) {
@@ -324,12 +324,12 @@ func TestSecrets_HiddenFromAppAdmin(t *testing.T) {
 		} {
 			var text json.RawMessage
 			do(t, admin, http.MethodGet, path, "", &text)
-			drawnOut(t, path, string(text))
+			requireNoSecrets(t, path, string(text))
 		}
 		for _, path := range []string{"/", "/apps/" + a.app, "/apps/" + a.app + "/user/" + user} {
 			status, page, _ := scrape(t, admin.BaseURL+path, "")
 			require.Equal(t, 200, status)
-			drawnOut(t, "console "+path, page)
+			requireNoSecrets(t, "console "+path, page)
 		}
 	})
 	steps("a token endpoint that repeats the secret", func(t *testing.T) {
@@ -360,7 +360,7 @@ func TestSecrets_HiddenFromAppAdmin(t *testing.T) {
 	steps("the metrics", func(t *testing.T) {
 		status, _, _ := scrape(t, admin.BaseURL+"/metrics", "SSWS "+a.token)
 		require.Equal(t, 401, status)
-		drawnOut(t, "metrics", metricsOf(t, admin.BaseURL))
+		requireNoSecrets(t, "metrics", metricsOf(t, admin.BaseURL))
 	})
 	// This step comes last, because it changes the connection: attackers who set their own secret may connect the application to their own
 	// server.
@@ -386,8 +386,8 @@ func TestSecrets_HiddenFromAppAdmin(t *testing.T) {
 	require.Contains(t, text, clientSecret, "the token endpoint receives its secret")
 	var logs json.RawMessage
 	do(t, admin, http.MethodGet, "/api/v1/logs?limit=1000", "", &logs)
-	drawnOut(t, "the system log", string(logs))
-	drawnOut(t, "all responses to the administrator of applications", a.seen.String())
+	requireNoSecrets(t, "the system log", string(logs))
+	requireNoSecrets(t, "all responses to the administrator of applications", a.seen.String())
 	require.NoError(t, s.Close(t.Context())) // the log is complete
-	drawnOut(t, "the log", log.String())
+	requireNoSecrets(t, "the log", log.String())
 }

@@ -46,7 +46,7 @@ func (s *Sandbox) PrintWelcome(ctx context.Context, w io.Writer) {
 	if len(s.settings.Apps) > 0 {
 		app := s.settings.Apps[0]
 		fmt.Fprintf(w, "\nTry it: create a user, assign it to %s, find it in the SCIM server\n", app.Label)
-		for _, line := range s.lines(app.ID, s.freeLogin(ctx)) {
+		for _, line := range s.commands(app.ID, s.freeLogin(ctx)) {
 			fmt.Fprintln(w, "  "+line)
 		}
 		fmt.Fprintf(w, "\nEvery request to the target, with its response:\n  %s/apps/%s   (or GET %s/sandbox/v1/apps/%s/attempts)\n", r.BaseURL,
@@ -104,8 +104,8 @@ func (s *Sandbox) freeLogin(ctx context.Context) string {
 	return login(1)
 }
 
-// lines returns the three command lines to paste. The first prints the response of the API, so that an error response is visible.
-func (s *Sandbox) lines(app, login string) []string {
+// commands returns the three command lines to paste. The first prints the response of the API, so that an error response is visible.
+func (s *Sandbox) commands(app, login string) []string {
 	r := s.ready
 	api := func(path, body string) string {
 		return fmt.Sprintf(`curl -sS -H "Authorization: SSWS %s" -H "Content-Type: application/json" -d %s %s%s`, r.APIToken, body, r.BaseURL,

@@ -38,7 +38,7 @@ func BenchmarkImport(b *testing.B) {
 }
 
 func benchmarkImport(b *testing.B, accounts int) {
-	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { listMadeUp(w, r, accounts) }))
+	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { listGenerated(w, r, accounts) }))
 	defer target.Close()
 	c := startCommand(b, "sandbox", "--listen", "127.0.0.1:0", "--data", b.TempDir(), "--empty", "--no-rate-limits")
 	defer c.kill()
@@ -63,8 +63,8 @@ func benchmarkImport(b *testing.B, accounts int) {
 	b.ReportMetric(time.Since(start).Seconds(), "s/import")
 }
 
-// listMadeUp responds with a page of generated accounts.
-func listMadeUp(w http.ResponseWriter, r *http.Request, accounts int) {
+// listGenerated responds with a page of generated accounts.
+func listGenerated(w http.ResponseWriter, r *http.Request, accounts int) {
 	begin, _ := strconv.Atoi(r.FormValue("startIndex"))
 	count, _ := strconv.Atoi(r.FormValue("count"))
 	var resources []string

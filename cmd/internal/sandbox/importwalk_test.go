@@ -63,11 +63,11 @@ func (w *walk) importing(names ...string) func() {
 	return func() {
 		w.t.Helper()
 		_, out := w.imported()
-		fmt.Fprintf(&w.says, "import: %s, %d read, %d matched, %d created, %d updated, %d pending, %d inactive, %d failed\n",
+		fmt.Fprintf(&w.notes, "import: %s, %d read, %d matched, %d created, %d updated, %d pending, %d inactive, %d failed\n",
 			out.Status, out.UsersImported, out.UsersMatched, out.UsersCreated, out.UsersUpdated, out.UsersPending, out.UsersInactive,
 			out.UsersFailed)
 		for _, e := range out.Errors {
-			fmt.Fprintf(&w.says, "error: %s\n", e)
+			fmt.Fprintf(&w.notes, "error: %s\n", e)
 		}
 		for _, name := range names {
 			w.users[name] = w.userOf(name).ID

@@ -75,13 +75,13 @@ func TestKilledProvisioning_NothingLostOrDuplicated(t *testing.T) {
 	require.Len(t, seen, users, "all users are provisioned")
 	t.Logf("%d users on the target when killed, %d of %d after the restart, %d creates sent", before.TotalResults, len(seen), users,
 		tg.posts.Load())
-	told := 0
+	synchronized := 0
 	for _, u := range allAppUsers(t, api, app) {
 		if u.SyncState == "SYNCHRONIZED" && u.ExternalID != "" {
-			told++
+			synchronized++
 		}
 	}
-	require.Equal(t, users, told, "every app user has its result, including those whose report was lost in the kill")
+	require.Equal(t, users, synchronized, "every app user has its result, including those whose report was lost in the kill")
 	var tasks []any
 	do(t, api, http.MethodGet, "/sandbox/v1/apps/"+app+"/tasks", "", &tasks)
 	require.Empty(t, tasks)

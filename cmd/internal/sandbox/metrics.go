@@ -75,14 +75,14 @@ func (m *metricsServer) serve(ctx context.Context, page http.Handler, log *slog.
 			m.listener.Addr().String())
 	}
 	mux := http.NewServeMux()
-	mux.Handle("GET "+metricsPath, m.guarded(page))
+	mux.Handle("GET "+metricsPath, m.requireToken(page))
 	m.server = serve(m.listener, mux, nil, log)
 }
 
-// next returns the handler of /metrics on the main listener.
-func (m *metricsServer) next(page http.Handler) http.Handler {
+// mainHandler returns the handler of /metrics on the main listener.
+func (m *metricsServer) mainHandler(page http.Handler) http.Handler {
 	if m.listener == nil && m.verifier != nil {
-		return m.guarded(page)
+		return m.requireToken(page)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w,
@@ -91,8 +91,8 @@ func (m *metricsServer) next(page http.Handler) http.Handler {
 	})
 }
 
-// guarded requires the token, if one is configured.
-func (m *metricsServer) guarded(page http.Handler) http.Handler {
+// requireToken requires the token, if one is configured.
+func (m *metricsServer) requireToken(page http.Handler) http.Handler {
 	if m.verifier == nil {
 		return page
 	}
@@ -127,15 +127,15 @@ func (m *metricsServer) close(ctx context.Context) error {
 	return nil
 }
 
-// together serves the metrics of the SCIM servers and those of the engine.
-func together(servers *observe.Metrics, provisioning prometheus.Collector) http.Handler {
+// metricsHandler serves the metrics of the SCIM servers and those of the engine.
+func metricsHandler(servers *observe.Metrics, provisioning prometheus.Collector) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(provisioning)
 	return promhttp.HandlerFor(prometheus.Gatherers{servers.Gatherer(), registry}, promhttp.HandlerOpts{})
 }
 
-// beside serves the metrics at /metrics and SCIM at all other paths.
-func beside(metrics, scim http.Handler) http.Handler {
+// withMetrics serves the metrics at /metrics and SCIM at all other paths.
+func withMetrics(metrics, scim http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == metricsPath {
 			metrics.ServeHTTP(w, r)

@@ -28,7 +28,7 @@ func TestServeSCIM_RebuildsOldIndexes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			databaseURL := database(t)
 			// serving runs the server once and returns its log lines about indexes.
-			serving := func(use func(c *tenant)) (told []string) {
+			serving := func(use func(c *tenant)) (logged []string) {
 				var log bytes.Buffer
 				s, err := sandbox.ServeSCIM(t.Context(), sandbox.SCIMOptions{
 					Listen: "127.0.0.1:0", DB: databaseURL, Tokens: []string{scimToken}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
@@ -38,10 +38,10 @@ func TestServeSCIM_RebuildsOldIndexes(t *testing.T) {
 				require.NoError(t, s.Close(context.WithoutCancel(t.Context())))
 				for line := range strings.Lines(log.String()) {
 					if strings.Contains(line, "indexes filled") {
-						told = append(told, line)
+						logged = append(logged, line)
 					}
 				}
-				return told
+				return logged
 			}
 			lookups := func(c *tenant) {
 				for _, filter := range []string{`userName+eq+"ANN"`, `userName+sw+"an"`, `externalId+eq+"E-1"`, `emails.value+eq+"ANN@example.com"`} {
@@ -76,10 +76,10 @@ func TestServeSCIM_RebuildsOldIndexes(t *testing.T) {
 			}))
 			require.NoError(t, db.Close())
 
-			told := serving(lookups)
-			require.Len(t, told, 1)
+			logged := serving(lookups)
+			require.Len(t, logged, 1)
 			for _, part := range []string{"level=INFO", "collection=scim_type_user", "documents=1", "userName", "externalId", "emails_value"} {
-				require.Contains(t, told[0], part)
+				require.Contains(t, logged[0], part)
 			}
 			require.Empty(t, serving(lookups), "indexes are rebuilt once")
 		})

@@ -35,8 +35,8 @@ type openAPIDocument struct {
 	Tags     []map[string]string                   `json:"tags"`
 }
 
-// underSandbox are the operations of the control API that are listed under the tag Sandbox.
-var underSandbox = []string{"listProvisioningTasks", "retryProvisioningTask", "listProvisioningAttempts"}
+// taggedSandbox are the operations of the control API that are listed under the tag Sandbox.
+var taggedSandbox = []string{"listProvisioningTasks", "retryProvisioningTask", "listProvisioningAttempts"}
 
 // withControl adds the control API to the document of the management API. If two different schemas have the same name, that of the control
 // API gets the prefix "sandboxapi.".
@@ -73,7 +73,7 @@ func withControl(management []byte, err error) ([]byte, error) {
 			doc.Paths[path] = map[string]json.RawMessage{}
 		}
 		for method, operation := range operations {
-			for _, id := range underSandbox {
+			for _, id := range taggedSandbox {
 				if bytes.Contains(operation, []byte(`"operationId": "`+id+`"`)) {
 					operation = bytes.Replace(operation, []byte(`"Engine"`), []byte(`"Sandbox"`), 1)
 				}

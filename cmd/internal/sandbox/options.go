@@ -148,7 +148,7 @@ func (o *Options) complete() (cleanup func() error, err error) {
 			o.SecretKeyFile = path + ".key"
 		}
 	}
-	return cleanup, o.keepKey()
+	return cleanup, o.checkKey()
 }
 
 // checkDatabase rejects databases of other kinds before anything is created.
@@ -163,8 +163,8 @@ func checkDatabase(databaseURL string) error {
 	return nil
 }
 
-// keepKey returns an error if the database file exists and its key does not. A new key could not decrypt the secrets in the database.
-func (o *Options) keepKey() error {
+// checkKey returns an error if the database file exists and its key does not. A new key could not decrypt the secrets in the database.
+func (o *Options) checkKey() error {
 	path, isFile := strings.CutPrefix(o.DB, "sqlite:")
 	if o.SecretKey != "" || !isFile {
 		return nil

@@ -31,16 +31,16 @@ const (
 type providers struct {
 	tenants *tenants.Tenants
 	store   *docstore.Store
-	kept    docstore.Collection[keptTenant]
+	stored  docstore.Collection[storedTenant]
 
 	mu   sync.Mutex // locked during changes, so that memory and database agree
-	docs map[string]keptTenant
+	docs map[string]storedTenant
 }
 
 var _ sandboxapi.Providers = (*providers)(nil)
 
-// keptTenant is a tenant in the database. Its id is the name of the tenant. Tokens are stored as digests.
-type keptTenant struct {
+// storedTenant is a tenant in the database. Its id is the name of the tenant. Tokens are stored as digests.
+type storedTenant struct {
 	// Created reports whether the tenant was created with the sandbox API. All other tenants are configured at each start; only their
 	// additional tokens are stored.
 	Created bool     `json:"created,omitempty"`
@@ -49,8 +49,8 @@ type keptTenant struct {
 	Refuse  []string `json:"refuse,omitempty"`
 }
 
-func tenantCollection() docstore.Collection[keptTenant] {
-	return docstore.NewCollection[keptTenant]("sandbox_tenants")
+func tenantCollection() docstore.Collection[storedTenant] {
+	return docstore.NewCollection[storedTenant]("sandbox_tenants")
 }
 
 // builtIn returns the built-in tenants and those of a file. The engine provisions into the two built-in tenants with the sandbox's own
@@ -76,9 +76,9 @@ func builtIn(token string, active []string, file []tenants.Config) ([]tenants.Co
 
 // start serves the tenants of this run, and the tenants and tokens that were created with the sandbox API in earlier runs.
 func (p *providers) start(ctx context.Context, given []tenants.Config) error {
-	p.docs = map[string]keptTenant{}
-	for query := (docstore.Query[keptTenant]{}); ; {
-		page, err := p.kept.Query(ctx, p.store.Reader(), query)
+	p.docs = map[string]storedTenant{}
+	for query := (docstore.Query[storedTenant]{}); ; {
+		page, err := p.stored.Query(ctx, p.store.Reader(), query)
 		if err != nil {
 			return err
 		}
@@ -91,7 +91,7 @@ func (p *providers) start(ctx context.Context, given []tenants.Config) error {
 	}
 	for _, c := range given {
 		if doc, ok := p.docs[c.Name]; ok && doc.Created {
-			return &takenError{c.Name}
+			return &nameConflictError{c.Name}
 		} else if ok {
 			made, err := parseTokens(doc.Tokens, nil)
 			if err != nil {
@@ -122,10 +122,10 @@ func (p *providers) start(ctx context.Context, given []tenants.Config) error {
 	return nil
 }
 
-// takenError is returned if a tenant of this run has the name of a tenant that was created in an earlier run.
-type takenError struct{ name string }
+// nameConflictError is returned if a tenant of this run has the name of a tenant that was created in an earlier run.
+type nameConflictError struct{ name string }
 
-func (e *takenError) Error() string {
+func (e *nameConflictError) Error() string {
 	return "the tenant " + e.name + " was created at /sandbox/v1/scim in an earlier run; delete it there or choose another name"
 }
 
@@ -133,7 +133,7 @@ func sameToken(t tenants.Token) func(tenants.Token) bool {
 	return func(other tenants.Token) bool { return other.Digest == t.Digest }
 }
 
-func (k keptTenant) config(name string) (tenants.Config, error) {
+func (k storedTenant) config(name string) (tenants.Config, error) {
 	c := tenants.Config{Name: name}
 	var errs [3]error
 	c.Tokens, errs[0] = parseTokens(k.Tokens, nil)
@@ -142,12 +142,12 @@ func (k keptTenant) config(name string) (tenants.Config, error) {
 	return c, errors.Join(errs[:]...)
 }
 
-// keep stores a tenant. The caller holds the lock.
-func (p *providers) keep(ctx context.Context, name string, k keptTenant) error {
+// save stores a tenant. The caller holds the lock.
+func (p *providers) save(ctx context.Context, name string, k storedTenant) error {
 	err := p.store.Update(ctx, func(tx *docstore.Tx) error {
-		_, err := p.kept.Update(ctx, tx, name, 0, k)
+		_, err := p.stored.Update(ctx, tx, name, 0, k)
 		if errors.Is(err, docstore.ErrNotFound) {
-			_, err = p.kept.Insert(ctx, tx, name, k)
+			_, err = p.stored.Insert(ctx, tx, name, k)
 		}
 		return err
 	})
@@ -192,7 +192,7 @@ func (p *providers) show(t *tenants.Tenant) sandboxapi.Provider {
 	c := t.Config()
 	out := sandboxapi.Provider{
 		Name: c.Name, Path: tenants.Prefix(c.Name), Created: p.docs[c.Name].Created,
-		Lenient: (lenient.All &^ c.Refuse).Names(), Quirks: texts(c.Quirks),
+		Lenient: (lenient.All &^ c.Refuse).Names(), Quirks: stringsOf(c.Quirks),
 	}
 	for _, token := range c.Tokens {
 		out.Tokens = append(out.Tokens, showToken(token))
@@ -204,8 +204,8 @@ func showToken(t tenants.Token) sandboxapi.ProviderToken {
 	return sandboxapi.ProviderToken{ID: t.ID(), NewToken: sandboxapi.NewToken{ReadOnly: t.ReadOnly, Expires: t.Expires, Me: t.Me}}
 }
 
-// texts returns settings or tokens in the format in which they are stored and shown.
-func texts[T interface{ String() string }](list []T) []string {
+// stringsOf returns settings or tokens in the format in which they are stored and shown.
+func stringsOf[T interface{ String() string }](list []T) []string {
 	out := []string{}
 	for _, item := range list {
 		out = append(out, item.String())
@@ -238,13 +238,13 @@ func (p *providers) Create(ctx context.Context, wanted sandboxapi.NewProvider) (
 	if _, taken := p.tenants.Get(c.Name); taken || p.docs[c.Name].Created {
 		return fail(rest.NotUnique("name"))
 	}
-	if n := len(slices.DeleteFunc(slices.Collect(maps.Values(p.docs)), func(k keptTenant) bool { return !k.Created })); n >=
+	if n := len(slices.DeleteFunc(slices.Collect(maps.Values(p.docs)), func(k storedTenant) bool { return !k.Created })); n >=
 		maxCreatedTenants {
 		return fail(rest.Failf(rest.CodeTooMany, "There are %d created service providers, the maximum.", n))
 	}
 	// Stored first: a tenant that is served but not stored would leave its tables behind.
-	if err := p.keep(ctx, c.Name,
-		keptTenant{Created: true, Tokens: texts(c.Tokens), Quirks: texts(c.Quirks), Refuse: c.Refuse.Names()}); err != nil {
+	if err := p.save(ctx, c.Name,
+		storedTenant{Created: true, Tokens: stringsOf(c.Tokens), Quirks: stringsOf(c.Quirks), Refuse: c.Refuse.Names()}); err != nil {
 		return fail(err)
 	}
 	t, err := p.tenants.Add(ctx, c)
@@ -265,7 +265,7 @@ func parseQuirks(active []string) ([]quirks.Setting, error) {
 
 // forget deletes the stored tenant. The caller holds the lock.
 func (p *providers) forget(ctx context.Context, name string) error {
-	err := p.store.Update(ctx, func(tx *docstore.Tx) error { return p.kept.Delete(ctx, tx, name) })
+	err := p.store.Update(ctx, func(tx *docstore.Tx) error { return p.stored.Delete(ctx, tx, name) })
 	if err == nil {
 		delete(p.docs, name)
 	}
@@ -306,7 +306,7 @@ func (p *providers) CreateToken(ctx context.Context, name string, wanted sandbox
 	}
 	k := p.docs[name]
 	k.Tokens = append(slices.Clone(k.Tokens), made.String())
-	if err := p.keep(ctx, name, k); err != nil {
+	if err := p.save(ctx, name, k); err != nil {
 		return sandboxapi.ProviderToken{}, "", err
 	}
 	return showToken(made), value, t.SetTokens(append(list, made)...)
@@ -331,7 +331,7 @@ func (p *providers) RemoveToken(ctx context.Context, name, id string) error {
 		return rest.Failf(rest.CodeForbidden, "The token %s was not created here: it is configured at the start of the sandbox.", id)
 	}
 	k.Tokens = slices.Delete(slices.Clone(k.Tokens), j, j+1)
-	if err := p.keep(ctx, name, k); err != nil {
+	if err := p.save(ctx, name, k); err != nil {
 		return err
 	}
 	return t.SetTokens(slices.Delete(list, i, i+1)...)
@@ -346,7 +346,7 @@ func (p *providers) Quirks(name string) (active []string, available []sandboxapi
 	for _, q := range quirks.All() {
 		available = append(available, sandboxapi.Quirk{Usage: q.Usage(), Category: string(q.Category), Does: q.Does, Seen: q.Seen})
 	}
-	return texts(t.Config().Quirks), available, nil
+	return stringsOf(t.Config().Quirks), available, nil
 }
 
 // SetQuirks implements sandboxapi.Providers. The quirks of created tenants are stored. Those of other tenants apply until the sandbox
@@ -363,8 +363,8 @@ func (p *providers) SetQuirks(ctx context.Context, name string, active []string)
 		return err
 	}
 	if k := p.docs[name]; k.Created {
-		k.Quirks = texts(settings)
-		if err := p.keep(ctx, name, k); err != nil {
+		k.Quirks = stringsOf(settings)
+		if err := p.save(ctx, name, k); err != nil {
 			return err
 		}
 	}

@@ -22,22 +22,22 @@ import (
 type ending string
 
 const (
-	converges  ending = "converges"                                // the desired state
-	withErrors ending = "converges with errors"                    // the desired state, with errors that the transport did not recover
-	says       ending = "does not converge, reported by tasks"     // another state; tasks name the principals and the cause
-	depends    ending = "converges, or does not and reports tasks" // depends on chance and on the speed of the machine
-	deceived   ending = "does not converge"                        // another state, hidden by the responses of the server
+	converges      ending = "converges"                                // the desired state
+	withErrors     ending = "converges with errors"                    // the desired state, with errors that the transport did not recover
+	reportedEnding ending = "does not converge, reported by tasks"     // another state; tasks name the principals and the cause
+	randomEnding   ending = "converges, or does not and reports tasks" // depends on chance and on the speed of the machine
+	hiddenEnding   ending = "does not converge"                        // another state, hidden by the responses of the server
 )
 
-// survivals are the results of the engine for each quirk. The table documents the actual behavior, including cases that should improve. If
-// the result of a row improves, change the row.
-var survivals = []struct {
+// quirkResults are the results of the engine for each quirk. The table documents the actual behavior, including cases that should improve.
+// If the result of a row improves, change the row.
+var quirkResults = []struct {
 	quirks []string
 	want   ending
 }{
 	{[]string{"no-discovery"}, converges},
 	{[]string{"bulk-without-limits"}, converges},
-	{[]string{"no-groups"}, says},
+	{[]string{"no-groups"}, reportedEnding},
 	{[]string{"no-patch"}, converges},
 	{[]string{"patch-204"}, converges},
 	{[]string{"patch-200"}, converges},
@@ -54,9 +54,9 @@ var survivals = []struct {
 	{[]string{"conflict-400"}, converges},
 	{[]string{"conflict-bare"}, converges},
 	{[]string{"create-200"}, converges},
-	{[]string{"lookup-lag=500ms"}, depends},
-	{[]string{"create-empty"}, says},
-	{[]string{"create-without-id"}, says},
+	{[]string{"lookup-lag=500ms"}, randomEnding},
+	{[]string{"create-empty"}, reportedEnding},
+	{[]string{"create-without-id"}, reportedEnding},
 	{[]string{"members-hidden"}, converges},
 	{[]string{"unknown-members-dropped"}, converges},
 	{[]string{"no-group-filter"}, converges},
@@ -80,7 +80,7 @@ var survivals = []struct {
 	{[]string{"filter-ignored"}, converges},
 	{[]string{"start-index-ignored"}, converges},
 	{[]string{"total-of-page"}, converges},
-	{[]string{"forbidden"}, says},
+	{[]string{"forbidden"}, reportedEnding},
 	{[]string{"latency=20ms,p=0.3,seed=1"}, converges},
 	{[]string{"rate-limit=1,p=0.05,seed=1"}, withErrors},
 	{[]string{"rate-limit-date=2,p=0.05,seed=1"}, withErrors},
@@ -94,21 +94,21 @@ var survivals = []struct {
 	{[]string{"drop-after,p=0.1,seed=1"}, withErrors},
 	{[]string{"no-put", "no-delete"}, converges},
 	{[]string{"members-hidden", "patch-members=2", "patch-needs-path"}, converges},
-	{[]string{"lookup-lag=500ms", "drop-after,p=0.1,seed=2"}, depends},
+	{[]string{"lookup-lag=500ms", "drop-after,p=0.1,seed=2"}, randomEnding},
 }
 
 // The seed organization is provisioned into the reference server behind each quirk. No quirk causes duplicates, and every deviation from
 // the desired state is reported by a task.
 func TestEngine_SurvivesQuirks(t *testing.T) {
 	t.Parallel()
-	for _, tt := range alltest.Sample(survivals, 5) {
+	for _, tt := range alltest.Sample(quirkResults, 5) {
 		t.Run(strings.Join(tt.quirks, " "), func(t *testing.T) {
 			t.Parallel()
 			server := newQuirky(t, tt.quirks...)
 			_, api := startSandbox(t, sandbox.Options{Empty: true, TargetTimeout: testCallTimeout, RetryMax: testRetryMax})
 			settle := func(context.Context) error {
 				wait := 90 // maximum in seconds; retries take some
-				if tt.want == says || tt.want == depends {
+				if tt.want == reportedEnding || tt.want == randomEnding {
 					wait = 2 // some principals never converge
 				}
 				_ = api.Do(t.Context(), http.MethodPost, fmt.Sprintf("/sandbox/v1/jobs/drain?timeoutSeconds=%d", wait), nil, nil)
@@ -118,7 +118,7 @@ func TestEngine_SurvivesQuirks(t *testing.T) {
 			changeSeeded(t, api)
 			require.NoError(t, settle(t.Context()))
 			got := server.outcome(t, api)
-			require.Empty(t, got.twice, "no duplicates")
+			require.Empty(t, got.duplicates, "no duplicates")
 			require.Equal(t, tt.want, got.ending(tt.want), "%s", got)
 		})
 	}
@@ -158,27 +158,27 @@ func newQuirky(t *testing.T, settings ...string) *quirky {
 
 // outcome contains the resulting state and the reported errors.
 type outcome struct {
-	twice []string // duplicate users and groups
-	wrong []string // differences to the desired state
-	told  []string // the tasks
-	calls int      // failed exchanges
+	duplicates []string // duplicate users and groups
+	wrong      []string // differences to the desired state
+	tasks      []string // the tasks
+	calls      int      // failed exchanges
 }
 
 func (o outcome) String() string {
-	return fmt.Sprintf("wrong: %v\n  tasks: %v\n  failed exchanges: %d", o.wrong, o.told, o.calls)
+	return fmt.Sprintf("wrong: %v\n  tasks: %v\n  failed exchanges: %d", o.wrong, o.tasks, o.calls)
 }
 
 // ending classifies the outcome. Failed exchanges count only for quirks that cause errors: two apps that create the same account
 // concurrently sometimes cause one too.
 func (o outcome) ending(want ending) ending {
 	switch {
-	case want == depends && (len(o.wrong) == 0 || len(o.told) > 0):
-		return depends
-	case len(o.wrong) > 0 && len(o.told) > 0:
-		return says
+	case want == randomEnding && (len(o.wrong) == 0 || len(o.tasks) > 0):
+		return randomEnding
+	case len(o.wrong) > 0 && len(o.tasks) > 0:
+		return reportedEnding
 	case len(o.wrong) > 0:
-		return deceived
-	case len(o.told) > 0:
+		return hiddenEnding
+	case len(o.tasks) > 0:
 		return "converges, but reports tasks"
 	case want == withErrors: // the affected requests are random, and the transport repeats a GET on a dropped connection
 		return withErrors
@@ -195,7 +195,7 @@ func (q *quirky) outcome(t *testing.T, api *sandbox.APIClient) outcome {
 		var tasks []struct{ UserID, GroupID, Operation, ErrorSummary string }
 		do(t, api, http.MethodGet, "/sandbox/v1/apps/"+app.ID+"/tasks", "", &tasks)
 		for _, task := range tasks {
-			o.told = append(o.told, fmt.Sprintf("%s: %s%s %s: %s", app.Label, task.UserID, task.GroupID, task.Operation, task.ErrorSummary))
+			o.tasks = append(o.tasks, fmt.Sprintf("%s: %s%s %s: %s", app.Label, task.UserID, task.GroupID, task.Operation, task.ErrorSummary))
 		}
 		var log []attempt
 		do(t, api, http.MethodGet, "/sandbox/v1/apps/"+app.ID+"/attempts?limit=1000", "", &log)
@@ -221,7 +221,7 @@ func (q *quirky) compare(t *testing.T) (o outcome) {
 	names, inactive, renamed := map[string]int{}, 0, false
 	for _, u := range q.all(t, "/Users") {
 		if names[strings.ToLower(u.UserName)]++; names[strings.ToLower(u.UserName)] > 1 {
-			o.twice = append(o.twice, u.UserName)
+			o.duplicates = append(o.duplicates, u.UserName)
 		}
 		if !u.Active {
 			inactive++
@@ -237,7 +237,7 @@ func (q *quirky) compare(t *testing.T) (o outcome) {
 	groups := map[string]int{}
 	for _, g := range q.all(t, "/Groups") {
 		if _, ok := groups[g.DisplayName]; ok {
-			o.twice = append(o.twice, g.DisplayName)
+			o.duplicates = append(o.duplicates, g.DisplayName)
 		}
 		groups[g.DisplayName] = len(g.Members)
 	}

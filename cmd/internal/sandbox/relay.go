@@ -24,10 +24,10 @@ type relay struct {
 	wanted *mgmtapi.Wanted
 	engine *provision.Engine
 	log    *slog.Logger
-	// forgotten is called with each deleted app. Optional.
-	forgotten func(app string)
-	wake      chan struct{}
-	done      chan struct{}
+	// appDeleted is called with each deleted app. Optional.
+	appDeleted func(app string)
+	wake       chan struct{}
+	done       chan struct{}
 }
 
 func newRelay(wanted *mgmtapi.Wanted, eng *provision.Engine, log *slog.Logger) *relay {
@@ -80,9 +80,9 @@ const connectionEnded = "The connection was deactivated"
 
 // step relays one batch of events and wakes the lanes of their apps.
 func (r *relay) step(ctx context.Context) (int, error) {
-	var c concerned
+	var c changeEffects
 	n, err := r.wanted.Changes(ctx, relayBatch, func(ctx context.Context, tx mgmtapi.Tx, changes []mgmtapi.Change) error {
-		c = concern(changes)
+		c = effectsOf(changes)
 		for _, app := range c.ended {
 			if err := r.engine.Tasks().Drop(ctx, tx, app, connectionEnded); err != nil {
 				return err
@@ -105,8 +105,8 @@ func (r *relay) step(ctx context.Context) (int, error) {
 		return n, err
 	}
 	for _, app := range c.deleted {
-		if r.forgotten != nil {
-			r.forgotten(app)
+		if r.appDeleted != nil {
+			r.appDeleted(app)
 		}
 	}
 	// A crash before this line only causes a delay: lanes are swept periodically, and lanes on hold send probes on their own.
@@ -119,8 +119,8 @@ func (r *relay) step(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-// concerned is the effect of a batch of events.
-type concerned struct {
+// changeEffects is the effect of a batch of events.
+type changeEffects struct {
 	marks []engine.Mark
 	kick  []string // apps whose connection or options may have changed: their holds are released
 	// ended are apps whose connection was deactivated. marks contains only the marks of these apps that follow the deactivation.
@@ -129,7 +129,7 @@ type concerned struct {
 	deleted []string
 }
 
-func (c concerned) apps() []string {
+func (c changeEffects) apps() []string {
 	apps := slices.Clone(c.kick)
 	for _, m := range c.marks {
 		apps = append(apps, m.App)
@@ -138,7 +138,7 @@ func (c concerned) apps() []string {
 	return slices.Compact(apps)
 }
 
-func concern(changes []mgmtapi.Change) (all concerned) {
+func effectsOf(changes []mgmtapi.Change) (all changeEffects) {
 	for _, c := range changes {
 		switch {
 		case c.Kind == mgmtapi.User:

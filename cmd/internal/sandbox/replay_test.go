@@ -44,10 +44,10 @@ func TestReplay_RecordedFlowsSucceed(t *testing.T) {
 // A strict server rejects or misinterprets exactly the steps in testdata/strict-refusals.txt. Each of these steps is repeated against a
 // lenient server on the same data, so that the next step finds the expected state.
 func TestReplay_StrictRejectsListedSteps(t *testing.T) {
-	sqldbtest.Each(t, strictness)
+	sqldbtest.Each(t, checkStrictness)
 }
 
-func strictness(t *testing.T, db *sqldb.DB) {
+func checkStrictness(t *testing.T, db *sqldb.DB) {
 	all, err := fixtures.Conversations()
 	require.NoError(t, err)
 	var list strings.Builder

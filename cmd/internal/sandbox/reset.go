@@ -23,11 +23,11 @@ func (s *Sandbox) reset(ctx context.Context, p *parts, seed bool) error {
 	defer cancel()
 	seeder, end := s.seeder(p)
 	defer end()
-	apps, err := seeder.organisation(seeding)
+	apps, err := seeder.seedOrganization(seeding)
 	if err == nil {
 		kept := s.settings
 		kept.Apps = apps
-		if err = saveSettings(ctx, p.store, p.kept, kept); err == nil {
+		if err = saveSettings(ctx, p.store, p.stored, kept); err == nil {
 			s.settings = kept
 			return nil
 		}
@@ -40,7 +40,7 @@ func (s *Sandbox) wipe(ctx context.Context, p *parts) error {
 	kept := s.settings
 	kept.Apps = nil // they were deleted; a later start must not connect them
 	var gone []string
-	err := p.api.Reset(ctx, p.content(), func(ctx context.Context, tx mgmtapi.Tx, apps []string) error {
+	err := p.api.Reset(ctx, p.initialContent(), func(ctx context.Context, tx mgmtapi.Tx, apps []string) error {
 		for _, app := range apps {
 			if err := p.engine.Forget(ctx, tx, app); err != nil {
 				return err
@@ -53,7 +53,7 @@ func (s *Sandbox) wipe(ctx context.Context, p *parts) error {
 					return err
 				}
 			}
-			_, err := p.kept.Update(ctx, tx, settingsID, 0, kept)
+			_, err := p.stored.Update(ctx, tx, settingsID, 0, kept)
 			return err
 		})
 	})
@@ -62,7 +62,7 @@ func (s *Sandbox) wipe(ctx context.Context, p *parts) error {
 	}
 	s.settings = kept
 	for _, app := range gone {
-		p.forgotten(app)
+		p.appDeleted(app)
 	}
 	p.engine.Wake()
 	return nil

@@ -39,7 +39,7 @@ func (r *routes) route(path string) http.Handler {
 	if r.scim.Owns(path) {
 		return r.scim
 	}
-	if ofControl(path) {
+	if servedByControl(path) {
 		return r.control
 	}
 	for _, prefix := range apiPrefixes {

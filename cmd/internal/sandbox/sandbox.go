@@ -89,7 +89,7 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	if s.egress, err = egressPolicy(o.Egress, listener.Addr()); err != nil {
 		return err
 	}
-	owner, err := s.own(listener)
+	owner, err := s.leaseOwner(listener)
 	if err != nil {
 		return err
 	}
@@ -153,10 +153,10 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	return writeReady(o.ReadyFile, s.ready)
 }
 
-// own returns the name under which this sandbox leases lanes. It is the same after a restart, so that a killed sandbox gets its lanes back
-// immediately. It differs from the name of every other running sandbox: the data file is locked, and on a shared database the name contains
-// the host and the address of the listener.
-func (s *Sandbox) own(l net.Listener) (string, error) {
+// leaseOwner returns the name under which this sandbox leases lanes. It is the same after a restart, so that a killed sandbox gets its
+// lanes back immediately. It differs from the name of every other running sandbox: the data file is locked, and on a shared database the
+// name contains the host and the address of the listener.
+func (s *Sandbox) leaseOwner(l net.Listener) (string, error) {
 	file, isFile := strings.CutPrefix(s.options.DB, "sqlite:")
 	if !isFile {
 		host, err := os.Hostname()
@@ -172,22 +172,22 @@ func (s *Sandbox) own(l net.Listener) (string, error) {
 
 // parts are the assembled parts of a sandbox.
 type parts struct {
-	tokens    tokens
-	store     *docstore.Store
-	kept      docstore.Collection[settings]
-	engine    *provision.Engine
-	bridge    *bridge
-	work      *work
-	relay     *relay
-	handler   http.Handler
-	metrics   http.Handler
-	api       *mgmtapi.API
-	tenants   *tenants.Tenants
-	forgotten func(app string)
+	tokens     tokens
+	store      *docstore.Store
+	stored     docstore.Collection[settings]
+	engine     *provision.Engine
+	bridge     *bridge
+	work       *work
+	relay      *relay
+	handler    http.Handler
+	metrics    http.Handler
+	api        *mgmtapi.API
+	tenants    *tenants.Tenants
+	appDeleted func(app string)
 }
 
-// content is the initial content of the organization.
-func (p *parts) content() mgmtapi.Setup { return mgmtapi.Setup{Token: p.tokens.api} }
+// initialContent is the initial content of the organization.
+func (p *parts) initialContent() mgmtapi.Setup { return mgmtapi.Setup{Token: p.tokens.api} }
 
 // assemble creates and connects all parts on one database. It starts none of them.
 func (s *Sandbox) assemble(
@@ -198,16 +198,16 @@ func (s *Sandbox) assemble(
 	if err != nil {
 		return nil, err
 	}
-	p := &parts{kept: settingsCollection()}
-	servers := &providers{kept: tenantCollection()}
-	clk := &clock{kept: clockCollection()}
-	if p.store, err = docstore.Open(ctx, db, clk.Now, p.kept, servers.kept, clk.kept); err != nil {
+	p := &parts{stored: settingsCollection()}
+	servers := &providers{stored: tenantCollection()}
+	clk := &clock{stored: clockCollection()}
+	if p.store, err = docstore.Open(ctx, db, clk.Now, p.stored, servers.stored, clk.stored); err != nil {
 		return nil, err
 	}
 	if err := clk.load(ctx, p.store); err != nil {
 		return nil, err
 	}
-	if s.settings, p.tokens, err = loadSettings(ctx, p.store, p.kept, secrets, tokens{api: o.APIToken, scim: o.SCIMToken}); err != nil {
+	if s.settings, p.tokens, err = loadSettings(ctx, p.store, p.stored, secrets, tokens{api: o.APIToken, scim: o.SCIMToken}); err != nil {
 		return nil, err
 	}
 	engineStore, err := enginestore.Open(ctx, db, sqlstore.Options{})
@@ -264,22 +264,22 @@ func (s *Sandbox) assemble(
 	s.onClose(func(context.Context) error { return api.Close() })
 	p.bridge.wanted = api.Wanted()
 	p.relay = newRelay(p.bridge.wanted, p.engine, o.Logger)
-	p.relay.forgotten = counted.Forget
-	p.api, p.tenants, p.forgotten = api, servers.tenants, counted.Forget
-	if err := api.Setup(ctx, p.content()); err != nil {
+	p.relay.appDeleted = counted.Forget
+	p.api, p.tenants, p.appDeleted = api, servers.tenants, counted.Forget
+	if err := api.Setup(ctx, p.initialContent()); err != nil {
 		return nil, err
 	}
 	pages, err := console.New(console.Options{Source: &consoleSource{engine: p.engine, bridge: p.bridge, base: base}, Logger: o.Logger})
 	if err != nil {
 		return nil, err
 	}
-	p.metrics = together(metrics, counted)
+	p.metrics = metricsHandler(metrics, counted)
 	operate, err := newControl(db, p.engine, p.bridge, api, clk.Now, o.Logger)
 	if err != nil {
 		return nil, err
 	}
 	p.handler = &routes{
-		api: api, control: operate, scim: servers.tenants, metrics: s.metrics.next(p.metrics),
+		api: api, control: operate, scim: servers.tenants, metrics: s.metrics.mainHandler(p.metrics),
 		openAPI: document(func() ([]byte, error) { return withControl(api.OpenAPI()) }, o.Logger), health: http.HandlerFunc(health),
 		console: pages,
 	}
@@ -318,12 +318,12 @@ func (s *Sandbox) seed(ctx context.Context, p *parts) error {
 		}
 	case !s.options.Empty:
 		var err error
-		if s.settings.Apps, err = seeder.organisation(ctx); err != nil {
+		if s.settings.Apps, err = seeder.seedOrganization(ctx); err != nil {
 			return err
 		}
 	}
 	s.settings.Seeded, s.settings.BaseURL = true, s.ready.BaseURL
-	return saveSettings(ctx, p.store, p.kept, s.settings)
+	return saveSettings(ctx, p.store, p.stored, s.settings)
 }
 
 // seeder returns a seeder for this sandbox; end releases its connections.

@@ -119,7 +119,7 @@ func (s *SCIMServer) start(ctx context.Context, o SCIMOptions) error {
 		warnOfPlainText(ctx, o.Logger, listener.Addr())
 	}
 	s.metrics.serve(ctx, metrics.Handler(), o.Logger)
-	s.httpServer = serve(listener, beside(s.metrics.next(metrics.Handler()), all), secure, o.Logger)
+	s.httpServer = serve(listener, withMetrics(s.metrics.mainHandler(metrics.Handler()), all), secure, o.Logger)
 	s.onClose(s.httpServer.Close)
 	return nil
 }

@@ -36,8 +36,8 @@ type seededApp struct {
 	Target string `json:"target"`
 }
 
-// organisation creates the seed.
-func (s *seeder) organisation(ctx context.Context) ([]seededApp, error) {
+// seedOrganization creates the seed.
+func (s *seeder) seedOrganization(ctx context.Context) ([]seededApp, error) {
 	org, err := fixtures.Seed()
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (s *seeder) run(ctx context.Context, org fixtures.Organisation) ([]seededAp
 		return nil, err
 	}
 	for _, login := range org.Leavers {
-		if err := s.leave(ctx, login); err != nil {
+		if err := s.deactivateUser(ctx, login); err != nil {
 			return nil, err
 		}
 	}
@@ -169,8 +169,8 @@ func (s *seeder) ensure(ctx context.Context, list string, query url.Values, crea
 	return made.ID, err
 }
 
-// leave deactivates a user unless the user is deactivated already.
-func (s *seeder) leave(ctx context.Context, login string) error {
+// deactivateUser deactivates a user unless the user is deactivated already.
+func (s *seeder) deactivateUser(ctx context.Context, login string) error {
 	path := "/api/v1/users/" + url.PathEscape(login)
 	var user struct {
 		Status string `json:"status"`

@@ -40,17 +40,17 @@ func loadSettings(ctx context.Context, store *docstore.Store, c docstore.Collect
 		return settings{}, tokens{}, err
 	}
 	s, t := doc.Value, given
-	if t.api, s.APIToken, err = settle(secrets, "api", given.api, s.APIToken); err != nil {
+	if t.api, s.APIToken, err = chooseToken(secrets, "api", given.api, s.APIToken); err != nil {
 		return settings{}, tokens{}, err
 	}
-	if t.scim, s.SCIMToken, err = settle(secrets, "scim", given.scim, s.SCIMToken); err != nil {
+	if t.scim, s.SCIMToken, err = chooseToken(secrets, "scim", given.scim, s.SCIMToken); err != nil {
 		return settings{}, tokens{}, err
 	}
 	return s, t, saveSettings(ctx, store, c, s)
 }
 
-// settle returns the token to use and its encrypted form, which is new if the token differs from the stored one.
-func settle(secrets seal.Secrets, name, given, kept string) (token, sealed string, err error) {
+// chooseToken returns the token to use and its encrypted form, which is new if the token differs from the stored one.
+func chooseToken(secrets seal.Secrets, name, given, kept string) (token, sealed string, err error) {
 	binding := "sandbox-token:" + name
 	if kept != "" {
 		if token, err = secrets.Open(kept, binding); err != nil {

@@ -32,7 +32,7 @@ type walk struct {
 	unordered bool
 	users     map[string]string // by name
 	out       strings.Builder
-	says      strings.Builder // further output of the step
+	notes     strings.Builder // further output of the step
 
 	mu       sync.Mutex
 	sent     []string
@@ -142,7 +142,7 @@ func (w *walk) step(what string, run func()) {
 	run()
 	do(w.t, w.api, http.MethodPost, "/sandbox/v1/jobs/drain", "", nil)
 	fmt.Fprintf(&w.out, "## %s\n\n", what)
-	defer w.says.Reset()
+	defer w.notes.Reset()
 	w.mu.Lock()
 	sent := w.sent
 	w.sent = nil
@@ -154,7 +154,7 @@ func (w *walk) step(what string, run func()) {
 		w.out.WriteString("no request\n")
 	}
 	w.out.WriteByte('\n')
-	w.out.WriteString(w.says.String())
+	w.out.WriteString(w.notes.String())
 	for _, name := range slices.Sorted(maps.Keys(w.users)) {
 		var a appUser
 		if err := w.api.Do(w.t.Context(), http.MethodGet, w.path("/users/"+w.users[name]), nil, &a); err != nil {
@@ -172,14 +172,14 @@ func (w *walk) step(what string, run func()) {
 		Outcome   struct{ Result string }
 	}
 	do(w.t, w.api, http.MethodGet, "/api/v1/logs?limit=1000&filter="+url.QueryEscape(`transaction.type eq "JOB"`), "", &events)
-	var told []string
+	var lines []string
 	for _, e := range events[w.logged:] {
-		told = append(told, fmt.Sprintf("log: %s %s\n", e.EventType, e.Outcome.Result))
+		lines = append(lines, fmt.Sprintf("log: %s %s\n", e.EventType, e.Outcome.Result))
 	}
 	if w.unordered {
-		slices.Sort(told)
+		slices.Sort(lines)
 	}
-	w.out.WriteString(strings.Join(told, ""))
+	w.out.WriteString(strings.Join(lines, ""))
 	w.logged = len(events)
 	w.out.WriteByte('\n')
 }

@@ -78,7 +78,7 @@ func (w *work) Drain(ctx context.Context) (left sandboxapi.Left, err error) {
 	if err == nil || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return left, err
 	}
-	held, told := w.held(context.WithoutCancel(ctx))
+	held, heldErr := w.held(context.WithoutCancel(ctx))
 	if held = min(held, other); held > 0 {
 		left.Waiting = append(left.Waiting,
 			fmt.Sprintf("held: %d (users and applications with work on hold); PUT /sandbox/v1/work releases it", held))
@@ -88,7 +88,7 @@ func (w *work) Drain(ctx context.Context) (left sandboxapi.Left, err error) {
 	}
 	waiting, err := control.DescribeWaiting(ctx, w.engine, w.names)
 	left.Waiting = append(left.Waiting, waiting...)
-	return left, errors.Join(ctx.Err(), told, err)
+	return left, errors.Join(ctx.Err(), heldErr, err)
 }
 
 // waitTime is the maximum time to describe the remaining work after the caller's deadline.

@@ -83,7 +83,7 @@ func (r *run) compare() findings {
 		}
 		expected++
 		owners[text(u["id"])] = p
-		if on, told := u["active"].(bool); !told || on != (p.want == engine.Active) {
+		if active, ok := u["active"].(bool); !ok || active != (p.want == engine.Active) {
 			f.add(known(p.id), "wrong active", "%s: %v", p.id, u["active"])
 		}
 		if p.want != engine.Active {

@@ -35,17 +35,17 @@ func (s server) part(t *testing.T, style engine.Style) (before, text, after stri
 }
 
 // check compares the results of a run with its part of the report.
-func (s server) check(t *testing.T, style engine.Style, told string) {
+func (s server) check(t *testing.T, style engine.Style, got string) {
 	t.Helper()
-	if _, auto, _ := s.part(t, engine.Auto); style != engine.Auto && auto == told {
-		told = "\nThe same as with the style auto.\n\n"
+	if _, auto, _ := s.part(t, engine.Auto); style != engine.Auto && auto == got {
+		got = "\nThe same as with the style auto.\n\n"
 	}
 	before, want, after := s.part(t, style)
 	if goldentest.Updating() {
-		goldentest.Update(t, reportFile, before+told+after)
+		goldentest.Update(t, reportFile, before+got+after)
 		return
 	}
-	if diff := gocmp.Diff(want, told); diff != "" {
+	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("-report +now\n%s", diff)
 	}
 }
@@ -57,7 +57,7 @@ func (r *run) report() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n| Phase | marks | %s | errors | result on the target |\n|---%s|---|---|---|\n", strings.Join(methods, " | "),
 		strings.Repeat("|---", len(methods)))
-	for _, t := range r.told {
+	for _, t := range r.results {
 		fmt.Fprintf(&b, "| %s | %d", t.phase, t.marks)
 		for _, m := range methods {
 			fmt.Fprintf(&b, " | %d", t.requests[m])
@@ -80,10 +80,10 @@ func (r *run) report() string {
 		traits = strings.Join(names, ", ")
 	}
 	fmt.Fprintf(&b, "\nLearned: %s.", traits)
-	r.tellUnkept(&b)
-	r.tellStates(&b)
+	r.writeIgnored(&b)
+	r.writeStates(&b)
 	b.WriteString("\n")
-	r.tellRefusals(&b)
+	r.writeErrors(&b)
 	b.WriteString("\n")
 	return b.String()
 }
@@ -103,7 +103,7 @@ func (r *run) states(keep func(engine.State) []string) map[string]int {
 	return out
 }
 
-func (r *run) tellUnkept(b *strings.Builder) {
+func (r *run) writeIgnored(b *strings.Builder) {
 	unkept := r.states(func(s engine.State) (out []string) {
 		for path, u := range s.IgnoredAttributes {
 			if u.Rounds > 0 {
@@ -120,7 +120,7 @@ func (r *run) tellUnkept(b *strings.Builder) {
 	}
 }
 
-func (r *run) tellStates(b *strings.Builder) {
+func (r *run) writeStates(b *strings.Builder) {
 	odd := r.states(func(s engine.State) []string {
 		if s.Status == engine.StatusClean {
 			return nil
@@ -135,8 +135,8 @@ func (r *run) tellStates(b *strings.Builder) {
 	}
 }
 
-// tellRefusals lists one exchange of each kind with an error response.
-func (r *run) tellRefusals(b *strings.Builder) {
+// writeErrors lists one exchange of each kind with an error response.
+func (r *run) writeErrors(b *strings.Builder) {
 	r.wire.mu.Lock()
 	defer r.wire.mu.Unlock()
 	kinds := map[string][]string{}

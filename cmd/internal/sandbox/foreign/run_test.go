@@ -28,20 +28,20 @@ const settleTime = 3 * time.Minute
 
 // run is an engine that provisions an organization to one target through all phases.
 type run struct {
-	*organisation
-	t      *testing.T
-	target reader
-	dir    *enginetest.Directory
-	db     *sqldb.DB
-	engine *provision.Engine
-	wire   *wire
-	marks  []engine.Mark // since the last settle
-	marked int           // in this phase
-	told   []told        // by phase
+	*organization
+	t       *testing.T
+	target  reader
+	dir     *enginetest.Directory
+	db      *sqldb.DB
+	engine  *provision.Engine
+	wire    *wire
+	marks   []engine.Mark // since the last settle
+	marked  int           // in this phase
+	results []phaseResult // by phase
 }
 
-// told is the result of a phase.
-type told struct {
+// phaseResult is the result of a phase.
+type phaseResult struct {
 	phase     string
 	marks     int
 	requests  map[string]int // by method
@@ -52,7 +52,7 @@ type told struct {
 
 func newRun(t *testing.T, target reader, style engine.Style) *run {
 	r := &run{
-		organisation: newOrganisation(), t: t, target: target, dir: &enginetest.Directory{}, db: sqldbtest.SQLite(t),
+		organization: newOrganization(), t: t, target: target, dir: &enginetest.Directory{}, db: sqldbtest.SQLite(t),
 		wire: &wire{base: target.base, transport: http.DefaultTransport.(*http.Transport).Clone()},
 	}
 	store, err := enginestore.Open(t.Context(), r.db, sqlstore.Options{})
@@ -143,13 +143,13 @@ func (r *run) play() {
 		r.marked = 0
 		begun := time.Now()
 		p.do(r)
-		t := told{phase: p.name, unsettled: r.settle()}
+		t := phaseResult{phase: p.name, unsettled: r.settle()}
 		t.marks = r.marked
 		t.requests, t.refused = r.wire.end()
 		t.found = r.compare()
 		r.t.Logf("%-60s %5.1fs %v errors %d not converged %d: %s", p.name, time.Since(begun).Seconds(), t.requests, t.refused, t.unsettled,
 			t.found.summary())
-		r.told = append(r.told, t)
+		r.results = append(r.results, t)
 	}
 }
 

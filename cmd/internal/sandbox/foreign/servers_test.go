@@ -28,8 +28,8 @@ type server struct {
 	// members is set if SCIM responses contain no members of groups. The script returns them at /members/{id}.
 	members bool
 	styles  []engine.Style
-	// leaves are the known differences without an error response, because SCIM requests cannot remove them.
-	leaves []string
+	// knownDifferences are the known differences without an error response, because SCIM requests cannot remove them.
+	knownDifferences []string
 }
 
 // dangling is the difference of a target that keeps the id of a deleted account as a member of its groups.
@@ -46,17 +46,17 @@ var (
 // The servers, with the versions in the report.
 var servers = []server{
 	{
-		name: "scimmy-routers", folder: "scimmy", styles: both, leaves: []string{dangling},
+		name: "scimmy-routers", folder: "scimmy", styles: both, knownDifferences: []string{dangling},
 		install: []string{"npm", "install", "--no-audit", "--no-fund", "express@4.22.1", "scimmy@1.3.5", "scimmy-routers@1.3.2"},
 		command: []string{"node", "server.mjs", token},
 	},
 	{
-		name: "@boxyhq/saml-jackson", folder: "jackson", styles: all, members: true, leaves: []string{dangling},
+		name: "@boxyhq/saml-jackson", folder: "jackson", styles: all, members: true, knownDifferences: []string{dangling},
 		install: []string{"npm", "install", "--no-audit", "--no-fund", "--ignore-scripts"},
 		command: []string{"node", "server.mjs"},
 	},
 	{
-		name: "scim2-server", folder: "scim2", styles: both, leaves: []string{dangling},
+		name: "scim2-server", folder: "scim2", styles: both, knownDifferences: []string{dangling},
 		install: []string{"sh", "-c", "python3 -m venv venv && venv/bin/pip install --quiet scim2-server==0.8.3 scim2-models==0.12.3"},
 		command: []string{"venv/bin/scim2-server", "--bearer-token", token, "--port", "PORT"},
 	},

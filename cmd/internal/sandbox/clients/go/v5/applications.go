@@ -82,7 +82,7 @@ func (w *work) applications() {
 				return fmt.Errorf("reading: %w", err)
 			}
 			if _, _, err := api.ReplaceApplication(w.ctx, id).Application(*read).Execute(); err != nil {
-				return fmt.Errorf("writing back: %w", told(err))
+				return fmt.Errorf("writing back: %w", apiErr(err))
 			}
 			if a.name == "bookmark" {
 				w.bookmark = id

@@ -76,7 +76,7 @@ func main() {
 		configuration.Host, configuration.Context = base.Host, ctx
 		w.client = okta.NewAPIClient(configuration)
 		_, _, err = w.client.RoleAPI.ListRoles(ctx).Execute()
-		return told(err)
+		return apiErr(err)
 	})
 	w.administration("private_key_jwt")
 	w.Step("reject an invalid access token", func() error {
@@ -102,8 +102,8 @@ func main() {
 	os.Exit(w.End())
 }
 
-// told adds the response of the API to an error. The text of the library's errors does not contain it.
-func told(err error) error {
+// apiErr adds the response of the API to an error. The text of the library's errors does not contain it.
+func apiErr(err error) error {
 	var api *okta.GenericOpenAPIError
 	if errors.As(err, &api) {
 		return fmt.Errorf("%w: %s", err, api.Body())
@@ -137,13 +137,13 @@ func secret(value string) *okta.PasswordCredential { return &okta.PasswordCreden
 func (w *work) status(id, want string) error {
 	u, _, err := w.client.UserAPI.GetUser(w.ctx, id).Execute()
 	if err != nil {
-		return told(err)
+		return apiErr(err)
 	}
 	return walk.Same("status", want, u.GetStatus())
 }
 
 // step is Step with the response of the API in errors.
-func (w *work) step(name string, do func() error) { w.Step(name, func() error { return told(do()) }) }
+func (w *work) step(name string, do func() error) { w.Step(name, func() error { return apiErr(do()) }) }
 
 func (w *work) logs() {
 	api := w.client.SystemLogAPI
