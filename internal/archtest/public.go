@@ -14,6 +14,5 @@ var Public = []string{
 
 // NotYetInternal lists the packages that other modules could import although they are not for them. The list may only shrink.
 var NotYetInternal = []string{
-	"conformance/mutants",
 	"mgmtapi/...",
 }

@@ -53,7 +53,7 @@ const maxBody = 64 << 20
 // All returns the table. The caller may change the slice.
 //
 // A new quirk is a row in the file of its subject and an example in quirks_test.go. Two pages list it: docs/quirks.md (the tests of this
-// package with -update) and docs/clients.md (TestProfiles_BreakOnListedQuirks in cmd/internal/sandbox with -update).
+// package with -update) and docs/clients.md (TestProfiles_BreakOnListedQuirks in cmd/internal/truth with -update).
 //
 // Where several quirks are active, an earlier row sits closer to the server: chaos comes last and strikes whatever the
 // others have made of the answer.

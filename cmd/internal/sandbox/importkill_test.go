@@ -13,7 +13,7 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/control/client"
-	"github.com/scimwright/scimwright/mgmtapi/hooks/hookstest"
+	"github.com/scimwright/scimwright/internal/hookstest"
 )
 
 // A sandbox is killed while it creates users for the accounts of an import: one batch is complete and another one has started. The test

@@ -13,7 +13,7 @@ import (
 
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 	"github.com/scimwright/scimwright/engine/control/client"
-	"github.com/scimwright/scimwright/mgmtapi/hooks/hookstest"
+	"github.com/scimwright/scimwright/internal/hookstest"
 )
 
 // account changes an account on the target, or creates one and returns its id.

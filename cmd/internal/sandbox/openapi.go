@@ -11,14 +11,14 @@ import (
 	"slices"
 
 	"github.com/scimwright/scimwright/engine/control"
+	"github.com/scimwright/scimwright/internal/sandboxport"
 	"github.com/scimwright/scimwright/mgmtapi"
-	"github.com/scimwright/scimwright/mgmtapi/assembly"
 )
 
 // OpenAPI returns the content of /openapi.json of a sandbox. It is generated from the operation tables alone, without a database.
 func OpenAPI() ([]byte, error) {
-	shown := assembly.Sandbox{Work: &work{}, Providers: &providers{}}
-	return withControl(mgmtapi.OpenAPI(assembly.WithSandbox(context.Background(), shown), mgmtapi.Options{Imports: importer{}}))
+	shown := sandboxport.Sandbox{Work: &work{}, Providers: &providers{}}
+	return withControl(mgmtapi.OpenAPI(sandboxport.WithSandbox(context.Background(), shown), mgmtapi.Options{Imports: importer{}}))
 }
 
 // openAPIDocument contains the members of an OpenAPI document that differ between the two joined documents. All other members are equal in

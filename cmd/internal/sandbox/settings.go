@@ -6,7 +6,7 @@ import (
 	"errors"
 
 	"github.com/scimwright/scimwright/internal/docstore"
-	"github.com/scimwright/scimwright/mgmtapi/seal"
+	"github.com/scimwright/scimwright/internal/seal"
 )
 
 // settings are the data that a sandbox stores between runs, in addition to the organization.

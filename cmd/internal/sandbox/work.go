@@ -10,8 +10,8 @@ import (
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/control"
 	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/internal/sandboxport"
 	"github.com/scimwright/scimwright/mgmtapi"
-	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
 // drainPoll is the interval at which a drain checks whether work is left.
@@ -24,7 +24,7 @@ type work struct {
 	names  control.Names
 }
 
-var _ sandboxapi.Work = (*work)(nil)
+var _ sandboxport.Work = (*work)(nil)
 
 // poll calls done until it returns true.
 func poll(ctx context.Context, done func() (bool, error)) error {
@@ -55,9 +55,9 @@ func (w *work) syncing(ctx context.Context, a mgmtapi.Account) bool {
 	return err == nil && s.Status == engine.StatusPending
 }
 
-// Drain implements sandboxapi.Work. Events in the outbox count as work, and so does work that requests have left. Work is counted in the
+// Drain implements sandboxport.Work. Events in the outbox count as work, and so does work that requests have left. Work is counted in the
 // order of its processing, so that none is missed.
-func (w *work) Drain(ctx context.Context) (left sandboxapi.Left, err error) {
+func (w *work) Drain(ctx context.Context) (left sandboxport.Left, err error) {
 	other := 0 // work outside the engine
 	err = poll(ctx, func() (bool, error) {
 		unfinished, err := w.bridge.wanted.Unfinished(ctx)
