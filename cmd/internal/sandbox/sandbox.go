@@ -247,7 +247,7 @@ func (s *Sandbox) assemble(
 		Work: p.work, Providers: servers, Clock: clk, Beside: controlOperations(),
 		Reset: func(ctx context.Context, seed bool) error { return s.reset(ctx, p, seed) },
 	}
-	options := on(db)
+	options := managementOptions(db)
 	options.Secrets, options.Now, options.Logger = key, clk.Now, o.Logger
 	options.Connections = &connections{engine: p.engine, timeout: o.TargetTimeout}
 	options.Imports, options.Syncing = importer{p.engine}, p.work.syncing
@@ -286,9 +286,9 @@ func (s *Sandbox) assemble(
 	return p, nil
 }
 
-// on returns options for the management API on a database. Its tables have no prefix, because the database belongs to the sandbox. On
-// SQLite, the management API writes in the same transactions as the engine and the SCIM servers.
-func on(db *sqldb.DB) mgmtapi.Options {
+// managementOptions returns options for the management API on a database. Its tables have no prefix, because the database belongs to the
+// sandbox. On SQLite, the management API writes in the same transactions as the engine and the SCIM servers.
+func managementOptions(db *sqldb.DB) mgmtapi.Options {
 	o := mgmtapi.Options{DB: db.Writer(), Readers: db.Readers(), Dialect: mgmtapi.Postgres, NoPrefix: true}
 	if db.Dialect() == sqldb.SQLite {
 		o.Dialect = mgmtapi.SQLite
