@@ -107,7 +107,7 @@ bench: ## run the benchmarks (BENCH selects, BENCHTIME bounds each)
 golden: ## rewrite the golden files from what the code says now; read the diff before you commit
 	@set -e; for pkg in $$(go list -f '{{.ImportPath}} {{join .TestImports " "}} {{join .XTestImports " "}} ' ./... | \
 	  grep -E '/(goldentest|apitest) ' | cut -d' ' -f1); do go test $$pkg -update; done
-	go test ./mgmtapi -update # docs/operations.md is made of what the packages below it have seen
+	go test ./mgmtapi -update # docs/generated/operations.md is made of what the packages below it have seen
 
 .PHONY: check
 check: lint test ## what a change must pass before it is committed

@@ -103,7 +103,7 @@ What the management documents A, B and C demand, one fact per row, with the test
 
     // Proves A-hooks-12, A-hooks-13.
 
-The default differs from a document where [deviations.md](deviations.md) says so; the test of such a statement then enables the switch.
+The default differs from a document where [deviations.md](../deviations.md) says so; the test of such a statement then enables the switch.
 
 %d statements.
 `

@@ -54,7 +54,7 @@ func leftOut(i int) bool {
 }
 
 // The control finds nothing, nothing permitted is blamed, every mutant is noticed and every check notices one.
-// docs/kill-matrix.md shows what came out.
+// docs/generated/kill-matrix.md shows what came out.
 func TestSuite_KillMatrix(t *testing.T) {
 	m := newKillMatrix()
 	t.Run("every check passes on the reference server", func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestSuite_KillMatrix(t *testing.T) {
 		proved := len(m.victims(c.ID)) > 0 || declared(t, provedElsewhere[c.ID])
 		assert.True(t, proved, "%s notices no mutant: nothing shows that it can fail", c.ID)
 	}
-	m.compare(t, filepath.Join(repository, "docs", "kill-matrix.md"))
+	m.compare(t, filepath.Join(repository, "docs", "generated", "kill-matrix.md"))
 }
 
 // TestSuite_ReportsUndeletedObjects checks that the suite reports as leftovers exactly the objects that a mutant does not delete.
@@ -123,12 +123,12 @@ func TestSuite_ReportsUndeletedObjects(t *testing.T) {
 }
 
 func TestChecks_Complete(t *testing.T) {
-	proved, err := os.ReadFile(filepath.Join(repository, "docs", "kill-matrix.md"))
+	proved, err := os.ReadFile(filepath.Join(repository, "docs", "generated", "kill-matrix.md"))
 	require.NoError(t, err)
 	seen := map[string]bool{}
 	for _, c := range checks.All() {
 		if !strings.Contains(string(proved), "| `"+c.ID+"` |") {
-			t.Errorf("%s is not in docs/kill-matrix.md: add a mutant of its area to cmd/internal/truth/mutants, then run "+
+			t.Errorf("%s is not in docs/generated/kill-matrix.md: add a mutant of its area to cmd/internal/truth/mutants, then run "+
 				"SCIMWRIGHT_TEST_ALL=1 go test ./cmd/internal/truth -run TestSuite_KillMatrix -update", c.ID)
 		}
 		require.False(t, seen[c.ID], "%s occurs twice", c.ID)
