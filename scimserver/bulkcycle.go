@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Operations of a bulk job that refer to each other in a circle (RFC 7644 section 3.7.1).
+// Operations of a bulk request that refer to each other in a cycle (RFC 7644 section 3.7.1).
 
 // runCycle executes POST operations that refer to each other. If one of the resources cannot be created, none is.
 func (j *bulkJob) runCycle(ctx context.Context, ops []*bulkOp) {
@@ -23,8 +23,8 @@ func (j *bulkJob) runCycle(ctx context.Context, ops []*bulkOp) {
 	j.runSteps(ctx, ops)
 }
 
-// runBatch creates the resources of a circle in one step of the store. Their ids are ours to choose, so that every reference is
-// known before.
+// runBatch creates the resources of a cycle in one step of the store. The server chooses their ids beforehand, so every reference is known
+// before the creation.
 func (j *bulkJob) runBatch(ctx context.Context, store Batcher, ops []*bulkOp) {
 	for _, op := range ops {
 		op.created = newID()
@@ -32,11 +32,11 @@ func (j *bulkJob) runBatch(ctx context.Context, store Batcher, ops []*bulkOp) {
 	recs, err := j.createTogether(ctx, store, ops)
 	if err == nil {
 		for i, op := range ops {
-			op.finish(j, pointer(j.base, op.t, http.StatusCreated, recs[i]))
+			op.finish(j, bulkReply(j.base, op.t, http.StatusCreated, recs[i]))
 		}
 		return
 	}
-	failure := j.s.answerTo(ops[0].request(ctx, http.MethodPost).Request, err)
+	failure := j.s.errorReplyFor(ops[0].request(ctx, http.MethodPost).Request, err)
 	one, ok := errors.AsType[*BatchError](err)
 	for i, op := range ops {
 		op.created = ""
@@ -48,7 +48,7 @@ func (j *bulkJob) runBatch(ctx context.Context, store Batcher, ops []*bulkOp) {
 	}
 }
 
-// createTogether creates the resources of a circle. Its error is a *BatchError when one of the operations is at fault.
+// createTogether creates the resources of a cycle. The error is a *BatchError if one of the operations caused it.
 func (j *bulkJob) createTogether(ctx context.Context, store Batcher, ops []*bulkOp) (recs []*Record, err error) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -68,12 +68,12 @@ func (j *bulkJob) createTogether(ctx context.Context, store Batcher, ops []*bulk
 	return store.CreateAll(ctx, all)
 }
 
-// failedWith answers an operation of a circle in which another one failed.
+// failedWith returns the reply to an operation of a cycle in which another operation failed.
 func failedWith(other *bulkOp) *reply {
 	return errorReply(scim.Errorf(http.StatusConflict, "", "the operation with the bulkId %s failed", quoteSome([]string{other.BulkID})[0]))
 }
 
-// runSteps creates each resource of a circle without what refers to those not yet there, and completes it when all are.
+// runSteps first creates each resource of a cycle without the references to missing resources, and adds the references once all exist.
 func (j *bulkJob) runSteps(ctx context.Context, ops []*bulkOp) {
 	replies := make([]*reply, len(ops))
 	failed := -1
@@ -120,21 +120,21 @@ func (j *bulkJob) runSteps(ctx context.Context, ops []*bulkOp) {
 	}
 }
 
-// createPart creates a resource without what refers to an open bulkId.
+// createPart creates a resource without the values that refer to an open bulkId.
 func (j *bulkJob) createPart(ctx context.Context, op *bulkOp, open func(ref string) bool) *reply {
 	for _, ref := range op.refs {
 		if open(ref) {
 			continue
 		}
 		if err := j.checkRef(ref); err != nil {
-			return j.s.answerTo(op.request(ctx, op.Method).Request, err)
+			return j.s.errorReplyFor(op.request(ctx, op.Method).Request, err)
 		}
 	}
 	return j.call(ctx, op, http.MethodPost, "", j.filled(op, withoutRefs(op.Data, open)))
 }
 
-// withoutRefs leaves out of a representation the values that hold an open reference: elements of multi-valued attributes,
-// single values as a whole. Extensions are no values, so it looks into them.
+// withoutRefs removes the values with an open reference from a representation: elements of multi-valued attributes, and single values as a
+// whole. An extension is not a value, so withoutRefs descends into it.
 func withoutRefs(o *scim.Object, open func(ref string) bool) *scim.Object {
 	holds := func(name string, v any) bool { return slices.ContainsFunc(refsIn(name, v), open) }
 	out := &scim.Object{}
