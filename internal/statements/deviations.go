@@ -17,7 +17,7 @@ var codeSpan = regexp.MustCompile("`([^`]+)`")
 var testName = regexp.MustCompile(`^(?:(.+)[./])?((?:Test|Fuzz)\w*)(?:/.*)?$`)
 
 // CheckDeviations returns a sentence for each row of docs/deviations.md that names no document, no switch or no test, or a test that
-// does not exist. A test is named with its folder, mgmtapi/hooks/TestCall_Limits, or with its package, hooks.TestCall_Limits.
+// does not exist. A test is named with its folder, mgmtapi/internal/hooks/calls/TestCall_Limits, or with its package, hooks.TestCall_Limits.
 func CheckDeviations(page string, tests []Test) []string {
 	var broken []string
 	report := func(format string, args ...any) { broken = append(broken, fmt.Sprintf(format, args...)) }
