@@ -35,7 +35,7 @@ type API struct {
 	worker, importer *worker
 }
 
-// Open returns the API on a database, and creates its tables. The API serves no client before Setup has run on the database.
+// Open creates the tables that the database lacks and returns the API. The API serves no client before Setup has run on the database.
 func Open(ctx context.Context, o Options) (*API, error) {
 	inside, err := o.inside(ctx)
 	if err != nil {
@@ -66,11 +66,12 @@ func (a *API) assemble(ctx context.Context, o assembly.Options) (err error) {
 	return nil
 }
 
-// errMixed is about a database that an earlier version shares with SCIM servers or a sandbox. A new set of tables would look like a loss.
+// errMixed is the error for a database that an earlier version shares with SCIM servers or a sandbox. The API does not create new, empty
+// tables there, because its data would seem to be lost.
 var errMixed = errors.New(
-	"the tables of an earlier version, without a prefix, belong to other programs of this module too: set Options.NoPrefix")
+	"other programs of this module also use the tables of an earlier version, which have no prefix: set Options.NoPrefix")
 
-// adoption selects the tables of earlier versions, which had no prefix.
+// adoption returns which tables of earlier versions, which had no prefix, belong to the API.
 func adoption(db *sqldb.DB, m *model.Model) docstore.Adoption {
 	if db.Names().Prefix == "" && (db.Dialect() == sqldb.SQLite || db.Names().Schema == "") {
 		return docstore.Adoption{}
@@ -96,7 +97,7 @@ func OpenAPI(ctx context.Context, o Options) ([]byte, error) {
 	return api.OpenAPI()
 }
 
-// checkBases returns an error for a base URL that links cannot start with.
+// checkBases returns an error if a base URL of the options is invalid.
 func (o *Options) checkBases() error {
 	bases := map[string]string{"BaseURL": o.BaseURL, "CustomDomain": o.CustomDomain}
 	for i, alias := range o.Aliases {
@@ -115,7 +116,7 @@ func (o *Options) checkBases() error {
 	return nil
 }
 
-// inside returns the options of the parts, without a store.
+// inside returns the options of package assembly, without a store.
 func (o *Options) inside(ctx context.Context) (assembly.Options, error) {
 	in := assembly.Options{
 		RateLimits: callers.Limits(o.Limits), BaseURL: o.BaseURL, Aliases: o.Aliases, CustomDomain: o.CustomDomain,
@@ -159,7 +160,7 @@ func (o *Options) inside(ctx context.Context) (assembly.Options, error) {
 	return in, nil
 }
 
-// open returns the database behind DB.
+// open returns the database of Options.DB.
 func (o *Options) open(ctx context.Context, log *slog.Logger) (*sqldb.DB, error) {
 	dialect, ok := map[Dialect]sqldb.Dialect{SQLite: sqldb.SQLite, Postgres: sqldb.Postgres}[o.Dialect]
 	switch {
@@ -168,9 +169,9 @@ func (o *Options) open(ctx context.Context, log *slog.Logger) (*sqldb.DB, error)
 	case !ok:
 		return nil, fmt.Errorf("unknown dialect %q: use mgmtapi.SQLite or mgmtapi.Postgres", o.Dialect)
 	case o.Updater != nil && o.Dialect != SQLite:
-		return nil, errors.New("Options.Updater is for SQLite")
+		return nil, errors.New("Options.Updater requires the dialect SQLite")
 	case o.Dialect == SQLite && o.Readers == nil && o.DB.Stats().MaxOpenConnections == 1:
-		return nil, errors.New("Options.DB has one connection only: give it more, or set Options.Readers")
+		return nil, errors.New("Options.DB has only one connection: raise its limit, or set Options.Readers")
 	}
 	err := sqldb.Check(ctx, o.DB, dialect)
 	if err != nil {
@@ -190,11 +191,11 @@ func (o *Options) open(ctx context.Context, log *slog.Logger) (*sqldb.DB, error)
 	return sqldb.New(in)
 }
 
-// names returns the place of the tables.
+// names returns the schema and prefix of the tables.
 func (o *Options) names(ctx context.Context, d sqldb.Dialect) (sqldb.Names, error) {
 	if o.NoPrefix {
 		if o.Prefix != "" {
-			return sqldb.Names{}, errors.New("Options.Prefix and Options.NoPrefix exclude each other")
+			return sqldb.Names{}, errors.New("Options.Prefix and Options.NoPrefix are mutually exclusive")
 		}
 		if o.Schema == "" {
 			return sqldb.Names{}, nil
@@ -207,7 +208,7 @@ func (o *Options) names(ctx context.Context, d sqldb.Dialect) (sqldb.Names, erro
 	return names.Located(ctx, o.DB, d)
 }
 
-// Close rejects further requests that write, waits for running ones, and closes idle connections to inline hooks. Options.DB stays open.
+// Close rejects further write requests, waits for running ones, and closes idle connections to inline hooks. Options.DB stays open.
 func (a *API) Close() error {
 	a.inner.CloseIdleConnections()
 	return a.db.Close()
@@ -222,21 +223,21 @@ func (a *API) OpenAPI() ([]byte, error) { return a.inner.OpenAPI() }
 // Wanted returns the port to a provisioning engine.
 func (a *API) Wanted() *Wanted { return a.wanted }
 
-// Caller is who sent a request.
+// Caller is the user or client that sent a request.
 type Caller struct {
 	UserID string // owner of the API token; empty for a client
 	Login  string // of the owner
-	// ClientID is the client that calls with an access token, empty for a user.
+	// ClientID is the id of the client that calls with an access token, empty for a user.
 	ClientID string
 }
 
-// Authorize returns a handler that serves next to callers that are SUPER_ADMIN and, with an access token, have the scope. Rate limits,
+// Authorize returns a handler that calls next for callers that have the role SUPER_ADMIN and, with an access token, the scope. Rate limits,
 // headers and error responses are those of the API; [CallerOf] returns the caller.
 func (a *API) Authorize(scope string, next http.Handler) http.Handler {
 	return a.inner.Authorize(scope, next)
 }
 
-// CallerOf returns the caller of the request that ctx belongs to, in a handler given to Authorize.
+// CallerOf returns the caller of the request that ctx belongs to. It is for handlers passed to Authorize.
 func CallerOf(ctx context.Context) (c Caller, ok bool) {
 	p := rest.Caller(ctx)
 	return Caller{UserID: p.UserID, Login: p.Login, ClientID: p.ClientID}, p.UserID != "" || p.ClientID != ""
@@ -244,21 +245,21 @@ func CallerOf(ctx context.Context) (c Caller, ok bool) {
 
 // Setup is the initial content of an organization.
 type Setup struct {
-	// Login of the built-in administrator. Default: DefaultLogin. It does not change an administrator that exists.
+	// Login of the built-in administrator. Default: DefaultLogin. Setup does not change an existing administrator.
 	Login string
-	// Token is an API token of the administrator, any visible ASCII text. Default: none.
+	// Token is an API token of the administrator, a string of visible ASCII characters. Default: none.
 	Token string
 }
 
 // DefaultLogin is the login of the built-in administrator: admin@example.com.
 const DefaultLogin = assembly.DefaultLogin
 
-// Setup creates what an organization needs: its record, the administrator (a SUPER_ADMIN), the group Everyone, and the configured API
-// token. Existing content stays; the expiry of the token is extended.
+// Setup creates the initial content of an organization: its record, the administrator (a SUPER_ADMIN), the group Everyone, and the
+// configured API token. Setup does not change existing content, except that it extends the expiry of the token.
 func (a *API) Setup(ctx context.Context, s Setup) error { return a.inner.Setup(ctx, assembly.Setup(s)) }
 
-// Reset removes all content of the organization, including its log and pending changes, and runs Setup, in one transaction. In that
-// transaction, before Setup, it calls also with the ids of the applications that there were and of deleted ones whose change is pending.
+// Reset removes all content of the organization, including its log and pending changes, and runs Setup, in one transaction. Before Setup,
+// it calls also in that transaction, with the ids of the removed applications and of deleted applications with a pending change.
 func (a *API) Reset(ctx context.Context, s Setup, also func(ctx context.Context, tx Tx, apps []string) error) error {
 	return a.inner.Reset(ctx, assembly.Setup(s), func(ctx context.Context, tx *docstore.Tx, apps []string) error {
 		if also == nil {

@@ -9,8 +9,8 @@ import (
 
 // ConnectionTester tests connections to SCIM service providers.
 type ConnectionTester interface {
-	// TestConnection requests the first page of users, and returns an error unless a list response is received within a few seconds.
-	// Callers of the API see the text of the error, which must not contain the token.
+	// TestConnection requests the first page of users. It returns an error unless it receives a list response within a few seconds. Callers of
+	// the API see the text of the error, which must not contain the token.
 	TestConnection(ctx context.Context, e Endpoint) error
 }
 
@@ -27,7 +27,7 @@ type Credentials struct {
 	Header HeaderFormat
 	// Secret is the token, or the secret of the OAuth client, in plaintext.
 	Secret string
-	// OAuth is nil for a token that is sent as it is.
+	// OAuth is nil if the token is sent as it is.
 	OAuth *OAuthClient
 }
 
@@ -41,14 +41,14 @@ const (
 	HeaderBasic  HeaderFormat = "BASIC"  // the token is user:password
 )
 
-// OAuthClient obtains access tokens by the client credentials grant. Its secret is that of Credentials.
+// OAuthClient obtains access tokens with the client credentials grant. Credentials.Secret is its secret.
 type OAuthClient struct {
 	ClientID string
 	TokenURL string
 	Scope    string
 }
 
-// String returns a text without the secret.
+// String returns a description without the secret.
 func (c Credentials) String() string {
 	if c.OAuth != nil {
 		return "client " + c.OAuth.ClientID
@@ -56,13 +56,13 @@ func (c Credentials) String() string {
 	return string(c.Header)
 }
 
-// GoString is String, for %#v.
+// GoString returns String, for %#v.
 func (c Credentials) GoString() string { return c.String() }
 
-// String returns a text without the secret.
+// String returns the base URL, without the secret.
 func (e Endpoint) String() string { return e.BaseURL }
 
-// GoString is String, for %#v.
+// GoString returns String, for %#v.
 func (e Endpoint) GoString() string { return e.BaseURL }
 
 func credentials(header model.HeaderFormat, secret string, oauth *model.ConnectionOAuth) Credentials {
@@ -73,7 +73,7 @@ func credentials(header model.HeaderFormat, secret string, oauth *model.Connecti
 	return c
 }
 
-// tester is a ConnectionTester as package connections needs it.
+// tester adapts a ConnectionTester to package connections.
 type tester struct{ ConnectionTester }
 
 func (t tester) TestConnection(ctx context.Context, e connections.Endpoint) error {

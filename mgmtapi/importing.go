@@ -8,24 +8,24 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/apps/imports"
 )
 
-// ImportProgress is what the API has done with the accounts that an import of users has found.
+// ImportProgress is the progress of the API with the accounts that an import of users has found.
 type ImportProgress struct {
-	Open bool // not all accounts are dealt with
+	Open bool // some accounts are not processed yet
 	// Created, Updated, Waiting (for a consent), Inactive and Failed are numbers of accounts.
 	Created, Updated, Waiting, Inactive, Failed int
-	Errors                                      []string // the first ones
-	Groups                                      bool     // the import reads groups, of which nothing is created
+	Errors                                      []string // the first errors
+	Groups                                      bool     // the import reads groups; the API creates none
 	Ended                                       time.Time
 }
 
-// ImportConsent says to which users accounts belong, and of which accounts users are created.
+// ImportConsent selects the owners of accounts, and the accounts for which the API creates users.
 type ImportConsent struct {
 	Links  []AccountLink
 	Create []string // ids of accounts
 }
 
-// StartImport starts an import of the users or groups of an application, as a schedule does, and returns the id that the Importer has given
-// it. It returns errors.ErrUnsupported without Options.Imports.
+// StartImport starts an import of the users or groups of an application, as a schedule does, and returns the run id that the Importer
+// assigned. It returns errors.ErrUnsupported without Options.Imports.
 func (a *API) StartImport(ctx context.Context, app string, kind Kind) (run string, err error) {
 	if a.inner.Importing() == nil {
 		return "", errors.ErrUnsupported
@@ -33,7 +33,7 @@ func (a *API) StartImport(ctx context.Context, app string, kind Kind) (run strin
 	return a.inner.Importing().Begin(ctx, app, kind == Group)
 }
 
-// ImportProgress returns the progress of an import, nil for one that was not started by the API.
+// ImportProgress returns the progress of an import, or nil if the API did not start it.
 func (a *API) ImportProgress(ctx context.Context, app, run string) (*ImportProgress, error) {
 	if a.inner.Importing() == nil {
 		return nil, errors.ErrUnsupported
@@ -48,8 +48,8 @@ func (a *API) ImportProgress(ctx context.Context, app, run string) (*ImportProgr
 	}, nil
 }
 
-// ConfirmImport does what the consent says, all or nothing, and returns the numbers of accounts that were linked and of users that were
-// created. Without a consent it links what the import has matched.
+// ConfirmImport applies the consent, all or nothing, and returns the numbers of linked accounts and created users. Without a consent it
+// links the accounts that the import has matched.
 func (a *API) ConfirmImport(ctx context.Context, app, run string, consent *ImportConsent) (linked, created int, err error) {
 	if a.inner.Importing() == nil {
 		return 0, 0, errors.ErrUnsupported

@@ -11,37 +11,37 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Importer reads the accounts of targets, for imports. A [Rejection] is about the request; other errors are failures.
+// Importer reads the accounts of targets, for imports. It returns a [Rejection] for an error in the request, and other errors for failures.
 type Importer interface {
-	// Import starts to read the users or the groups of the target of an application, and returns the id of the run.
+	// Import starts reading the users or groups of an application's target, and returns the id of the run.
 	Import(ctx context.Context, app string, r ImportRequest) (run string, err error)
 	// ImportState returns the progress of a run.
 	ImportState(ctx context.Context, app, run string) (ImportState, error)
-	// Accounts returns accounts that a run has found, by ascending id.
+	// Accounts returns accounts that a run has found, in ascending order of their ids.
 	Accounts(ctx context.Context, app, run string, q AccountQuery) ([]FoundAccount, error)
-	// Link records whose accounts are, in the transaction of the API, all of them or none.
+	// Link records the owners of accounts in the transaction of the API: all of them or none.
 	Link(ctx context.Context, tx Tx, app, run string, links []AccountLink) error
 }
 
-// ImportRequest is what an import reads, and how it finds the owners of accounts.
+// ImportRequest selects what an import reads, and how it matches accounts with users.
 type ImportRequest struct {
 	Kind Kind
-	// ByEmail compares email addresses of users, otherwise user names.
+	// ByEmail compares email addresses. Default: user names.
 	ByEmail bool
-	// Partial also finds users that have the same first and last name.
+	// Partial also matches users with the same first and last name.
 	Partial bool
 }
 
 // ImportState is the progress of an import: running, or ended with or without an error.
 type ImportState struct {
 	Running bool
-	// Error is why nothing may be concluded from the run, for administrators. Empty for none.
+	// Error is the reason why the run is incomplete, for administrators. Empty if there is none.
 	Error string
 	// Failed reports whether the run failed or was stopped.
 	Failed bool
 }
 
-// AccountQuery selects accounts. Empty members do not restrict.
+// AccountQuery selects accounts. Empty members do not restrict the result.
 type AccountQuery struct {
 	Verdict Verdict
 	Only    []string // ids
@@ -76,7 +76,7 @@ type FoundAccount struct {
 // AccountLink records that an account belongs to a user.
 type AccountLink struct{ User, Account, UserName string }
 
-// Rejection is an error that the caller of the API sees, as a validation error.
+// Rejection is an error that the API returns to its caller as a validation error.
 type Rejection struct {
 	Summary string
 	Causes  []string
@@ -88,7 +88,7 @@ func (r *Rejection) Error() string { return r.Summary }
 // Unwrap returns Err.
 func (r *Rejection) Unwrap() error { return r.Err }
 
-// rejected returns the error as package rest answers it.
+// rejected converts a Rejection to the error type of package rest.
 func rejected(err error) error {
 	if r, ok := errors.AsType[*Rejection](err); ok {
 		return &rest.Error{Code: rest.CodeValidation, Summary: r.Summary, Causes: r.Causes, Err: r.Err}
@@ -96,7 +96,7 @@ func rejected(err error) error {
 	return err
 }
 
-// importer is an Importer as package imports needs it.
+// importer adapts an Importer to package imports.
 type importer struct{ Importer }
 
 func (i importer) Import(ctx context.Context, app string, groups bool, s model.ImportSettings) (string, error) {

@@ -112,7 +112,7 @@ func TestOpen_RejectsOptions(t *testing.T) {
 		{"no database", mgmtapi.Options{Dialect: mgmtapi.SQLite}, "Options.DB is required"},
 		{"no dialect", mgmtapi.Options{DB: many}, `unknown dialect "": use mgmtapi.SQLite or mgmtapi.Postgres`},
 		{"another database", mgmtapi.Options{DB: many, Dialect: mgmtapi.Postgres}, "the database is SQLite, the options say PostgreSQL"},
-		{"one connection", mgmtapi.Options{DB: one, Dialect: mgmtapi.SQLite}, "has one connection only"},
+		{"one connection", mgmtapi.Options{DB: one, Dialect: mgmtapi.SQLite}, "has only one connection"},
 		{"no foreign keys", mgmtapi.Options{DB: many, Dialect: mgmtapi.SQLite}, "do not enforce foreign keys"},
 		{"a short key", mgmtapi.Options{DB: many, Dialect: mgmtapi.SQLite, Secrets: []byte("short")},
 			"Options.Secrets: seal: the key has 5 bytes, want 32"},
@@ -126,7 +126,8 @@ func TestOpen_RejectsOptions(t *testing.T) {
 			DB: many, Dialect: mgmtapi.SQLite, BaseURL: "https://id.example.com", CustomDomain: "login.example.com",
 		}, `Options.CustomDomain "login.example.com"`},
 		{"an unknown reach", mgmtapi.Options{DB: many, Dialect: mgmtapi.SQLite, Hooks: reach}, `unknown Hooks.Reach "all"`},
-		{"an updater for PostgreSQL", mgmtapi.Options{DB: many, Dialect: mgmtapi.Postgres, Updater: updater}, "Options.Updater is for SQLite"},
+		{"an updater for PostgreSQL", mgmtapi.Options{DB: many, Dialect: mgmtapi.Postgres, Updater: updater},
+			"Options.Updater requires the dialect SQLite"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := mgmtapi.Open(t.Context(), c.o)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Dialect names a database.
+// Dialect is a supported database.
 type Dialect string
 
 // The supported databases.
@@ -19,57 +19,56 @@ const (
 
 // Options configure an API. DB and Dialect are required; the zero values of the other options work.
 type Options struct {
-	// DB holds the tables of the API, which Open creates; tables of other programs stay as they are. The caller closes DB, after Close.
-	// SQLite needs a file and the connection parameters _journal_mode=WAL, _busy_timeout and _foreign_keys=on.
+	// DB is the database of the API's tables. Open creates the tables and does not modify those of other programs. The caller closes DB after
+	// Close. SQLite requires a file and the connection parameters _journal_mode=WAL, _busy_timeout and _foreign_keys=on.
 	DB *sql.DB
-	// Readers run what does not write. Default: DB, which then needs more than one connection.
+	// Readers executes queries that do not write. Default: DB, which then needs more than one connection.
 	Readers *sql.DB
-	// Dialect is the database that DB leads to.
+	// Dialect is the kind of database that DB connects to.
 	Dialect Dialect
-	// Schema is the PostgreSQL schema that has the tables; Open creates it if it does not exist. Default: the current schema of the
-	// connection.
+	// Schema is the PostgreSQL schema of the tables; Open creates it if it does not exist. Default: the current schema of the connection.
 	Schema string
-	// Prefix begins the names of all tables, indexes and sequences: lower case letters, digits and underscores, at most 20. Default:
-	// "scimwright_", and no prefix if there is a Schema. Open renames the tables of versions that had none.
+	// Prefix starts the names of all tables, indexes and sequences: lower-case letters, digits and underscores, at most 20. Default:
+	// "scimwright_", or no prefix if Schema is set. Open renames the tables of versions that had no prefix.
 	Prefix string
-	// NoPrefix leaves the names without a prefix, as earlier versions did. The database, or the schema, then has to be the API's own.
+	// NoPrefix omits the prefix, as earlier versions did. No other program may then use the database, or the schema.
 	NoPrefix bool
-	// Updater runs the writing transactions of a SQLite database that others of this process write to. Default: the API serializes its own
-	// transactions and commits waiting ones together; those of others wait for the lock of the file.
+	// Updater runs the write transactions, for a SQLite database that other parts of this process write to. Default: the API serializes its
+	// own transactions and commits waiting ones together; transactions of other writers wait for the lock of the file.
 	Updater Updater
 
-	// Secrets is the key of SecretSize bytes that encrypts tokens of connections, keys and the like at rest. Default: a random key, with
-	// which the secrets in the database are lost when the process ends.
+	// Secrets is the key of SecretSize bytes that encrypts tokens of connections, keys and other secrets at rest. Default: a random key; the
+	// secrets in the database are lost when the process ends.
 	Secrets []byte
 	// Connections tests connections to SCIM servers. Default: none; no connection can be activated.
 	Connections ConnectionTester
-	// Imports reads the accounts of targets. Default: none; nothing is imported.
+	// Imports reads the accounts of targets. Default: none; imports are not supported.
 	Imports Importer
-	// Syncing reports whether an account is being provisioned now. Default: what Wanted.Report has stored.
+	// Syncing reports whether an account is being provisioned now. Default: the state that Wanted.Report has stored.
 	Syncing func(ctx context.Context, a Account) bool
 	// Hooks configures the requests to inline hooks.
 	Hooks HookNetwork
 	// Limits configure the rate limits.
 	Limits Limits
 
-	// BaseURL is the public base of all links and issuers. Default: the scheme and host of each request; OAuth endpoints and access
-	// tokens then work at a loopback address only.
+	// BaseURL is the public base URL of all links and issuers. Default: the scheme and host of each request; OAuth endpoints and access tokens
+	// then work only on loopback addresses.
 	BaseURL string
-	// Aliases are further addresses at which clients reach the API, each a base URL. They need BaseURL.
+	// Aliases are further base URLs at which clients reach the API. They require BaseURL.
 	Aliases []string
-	// CustomDomain is the base URL at a custom domain that authorization servers can have as issuer. It needs BaseURL. Default: none.
+	// CustomDomain is the base URL at a custom domain that authorization servers can use as issuer. It requires BaseURL. Default: none.
 	CustomDomain string
 	// DynamicIssuer enables Dynamic Issuer Mode for authorization servers.
 	DynamicIssuer bool
-	// Subdomain starts the generated names of custom applications. Default: "sandbox".
+	// Subdomain is the prefix of the generated names of custom applications. Default: "sandbox".
 	Subdomain string
-	// HashCost is the bcrypt cost of passwords. Default: that of package bcrypt, 10.
+	// HashCost is the bcrypt cost of passwords. Default: 10, the default of package bcrypt.
 	HashCost int
-	// MaxBody limits request bodies, in bytes. Default: 1 MiB.
+	// MaxBody limits the size of request bodies, in bytes. Default: 1 MiB.
 	MaxBody int64
 	// AnswerReplays returns a result instead of an error for passcodes of factors that were used before or belong to another time.
 	AnswerReplays bool
-	// RelaxedFIDO accepts the data of security keys without checking signatures. Only tests may set it: generated data enrolls a key.
+	// RelaxedFIDO accepts the data of security keys without checking signatures. It is for tests only: generated data can enroll a key.
 	RelaxedFIDO bool
 	// OptionalPassword lets the enrollment policy make passwords optional or forbid them: such users are ACTIVE without one and
 	// sign in by email.
@@ -84,7 +83,7 @@ type Options struct {
 // SecretSize is the size of Options.Secrets, in bytes.
 const SecretSize = 32
 
-// Limits configure the rate limits.
+// Limits configures the rate limits.
 type Limits struct {
 	// Off admits every request. Responses still have the headers of rate limits.
 	Off bool
@@ -92,32 +91,32 @@ type Limits struct {
 	PerMinute map[string]int
 }
 
-// HookNetwork configures the requests to inline hooks. The zero value works.
+// HookNetwork configures the requests to inline hooks. The zero value is valid.
 type HookNetwork struct {
-	// CA holds certificates in PEM form that are trusted in addition to those of the system.
+	// CA holds PEM certificates that are trusted in addition to those of the system.
 	CA string
-	// CAOption names the option of the program that sets CA, for error messages. Default: no name.
+	// CAOption is the name of the program's option that sets CA, for error messages. Default: no name.
 	CAOption string
 	// Reach limits the addresses of hooks and their token endpoints. Default: ReachAny.
 	Reach Reach
-	// Allow and Own are addresses that are allowed whatever Reach is.
+	// Allow and Own are addresses that are always allowed, independent of Reach.
 	Allow []netip.Prefix
 	Own   []netip.AddrPort
 	// Timeout limits one request. Default: 3s.
 	Timeout time.Duration
 }
 
-// Reach is a set of addresses. None contains link-local addresses and metadata services.
+// Reach is a set of addresses. No set contains link-local addresses or metadata services.
 type Reach string
 
 // The sets of addresses.
 const (
 	ReachAny     Reach = "any"
-	ReachPrivate Reach = "private" // private and public addresses, without those of this machine
+	ReachPrivate Reach = "private" // private and public addresses, but not this machine
 	ReachPublic  Reach = "public"
 )
 
-// Tx is a transaction of the API's database; *sql.Tx has these methods, too.
+// Tx is a transaction of the API's database. *sql.Tx implements it.
 type Tx interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
@@ -125,5 +124,5 @@ type Tx interface {
 }
 
 // Updater runs fn in a transaction and returns nil only after the commit. If fn returns an error, the Updater rolls back and returns that
-// error, or one that wraps it. The transaction starts with the lock of the writer (BEGIN IMMEDIATE).
+// error, or one that wraps it. The transaction acquires the write lock when it starts (BEGIN IMMEDIATE).
 type Updater func(ctx context.Context, fn func(tx Tx) error) error

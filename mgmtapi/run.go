@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	// workTick is the interval at which Run looks for work that was not announced, or that failed.
+	// workTick is the interval at which Run checks for work that was not announced or that failed.
 	workTick = time.Second
-	// purgeInterval is the interval at which the system log loses the events that are past their retention.
+	// purgeInterval is the interval at which Run deletes log events that have exceeded their retention.
 	purgeInterval = 24 * time.Hour
 )
 
-// Run does in the background what requests have left to do (asynchronous changes of users, updates of all users of an application, imports)
-// and removes old events of the system log, until ctx ends, and returns its cause. Each piece is a transaction of its own: a later Run
-// continues. It may run in several processes.
+// Run processes in the background the work that requests leave (asynchronous changes of users, updates of all users of an application,
+// imports), and removes old events of the system log. It returns the cause of ctx when ctx ends. Each step is a separate transaction: a
+// later Run continues. Several processes may run it concurrently.
 func (a *API) Run(ctx context.Context) error {
 	var all sync.WaitGroup
 	for _, run := range []func(context.Context){a.worker.run, a.importer.run, a.keepLog} {
@@ -26,13 +26,13 @@ func (a *API) Run(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// Wake has Run look for work now, after Options.Now has jumped.
+// Wake makes Run check for work immediately. Call it after a jump of Options.Now.
 func (a *API) Wake() {
 	a.worker.wakeUp()
 	a.importer.wakeUp()
 }
 
-// keepLog purges the system log now and then once a day.
+// keepLog purges the system log at the start and then once a day.
 func (a *API) keepLog(ctx context.Context) { keepLog(ctx, a.inner.PurgeLog, a.logger) }
 
 func keepLog(ctx context.Context, purge func(context.Context) (int, error), log *slog.Logger) {
@@ -52,7 +52,7 @@ func keepLog(ctx context.Context, purge func(context.Context) (int, error), log 
 	}
 }
 
-// worker does work piece by piece.
+// worker repeats a work step.
 type worker struct {
 	work func(context.Context) (more bool, err error)
 	log  *slog.Logger
@@ -67,11 +67,11 @@ func newWorker(work func(context.Context) (bool, error), log *slog.Logger) *work
 func (w *worker) wakeUp() {
 	select {
 	case w.wake <- struct{}{}:
-	default: // it is announced already
+	default: // work is already announced
 	}
 }
 
-// run works until ctx ends.
+// run repeats the work step until ctx ends. Without more work it waits for an announcement or the next tick.
 func (w *worker) run(ctx context.Context) {
 	tick := time.NewTicker(workTick)
 	defer tick.Stop()

@@ -12,16 +12,17 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Wanted is the port of the API to a provisioning engine: it hands over what has changed, returns what is desired at the time of the call,
-// and stores the results. Reading changes nothing, and storing a result causes no change.
+// Wanted is the port of the API to a provisioning engine: it delivers changes, returns the desired state at the time of the call, and
+// stores results. Reads change nothing, and a stored result causes no change.
 type Wanted struct {
 	deps  model.Deps
 	state *desired.State
 }
 
-// Changes hands the oldest changes, up to most events, to fn in one transaction that also removes them, and returns the number of events.
-// If fn returns an error, the changes stay. What fn writes in tx therefore happens exactly once. fn may run again in another transaction.
-// One such transaction runs at a time on a database; others wait. fn gets no changes if none of the events concerns provisioning.
+// Changes passes the oldest changes, of up to most events, to fn in one transaction that also removes these events, and returns the number
+// of events. If fn returns an error, the changes remain. The writes of fn in tx are therefore committed exactly once; fn may run again in
+// another transaction. Only one such transaction runs at a time on a database; others wait. If none of the events concerns provisioning, fn
+// receives no changes.
 func (w *Wanted) Changes(ctx context.Context, most int, fn func(ctx context.Context, tx Tx, changes []Change) error) (int, error) {
 	n, err := w.deps.Store.Relay(ctx, most, func(tx *docstore.Tx, events []docstore.Event) error {
 		changes, err := changesOf(events)
@@ -72,8 +73,8 @@ func decode(e docstore.Event, into any) error {
 // Waiting returns the number of events that Changes has not removed yet.
 func (w *Wanted) Waiting(ctx context.Context) (int, error) { return w.deps.Store.Waiting(ctx) }
 
-// Notify calls fn after each commit of this API that may have changed something, in the goroutine of the commit. Changes of other
-// processes are not noticed: a caller of Changes also looks from time to time.
+// Notify calls fn after each commit of this API that may have changed something, in the goroutine of the commit. It does not report commits
+// of other processes, so callers of Changes also need to poll.
 func (w *Wanted) Notify(fn func()) { w.deps.Store.OnEmit(fn) }
 
 // Target returns the target of an application, or ErrNoTarget.
@@ -107,8 +108,8 @@ func (w *Wanted) Group(ctx context.Context, app, group string) (GroupState, erro
 	return GroupState{Want: Want(g.Want), DisplayName: g.DisplayName, RemoteID: g.RemoteID, DeleteRemote: g.DeleteRemote}, err
 }
 
-// Members returns the ids of up to limit members of a pushed group, ascending, after the given one. A short page is the last one. Members
-// are the users of the group that are, or are to be, in the target.
+// Members returns the ids of up to limit members of a pushed group, in ascending order, after the given id. A page with fewer ids is the
+// last one. Members are the users of the group that are in the target or are to be created there.
 func (w *Wanted) Members(ctx context.Context, app, group, after string, limit int) ([]string, error) {
 	return w.state.Members(ctx, app, group, after, limit)
 }
@@ -118,7 +119,7 @@ func (w *Wanted) IsMember(ctx context.Context, app, group string, users []string
 	return w.state.IsMember(ctx, app, group, users)
 }
 
-// Report stores the result of an attempt. A result about a principal that is no longer assigned or pushed is dropped.
+// Report stores the result of an attempt. It ignores a result for a principal that is no longer assigned or pushed.
 func (w *Wanted) Report(ctx context.Context, r Result) error {
 	report := w.state.ReportUser
 	if r.Kind == Group {
@@ -135,7 +136,7 @@ func (w *Wanted) Report(ctx context.Context, r Result) error {
 	})
 }
 
-// Accounts returns what the API shows of the accounts of principals. Principals that are not assigned or pushed are missing.
+// Accounts returns the accounts of principals as the API shows them. It omits principals that are not assigned or pushed.
 func (w *Wanted) Accounts(ctx context.Context, principals []Principal) (map[Principal]Account, error) {
 	var users []string
 	var groups []any
@@ -175,8 +176,8 @@ func accountOf(u *model.AppUser) Account {
 	}
 }
 
-// Principals returns the ids of up to limit users or groups that are, or were, assigned or pushed to an application, ascending, after the
-// given one. A short page is the last one.
+// Principals returns the ids of up to limit users or groups that are or were assigned or pushed to an application, in ascending order,
+// after the given id. A page with fewer ids is the last one.
 func (w *Wanted) Principals(ctx context.Context, app string, kind Kind, after string, limit int) ([]string, error) {
 	if kind == Group {
 		return w.state.PushedGroups(ctx, app, after, limit)
@@ -192,7 +193,7 @@ func (w *Wanted) Assigned(ctx context.Context, p Principal) (bool, error) {
 	return w.state.Assigned(ctx, p.App, p.ID)
 }
 
-// Explain returns why a principal is, or is not, in the target of an application, and where its attributes come from.
+// Explain returns the reasons why a principal is or is not in the target of an application, and the origin of its attributes.
 func (w *Wanted) Explain(ctx context.Context, p Principal) (Explanation, error) {
 	explain := w.state.ExplainUser
 	if p.Kind == Group {
@@ -206,7 +207,7 @@ func (w *Wanted) Explain(ctx context.Context, p Principal) (Explanation, error) 
 	return x, err
 }
 
-// UserOwners returns for each account of the target of an application the users that it may belong to, assigned or not.
+// UserOwners returns, for each account of an application's target, the users that the account may belong to, assigned or not.
 func (w *Wanted) UserOwners(ctx context.Context, app string, accounts []*scim.Resource) ([][]Owner, error) {
 	found, err := w.state.UserOwners(ctx, app, accounts)
 	all := make([][]Owner, len(found))
@@ -230,8 +231,8 @@ func owners(found []desired.Owner) []Owner {
 	return all
 }
 
-// Unprovisioned returns the numbers of assigned users that get no account, the most frequent reason first. It does not count users that
-// are pending, retried or failed.
+// Unprovisioned returns the numbers of assigned users that get no account, by reason, the most frequent reason first. It does not count
+// users that are pending, retried or failed.
 func (w *Wanted) Unprovisioned(ctx context.Context, app string) ([]Unprovisioned, error) {
 	found, err := w.state.Unprovisioned(ctx, app)
 	var all []Unprovisioned
@@ -241,7 +242,7 @@ func (w *Wanted) Unprovisioned(ctx context.Context, app string) ([]Unprovisioned
 	return all, err
 }
 
-// Apps calls fn with each application, in the order of creation.
+// Apps calls fn with each application, in order of creation.
 func (w *Wanted) Apps(ctx context.Context, fn func(App) error) error {
 	return model.Each(ctx, w.deps.Store.Reader(), w.deps.Apps, nil, func(doc docstore.Doc[model.App]) error {
 		app, err := w.app(ctx, doc)
@@ -280,7 +281,7 @@ func (w *Wanted) app(ctx context.Context, doc docstore.Doc[model.App]) (App, err
 	}, nil
 }
 
-// Names returns the logins of users, or the names of groups, that exist.
+// Names returns the logins of existing users, or the names of existing groups, by id.
 func (w *Wanted) Names(ctx context.Context, kind Kind, ids []string) (map[string]string, error) {
 	names := map[string]string{}
 	if kind == Group {
@@ -305,7 +306,7 @@ func (w *Wanted) Count(ctx context.Context, kind Kind) (int, error) {
 	return w.deps.Users.Count(ctx, w.deps.Store.Reader(), nil)
 }
 
-// Unfinished counts what is to be done before a provisioning engine has it.
+// Unfinished returns the amount of work that is not yet handed over to a provisioning engine.
 func (w *Wanted) Unfinished(ctx context.Context) (u Unfinished, err error) {
 	q := w.deps.Store.Reader()
 	org, err := w.deps.Org(ctx, q)
@@ -313,7 +314,7 @@ func (w *Wanted) Unfinished(ctx context.Context) (u Unfinished, err error) {
 		return u, err
 	}
 	u.Held = org.HoldWork
-	// In the order in which one becomes the other, so that nothing is missed.
+	// The order in which one kind of work turns into the next, so that the counts miss nothing.
 	transitions, err := w.deps.Transitions.Count(ctx, q, nil)
 	if err != nil {
 		return u, err

@@ -6,10 +6,10 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// ErrNotFound is the error of an application that does not exist.
+// ErrNotFound reports that an application does not exist.
 var ErrNotFound = errors.New("mgmtapi: not found")
 
-// ErrNoTarget is the error of Wanted.Target for an application that does not exist or never had a provisioning connection.
+// ErrNoTarget is returned by Wanted.Target for an application that does not exist or never had a provisioning connection.
 var ErrNoTarget = errors.New("mgmtapi: the application has no provisioning target")
 
 // Kind is the kind of a principal.
@@ -28,14 +28,14 @@ type Principal struct {
 	ID   string
 }
 
-// Change is a change that concerns whoever provisions an application: of a principal, or (empty Kind) of the application.
+// Change is a change that affects the provisioning of an application: of a principal, or (empty Kind) of the application.
 type Change struct {
 	Principal
-	// Members are the users whose membership of the group changed. AllMembers: any may have changed.
+	// Members are the users whose membership of the group changed. If AllMembers is set, any membership may have changed.
 	Members    []string
 	AllMembers bool
-	// Ended: the provisioning connection was deactivated. Deleted: the application was deleted. Otherwise a change of the application
-	// may have ended what kept its principals from being provisioned.
+	// Ended reports that the provisioning connection was deactivated, and Deleted that the application was deleted. If neither is set, a
+	// change of the application may allow provisioning of principals that was suppressed before.
 	Ended, Deleted bool
 }
 
@@ -64,12 +64,12 @@ type UpdateStyle string
 
 // The update styles.
 const (
-	StyleCatalog UpdateStyle = "CATALOG" // PATCH for activation, deactivation, password and membership, PUT for other updates
-	StyleWizard  UpdateStyle = "WIZARD"  // PUT for all
+	StyleCatalog UpdateStyle = "CATALOG" // PATCH for activation, deactivation, password, membership; else PUT
+	StyleWizard  UpdateStyle = "WIZARD"  // PUT for all updates
 	StyleAuto    UpdateStyle = "AUTO"    // according to the ServiceProviderConfig of the target
 )
 
-// Fallback is the permission to send another form of a request than the update style requires.
+// Fallback is the permission to use another form of request than the update style requires.
 type Fallback string
 
 // The fallbacks.
@@ -82,22 +82,22 @@ const (
 type Target struct {
 	BaseURL string
 	Credentials
-	// UserNameAttribute is the attribute by which users are searched for.
+	// UserNameAttribute is the attribute by which the engine searches for users.
 	UserNameAttribute string
 	Style             UpdateStyle
 	Fallback          Fallback
 
 	CreateUsers, UpdateUsers, DeactivateUsers, PushGroups bool
-	// SyncPasswords: existing accounts receive UserState.Password, too.
+	// SyncPasswords reports whether existing accounts also receive UserState.Password.
 	SyncPasswords bool
-	// Paused: the application or its connection is not active. Nothing may be sent; what is pending stays so.
+	// Paused reports that the application or its connection is not active. Nothing may be sent; pending work remains pending.
 	Paused bool
 }
 
-// String returns a text without the secret.
+// String returns the base URL, without the secret.
 func (t Target) String() string { return t.BaseURL }
 
-// GoString is String, for %#v.
+// GoString returns String, for %#v.
 func (t Target) GoString() string { return t.BaseURL }
 
 // Want is the desired state of a principal in a target.
@@ -107,9 +107,9 @@ type Want string
 const (
 	Active   Want = "active"
 	Inactive Want = "inactive"
-	// Absent: the API does not know the principal.
+	// Absent means that the API has no such principal.
 	Absent Want = "absent"
-	// Keep: the target is not to be changed. A Change follows when that ends.
+	// Keep means that the target must not be changed. A Change follows when this state ends.
 	Keep Want = "keep"
 )
 
@@ -121,16 +121,17 @@ type UserState struct {
 	Resource *scim.Resource
 	// RemoteID is the id in the target, if known.
 	RemoteID string
-	// Activating: the account is that of an earlier assignment, and may belong to another user now.
+	// Activating reports that the account belonged to an earlier assignment, and may belong to another user now.
 	Activating bool
-	// Password is to be sent to the account, in plaintext. PasswordVersion names it, and is empty if only a new account gets it.
+	// Password is the plaintext password to send to the account. PasswordVersion identifies it, and is empty if only a new account receives
+	// it.
 	Password, PasswordVersion string
 }
 
-// String returns a text without the password.
+// String returns a description without the password.
 func (u UserState) String() string { return string(u.Want) + " " + u.UserName }
 
-// GoString is String, for %#v.
+// GoString returns String, for %#v.
 func (u UserState) GoString() string { return u.String() }
 
 // GroupState is the desired state of a pushed group in a target. Inactive means that pushes are paused.
@@ -139,7 +140,7 @@ type GroupState struct {
 	DisplayName string
 	// RemoteID is the id in the target, if known.
 	RemoteID string
-	// DeleteRemote: with Absent, the group in the target is to be deleted, too.
+	// DeleteRemote reports, for Absent, that the group in the target is to be deleted, too.
 	DeleteRemote bool
 }
 
@@ -151,19 +152,19 @@ type Result struct {
 	Outcome Outcome
 	// RemoteID is the id in the target, empty if unknown.
 	RemoteID string
-	// More: the desired state has changed since the attempt started, so that another attempt follows.
+	// More reports that the desired state has changed since the attempt started, so that another attempt follows.
 	More bool
-	// Error is for administrators. Empty for none.
+	// Error is a message for administrators, empty without an error.
 	Error string
-	// Operation is the operation of the attempt. Empty for one that is not logged.
+	// Operation is the operation of the attempt, empty if the attempt is not logged.
 	Operation Operation
-	// Confirmed is a change that the target accepted in an earlier attempt and has carried out now. Empty for none.
+	// Confirmed is a change that the target accepted in an earlier attempt and has carried out now. Empty without such a change.
 	Confirmed Operation
-	// Lapsed: the target has not carried out in time what it accepted in an earlier attempt.
+	// Lapsed reports that the target did not carry out in time a change that it accepted in an earlier attempt.
 	Lapsed bool
 	// Steps are the requests of the attempt, in order.
 	Steps []Step
-	// PasswordVersion is the version of the password that the account has, empty if unknown.
+	// PasswordVersion is the version of the account's password, empty if unknown.
 	PasswordVersion string
 }
 
@@ -172,7 +173,7 @@ type Outcome string
 
 // The outcomes.
 const (
-	Started Outcome = "started" // the attempt is running, or the target carries out later what it has accepted
+	Started Outcome = "started" // the attempt is running, or the target has accepted the change for later
 	Done    Outcome = "done"    // the target has the desired state
 	Skipped Outcome = "skipped" // the options of the application exclude the request
 	Failed  Outcome = "failed"
@@ -184,7 +185,7 @@ type Operation string
 // The operations that are logged.
 const (
 	Created     Operation = "create"
-	Linked      Operation = "link" // an account that was found is used
+	Linked      Operation = "link" // linked an existing account
 	Updated     Operation = "update"
 	Reactivated Operation = "reactivate"
 	Deactivated Operation = "deactivate"
@@ -196,23 +197,23 @@ type Step struct {
 	Method string
 	Path   string // relative to the base URL, with the query
 	Status int    // 0 without a response
-	// Message is the reason for a failure, in the words of the target if it gave any. Empty for a success.
+	// Message is the reason for a failure, quoted from the target if it gave one. Empty on success.
 	Message string
-	// Alternative names the form of the request and the reason for it, if it is not that of the update style.
+	// Alternative describes the form of the request and the reason for it, if it differs from the update style.
 	Alternative string
 }
 
-// Account is what the API shows of the account of a principal in a target.
+// Account is the account of a principal in a target, as the API shows it.
 type Account struct {
 	Principal
 	RemoteID string // empty if unknown
-	// Waiting: a result is expected.
+	// Waiting reports that a result is pending.
 	Waiting bool
-	// Failed: the last result was an error.
+	// Failed reports that the last result was an error.
 	Failed bool
 }
 
-// Explanation is why a principal is, or is not, in a target, and where its attributes come from.
+// Explanation is the reasons why a principal is or is not in a target, and the origin of its attributes.
 type Explanation struct {
 	Reasons []string // from the cause to the effect
 	Values  []Value
@@ -235,18 +236,18 @@ type Owner struct {
 	DisplayName string
 }
 
-// Unprovisioned is the number of users that are assigned to an application, have no account in its target and get none, by the reason.
+// Unprovisioned is the number of users that are assigned to an application, have no account in its target and get none, for one reason.
 type Unprovisioned struct {
 	Reason string
 	Users  int
 }
 
-// Unfinished counts what is to be done before a provisioning engine has it.
+// Unfinished is the amount of work that is not yet handed over to a provisioning engine.
 type Unfinished struct {
-	Requests int // users and applications with work that requests have left to Run
-	Imports  int // imports that are running or due
-	Events   int // events that Wanted.Changes has not removed
-	// Held reports whether Run leaves the work of requests undone.
+	Requests int // users and applications with background work for Run
+	Imports  int // imports that are running or scheduled for now
+	Events   int // events that Wanted.Changes has not removed yet
+	// Held reports whether the background work of requests is on hold.
 	Held bool
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model/modeltest"
 )
 
-// Store writes to the database of a management API, whether or not the API is open. An error fails the test.
+// Store writes to the database of a management API, whether or not the API is open. Errors fail the test.
 type Store struct {
 	t    testing.TB
 	deps model.Deps
@@ -26,7 +26,7 @@ func Open(t testing.TB, db *sqldb.DB) *Store {
 	return &Store{t: t, deps: modeltest.Deps(t, db, nil)}
 }
 
-// AddUsers adds n active users, without events, and returns the id of the group Everyone, which they are in. The database has an
+// AddUsers adds n active users to the group Everyone, without events, and returns the id of that group. The database must have an
 // organization.
 func (s *Store) AddUsers(n int) (group string) {
 	s.t.Helper()
@@ -56,7 +56,7 @@ func (s *Store) AddUsers(n int) (group string) {
 	return group
 }
 
-// AddStagedAppUser assigns a user to an application without events. The target is out of sync.
+// AddStagedAppUser assigns a user to an application without events. The user is out of sync with the target.
 func (s *Store) AddStagedAppUser(app, user string) {
 	s.t.Helper()
 	s.update(func(tx *docstore.Tx) error {
@@ -75,7 +75,7 @@ func (s *Store) SyncState(app, user string) (state, errorSummary string) {
 }
 
 // AddDeletedPushMapping stores the push mapping of a group that was deleted together with its target group, without events. The target
-// is not notified yet, and has the group as remoteID with the name targetName.
+// still has the group, with the id remoteID and the name targetName.
 func (s *Store) AddDeletedPushMapping(app, group, remoteID, targetName string) {
 	s.t.Helper()
 	s.update(func(tx *docstore.Tx) error {
@@ -87,13 +87,13 @@ func (s *Store) AddDeletedPushMapping(app, group, remoteID, targetName string) {
 	})
 }
 
-// EmitGroupChanged emits the event that a pushed group may have changed.
+// EmitGroupChanged emits the event for a pushed group that may have changed.
 func (s *Store) EmitGroupChanged(app, group string) {
 	s.t.Helper()
 	s.emit(model.PushMappingChanged{App: app, Group: group})
 }
 
-// EmitUsersChanged emits in one transaction one event per user: the assigned user may have changed and is to be provisioned.
+// EmitUsersChanged emits one event per user in one transaction: the assigned user may have changed and is to be provisioned.
 func (s *Store) EmitUsersChanged(app string, users ...string) {
 	s.t.Helper()
 	var events []model.Event
