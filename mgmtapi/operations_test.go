@@ -24,34 +24,34 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// ownOperations are served beside those of the specification, each with its reason.
+// ownOperations are the operations that are not in the specification, each with the reason for it.
 var ownOperations = map[string]string{
-	"explainAuthorization":   "who may do what follows from roles, targets, sets, conditions and groups, so that a refusal needs its reasons",
-	"getClock":               "who moves a clock has to know where it stands, and how far it is ahead",
-	"listProviders":          "the SCIM servers of the sandbox are seen and made where everything else of it is",
-	"getProvider":            "the SCIM servers of the sandbox are seen and made where everything else of it is",
-	"createProvider":         "the SCIM servers of the sandbox are seen and made where everything else of it is",
-	"deleteProvider":         "the SCIM servers of the sandbox are seen and made where everything else of it is",
-	"createProviderToken":    "credentials that expire or may only read are needed to see what a client makes of them",
-	"deleteProviderToken":    "credentials that expire or may only read are needed to see what a client makes of them",
-	"listQuirks":             "a SCIM server deviates at run time, so that one process shows what a client makes of it",
-	"replaceQuirks":          "a SCIM server deviates at run time, so that one process shows what a client makes of it",
-	"attestSecurityKey":      "no test client has a security key, whose signatures are checked by default",
-	"assertSecurityKey":      "no test client has a security key, whose signatures are checked by default",
-	"getWork":                "asynchronous work is over too soon to be seen, unless it is held",
-	"holdWork":               "asynchronous work is over too soon to be seen, unless it is held",
+	"explainAuthorization":   "permissions result from roles, targets, sets, conditions and groups, so a rejection needs an explanation",
+	"getClock":               "a client that advances the clock needs its time and its offset from the real time",
+	"listProviders":          managesProviders,
+	"getProvider":            managesProviders,
+	"createProvider":         managesProviders,
+	"deleteProvider":         managesProviders,
+	"createProviderToken":    providerTokens,
+	"deleteProviderToken":    providerTokens,
+	"listQuirks":             changesQuirks,
+	"replaceQuirks":          changesQuirks,
+	"attestSecurityKey":      "test clients have no security key, and signatures are checked by default",
+	"assertSecurityKey":      "test clients have no security key, and signatures are checked by default",
+	"getWork":                "asynchronous work completes too fast to be observed, unless it is on hold",
+	"holdWork":               "asynchronous work completes too fast to be observed, unless it is on hold",
 	"createPolicyRule":       demandsFactors,
 	"getPolicyRule":          demandsFactors,
 	"replacePolicyRule":      demandsFactors,
 	"deletePolicyRule":       demandsFactors,
 	"activatePolicyRule":     demandsFactors,
 	"deactivatePolicyRule":   demandsFactors,
-	"verifySignInFactor":     "a sign-in that is MFA_REQUIRED goes on with a factor",
-	"enrollSignInFactor":     "a sign-in that demands a factor of a user who has none has to end somehow",
-	"activateSignInFactor":   "a sign-in that demands a factor of a user who has none has to end somehow",
-	"previousSignInStep":     "who has chosen a factor that is not at hand chooses another one",
-	"introspect":             "the tokens of the org server are credentials as those of the others",
-	"revoke":                 "the tokens of the org server are credentials as those of the others",
+	"verifySignInFactor":     "a sign-in with the status MFA_REQUIRED continues with a factor",
+	"enrollSignInFactor":     "a user without a factor must be able to complete a sign-in that requires one",
+	"activateSignInFactor":   "a user without a factor must be able to complete a sign-in that requires one",
+	"previousSignInStep":     "a user whose selected factor is not available selects another one",
+	"introspect":             "tokens of the org server are credentials like those of custom authorization servers",
+	"revoke":                 "tokens of the org server are credentials like those of custom authorization servers",
 	"listSmsTemplates":       choosesTexts,
 	"createSmsTemplate":      choosesTexts,
 	"getSmsTemplate":         choosesTexts,
@@ -62,24 +62,30 @@ var ownOperations = map[string]string{
 	"getCatalogApplication":  linksLead,
 	"getApplicationLinkPage": linksLead,
 	"getApplicationHelpPage": linksLead,
-	"createPolicy":           "says that there are no others, where the path alone would say that the method is wrong",
+	"createPolicy":           "reports that no further policies can be created; without the operation the response would be 405",
 }
 
 const (
 	choosesTexts = "the parameter templateId of factor operations selects one of these templates"
-	linksLead    = "the links of an application lead to a resource that exists"
+	linksLead    = "the links of an application must lead to an existing resource"
 )
 
-const demandsFactors = "a sign-in demands a factor where a rule of the sign-on policy says so"
+const demandsFactors = "the rules of the sign-on policy determine whether a sign-in requires a factor"
 
-// refusing are operations that never succeed, each with its reason.
+const (
+	managesProviders = "the SCIM servers of the sandbox are managed through the same API as its other objects"
+	providerTokens   = "tests of a client need credentials that expire or are read-only"
+	changesQuirks    = "quirks change at run time, so that one process can test a client against each of them"
+)
+
+// refusing are the operations that always fail, each with the reason for it.
 var refusing = map[string]string{
-	"createPolicy": "there is one policy of each type, which belongs to the system",
+	"createPolicy": "each type has exactly one policy, which belongs to the system",
 }
 
-// outside are the operations of the specification that the sandbox serves without the operation table, with the reason.
+// outside are the operations of the specification that are not in the operation table, each with the place that serves it.
 var outside = map[string]string{
-	"GET /sandbox/v1/health": "needs no credentials, and is answered before there is an API (`cmd/internal/sandbox`)",
+	"GET /sandbox/v1/health": "needs no credentials, and is served before the API is open (`cmd/internal/sandbox`)",
 
 	"GET /sandbox/v1/apps/{appId}/tasks":                 controlAPI,
 	"POST /sandbox/v1/apps/{appId}/import":               controlAPI,
@@ -89,7 +95,7 @@ var outside = map[string]string{
 
 const controlAPI = "served by the engine's control API (`engine/control`)"
 
-// logged says what the log must tell of every operation that changes something.
+// logged lists the log events that each operation with effects must write.
 var logged = map[string][]audit.Type{
 	"createUser":  {audit.UserCreate, audit.UserActivate, audit.GroupMemberAdd},
 	"updateUser":  {audit.UserUpdateProfile, audit.UserUpdatePassword, audit.RuleTrigger},
@@ -286,16 +292,16 @@ var logged = map[string][]audit.Type{
 	"deactivateOrgFactor":     {audit.PolicyDeactivate},
 }
 
-const changesTargets = "who changes what a role is limited to changes what its administrators may do"
+const changesTargets = "a change of the targets of a role changes the permissions of its administrators"
 
-const changesRules = "who changes a group rule changes the members of groups"
+const changesRules = "a change of a group rule changes the members of groups"
 
-const changesTexts = "a changed template changes what users receive"
+const changesTexts = "a change of a template changes the messages that users receive"
 
-// ownEvents are event types beside those of the specification, each with its reason.
+// ownEvents are the event types that are not in the specification, each with the reason for it.
 var ownEvents = map[string]string{
-	string(audit.GroupOwnerAdd):    "who answers for a group is asked of the log",
-	string(audit.GroupOwnerRemove): "who answers for a group is asked of the log",
+	string(audit.GroupOwnerAdd):    "the log shows who is responsible for a group",
+	string(audit.GroupOwnerRemove): "the log shows who is responsible for a group",
 
 	string(audit.RuleCreate):     changesRules,
 	string(audit.RuleUpdate):     changesRules,
@@ -305,45 +311,47 @@ var ownEvents = map[string]string{
 
 	string(audit.RoleTargetAdd):       changesTargets,
 	string(audit.RoleTargetDelete):    changesTargets,
-	string(audit.HardwareTokenCreate): "who may sign in with what is asked of the log",
-	string(audit.HardwareTokenDelete): "who may sign in with what is asked of the log",
-	string(audit.ConsentRevoke):       "a consent that is withdrawn ends what a client may do",
+	string(audit.HardwareTokenCreate): "the log shows the hardware tokens that users can sign in with",
+	string(audit.HardwareTokenDelete): "the log shows the hardware tokens that users can sign in with",
+	string(audit.ConsentRevoke):       "the withdrawal of a consent ends permissions of a client",
 
 	string(audit.SMSTemplateCreate): changesTexts,
 	string(audit.SMSTemplateUpdate): changesTexts,
 	string(audit.SMSTemplateDelete): changesTexts,
 
-	string(audit.OrgRevoke):   "the tokens of the org server end as those of the others",
-	string(audit.TokenRefuse): "who tries out tokens, or still uses one that has expired, is what a log is read for",
+	string(audit.OrgRevoke):   "tokens of the org server can be revoked like those of custom authorization servers",
+	string(audit.TokenRefuse): "the log shows attempts to guess tokens, and clients with an expired token",
 }
 
-// unlogged are operations that change something and are not told of, each with its reason.
+const providersApart = "the SCIM servers of the sandbox are not part of the organization"
+
+// unlogged are the operations with effects that are not logged, each with the reason for it.
 var unlogged = map[string]string{
-	"verifyRecoveryToken":    "begins what is told when it is complete",
-	"answerRecoveryQuestion": "goes on with what is told when it is complete",
-	"previousSignInStep":     "goes back in what is told when it is complete",
-	"cancelSignIn":           "ends what is told when it is complete",
-	"refreshSession":         "prolongs what was told when it began",
-	"refreshCurrentSession":  "prolongs what was told when it began",
-	"drainJobs":              "waits, and changes nothing",
-	"createPolicy":           "is always refused",
-	"deleteMessages":         "the outbox stands for mailboxes, which are no part of the organisation",
+	"verifyRecoveryToken":    "starts a recovery, which is logged when it completes",
+	"answerRecoveryQuestion": "continues a recovery, which is logged when it completes",
+	"previousSignInStep":     "goes back in a sign-in, which is logged when it completes",
+	"cancelSignIn":           "cancels a sign-in, which is logged only when it completes",
+	"refreshSession":         "extends a session whose start was logged",
+	"refreshCurrentSession":  "extends a session whose start was logged",
+	"drainJobs":              "waits without changing anything",
+	"createPolicy":           "is always rejected",
+	"deleteMessages":         "the outbox represents mailboxes, which are not part of the organization",
 	"attestSecurityKey":      "a security key is not part of the organization; the activation that it is for is logged",
 	"assertSecurityKey":      "a security key is not part of the organization; the verification that it is for is logged",
-	"holdWork":               "what is held is logged when it is done",
-	"advanceClock":           "the clock is no part of the organisation",
-	"resetSandbox":           "the log goes too",
-	"introspect":             "tells, and changes nothing",
-	"introspectCustomAS":     "tells, and changes nothing",
-	"provisionUsers":         "what the attempts send is logged, as that of jobs",
-	"createProvider":         "the SCIM servers of the sandbox are no part of the organisation",
-	"deleteProvider":         "the SCIM servers of the sandbox are no part of the organisation",
-	"createProviderToken":    "the SCIM servers of the sandbox are no part of the organisation",
-	"deleteProviderToken":    "the SCIM servers of the sandbox are no part of the organisation",
-	"replaceQuirks":          "the SCIM servers of the sandbox are no part of the organisation",
+	"holdWork":               "work on hold is logged when it completes",
+	"advanceClock":           "the clock is not part of the organization",
+	"resetSandbox":           "the log is deleted, too",
+	"introspect":             "returns the state of a token without changing anything",
+	"introspectCustomAS":     "returns the state of a token without changing anything",
+	"provisionUsers":         "the requests of the attempts are logged as events of jobs",
+	"createProvider":         providersApart,
+	"deleteProvider":         providersApart,
+	"createProviderToken":    providersApart,
+	"deleteProviderToken":    providersApart,
+	"replaceQuirks":          providersApart,
 }
 
-// table is every operation that there can be.
+// table returns all operations, including those that need an option.
 func table(t *testing.T) []rest.Info {
 	t.Helper()
 	api, err := assembly.New(assembly.Options{
@@ -363,10 +371,10 @@ func table(t *testing.T) []rest.Info {
 
 var pathVariable = regexp.MustCompile(`\{\w+\}`)
 
-// shape is a route without the names of its variables.
+// shape returns a route without the names of its variables.
 func shape(do string) string { return pathVariable.ReplaceAllString(do, "{}") }
 
-// facts is what the tests of all slices have seen.
+// facts returns what the tests of all packages have recorded.
 func facts(t *testing.T) apitest.Coverage {
 	t.Helper()
 	all := apitest.Coverage{}
@@ -379,7 +387,7 @@ func facts(t *testing.T) apitest.Coverage {
 	return all
 }
 
-// TestOperations_SpecifiedAndTested checks that the specification lists each operation and that a test has seen it succeed.
+// TestOperations_SpecifiedAndTested checks that each operation is specified or has a reason, and that it succeeded in a test.
 func TestOperations_SpecifiedAndTested(t *testing.T) {
 	specified := map[string]bool{}
 	sections, err := fixtures.Operations()
@@ -397,11 +405,11 @@ func TestOperations_SpecifiedAndTested(t *testing.T) {
 		require.NotEqual(t, own, specified[shape(info.Method+" "+info.Path)],
 			"%s: list the operation in fixtures/operations/management.json "+
 				"or, with a reason, in ownOperations, not in both; its reason is %q", info.ID, reason)
-		require.Equal(t, refusing[info.ID] == "", len(seen[info.ID].Tests) > 0, "%s: no test has seen it succeed; "+
+		require.Equal(t, refusing[info.ID] == "", len(seen[info.ID].Tests) > 0, "%s: the operation has not succeeded in any test; "+
 			"add one and run its package with -update; list an operation that never succeeds in refusing", info.ID)
 	}
 	for _, id := range slices.Concat(slices.Collect(maps.Keys(ownOperations)), seen.Operations()) {
-		require.True(t, there[id], "%s is no operation", id)
+		require.True(t, there[id], "%s is not an operation", id)
 	}
 }
 
@@ -414,7 +422,7 @@ func TestLog_RecordsEveryChange(t *testing.T) {
 	changes := map[string]bool{}
 	for _, info := range table(t) {
 		if info.Method == http.MethodGet {
-			require.Empty(t, seen[info.ID].Events, "%s changes nothing", info.ID)
+			require.Empty(t, seen[info.ID].Events, "%s is a GET operation and must not write log events", info.ID)
 			continue
 		}
 		changes[info.ID] = true
@@ -423,28 +431,28 @@ func TestLog_RecordsEveryChange(t *testing.T) {
 			"%s: name its log events in logged or, with a reason, add it to unlogged, not to both", info.ID)
 		for _, event := range want {
 			require.Contains(t, seen[info.ID].Events, string(event),
-				"%s: no test has seen it write the event; add one and run its package with -update", info.ID)
+				"%s: the operation has not written the event in any test; add one and run its package with -update", info.ID)
 		}
 		if reason != "" {
-			require.Empty(t, seen[info.ID].Events, "%s is said not to be told of: %s", info.ID, reason)
+			require.Empty(t, seen[info.ID].Events, "%s is listed as not logged: %s", info.ID, reason)
 		}
 		for _, event := range seen[info.ID].Events {
 			require.True(t, types[event], "%s wrote an event of the unknown type %s", info.ID, event)
 		}
 	}
 	for _, id := range slices.Concat(slices.Collect(maps.Keys(logged)), slices.Collect(maps.Keys(unlogged))) {
-		require.True(t, changes[id], "%s is no operation that changes something", id)
+		require.True(t, changes[id], "%s is not an operation with effects", id)
 	}
 }
 
-// TestEventTypes_SpecifiedAndWritten checks that each event type is specified or has a reason, and that a test has seen it written.
+// TestEventTypes_SpecifiedAndWritten checks that each event type is specified or has a reason, and that a test writes it.
 func TestEventTypes_SpecifiedAndWritten(t *testing.T) {
 	subjects, err := fixtures.EventTypes()
 	require.NoError(t, err)
 	specified := map[string]bool{}
 	for _, s := range subjects {
 		for _, event := range s.Types {
-			require.False(t, specified[event], "%s twice", event)
+			require.False(t, specified[event], "%s is listed twice", event)
 			specified[event] = true
 		}
 	}
@@ -454,14 +462,15 @@ func TestEventTypes_SpecifiedAndWritten(t *testing.T) {
 		written = append(written, seen[id].Events...)
 	}
 	for _, event := range audit.Types() {
-		require.Contains(t, written, string(event), "no test has seen it written")
-		require.NotEqual(t, specified[string(event)], ownEvents[string(event)] != "", "%s is either specified or one of ours with a reason",
+		require.Contains(t, written, string(event), "no test writes the event")
+		require.NotEqual(t, specified[string(event)], ownEvents[string(event)] != "",
+			"%s: list the event type in the specification or, with a reason, in ownEvents, not in both",
 			event)
 		require.NotEmpty(t, event.Message())
 	}
 }
 
-// eventsOf is the part of the page about event types: which are written, and which wait for what they tell of.
+// eventsOf returns the section about event types: those that the API writes, and those of the specification that are missing.
 func eventsOf(t *testing.T) string {
 	subjects, err := fixtures.EventTypes()
 	require.NoError(t, err)
@@ -470,7 +479,7 @@ func eventsOf(t *testing.T) string {
 		known[string(event)] = true
 	}
 	var out strings.Builder
-	out.WriteString("\n## Event types of the system log\n\n| About | Written | Missing |\n|---|---|---|\n")
+	out.WriteString("\n## Event types of the system log\n\n| Subject | Written | Missing |\n|---|---|---|\n")
 	quoted := func(types []string) string {
 		if len(types) == 0 {
 			return ""
@@ -483,7 +492,7 @@ func eventsOf(t *testing.T) string {
 		fmt.Fprintf(&out, "| %s | %s | %s |\n", s.Subject, quoted(written), quoted(missing))
 	}
 	for _, event := range slices.Sorted(maps.Keys(ownEvents)) {
-		fmt.Fprintf(&out, "| Beside the specification: %s | `%s` | |\n", ownEvents[event], event)
+		fmt.Fprintf(&out, "| Not in the specification: %s | `%s` | |\n", ownEvents[event], event)
 	}
 	return out.String()
 }
@@ -496,16 +505,16 @@ func TestOperationsDocument_UpToDate(t *testing.T) {
 
 const operationsHead = `# Operations of the management API
 
-Every operation that the specification of the management API names, by section, with the id that it has in the operation table and
-the tests that have seen it succeed. The tests record that themselves (` + "`testdata/operations.txt`" + ` of each package), and
-this page is made from the records by ` + "`make golden`" + `. What is not served yet is **missing**.
+This page lists every operation of the specification of the management API by section, with its id in the operation table and the
+tests in which it succeeded. The tests record the operations (` + "`testdata/operations.txt`" + ` of each package), and
+` + "`make golden`" + ` generates this page from the records. Operations that are not served yet are **missing**.
 
-An operation of the documents A (authorization servers and hooks), B (roles, users and factors) and C (applications) is marked
-with its letter. The others fill what these leave open, or are extensions of the sandbox that let behaviour be driven and observed.
+A letter marks the operations of the documents A (authorization servers and hooks), B (roles, users and factors) and C
+(applications). The other operations complete these documents, or are extensions of the sandbox to drive and observe behavior.
 A ` + "`GET`" + ` of a hook key by its id and by its key id are two operations of document A on one path.
 `
 
-// operationsDocument is docs/generated/operations.md.
+// operationsDocument returns the text of docs/generated/operations.md.
 func operationsDocument(t *testing.T) string {
 	sections, err := fixtures.Operations()
 	require.NoError(t, err)
@@ -521,7 +530,7 @@ func operationsDocument(t *testing.T) string {
 	total, there, shared := 0, 0, 0
 	onPage := map[string]bool{}
 	for _, section := range sections {
-		fmt.Fprintf(&tables, "\n## %s\n\n| Operation | Subject | Named in | Id | Seen to succeed in |\n|---|---|---|---|---|\n", section.Title)
+		fmt.Fprintf(&tables, "\n## %s\n\n| Operation | Subject | Document | Id | Succeeded in |\n|---|---|---|---|---|\n", section.Title)
 		present := 0
 		for _, o := range section.Operations {
 			info, ok := byShape[shape(o.Do)]
@@ -547,30 +556,30 @@ func operationsDocument(t *testing.T) string {
 	}
 	require.Equal(t, there-shared, len(table(t))-len(own)+len(outside),
 		"the page must list every operation: each is in fixtures/operations/management.json or in ownOperations")
-	fmt.Fprintf(&tables, "\n## Beside the specification\n\n| Operation | Why | Id | Seen to succeed in |\n|---|---|---|---|\n")
+	fmt.Fprintf(&tables, "\n## Not in the specification\n\n| Operation | Reason | Id | Succeeded in |\n|---|---|---|---|\n")
 	for _, info := range own {
 		fmt.Fprintf(&tables, "| `%s %s` | %s | `%s` | %s |\n", info.Method, info.Path, ownOperations[info.ID], info.ID,
 			testNames(seen[info.ID].Tests))
 	}
-	fmt.Fprintf(&tables, "\n## What the system log tells\n\nThe types of the events that the tests have seen each operation write. "+
-		"What it leads to elsewhere, such as the assignments that a membership gives, is in the same transaction.\n\n| Id | Events "+
+	fmt.Fprintf(&tables, "\n## Log events of operations\n\nThe types of the events that each operation wrote in the tests. "+
+		"Its effects on other objects, such as the assignments that a membership causes, are in the same transaction.\n\n| Id | Events "+
 		"|\n|---|---|\n")
 	for _, id := range seen.Operations() {
 		if events := seen[id].Events; len(events) > 0 {
 			fmt.Fprintf(&tables, "| `%s` | `%s` |\n", id, strings.Join(slices.Sorted(slices.Values(events)), "`, `"))
 		}
 	}
-	t.Logf("%d of %d operations are there, and %d of our own", there, total, len(own))
+	t.Logf("%d of %d specified operations are served, and %d others", there, total, len(own))
 	return operationsHead + "\n| Section | Operations | Present | Missing |\n|---|---|---|---|\n" + summary.String() +
 		fmt.Sprintf("| **All** | %d | %d | %d |\n", total, there, total-there) + tables.String() + eventsOf(t)
 }
 
-// anchor is the address of a heading in a page.
+// anchor returns the anchor of a heading.
 func anchor(title string) string {
 	return strings.ReplaceAll(regexp.MustCompile(`[^a-z0-9 -]`).ReplaceAllString(strings.ToLower(title), ""), " ", "-")
 }
 
-// shownTests is how many tests a row names.
+// shownTests is the maximum number of tests in a row.
 const shownTests = 3
 
 func testNames(tests []string) string {

@@ -22,22 +22,22 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// unread are parameters that change nothing, each with its reason. The names are those of operation and parameter.
+// unread are the parameters without effect, each with the reason for it. A key is the operation id and the parameter.
 var unread = map[string]string{
-	"getHookKey query expand":                             "the public half is shown in any case",
+	"getHookKey query expand":                             "the response always contains the public key",
 	"listOAuth2Claims query includeClaims":                "the specification ignores it",
-	"unenrollFactor query removeRecoveryEnrollment":       "no recovery hangs on a factor",
+	"unenrollFactor query removeRecoveryEnrollment":       "recovery does not depend on factors",
 	"introspect form token_type_hint":                     hints,
 	"introspectCustomAS form token_type_hint":             hints,
 	"revoke form token_type_hint":                         hints,
 	"revokeCustomAS form token_type_hint":                 hints,
-	`o.id("assignRoleToUser") query disableNotifications`: "administrators get no notices",
+	`o.id("assignRoleToUser") query disableNotifications`: "administrators receive no notifications",
 }
 
-const hints = "a hint is for servers that would have to look in several places (RFC 7009 section 2.1, RFC 7662 section 2.1)"
+const hints = "a hint is for servers that search for tokens in several places (RFC 7009 section 2.1, RFC 7662 section 2.1)"
 
-// Every parameter that an operation declares is read by a function that the operation leads to. Which functions those are follows
-// from the source: its Find and Do, the methods of its request, what its slice is made of, and what they call.
+// Every parameter that an operation declares must be read by a function that the operation calls. The test determines these functions from
+// the source: Find and Do of the operation, the methods of its request, the code that creates its slice, and the functions that these call.
 func TestParameters_AllRead(t *testing.T) {
 	src := loadSource(t)
 	known := map[string]bool{}
@@ -47,20 +47,20 @@ func TestParameters_AllRead(t *testing.T) {
 			at := op.id + " " + name
 			known[at] = true
 			if unread[at] == "" && !read[field] {
-				t.Errorf("%s: the parameter is declared, and nobody reads it", at)
+				t.Errorf("%s: the parameter is declared, but not read", at)
 			}
 			if unread[at] != "" && read[field] {
-				t.Errorf("%s: is read, and listed as unread", at)
+				t.Errorf("%s: the parameter is read, but listed as unread", at)
 			}
 		}
 	}
-	require.Greater(t, len(known), 500, "the operations were not found")
+	require.Greater(t, len(known), 500, "too few parameters were found")
 	for at := range unread {
-		require.True(t, known[at], "%s: there is no such parameter", at)
+		require.True(t, known[at], "%s: unknown parameter", at)
 	}
 }
 
-// source is the management API as the compiler sees it.
+// source is the type-checked source of the management API.
 type source struct {
 	fset      *token.FileSet
 	info      types.Info
@@ -69,16 +69,16 @@ type source struct {
 	functions map[*types.Func]*ast.FuncDecl
 }
 
-// operationSource is an operation in the source.
+// operationSource is the source of an operation.
 type operationSource struct {
 	id      string
 	request *types.Struct
-	starts  []ast.Node // where the operation begins
+	starts  []ast.Node // the expressions that lead to its functions
 }
 
 const mgmt = "github.com/scimwright/scimwright/mgmtapi"
 
-// loadSource checks the packages of the management API from source, and takes the others as they were compiled.
+// loadSource type-checks the packages of the management API from source, and loads the export data of other packages.
 func loadSource(t *testing.T) *source {
 	t.Helper()
 	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-export", "-json=ImportPath,Dir,GoFiles,Export", "./...")
@@ -139,7 +139,7 @@ type importing func(path string) (*types.Package, error)
 
 func (i importing) Import(path string) (*types.Package, error) { return i(path) }
 
-// operations are the literals of type rest.Op.
+// operations returns the literals of type rest.Op.
 func (s *source) operations() []operationSource {
 	var out []operationSource
 	for _, path := range slices.Sorted(maps.Keys(s.files)) {
@@ -181,7 +181,7 @@ func (s *source) operations() []operationSource {
 	return out
 }
 
-// parametersOf are the fields of a request that come from its path, query, headers, cookies and form, those of embedded structs too.
+// parametersOf returns the fields of a request for its path, query, headers, cookies and form, including those of embedded structs.
 func parametersOf(request *types.Struct) map[string]*types.Var {
 	out := map[string]*types.Var{}
 	if request == nil {
@@ -202,7 +202,7 @@ func parametersOf(request *types.Struct) map[string]*types.Var {
 	return out
 }
 
-// readBy are the fields that functions select which the operation leads to.
+// readBy returns the fields that the functions of the operation read.
 func (s *source) readBy(op operationSource) map[*types.Var]bool {
 	read, seen := map[*types.Var]bool{}, map[ast.Node]bool{}
 	var follow func(n ast.Node)

@@ -16,8 +16,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/assembly"
 )
 
-// scoped is an authorizer of callers who hold scopes: the manage scope of an area implies its read scope, and an operation that names
-// several needs them all.
+// scoped is an authorizer of callers with scopes. The manage scope of an area implies its read scope; an operation requires all its scopes.
 type scoped struct{ holds []string }
 
 func (s *scoped) Authorize(_ context.Context, _ rest.Principal, op rest.Info) error {
@@ -30,17 +29,17 @@ func (s *scoped) Authorize(_ context.Context, _ rest.Principal, op rest.Info) er
 	return nil
 }
 
-// areaOf is a scope without its verb.
+// areaOf returns a scope without its verb.
 func areaOf(scope string) string { return scope[:strings.LastIndexByte(scope, '.')] }
 
-// withSandbox has every operation served that there can be. Nothing of it may be reached.
+// withSandbox enables all operations of the sandbox. Its dependencies are nil, so a call of one of them panics.
 func withSandbox(o *assembly.Options) {
 	o.Work, o.Providers = struct{ sandboxport.Work }{}, struct{ sandboxport.Providers }{}
 }
 
-// Every operation but the public ones is refused to whoever has no credentials, dead ones, none of its scopes, only some of them,
-// those of all other areas, or may only read what it changes. The body is broken and the ids are nobody's, so that an operation which
-// looks at them first is found out.
+// Every operation that is not public must reject callers without credentials, with invalid credentials, without scopes, without one of
+// the required scopes, with the scopes of all other areas, or with the read scope instead of the manage scope. The request has a malformed
+// body and unknown ids, so that the test detects an operation that checks these first.
 func TestOperations_RejectedWithoutScope(t *testing.T) {
 	authorizer := &scoped{}
 	e := apitest.New(t, sqldbtest.SQLite(t), withSandbox, func(o *assembly.Options) { o.Authorizer = authorizer })
@@ -67,7 +66,7 @@ func TestOperations_RejectedWithoutScope(t *testing.T) {
 			continue
 		}
 		require.NotEmpty(t, op.Scopes, op.ID)
-		refused := func(why string, status int, code string, header map[string]string) {
+		rejected := func(why string, status int, code string, header map[string]string) {
 			t.Helper()
 			body := ""
 			if op.Method != http.MethodGet && op.Method != http.MethodDelete {
@@ -78,26 +77,26 @@ func TestOperations_RejectedWithoutScope(t *testing.T) {
 			require.Equal(t, code, a.Value("errorCode"), "%s %s", op.ID, why)
 		}
 		authorizer.holds = all
-		refused("without credentials", 403, "E0000005", map[string]string{"Authorization": ""})
-		refused("with a token that nobody has", 401, "E0000011",
+		rejected("without credentials", 403, "E0000005", map[string]string{"Authorization": ""})
+		rejected("with an unknown token", 401, "E0000011",
 			map[string]string{"Authorization": "SSWS 00nobodyHasThisTokenOfFortyTwoCharacters_"})
-		refused("with an access token that is none", 401, "E0000011", map[string]string{"Authorization": "Bearer nothing"})
-		refused("with another scheme", 401, "E0000011", map[string]string{"Authorization": "Basic YTpi"})
+		rejected("with a malformed access token", 401, "E0000011", map[string]string{"Authorization": "Bearer nothing"})
+		rejected("with another scheme", 401, "E0000011", map[string]string{"Authorization": "Basic YTpi"})
 		authorizer.holds = nil
-		refused("without any scope", 403, "E0000006", nil)
+		rejected("without any scope", 403, "E0000006", nil)
 		authorizer.holds = slices.DeleteFunc(slices.Clone(all), func(scope string) bool {
 			return slices.ContainsFunc(op.Scopes, func(needed string) bool { return areaOf(needed) == areaOf(scope) })
 		})
-		refused("with the scopes of all other areas", 403, "E0000006", nil)
+		rejected("with the scopes of all other areas", 403, "E0000006", nil)
 		for _, missing := range op.Scopes {
 			authorizer.holds = slices.DeleteFunc(slices.Clone(all), func(scope string) bool { return areaOf(scope) == areaOf(missing) })
 			if strings.HasSuffix(missing, ".manage") {
 				authorizer.holds = append(authorizer.holds, areaOf(missing)+".read")
 			}
-			refused("without "+missing, 403, "E0000006", nil)
+			rejected("without "+missing, 403, "E0000006", nil)
 		}
 	}
-	require.Less(t, public, served/10, "few operations that do something need no credentials")
+	require.Less(t, public, served/10, "fewer than a tenth of the operations are public")
 }
 
 type area struct {
@@ -105,7 +104,7 @@ type area struct {
 	scopes []string
 }
 
-// areas are the scopes of the paths: the first prefix that fits. An operation that only reads needs read of each, any other manage.
+// areas maps paths to scopes; the first matching prefix applies. GET requires read of each scope, other methods require manage.
 var areas = []area{
 	{"/api/v1/apps/{}/group-push/", []string{"svc.apps", "svc.groups"}},
 	{"/api/v1/apps/{}/grants", []string{"svc.appGrants"}},
@@ -132,9 +131,8 @@ var areas = []area{
 	{"/oauth2/v1/clients", []string{"svc.clients"}},
 }
 
-// open are the prefixes of paths that need no token: people sign in there, sessions prove themselves by a cookie, clients by their
-// own credentials, pictures of enrolments by what their address holds, discovery serves every client, and browsers load the pages of
-// applications.
+// open are the prefixes of paths that require no API token: sign-in, sessions (authenticated by a cookie), endpoints with client
+// credentials, QR codes of enrollments (authenticated by their URL), discovery, and pages of applications that browsers load.
 var open = []string{"/api/v1/authn", "/api/v1/sessions/me", "/oauth2/v1/token", "/oauth2/v1/introspect", "/oauth2/v1/revoke",
 	"/oauth2/v1/keys",
 	"/oauth2/v1/authorize", "/oauth2/v1/userinfo", "/oauth2/v1/logout", "/oauth2/{}/v1/", "/oauth2/{}/.well-known/", "/.well-known/",
@@ -145,18 +143,19 @@ func TestOperations_RequireAreaScopes(t *testing.T) {
 	for _, op := range table(t) {
 		path := shape(op.Path)
 		if op.Public {
-			require.True(t, slices.ContainsFunc(open, func(prefix string) bool { return strings.HasPrefix(path, prefix) }), "%s needs no token",
+			require.True(t, slices.ContainsFunc(open, func(prefix string) bool { return strings.HasPrefix(path, prefix) }),
+				"%s must require a token",
 				op.ID)
 			continue
 		}
-		want := []string{"svc.sandbox.manage"} // whatever it does there
+		want := []string{"svc.sandbox.manage"} // for all methods
 		if !strings.HasPrefix(path, "/sandbox/v1/") {
 			verb := ".manage"
 			if op.Method == http.MethodGet {
 				verb = ".read"
 			}
 			i := slices.IndexFunc(areas, func(a area) bool { return strings.HasPrefix(path, a.prefix) })
-			require.GreaterOrEqual(t, i, 0, "%s belongs to no area", path)
+			require.GreaterOrEqual(t, i, 0, "%s is not in an area", path)
 			want = nil
 			for _, scope := range areas[i].scopes {
 				want = append(want, scope+verb)
