@@ -29,7 +29,7 @@ func TestOpenAPI_Deterministic(t *testing.T) {
 	require.Contains(t, string(first), `"/api/v1/users/{user}/lifecycle/suspend"`)
 }
 
-// recorder notes which operation a request reached, and refuses it.
+// recorder records the operation that a request reaches, and rejects the request.
 type recorder struct{ reached string }
 
 func (r *recorder) Authorize(_ context.Context, _ rest.Principal, op rest.Info) error {
@@ -50,11 +50,11 @@ func TestOperations_ReachedByOwnPath(t *testing.T) {
 			path := variable.ReplaceAllString(info.Path, value)
 			r.reached = ""
 			a := e.Do(t, info.Method+" "+path, "", nil)
-			if info.OAuth { // nobody is asked: a server that is not there, no parameters, or what everybody may know
+			if info.OAuth { // no access check: unsupported, without parameters, or public
 				require.NotEqual(t, "E0000008", a.Value("errorCode"), "%s %s", info.Method, path)
 				continue
 			}
-			if info.Public { // nobody is asked, but the body, or the session, is missed
+			if info.Public { // no access check, but the body or the session is missing
 				require.Contains(t, []string{"E0000003", "E0000007"}, a.Value("errorCode"), "%s %s", info.Method, path)
 				continue
 			}

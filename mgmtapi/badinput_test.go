@@ -21,19 +21,19 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/assembly"
 )
 
-// bad is an input that an operation must refuse.
+// bad is an input that an operation must reject.
 type bad struct {
 	what   string
 	do     string
 	body   string
 	header map[string]string
-	codes  []string // one of them is the answer's
-	names  string   // what some cause is about, "" for anything
+	codes  []string // acceptable error codes
+	names  string   // a part of the error response; "" accepts any
 }
 
-// Every operation of the document is tried with ids of nobody and of another kind, with parameters and cursors and filters that are none,
-// without its body, with what is no JSON, and with each member of the body of the wrong type, too long, out of bounds or unknown to a
-// profile. Each is refused with the status and code of the error table, tells what was wrong, and changes nothing that is stored.
+// The test sends bad input to every operation of the document: unknown ids and ids of another kind, invalid parameters, cursors and
+// filters, no body, malformed JSON, and bodies with one member that has the wrong type, is too long, is out of bounds or is unknown to a
+// profile. Each operation must reject it with the status and code of the error table, name the cause, and not change stored data.
 func TestOperations_RejectBadInput(t *testing.T) {
 	w := newOrganisation(t)
 	tried, reached := 0, 0
@@ -45,7 +45,7 @@ func TestOperations_RejectBadInput(t *testing.T) {
 		}
 		for table, rows := range w.dump(t) {
 			if !slices.Equal(before[table], rows) {
-				t.Errorf("%s: what was refused has changed the table %s:\n%s", to.operation.OperationID, table, cmp.Diff(before[table], rows))
+				t.Errorf("%s: a rejected request has changed the table %s:\n%s", to.operation.OperationID, table, cmp.Diff(before[table], rows))
 			}
 		}
 		tried += len(inputs)
@@ -53,8 +53,8 @@ func TestOperations_RejectBadInput(t *testing.T) {
 			reached++
 		}
 	}
-	t.Logf("%d inputs to %d operations, %d of them about entities that are there", tried, len(w.ops), reached)
-	require.Greater(t, reached, len(w.ops)*8/10, "most paths lead to something")
+	t.Logf("%d inputs to %d operations, %d of them with ids of existing entities", tried, len(w.ops), reached)
+	require.Greater(t, reached, len(w.ops)*8/10, "most paths have ids of existing entities")
 }
 
 // organisation has one entity of each kind.
@@ -64,7 +64,7 @@ type organisation struct {
 	ops []target
 }
 
-// reachable takes every target for one that answers.
+// reachable accepts every connection.
 type reachable struct{}
 
 func (reachable) TestConnection(context.Context, connections.Endpoint) error { return nil }
@@ -139,7 +139,7 @@ func newOrganisation(t *testing.T) *organisation {
 	return w
 }
 
-// seed sends a request and keeps a value of the answer by a name, unless that is empty.
+// seed sends a request. If name is not empty, it stores a value of the response under that name.
 func (w *organisation) seed(t *testing.T, do, body, name, value string) {
 	t.Helper()
 	a := w.env.Do(t, w.fill(do), w.fill(strings.ReplaceAll(body, "{base}", w.env.Server.URL)), nil)
@@ -150,7 +150,7 @@ func (w *organisation) seed(t *testing.T, do, body, name, value string) {
 	}
 }
 
-// fill puts ids in the place of their names.
+// fill replaces names with ids.
 func (w *organisation) fill(text string) string {
 	for name, id := range w.ids {
 		text = strings.ReplaceAll(text, "{"+name+"}", id)
@@ -158,7 +158,7 @@ func (w *organisation) fill(text string) string {
 	return text
 }
 
-// stands are the ids that stand for the variables of paths: the first row whose beginning and variable fit.
+// stands are the ids for the variables of paths. The first row with a matching prefix and variable applies.
 var stands = []struct{ path, variable, stands string }{
 	{"/api/v1/api-tokens/", "id", "{apitoken}"},
 	{"/api/v1/templates/sms/", "templateId", "{template}"},
@@ -213,10 +213,10 @@ var stands = []struct{ path, variable, stands string }{
 	{"/", "user", "{user}"},
 }
 
-// made are the variables of paths that name what an operation makes.
+// made are the path variables that name an object which the operation creates.
 var made = map[string]string{"createRolePermission": "permissionType"}
 
-// path is the path of the operation with ids that are there, and whether all of it stands for something.
+// path returns the path of the operation with ids of existing entities, and whether all variables have such an id.
 func (w *organisation) path(to target) (string, bool) {
 	path, known := to.path, true
 	for _, p := range to.operation.Parameters {
@@ -242,7 +242,7 @@ func (w *organisation) id(to target, variable string) string {
 
 const jsonMedia = "application/json"
 
-// inputs are the bad inputs of an operation.
+// inputs returns the bad inputs for an operation.
 func (w *organisation) inputs(to target) []bad {
 	path, known := w.path(to)
 	do := to.method + " " + path
@@ -250,7 +250,7 @@ func (w *organisation) inputs(to target) []bad {
 	if !known {
 		return all
 	}
-	required := "" // what the query needs
+	required := "" // the required query parameter
 	for _, p := range to.operation.Parameters {
 		if p := p.Value; p.In == openapi3.ParameterInQuery && p.Required {
 			all = append(all, bad{what: "without " + p.Name, do: do, codes: []string{"E0000001", "E0000003"}})
@@ -286,9 +286,10 @@ func (w *organisation) inputs(to target) []bad {
 		all = append(all, bad{what: "no body", do: do, codes: unread}, bad{what: "null", do: do, body: "null", codes: unread})
 	}
 	for what, body := range map[string]string{
-		"half an object": `{"a":`, "a text": `"a"`, "two values": `{}{}`, "no UTF-8": "{\"a\":\"\xff\"}", "deep": strings.Repeat(`{"a":`, 20000),
-		"a member twice": `{"nobody-reads":1,"nobody-reads":1}`, "a member twice inside": `{"a":[{"b":{}},{"c":1,"\u0063":2}]}`,
-		"a member twice in an array": `[{"a":{"b":null,"b":null}}]`,
+		"half an object": `{"a":`, "a string": `"a"`, "two values": `{}{}`, "invalid UTF-8": "{\"a\":\"\xff\"}",
+		"deep":               strings.Repeat(`{"a":`, 20000),
+		"a duplicate member": `{"nobody-reads":1,"nobody-reads":1}`, "a nested duplicate member": `{"a":[{"b":{}},{"c":1,"\u0063":2}]}`,
+		"a duplicate member in an array": `[{"a":{"b":null,"b":null}}]`,
 	} {
 		all = append(all, bad{what: what, do: do, body: body, codes: unread})
 	}
@@ -301,13 +302,13 @@ func (w *organisation) inputs(to target) []bad {
 		bad{what: "another media type", do: do, body: "{}", header: header{"Content-Type": "text/plain"}, codes: []string{"E0000021"}})
 	schema := content.Schema.Value
 	if schema.Type.Is("array") {
-		all = append(all, bad{what: "no array", do: do, body: "{}", codes: unread})
+		all = append(all, bad{what: "not an array", do: do, body: "{}", codes: unread})
 	} else if schema.Type.Is("object") {
 		all = append(all, bad{what: "an array", do: do, body: "[]", codes: unread})
 	}
 	for _, m := range badMembers(schema, "", 0, nil) {
 		if o, ok := m.body.(map[string]any); ok && to.operation.OperationID == "assignUserToApplication" && o["id"] == nil {
-			o["id"] = w.ids["user"] // whose profile is looked at afterwards
+			o["id"] = w.ids["user"] // the operation validates the profile of this user
 		}
 		body, _ := json.Marshal(m.body)
 		all = append(all, bad{what: m.what, do: do, body: string(body), codes: []string{"E0000001"}, names: m.names})
@@ -315,7 +316,7 @@ func (w *organisation) inputs(to target) []bad {
 	return all
 }
 
-// withoutBodies takes the bodies away that are not part of an operation.
+// withoutBodies removes the bodies if the operation has none.
 func withoutBodies(to target, all []bad) []bad {
 	if to.operation.RequestBody == nil {
 		for i := range all {
@@ -325,7 +326,7 @@ func withoutBodies(to target, all []bad) []bad {
 	return all
 }
 
-// badIDs are those of nobody and of another kind, in each place of the path.
+// badIDs returns inputs with invalid ids, unknown ids and ids of another kind for each variable of the path.
 func (w *organisation) badIDs(to target) []bad {
 	var all []bad
 	for _, p := range to.operation.Parameters {
@@ -340,7 +341,7 @@ func (w *organisation) badIDs(to target) []bad {
 			other = w.ids["app"]
 		}
 		for what, id := range map[string]string{
-			"an id of nobody": nobody, "an id of another kind": other, "no id": "\u00e4 \n'", "one with U+0000": "a\x00b",
+			"an unknown id": nobody, "an id of another kind": other, "a malformed id": "\u00e4 \n'", "one with U+0000": "a\x00b",
 			"a long one": strings.Repeat("x", 5000),
 		} {
 			path := to.path
@@ -350,12 +351,12 @@ func (w *organisation) badIDs(to target) []bad {
 				}
 			}
 			path = strings.ReplaceAll(path, "{"+p.Value.Name+"}", url.PathEscape(id))
-			body := "" // existence comes before the body
+			body := "" // the operation checks existence before the body
 			if to.operation.RequestBody != nil {
 				body = `{"broken`
 			}
 			code := "E0000007"
-			if strings.HasPrefix(to.path, "/api/v1/authn/factors/") { // no id is told from another one without a sign-in
+			if strings.HasPrefix(to.path, "/api/v1/authn/factors/") { // the operation checks the state token before the id
 				body, code = `{"stateToken":"unknown"}`, "E0000011"
 			}
 			all = append(all, bad{what: what + " for " + p.Value.Name, do: to.method + " " + path, body: body, codes: []string{code}})
@@ -364,7 +365,7 @@ func (w *organisation) badIDs(to target) []bad {
 	return all
 }
 
-// good is a value that a required parameter accepts.
+// good returns a valid value of a required parameter.
 func (w *organisation) good(p *openapi3.Parameter) string {
 	switch {
 	case p.Name == "targetAid":
@@ -380,7 +381,7 @@ func (w *organisation) good(p *openapi3.Parameter) string {
 	}
 }
 
-// badValues are values that a parameter does not accept.
+// badValues returns invalid values of a parameter.
 func badValues(to target, p *openapi3.Parameter) []string {
 	s := p.Schema.Value
 	switch {
@@ -403,7 +404,7 @@ func badValues(to target, p *openapi3.Parameter) []string {
 	}
 }
 
-// codesOf are the codes for a bad value of a parameter.
+// codesOf returns the error codes for an invalid value of a parameter.
 func codesOf(to target, p *openapi3.Parameter) []string {
 	switch {
 	case p.Schema.Value.Type.Is("integer"), p.Schema.Value.Type.Is("boolean"), len(p.Schema.Value.Enum) > 0:
@@ -425,14 +426,14 @@ type member struct {
 	body        any
 }
 
-// badMembers are bodies of the schema with one bad member each. wrap puts what is below a member into the body.
+// badMembers returns bodies of the schema with one invalid member each. wrap embeds the value of a member in a complete body.
 func badMembers(s *openapi3.Schema, at string, depth int, wrap func(any) any) []member {
 	if wrap == nil {
 		wrap = func(v any) any { return v }
 	}
 	var all []member
 	add := func(what string, value any) {
-		if at == "" { // the whole body is another matter
+		if at == "" { // inputs covers the whole body
 			return
 		}
 		name := at[strings.LastIndexByte(at, '.')+1:]
@@ -441,7 +442,7 @@ func badMembers(s *openapi3.Schema, at string, depth int, wrap func(any) any) []
 	switch {
 	case s.Type == nil || depth > 5:
 	case s.Type.Is("object"):
-		add("is no object", 5)
+		add("is not an object", 5)
 		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 			p := s.Properties[name].Value
 			if p.ReadOnly {
@@ -454,10 +455,10 @@ func badMembers(s *openapi3.Schema, at string, depth int, wrap func(any) any) []
 			all = append(all, member{what: "an unknown attribute", names: "unknownAttribute", body: wrap(map[string]any{"unknownAttribute": 1})})
 		}
 	case s.Type.Is("array"):
-		add("is no array", "x")
+		add("is not an array", "x")
 		all = append(all, badMembers(s.Items.Value, at+"[0]", depth+1, func(v any) any { return wrap([]any{v}) })...)
 	case s.Type.Is("string"):
-		add("is no text", 5)
+		add("is not a string", 5)
 		add("is an object", map[string]any{"a": 1})
 		add("has U+0000", "a\x00b")
 		if s.MaxLength != nil {
@@ -467,9 +468,9 @@ func badMembers(s *openapi3.Schema, at string, depth int, wrap func(any) any) []
 			add("is not in the list", "nothing")
 		}
 	case s.Type.Is("boolean"):
-		add("is no truth value", "yes")
+		add("is not a boolean", "yes")
 	case s.Type.Is("integer"), s.Type.Is("number"):
-		add("is no number", "many")
+		add("is not a number", "many")
 		if s.Min != nil {
 			add("is too small", *s.Min-1)
 		}
@@ -480,7 +481,7 @@ func badMembers(s *openapi3.Schema, at string, depth int, wrap func(any) any) []
 	return all
 }
 
-// try sends a bad input.
+// try sends a bad input and checks the error response.
 func (w *organisation) try(t *testing.T, to target, b bad) {
 	t.Helper()
 	a := w.env.Do(traced{t, b.do + "\n" + clip(b.body)}, b.do, b.body, b.header)
@@ -492,23 +493,23 @@ func (w *organisation) try(t *testing.T, to target, b bad) {
 	code := a.Value("errorCode")
 	switch {
 	case a.Status < 400 || a.Status >= 500:
-		fail("is not refused")
-	case strings.HasPrefix(to.path, "/oauth2/{authServerId}/"): // these have errors of their own
+		fail("is not rejected")
+	case strings.HasPrefix(to.path, "/oauth2/{authServerId}/"): // these operations return OAuth errors
 		if a.Value("error") != "invalid_request" || a.Value("error_description") == "" || a.Status != statuses[b.codes[0]] {
-			fail("is refused with another error than invalid_request")
+			fail("is rejected with an error other than invalid_request")
 		}
 	case !slices.Contains(b.codes, code):
-		fail("is refused with another code than %s", b.codes)
+		fail("is rejected with a code other than %s", b.codes)
 	case statuses[code] != a.Status:
 		fail("the status of %s is %d", code, statuses[code])
 	case a.Value("errorSummary") == "" || a.Value("errorId") == "" || a.Value("errorLink") != code:
-		fail("is refused without a full error body")
+		fail("is rejected without a complete error body")
 	case b.names != "" && !strings.Contains(string(a.Body), b.names):
-		fail("no cause is about %s", b.names)
+		fail("no cause names %s", b.names)
 	}
 }
 
-// statuses are those of the codes, by the error table.
+// statuses maps error codes to statuses, according to the error table.
 var statuses = map[string]int{
 	"E0000001": http.StatusBadRequest, "E0000003": http.StatusBadRequest, "E0000007": http.StatusNotFound, "E0000021": http.StatusBadRequest,
 	"E0000029": http.StatusBadRequest, "E0000031": http.StatusBadRequest, "E0000053": http.StatusBadRequest,
@@ -516,20 +517,20 @@ var statuses = map[string]int{
 	"E0000011": http.StatusUnauthorized,
 }
 
-// dump is all that is stored, by table, but for the log, which may tell of refusals.
+// dump returns all stored rows by table, except the log, where rejections may be recorded.
 func (w *organisation) dump(t *testing.T) map[string][]string {
 	t.Helper()
 	all := map[string][]string{}
 	for _, name := range w.rows(t, "SELECT name FROM sqlite_master WHERE type = 'table'") {
 		name = strings.Trim(name, "[]")
-		if !strings.HasPrefix(name, "log_events") && name != "sqlite_sequence" { // which counts the events, too
+		if !strings.HasPrefix(name, "log_events") && name != "sqlite_sequence" { // sqlite_sequence also counts log events
 			all[name] = w.rows(t, "SELECT * FROM "+name)
 		}
 	}
 	return all
 }
 
-// rows are the rows of a query as texts.
+// rows returns the rows of a query as strings.
 func (w *organisation) rows(t *testing.T, query string) []string {
 	t.Helper()
 	rows, err := w.env.Store.Reader().Query(t.Context(), query)

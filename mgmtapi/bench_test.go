@@ -24,11 +24,11 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// What the benchmarks compare takes turns of this length, so that what else the machine does slows all down alike. The metrics are
-// medians: "us/NAME" is the time of one, "ratio/NAME" is that in parts of the first one's in the same round.
+// The variants of a benchmark alternate in turns of this duration, so that other load on the machine affects all of them alike. The metrics
+// are medians: "us/NAME" is the time of one run, "ratio/NAME" is the time relative to that of the first variant in the same round.
 const turnTime = 20 * time.Millisecond
 
-// rival is one of the things that a benchmark compares.
+// rival is a variant that a benchmark compares with others.
 type rival struct {
 	name string
 	run  func(b *testing.B)
@@ -40,7 +40,7 @@ func compare(b *testing.B, rivals ...rival) {
 	took := make([]float64, len(rivals))
 	for round := 0; b.Loop(); round++ {
 		for k := range rivals {
-			i := (round + k) % len(rivals) // nobody is always behind the same other one
+			i := (round + k) % len(rivals) // the order changes from round to round
 			n, started := 0, time.Now()
 			for n == 0 || time.Since(started) < turnTime {
 				rivals[i].run(b)
@@ -52,7 +52,7 @@ func compare(b *testing.B, rivals ...rival) {
 			costs[i], ratios[i] = append(costs[i], took[i]*1e6), append(ratios[i], took[i]/took[0])
 		}
 	}
-	b.ReportMetric(0, "ns/op") // of all together: means nothing
+	b.ReportMetric(0, "ns/op") // the total over all variants is meaningless
 	for i, r := range rivals {
 		b.ReportMetric(median(costs[i]), "us/"+r.name)
 		if i > 0 {
@@ -66,7 +66,7 @@ func median(values []float64) float64 {
 	return values[len(values)/2]
 }
 
-// crowd is an organisation with many users.
+// crowd is an organization with many users.
 type crowd struct {
 	*apitest.Env
 	users int
@@ -76,7 +76,7 @@ type crowd struct {
 
 func login(i int) string { return fmt.Sprintf("user%06d@example.com", i) }
 
-// newCrowd makes an organisation with users that are active and in the group Everyone, as the API leaves them.
+// newCrowd creates an organization with active users in the group Everyone, stored as the API stores them.
 func newCrowd(b *testing.B, users int) *crowd {
 	b.Helper()
 	quiet := func(o *assembly.Options) { o.Logger = slog.New(slog.DiscardHandler) }
@@ -107,13 +107,13 @@ func newCrowd(b *testing.B, users int) *crowd {
 		}))
 	}
 	require.NoError(b, c.Store.Update(ctx, func(tx *docstore.Tx) error {
-		_, err := tx.SQL().Exec(ctx, "ANALYZE") // as a server does by itself after a while
+		_, err := tx.SQL().Exec(ctx, "ANALYZE") // servers do this automatically after some time
 		return err
 	}))
 	return c
 }
 
-// ask runs a request without a network.
+// ask sends a request without a network.
 func (c *crowd) ask(b *testing.B, method, target, body string) []byte {
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
 	r.Header.Set("Authorization", "SSWS "+apitest.Token)
@@ -126,13 +126,13 @@ func (c *crowd) ask(b *testing.B, method, target, body string) []byte {
 	return w.Body.Bytes()
 }
 
-// anyone is another user with each call.
+// anyone returns the index of another user with each call.
 func (c *crowd) anyone() int {
 	c.turn = (c.turn + 7919) % c.users
 	return c.turn
 }
 
-// BenchmarkGrowth measures what requests cost with 100,000 users in parts of what they cost with 1,000: 1.5 is the bound.
+// BenchmarkGrowth measures the cost of requests with 100,000 users relative to the cost with 1,000 users. The limit is 1.5.
 func BenchmarkGrowth(b *testing.B) {
 	few, many := newCrowd(b, 1000), newCrowd(b, 100_000)
 	for _, m := range []struct {
@@ -169,8 +169,7 @@ func (c *crowd) everyone(b *testing.B) string {
 	return org.Value.Everyone
 }
 
-// BenchmarkListAgainstDocuments measures a page of 200 users in parts of the one query that reads 200 documents by their ids: 3 is the
-// bound.
+// BenchmarkListAgainstDocuments measures a page of 200 users relative to a query that reads 200 documents by their ids. The limit is 3.
 func BenchmarkListAgainstDocuments(b *testing.B) {
 	c := newCrowd(b, 10_000)
 	compare(b,
@@ -184,12 +183,13 @@ func BenchmarkListAgainstDocuments(b *testing.B) {
 	)
 }
 
-// createTurn is how many requests the one has before the other has its turn.
+// createTurn is the number of requests per turn of a variant.
 const createTurn = 200
 
 // BenchmarkCreateAgainstBare compares the creation of users without a password, over loopback, with a handler of net/http that decodes the
-// body and inserts one document of the same kind into the same database. The two take turns. The metric "throughput" is that of the API
-// in parts of that of the bare handler, the median of all turns: 0.5 is the bound. With one client a commit has one request, with 32 many.
+// body and inserts one document of the same kind into the same database. The two alternate. The metric "throughput" is that of the API
+// relative to that of the bare handler, the median of all turns. The limit is 0.5. A commit includes one request with one client, and many
+// requests with 32 clients.
 func BenchmarkCreateAgainstBare(b *testing.B) {
 	c := newCrowd(b, 100_000)
 	bare := httptest.NewServer(http.HandlerFunc(c.insertBare))
@@ -220,7 +220,7 @@ func BenchmarkCreateAgainstBare(b *testing.B) {
 				throughput = append(throughput, bareTook/took)
 				bareCosts, costs = append(bareCosts, bareTook*1e6), append(costs, took*1e6)
 			}
-			b.ReportMetric(0, "ns/op") // of both together: means nothing
+			b.ReportMetric(0, "ns/op") // the total of both is meaningless
 			b.ReportMetric(median(throughput), "throughput")
 			b.ReportMetric(median(bareCosts), "us/bare")
 			b.ReportMetric(median(costs), "us/create")
@@ -228,7 +228,7 @@ func BenchmarkCreateAgainstBare(b *testing.B) {
 	}
 }
 
-// insertBare decodes a user and inserts it, and nothing else.
+// insertBare decodes and inserts a user, without any checks.
 func (c *crowd) insertBare(w http.ResponseWriter, r *http.Request) {
 	var user model.User
 	err := json.NewDecoder(r.Body).Decode(&user)
@@ -265,8 +265,8 @@ func post(client *http.Client, target, body string) error {
 	return err
 }
 
-// BenchmarkAssignLargeGroup measures how long the assignment of a group of 10,000 users to an application takes to answer: a second is
-// the bound. What the engine makes of it is measured where both are put together.
+// BenchmarkAssignLargeGroup measures the response time of the assignment of a group of 10,000 users to an application. The limit is 1s.
+// Another benchmark, with API and engine together, measures the provisioning.
 func BenchmarkAssignLargeGroup(b *testing.B) {
 	c := newCrowd(b, 10_000)
 	group := c.everyone(b)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A name that an object cannot do without is not made of white space alone: lists of such objects could not be read.
+// A mandatory name must contain a character that is not whitespace, because otherwise users cannot identify objects in lists.
 func TestNames_NotBlank(t *testing.T) {
 	const (
 		group = `{"profile":{"name":"~"}}`

@@ -69,7 +69,7 @@ func ExampleOpen_sqlite() {
 	// read: 200 OK
 }
 
-// The API on PostgreSQL, with its background work and changes taken into a table of the embedder. The driver is imported as
+// The API on PostgreSQL, with its background work, and with changes stored in a table of the embedder. The driver is imported as
 //
 //	import _ "github.com/jackc/pgx/v5/stdlib"
 func ExampleOpen_postgres() {
@@ -79,7 +79,7 @@ func ExampleOpen_postgres() {
 		log.Fatal(err)
 	}
 	defer db.Close()
-	key := make([]byte, mgmtapi.SecretSize) // keep it: without it the secrets in the database are lost
+	key := make([]byte, mgmtapi.SecretSize) // store it: without the key the secrets in the database are lost
 	if _, err := rand.Read(key); err != nil {
 		log.Fatal(err)
 	}

@@ -23,11 +23,11 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/assembly"
 )
 
-// FuzzOperations sends series of requests to operations of the OpenAPI document: with what their schemas describe, with what they
-// forbid and with what is no JSON at all, to ids of entities of the right kind, of other kinds and of none. Whatever comes, no answer is
-// a fault of the server, all are what the document says, and what is refused has added and removed nothing.
+// FuzzOperations sends series of requests to operations of the OpenAPI document. The bodies match the schemas, violate them, or are not
+// JSON; the ids are of the right kind, of other kinds, or unknown. No request may cause an internal error, every response must match the
+// document, and a rejected request must not add or remove objects.
 //
-// An input is a series of choices. Where it ends, a generator that it seeds goes on.
+// An input is a series of choices. After its end, a generator that the input seeds makes the choices.
 func FuzzOperations(f *testing.F) {
 	for seed := range 14 {
 		f.Add([]byte{byte(seed)})
@@ -42,10 +42,10 @@ func FuzzOperations(f *testing.F) {
 
 const (
 	requestsPerInput = 40
-	maxDepth         = 4 // of a made-up value
+	maxDepth         = 4 // of a generated value
 )
 
-// choices are what an input decides.
+// choices are the random decisions, taken from a fuzzing input.
 type choices struct {
 	input []byte
 	rest  *rand.Rand
@@ -57,7 +57,7 @@ func newChoices(input []byte) *choices {
 	return &choices{input: input, rest: rand.New(rand.NewPCG(h.Sum64(), 1))}
 }
 
-// below returns a number from 0 to n-1. The bytes of the input are taken from the end, so that its beginning seeds.
+// below returns a number from 0 to n-1. It consumes the input from the end; the first bytes only seed the generator.
 func (c *choices) below(n int) int {
 	if len(c.input) <= 2 {
 		return c.rest.IntN(n)
@@ -74,7 +74,7 @@ func (c *choices) below(n int) int {
 	return value % n
 }
 
-// one in n times it is true.
+// one returns true with a probability of 1/n.
 func (c *choices) one(n int) bool { return c.below(n) == 0 }
 
 func pick[T any](c *choices, from []T) T { return from[c.below(len(from))] }
@@ -98,19 +98,19 @@ func targets(t *testing.T, e *apitest.Env) (out []target) {
 	return out
 }
 
-// world is an organisation, and what is known of it.
+// world is an organization with the ids and cursors that responses have shown.
 type world struct {
 	*choices
 
 	env     *apitest.Env
 	targets []target
-	ids     map[string][]string // by what they begin with
+	ids     map[string][]string // by prefix
 	cursors []string
 
-	administrator string // the id
+	administrator string // id of the administrator
 }
 
-// doneWork is provisioning work that has nothing to do.
+// doneWork is provisioning work without pending tasks.
 type doneWork struct{}
 
 func (doneWork) Drain(context.Context) (sandboxport.Left, error) { return sandboxport.Left{}, nil }
@@ -151,7 +151,7 @@ func newWorld(t *testing.T, c *choices) *world {
 	return w
 }
 
-// learn keeps the ids and cursors of an answer.
+// learn stores the ids and cursors of a response.
 func (w *world) learn(a *apitest.Answer) {
 	var walk func(value any)
 	walk = func(value any) {
@@ -179,7 +179,7 @@ func (w *world) learn(a *apitest.Answer) {
 	}
 }
 
-// kinds are the beginnings of the ids that a name asks for.
+// kinds maps parts of names to the prefixes of ids that fit the name.
 var kinds = map[string][]string{
 	"user": {"00u"}, "group": {"00g"}, "app": {"0oa"}, "client": {"0oa"}, "rule": {"0pr"}, "type": {"oty"}, "schema": {"osc", "oty"},
 	"mapping": {"prm", "gPm"},
@@ -189,14 +189,14 @@ var kinds = map[string][]string{
 	"id": {"00u", "00g", "0oa", "cal", "00T"},
 }
 
-// names are words that paths and bodies know.
+// names are strings with a meaning in paths and bodies.
 var names = []string{
 	"me", "default", "current", "USER_PROVISIONING", "INBOUND_PROVISIONING", "ann", "ann@example.com", "admin@example.com", "Everyone", "One",
 	"SUPER_ADMIN",
 	"bookmark", "svc", "null", "0", "-1", "true",
 }
 
-// junk is text that hardly anybody expects.
+// junk are unusual strings.
 var junk = []string{
 	"", " ", "nobody", "00unobody00000000000", "..", ".", "a/b", "%00", "\x00", "\u202e", "ﬁ", "İ", "'; drop table users; --", `"\`,
 	"${user.login}", "<script>", "{}", "[]",
@@ -204,7 +204,7 @@ var junk = []string{
 	"0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z",
 }
 
-// expressions are filters, searches and rule expressions, whole and broken.
+// expressions are valid and malformed filters, searches and rule expressions.
 var expressions = []string{
 	`status eq "ACTIVE"`, `profile.login sw "a" or id pr`, `profile.lastName co "o" and (status eq "STAGED")`, `type eq "SVC_GROUP"`,
 	`lastUpdated gt "2020-01-01T00:00:00Z"`,
@@ -216,7 +216,7 @@ var expressions = []string{
 	`1/0`, `[1,2][99]`,
 }
 
-// id returns an id: of the kind that the name asks for, of another one, or what is none.
+// id returns an id of the kind that fits the name, an id of another kind, or another string.
 func (w *world) id(name string) string {
 	switch w.below(24) {
 	case 0:
@@ -286,7 +286,7 @@ func (w *world) request(t *testing.T) {
 	if w.one(100) {
 		do = pick(w.choices, []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"}) + do[strings.IndexByte(do, ' '):]
 	}
-	if strings.HasPrefix(do, "HEAD ") { // has no body to look at
+	if strings.HasPrefix(do, "HEAD ") { // responses without a body cannot be checked
 		return
 	}
 	before := w.count(t)
@@ -299,14 +299,14 @@ func (w *world) request(t *testing.T) {
 	if a.Status >= 400 {
 		after := w.count(t)
 		if strings.Contains(path, "/credentials/") || strings.HasPrefix(path, "/api/v1/authn") {
-			after[events] = before[events] // a wrong secret is counted against its user
+			after[events] = before[events] // a wrong secret changes the counter of its user
 		}
-		require.Equal(t, before, after, "%s\n%d %s\nwas refused, and has added or removed something", trace, a.Status, a.Body)
+		require.Equal(t, before, after, "%s\n%d %s\na rejected request has added or removed objects", trace, a.Status, a.Body)
 	}
 	w.learn(a)
 }
 
-// endsAll says whether a request to the path can end the administrator or the token that all others are sent with.
+// endsAll reports whether a request to the path can delete or deactivate the administrator or the token that all requests use.
 func (w *world) endsAll(path string) bool {
 	for _, part := range []string{"/users/me", "/users/admin", w.administrator, "/api-tokens/"} {
 		if strings.Contains(path, part) {
@@ -316,7 +316,7 @@ func (w *world) endsAll(path string) bool {
 	return false
 }
 
-// traced is a test that tells what was sent when it fails.
+// traced is a test whose errors include the request.
 type traced struct {
 	testing.TB
 	trace string
@@ -334,10 +334,10 @@ func clip(text string) string {
 	return text
 }
 
-// events is where count has those that wait to be relayed.
+// events is the index of the events that wait for the relay, in the result of count.
 const events = 5
 
-// count is how many documents there are, by kind, of those that a refused request must leave alone.
+// count returns the numbers of documents, by kind, that a rejected request must not change.
 func (w *world) count(t *testing.T) (n [6]int) {
 	t.Helper()
 	ctx, q, m := t.Context(), w.env.Store.Reader(), w.env.Model
@@ -356,7 +356,7 @@ func (w *world) count(t *testing.T) (n [6]int) {
 	return n
 }
 
-// parameter is a value of a query parameter.
+// parameter returns a value for a query parameter.
 func (w *world) parameter(p *openapi3.Parameter) string {
 	switch {
 	case w.one(10):
@@ -386,7 +386,7 @@ func (w *world) expression() string {
 	return text
 }
 
-// value makes a value of a schema; now and then it is another one.
+// value returns a value of a schema, sometimes an arbitrary one.
 func (w *world) value(ref *openapi3.SchemaRef, name string, depth int) any {
 	if ref == nil || ref.Value == nil || w.one(25) {
 		return w.anything(depth)
@@ -443,7 +443,7 @@ func (w *world) object(s *openapi3.Schema, name string, depth int) any {
 
 const formType = "application/x-www-form-urlencoded"
 
-// form makes the fields that an endpoint of OAuth takes.
+// form returns the form fields for an OAuth endpoint.
 func (w *world) form(ref *openapi3.SchemaRef) string {
 	fields := url.Values{}
 	for name, value := range w.object(ref.Value, "", 0).(map[string]any) {
@@ -454,7 +454,7 @@ func (w *world) form(ref *openapi3.SchemaRef) string {
 			fields.Add(name, string(data))
 		}
 	}
-	for w.one(6) { // twice the same, and what nobody knows
+	for w.one(6) { // duplicate and unknown fields
 		fields.Add(pick(w.choices, []string{"grant_type", "client_id", "scope", "x"}), pick(w.choices, junk))
 	}
 	text := fields.Encode()
@@ -464,7 +464,7 @@ func (w *world) form(ref *openapi3.SchemaRef) string {
 	return text
 }
 
-// fill gives an object with names of its own the ones that it may have where it stands.
+// fill adds members to an object whose schema allows arbitrary members; the object's name selects them.
 func (w *world) fill(out map[string]any, name string, of *openapi3.SchemaRef, depth int) {
 	switch {
 	case name == "profile" && !w.one(6):
@@ -538,7 +538,7 @@ func (w *world) number(s *openapi3.Schema) any {
 	}
 }
 
-// anything is a value that nobody has asked for.
+// anything returns an arbitrary value.
 func (w *world) anything(depth int) any {
 	switch n := w.below(9); {
 	case n == 0:
@@ -562,7 +562,7 @@ func (w *world) anything(depth int) any {
 	}
 }
 
-// broken writes a body; now and then it is no JSON, or not as one expects.
+// broken returns the value as JSON, sometimes malformed or in an unusual form.
 func (w *world) broken(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -592,7 +592,7 @@ func (w *world) broken(value any) string {
 	}
 }
 
-// header is what the request has beside its defaults.
+// header returns additional headers of a request, often none.
 func (w *world) header() map[string]string {
 	switch w.below(50) {
 	case 0:

@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// reads is an Importer that answers what a test sets.
+// reads is an Importer that returns the values that a test sets.
 type reads struct {
 	Importer
 	asked ImportRequest

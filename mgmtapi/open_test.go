@@ -23,7 +23,7 @@ import (
 // adminToken is the API token of the administrator.
 const adminToken = "00tokenOfTheAdministrator"
 
-// optionsOn returns the options for a database, without any others.
+// optionsOn returns options with a database and no others.
 func optionsOn(db *sqldb.DB) (o mgmtapi.Options) {
 	o.Logger, o.Limits.Off = slog.New(slog.DiscardHandler), true
 	o.DB, o.Readers = db.Writer(), db.Readers()
@@ -40,7 +40,7 @@ func opened(t *testing.T, o mgmtapi.Options) *mgmtapi.API {
 	return api
 }
 
-// do sends a request to a handler, with an API token unless it is empty.
+// do sends a request to a handler. With an empty apiToken it sends no credentials.
 func do(t *testing.T, h http.Handler, what, apiToken, body string) (int, string) {
 	t.Helper()
 	method, path, _ := strings.Cut(what, " ")
@@ -56,7 +56,7 @@ func do(t *testing.T, h http.Handler, what, apiToken, body string) (int, string)
 	return w.Code, string(answer)
 }
 
-// create sends a request that creates something, and returns its id.
+// create sends a request that creates an object, and returns its id.
 func create(t *testing.T, h http.Handler, what, body string) string {
 	t.Helper()
 	status, answer := do(t, h, what, adminToken, body)
@@ -86,11 +86,11 @@ func TestOpen(t *testing.T) {
 		require.NoError(t, err)
 		without, err := mgmtapi.OpenAPI(t.Context(), mgmtapi.Options{})
 		require.NoError(t, err)
-		require.Equal(t, string(document), string(without), "the document needs no database")
+		require.Equal(t, string(document), string(without), "OpenAPI needs no database")
 		require.NotContains(t, string(document), "/sandbox/v1/work")
 
 		require.NoError(t, again.Close())
-		require.NoError(t, o.DB.PingContext(t.Context()), "the database is the caller's to close")
+		require.NoError(t, o.DB.PingContext(t.Context()), "Close leaves the database open")
 	})
 }
 
@@ -136,7 +136,7 @@ func TestOpen_RejectsOptions(t *testing.T) {
 	}
 }
 
-// counting is an Updater that counts the transactions.
+// counting is an Updater that counts transactions.
 type counting struct {
 	db *sqldb.DB
 	n  atomic.Int32
@@ -155,10 +155,10 @@ func TestOpen_Updater(t *testing.T) {
 	api := opened(t, o)
 	before := c.n.Load()
 	create(t, api, "POST /api/v1/users", ada)
-	require.Greater(t, c.n.Load(), before, "the updater runs what writes")
+	require.Greater(t, c.n.Load(), before, "the updater runs the write transactions")
 	status, body := do(t, api, "POST /api/v1/users", adminToken, ada)
 	require.Equal(t, http.StatusBadRequest, status)
-	require.Contains(t, body, "login", "a value that is taken is recognized")
+	require.Contains(t, body, "login", "the API recognizes the violated unique index")
 }
 
 func TestAuthorize(t *testing.T) {
@@ -243,7 +243,7 @@ func TestWanted(t *testing.T) {
 		broken := errors.New("broken")
 		_, err = wanted.Changes(ctx, 100, write(broken))
 		require.ErrorIs(t, err, broken)
-		require.Zero(t, count(), "nothing is written when the changes stay")
+		require.Zero(t, count(), "if fn fails, its writes are rolled back")
 		left, err := wanted.Waiting(ctx)
 		require.NoError(t, err)
 		require.Equal(t, waiting, left)

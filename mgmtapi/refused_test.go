@@ -11,8 +11,8 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 )
 
-// What is in use cannot be deleted: it is answered with the code of the error table, changes nothing that is stored, and the log tells who
-// tried it on what.
+// The deletion of an object in use is rejected with the code of the error table and does not change stored data. The log shows the caller
+// and the object.
 func TestDeletion_RejectedWhileInUse(t *testing.T) {
 	w := newOrganisation(t)
 	w.seed(t, "GET /api/v1/iam/assignees/users", "", "org", "value.0.orn")
@@ -76,8 +76,8 @@ func TestDeletion_RejectedWhileInUse(t *testing.T) {
 			"E0000001", "iam.role.target.delete", "client"},
 		{"the built-in administrator", "/api/v1/users/{me}", 400, "E0000001", "user.lifecycle.deactivate", "me"},
 		{"a group whose users a resource set excludes", "/api/v1/groups/{excluded}", 403, "E0000107", "group.lifecycle.delete", "excluded"},
-		{"the group of everybody", "/api/v1/groups/{everyone}", 501, "E0000060", "group.lifecycle.delete", "everyone"},
-		{"a member of the group of everybody", "/api/v1/groups/{everyone}/users/{bob}", 501, "E0000060", "group.user_membership.remove", "bob"},
+		{"the group Everyone", "/api/v1/groups/{everyone}", 501, "E0000060", "group.lifecycle.delete", "everyone"},
+		{"a member of the group Everyone", "/api/v1/groups/{everyone}/users/{bob}", 501, "E0000060", "group.user_membership.remove", "bob"},
 		{"a running group rule", "/api/v1/groups/rules/{running}", 403, "E0000107", "group.user_membership.rule.delete", "running"},
 		{"an active application", "/api/v1/apps/{app}", 403, "E0000056", "application.lifecycle.delete", "app"},
 		{"an assignment through a group", "/api/v1/apps/{app}/users/{bob}", 403, "E0000046", "application.user_membership.remove", "bob"},
@@ -100,7 +100,7 @@ func TestDeletion_RejectedWhileInUse(t *testing.T) {
 		require.Equal(t, refused.status, a.Status, "%s: %s", refused.name, a.Body)
 		require.Equal(t, refused.code, a.Value("errorCode"), refused.name)
 		for table, rows := range w.dump(t) {
-			require.Empty(t, cmp.Diff(before[table], rows), "%s has changed the table %s", refused.name, table)
+			require.Empty(t, cmp.Diff(before[table], rows), "the rejected deletion of %s has changed the table %s", refused.name, table)
 		}
 		told := w.env.Do(t, "GET /api/v1/logs?filter=transaction.id+eq+%22"+a.Header.Get("X-Svc-Request-Id")+"%22", "", nil)
 		require.Len(t, told.JSON, 1, "%s: %s", refused.name, told.Body)

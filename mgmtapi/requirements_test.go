@@ -31,7 +31,7 @@ func TestOperations_PathsAndMediaTypes(t *testing.T) {
 			require.True(t, strings.HasPrefix(info.Path, "/api/v1/"), info.Path)
 		}
 	}
-	require.NotZero(t, clients, "roles of clients are below /oauth2/v1")
+	require.NotZero(t, clients, "only the paths of client roles start with /oauth2/v1")
 	for _, do := range []string{"GET /api/v1/users/me", "GET /api/v1/groups", "GET /api/v1/apps", "GET /api/v1/inlineHooks",
 		"GET /api/v1/authorizationServers"} {
 		a := e.Do(t, do, "", nil)
@@ -67,7 +67,7 @@ func TestErrors_Members(t *testing.T) {
 			var text string
 			require.NoError(t, json.Unmarshal(body[name], &text), "%s: %s", do, name)
 			require.NotEmpty(t, text, "%s: %s", do, name)
-			require.False(t, name == "errorId" && ids[text], "an id is used once")
+			require.False(t, name == "errorId" && ids[text], "error ids are unique")
 			ids[text] = true
 		}
 		require.Equal(t, want.code, a.Value("errorCode"), do)
@@ -78,7 +78,7 @@ func TestErrors_Members(t *testing.T) {
 			require.NotEmpty(t, cause["errorSummary"], do)
 		}
 	}
-	// The same caller with another token, and with none.
+	// The same caller with another token, and without a token.
 	e.Run(t,
 		apitest.Step{Do: "GET /api/v1/users/me"},
 		apitest.Step{Do: "GET /api/v1/users/me", Header: header{"Authorization": "SSWS " + apitest.Token + "x"}, Status: 401,
@@ -99,7 +99,7 @@ func TestLists_PageSizes(t *testing.T) {
 		apitest.Step{Do: "POST /api/v1/apps/{{app}}/users", Body: `{"id":"{{user}}"}`},
 		apitest.Step{Do: "PUT /api/v1/apps/{{app}}/groups/{{group}}"},
 	)
-	// Copies in the store are faster than requests.
+	// Documents are copied in the store, which is faster than requests.
 	require.NoError(t, e.Store.Update(t.Context(), func(tx *docstore.Tx) error {
 		app, err := e.Model.Apps.Get(t.Context(), tx, saved["app"])
 		require.NoError(t, err)

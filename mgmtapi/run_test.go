@@ -19,7 +19,7 @@ func TestWorker_RunsOnWakeAndTimer(t *testing.T) {
 		var finished atomic.Int32
 		w := newWorker(func(context.Context) (bool, error) {
 			finished.Add(1)
-			return true, errors.New("a failure does not end it, and is not repeated at once")
+			return true, errors.New("the worker continues after an error, but does not retry immediately")
 		}, slog.New(slog.DiscardHandler))
 		ended := make(chan struct{})
 		go func() { defer close(ended); w.run(ctx) }()
@@ -28,11 +28,11 @@ func TestWorker_RunsOnWakeAndTimer(t *testing.T) {
 		w.wakeUp()
 		w.wakeUp()
 		synctest.Wait()
-		require.GreaterOrEqual(t, finished.Load(), int32(2), "when told so")
+		require.GreaterOrEqual(t, finished.Load(), int32(2), "on a wake-up")
 		told := finished.Load()
-		time.Sleep(2500 * time.Millisecond) // of the bubble
+		time.Sleep(2500 * time.Millisecond) // in the time of the bubble
 		synctest.Wait()
-		require.Equal(t, told+2, finished.Load(), "and from time to time")
+		require.Equal(t, told+2, finished.Load(), "on each tick")
 		stop()
 		<-ended
 	})
@@ -47,12 +47,12 @@ func TestKeepLog_PurgesEveryDay(t *testing.T) {
 			defer close(ended)
 			keepLog(ctx, func(context.Context) (int, error) {
 				purged.Add(1)
-				return 1, errors.New("a failure does not end it")
+				return 1, errors.New("the loop continues after an error")
 			}, slog.New(slog.DiscardHandler))
 		}()
 		synctest.Wait()
 		require.EqualValues(t, 1, purged.Load(), "at the start")
-		time.Sleep(49 * time.Hour) // of the bubble
+		time.Sleep(49 * time.Hour) // in the time of the bubble
 		synctest.Wait()
 		require.EqualValues(t, 3, purged.Load())
 		stop()

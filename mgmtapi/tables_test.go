@@ -16,7 +16,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi"
 )
 
-// placed returns the options for a database, without any others.
+// placed returns options with a database and no others.
 func placed(t testing.TB, p sqldbtest.Place) (o mgmtapi.Options) {
 	o.Logger, o.Limits.Off = slog.New(slog.DiscardHandler), true
 	o.Secrets, o.HashCost = []byte(strings.Repeat("k", mgmtapi.SecretSize)), 4
@@ -31,7 +31,7 @@ func another(t testing.TB, p sqldbtest.Place) sqldbtest.Place {
 	return sqldbtest.SQLitePlace(t)
 }
 
-// describe returns what sqldbtest.Described does of the current schema.
+// describe returns the result of sqldbtest.Described for the current schema.
 func describe(t testing.TB, db *sql.DB, p sqldbtest.Place, prefix string) []string {
 	t.Helper()
 	in := ""
@@ -49,7 +49,7 @@ func old(t testing.TB, p sqldbtest.Place) sqldbtest.Place {
 	return p
 }
 
-// fresh describes the tables of a new database.
+// fresh returns the description of the tables of a new database.
 func fresh(t *testing.T, p sqldbtest.Place) []string {
 	t.Helper()
 	o := placed(t, another(t, p))
@@ -57,10 +57,10 @@ func fresh(t *testing.T, p sqldbtest.Place) []string {
 	return describe(t, o.DB, p, "")
 }
 
-// complete checks what the dumps have, and that the API continues.
+// complete checks that the API serves the content of the dumps and accepts new requests.
 func complete(t *testing.T, o mgmtapi.Options) {
 	t.Helper()
-	for range 2 { // and when it is opened again
+	for range 2 { // the second time opens migrated tables
 		api := opened(t, o)
 		for what, want := range map[string]string{
 			"GET /api/v1/users/ada@example.com":        `"lastName":"Lovelace"`,
@@ -89,7 +89,7 @@ func TestOpen_OldDatabases(t *testing.T) {
 			p := old(t, first)
 			o := placed(t, p)
 			var all errgroup.Group
-			for range 3 { // at the same time
+			for range 3 { // concurrently
 				all.Go(func() error {
 					api, err := mgmtapi.Open(t.Context(), o)
 					if err == nil {
@@ -99,7 +99,7 @@ func TestOpen_OldDatabases(t *testing.T) {
 				})
 			}
 			require.NoError(t, all.Wait())
-			require.Empty(t, cmp.Diff(want, describe(t, o.DB, p, "")), "no table stays under its old name")
+			require.Empty(t, cmp.Diff(want, describe(t, o.DB, p, "")), "no table keeps its old name")
 			complete(t, o)
 		})
 		t.Run("no prefix", func(t *testing.T) {
@@ -131,7 +131,8 @@ func TestOpen_OldDatabases(t *testing.T) {
 	})
 }
 
-// TestOpen_CutAnywhere cuts the connection at statements of the migration, one after the other. Each time, the database is as it was.
+// TestOpen_CutAnywhere closes the connection at statements of the migration, one after the other. The database must remain unchanged each
+// time.
 func TestOpen_CutAnywhere(t *testing.T) {
 	sqldbtest.EachPlace(t, func(t *testing.T, p sqldbtest.Place) {
 		want := fresh(t, p)
@@ -164,7 +165,7 @@ func TestOpen_CutAnywhere(t *testing.T) {
 	})
 }
 
-// TestOpen_ForeignTables opens databases with tables of other programs whose names are those of tables without a prefix.
+// TestOpen_ForeignTables opens databases with tables of other programs that have the names of the API's tables without a prefix.
 func TestOpen_ForeignTables(t *testing.T) {
 	sqldbtest.EachPlace(t, func(t *testing.T, p sqldbtest.Place) {
 		o := placed(t, p)
@@ -185,7 +186,7 @@ func TestOpen_ForeignTables(t *testing.T) {
 		create(t, first, "POST /api/v1/users", ada)
 		second := o
 		second.Prefix = "other_"
-		create(t, opened(t, second), "POST /api/v1/users", ada) // the two share nothing
+		create(t, opened(t, second), "POST /api/v1/users", ada) // the two APIs share no content
 		status, body := do(t, opened(t, o), "GET /api/v1/users/ada@example.com", adminToken, "")
 		require.Equal(t, 200, status, body)
 		require.NoError(t, first.Reset(t.Context(), mgmtapi.Setup{Token: adminToken}, nil))
@@ -203,7 +204,7 @@ func TestOpen_ForeignTables(t *testing.T) {
 	})
 }
 
-// TestOpen_MixedTables opens a database that an earlier version shared with SCIM servers: nothing is taken apart.
+// TestOpen_MixedTables opens a database that an earlier version shared with SCIM servers. Open must not move any table.
 func TestOpen_MixedTables(t *testing.T) {
 	sqldbtest.EachPlace(t, func(t *testing.T, p sqldbtest.Place) {
 		p = old(t, p)

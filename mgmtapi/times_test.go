@@ -12,8 +12,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/apitest"
 )
 
-// orderOfTimes checks the times of every object below a value: none is earlier than its creation, and lastUpdated is not earlier than what
-// changed the object.
+// orderOfTimes checks the times of every object in a value: none is earlier than its creation, and lastUpdated is not earlier than the
+// times of changes of the object.
 func orderOfTimes(t *testing.T, what string, value any) (checked int) {
 	t.Helper()
 	switch v := value.(type) {
@@ -52,7 +52,7 @@ func orderOfTimes(t *testing.T, what string, value any) (checked int) {
 	return checked
 }
 
-// The clock moves on whenever it is read, so that two times that are taken one after the other are seldom in the same second.
+// The clock advances with each reading, so that two successive readings are seldom in the same second.
 func TestTimes_InOrder(t *testing.T) {
 	for _, tick := range []time.Duration{50 * time.Millisecond, 400 * time.Millisecond, 1100 * time.Millisecond} {
 		t.Run(tick.String(), func(t *testing.T) {
