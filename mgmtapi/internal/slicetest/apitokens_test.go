@@ -46,7 +46,7 @@ func TestTokens_ListedAndRevoked(t *testing.T) {
 	})
 }
 
-// Tokens of an earlier version that outlived the deactivation of their user are revoked when the user returns.
+// An earlier version did not revoke tokens when their user was deactivated. Such tokens are revoked when the user is activated again.
 func TestTokens_EndWithDeactivation(t *testing.T) {
 	const user = `{"profile":{"login":"ann@example.com","email":"ann@example.com","firstName":"A","lastName":"B"},` +
 		`"credentials":{"password":{"value":"Tlpwd-2026"}}}`

@@ -34,20 +34,20 @@ func TestAuth_InvalidTokenRejectedEverywhere(t *testing.T) {
 	for _, route := range e.API.Operations() {
 		info := route.Info()
 		do := info.Method + " " + info.Path
-		if info.OAuth { // API tokens are nothing to it
+		if info.OAuth { // API tokens do not apply to OAuth endpoints
 			require.NotContains(t, []int{http.StatusUnauthorized, http.StatusForbidden}, e.Do(t, do, "", authAs("SSWS 00unknown")).Status, info.ID)
 			continue
 		}
 		if info.Public {
-			needs := apitest.Step{Name: info.ID + " needs no credentials, but a body", Do: do, Header: authAs("SSWS 00unknown"), Status: 400,
+			needs := apitest.Step{Name: info.ID + " requires no credentials, but a body", Do: do, Header: authAs("SSWS 00unknown"), Status: 400,
 				Code: "E0000003"}
 			what := map[string]string{"Sessions": "a session", "Factors": "a factor", "Application pages": "an application"}[info.Tag]
-			// which checks the state token first
+			// Paths below /api/v1/authn check the state token first.
 			if strings.Contains(info.Path, "/factors/{factorId}") && !strings.HasPrefix(info.Path, "/api/v1/authn/") {
 				what = "a factor"
 			}
 			if what != "" {
-				needs.Name, needs.Status, needs.Code = info.ID+" needs no credentials, but "+what, 404, "E0000007"
+				needs.Name, needs.Status, needs.Code = info.ID+" requires no credentials, but "+what, 404, "E0000007"
 			}
 			e.Run(t, needs)
 			continue
@@ -62,13 +62,15 @@ func TestAuth_InvalidTokenRejectedEverywhere(t *testing.T) {
 		)
 	}
 	e.Run(t,
-		apitest.Step{Name: "authentication comes before the path", Do: "GET /api/v1/nowhere", Header: authAs(""), Status: 403, Code: "E0000005"},
+		apitest.Step{Name: "authentication is checked before the path", Do: "GET /api/v1/nowhere", Header: authAs(""), Status: 403,
+			Code: "E0000005"},
 		apitest.Step{Do: "GET /api/v1/nowhere", Status: 404, Code: "E0000008"},
 		apitest.Step{Do: "POST /api/v1/users/isaac/lifecycle/deactivate"},
-		apitest.Step{Name: "the token of a user who is not ACTIVE is refused", Do: "GET /api/v1/users/me", Header: authAs("SSWS " + other.Secret),
+		apitest.Step{Name: "the token of a user who is not ACTIVE is rejected", Do: "GET /api/v1/users/me",
+			Header: authAs("SSWS " + other.Secret),
 			Status: 401, Code: "E0000011"},
 		apitest.Step{Do: "DELETE /api/v1/users/isaac", Status: 204},
-		apitest.Step{Name: "tokens go with their user", Do: "GET /api/v1/api-tokens", Equal: map[string]any{"#": 1}},
+		apitest.Step{Name: "the tokens of a deleted user are deleted", Do: "GET /api/v1/api-tokens", Equal: map[string]any{"#": 1}},
 	)
 }
 
@@ -83,7 +85,7 @@ func TestRateLimits(t *testing.T) {
 		left("1"), left("0"),
 		apitest.Step{Do: "GET /api/v1/users/me", Header: authAs(""), Status: 429, Code: "E0000047",
 			Equal: map[string]any{"header:X-Rate-Limit-Remaining": "0"}},
-		apitest.Step{Name: "other buckets go on", Do: "GET /api/v1/users",
+		apitest.Step{Name: "other buckets are not affected", Do: "GET /api/v1/users",
 			Equal: map[string]any{"header:X-Rate-Limit-Limit": "600", "header:X-Rate-Limit-Remaining": "599"}},
 		apitest.Step{Name: "a bucket without limit has no headers", Do: "GET /api/v1/groups", Lacks: []string{"header:X-Rate-Limit-Limit"}},
 	)
@@ -117,11 +119,11 @@ func TestSecrets(t *testing.T) {
 	require.ErrorIs(t, callers.CheckSecret("with blank"), callers.ErrBadSecret)
 }
 
-// Callers are known from memory once they were accepted: nothing of it outlives what it was made of.
+// The API caches accepted callers. A change of the token, the owner or the role must invalidate the cache immediately.
 func TestAuth_CachedCallerRejectedImmediately(t *testing.T) {
 	refused, forbidden := apitest.Step{Status: 401, Code: "E0000011"}, apitest.Step{Status: 403, Code: "E0000006"}
 	for name, c := range map[string]struct {
-		do, body string // {u} is the owner, {token} the token, {role} its role
+		do, body string // {u} is the owner, {token} the token, {role} the role of the owner
 		wait     time.Duration
 		want     apitest.Step
 	}{
@@ -129,9 +131,9 @@ func TestAuth_CachedCallerRejectedImmediately(t *testing.T) {
 		"the token has expired":    {wait: callers.TokenWindow + time.Second, want: refused},
 		"the owner is suspended":   {do: "POST /api/v1/users/{u}/lifecycle/suspend", want: refused},
 		"the owner is deactivated": {do: "POST /api/v1/users/{u}/lifecycle/deactivate", want: refused},
-		"the role is taken":        {do: "DELETE /api/v1/users/{u}/roles/{role}", want: forbidden},
+		"the role is removed":      {do: "DELETE /api/v1/users/{u}/roles/{role}", want: forbidden},
 		"the owner was renamed":    {do: "POST /api/v1/users/{u}", body: `{"profile":{"firstName":"Other"}}`},
-		"nothing has happened":     {},
+		"nothing has changed":      {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {

@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/apitest"
 )
 
-// writeBack reads a resource, sends it back as it was read, and expects the same resource.
+// writeBack reads a resource, sends it back unchanged, and expects the same resource.
 func writeBack(t *testing.T, e *apitest.Env, path string) *apitest.Answer {
 	t.Helper()
 	read := e.Do(t, "GET "+path, "", nil)
@@ -48,11 +48,12 @@ func TestRule_HookDeleted(t *testing.T) {
 			serverStep{Do: "POST " + policies + "/{{p}}/rules", Body: ruleBody("R2", anything, `"inlineHook":{"id":"{{two}}"}`), Status: 201,
 				Save: serverSaved{"r2": "id"}},
 			serverStep{Do: "POST /api/v1/inlineHooks/{{one}}/lifecycle/deactivate"},
-			serverStep{Name: "an inactive hook stays in the rule", Do: "GET " + policies + "/{{p}}/rules/{{r1}}",
+			serverStep{Name: "an inactive hook remains in the rule", Do: "GET " + policies + "/{{p}}/rules/{{r1}}",
 				Equal: serverValues{"actions.token.inlineHook.id": "{{one}}"}},
 			serverStep{Do: "DELETE /api/v1/inlineHooks/{{one}}", Status: 204},
-			serverStep{Name: "a deleted one does not", Do: "GET " + policies + "/{{p}}/rules/{{r1}}", Lacks: []string{"actions.token.inlineHook"}},
-			serverStep{Name: "nor does another one go", Do: "GET " + policies + "/{{p}}/rules/{{r2}}",
+			serverStep{Name: "a deleted hook is removed from the rule", Do: "GET " + policies + "/{{p}}/rules/{{r1}}",
+				Lacks: []string{"actions.token.inlineHook"}},
+			serverStep{Name: "other rules keep their hooks", Do: "GET " + policies + "/{{p}}/rules/{{r2}}",
 				Equal: serverValues{"actions.token.inlineHook.id": "{{two}}"}},
 		)
 		rules := policies + "/" + saved["p"] + "/rules/"

@@ -16,7 +16,7 @@ import (
 
 const (
 	servers    = "/api/v1/authorizationServers"
-	serverHour = "2026-03-04T05:06:07.000Z" // of the clock
+	serverHour = "2026-03-04T05:06:07.000Z" // initial time of the clock
 )
 
 type (
@@ -32,13 +32,13 @@ func TestServer_Lifecycle(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		e := apitest.New(t, db)
 		e.Run(t,
-			serverStep{Name: "the default server is there", Do: "GET " + servers, Equal: serverValues{
+			serverStep{Name: "the default server exists", Do: "GET " + servers, Equal: serverValues{
 				"#": 1, "0.name": "default", "0.default": true, "0.audiences.0": "api://default", "0.status": "ACTIVE",
 				"0.issuer":                           e.Server.URL + "/oauth2/default",
 				"0.credentials.signing.rotationMode": "AUTO", "0.credentials.signing.nextRotation": "2026-06-02T05:06:07.000Z",
 			}, Save: serverSaved{"default": "0.id"}},
 			serverStep{Do: "GET " + servers + "/default", Equal: serverValues{"id": "{{default}}"}},
-			serverStep{Name: "it cannot be deleted", Do: "DELETE " + servers + "/default", Status: 400, Code: "E0000001"},
+			serverStep{Name: "the default server cannot be deleted", Do: "DELETE " + servers + "/default", Status: 400, Code: "E0000001"},
 			serverStep{Do: "POST " + servers,
 				Body: `{"name":"Orders","description":"Who may order","audiences":["https://orders.example"],"issuerMode":"ORG_URL"}`, Status: 201,
 				Save: serverSaved{"as": "id", "kid": "credentials.signing.kid", "location": "header:Location"},
@@ -47,23 +47,23 @@ func TestServer_Lifecycle(t *testing.T) {
 				Has:   []string{"_links.self", "_links.scopes", "_links.claims", "_links.policies", "_links.keys", "_links.rotateKey"},
 				Lacks: []string{"issuerMode", "_links.activate"}},
 			serverStep{Do: "GET {{location}}", Equal: serverValues{"id": "{{as}}", "issuer": e.Server.URL + "/oauth2/{{as}}"}},
-			serverStep{Name: "it has the scopes of the system", Do: "GET " + servers + "/{{as}}/scopes",
+			serverStep{Name: "a new server has the system scopes", Do: "GET " + servers + "/{{as}}/scopes",
 				Equal: serverValues{"#": 7, "0.name": "openid", "0.system": true}},
-			serverStep{Name: "and the claim", Do: "GET " + servers + "/{{as}}/claims",
+			serverStep{Name: "a new server has the system claim", Do: "GET " + servers + "/{{as}}/claims",
 				Equal: serverValues{"#": 1, "0.name": "sub", "0.valueType": "SYSTEM", "0.claimType": "RESOURCE", "0.alwaysIncludeInToken": true}},
-			serverStep{Name: "and no policy", Do: "GET " + servers + "/{{as}}/policies", Equal: serverValues{"#": 0}},
+			serverStep{Name: "a new server has no policy", Do: "GET " + servers + "/{{as}}/policies", Equal: serverValues{"#": 0}},
 			serverStep{Do: "GET " + servers + "?q=ORD", Equal: serverValues{"#": 1, "0.id": "{{as}}"}},
-			serverStep{Name: "audiences are searched, too", Do: "GET " + servers + "?q=orders.example", Equal: serverValues{"#": 1}},
+			serverStep{Name: "a search includes audiences", Do: "GET " + servers + "?q=orders.example", Equal: serverValues{"#": 1}},
 			serverStep{Do: "GET " + servers + "?limit=1", Equal: serverValues{"#": 1}, Save: serverSaved{"next": "link:next"}},
 			serverStep{Do: "GET {{next}}", Equal: serverValues{"#": 1, "0.id": "{{as}}"}, Lacks: []string{"link:next"}},
 			serverStep{Do: "GET " + servers + "?after=x", Status: 400, Code: "E0000029"},
 			serverStep{Do: "GET " + servers + "?limit=0", Status: 400, Code: "E0000001"},
 			serverStep{Do: "POST " + servers + "/{{as}}/lifecycle/deactivate", Status: 204},
-			serverStep{Name: "twice changes nothing", Do: "POST " + servers + "/{{as}}/lifecycle/deactivate", Status: 204},
+			serverStep{Name: "a second deactivation changes nothing", Do: "POST " + servers + "/{{as}}/lifecycle/deactivate", Status: 204},
 			serverStep{Do: "GET " + servers + "/{{as}}", Equal: serverValues{"status": "INACTIVE"}, Has: []string{"_links.activate"},
 				Lacks: []string{"_links.deactivate"}},
 			serverStep{Do: "POST " + servers + "/{{as}}/lifecycle/activate", Status: 204},
-			serverStep{Name: "a replacement may leave the description out", Do: "PUT " + servers + "/{{as}}",
+			serverStep{Name: "a replacement may omit the description", Do: "PUT " + servers + "/{{as}}",
 				Body: `{"name":"Purchases","audiences":["https://buy.example"],"credentials":{"signing":{"rotationMode":"MANUAL"}}}`,
 				Equal: serverValues{"name": "Purchases", "description": "Who may order", "credentials.signing.rotationMode": "MANUAL",
 					"credentials.signing.kid": "{{kid}}"}, Lacks: []string{"credentials.signing.nextRotation"}},
@@ -100,7 +100,7 @@ func TestServer_RejectsBadInput(t *testing.T) {
 	)
 }
 
-// policyBody is a policy at the end of the list unless more has a priority.
+// policyBody returns a policy with the lowest priority, unless more contains a priority.
 func policyBody(name, clients, more string) string {
 	if !strings.Contains(more, `"priority"`) {
 		more += `,"priority":0`
@@ -130,18 +130,20 @@ func TestPolicy_Priorities(t *testing.T) {
 		serverStep{Do: "GET " + at,
 			Equal: serverValues{"#": 1, "0.name": "Default Policy", "0.system": true, "0.conditions.clients.include.0": "ALL_CLIENTS",
 				"0.type": "OAUTH_AUTHORIZATION_POLICY"}, Save: serverSaved{"default": "0.id"}},
-		serverStep{Name: "a new one comes last", Do: "POST " + at, Body: policyBody("A", all, ""), Status: 201,
+		serverStep{Name: "a new policy has the lowest priority", Do: "POST " + at, Body: policyBody("A", all, ""), Status: 201,
 			Equal: serverValues{"priority": 2, "status": "ACTIVE", "system": false}, Save: serverSaved{"a": "id"},
 			Has: []string{"_links.self", "_links.rules", "_links.deactivate"}},
-		serverStep{Name: "or at its place", Do: "POST " + at, Body: policyBody("B", all, `,"priority":1,"status":"INACTIVE"`), Status: 201,
-			Equal: serverValues{"priority": 1, "status": "INACTIVE"}, Save: serverSaved{"b": "id"}, Then: func(t *testing.T, _ *apitest.Answer) {
+		serverStep{Name: "a new policy can have a priority", Do: "POST " + at, Body: policyBody("B", all, `,"priority":1,"status":"INACTIVE"`),
+			Status: 201,
+			Equal:  serverValues{"priority": 1, "status": "INACTIVE"}, Save: serverSaved{"b": "id"}, Then: func(t *testing.T, _ *apitest.Answer) {
 				order(t, "B", "Default Policy", "A")
 			}},
-		serverStep{Name: "past the end is the end", Do: "PUT " + at + "/{{b}}", Body: policyBody("B", all, `,"priority":99,"id":"{{b}}"`),
+		serverStep{Name: "a priority past the end means the end", Do: "PUT " + at + "/{{b}}",
+			Body:  policyBody("B", all, `,"priority":99,"id":"{{b}}"`),
 			Equal: serverValues{"priority": 3, "status": "INACTIVE"}, Then: func(t *testing.T, _ *apitest.Answer) {
 				order(t, "Default Policy", "A", "B")
 			}},
-		serverStep{Name: "with the priority 0 it stays", Do: "PUT " + at + "/{{a}}",
+		serverStep{Name: "the priority 0 keeps the position", Do: "PUT " + at + "/{{a}}",
 			Body:  policyBody("A2", all, `,"id":"{{a}}","priority":0,"system":true,"status":"ACTIVE"`),
 			Equal: serverValues{"priority": 2, "system": false}, Then: func(t *testing.T, _ *apitest.Answer) {
 				order(t, "Default Policy", "A2", "B")
@@ -153,9 +155,9 @@ func TestPolicy_Priorities(t *testing.T) {
 		serverStep{Do: "GET " + at + "/{{b}}", Equal: serverValues{"status": "ACTIVE", "name": "B"}},
 		serverStep{Do: "POST " + at + "/{{b}}/lifecycle/deactivate", Status: 204},
 		serverStep{Do: "GET " + at + "/{{b}}", Equal: serverValues{"status": "INACTIVE"}},
-		serverStep{Name: "a policy of the system can be edited", Do: "PUT " + at + "/{{default}}",
+		serverStep{Name: "a system policy can be changed", Do: "PUT " + at + "/{{default}}",
 			Body: policyBody("Mine", all, `,"id":"{{default}}"`), Equal: serverValues{"name": "Mine", "system": true}},
-		serverStep{Name: "and not deleted", Do: "DELETE " + at + "/{{default}}", Status: 400, Code: "E0000001"},
+		serverStep{Name: "a system policy cannot be deleted", Do: "DELETE " + at + "/{{default}}", Status: 400, Code: "E0000001"},
 		serverStep{Do: "DELETE " + at + "/{{a}}", Status: 204, Then: func(t *testing.T, _ *apitest.Answer) { order(t, "Mine", "B") }},
 		serverStep{Do: "GET " + at + "/{{a}}", Status: 404, Code: "E0000007"},
 
@@ -179,7 +181,7 @@ func TestPolicy_Priorities(t *testing.T) {
 		serverStep{Do: "POST " + at, Body: policyBody("C", all, `,"priority":-1`), Status: 400, Code: "E0000001", Causes: []string{"priority: "}},
 		serverStep{Do: "POST " + at, Status: 400, Code: "E0000003"},
 		serverStep{Do: "POST " + servers + "/nobody/policies", Body: `{}`, Status: 404, Code: "E0000007"},
-		serverStep{Name: "policies of other servers are not there", Do: "POST " + servers,
+		serverStep{Name: "policies of other servers are not found", Do: "POST " + servers,
 			Body: `{"name":"o","description":"d","audiences":["a"]}`, Status: 201, Save: serverSaved{"other": "id"}},
 		serverStep{Do: "GET " + servers + "/{{other}}/policies/{{b}}", Status: 404, Code: "E0000007"},
 		serverStep{Do: "DELETE " + servers + "/{{other}}/policies/{{b}}", Status: 404, Code: "E0000007",
@@ -206,13 +208,13 @@ func TestServer_Rules(t *testing.T) {
 		serverStep{Do: "GET " + policies + "/{{default}}/rules",
 			Equal: serverValues{"#": 1, "0.name": "Default Policy Rule", "0.system": true, "0.conditions.people.groups.include.0": "EVERYONE",
 				"0.conditions.scopes.include.0": "*", "0.actions.token.accessTokenLifetimeMinutes": 60}, Save: serverSaved{"system": "0.id"}},
-		serverStep{Name: "a rule of the system cannot be deleted", Do: "DELETE " + policies + "/{{default}}/rules/{{system}}", Status: 400,
+		serverStep{Name: "a system rule cannot be deleted", Do: "DELETE " + policies + "/{{default}}/rules/{{system}}", Status: 400,
 			Code: "E0000001"},
 		serverStep{Do: "POST " + policies, Body: policyBody("P", all, ""), Status: 201, Save: serverSaved{"p": "id"}},
 		serverStep{Do: "POST /api/v1/users",
 			Body: `{"profile":{"login":"ann@example.com","email":"ann@example.com","firstName":"A","lastName":"B"}}`, Save: serverSaved{"u": "id"}},
 		serverStep{Do: "POST /api/v1/groups", Body: `{"profile":{"name":"G"}}`, Save: serverSaved{"g": "id"}},
-		serverStep{Name: "what is left out has its default", Do: "POST " + at, Body: ruleBody("R1", anything, ""), Status: 201,
+		serverStep{Name: "omitted members get their defaults", Do: "POST " + at, Body: ruleBody("R1", anything, ""), Status: 201,
 			Save: serverSaved{"r1": "id"},
 			Equal: serverValues{"type": "RESOURCE_ACCESS", "priority": 1, "status": "ACTIVE", "conditions.people.groups.include.0": "EVERYONE",
 				"actions.token.accessTokenLifetimeMinutes": 60, "actions.token.refreshTokenLifetimeMinutes": 0,
@@ -252,12 +254,12 @@ func TestServer_Rules(t *testing.T) {
 		serverStep{Do: "GET " + at, Equal: serverValues{"#": 2}},
 		serverStep{Do: "PUT " + at + "/{{r1}}",
 			Body: ruleBody("R1", `"people":{"users":{"include":["{{u}}"]},"groups":{"include":["{{g}}"]}},`+anything, "")},
-		serverStep{Name: "a group that is gone is named by no rule", Do: "DELETE /api/v1/groups/{{g}}", Status: 204},
+		serverStep{Name: "a deleted group is removed from rules", Do: "DELETE /api/v1/groups/{{g}}", Status: 204},
 		serverStep{Do: "GET " + at + "/{{r1}}",
 			Equal: serverValues{"conditions.people.groups.include.#": 0, "conditions.people.users.include.#": 1}},
 		serverStep{Do: "DELETE " + at + "/{{r2}}", Status: 204},
 		serverStep{Do: "GET " + at, Equal: serverValues{"#": 1, "0.priority": 1}},
-		serverStep{Name: "a policy goes with its rules", Do: "DELETE " + policies + "/{{p}}", Status: 204},
+		serverStep{Name: "deleting a policy deletes its rules", Do: "DELETE " + policies + "/{{p}}", Status: 204},
 		serverStep{Do: "GET " + at + "/{{r1}}", Status: 404, Code: "E0000007"},
 	)
 }
@@ -287,7 +289,7 @@ func TestServer_Scopes(t *testing.T) {
 		serverStep{Do: "GET " + at + "?filter=name+eq+%22orders:write%22", Equal: serverValues{"#": 1, "0.id": "{{w}}"}},
 		serverStep{Do: "GET " + at + "?filter=id+eq+%221%22", Status: 400, Code: "E0000031"},
 		serverStep{Do: "GET " + at + "?limit=8", Equal: serverValues{"#": 8}, Save: serverSaved{"next": "link:next"}},
-		serverStep{Name: "a cursor outlives the scope that it stands on", Do: "DELETE " + at + "/{{s}}", Status: 204},
+		serverStep{Name: "a cursor is valid after the deletion of its scope", Do: "DELETE " + at + "/{{s}}", Status: 204},
 		serverStep{Do: "GET {{next}}", Equal: serverValues{"#": 1, "0.id": "{{w}}"}, Lacks: []string{"link:next"}},
 		serverStep{Do: "GET " + at + "?after=?", Status: 400, Code: "E0000029"},
 		serverStep{Do: "GET " + servers + "/default/policies", Save: serverSaved{"p": "0.id"}},
@@ -296,7 +298,7 @@ func TestServer_Scopes(t *testing.T) {
 			Save: serverSaved{"r": "id"}},
 		serverStep{Do: "PUT " + at + "/{{w}}", Body: `{"name":"orders:all"}`,
 			Equal: serverValues{"name": "orders:all", "consent": "IMPLICIT", "default": false}, Lacks: []string{"displayName"}},
-		serverStep{Name: "rules follow its name", Do: "GET " + servers + "/default/policies/{{p}}/rules/{{r}}",
+		serverStep{Name: "rules show the new name of a scope", Do: "GET " + servers + "/default/policies/{{p}}/rules/{{r}}",
 			Equal: serverValues{"conditions.scopes.include.0": "orders:all"}},
 		serverStep{Do: "GET " + at + "?q=openid", Save: serverSaved{"openid": "0.id"}},
 		serverStep{Do: "PUT " + at + "/{{openid}}",
@@ -312,10 +314,10 @@ func TestServer_Scopes(t *testing.T) {
 		serverStep{Do: "POST " + servers + "/default/claims",
 			Body:   `{"name":"c","claimType":"RESOURCE","valueType":"EXPRESSION","value":"app.id","conditions":{"scopes":["orders:all"]}}`,
 			Status: 201, Save: serverSaved{"c": "id"}},
-		serverStep{Name: "a scope that a rule names stays", Do: "DELETE " + at + "/{{w}}", Status: 400, Code: "E0000001",
+		serverStep{Name: "a scope of a rule cannot be deleted", Do: "DELETE " + at + "/{{w}}", Status: 400, Code: "E0000001",
 			Causes: []string{`scopeId: The scope is in use by the rule "R" of the policy "Default Policy"`}},
 		serverStep{Do: "DELETE " + servers + "/default/policies/{{p}}/rules/{{r}}", Status: 204},
-		serverStep{Name: "and so does one that a claim names: without it the claim would be in every token", Do: "DELETE " + at + "/{{w}}",
+		serverStep{Name: "a scope of a claim cannot be deleted: without it the claim would be in every token", Do: "DELETE " + at + "/{{w}}",
 			Status: 400, Code: "E0000001", Causes: []string{`scopeId: The scope is in use by the claim "c"`}},
 		serverStep{Do: "GET " + servers + "/default/claims/{{c}}", Equal: serverValues{"conditions.scopes.0": "orders:all"}},
 		serverStep{Do: "GET /api/v1/logs?filter=eventType+eq+%22oauth2.scope.deleted%22+and+outcome.result+eq+%22FAILURE%22",
@@ -343,9 +345,11 @@ func TestServer_Claims(t *testing.T) {
 			Body: `{"name":"groups","claimType":"IDENTITY","valueType":"GROUPS","value":"^A.*","group_filter_type":"REGEX",` +
 				`"conditions":{"scopes":["profile"]}}`, Status: 201,
 			Equal: serverValues{"group_filter_type": "REGEX", "alwaysIncludeInToken": false, "conditions.scopes.0": "profile"}},
-		serverStep{Name: "another type is another claim", Do: "POST " + at, Body: strings.Replace(claim("who", ""), "RESOURCE", "IDENTITY", 1),
+		serverStep{Name: "claims of different types can have the same name", Do: "POST " + at,
+			Body:   strings.Replace(claim("who", ""), "RESOURCE", "IDENTITY", 1),
 			Status: 201},
-		serverStep{Name: "and so are other scopes", Do: "POST " + at, Body: claim("who", `,"conditions":{"scopes":["email"]}`), Status: 201},
+		serverStep{Name: "claims with different scopes can have the same name", Do: "POST " + at,
+			Body: claim("who", `,"conditions":{"scopes":["email"]}`), Status: 201},
 		refused(claim("who", ""), "name: An object"),
 		refused(`{}`, "name: ", "claimType: ", "valueType: ", "value: "),
 		refused(claim("iss", ""), "name: "), refused(claim("scp", ""), "name: "),
@@ -386,7 +390,7 @@ func TestKeysRotate(t *testing.T) {
 		serverStep{Do: rotate, Body: `{"use":"enc"}`, Status: 400, Code: "E0000001",
 			Equal: serverValues{"errorSummary": "Api validation failed: rotateKeys"}},
 		serverStep{Do: rotate, Status: 400, Code: "E0000003"},
-		serverStep{Name: "refused, nothing has changed", Do: "GET " + at, Equal: serverValues{"#": 2, "0.kid": "{{a}}"}},
+		serverStep{Name: "a rejected rotation changes nothing", Do: "GET " + at, Equal: serverValues{"#": 2, "0.kid": "{{a}}"}},
 		serverStep{Do: rotate, Body: `{"use":"sig"}`,
 			Equal: serverValues{"#": 3, "0.kid": "{{b}}", "0.status": "ACTIVE", "2.kid": "{{a}}", "2.status": "EXPIRED"},
 			Save:  serverSaved{"c": "1.kid"}},
@@ -397,12 +401,12 @@ func TestKeysRotate(t *testing.T) {
 	)
 	wait(t, e, 90*24*time.Hour-time.Second)
 	e.Run(t,
-		serverStep{Name: "not a second too early", Do: "GET " + at, Then: func(t *testing.T, a *apitest.Answer) {
+		serverStep{Name: "the key does not change before the end of the period", Do: "GET " + at, Then: func(t *testing.T, a *apitest.Answer) {
 			require.Equal(t, kids["b"], a.Value("0.kid"))
 		}})
 	e.Clock.Advance(time.Second)
 	e.Run(t,
-		serverStep{Name: "the key changes by itself", Do: "GET " + at, Equal: serverValues{"#": 3, "0.status": "ACTIVE"},
+		serverStep{Name: "the key changes automatically", Do: "GET " + at, Equal: serverValues{"#": 3, "0.status": "ACTIVE"},
 			Then: func(t *testing.T, a *apitest.Answer) {
 				require.Equal(t, kids["c"], a.Value("0.kid"))
 				require.Equal(t, kids["b"], a.Value("2.kid"))
@@ -418,7 +422,7 @@ func TestKeysRotate(t *testing.T) {
 	)
 	wait(t, e, 400*24*time.Hour)
 	e.Run(t,
-		serverStep{Name: "nothing changes while nobody asks", Do: "GET " + servers + "/default",
+		serverStep{Name: "without requests the key does not change", Do: "GET " + servers + "/default",
 			Equal: serverValues{"credentials.signing.kid": kids["c"], "credentials.signing.lastRotated": "2026-06-02T05:06:07.000Z"}})
 }
 
@@ -444,31 +448,31 @@ func TestRotationMode_SwitchKeepsKey(t *testing.T) {
 			due := e.Clock.Now().Add(model.RotationPeriod).Truncate(time.Second).Format("2006-01-02T15:04:05.000Z")
 			e.Run(t,
 				serverStep{Name: "manual", Do: "GET " + servers + "/default", Equal: same},
-				serverStep{Name: "to automatic", Do: "PUT " + servers + "/default", Body: mode("AUTO"), Equal: same},
+				serverStep{Name: "switch to AUTO", Do: "PUT " + servers + "/default", Body: mode("AUTO"), Equal: same},
 				serverStep{Name: "the period starts at the switch", Do: "GET " + servers + "/default", Equal: serverValues{
 					"credentials.signing.kid": saved["kid"], "credentials.signing.lastRotated": begin, "credentials.signing.nextRotation": due,
 				}},
 				serverStep{Name: "no key was added", Do: "GET " + keys, Equal: serverValues{"#": 2, "0.kid": saved["kid"], "1.kid": saved["next"]}},
-				serverStep{Name: "nothing rotated", Do: "GET /api/v1/logs?filter=eventType+eq+%22app.oauth2.as.key.rollover%22",
+				serverStep{Name: "no rotation is logged", Do: "GET /api/v1/logs?filter=eventType+eq+%22app.oauth2.as.key.rollover%22",
 					Equal: serverValues{"#": 0}},
 			)
 			wait(t, e, model.RotationPeriod-time.Second)
 			e.Run(t,
-				serverStep{Name: "not before the end of the period", Do: "GET " + servers + "/default",
+				serverStep{Name: "no rotation before the end of the period", Do: "GET " + servers + "/default",
 					Equal: serverValues{"credentials.signing.kid": saved["kid"]}})
 			e.Clock.Advance(10 * time.Hour)
-			e.Run(t, serverStep{Name: "then by itself", Do: "GET " + servers + "/default", Equal: serverValues{
+			e.Run(t, serverStep{Name: "automatic rotation at the end of the period", Do: "GET " + servers + "/default", Equal: serverValues{
 				"credentials.signing.kid": saved["next"], "credentials.signing.lastRotated": at(),
 			}})
 			wait(t, e, 2*model.RotationPeriod)
 			e.Run(t,
-				serverStep{Name: "to manual, with a rotation due", Do: "PUT " + servers + "/default", Body: mode("MANUAL"),
+				serverStep{Name: "switch to MANUAL with a rotation pending", Do: "PUT " + servers + "/default", Body: mode("MANUAL"),
 					Equal: serverValues{"credentials.signing.kid": saved["next"]}})
 		})
 	}
 }
 
-// wait lets time pass while the API token stays in use.
+// wait advances the clock in steps that keep the API token in use.
 func wait(t *testing.T, e *apitest.Env, d time.Duration) {
 	t.Helper()
 	for most := 29 * 24 * time.Hour; d > 0; d -= most {

@@ -25,19 +25,19 @@ func TestDesired_FindsAccountOwners(t *testing.T) {
 			require.NoError(t, err)
 			found, err := w.Desired.UserOwners(t.Context(), app, []*scim.Resource{{}, r})
 			require.NoError(t, err)
-			require.Empty(t, found[0], "what shows nothing is nobody's")
+			require.Empty(t, found[0], "an account without attributes has no owner")
 			for _, o := range found[1] {
 				ids = append(ids, o.ID)
 			}
 			return ids
 		}
 		require.Equal(t, []string{ann}, owners(`{"userName":"`+login+`"}`))
-		require.Equal(t, []string{bob}, owners(`{"userName":"BOB@example.com"}`), "the login, of somebody who is not assigned")
+		require.Equal(t, []string{bob}, owners(`{"userName":"BOB@example.com"}`), "the login of a user who is not assigned")
 		require.Equal(t, []string{ann}, owners(`{"externalId":"`+ann+`"}`))
 		require.Equal(t, []string{bob}, owners(`{"emails":[{"value":"x@example.org"},{"value":"bob@example.com","primary":true}]}`))
 		require.Equal(t, []string{bob}, owners(`{"userName":"b","name":{"givenName":"bob","familyName":"tester"}}`))
 		require.Empty(t, owners(`{"userName":"bob@elsewhere.example","name":{"givenName":"bob"}}`))
-		require.Empty(t, owners(`{"externalId":"`+gone+`","userName":"gone@example.com"}`), "who is DEPROVISIONED is left out")
+		require.Empty(t, owners(`{"externalId":"`+gone+`","userName":"gone@example.com"}`), "DEPROVISIONED users are omitted")
 
 		listed, err := w.Desired.AssignedUsers(t.Context(), app, "", 10)
 		require.NoError(t, err)

@@ -12,10 +12,10 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/apps/desired"
 )
 
-// entry is what tests look at of an event.
+// entry is the part of an event that tests compare.
 type entry struct{ Type, Result, Reason, Sent string }
 
-// logOf reads what jobs have written to the log.
+// logOf returns the log events of jobs.
 func logOf(w *apptest.World) []entry {
 	var events []struct {
 		EventType, Severity string
@@ -37,7 +37,7 @@ func logOf(w *apptest.World) []entry {
 		}
 		out = append(out, entry{e.EventType, e.Outcome.Result, e.Outcome.Reason, sent})
 		if (e.Outcome.Result == "FAILURE") != (e.Severity == "ERROR") {
-			out = append(out, entry{Type: "the severity " + e.Severity + " does not fit"})
+			out = append(out, entry{Type: "the severity " + e.Severity + " does not match the result"})
 		}
 	}
 	return out
@@ -54,12 +54,12 @@ const (
 func TestDesired_UserLogEvents(t *testing.T) {
 	get := desired.Step{Method: http.MethodGet, Path: lookup, Status: 200}
 	for name, test := range map[string]struct {
-		before []desired.Result // brings the assignment to where the result finds it
-		remove bool             // ends the assignment first
+		before []desired.Result // earlier results of the assignment
+		remove bool             // removes the assignment first
 		result desired.Result
 		want   []entry
 	}{
-		"a user that is created": {
+		"a user is created": {
 			result: desired.Result{Outcome: desired.Done, RemoteID: "r1", Operation: desired.Created,
 				Steps: []desired.Step{get, {Method: http.MethodPost, Path: "/Users", Status: 201}}},
 			want: []entry{
@@ -67,7 +67,7 @@ func TestDesired_UserLogEvents(t *testing.T) {
 				{"app.user_management.push_new_user_success", ok, "", ""}, {"application.user_membership.provision", ok, "", ""},
 			},
 		},
-		"a lookup that is answered with 404 says that nobody is there": {
+		"a lookup with the response 404 means that there is no account": {
 			result: desired.Result{Outcome: desired.Failed, Error: "409: taken", Operation: desired.Created, Steps: []desired.Step{
 				{Method: http.MethodGet, Path: lookup, Status: 404}, {Method: http.MethodPost, Path: "/Users", Status: 409},
 			}},
@@ -85,7 +85,7 @@ func TestDesired_UserLogEvents(t *testing.T) {
 				{prefix + "user.verify_exists", ok, "", "GET " + lookup + " 200"},
 			},
 		},
-		"a create is rejected, and a lookup finds too many": {
+		"a create is rejected, and a lookup finds several accounts": {
 			result: desired.Result{Outcome: desired.Failed, Error: "2 accounts match", Operation: desired.Created, Steps: []desired.Step{
 				get, {Method: http.MethodPost, Path: "/Users", Status: 409, Message: "409: seat taken"}, get,
 			}},
@@ -94,7 +94,7 @@ func TestDesired_UserLogEvents(t *testing.T) {
 				{prefix + "user.verify_exists", failed, "2 accounts match", "GET " + lookup + " 200"},
 			},
 		},
-		"a create is rejected, and the account that is found takes no update": {
+		"a create is rejected, and the update of the found account is rejected": {
 			result: desired.Result{Outcome: desired.Failed, Error: "update: 400: no", Operation: desired.Linked, Steps: []desired.Step{
 				{Method: http.MethodPost, Path: "/Users", Status: 409, Message: "409: seat taken"}, get,
 				{Method: http.MethodGet, Path: "/Users/r1", Status: 200}, {Method: http.MethodPut, Path: "/Users/r1", Status: 400, Message: "400: no"},
@@ -104,7 +104,7 @@ func TestDesired_UserLogEvents(t *testing.T) {
 				{prefix + "user.push_profile", failed, "update: 400: no", "PUT /Users/r1 400"},
 			},
 		},
-		"a lookup that is answered with a page": {
+		"a lookup with an HTML response": {
 			result: desired.Result{Outcome: desired.Failed, Error: "lookup: the answer is text/html", Steps: []desired.Step{
 				{Method: http.MethodGet, Path: lookup, Status: 200, Message: "the answer is text/html"},
 			}},
@@ -117,7 +117,7 @@ func TestDesired_UserLogEvents(t *testing.T) {
 			}},
 			want: []entry{{prefix + "user.deactivate", failed, "still active", "PATCH /Users/r1 204"}},
 		},
-		"requests in another form": {
+		"requests in an alternative form": {
 			result: desired.Result{Outcome: desired.Done, RemoteID: "r1", Operation: desired.Created, Steps: []desired.Step{
 				{Method: http.MethodGet, Path: lookup, Status: 400},
 				{Method: http.MethodGet, Path: "/Users?startIndex=1&count=100", Status: 200, Alternative: "GET of the whole list (400)"},
@@ -131,7 +131,7 @@ func TestDesired_UserLogEvents(t *testing.T) {
 				{"app.user_management.push_new_user_success", ok, "", ""}, {"application.user_membership.provision", ok, "", ""},
 			},
 		},
-		"a success that shows no account is none": {
+		"a success without an account is a failure": {
 			result: desired.Result{Outcome: desired.Failed, Error: "the answer has no id", Operation: desired.Created,
 				Steps: []desired.Step{get, {Method: http.MethodPost, Path: "/Users", Status: 201}}},
 			want: []entry{{prefix + "user.verify_exists", ok, "", "GET " + lookup + " 200"},
@@ -143,17 +143,17 @@ func TestDesired_UserLogEvents(t *testing.T) {
 				Steps: []desired.Step{{Method: http.MethodGet, Path: "/Users/r1", Status: 500}}},
 			want: []entry{{prefix + "user.push_profile", failed, "500", ""}},
 		},
-		"nothing could be sent, which is told once": {
+		"nothing could be sent, which is logged once": {
 			before: []desired.Result{{Outcome: desired.Failed, Error: "no token"}},
 			result: desired.Result{Outcome: desired.Failed, Error: "no token"},
 			want:   []entry{{prefix + "user.push_profile", failed, "no token", ""}},
 		},
-		"a target that does not answer": {
+		"a target that does not respond": {
 			result: desired.Result{Outcome: desired.Failed, Error: "connection refused",
 				Steps: []desired.Step{{Method: http.MethodGet, Path: lookup}}},
 			want: []entry{{prefix + "user.verify_exists", failed, "connection refused", "GET " + lookup + " 0"}},
 		},
-		"an account that is found and brought up to date": {
+		"an existing account is linked and updated": {
 			result: desired.Result{Outcome: desired.Done, RemoteID: "r1", Operation: desired.Linked,
 				Steps: []desired.Step{get, {Method: http.MethodPut, Path: "/Users/r1", Status: 200}}},
 			want: []entry{
@@ -161,7 +161,7 @@ func TestDesired_UserLogEvents(t *testing.T) {
 				{prefix + "user.sync", ok, "", ""}, {"application.user_membership.provision", ok, "", ""},
 			},
 		},
-		"a profile that is updated in a second form": {
+		"a profile is updated in an alternative form": {
 			before: []desired.Result{{Outcome: desired.Done, RemoteID: "r1"}},
 			result: desired.Result{Outcome: desired.Done, RemoteID: "r1", Operation: desired.Updated, Steps: []desired.Step{
 				{Method: http.MethodGet, Path: "/Users/r1", Status: 200}, {Method: http.MethodPatch, Path: "/Users/r1", Status: 501},
@@ -172,13 +172,13 @@ func TestDesired_UserLogEvents(t *testing.T) {
 				{prefix + "user.push_profile", ok, "", "PUT /Users/r1 200"},
 			},
 		},
-		"a user that is reactivated": {
+		"a user is reactivated": {
 			before: []desired.Result{{Outcome: desired.Done, RemoteID: "r1"}},
 			result: desired.Result{Outcome: desired.Done, RemoteID: "r1", Operation: desired.Reactivated,
 				Steps: []desired.Step{{Method: http.MethodPatch, Path: "/Users/r1", Status: 204}}},
 			want: []entry{{prefix + "user.reactivate", ok, "", "PATCH /Users/r1 204"}},
 		},
-		"an assignment that ended": {
+		"an assignment is removed": {
 			before: []desired.Result{{Outcome: desired.Done, RemoteID: "r1"}},
 			remove: true,
 			result: desired.Result{Outcome: desired.Done, RemoteID: "r1", Operation: desired.Deactivated,
@@ -188,7 +188,7 @@ func TestDesired_UserLogEvents(t *testing.T) {
 				{"application.user_membership.deprovision", ok, "", ""},
 			},
 		},
-		"nothing was to be sent": {result: desired.Result{Outcome: desired.Skipped}, want: []entry{}},
+		"nothing is to be sent": {result: desired.Result{Outcome: desired.Skipped}, want: []entry{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := apptest.New(t)

@@ -16,7 +16,7 @@ import (
 const syncOn = `{"create":{"lifecycleCreate":{"status":"ENABLED"}},"update":{"password":{"status":"ENABLED","seed":"SVC",` +
 	`"change":"CHANGE"}}}`
 
-// waiting reads the passwords on their way.
+// waiting returns the passwords that are not yet sent to targets.
 func waiting(t *testing.T, w *apptest.World) []docstore.Doc[model.SyncPassword] {
 	t.Helper()
 	page, err := w.Model.SyncPasswords.Query(t.Context(), w.Store.Reader(), docstore.Query[model.SyncPassword]{})
@@ -50,10 +50,10 @@ func TestSyncPassword_EncryptedUntilAccepted(t *testing.T) {
 			{Method: http.MethodPatch, Path: "/Users/r1", Status: 200}}
 		report(t, w, app, ann,
 			desired.Result{Outcome: desired.Done, RemoteID: "r1", Operation: desired.Updated, Steps: sent, PasswordVersion: got.PasswordVersion})
-		require.Equal(t, "Third-2026", desiredUser(t, w, app, ann).Password, "the result is about the one before")
+		require.Equal(t, "Third-2026", desiredUser(t, w, app, ann).Password, "the result is for the previous password")
 		report(t, w, app, ann,
 			desired.Result{Outcome: desired.Failed, RemoteID: "r1", Error: "400: too weak", PasswordVersion: got.PasswordVersion})
-		require.Len(t, waiting(t, w), 1, "it may be taken later")
+		require.Len(t, waiting(t, w), 1, "the target may accept it later")
 		report(t, w, app, ann,
 			desired.Result{Outcome: desired.Done, RemoteID: "r1", Operation: desired.Updated, Steps: sent,
 				PasswordVersion: desiredUser(t, w, app, ann).PasswordVersion})
@@ -65,13 +65,13 @@ func TestSyncPassword_EncryptedUntilAccepted(t *testing.T) {
 // TestSyncPassword_DiscardedIfUnneeded checks that the service discards a waiting password when no target needs it or its lifetime ends.
 func TestSyncPassword_DiscardedIfUnneeded(t *testing.T) {
 	for name, end := range map[string]func(w *apptest.World, app, user string){
-		"the option is turned off": func(w *apptest.World, app, _ string) {
+		"the option is disabled": func(w *apptest.World, app, _ string) {
 			w.Put("/apps/"+app+"/features/USER_PROVISIONING", `{"update":{"password":{"status":"DISABLED"}}}`).OK()
 		},
-		"the connection is stopped": func(w *apptest.World, app, _ string) {
+		"the connection is deactivated": func(w *apptest.World, app, _ string) {
 			w.Post("/apps/"+app+"/connections/default/lifecycle/deactivate", nil).OK(204)
 		},
-		"the connection leads to another host": func(w *apptest.World, app, _ string) {
+		"the connection has another host": func(w *apptest.World, app, _ string) {
 			w.Post("/apps/"+app+"/connections/default", `{"baseUrl":"https://other.example","profile":{"token":"other"}}`).OK()
 		},
 		"the user is deactivated": func(w *apptest.World, _, user string) { w.Post("/users/"+user+"/lifecycle/deactivate", nil).OK() },
@@ -93,7 +93,7 @@ func TestSyncPassword_DiscardedIfUnneeded(t *testing.T) {
 	w.Assign(app, ann)
 	setPassword(w, ann, "Second-2026")
 	w.Advance(model.SyncPasswordLife)
-	require.Empty(t, desiredUser(t, w, app, ann).Password, "it has waited for too long")
+	require.Empty(t, desiredUser(t, w, app, ann).Password, "its lifetime has ended")
 	report(t, w, app, ann, desired.Result{Outcome: desired.Failed, Error: "503"})
 	require.Empty(t, waiting(t, w))
 }

@@ -22,7 +22,7 @@ func TestDesired_TargetFollowsConnection(t *testing.T) {
 		require.ErrorIs(t, err, desired.ErrUnknownApp)
 		app := w.SCIMApp("HR")
 		_, err = w.Desired.Target(ctx, app)
-		require.ErrorIs(t, err, desired.ErrUnknownApp, "an application that was never connected has no target")
+		require.ErrorIs(t, err, desired.ErrUnknownApp, "an application without a connection has no target")
 
 		w.Connect(app, `{"update":{"profile":{"status":"ENABLED"}}}`)
 		want := desired.Target{
@@ -58,7 +58,7 @@ func TestDesired_CustomAppStyle(t *testing.T) {
 	require.Equal(t, model.StyleWizard, target.Style)
 }
 
-// desiredUser reads the desired state of a user.
+// desiredUser returns the desired state of a user.
 func desiredUser(t *testing.T, w *apptest.World, app, id string) desired.User {
 	t.Helper()
 	got, err := w.Desired.User(t.Context(), app, id)
@@ -98,7 +98,7 @@ func TestResource_UserAttributes(t *testing.T) {
 	require.True(t, strings.HasPrefix(string(text), `{"schemas":`), "schemas come first")
 }
 
-// A user without a locale of its own has en_US, which SCIM writes with a hyphen.
+// The default locale of users is en_US, which SCIM writes with a hyphen.
 func TestResource_DefaultLocale(t *testing.T) {
 	w := apptest.New(t)
 	app := w.SCIMApp("HR")
@@ -119,13 +119,13 @@ func TestDesired_UserStates(t *testing.T) {
 		ada := w.User("ada")
 		require.Equal(t, desired.Absent, desiredUser(t, w, app, ada).Want, "not assigned")
 		w.Assign(app, ada)
-		require.Equal(t, desired.Keep, desiredUser(t, w, app, ada).Want, "assigned while Create Users was off")
+		require.Equal(t, desired.Keep, desiredUser(t, w, app, ada).Want, "assigned while Create Users was disabled")
 		w.Connect(app, apptest.All)
-		require.Equal(t, desired.Keep, desiredUser(t, w, app, ada).Want, "turning Create Users on provisions nobody")
+		require.Equal(t, desired.Keep, desiredUser(t, w, app, ada).Want, "enabling Create Users provisions no user")
 
 		staged := w.StagedUser("bob")
 		w.Assign(app, staged)
-		require.Equal(t, desired.Keep, desiredUser(t, w, app, staged).Want, "waits for its activation")
+		require.Equal(t, desired.Keep, desiredUser(t, w, app, staged).Want, "the user is not activated yet")
 		w.Post("/users/"+staged+"/lifecycle/activate?sendEmail=false", nil).OK()
 		require.Equal(t, desired.Active, desiredUser(t, w, app, staged).Want)
 
@@ -139,7 +139,7 @@ func TestDesired_UserStates(t *testing.T) {
 		gone := desiredUser(t, w, app, staged)
 		require.Equal(t, desired.Inactive, gone.Want, "removed")
 		require.Equal(t, "r1", gone.RemoteID)
-		require.Equal(t, "bob@example.com", gone.UserName, "what is needed to find the account is kept")
+		require.Equal(t, "bob@example.com", gone.UserName, "the tombstone contains the user name for the search")
 		require.NotNil(t, gone.Resource)
 
 		w.Assign(app, staged)
@@ -160,7 +160,7 @@ func TestDesired_RemovalWithDeactivateUsersDisabled(t *testing.T) {
 	w.Delete("/apps/" + app + "/users/" + ada).OK()
 	require.Equal(t, desired.Keep, desiredUser(t, w, app, ada).Want)
 	w.Put("/apps/"+app+"/features/USER_PROVISIONING", apptest.All).OK()
-	require.Equal(t, desired.Keep, desiredUser(t, w, app, ada).Want, "nor does it when the option is turned on later")
+	require.Equal(t, desired.Keep, desiredUser(t, w, app, ada).Want, "enabling the option later sends nothing")
 }
 
 func TestResult_SetsAppUserStatus(t *testing.T) {
@@ -182,7 +182,7 @@ func TestResult_SetsAppUserStatus(t *testing.T) {
 		require.Nil(t, shows("STAGED", "ERROR").Value("externalId"))
 		require.Empty(t, w.Events(), "results cause no events")
 
-		// The next update of the assignment tries again.
+		// The next update of the assignment retries.
 		w.Post("/apps/"+app+"/users/"+ada, `{"profile":{}}`).OK()
 		shows("STAGED", "OUT_OF_SYNC")
 		w.Expect(model.AppUserChanged{App: app, User: ada, Provision: true})
@@ -201,7 +201,7 @@ func TestResult_SetsAppUserStatus(t *testing.T) {
 		report(t, w, app, ada, desired.Result{Outcome: desired.Done, RemoteID: "r1"})
 		shows("PROVISIONED", "SYNCHRONIZED")
 
-		// A result about what was wanted before the removal does not revive it.
+		// A result for the desired state before the removal must not change the removed assignment.
 		w.Delete("/apps/" + app + "/users/" + ada).OK()
 		tombstone := func() model.SyncState {
 			doc, err := w.Desired.AppUsers.Get(t.Context(), w.Desired.Store.Reader(), model.AppUserID(app, ada))
@@ -209,7 +209,7 @@ func TestResult_SetsAppUserStatus(t *testing.T) {
 			return doc.Value.SyncState
 		}
 		report(t, w, app, ada, desired.Result{Want: desired.Active, Outcome: desired.Done, RemoteID: "r1"})
-		require.NotEqual(t, model.SyncSynchronized, tombstone(), "the target does not know of the removal yet")
+		require.NotEqual(t, model.SyncSynchronized, tombstone(), "the removal is not provisioned yet")
 		report(t, w, app, ada, desired.Result{Outcome: desired.Done, RemoteID: "r1", More: true})
 		require.Equal(t, desired.Inactive, desiredUser(t, w, app, ada).Want)
 		require.Empty(t, w.Get("/apps/"+app+"/users").IDs())
@@ -229,17 +229,17 @@ func TestResult_SkippedLeavesNothingPending(t *testing.T) {
 	report(t, w, app, ada, desired.Result{Outcome: desired.Skipped})
 	require.Equal(t, "DISABLED", w.Get(path).OK().Text("syncState"))
 	w.Post("/users/"+ada, `{"profile":{"lastName":"New"}}`).OK()
-	require.Equal(t, "OUT_OF_SYNC", w.Get(path).OK().Text("syncState"), "the next change is due again")
+	require.Equal(t, "OUT_OF_SYNC", w.Get(path).OK().Text("syncState"), "the next change is pending")
 
 	report(t, w, app, ada, desired.Result{Outcome: desired.Failed, Error: strings.Repeat("é", 5000)})
 	doc, err := w.Model.AppUsers.Get(t.Context(), w.Store.Reader(), model.AppUserID(app, ada))
 	require.NoError(t, err)
-	require.Less(t, len(doc.Value.ErrorSummary), 1100, "errors are kept short")
+	require.Less(t, len(doc.Value.ErrorSummary), 1100, "error summaries are truncated")
 
 	w.Delete(path).OK()
 	report(t, w, app, ada, desired.Result{Outcome: desired.Started})
 	report(t, w, app, ada, desired.Result{Outcome: desired.Failed, Error: "500"})
-	require.Equal(t, desired.Inactive, desiredUser(t, w, app, ada).Want, "a failed deactivation is still wanted")
+	require.Equal(t, desired.Inactive, desiredUser(t, w, app, ada).Want, "a failed deactivation is still desired")
 	report(t, w, app, ada, desired.Result{Outcome: desired.Skipped})
 	require.Equal(t, desired.Keep, desiredUser(t, w, app, ada).Want)
 }
@@ -270,7 +270,7 @@ func TestDesired_PushedGroups(t *testing.T) {
 			users = append(users, w.User(fmt.Sprintf("u%d", i)))
 		}
 		late := w.User("late")
-		w.Assign(app, late) // while Create Users is off: not in the target
+		w.Assign(app, late) // not in the target, because Create Users is disabled
 		w.Connect(app, apptest.All)
 		group := w.Group("staff", append(slices.Clone(users), late)...)
 		for _, user := range users[:4] {
@@ -324,13 +324,13 @@ func TestDesired_PushedGroups(t *testing.T) {
 		w.Delete(mappings + "/" + id + "?deleteTargetGroup=true").OK(204)
 		require.Equal(t, desired.Group{Want: desired.Absent, DisplayName: "Crew", RemoteID: "g1", DeleteRemote: true}, state())
 		require.NoError(t, w.Desired.ReportGroup(ctx, app, group, desired.Result{Outcome: desired.Failed, Error: "500"}))
-		require.True(t, state().DeleteRemote, "the target is still to be told")
+		require.True(t, state().DeleteRemote, "the deletion is still pending")
 		require.NoError(t, w.Desired.ReportGroup(ctx, app, group, desired.Result{Want: desired.Inactive, Outcome: desired.Done, RemoteID: "g1"}))
-		require.True(t, state().DeleteRemote, "what was reached was the pause before")
+		require.True(t, state().DeleteRemote, "the result is for the earlier pause")
 		require.NoError(t, w.Desired.ReportGroup(ctx, app, group, desired.Result{Want: desired.Absent, Outcome: desired.Done, More: true}))
-		require.Equal(t, desired.Group{Want: desired.Absent}, state(), "another attempt follows, and has nothing to delete")
+		require.Equal(t, desired.Group{Want: desired.Absent}, state(), "another attempt follows, without a group to delete")
 
-		// Linked again, the group takes over what is there.
+		// A new push mapping of the group uses the existing group in the target.
 		second := w.Post(mappings, `{"sourceGroupId":"`+group+`","targetGroupName":"Staff"}`).OK(201)
 		w.Patch(mappings+"/"+second.Text("id"), `{"status":"INACTIVE"}`).OK()
 		w.Delete(mappings + "/" + second.Text("id") + "?deleteTargetGroup=false").OK(204)

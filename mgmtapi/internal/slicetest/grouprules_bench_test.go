@@ -13,10 +13,10 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
-// BenchmarkDeleteGroup is the deletion of a group with one member, beside other users, while a rule tests groups.
+// BenchmarkDeleteGroup measures the deletion of a group with one member, with many other users and a rule that tests groups.
 func BenchmarkDeleteGroup(b *testing.B) {
 	for _, users := range []int{100, 2000} {
-		b.Run(fmt.Sprintf("beside %d users", users), func(b *testing.B) {
+		b.Run(fmt.Sprintf("with %d other users", users), func(b *testing.B) {
 			e := apitest.New(b, sqldbtest.SQLite(b))
 			e.Unrecorded()
 			do := func(do, body string, status int) string {

@@ -15,7 +15,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/apps/desired"
 )
 
-// rule is the body of a rule. Excluded users come behind the groups.
+// rule returns the body of a rule. The arguments after groups are excluded users.
 func rule(name, expression string, groups []string, excluded ...string) string {
 	if excluded == nil {
 		excluded = []string{}
@@ -37,13 +37,14 @@ func TestGroupRule_Lifecycle(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		apitest.New(t, db).Run(t,
 			apitest.Step{Do: "POST /api/v1/groups", Body: `{"profile":{"name":"Sales"}}`, Save: map[string]string{"g": "id"}},
-			apitest.Step{Name: "a new rule is inactive, whatever was sent", Do: "POST /api/v1/groups/rules",
+			apitest.Step{Name: "a new rule is always inactive", Do: "POST /api/v1/groups/rules",
 				Body: rule("Sellers", `user.department == "Sales"`, []string{"{{g}}", "{{g}}"}), Save: map[string]string{"r": "id"},
 				Equal: map[string]any{"type": "group_rule", "name": "Sellers", "status": "INACTIVE", "conditions.people.users.exclude.#": 0,
 					"conditions.people.groups.exclude.#": 0, "conditions.expression.value": `user.department == "Sales"`,
 					"conditions.expression.type": "urn:svc:expression:1.0", "actions.assignUserToGroups.groupIds.#": 1, "allGroupsValid": true,
 					"created": "2026-03-04T05:06:07.000Z"}, Lacks: []string{"_embedded"}},
-			apitest.Step{Name: "its name is unique in any case", Do: "POST /api/v1/groups/rules", Body: rule("SELLERS", `true`, []string{"{{g}}"}),
+			apitest.Step{Name: "the unique name is case-insensitive", Do: "POST /api/v1/groups/rules",
+				Body:   rule("SELLERS", `true`, []string{"{{g}}"}),
 				Status: 400, Code: "E0000001", Causes: []string{"name: An object with this field already exists"}},
 			apitest.Step{Do: "GET /api/v1/groups/rules/{{r}}?expand=groupIdToGroupNameMap", Has: []string{"_embedded.groupIdToGroupNameMap"},
 				Then: func(t *testing.T, a *apitest.Answer) {
@@ -59,19 +60,19 @@ func TestGroupRule_Lifecycle(t *testing.T) {
 			apitest.Step{Do: "POST /api/v1/groups/rules/{{r}}/lifecycle/activate", Status: 204},
 			apitest.Step{Name: "activating again changes nothing", Do: "POST /api/v1/groups/rules/{{r}}/lifecycle/activate", Status: 204},
 			apitest.Step{Do: "GET /api/v1/groups/rules/{{r}}", Equal: map[string]any{"status": "ACTIVE"}},
-			apitest.Step{Name: "an active rule is not changed", Do: "PUT /api/v1/groups/rules/{{r}}",
+			apitest.Step{Name: "an active rule cannot be changed", Do: "PUT /api/v1/groups/rules/{{r}}",
 				Body: rule("Sellers", `true`, []string{"{{g}}"}), Status: 403, Code: "E0000107"},
-			apitest.Step{Name: "an active rule is not deleted", Do: "DELETE /api/v1/groups/rules/{{r}}", Status: 403, Code: "E0000107"},
+			apitest.Step{Name: "an active rule cannot be deleted", Do: "DELETE /api/v1/groups/rules/{{r}}", Status: 403, Code: "E0000107"},
 			apitest.Step{Do: "POST /api/v1/groups/rules/{{r}}/lifecycle/deactivate", Status: 204},
 			apitest.Step{Name: "deactivating again changes nothing", Do: "POST /api/v1/groups/rules/{{r}}/lifecycle/deactivate", Status: 204},
 			apitest.Step{Do: "PUT /api/v1/groups/rules/{{r}}", Body: rule("Selling", `user.department == "Sell"`, []string{"{{g}}"}),
 				Equal: map[string]any{"name": "Selling", "status": "INACTIVE", "conditions.expression.value": `user.department == "Sell"`}},
-			apitest.Step{Name: "a replacement may leave the groups out", Do: "PUT /api/v1/groups/rules/{{r}}",
+			apitest.Step{Name: "a replacement may omit the groups", Do: "PUT /api/v1/groups/rules/{{r}}",
 				Body:  `{"name":"Selling","conditions":{"expression":{"value":"false"}}}`,
 				Equal: map[string]any{"actions.assignUserToGroups.groupIds.0": "{{g}}", "conditions.expression.value": "false"}},
 			apitest.Step{Do: "DELETE /api/v1/groups/rules/{{r}}", Status: 202},
 			apitest.Step{Do: "GET /api/v1/groups/rules/{{r}}", Status: 404, Code: "E0000007"},
-			apitest.Step{Name: "its name is free", Do: "POST /api/v1/groups/rules", Body: rule("Selling", `true`, []string{"{{g}}"})},
+			apitest.Step{Name: "the name can be used again", Do: "POST /api/v1/groups/rules", Body: rule("Selling", `true`, []string{"{{g}}"})},
 		)
 	})
 }
@@ -101,9 +102,9 @@ func TestGroupRule_RejectsBadInput(t *testing.T) {
 			"name: ", "type: The value must be one of: group_rule", "conditions.people.groups.exclude: ", "conditions.expression.type: "),
 		post("an unknown attribute", rule("r", `user.shoeSize == "44"`, []string{"{{g}}"}),
 			"conditions.expression: at character 6: unknown field shoeSize"),
-		post("an expression that is a text", rule("r", `user.login`, []string{"{{g}}"}),
+		post("an expression with a string result", rule("r", `user.login`, []string{"{{g}}"}),
 			"conditions.expression: at character 1: the expression is a string"),
-		post("groups that are not there or built in", rule("r", `true`, []string{"{{g}}", "nowhere", "{{everyone}}"}),
+		post("unknown and built-in groups", rule("r", `true`, []string{"{{g}}", "nowhere", "{{everyone}}"}),
 			"actions.assignUserToGroups.groupIds[1]: ", "actions.assignUserToGroups.groupIds[2]: "),
 		post("too many groups", rule("r", `true`, groups), "actions.assignUserToGroups.groupIds: "),
 		post("unknown users", rule("r", `true`, []string{"{{g}}"}, "nobody"), "conditions.people.users.exclude[0]: "),
@@ -112,7 +113,7 @@ func TestGroupRule_RejectsBadInput(t *testing.T) {
 		apitest.Step{Name: "other groups in a replacement", Do: "PUT /api/v1/groups/rules/{{r}}", Body: rule("", `nonsense(`, []string{"{{h}}"}),
 			Status: 400, Code: "E0000001", Causes: []string{"name: ", "conditions.expression: ", "actions: "}},
 		apitest.Step{Do: "GET /api/v1/groups/rules/nowhere", Status: 404, Code: "E0000007"},
-		apitest.Step{Name: "the rule is looked for before the body is read", Do: "PUT /api/v1/groups/rules/nowhere", Body: `{`, Status: 404,
+		apitest.Step{Name: "existence is checked before the body", Do: "PUT /api/v1/groups/rules/nowhere", Body: `{`, Status: 404,
 			Code: "E0000007"},
 		apitest.Step{Do: "DELETE /api/v1/groups/rules/nowhere", Status: 404, Code: "E0000007"},
 		apitest.Step{Name: "an id of another kind", Do: "POST /api/v1/groups/rules/{{g}}/lifecycle/activate", Status: 404, Code: "E0000007"},
@@ -123,11 +124,11 @@ func TestGroupRule_RejectsBadInput(t *testing.T) {
 	)
 }
 
-// ruleWorld is a world with short ways to rules and members.
+// ruleWorld is a World with methods for rules and members.
 type ruleWorld struct {
 	*apptest.World
 	t     *testing.T
-	rules *int // how many were made
+	rules *int // number of created rules
 }
 
 func each(t *testing.T, fn func(t *testing.T, w ruleWorld)) {
@@ -172,7 +173,7 @@ func (w ruleWorld) members(group string, want ...string) {
 	require.ElementsMatch(w.t, want, w.Get("/groups/"+group+"/users").IDs())
 }
 
-// logged lists the targets of the events of a type, oldest first.
+// logged returns the targets of the events of a type, oldest first.
 func (w ruleWorld) logged(event string) (targets [][]string) {
 	w.t.Helper()
 	var events []struct {
@@ -221,7 +222,7 @@ func TestGroupRule_FollowsUserAttributes(t *testing.T) {
 		w.User("dan", "department", "Sales")
 		w.members(g, bea, staged)
 		w.activate(r)
-		require.NotContains(t, w.Get("/groups/"+g+"/users").IDs(), bea, "it no longer matches")
+		require.NotContains(t, w.Get("/groups/"+g+"/users").IDs(), bea, "the user no longer matches")
 		require.Len(t, w.Get("/groups/"+g+"/users").IDs(), 2)
 	})
 }
@@ -237,7 +238,7 @@ func TestGroupRule_KeepsManualMemberships(t *testing.T) {
 		w.members(g, ada)
 
 		w.set(bea, "city", "Rome")
-		w.Leave(g, bea) // from now on the rule leaves bea alone
+		w.Leave(g, bea) // excludes bea from the rule
 		w.members(g, ada)
 		require.Equal(t, []any{bea}, w.Get("/groups/rules/"+r).OK().Value("conditions", "people", "users", "exclude"))
 		w.set(bea, "nickName", "B")
@@ -262,7 +263,7 @@ func TestGroupRule_RemovalExcludesUser(t *testing.T) {
 		require.NotContains(t, w.Get("/groups/"+h+"/users").IDs(), ada)
 		w.deactivate(r)
 		administrator := w.Get("/users/me").OK().Text("id")
-		w.Leave(g, administrator) // a rule that does not work learns nothing
+		w.Leave(g, administrator) // an inactive rule excludes no user
 		require.Equal(t, []any{ada}, w.Get("/groups/rules/"+r).OK().Value("conditions", "people", "users", "exclude"))
 		w.Put("/groups/rules/"+r, rule("again", "true", []string{g, h}, administrator)).OK()
 		w.activate(r)
@@ -300,7 +301,7 @@ func TestGroupRule_GroupExpressions(t *testing.T) {
 	each(t, func(t *testing.T, w ruleWorld) {
 		ada := w.User("ada")
 		a, b, c := w.Group("A"), w.Group("B"), w.Group("C")
-		// Made in the wrong order, so that one look at each does not do.
+		// The rules are created in reverse order of their dependencies, so that a single evaluation of each is not enough.
 		w.active(`isMemberOfGroup("`+b+`")`, c)
 		w.active(`isMemberOfGroupName("A")`, b)
 		w.Join(a, ada)
@@ -311,7 +312,7 @@ func TestGroupRule_GroupExpressions(t *testing.T) {
 		w.Put("/groups/"+a, `{"profile":{"name":"A"}}`).OK()
 		w.members(c, ada)
 
-		w.active(`isMemberOfGroup("`+c+`")`, b) // two rules that test each other's groups hold nobody
+		w.active(`isMemberOfGroup("`+c+`")`, b) // two rules that test each other's groups keep no member
 		w.members(b, ada)
 		w.Leave(a, ada)
 		w.members(b)
@@ -338,14 +339,14 @@ func TestGroupRule_ContradictingRules(t *testing.T) {
 		w.set(ada, "city", "Rome")
 		w.members(a, ada)
 		require.Equal(t, "ACTIVE", w.status(second))
-		bea := w.User("bea", "city", "Rome") // for bea the rules never come to rest
+		bea := w.User("bea", "city", "Rome") // for bea the rules do not reach a stable state
 		require.Equal(t, "INVALID", w.status(second))
 		w.members(a, ada)
 		w.members(b)
 		require.Len(t, w.logged("group.user_membership.rule.invalidate"), 2)
 		w.Post("/groups/rules/"+second+"/lifecycle/activate", nil).Fails(403, "E0000107")
 		w.Post("/groups/rules/"+second+"/lifecycle/deactivate", nil).Fails(403, "E0000107")
-		w.Put("/groups/rules/"+second, rule("mended", `user.city == "Rome"`, []string{a})).OK()
+		w.Put("/groups/rules/"+second, rule("fixed", `user.city == "Rome"`, []string{a})).OK()
 		require.Equal(t, "INACTIVE", w.status(second))
 		w.activate(second)
 		w.members(a, ada, bea)

@@ -26,33 +26,34 @@ func TestGroup_Lifecycle(t *testing.T) {
 					"lastMembershipUpdated": "2026-03-04T05:06:07.000Z"},
 				Has:   []string{"_links.self", "_links.users", "_links.apps", "_links.owners"},
 				Lacks: []string{"_embedded", "source", "_links.source"}},
-			apitest.Step{Name: "its name is unique in any case", Do: "POST /api/v1/groups", Body: `{"profile":{"name":"WEST coast"}}`, Status: 400,
-				Code: "E0000001", Causes: []string{"name: An object with this field already exists"}},
+			apitest.Step{Name: "the unique name is case-insensitive", Do: "POST /api/v1/groups", Body: `{"profile":{"name":"WEST coast"}}`,
+				Status: 400,
+				Code:   "E0000001", Causes: []string{"name: An object with this field already exists"}},
 			apitest.Step{Do: "GET /api/v1/groups/{{g}}", Equal: map[string]any{"id": "{{g}}", "header:ETag": "{{tag}}"}},
 			apitest.Step{Do: "POST /api/v1/users", Body: groupUser, Save: map[string]string{"u": "id"}},
 			apitest.Step{Do: "PUT /api/v1/groups/{{g}}/users/{{u}}", Status: 204},
-			apitest.Step{Name: "joining again changes nothing", Do: "PUT /api/v1/groups/{{g}}/users/isaac",
+			apitest.Step{Name: "a second addition changes nothing", Do: "PUT /api/v1/groups/{{g}}/users/isaac",
 				Header: map[string]string{"Content-Type": "application/json"}, Status: 204},
-			apitest.Step{Name: "membership leaves the entity tag alone", Do: "GET /api/v1/groups/{{g}}?expand=stats",
+			apitest.Step{Name: "membership does not change the entity tag", Do: "GET /api/v1/groups/{{g}}?expand=stats",
 				Equal: map[string]any{"_embedded.stats.usersCount": 1, "_embedded.stats.appsCount": 0, "header:ETag": "{{tag}}"}},
 			apitest.Step{Do: "GET /api/v1/groups/{{g}}/users", Equal: map[string]any{"#": 1, "0.id": "{{u}}"}},
-			apitest.Step{Name: "a wrong entity tag is refused", Do: "PUT /api/v1/groups/{{g}}", Body: `{"profile":{"name":"x"}}`,
+			apitest.Step{Name: "a wrong entity tag is rejected", Do: "PUT /api/v1/groups/{{g}}", Body: `{"profile":{"name":"x"}}`,
 				Header: map[string]string{"If-Match": `W/"x"`}, Status: 412, Code: "E0000231"},
 			apitest.Step{Name: "a replacement without description clears it", Do: "PUT /api/v1/groups/{{g}}",
 				Body: `{"profile":{"name":"Ostküste"}}`, Header: map[string]string{"If-Match": "{{tag}}"},
 				Equal: map[string]any{"profile.name": "Ostküste", "profile.description": nil}},
 			apitest.Step{Do: "DELETE /api/v1/groups/{{g}}/users/{{u}}", Status: 204},
-			apitest.Step{Name: "leaving again changes nothing", Do: "DELETE /api/v1/groups/{{g}}/users/{{u}}", Status: 204},
+			apitest.Step{Name: "a second removal changes nothing", Do: "DELETE /api/v1/groups/{{g}}/users/{{u}}", Status: 204},
 			apitest.Step{Do: "GET /api/v1/groups/{{g}}/users", Equal: map[string]any{"#": 0}},
 			apitest.Step{Do: "PUT /api/v1/groups/{{g}}/users/{{u}}", Status: 204},
 			apitest.Step{Do: "DELETE /api/v1/groups/{{g}}", Status: 204},
 			apitest.Step{Do: "GET /api/v1/groups/{{g}}", Status: 404, Code: "E0000007"},
 			apitest.Step{Do: "GET /api/v1/users/{{u}}/groups", Equal: map[string]any{"#": 1}},
-			apitest.Step{Name: "its name is free", Do: "POST /api/v1/groups", Body: `{"profile":{"name":"ostküste"}}`},
+			apitest.Step{Name: "the name can be used again", Do: "POST /api/v1/groups", Body: `{"profile":{"name":"ostküste"}}`},
 		)
 		var topics []string
 		_, err := e.Store.Relay(t.Context(), 100, func(_ *docstore.Tx, events []docstore.Event) error {
-			for _, event := range events[4:] { // those of the setup come first
+			for _, event := range events[4:] { // the first four are events of the setup
 				topics = append(topics, event.Topic)
 			}
 			return nil
@@ -74,7 +75,7 @@ func TestGroup_BuiltInReadOnly(t *testing.T) {
 		apitest.Step{Do: "PUT /api/v1/groups/{{g}}/users/me", Status: 501, Code: "E0000060"},
 		apitest.Step{Do: "DELETE /api/v1/groups/{{g}}/users/me", Status: 501, Code: "E0000060"},
 		apitest.Step{Do: "GET /api/v1/groups/{{g}}/users", Equal: map[string]any{"#": 1}},
-		apitest.Step{Name: "a group of the same name may exist", Do: "POST /api/v1/groups", Body: `{"profile":{"name":"everyone"}}`},
+		apitest.Step{Name: "a group can have the name of a built-in group", Do: "POST /api/v1/groups", Body: `{"profile":{"name":"everyone"}}`},
 	)
 }
 
@@ -152,7 +153,7 @@ func TestGroup_Owners(t *testing.T) {
 				Equal: map[string]any{"id": "{{u}}", "type": "USER", "displayName": "Isaac Brock", "lastUpdated": "2026-03-04T05:06:07.000Z"}},
 			apitest.Step{Do: "POST /api/v1/groups/{{g}}/owners", Body: `{"id":"{{b}}","type":"GROUP"}`, Status: 201,
 				Equal: map[string]any{"id": "{{b}}", "type": "GROUP", "displayName": "Board"}},
-			apitest.Step{Name: "who is an owner does not become one again", Do: "POST /api/v1/groups/{{g}}/owners",
+			apitest.Step{Name: "a user can be added as an owner only once", Do: "POST /api/v1/groups/{{g}}/owners",
 				Body: `{"id":"{{u}}","type":"USER"}`, Status: 400, Code: "E0000001", Causes: []string{"id: "}},
 			apitest.Step{Do: "GET /api/v1/groups/{{g}}/owners", Equal: map[string]any{"#": 2, "0.id": "{{u}}", "1.displayName": "Board"},
 				Lacks: []string{"link:next"}},
@@ -161,11 +162,11 @@ func TestGroup_Owners(t *testing.T) {
 			apitest.Step{Do: "POST /api/v1/groups/{{g}}/owners", Body: `{"id":"{{u}}","type":"USER"}`, Status: 201},
 			apitest.Step{Do: "POST /api/v1/groups/{{b}}/owners", Body: `{"id":"{{g}}","type":"GROUP"}`, Status: 201},
 			apitest.Step{Do: "DELETE /api/v1/groups/{{b}}", Status: 204},
-			apitest.Step{Name: "a deleted group owns nothing", Do: "GET /api/v1/groups/{{g}}/owners",
+			apitest.Step{Name: "a deleted group is removed from the owners", Do: "GET /api/v1/groups/{{g}}/owners",
 				Equal: map[string]any{"#": 1, "0.id": "{{u}}"}},
 			apitest.Step{Do: "POST /api/v1/users/{{u}}/lifecycle/deactivate"},
 			apitest.Step{Do: "DELETE /api/v1/users/{{u}}", Status: 204},
-			apitest.Step{Name: "neither does a deleted user", Do: "GET /api/v1/groups/{{g}}/owners", Equal: map[string]any{"#": 0}},
+			apitest.Step{Name: "a deleted user is removed from the owners", Do: "GET /api/v1/groups/{{g}}/owners", Equal: map[string]any{"#": 0}},
 		)
 	})
 }
@@ -183,7 +184,7 @@ func TestGroup_RejectsInvalidOwners(t *testing.T) {
 		post("wrong types", `{"id":1,"type":"ROLE"}`, "E0000001", 400, "id: ", "type: The value must be one of: USER, GROUP"),
 		post("an unknown user", `{"id":"nobody","type":"USER"}`, "E0000007", 404),
 		post("an id of another kind", `{"id":"{{u}}","type":"GROUP"}`, "E0000007", 404),
-		apitest.Step{Name: "groups that are built in", Do: "POST /api/v1/groups/{{everyone}}/owners", Body: `{"id":"{{u}}","type":"USER"}`,
+		apitest.Step{Name: "built-in groups", Do: "POST /api/v1/groups/{{everyone}}/owners", Body: `{"id":"{{u}}","type":"USER"}`,
 			Status: 501, Code: "E0000060"},
 		apitest.Step{Do: "GET /api/v1/groups/nowhere/owners", Status: 404, Code: "E0000007"},
 		apitest.Step{Do: "POST /api/v1/groups/nowhere/owners", Body: `{`, Status: 404, Code: "E0000007"},

@@ -30,7 +30,7 @@ func seed(serial, publicID string) string {
 	return fmt.Sprintf(`{"serialNumber":%q,"publicId":%q,"privateId":%q,"aesKey":%q}`, serial, publicID, privateID, aesKey)
 }
 
-// assign gives a token to a user, as an enrolment does.
+// assign assigns a token to a user, as an enrollment does.
 func assign(t *testing.T, e *apitest.Env, token, user string) {
 	t.Helper()
 	require.NoError(t, e.Store.Update(t.Context(), func(tx *docstore.Tx) error {
@@ -82,13 +82,16 @@ func TestHardwareToken_Lifecycle(t *testing.T) {
 			},
 			apitest.Step{Do: "GET " + hardwareRoot, Equal: map[string]any{"#": 1, "0.status": "ACTIVE"}, Lacks: []string{"0._embedded"}},
 			apitest.Step{Do: "GET " + hardwareRoot + "?expand=user", Equal: map[string]any{"0._embedded.user.id": saved["user"]}},
-			apitest.Step{Name: "it stays while somebody has it", Do: "DELETE " + hardwareRoot + "/" + saved["id"], Status: 403, Code: "E0000107"},
-			apitest.Step{Name: "it is found by the address of the user",
+			apitest.Step{Name: "an assigned token cannot be deleted", Do: "DELETE " + hardwareRoot + "/" + saved["id"], Status: 403,
+				Code: "E0000107"},
+			apitest.Step{Name: "a filter finds the token by the email of its user",
 				Do: "GET " + hardwareRoot + "?filter=profile.email+eq+%22ada@example.com%22", Equal: map[string]any{"#": 1}},
 			apitest.Step{Do: "POST /api/v1/users/" + saved["user"], Body: `{"profile":{"email":"lovelace@example.com"}}`},
-			apitest.Step{Name: "also when that has changed", Do: "GET " + hardwareRoot + "?filter=profile.email+eq+%22lovelace@example.com%22",
+			apitest.Step{Name: "a filter finds the token by the changed email",
+				Do:    "GET " + hardwareRoot + "?filter=profile.email+eq+%22lovelace@example.com%22",
 				Equal: map[string]any{"#": 1}},
-			apitest.Step{Name: "and by the earlier one no more", Do: "GET " + hardwareRoot + "?filter=profile.email+eq+%22ada@example.com%22",
+			apitest.Step{Name: "a filter does not find the token by the earlier email",
+				Do:    "GET " + hardwareRoot + "?filter=profile.email+eq+%22ada@example.com%22",
 				Equal: map[string]any{"#": 0}},
 		)
 		stored, err := e.Model.HardwareTokens.Get(t.Context(), e.Store.Reader(), saved["id"])
@@ -100,7 +103,7 @@ func TestHardwareToken_Lifecycle(t *testing.T) {
 		require.NoError(t, err)
 		require.NotContains(t, string(text), aesKey)
 		_, err = stored.Value.Token(secrets, "ykk00000000000000000")
-		require.Error(t, err, "a seed opens in its place only")
+		require.Error(t, err, "an encrypted seed can be decrypted only in its own member")
 		require.NotContains(t, e.Log.String(), aesKey)
 
 		require.NoError(t, e.Store.Update(t.Context(), func(tx *docstore.Tx) error {
@@ -110,13 +113,13 @@ func TestHardwareToken_Lifecycle(t *testing.T) {
 		}))
 		e.Run(t,
 			apitest.Step{
-				Name: "given back, it keeps when it was last used", Do: "GET " + hardwareRoot + "/" + saved["id"],
+				Name: "an unassigned token keeps its time of last use", Do: "GET " + hardwareRoot + "/" + saved["id"],
 				Equal: map[string]any{"status": "UNASSIGNED", "lastVerified": "2026-03-04T05:06:07.000Z"}, Lacks: []string{"activated", "_links.user"},
 			},
 			apitest.Step{Do: "DELETE " + hardwareRoot + "/" + saved["id"], Status: 204},
 			apitest.Step{Do: "GET " + hardwareRoot + "/" + saved["id"], Status: 404, Code: "E0000007"},
 			apitest.Step{Do: "DELETE " + hardwareRoot + "/" + saved["id"], Status: 404, Code: "E0000007"},
-			apitest.Step{Name: "serial and public id are free again", Do: "POST " + hardwareRoot, Body: seed("12345", "cccccccccccb")},
+			apitest.Step{Name: "serial number and public id can be used again", Do: "POST " + hardwareRoot, Body: seed("12345", "cccccccccccb")},
 		)
 	})
 }
@@ -137,30 +140,32 @@ func TestHardwareToken_RejectsBadInput(t *testing.T) {
 		{Name: "with an array", Do: "POST " + hardwareRoot, Body: `[]`, Status: 400, Code: "E0000003"},
 		{Name: "without members", Do: "POST " + hardwareRoot, Body: `{}`, Status: 400, Code: "E0000001",
 			Causes: []string{"serialNumber", "publicId", "privateId", "aesKey"}},
-		{Name: "of wrong types", Do: "POST " + hardwareRoot, Body: `{"serialNumber":1,"publicId":{},"privateId":[],"aesKey":true}`, Status: 400,
-			Code: "E0000001", Causes: []string{"serialNumber", "publicId", "privateId", "aesKey"}},
-		{Name: "with a serial number that is taken, zeros not counted", Do: "POST " + hardwareRoot, Body: seed("0001", "vvvvvvvvvvvv"),
+		{Name: "with members of wrong types", Do: "POST " + hardwareRoot, Body: `{"serialNumber":1,"publicId":{},"privateId":[],"aesKey":true}`,
+			Status: 400,
+			Code:   "E0000001", Causes: []string{"serialNumber", "publicId", "privateId", "aesKey"}},
+		{Name: "with a duplicate serial number, ignoring leading zeros", Do: "POST " + hardwareRoot, Body: seed("0001", "vvvvvvvvvvvv"),
 			Status: 400, Code: "E0000001", Causes: []string{"serialNumber: An object with this field already exists"}},
-		{Name: "with a public id that is taken", Do: "POST " + hardwareRoot, Body: seed("2", "cccccccccccc"), Status: 400, Code: "E0000001",
+		{Name: "with a duplicate public id", Do: "POST " + hardwareRoot, Body: seed("2", "cccccccccccc"), Status: 400, Code: "E0000001",
 			Causes: []string{"publicId: An object with this field already exists"}},
 		{Name: "without credentials", Do: "GET " + hardwareRoot, Header: map[string]string{"Authorization": ""}, Status: 403, Code: "E0000005"},
-		{Name: "with a cursor that is none", Do: "GET " + hardwareRoot + "?after=x", Status: 400, Code: "E0000029"},
-		{Name: "with a page of no size", Do: "GET " + hardwareRoot + "?limit=0", Status: 400, Code: "E0000001", Causes: []string{"limit"}},
-		{Name: "with a page whose size is no number", Do: "GET " + hardwareRoot + "?limit=x", Status: 400, Code: "E0000001",
+		{Name: "with an invalid cursor", Do: "GET " + hardwareRoot + "?after=x", Status: 400, Code: "E0000029"},
+		{Name: "with the page size 0", Do: "GET " + hardwareRoot + "?limit=0", Status: 400, Code: "E0000001", Causes: []string{"limit"}},
+		{Name: "with a page size that is not a number", Do: "GET " + hardwareRoot + "?limit=x", Status: 400, Code: "E0000001",
 			Causes: []string{"limit"}},
-		{Name: "sorted by what is not there", Do: "GET " + hardwareRoot + "?sortBy=publicId", Status: 400, Code: "E0000001",
+		{Name: "sorted by an unknown attribute", Do: "GET " + hardwareRoot + "?sortBy=publicId", Status: 400, Code: "E0000001",
 			Causes: []string{"sortBy"}},
-		{Name: "expanded by what is not there", Do: "GET " + hardwareRoot + "?expand=factor", Status: 400, Code: "E0000001",
+		{Name: "expanded by an unknown name", Do: "GET " + hardwareRoot + "?expand=factor", Status: 400, Code: "E0000001",
 			Causes: []string{"expand"}},
-		{Name: "for a download or not", Do: "GET " + hardwareRoot + "?forDownload=maybe", Status: 400, Code: "E0000001",
+		{Name: "with an invalid boolean for forDownload", Do: "GET " + hardwareRoot + "?forDownload=maybe", Status: 400, Code: "E0000001",
 			Causes: []string{"forDownload"}},
-		{Name: "filtered by what is not there", Do: "GET " + hardwareRoot + "?filter=aesKey+eq+%22x%22", Status: 400, Code: "E0000031"},
-		{Name: "filtered in a way that is not", Do: "GET " + hardwareRoot + "?filter=profile.serial+sw+%220%22", Status: 400, Code: "E0000031"},
-		{Name: "with a time that is none", Do: "GET " + hardwareRoot + "?filter=created+gt+%22today%22", Status: 400, Code: "E0000031"},
-		{Name: "with half an expression", Do: "GET " + hardwareRoot + "?filter=created+gt", Status: 400, Code: "E0000031"},
-		{Name: "of an id of another kind", Do: "GET " + hardwareRoot + "/00u00000000000000000", Status: 404, Code: "E0000007"},
+		{Name: "filtered by an unknown attribute", Do: "GET " + hardwareRoot + "?filter=aesKey+eq+%22x%22", Status: 400, Code: "E0000031"},
+		{Name: "filtered with an unsupported operator", Do: "GET " + hardwareRoot + "?filter=profile.serial+sw+%220%22", Status: 400,
+			Code: "E0000031"},
+		{Name: "with an invalid time", Do: "GET " + hardwareRoot + "?filter=created+gt+%22today%22", Status: 400, Code: "E0000031"},
+		{Name: "with an incomplete expression", Do: "GET " + hardwareRoot + "?filter=created+gt", Status: 400, Code: "E0000031"},
+		{Name: "with an id of another kind", Do: "GET " + hardwareRoot + "/00u00000000000000000", Status: 404, Code: "E0000007"},
 		{Do: "DELETE " + hardwareRoot + "/ykk00000000000000000", Status: 404, Code: "E0000007"},
-		{Name: "which are not replaced", Do: "PUT " + hardwareRoot + "/{{id}}", Body: `{}`, Status: 405, Code: "E0000022"},
+		{Name: "with the unsupported method PUT", Do: "PUT " + hardwareRoot + "/{{id}}", Body: `{}`, Status: 405, Code: "E0000022"},
 	}
 	for member, values := range map[string][]string{
 		"serialNumber": {`"1234567890123"`, `"-1"`, `"1 2"`, `"12a"`, `"１２"`},
@@ -174,7 +179,8 @@ func TestHardwareToken_RejectsBadInput(t *testing.T) {
 					Causes: []string{member + ": The value must"}})
 		}
 	}
-	steps = append(steps, apitest.Step{Name: "nothing was left behind", Do: "GET " + hardwareRoot, Equal: map[string]any{"#": 1}})
+	steps = append(steps,
+		apitest.Step{Name: "no rejected request has stored a token", Do: "GET " + hardwareRoot, Equal: map[string]any{"#": 1}})
 	e.Run(t, steps...)
 }
 
@@ -216,28 +222,28 @@ func TestHardwareToken_List(t *testing.T) {
 		at := func(d time.Duration) string { return `"` + began.Add(d).Format(time.RFC3339) + `"` }
 		escape := strings.NewReplacer(" ", "+", `"`, "%22", "+", "%2B")
 		for name, c := range map[string]struct{ query, want string }{
-			"in the order of their creation":      {"", "5 1 4 2 3"},
-			"the other way around":                {"sortOrder=DESC", "3 2 4 1 5"},
-			"in an order that is none":            {"sortOrder=up", "5 1 4 2 3"},
-			"by serial number":                    {"sortBy=profile.serial", "1 2 3 4 5"},
-			"by serial number, the largest first": {"sortBy=profile.serial&sortOrder=desc", "5 4 3 2 1"},
-			"by address, those without one last":  {"sortBy=profile.email", "2 4 5 1 3"},
-			"by address, those without one first": {"sortBy=profile.email&sortOrder=DESC", "3 1 5 4 2"},
-			"by status":                           {"sortBy=status", "4 2 5 1 3"},
-			"of a serial number":                  {"filter=" + escape.Replace(`profile.serial eq "000000000004"`), "4"},
-			"of a serial number without zeros":    {"filter=" + escape.Replace(`profile.serial eq "4"`), "4"},
-			"of a serial number that is none":     {"filter=" + escape.Replace(`profile.serial eq "x"`), ""},
-			"of a status":                         {"filter=" + escape.Replace(`status eq "ACTIVE"`), "4 2"},
-			"where case counts":                   {"filter=" + escape.Replace(`status eq "active"`), ""},
-			"of an address":                       {"filter=" + escape.Replace(`profile.email eq "+bob@example.com"`), "2"},
-			"made later than a time":              {"filter=" + escape.Replace(`created gt `+at(3*time.Minute)), "2 3"},
-			"made earlier":                        {"filter=" + escape.Replace(`created lt `+at(3*time.Minute)), "5 1"},
-			"made then":                           {"filter=" + escape.Replace(`created eq `+at(3*time.Minute)), "4"},
-			"activated":                           {"filter=" + escape.Replace(`activated gt `+at(0)+` and lastVerified gt `+at(0)), "4 2"},
-			"one or the other": {"filter=" + escape.Replace(`profile.serial eq "5" or status eq "ACTIVE"`) +
+			"in order of creation":                             {"", "5 1 4 2 3"},
+			"in descending order of creation":                  {"sortOrder=DESC", "3 2 4 1 5"},
+			"in an unknown order":                              {"sortOrder=up", "5 1 4 2 3"},
+			"by serial number":                                 {"sortBy=profile.serial", "1 2 3 4 5"},
+			"by serial number, descending":                     {"sortBy=profile.serial&sortOrder=desc", "5 4 3 2 1"},
+			"by email, tokens without email last":              {"sortBy=profile.email", "2 4 5 1 3"},
+			"by email, descending, tokens without email first": {"sortBy=profile.email&sortOrder=DESC", "3 1 5 4 2"},
+			"by status":            {"sortBy=status", "4 2 5 1 3"},
+			"with a serial number": {"filter=" + escape.Replace(`profile.serial eq "000000000004"`), "4"},
+			"with a serial number without leading zeros": {"filter=" + escape.Replace(`profile.serial eq "4"`), "4"},
+			"with an invalid serial number":              {"filter=" + escape.Replace(`profile.serial eq "x"`), ""},
+			"with a status":                              {"filter=" + escape.Replace(`status eq "ACTIVE"`), "4 2"},
+			"with a status in another case":              {"filter=" + escape.Replace(`status eq "active"`), ""},
+			"with an email":                              {"filter=" + escape.Replace(`profile.email eq "+bob@example.com"`), "2"},
+			"created after a time":                       {"filter=" + escape.Replace(`created gt `+at(3*time.Minute)), "2 3"},
+			"created before a time":                      {"filter=" + escape.Replace(`created lt `+at(3*time.Minute)), "5 1"},
+			"created at a time":                          {"filter=" + escape.Replace(`created eq `+at(3*time.Minute)), "4"},
+			"activated":                                  {"filter=" + escape.Replace(`activated gt `+at(0)+` and lastVerified gt `+at(0)), "4 2"},
+			"with one of two properties": {"filter=" + escape.Replace(`profile.serial eq "5" or status eq "ACTIVE"`) +
 				"&sortBy=profile.serial", "2 4 5"},
-			"with a page as large as can be":           {"limit=100000", "5 1 4 2 3"},
-			"no tokens of a user whom nobody has seen": {"filter=" + escape.Replace(`user.id eq "00u"`), ""},
+			"with the largest page size": {"limit=100000", "5 1 4 2 3"},
+			"with an unknown user":       {"filter=" + escape.Replace(`user.id eq "00u"`), ""},
 		} {
 			t.Run(name, func(t *testing.T) {
 				a := e.Do(t, "GET "+hardwareRoot+"?"+c.query, "", nil)
@@ -259,7 +265,7 @@ func TestHardwareToken_List(t *testing.T) {
 				require.Equal(t, whole, got)
 			})
 		}
-		t.Run("a cursor is good for its own order only", func(t *testing.T) {
+		t.Run("a cursor is valid only for its own order", func(t *testing.T) {
 			next := e.Do(t, "GET "+hardwareRoot+"?limit=2", "", nil).Value("link:next")
 			a := e.Do(t, "GET "+next+"&sortBy=status", "", nil)
 			require.Equal(t, "E0000029", a.Value("errorCode"), "%s", a.Body)
@@ -286,17 +292,17 @@ func TestHardwareToken_CSVDownload(t *testing.T) {
 	require.NotEmpty(t, assigned)
 	require.Empty(t,
 		cmp.Diff([]string{"000000000002", "ACTIVE", "", "'+bob@example.com", "2026-03-04T05:10:07.000Z", assigned, assigned}, rows[2]),
-		"no cell is a formula")
+		"no cell may start a formula")
 
 	e.Run(t,
 		apitest.Step{
-			Name: "a table has pages, too", Do: "GET " + hardwareRoot + "?forDownload=true&limit=2", Has: []string{"link:next"},
+			Name: "a CSV response has pages, too", Do: "GET " + hardwareRoot + "?forDownload=true&limit=2", Has: []string{"link:next"},
 			Then: func(t *testing.T, a *apitest.Answer) { require.Equal(t, 3, strings.Count(string(a.Body), "\r\n")) },
 		},
-		apitest.Step{Name: "who wants no table and no JSON gets neither", Do: "GET " + hardwareRoot,
+		apitest.Step{Name: "an Accept header without CSV and JSON is rejected", Do: "GET " + hardwareRoot,
 			Header: map[string]string{"Accept": "image/png"}, Status: 406, Code: "E0000122"},
 		apitest.Step{
-			Name: "a list that is no table is JSON, also for who would take a table", Do: "GET " + hardwareRoot,
+			Name: "a list without forDownload is JSON, even if the client accepts CSV", Do: "GET " + hardwareRoot,
 			Header: map[string]string{"Accept": "text/csv"}, Equal: map[string]any{"#": 5},
 			Lacks: []string{"link:next"},
 		},

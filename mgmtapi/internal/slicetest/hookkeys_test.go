@@ -27,7 +27,7 @@ const (
 	inlineHooks = "/api/v1/inlineHooks"
 )
 
-// hook is a hook that authenticates with a key.
+// hook returns a hook that authenticates with a key.
 func hook(key string) string {
 	return fmt.Sprintf(
 		`{"name":"h","type":"com.svc.telephony.provider","version":"1.0.0","channel":{"type":"OAUTH","version":"1.0.0","config":{
@@ -62,10 +62,10 @@ func TestHookKey_Lifecycle(t *testing.T) {
 			apitest.Step{Do: "GET " + keys + "/{{id}}?expand=publickey", Equal: map[string]any{"_embedded.kid": "{{keyId}}"}},
 			apitest.Step{Do: "GET " + keys, Equal: map[string]any{"#": 1, "0.id": "{{id}}"}, Lacks: []string{"0._embedded", "link:next"}},
 			apitest.Step{
-				Name: "the public half by the alias", Do: "GET " + keys + "/public/{{keyId}}", Lacks: []string{"id", "name", "_embedded"},
+				Name: "the public key by the alias path", Do: "GET " + keys + "/public/{{keyId}}", Lacks: []string{"id", "name", "_embedded"},
 				Equal: map[string]any{"kid": "{{keyId}}", "kty": "RSA", "alg": "RSA", "use": nil, "e": "AQAB", "n": "{{n}}"},
 			},
-			apitest.Step{Name: "and on the path of the key", Do: "GET " + keys + "/{{keyId}}",
+			apitest.Step{Name: "the public key by the path of the key", Do: "GET " + keys + "/{{keyId}}",
 				Equal: map[string]any{"kid": "{{keyId}}", "n": "{{n}}"}, Lacks: []string{"id", "name", "_embedded"}},
 			apitest.Step{Do: "PUT " + keys + "/{{id}}", Body: `{"name":"renamed"}`,
 				Equal: map[string]any{"name": "renamed", "keyId": "{{keyId}}", "_embedded.n": "{{n}}"}},
@@ -73,14 +73,15 @@ func TestHookKey_Lifecycle(t *testing.T) {
 				Equal: map[string]any{"channel.config.hookKeyId": "{{id}}"}},
 			apitest.Step{Do: "GET " + keys + "/{{id}}", Equal: map[string]any{"isUsed": true}},
 			apitest.Step{Do: "GET " + keys, Equal: map[string]any{"0.isUsed": true}},
-			apitest.Step{Name: "so it stays", Do: "DELETE " + keys + "/{{id}}", Status: 400, Code: "E0000001", Causes: []string{"isUsed"}},
+			apitest.Step{Name: "a key that a hook uses cannot be deleted", Do: "DELETE " + keys + "/{{id}}", Status: 400, Code: "E0000001",
+				Causes: []string{"isUsed"}},
 			apitest.Step{Do: "POST " + inlineHooks + "/{{hook}}/lifecycle/deactivate"},
-			apitest.Step{Name: "a hook that is not active uses it too", Do: "DELETE " + keys + "/{{id}}", Status: 400, Code: "E0000001",
+			apitest.Step{Name: "a key that an inactive hook uses cannot be deleted", Do: "DELETE " + keys + "/{{id}}", Status: 400, Code: "E0000001",
 				Causes: []string{"isUsed"}},
 			apitest.Step{Name: "the key can be renamed", Do: "PUT " + keys + "/{{id}}", Body: `{"name":"Renamed"}`,
 				Equal: map[string]any{"isUsed": true, "name": "Renamed"}},
 			apitest.Step{
-				Name: "the hook turns to a secret", Do: "POST " + inlineHooks + "/{{hook}}",
+				Name: "the hook changes its authentication to a secret", Do: "POST " + inlineHooks + "/{{hook}}",
 				Body:  `{"channel":{"config":{"authType":"client_secret_post","clientSecret":"s"}}}`,
 				Lacks: []string{"channel.config.hookKeyId"},
 			},
@@ -101,7 +102,7 @@ func TestHookKey_Lifecycle(t *testing.T) {
 			apitest.Step{Do: "GET " + keys + "/" + saved["id"], Status: 404, Code: "E0000007"},
 			apitest.Step{Do: "GET " + keys + "/" + saved["keyId"], Status: 404, Code: "E0000007"},
 			apitest.Step{Do: "GET " + keys + "/public/" + saved["keyId"], Status: 404, Code: "E0000007"},
-			apitest.Step{Name: "what is gone cannot be used", Do: "POST " + inlineHooks, Body: hook(saved["id"]), Status: 400, Code: "E0000001",
+			apitest.Step{Name: "a deleted key cannot be used", Do: "POST " + inlineHooks, Body: hook(saved["id"]), Status: 400, Code: "E0000001",
 				Causes: []string{"channel.config.hookKeyId"}},
 			apitest.Step{Do: "GET " + keys, Equal: map[string]any{"#": 0}},
 		)
@@ -123,29 +124,29 @@ func TestHookKey_RejectsBadInput(t *testing.T) {
 			Causes: []string{"name: The field cannot be left blank"}},
 		apitest.Step{Name: "with an empty name", Do: "POST " + keys, Body: `{"name":""}`, Status: 400, Code: "E0000001",
 			Causes: []string{"name"}},
-		apitest.Step{Name: "with a name that is no text", Do: "POST " + keys, Body: `{"name":7}`, Status: 400, Code: "E0000001",
+		apitest.Step{Name: "with a name that is not a string", Do: "POST " + keys, Body: `{"name":7}`, Status: 400, Code: "E0000001",
 			Causes: []string{"name"}},
 		apitest.Step{Name: "with a name that is too long", Do: "POST " + keys, Body: `{"name":"` + long + `x"}`, Status: 400, Code: "E0000001",
 			Causes: []string{"name: The field must have at most 255"}},
 		apitest.Step{Name: "with the longest name", Do: "POST " + keys, Body: `{"name":"` + long + `"}`, Save: map[string]string{"long": "id"}},
 		apitest.Step{Do: "POST " + keys, Body: `{"name":"One"}`, Save: map[string]string{"one": "id"}},
-		apitest.Step{Name: "with a name that is taken", Do: "POST " + keys, Body: `{"name":"one"}`, Status: 400, Code: "E0000001",
+		apitest.Step{Name: "with a duplicate name", Do: "POST " + keys, Body: `{"name":"one"}`, Status: 400, Code: "E0000001",
 			Causes: []string{"name: An object with this field already exists"}},
-		apitest.Step{Name: "renamed to one that is taken", Do: "PUT " + keys + "/{{long}}", Body: `{"name":"ONE"}`, Status: 400, Code: "E0000001",
+		apitest.Step{Name: "renamed to a duplicate name", Do: "PUT " + keys + "/{{long}}", Body: `{"name":"ONE"}`, Status: 400, Code: "E0000001",
 			Causes: []string{"name: An object with this field already exists"}},
 		apitest.Step{Do: "PUT " + keys + "/{{one}}", Status: 400, Code: "E0000003"},
 		apitest.Step{Do: "PUT " + keys + "/{{one}}", Body: `{"name":null}`, Status: 400, Code: "E0000001", Causes: []string{"name"}},
-		apitest.Step{Name: "existence comes before the body", Do: "PUT " + keys + "/HKY00000000000000000", Body: "{", Status: 404,
+		apitest.Step{Name: "existence is checked before the body", Do: "PUT " + keys + "/HKY00000000000000000", Body: "{", Status: 404,
 			Code: "E0000007"},
 		apitest.Step{Do: "DELETE " + keys + "/HKY00000000000000000", Status: 404, Code: "E0000007"},
-		apitest.Step{Name: "a user is no key", Do: "GET /api/v1/users/me", Save: map[string]string{"user": "id"}},
+		apitest.Step{Name: "a user id is not a key id", Do: "GET /api/v1/users/me", Save: map[string]string{"user": "id"}},
 		apitest.Step{Do: "GET " + keys + "/{{user}}", Status: 404, Code: "E0000007"},
 		apitest.Step{Do: "GET " + keys + "/00000000-0000-4000-8000-000000000000", Status: 404, Code: "E0000007"},
 		apitest.Step{Do: "GET " + keys + "/public/nothing", Status: 404, Code: "E0000007"},
 		apitest.Step{Do: "PATCH " + keys + "/{{one}}", Status: 405, Code: "E0000022"},
-		apitest.Step{Name: "nothing was left behind", Do: "GET " + keys, Equal: map[string]any{"#": 2}},
+		apitest.Step{Name: "no rejected request has stored a key", Do: "GET " + keys, Equal: map[string]any{"#": 2}},
 	)
-	// Making the others would take long, so that they are copies of one.
+	// The other keys are copies of one key, because generating them would take too long.
 	page, err := e.Model.HookKeys.Query(t.Context(), e.Store.Reader(), docstore.Query[model.HookKey]{Limit: 1})
 	require.NoError(t, err)
 	require.NoError(t, e.Store.Update(t.Context(), func(tx *docstore.Tx) error {
@@ -160,7 +161,7 @@ func TestHookKey_RejectsBadInput(t *testing.T) {
 	}))
 	e.Run(t,
 		apitest.Step{Do: "GET " + keys, Equal: map[string]any{"#": hookkeys.MaxKeys}, Lacks: []string{"link:next"}},
-		apitest.Step{Name: "there are too many", Do: "POST " + keys, Body: `{"name":"more"}`, Status: 400, Code: "E0000001",
+		apitest.Step{Name: "the number of keys is limited", Do: "POST " + keys, Body: `{"name":"more"}`, Status: 400, Code: "E0000001",
 			Causes: []string{"hookKeys: There can be at most 50"}},
 	)
 }

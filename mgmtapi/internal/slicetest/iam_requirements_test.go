@@ -19,11 +19,11 @@ type (
 )
 
 const (
-	iamHour = "2026-03-04T05:06:07.000Z" // of the clock
+	iamHour = "2026-03-04T05:06:07.000Z" // initial time of the clock
 	later   = "2026-03-04T06:06:07.000Z"
 )
 
-// names are the names of permissions as document B lists them, by the resource types that they apply to.
+// names are the permissions of document B, by the resource type that they apply to.
 var names = map[string]string{
 	"users": `manage read credentials.manage credentials.resetFactors credentials.resetPassword credentials.expirePassword userprofile.manage
 		lifecycle.manage lifecycle.activate lifecycle.deactivate lifecycle.suspend lifecycle.unsuspend lifecycle.delete lifecycle.unlock
@@ -156,7 +156,7 @@ func TestSet_Members(t *testing.T) {
 		iamStep{Do: "PUT " + sets + "/S", Body: `{"description":"x"}`, Status: 400, Code: "E0000001", Causes: []string{"label"}},
 		iamStep{Do: "PUT " + sets + "/S", Body: `{"label":"T","description":"y","resources":["/api/v1/users"]}`,
 			Equal: iamValues{"id": "{{s}}", "label": "T", "description": "y"}},
-		iamStep{Name: "the members stay", Do: "GET " + sets + "/T/resources", Equal: iamValues{"resources.#": 1, "resources.0.orn": name}},
+		iamStep{Name: "the members remain", Do: "GET " + sets + "/T/resources", Equal: iamValues{"resources.#": 1, "resources.0.orn": name}},
 
 		iamStep{Do: "POST /api/v1/users", Body: iamPerson("ann"), Save: iamSaved{"ann": "id"}},
 		iamStep{Do: "POST " + roles, Body: `{"label":"R","description":"x","permissions":["svc.users.read"]}`, Save: iamSaved{"r": "id"}},

@@ -27,17 +27,17 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// engine has read what a test gives it.
+// engine is an import engine that returns the accounts that a test sets.
 type engine struct {
 	sandboxport.Work
 	state    imports.Run
 	accounts []imports.Account // ascending by id
-	links    map[string]string // by account
+	links    map[string]string // from account to user
 	settings model.ImportSettings
-	fail     error // of the next link
+	fail     error // returned by the next Link
 	reads    int
 	runs     int
-	during   func() // a next import begins, nil for nothing
+	during   func() // called when an import starts, if not nil
 }
 
 func (e *engine) TestConnection(context.Context, connections.Endpoint) error { return nil }
@@ -78,7 +78,7 @@ func (e *engine) Link(_ context.Context, _ *docstore.Tx, _, _ string, links []im
 	return nil
 }
 
-// account is one that nobody has yet, unless the verdict says so.
+// account returns an account that is not linked. The verdict determines its owner or candidates.
 func account(t *testing.T, id, name string, v imports.Verdict, users ...string) imports.Account {
 	t.Helper()
 	r, err := scim.DecodeResource(fmt.Appendf(nil, `{"userName":%q,"name":{"givenName":"Given","familyName":%q},"displayName":"Shown",
@@ -112,7 +112,7 @@ func newWorld(t *testing.T, rules string, adjust ...func(*assembly.Options)) *im
 	return w
 }
 
-// host serves imports as a program does that has the API and an engine: by the methods of the API.
+// host serves imports like a program with the API and an engine, with the methods of the API.
 func (w *importWorld) host() http.Handler {
 	type begin struct {
 		App  string `path:"app"`
@@ -172,21 +172,21 @@ func (w *importWorld) host() http.Handler {
 				linked, created, err := service.Confirm(ctx, r.App, r.Job, c)
 				return map[string]any{"linked": linked, "created": created}, err
 			}},
-	}, rest.Options{Guard: anybody{}, Limiter: anybody{}})
+	}, rest.Options{Guard: allowAll{}, Limiter: allowAll{}})
 	require.NoError(w.t, err)
 	return h
 }
 
-// anybody lets everybody in: API.Authorize has decided before.
-type anybody struct{}
+// allowAll accepts every caller: API.Authorize has already checked the request.
+type allowAll struct{}
 
-func (anybody) Authenticate(r *http.Request) (rest.Principal, error) {
+func (allowAll) Authenticate(r *http.Request) (rest.Principal, error) {
 	return rest.Caller(r.Context()), nil
 }
-func (anybody) Authorize(context.Context, rest.Principal, rest.Info) error { return nil }
-func (anybody) Take(string, string) (none rest.Quota)                      { return none }
+func (allowAll) Authorize(context.Context, rest.Principal, rest.Info) error { return nil }
+func (allowAll) Take(string, string) (none rest.Quota)                      { return none }
 
-// person makes a user with the login name@example.com.
+// person creates a user with the login name@example.com.
 func (w *importWorld) person(name, last string) string {
 	w.t.Helper()
 	return w.Run(w.t, apitest.Step{Do: "POST /api/v1/users", Save: map[string]string{"id": "id"},
@@ -201,7 +201,7 @@ func (w *importWorld) begin(kind string) string {
 			Save: map[string]string{"job": "jobId"}})["job"]
 }
 
-// work does what imports have left to do.
+// work completes the background work of imports.
 func (w *importWorld) work() {
 	w.t.Helper()
 	for more, err := true, error(nil); more; {
@@ -210,7 +210,7 @@ func (w *importWorld) work() {
 	}
 }
 
-// imported imports, and checks what came of it.
+// imported runs an import and checks its result.
 func (w *importWorld) imported(equal map[string]any) string {
 	w.t.Helper()
 	job := w.begin("USERS")
@@ -223,7 +223,7 @@ func (w *importWorld) at(job string) string {
 	return "GET /sandbox/v1/apps/" + w.app + "/import/" + job
 }
 
-// user shows a user and the assignment.
+// user checks members of a user.
 func (w *importWorld) user(id string, equal map[string]any) {
 	w.t.Helper()
 	w.Run(w.t, apitest.Step{Do: "GET /api/v1/users/" + id, Equal: equal})
@@ -240,12 +240,13 @@ func TestImport_BatchesResumeAfterFailure(t *testing.T) {
 	job := w.begin("USERS")
 	w.work()
 	w.Run(t,
-		apitest.Step{Name: "nothing is made of a list that is still read", Do: w.at(job),
+		apitest.Step{Name: "no user is created while the list is being read", Do: w.at(job),
 			Equal: map[string]any{"status": "running", "usersCreated": 0}},
 		apitest.Step{Name: "one import at a time", Do: "POST /sandbox/v1/apps/" + w.app + "/import", Body: `{"type":"USERS"}`, Status: 409,
 			Code: string(rest.CodeMoved)},
-		apitest.Step{Name: "nothing is confirmed meanwhile", Do: "POST /sandbox/v1/apps/" + w.app + "/import/" + job + "/confirm", Status: 409,
-			Code: string(rest.CodeMoved)},
+		apitest.Step{Name: "a running import cannot be confirmed", Do: "POST /sandbox/v1/apps/" + w.app + "/import/" + job + "/confirm",
+			Status: 409,
+			Code:   string(rest.CodeMoved)},
 	)
 	w.engine.state.State = imports.Done
 	more, err := w.API.Import(t.Context())
@@ -255,11 +256,11 @@ func TestImport_BatchesResumeAfterFailure(t *testing.T) {
 	w.engine.fail = errors.New("the database is gone")
 	_, err = w.API.Import(t.Context())
 	require.ErrorContains(t, err, "the database is gone")
-	w.Run(t, apitest.Step{Name: "a piece is done as a whole", Do: w.at(job), Equal: map[string]any{"status": "running", "usersCreated": 50}})
+	w.Run(t, apitest.Step{Name: "each batch is all or nothing", Do: w.at(job), Equal: map[string]any{"status": "running", "usersCreated": 50}})
 	w.work()
 	w.Run(t, apitest.Step{Do: w.at(job), Equal: map[string]any{"status": "done", "usersCreated": 120, "usersFailed": 0}})
 	require.Len(t, w.engine.links, 120)
-	require.LessOrEqual(t, w.engine.reads, 5, "one read for each piece")
+	require.LessOrEqual(t, w.engine.reads, 5, "one read per batch")
 	w.user(w.engine.links["r119"], map[string]any{
 		"status": "STAGED", "profile.login": "u119@example.com", "profile.lastName": "Fr119", "profile.displayName": "Shown",
 		"profile.locale": "en_US",
@@ -289,7 +290,7 @@ func TestImport_ContinuesAfterFailedAccount(t *testing.T) {
 		apitest.Step{Do: w.at(job), Equal: map[string]any{"usersFailed": 4, "errors.#": 4}, Then: func(t *testing.T, a *apitest.Answer) {
 			require.LessOrEqual(t, len(a.JSON.(map[string]any)["errors"].([]any)[3].(string)), model.MaxImportError+len("…"))
 		}},
-		apitest.Step{Name: "each is told of once",
+		apitest.Step{Name: "each account is logged once",
 			Do:    `GET /api/v1/logs?filter=eventType+eq+"application.provision.user.import"+and+outcome.result+eq+"FAILURE"`,
 			Equal: map[string]any{"#": 4}},
 	)
@@ -313,7 +314,7 @@ func TestImport_PushStatusAndSource(t *testing.T) {
 	w.imported(map[string]any{"usersUpdated": 1, "usersFailed": 0})
 	w.user(ann, map[string]any{"profile.lastName": "Walker", "profile.displayName": "Shown"})
 	w.Run(t,
-		apitest.Step{Name: "what the service alone is the source of stays", Do: "GET /api/v1/users/" + ann, Lacks: []string{"profile.badge"}})
+		apitest.Step{Name: "attributes whose source is the service remain", Do: "GET /api/v1/users/" + ann, Lacks: []string{"profile.badge"}})
 
 	w.Run(t, apitest.Step{Do: "POST /api/v1/users/" + ann, Body: `{"profile":{"displayName":"Mine"}}`})
 	w.imported(map[string]any{"usersUpdated": 0})
@@ -323,7 +324,7 @@ func TestImport_PushStatusAndSource(t *testing.T) {
 	w.imported(map[string]any{"usersUpdated": 1})
 	w.user(ann, map[string]any{"profile.displayName": "Theirs"})
 	w.Run(t,
-		apitest.Step{Name: "what the account no longer shows returns to its default", Do: "GET /api/v1/users/" + ann,
+		apitest.Step{Name: "an attribute that the account no longer has returns to its default", Do: "GET /api/v1/users/" + ann,
 			Equal: map[string]any{"profile.locale": "en_US"}})
 }
 
@@ -345,7 +346,7 @@ func TestImport_KeepsAdministratorIdentity(t *testing.T) {
 	w.user(ann, map[string]any{"profile.login": "ann@example.com", "profile.email": "ann@example.com", "profile.displayName": "Shown"})
 	w.user(bob, map[string]any{"profile.login": "new-b@example.com", "profile.email": "new-b@example.com"})
 	w.user(cid, map[string]any{"profile.login": "cid@example.com", "profile.email": "cid@example.com"})
-	require.Equal(t, map[string]string{"a": ann, "b": bob, "c": cid}, w.engine.links, "accounts are linked all the same")
+	require.Equal(t, map[string]string{"a": ann, "b": bob, "c": cid}, w.engine.links, "the accounts are linked anyway")
 }
 
 // TestImport_HookCannotEscalatePrivileges checks that an import hook can neither change the identity of an administrator nor assign a role.
@@ -373,7 +374,7 @@ func TestImport_HookCannotEscalatePrivileges(t *testing.T) {
 	link := func(user string) string {
 		return `{"type":"com.svc.action.update","value":{"result":"LINK_USER"}},{"type":"com.svc.user.update","value":{"id":"` + user + `"}}`
 	}
-	// An account that nobody has is linked to the administrator, and its profile is the hook's.
+	// The hook links an account without an owner to the administrator, and determines the profile.
 	w.engine.accounts = []imports.Account{account(t, "a", "new-a@example.com", imports.Unmatched)}
 	evil(link(ann) + "," + profile(""))
 	w.imported(
@@ -385,11 +386,11 @@ func TestImport_HookCannotEscalatePrivileges(t *testing.T) {
 			"profile.mobilePhone": nil, "profile.displayName": "Theirs"})
 	endpoint.Called(1)
 
-	// Members that would give roles or groups are attributes of profiles, which the schema does not have.
+	// Members for roles or groups are treated as attributes of profiles, which the schema does not define.
 	w.engine.accounts = []imports.Account{account(t, "b", "new-b@example.com", imports.Unmatched)}
 	for name, commands := range map[string]string{
 		"a role in the profile": link(bob) + "," + profile(`,"roles":[{"type":"SUPER_ADMIN"}],"groupIds":["x"]`),
-		"a command of its own":  `{"type":"com.svc.user.roles.update","value":{"type":"SUPER_ADMIN"}},` + link(bob),
+		"a custom command":      `{"type":"com.svc.user.roles.update","value":{"type":"SUPER_ADMIN"}},` + link(bob),
 		"a user with a role": `{"type":"com.svc.action.update","value":{"result":"LINK_USER"}},{"type":"com.svc.user.update",` +
 			`"value":{"id":"` + bob + `","roles":["SUPER_ADMIN"],"groupIds":["x"]}}`,
 		"a new user with a group": `{"type":"com.svc.action.update","value":{"result":"CREATE_USER"}},{"type":"com.svc.user.update",` +
@@ -448,7 +449,7 @@ func TestImport_StopsOnDeactivatedConnection(t *testing.T) {
 	connection := "POST /api/v1/apps/" + w.app + "/connections/default/lifecycle/"
 	w.Run(t,
 		apitest.Step{Do: connection + "deactivate", Status: http.StatusNoContent},
-		apitest.Step{Name: "nothing is begun", Do: "POST /sandbox/v1/apps/" + w.app + "/import", Body: `{"type":"USERS"}`, Status: 400,
+		apitest.Step{Name: "no import is started", Do: "POST /sandbox/v1/apps/" + w.app + "/import", Body: `{"type":"USERS"}`, Status: 400,
 			Code: "E0000001"},
 		apitest.Step{Do: connection + "activate", Status: http.StatusNoContent},
 	)
@@ -474,39 +475,39 @@ func TestImport_StartsBySchedule(t *testing.T) {
 		require.Equal(t, runs, w.engine.runs, what)
 	}
 	switched := func(path string) { w.Run(t, apitest.Step{Do: "POST /api/v1/apps/" + w.app + path}) }
-	both("it is not due yet", 0)
+	both("no scheduled time has passed", 0)
 	w.engine.accounts = []imports.Account{account(t, "a", "a@example.com", imports.Unmatched)}
 	w.Clock.Advance(hour)
 	w.engine.during = func() {
 		_, err := again.Import(t.Context())
 		require.NoError(t, err)
 	}
-	both("once for each time, although two look at the same time", 1)
+	both("one import per scheduled time, with two concurrent workers", 1)
 	w.engine.during = nil
-	require.Len(t, w.engine.links, 1, "users are made")
+	require.Len(t, w.engine.links, 1, "users are created")
 	w.Clock.Advance(72 * hour)
-	both("what was missed is made up for once", 2)
+	both("missed times cause a single import", 2)
 	both("", 2)
 
 	w.Clock.Advance(hour)
 	w.engine.state.State = imports.Running
 	w.begin("USERS")
-	both("one at a time", 3)
+	both("only one import at a time", 3)
 	w.engine.state.State = imports.Done
-	both("the other one is over", 3)
+	both("the other import has ended", 3)
 	w.Clock.Advance(hour / 60)
-	both("the time was not missed", 4)
+	both("the scheduled import runs after the other one", 4)
 
 	switched("/lifecycle/deactivate")
 	w.Clock.Advance(hour)
-	both("the app is not active", 4)
+	both("the application is not active", 4)
 	switched("/lifecycle/activate")
-	both("that time has passed", 4)
+	both("a time that passed in the meantime is skipped", 4)
 	w.Clock.Advance(hour)
-	both("the next one has not", 5)
+	both("the next time is used", 5)
 	w.Run(t, apitest.Step{Do: "POST /api/v1/apps/" + w.app + "/connections/default/lifecycle/deactivate", Status: http.StatusNoContent})
 	w.Clock.Advance(hour)
-	both("the connection is off", 5)
+	both("the connection is inactive", 5)
 
 	switched("/lifecycle/deactivate")
 	w.Run(t, apitest.Step{Do: "DELETE /api/v1/apps/" + w.app, Status: http.StatusNoContent})
@@ -518,7 +519,7 @@ func TestImport_StartsBySchedule(t *testing.T) {
 func TestImport_FailedListCreatesNothing(t *testing.T) {
 	w := newWorld(t, alone)
 	w.engine.accounts = []imports.Account{account(t, "a", "a@example.com", imports.Unmatched)}
-	w.engine.state = imports.Run{State: imports.Failed, Error: "the list contradicts itself"}
+	w.engine.state = imports.Run{State: imports.Failed, Error: "the list is inconsistent"}
 	w.imported(map[string]any{"status": "failed", "usersCreated": 0})
 	w.engine.state = imports.Run{State: imports.Done}
 	w.begin("GROUPS")

@@ -22,7 +22,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/hooks/calls"
 )
 
-// hookWorld is an API that trusts an endpoint.
+// hookWorld returns an API that trusts the certificate of an endpoint, and the endpoint.
 func hookWorld(t *testing.T, adjust ...func(*calls.Network)) (*apitest.Env, *hookstest.Endpoint) {
 	t.Helper()
 	endpoint := hookstest.New(t)
@@ -36,7 +36,7 @@ func hookWorld(t *testing.T, adjust ...func(*calls.Network)) (*apitest.Env, *hoo
 	return e, endpoint
 }
 
-// executed lists what the log tells of calls, the last one first.
+// executed lists the log events of calls, the last one first.
 const executed = "GET /api/v1/logs?sortOrder=DESCENDING&filter=eventType+eq+%22inline_hook.executed%22"
 
 // Proves A-hooks-16, A-hooks-18, A-hooks-43, A-hooks-44.
@@ -49,9 +49,9 @@ func TestHook_Executed(t *testing.T) {
 	endpoint.Answer(hookstest.JSON(200, ` {"z": 1.50, "a": [null, {"commands": "anything"}]} `))
 	a := e.Do(t, do, "{\"z\": 1.0, \"a\":\n [2]}", nil)
 	require.Equal(t, 200, a.Status)
-	require.Equal(t, `{"z":1.50,"a":[null,{"commands":"anything"}]}`, strings.TrimSpace(string(a.Body)), "the answer as it came")
+	require.Equal(t, `{"z":1.50,"a":[null,{"commands":"anything"}]}`, strings.TrimSpace(string(a.Body)), "the response is returned unchanged")
 	call := endpoint.Called(1)[0]
-	require.Equal(t, "{\"z\": 1.0, \"a\":\n [2]}", call.Body, "the body as it was sent")
+	require.Equal(t, "{\"z\": 1.0, \"a\":\n [2]}", call.Body, "the body is forwarded unchanged")
 	require.Equal(t, "POST", call.Method)
 	require.Equal(t, "/call", call.Path)
 	for name, value := range map[string]string{"Content-Type": "application/json", "Accept": "application/json", "X-Other": "some",
@@ -60,7 +60,7 @@ func TestHook_Executed(t *testing.T) {
 	}
 
 	endpoint.Answer(hookstest.JSON(204, ""))
-	e.Run(t, apitest.Step{Name: "an answer without a body", Do: do, Body: `[]`, Then: func(t *testing.T, a *apitest.Answer) {
+	e.Run(t, apitest.Step{Name: "a response without a body", Do: do, Body: `[]`, Then: func(t *testing.T, a *apitest.Answer) {
 		require.Equal(t, "{}", strings.TrimSpace(string(a.Body)))
 	}})
 
@@ -73,7 +73,7 @@ func TestHook_Executed(t *testing.T) {
 		hookstest.JSON(201, `{"second":true}`)(w, r)
 	})
 	e.Run(t,
-		apitest.Step{Name: "the second attempt counts", Do: do, Body: `{}`, Equal: map[string]any{"second": true}},
+		apitest.Step{Name: "the second attempt succeeds", Do: do, Body: `{}`, Equal: map[string]any{"second": true}},
 		apitest.Step{Do: executed, Equal: map[string]any{
 			"#": 3, "0.outcome.result": "SUCCESS", "0.debugContext.debugData.attempts": "2", "0.debugContext.debugData.status": "201",
 			"0.target.0.type": "InlineHook", "0.target.0.id": saved["id"],
@@ -94,16 +94,16 @@ func TestHook_InvalidResponse(t *testing.T) {
 		status string
 		begins string
 	}{
-		"an error":              {hookstest.JSON(500, `{"sorry":"`+strings.Repeat("é", 300)+`"}`), "500", `body: {"sorry":"é`},
-		"a refusal":             {hookstest.JSON(403, ``), "403", "body: "},
-		"the secret in an echo": {hookstest.JSON(400, "you sent "+hookSecret+", sorry"), "400", "body: you sent [redacted], sorry"},
-		"HTML":                  {hookstest.JSON(200, "<html>hello</html>"), "200", "body: <html>"},
-		"nothing":               {hookstest.JSON(200, ""), "200", "body: "},
-		"two values":            {hookstest.JSON(200, `{} {}`), "200", "body: {} {}"},
-		"half a value":          {hookstest.JSON(200, `{"a":`), "200", `body: {"a":`},
-		"no UTF-8":              {hookstest.JSON(200, "{\"a\":\"\xff\"}"), "200", `body: {"a":"`},
-		"an endless body":       {hookstest.Endless(200), "200", `body: {"a":"aaaa`},
-		"an endless error":      {hookstest.Endless(502), "502", `body: {"a":"aaaa`},
+		"an error":                            {hookstest.JSON(500, `{"sorry":"`+strings.Repeat("é", 300)+`"}`), "500", `body: {"sorry":"é`},
+		"a rejection":                         {hookstest.JSON(403, ``), "403", "body: "},
+		"a response that contains the secret": {hookstest.JSON(400, "you sent "+hookSecret+", sorry"), "400", "body: you sent [redacted], sorry"},
+		"HTML":                                {hookstest.JSON(200, "<html>hello</html>"), "200", "body: <html>"},
+		"nothing":                             {hookstest.JSON(200, ""), "200", "body: "},
+		"two values":                          {hookstest.JSON(200, `{} {}`), "200", "body: {} {}"},
+		"an incomplete value":                 {hookstest.JSON(200, `{"a":`), "200", `body: {"a":`},
+		"invalid UTF-8":                       {hookstest.JSON(200, "{\"a\":\"\xff\"}"), "200", `body: {"a":"`},
+		"an endless body":                     {hookstest.Endless(200), "200", `body: {"a":"aaaa`},
+		"an endless error":                    {hookstest.Endless(502), "502", `body: {"a":"aaaa`},
 		"a redirection": {func(w http.ResponseWriter, r *http.Request) {
 			redirected++
 			http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
@@ -119,7 +119,7 @@ func TestHook_InvalidResponse(t *testing.T) {
 					require.LessOrEqual(t, len(a.Value("errorCauses.3.errorSummary")), len("body: ")+255)
 				},
 			},
-			apitest.Step{Name: "which the log tells", Do: executed + "&limit=1", Equal: map[string]any{
+			apitest.Step{Name: "the failure is logged", Do: executed + "&limit=1", Equal: map[string]any{
 				"0.outcome.result": "FAILURE", "0.debugContext.debugData.status": c.status, "0.debugContext.debugData.attempts": "2",
 			}, Then: func(t *testing.T, a *apitest.Answer) { require.NotContains(t, string(a.Body), hookSecret) }},
 		)
@@ -129,11 +129,11 @@ func TestHook_InvalidResponse(t *testing.T) {
 	elsewhere.Called(0)
 	endpoint.Answer(func(w http.ResponseWriter, _ *http.Request) {
 		if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
-			_ = conn.Close() // without an answer
+			_ = conn.Close() // without a response
 		}
 	})
 	e.Run(t,
-		apitest.Step{Name: "a connection that breaks", Do: do, Body: `{}`, Status: 400, Code: "E0000137",
+		apitest.Step{Name: "a connection that is closed", Do: do, Body: `{}`, Status: 400, Code: "E0000137",
 			Causes: []string{"uri: the hook endpoint could not be reached", "attempts: 2"}})
 	require.NotContains(t, e.Log.String(), hookSecret)
 }
@@ -148,13 +148,13 @@ func TestHook_UnreachableEndpoint(t *testing.T) {
 	}
 	distrusting, _ := hookWorld(t)
 	distrusting.Run(t,
-		apitest.Step{Name: "a CA that is not trusted", Do: saved(distrusting, endpoint.URL), Body: `{}`, Status: 400, Code: "E0000137",
+		apitest.Step{Name: "an untrusted CA", Do: saved(distrusting, endpoint.URL), Body: `{}`, Status: 400, Code: "E0000137",
 			Causes: []string{"uri: the hook endpoint could not be reached: tls: failed to verify certificate", "attempts: 2"}})
 	endpoint.Called(0)
 
 	guarded, inside := hookWorld(t, func(n *calls.Network) { n.Egress.Range = egress.Public })
 	guarded.Run(t,
-		apitest.Step{Name: "an address that is not allowed", Do: saved(guarded, inside.URL), Body: `{}`, Status: 400, Code: "E0000137",
+		apitest.Step{Name: "a forbidden address", Do: saved(guarded, inside.URL), Body: `{}`, Status: 400, Code: "E0000137",
 			Causes: []string{"uri: the hook endpoint has an address that is not allowed: 127.0.0.1 is this machine itself", "attempts: 1"}})
 	inside.Called(0)
 	metadata, _ := hookWorld(t)
@@ -167,24 +167,24 @@ func TestHook_UnreachableEndpoint(t *testing.T) {
 		n.Egress = calls.Egress{Range: egress.Public, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 	})
 	own.Answer(hookstest.JSON(200, `{}`))
-	allowed.Run(t, apitest.Step{Name: "one that is allowed all the same", Do: saved(allowed, own.URL), Body: `{}`})
+	allowed.Run(t, apitest.Step{Name: "an address that an exception allows", Do: saved(allowed, own.URL), Body: `{}`})
 
-	// Nothing here depends on how long it takes: the endpoint answers nothing until the caller has left.
+	// The test does not depend on timing: the endpoint does not respond before the caller has closed the connection.
 	impatient, silent := hookWorld(t, func(n *calls.Network) { n.Timeout = 200 * time.Millisecond })
 	silent.Answer(hookstest.Hang)
 	impatient.Run(t,
-		apitest.Step{Name: "silence", Do: saved(impatient, silent.URL), Body: `{}`, Status: 400, Code: "E0000137",
+		apitest.Step{Name: "an endpoint that does not respond", Do: saved(impatient, silent.URL), Body: `{}`, Status: 400, Code: "E0000137",
 			Causes: []string{"uri: the hook endpoint did not answer within 200ms", "attempts: 2"}},
 		apitest.Step{Do: executed,
 			Equal: map[string]any{"0.outcome.result": "FAILURE", "0.outcome.reason": "the hook endpoint did not answer within 200ms (attempts: 2)"}},
 	)
 }
 
-// authorizationServer gives tokens and takes calls with the last one it gave.
+// authorizationServer issues tokens. As the hook endpoint, it accepts only the last issued token.
 type authorizationServer struct {
 	given  int
-	expiry string // of what it gives
-	token  string // that calls need
+	expiry string // the expiry member of token responses
+	token  string // the accepted token
 }
 
 func (s *authorizationServer) serve(w http.ResponseWriter, r *http.Request) {
@@ -201,7 +201,7 @@ func (s *authorizationServer) serve(w http.ResponseWriter, r *http.Request) {
 	hookstest.JSON(200, fmt.Sprintf(`{"access_token":%q,"token_type":"bearer"%s}`, s.token, s.expiry))(w, r)
 }
 
-// tokenForms are the forms that the token endpoint got.
+// tokenForms returns the forms that the token endpoint received.
 func tokenForms(t *testing.T, calls []hookstest.Call) (out []url.Values) {
 	t.Helper()
 	for _, call := range calls {
@@ -235,36 +235,36 @@ func TestHook_AccessTokenBySecret(t *testing.T) {
 
 	e.Clock.Advance(time.Hour - 29*time.Second)
 	e.Run(t, execute)
-	require.Equal(t, 2, server.given, "a new one shortly before the old one expires")
+	require.Equal(t, 2, server.given, "a new token shortly before the expiry of the previous one")
 
 	server.token = "revoked"
 	e.Run(t, execute)
-	require.Equal(t, 3, server.given, "a new one when the old one is not taken")
+	require.Equal(t, 3, server.given, "a new token after a rejection of the previous one")
 
 	e.Run(t, apitest.Step{Do: "POST " + hookRoot + "/" + saved["id"], Body: `{"channel":{"config":{"scope":"other"}}}`}, execute)
-	require.Equal(t, 4, server.given, "a new one when the channel has changed")
+	require.Equal(t, 4, server.given, "a new token after a change of the channel")
 
 	server.expiry = ""
 	e.Clock.Advance(2 * time.Hour)
 	e.Run(t, execute, execute)
-	require.Equal(t, 6, server.given, "none is kept of which nobody says how long it lasts")
+	require.Equal(t, 6, server.given, "tokens without a lifetime are not cached")
 
 	const without = "answered without a bearer token"
 	for name, c := range map[string]struct{ answer, code, says string }{
-		"a refusal": {`{"error":"invalid_client","error_description":"` + hookClient + `"}`, "400",
+		"a rejection": {`{"error":"invalid_client","error_description":"` + hookClient + `"}`, "400",
 			"answered with 400 Bad Request: invalid_client"},
-		"another error":        {`{"error":"1nner"}`, "400", "answered with 400 Bad Request"},
-		"no token":             {`{"token_type":"Bearer"}`, "200", without},
-		"a token in two lines": {`{"access_token":"a\nb","token_type":"Bearer"}`, "200", without},
-		"another kind":         {`{"access_token":"x","token_type":"mac"}`, "200", without},
-		"HTML":                 {`<html>1nner`, "200", without},
-		"HTML as an error":     {`<html>1nner`, "500", "answered with 500 Internal Server Error"},
+		"another error":             {`{"error":"1nner"}`, "400", "answered with 400 Bad Request"},
+		"no token":                  {`{"token_type":"Bearer"}`, "200", without},
+		"a token with a line break": {`{"access_token":"a\nb","token_type":"Bearer"}`, "200", without},
+		"another token type":        {`{"access_token":"x","token_type":"mac"}`, "200", without},
+		"HTML":                      {`<html>1nner`, "200", without},
+		"HTML as an error":          {`<html>1nner`, "500", "answered with 500 Internal Server Error"},
 	} {
 		var status int
 		_, err := fmt.Sscan(c.code, &status)
 		require.NoError(t, err)
 		endpoint.Answer(hookstest.JSON(status, c.answer))
-		e.Run(t, apitest.Step{Name: "the token endpoint answers with " + name, Do: do, Body: `{}`, Status: 400, Code: "E0000135",
+		e.Run(t, apitest.Step{Name: "the token endpoint responds with " + name, Do: do, Body: `{}`, Status: 400, Code: "E0000135",
 			Causes: []string{"uri: the token endpoint " + c.says, "status: " + c.code, "attempts: 2", "body: "},
 			Then: func(t *testing.T, a *apitest.Answer) {
 				for _, hidden := range []string{hookClient, "1nner"} {
@@ -305,7 +305,7 @@ func TestHook_AccessTokenByKey(t *testing.T) {
 	public := e.Do(t, "GET /api/v1/hook-keys/public/"+saved["keyId"], "", nil)
 	var key jose.JSONWebKey
 	shown := public.JSON.(map[string]any)
-	delete(shown, "alg") // RSA is none of a signature
+	delete(shown, "alg") // the value RSA is not a signature algorithm
 	text, err := json.Marshal(shown)
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(text, &key))

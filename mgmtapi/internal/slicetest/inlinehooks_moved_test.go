@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/apitest"
 )
 
-// A secret stays where it was given: an administrator who moves an endpoint without knowing its secret must not receive it there.
+// An administrator who changes the endpoint of a hook without knowing its secret must not receive the secret at the new endpoint.
 func TestHook_SecretStaysAtItsOrigin(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	const blank = ": The field cannot be left blank"
@@ -69,17 +69,18 @@ func TestHook_SecretStaysAtItsOrigin(t *testing.T) {
 			}
 			require.Equal(t, before, stored(tt.id), "nothing was stored")
 			e.Run(t,
-				apitest.Step{Name: "another path is the same place", Do: "POST " + hookRoot + "/" + tt.id,
+				apitest.Step{Name: "another path on the same origin is allowed", Do: "POST " + hookRoot + "/" + tt.id,
 					Body: tt.update("https://HOOK.example.com:443/other", "")},
 				apitest.Step{Do: "PUT " + hookRoot + "/" + tt.id, Body: tt.replace("https://hook.example.com/third", "")},
-				apitest.Step{Name: "who knows the secret may move it", Do: "POST " + hookRoot + "/" + tt.id, Body: tt.update(moved[0], "again"),
+				apitest.Step{Name: "the origin can be changed with the secret", Do: "POST " + hookRoot + "/" + tt.id,
+					Body:  tt.update(moved[0], "again"),
 					Equal: map[string]any{"channel.config.uri": moved[0]}},
 				apitest.Step{Do: "PUT " + hookRoot + "/" + tt.id, Body: tt.replace(moved[1], "again"),
 					Equal: map[string]any{"channel.config.uri": moved[1]}},
 			)
 		})
 	}
-	e.Run(t, apitest.Step{Name: "a replacement without authentication leaves the secret behind", Do: "PUT " + hookRoot + "/" + created["http"],
+	e.Run(t, apitest.Step{Name: "a replacement without authentication deletes the secret", Do: "PUT " + hookRoot + "/" + created["http"],
 		Body:  fmt.Sprintf(`{"name":"header","type":%q,"version":"1.0.0","channel":{"config":{"uri":"https://other.example.com"}}}`, telephony),
 		Equal: map[string]any{"channel.config.authScheme": nil}})
 }

@@ -84,7 +84,7 @@ func TestHook_ExecutionChangesNothing(t *testing.T) {
 		`{"commands":[{"type":"com.svc.access.patch","value":[{"op":"add","path":"/claims/x","value":1}]}]}`))
 	e.Run(t, apitest.Step{Do: "POST " + hookRoot + "/" + id + "/execute", Body: `{"eventType":"com.svc.oauth2.tokens.transform","data":{}}`})
 	require.Equal(t, before, rows())
-	e.Run(t, apitest.Step{Name: "the call itself is logged", Do: executed, Equal: map[string]any{"#": 1}})
+	e.Run(t, apitest.Step{Name: "the call is logged", Do: executed, Equal: map[string]any{"#": 1}})
 	call := endpoint.Called(1)[0]
 	require.NotContains(t, call.Body, apitest.Token)
 	for name, values := range call.Header {

@@ -1,7 +1,7 @@
-// Package slicetest_test tests the slices of the management API through the API. The name of a file begins with that of its slice.
+// Package slicetest_test tests the slices of the management API through the API. Each file name starts with the name of its slice.
 //
-// The slices with the most tests have theirs beside them. Those of the others are together, because the compiler and the linker take longer
-// for the API than the tests of one of these slices take.
+// The slices with the most tests have them in their own packages. The tests of the other slices share this package, because compiling and
+// linking the API takes longer than running the tests of one of these slices.
 package slicetest_test
 
 import (

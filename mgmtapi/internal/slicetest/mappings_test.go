@@ -33,7 +33,7 @@ func TestMapping_PairPerUserType(t *testing.T) {
 		}},
 		apitest.Step{Do: "GET /api/v1/mappings/{{from}}",
 			Equal: map[string]any{"properties.login.expression": "appuser.userName", "properties.lastName.expression": "appuser.familyName"}},
-		apitest.Step{Name: "what does not provision maps the user name alone", Do: "POST /api/v1/apps",
+		apitest.Step{Name: "an application without provisioning maps only the user name", Do: "POST /api/v1/apps",
 			Body: `{"name":"bookmark","label":"News","settings":{"app":{"url":"https://example.com/"}}}`, Save: map[string]string{"plain": "id"}},
 		apitest.Step{Do: "GET /api/v1/mappings?targetId={{plain}}", Save: map[string]string{"plainTo": "0.id"}, Equal: map[string]any{"#": 1}},
 		apitest.Step{Do: "GET /api/v1/mappings/{{plainTo}}", Has: []string{"properties.userName"}, Lacks: []string{"properties.email"}},
@@ -43,24 +43,24 @@ func TestMapping_PairPerUserType(t *testing.T) {
 			Equal: map[string]any{"#": 2, "0.target.id": "{{app}}", "1.target.id": "{{plain}}"}},
 		apitest.Step{Do: "GET /api/v1/mappings?sourceId={{temp}}&targetId={{plain}}", Equal: map[string]any{"#": 1}},
 		apitest.Step{Do: "GET /api/v1/mappings?sourceId=oty0", Equal: map[string]any{"#": 0}},
-		apitest.Step{Name: "page by page", Do: "GET /api/v1/mappings?limit=5", Equal: map[string]any{"#": 5},
+		apitest.Step{Name: "the first page", Do: "GET /api/v1/mappings?limit=5", Equal: map[string]any{"#": 5},
 			Then: func(t *testing.T, a *apitest.Answer) {
 				require.Len(t, a.Header.Values("Link"), 2)
 			}},
 		apitest.Step{Name: "a bad cursor", Do: "GET /api/v1/mappings?after=x", Status: 400, Code: "E0000029"},
 		apitest.Step{Name: "no such mapping", Do: "GET /api/v1/mappings/prm0", Status: 404, Code: "E0000007"},
 		apitest.Step{Name: "an id of another kind", Do: "GET /api/v1/mappings/{{app}}", Status: 404, Code: "E0000007"},
-		apitest.Step{Name: "they go with the type", Do: "DELETE /api/v1/meta/types/user/{{temp}}", Status: 204},
+		apitest.Step{Name: "deleting a user type deletes its mappings", Do: "DELETE /api/v1/meta/types/user/{{temp}}", Status: 204},
 		apitest.Step{Do: "GET /api/v1/mappings", Equal: map[string]any{"#": 4}},
 		apitest.Step{Do: "POST /api/v1/apps/{{app}}/lifecycle/deactivate"},
-		apitest.Step{Name: "and with the application", Do: "DELETE /api/v1/apps/{{app}}", Status: 204},
+		apitest.Step{Name: "deleting an application deletes its mappings", Do: "DELETE /api/v1/apps/{{app}}", Status: 204},
 		apitest.Step{Do: "GET /api/v1/mappings", Equal: map[string]any{"#": 2}},
 		apitest.Step{Do: "GET /api/v1/mappings/{{to}}", Status: 404, Code: "E0000007"},
 	)
 	require.NotEmpty(t, saved["to"])
 }
 
-// mapping is the path of the mapping to an application.
+// mapping returns the path of the mapping to an application.
 func mapping(w *apptest.World, app string) string {
 	return "/mappings/" + w.Get("/mappings?targetId=" + app).IDs()[0]
 }
@@ -121,21 +121,21 @@ func TestMapping_ChangeMergedAndApplied(t *testing.T) {
 			`{"properties":{"size":{"expression":"user.shoe"},"tags":{"expression":"user.tags"},
 			"displayName":{"expression":"String.toUpperCase(user.nickName)"},"userType":null,
 			"origin":{"expression":"app.label + \"/\" + user.login","pushStatus":"DONT_PUSH"}}}`).OK()
-		require.Equal(t, "user.lastName", changed.Text("properties", "familyName", "expression"), "what is not named stays")
+		require.Equal(t, "user.lastName", changed.Text("properties", "familyName", "expression"), "omitted properties remain")
 		require.Nil(t, changed.Value("properties", "userType"))
 		require.Equal(t, "PUSH", changed.Text("properties", "size", "pushStatus"))
 		require.Equal(t, changed.Value("properties"), w.Get(path).OK().Value("properties"))
-		require.Equal(t, "Ann T", profile()["displayName"], "users follow in the background")
+		require.Equal(t, "Ann T", profile()["displayName"], "users are updated in the background")
 		w.Work()
 		require.Equal(t, map[string]any{
 			"givenName": "ann", "familyName": "Tester", "email": "ann@example.com", "locale": "en_US", "displayName": "ANNIE", "size": 38.0,
 			"tags": []any{"a", "b"},
-		}, profile(), "what is given at creation alone is not given to who was assigned before")
+		}, profile(), "a rule for creation only does not change existing assignments")
 		var marked bool
 		for _, e := range w.Events() {
 			marked = marked || e.Topic == "appuser.changed" && e.Data == fmt.Sprintf(`{"app":%q,"user":%q,"provision":true}`, app, ann)
 		}
-		require.True(t, marked, "the engine is told")
+		require.True(t, marked, "the change is marked for provisioning")
 		require.Equal(t, "OUT_OF_SYNC", w.Get("/apps/"+app+"/users/"+ann).OK().Text("syncState"))
 
 		w.Post("/users/"+ann, `{"profile":{"shoe":null,"tags":["c"],"nickName":null}}`).OK()
@@ -145,10 +145,10 @@ func TestMapping_ChangeMergedAndApplied(t *testing.T) {
 		bob := w.User("bob", "nickName", "Bob")
 		require.Equal(t, "HR/bob@example.com", w.Assign(app, bob).Text("profile", "origin"))
 		w.Post("/users/"+bob, `{"profile":{"login":"robert@example.com"}}`).OK()
-		require.Equal(t, "HR/bob@example.com", w.Get("/apps/"+app+"/users/"+bob).OK().Text("profile", "origin"), "given once")
+		require.Equal(t, "HR/bob@example.com", w.Get("/apps/"+app+"/users/"+bob).OK().Text("profile", "origin"), "set at creation only")
 		w.Post("/apps/"+app+"/users/"+bob, `{"profile":{"size":40}}`).Fails(403, "E0000075", "size")
 		require.Equal(t, "free", w.Post("/apps/"+app+"/users/"+bob, `{"profile":{"userType":"free"}}`).OK().Text("profile", "userType"),
-			"no rule makes it")
+			"no rule sets the attribute")
 
 		w.Post(path, `{"properties":{"size":null,"tags":null,"displayName":{"expression":"user.displayName"}}}`).OK()
 		w.Work()
@@ -168,7 +168,7 @@ func TestMapping_RoundTrip(t *testing.T) {
 		`{"name":"scim2_test_app","label":"HR","credentials":{"userNameTemplate":{"template":"x-${source.login}","type":"CUSTOM",`+
 			`"pushStatus":"PUSH"}}}`).OK()
 	after := w.Get(path).OK()
-	require.Equal(t, `"x-" + source.login`, after.Text("properties", "userName", "expression"), "the user name goes on to follow the template")
+	require.Equal(t, `"x-" + source.login`, after.Text("properties", "userName", "expression"), "the user name still follows the template")
 	require.Equal(t, "PUSH", after.Text("properties", "userName", "pushStatus"))
 }
 
@@ -265,11 +265,11 @@ func TestMapping_UpdatesUsersInBatches(t *testing.T) {
 	}
 	require.Equal(t, 120, left())
 	w.Step()
-	require.Equal(t, 20, left(), "a step takes a bounded number")
+	require.Equal(t, 20, left(), "each step updates a limited number of users")
 	w.Post(path, `{"properties":{"displayName":{"expression":"\"m\""}}}`).OK()
 	w.Work()
 	for _, user := range users {
-		require.Equal(t, "m", w.Get("/apps/"+app+"/users/"+user).OK().Text("profile", "displayName"), "a change in between begins anew")
+		require.Equal(t, "m", w.Get("/apps/"+app+"/users/"+user).OK().Text("profile", "displayName"), "a change during the update restarts it")
 	}
 	n, err := w.Model.Followings.Count(t.Context(), w.Store.Reader(), nil)
 	require.NoError(t, err)

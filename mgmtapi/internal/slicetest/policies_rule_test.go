@@ -18,7 +18,7 @@ const (
 	oneRule  = allRules + "/{{rule}}"
 )
 
-// demands is a rule that demands a factor, with further members.
+// demands returns a rule that requires a factor, with further members.
 func demands(name, more string) string {
 	return fmt.Sprintf(`{"type":"SIGN_ON","name":%q,"actions":{"signon":{"access":"ALLOW","requireFactor":true}}%s}`, name, more)
 }
@@ -42,7 +42,7 @@ func TestSignOnRules(t *testing.T) {
 					"conditions.people.groups.include.0": "{{group}}", "conditions.people.users.include.#": 0,
 					"actions.signon.access": "ALLOW", "actions.signon.requireFactor": true, "actions.signon.factorPromptMode": "ALWAYS"},
 				Has: []string{"_links.deactivate", "_links.self"}, Lacks: []string{"_links.activate"}},
-			apitest.Step{Name: "without people it is for everyone", Do: "POST " + allRules,
+			apitest.Step{Name: "without people the rule applies to all users", Do: "POST " + allRules,
 				Body: `{"name":"Deny","status":"INACTIVE","priority":1,"actions":{"signon":{"access":"DENY"}}}`, Save: map[string]string{"deny": "id"},
 				Equal: map[string]any{"priority": 1, "status": "INACTIVE", "conditions.people.groups.include.0": "EVERYONE",
 					"actions.signon.access": "DENY"}, Has: []string{"_links.activate"}},
@@ -51,15 +51,15 @@ func TestSignOnRules(t *testing.T) {
 			apitest.Step{Do: "GET " + oneRule, Equal: map[string]any{"name": "Two", "priority": 2}, Then: func(t *testing.T, a *apitest.Answer) {
 				self := a.Value("_links.self.href")
 				back := e.Do(t, "PUT "+self, string(a.Body), nil)
-				require.JSONEq(t, string(a.Body), string(back.Body), "what was read can be written back")
+				require.JSONEq(t, string(a.Body), string(back.Body), "the response can be sent back unchanged")
 			}},
 			apitest.Step{Do: "PUT " + oneRule, Body: demands("Second", `,"priority":1,"conditions":{"people":{"users":{"exclude":["{{own}}x"]}}}`),
 				Status: 400, Code: "E0000001", Causes: []string{"conditions.people.users.exclude[0]: "}},
-			apitest.Step{Name: "with nothing but exclusions it is for the others", Do: "PUT " + oneRule,
+			apitest.Step{Name: "with only exclusions the rule applies to all other users", Do: "PUT " + oneRule,
 				Body: demands("Second", `,"priority":1,"conditions":{"people":{"groups":{"exclude":["{{group}}"]}}}`),
 				Equal: map[string]any{"name": "Second", "priority": 1, "conditions.people.groups.include.0": "EVERYONE",
 					"conditions.people.groups.exclude.0": "{{group}}"}},
-			apitest.Step{Name: "an empty include is nobody", Do: "PUT " + oneRule,
+			apitest.Step{Name: "an empty include matches no user", Do: "PUT " + oneRule,
 				Body:  demands("Second", `,"conditions":{"people":{"groups":{"include":[]}}}`),
 				Equal: map[string]any{"priority": 1, "conditions.people.groups.include.#": 0}},
 			apitest.Step{Do: "POST " + oneRule + "/lifecycle/deactivate", Status: 204},
@@ -85,21 +85,21 @@ func TestSignOnRules_RejectBadInput(t *testing.T) {
 		invalid("nothing", `{}`, "name: ", "actions: "),
 		invalid("no action", `{"name":"A","actions":{}}`, "actions.signon: "),
 		invalid("no access", `{"name":"A","actions":{"signon":{}}}`, "actions.signon.access: "),
-		invalid("access that is none", `{"name":"A","actions":{"signon":{"access":"MAYBE"}}}`, "actions.signon.access: "),
+		invalid("an unknown access", `{"name":"A","actions":{"signon":{"access":"MAYBE"}}}`, "actions.signon.access: "),
 		invalid("a denial with a factor", `{"name":"A","actions":{"signon":{"access":"DENY","requireFactor":true}}}`,
 			"actions.signon.requireFactor: "),
-		invalid("a mode that is not served",
+		invalid("an unsupported mode",
 			`{"name":"A","actions":{"signon":{"access":"ALLOW","requireFactor":true,"factorPromptMode":"DEVICE"}}}`,
 			"actions.signon.factorPromptMode: "),
-		invalid("networks that are not served", demands("A", `,"conditions":{"network":{"connection":"ZONE"}}`),
+		invalid("unsupported networks", demands("A", `,"conditions":{"network":{"connection":"ZONE"}}`),
 			"conditions.network.connection: "),
 		invalid("another type", `{"type":"PASSWORD","name":"A","actions":{"signon":{"access":"ALLOW"}}}`, "type: "),
-		invalid("the name of the rule of the system", demands("default rule", ""), "name: "),
+		invalid("the name of the system rule", demands("default rule", ""), "name: "),
 		invalid("spaces", demands("  ", ""), "name: "),
-		invalid("users and groups of nobody", demands("A", `,"conditions":{"people":{"users":{"include":["x"]},"groups":{"include":["y"]}}}`),
+		invalid("unknown users and groups", demands("A", `,"conditions":{"people":{"users":{"include":["x"]},"groups":{"include":["y"]}}}`),
 			"conditions.people.users.include[0]: ", "conditions.people.groups.include[0]: "),
 		apitest.Step{Do: "POST " + allRules, Body: demands("A", ""), Save: map[string]string{"rule": "id"}},
-		invalid("a name that is taken", demands("a", ""), "name: "),
+		invalid("a duplicate name", demands("a", ""), "name: "),
 		apitest.Step{Do: "PUT /api/v1/policies/{{id}}/rules/{{own}}", Body: demands("B", ""), Status: 400, Code: "E0000001",
 			Causes: []string{"ruleId: "}},
 		apitest.Step{Do: "DELETE /api/v1/policies/{{id}}/rules/{{own}}", Status: 400, Code: "E0000001", Causes: []string{"ruleId: "}},
@@ -107,7 +107,7 @@ func TestSignOnRules_RejectBadInput(t *testing.T) {
 			Causes: []string{"ruleId: "}},
 		apitest.Step{Do: "GET /api/v1/policies/{{id}}/rules/{{own}}", Equal: map[string]any{"system": true}},
 		apitest.Step{Do: "GET /api/v1/policies?type=PASSWORD", Save: map[string]string{"password": "0.id"}},
-		apitest.Step{Name: "of another policy", Do: "GET /api/v1/policies/{{password}}/rules/{{rule}}", Status: 404, Code: "E0000007"},
+		apitest.Step{Name: "a rule of another policy", Do: "GET /api/v1/policies/{{password}}/rules/{{rule}}", Status: 404, Code: "E0000007"},
 		apitest.Step{Do: "POST /api/v1/policies/{{password}}/rules", Body: demands("A", ""), Status: 501, Code: "E0000060"},
 		apitest.Step{Do: "GET /api/v1/policies/{{password}}/rules", Equal: map[string]any{"#": 1}},
 	)
@@ -115,7 +115,8 @@ func TestSignOnRules_RejectBadInput(t *testing.T) {
 		a := e.Do(t, "POST "+strings.ReplaceAll(allRules, "{{id}}", saved["id"]), demands(fmt.Sprint(i), ""), nil)
 		require.Equal(t, 200, a.Status, "%s", a.Body)
 	}
-	require.Equal(t, 400, e.Do(t, "POST "+strings.ReplaceAll(allRules, "{{id}}", saved["id"]), demands("one too many", ""), nil).Status)
+	require.Equal(t, 400,
+		e.Do(t, "POST "+strings.ReplaceAll(allRules, "{{id}}", saved["id"]), demands("one rule more than the limit", ""), nil).Status)
 }
 
 func TestEnrollmentPolicy_Password(t *testing.T) {
@@ -145,7 +146,7 @@ func TestEnrollmentPolicy_Password(t *testing.T) {
 		apitest.Step{Do: "GET /api/v1/policies?type=PASSWORD", Save: map[string]string{"password": "0.id"}},
 		apitest.Step{Do: "PUT /api/v1/policies/{{password}}", Body: put("PASSWORD", optional), Status: 400, Code: "E0000001",
 			Causes: []string{"settings.authenticators: "}},
-		apitest.Step{Name: "what is left out goes back", Do: "PUT /api/v1/policies/{{id}}", Body: put("MFA_ENROLL", `{}`),
+		apitest.Step{Name: "omitted settings return to their defaults", Do: "PUT /api/v1/policies/{{id}}", Body: put("MFA_ENROLL", `{}`),
 			Equal: map[string]any{"settings.authenticators.0.enroll.self": "REQUIRED"}},
 	)
 	apitest.New(t, sqldbtest.SQLite(t)).Run(t,

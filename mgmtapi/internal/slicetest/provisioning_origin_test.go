@@ -8,8 +8,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/apitest/apptest"
 )
 
-// Who may configure a connection need not know its secret: with another scheme, host or port the secret is given again, and until then
-// nothing is sent and nothing stored.
+// Administrators who may configure a connection need not know its secret. A change of the scheme, host or port therefore requires the
+// secret again. Without it, the API neither sends nor stores anything.
 func TestConnection_SecretStaysAtItsOrigin(t *testing.T) {
 	const (
 		token  = `{"baseUrl":"https://scim.example.com/v2","profile":{"authScheme":"TOKEN","token":"u:` + apptest.Secret + `"}}`
@@ -19,26 +19,27 @@ func TestConnection_SecretStaysAtItsOrigin(t *testing.T) {
 		secretAgain = "profile.clientSecret: The value must be given again, because "
 	)
 	cases := map[string]struct{ before, move, cause string }{
-		"another host":        {token, `{"baseUrl":"https://evil.example/v2"}`, tokenAgain},
-		"another scheme":      {token, `{"baseUrl":"http://scim.example.com:443/v2"}`, tokenAgain},
-		"another port":        {token, `{"baseUrl":"https://scim.example.com:8443/v2"}`, tokenAgain},
-		"a host below":        {token, `{"baseUrl":"https://scim.example.com.evil.example/v2"}`, tokenAgain},
-		"an address":          {token, `{"baseUrl":"https://127.0.0.1/v2"}`, tokenAgain},
-		"the scheme repeated": {token, `{"baseUrl":"https://evil.example","profile":{"authScheme":"TOKEN"}}`, tokenAgain},
-		"an empty token":      {token, `{"baseUrl":"https://evil.example","profile":{"token":""}}`, tokenAgain},
-		"a null token":        {token, `{"baseUrl":"https://evil.example","profile":{"token":null}}`, tokenAgain},
-		"another format":      {token, `{"baseUrl":"https://evil.example","profile":{"headerFormat":"RAW"}}`, tokenAgain},
-		"another lookup":      {token, `{"baseUrl":"https://evil.example","profile":{"userNameAttribute":"emails.value"}}`, tokenAgain},
+		"another host":             {token, `{"baseUrl":"https://evil.example/v2"}`, tokenAgain},
+		"another scheme":           {token, `{"baseUrl":"http://scim.example.com:443/v2"}`, tokenAgain},
+		"another port":             {token, `{"baseUrl":"https://scim.example.com:8443/v2"}`, tokenAgain},
+		"a subdomain":              {token, `{"baseUrl":"https://scim.example.com.evil.example/v2"}`, tokenAgain},
+		"an IP address":            {token, `{"baseUrl":"https://127.0.0.1/v2"}`, tokenAgain},
+		"an unchanged auth scheme": {token, `{"baseUrl":"https://evil.example","profile":{"authScheme":"TOKEN"}}`, tokenAgain},
+		"an empty token":           {token, `{"baseUrl":"https://evil.example","profile":{"token":""}}`, tokenAgain},
+		"a null token":             {token, `{"baseUrl":"https://evil.example","profile":{"token":null}}`, tokenAgain},
+		"another format":           {token, `{"baseUrl":"https://evil.example","profile":{"headerFormat":"RAW"}}`, tokenAgain},
+		"another lookup":           {token, `{"baseUrl":"https://evil.example","profile":{"userNameAttribute":"emails.value"}}`, tokenAgain},
 		"a token as a secret": {token, `{"profile":{"authScheme":"OAUTH2","clientId":"me","tokenUrl":"https://evil.example"}}`,
 			"profile.clientSecret: The field cannot be left blank"},
 
 		"another token endpoint": {client, `{"profile":{"tokenUrl":"https://evil.example/token"}}`, secretAgain + "profile.tokenUrl"},
-		"its port": {client, `{"profile":{"tokenUrl":"https://login.example.com:8443/token"}}`,
+		"another port of the token endpoint": {client, `{"profile":{"tokenUrl":"https://login.example.com:8443/token"}}`,
 			secretAgain + "profile.tokenUrl"},
-		"its scheme": {client, `{"profile":{"tokenUrl":"http://login.example.com/token"}}`, secretAgain + "profile.tokenUrl"},
-		"with another client": {client, `{"profile":{"clientId":"you","tokenUrl":"https://evil.example/token"}}`,
+		"another scheme of the token endpoint": {client, `{"profile":{"tokenUrl":"http://login.example.com/token"}}`,
 			secretAgain + "profile.tokenUrl"},
-		"a target that gets its tokens": {client, `{"baseUrl":"https://evil.example"}`, secretAgain + "baseUrl"},
+		"another client and token endpoint": {client, `{"profile":{"clientId":"you","tokenUrl":"https://evil.example/token"}}`,
+			secretAgain + "profile.tokenUrl"},
+		"another target that would receive the access tokens": {client, `{"baseUrl":"https://evil.example"}`, secretAgain + "baseUrl"},
 		"a secret as a token": {client, `{"baseUrl":"https://evil.example","profile":{"authScheme":"TOKEN"}}`,
 			"profile.token: The field cannot be left blank"},
 	}

@@ -38,7 +38,7 @@ func TestConnection_Lifecycle(t *testing.T) {
 		set := w.Post(path, `{"baseUrl":"https://scim.example.com/v2/","profile":{"authScheme":"TOKEN","token":"`+apptest.Secret+`"}}`).OK()
 		require.Equal(t, "DISABLED", set.Text("status"))
 		require.Equal(t, "https://scim.example.com/v2", set.Text("baseUrl"))
-		require.Empty(t, w.Tester.Asked(), "nothing is verified without activation")
+		require.Empty(t, w.Tester.Asked(), "without activation the connection is not tested")
 		w.Expect(model.AppChanged{App: app})
 
 		w.Tester.Fail(errors.New("401 for Bearer " + apptest.Secret))
@@ -57,19 +57,19 @@ func TestConnection_Lifecycle(t *testing.T) {
 			App: app, BaseURL: "https://scim.example.com/v2", Header: model.HeaderBearer, Token: apptest.Secret,
 		}, asked[len(asked)-1])
 
-		w.Tester.Fail(errors.New("no list response"))
+		w.Tester.Fail(errors.New("not a list response"))
 		w.Post(path+"?activate=true", `{"baseUrl":"https://scim.example.com/v3"}`).Fails(400, "E0000059")
-		require.Equal(t, "https://scim.example.com/v2", w.Get(path).OK().Text("baseUrl"), "the connection stays as it was")
+		require.Equal(t, "https://scim.example.com/v2", w.Get(path).OK().Text("baseUrl"), "the connection is unchanged")
 		w.Tester.Fail(nil)
 		w.Post(path+"?activate=TRUE", `{"baseUrl":"https://scim.example.com/v3"}`).OK()
 		asked = w.Tester.Asked()
-		require.Equal(t, apptest.Secret, asked[len(asked)-1].Token, "a token that is left out stays")
+		require.Equal(t, apptest.Secret, asked[len(asked)-1].Token, "an omitted token remains")
 
 		w.Post(path+"/lifecycle/deactivate", nil).OK(204)
 		require.Equal(t, "DISABLED", w.Get(path).OK().Text("status"))
 		w.Expect(model.AppChanged{App: app, Ended: true})
 		w.Post(path+"/lifecycle/deactivate", nil).OK(204)
-		require.Empty(t, w.Events(), "it is off already")
+		require.Empty(t, w.Events(), "the connection is already inactive")
 	})
 }
 
@@ -92,7 +92,7 @@ func TestConnection_DeactivationKeepsPendingWork(t *testing.T) {
 		target, err := w.Desired.Target(t.Context(), app)
 		require.NoError(t, err)
 		require.Equal(t, []bool{true, true}, []bool{target.Paused, target.DeactivateUsers},
-			"whoever watches for overdue deactivations is to know")
+			"the check for overdue deactivations needs DeactivateUsers of paused targets")
 		for user, want := range map[string]desired.Want{ann: desired.Inactive, bob: desired.Inactive, cid: desired.Active} {
 			got, err := w.Desired.User(t.Context(), app, user)
 			require.NoError(t, err)
@@ -133,7 +133,7 @@ func TestConnection_TokenEncryptedAtRest(t *testing.T) {
 		}
 		target, err := w.Desired.Target(t.Context(), app)
 		require.NoError(t, err)
-		require.Equal(t, apptest.Secret, target.Token, "the engine gets it")
+		require.Equal(t, apptest.Secret, target.Token, "the engine receives the token in plaintext")
 	})
 }
 
@@ -155,22 +155,22 @@ func TestConnection_RejectsBadInput(t *testing.T) {
 		return `{"baseUrl":"https://a.example","profile":{"authScheme":"OAUTH2"` + more + `}}`
 	}
 	cases := map[string]struct{ body, clue string }{
-		"nothing at all":          {`{}`, "baseUrl: The field cannot be left blank"},
-		"no token":                {`{"baseUrl":"https://a.example"}`, "profile.token: The field cannot be left blank"},
-		"a relative URL":          {body("/scim/v2"), "baseUrl: The value must be an absolute URL"},
-		"no scheme":               {body("a.example/scim"), "baseUrl: The value must be an absolute URL"},
-		"another scheme":          {body("file:///etc/passwd"), "baseUrl: The value must be an absolute URL"},
-		"no host":                 {body("https:///scim"), "baseUrl: The URL must name a host"},
-		"an opaque URL":           {body("https:scim"), "baseUrl: The URL must name a host"},
-		"credentials in the URL":  {body("https://u:p@a.example"), "baseUrl: The URL must not contain credentials"},
-		"a query":                 {body("https://a.example/?x=1"), "baseUrl: The URL must not have a query"},
-		"an empty query":          {body("https://a.example/?"), "baseUrl: The URL must not have a query"},
-		"a fragment":              {body("https://a.example/#x"), "baseUrl: The URL must not have a fragment"},
-		"an empty fragment":       {body("https://a.example/#"), "baseUrl: The URL must not have a fragment"},
-		"a URL with a bad escape": {body("https://a.example/%zz"), "baseUrl: The value is not a URL"},
-		"another kind of login":   {`{"baseUrl":"https://a.example","profile":{"authScheme":"SAML"}}`, "profile.authScheme"},
-		"no client":               {oauth(``), "profile.clientId: The field cannot be left blank"},
-		"no secret of the client": {oauth(`,"clientId":"c","tokenUrl":"https://i.example/token"`),
+		"nothing at all":                {`{}`, "baseUrl: The field cannot be left blank"},
+		"no token":                      {`{"baseUrl":"https://a.example"}`, "profile.token: The field cannot be left blank"},
+		"a relative URL":                {body("/scim/v2"), "baseUrl: The value must be an absolute URL"},
+		"no scheme":                     {body("a.example/scim"), "baseUrl: The value must be an absolute URL"},
+		"another scheme":                {body("file:///etc/passwd"), "baseUrl: The value must be an absolute URL"},
+		"no host":                       {body("https:///scim"), "baseUrl: The URL must name a host"},
+		"an opaque URL":                 {body("https:scim"), "baseUrl: The URL must name a host"},
+		"credentials in the URL":        {body("https://u:p@a.example"), "baseUrl: The URL must not contain credentials"},
+		"a query":                       {body("https://a.example/?x=1"), "baseUrl: The URL must not have a query"},
+		"an empty query":                {body("https://a.example/?"), "baseUrl: The URL must not have a query"},
+		"a fragment":                    {body("https://a.example/#x"), "baseUrl: The URL must not have a fragment"},
+		"an empty fragment":             {body("https://a.example/#"), "baseUrl: The URL must not have a fragment"},
+		"a URL with a bad escape":       {body("https://a.example/%zz"), "baseUrl: The value is not a URL"},
+		"another authentication scheme": {`{"baseUrl":"https://a.example","profile":{"authScheme":"SAML"}}`, "profile.authScheme"},
+		"no client":                     {oauth(``), "profile.clientId: The field cannot be left blank"},
+		"no client secret": {oauth(`,"clientId":"c","tokenUrl":"https://i.example/token"`),
 			"profile.clientSecret: The field cannot be left blank"},
 		"no token endpoint": {oauth(`,"clientId":"c","clientSecret":"s"`), "profile.tokenUrl: The field cannot be left blank"},
 		"a relative token endpoint": {oauth(`,"clientId":"c","clientSecret":"s","tokenUrl":"/token"`),
@@ -186,7 +186,7 @@ func TestConnection_RejectsBadInput(t *testing.T) {
 			"profile.token: The value contains a control character"},
 		"an unknown style":    {`{"baseUrl":"https://a.example","profile":{"token":"x","updateStyle":"PUT"}}`, "profile.updateStyle"},
 		"an unknown fallback": {`{"baseUrl":"https://a.example","profile":{"token":"x","fallback":"MAYBE"}}`, "profile.fallback"},
-		"a lookup attribute of two": {`{"baseUrl":"https://a.example","profile":{"token":"x","userNameAttribute":"a eq b"}}`,
+		"a lookup attribute that is an expression": {`{"baseUrl":"https://a.example","profile":{"token":"x","userNameAttribute":"a eq b"}}`,
 			"profile.userNameAttribute"},
 	}
 	for name, c := range cases {
@@ -203,7 +203,7 @@ func TestConnection_OAuthClient(t *testing.T) {
 		path := "/apps/" + app + "/connections/default"
 		w.Post(path, `{"baseUrl":"https://a.example","profile":{"token":"first"}}`).OK()
 		w.Post(path, `{"profile":{"authScheme":"OAUTH2","clientId":"me","tokenUrl":"https://i.example/token?x=1"}}`).
-			Fails(400, "E0000001", "profile.clientSecret: The field cannot be left blank") // the token is none
+			Fails(400, "E0000001", "profile.clientSecret: The field cannot be left blank") // the token is not the client secret
 		got := w.Post(path,
 			`{"profile":{"authScheme":"OAUTH2","clientId":"me","clientSecret":"`+apptest.Secret+
 				`","tokenUrl":"https://i.example/token?x=1","scope":"scim"}}`).OK()
@@ -224,7 +224,7 @@ func TestConnection_OAuthClient(t *testing.T) {
 		require.Equal(t, apptest.Secret, target.Token)
 		require.NotContains(t, w.Answered(), apptest.Secret)
 
-		// the secret is none
+		// The client secret is not the token.
 		w.Post(path, `{"profile":{"authScheme":"TOKEN"}}`).Fails(400, "E0000001", "profile.token: The field cannot be left blank")
 		require.Equal(t, "TOKEN", w.Post(path, `{"profile":{"authScheme":"TOKEN","token":"x"}}`).OK().Text("authScheme"))
 		target, err = w.Desired.Target(t.Context(), app)
@@ -283,7 +283,7 @@ func TestConnection_Fallback(t *testing.T) {
 	require.Equal(t, model.FallbackNone, target())
 	require.Equal(t, "LEARN", w.Post(path, `{"profile":{"fallback":"LEARN"}}`).OK().Text("profile", "fallback"))
 	require.Equal(t, model.FallbackLearn, target())
-	require.Equal(t, "LEARN", w.Post(path, `{"profile":{"headerFormat":"RAW"}}`).OK().Text("profile", "fallback"), "an omitted member stays")
+	require.Equal(t, "LEARN", w.Post(path, `{"profile":{"headerFormat":"RAW"}}`).OK().Text("profile", "fallback"), "an omitted member remains")
 	require.Equal(t, "NONE", w.Post(path, `{"profile":{"fallback":"NONE"}}`).OK().Text("profile", "fallback"))
 	require.Equal(t, model.FallbackNone, target())
 }
@@ -340,13 +340,13 @@ func TestFeatures(t *testing.T) {
 				"profile": off, "lifecycleDeactivate": on,
 				"password": map[string]any{"status": "DISABLED", "seed": "SVC", "change": "KEEP_EXISTING"},
 			},
-		}, got.Value("capabilities")), "only what is sent changes")
+		}, got.Value("capabilities")), "only the sent members change")
 		require.Equal(t, got.Body, w.Get(path+"/USER_PROVISIONING").OK().Body)
 		require.Equal(t, []any{"PUSH_NEW_USERS", "PUSH_USER_DEACTIVATION", "REACTIVATE_USERS", "GROUP_PUSH"},
 			w.Get("/apps/"+app).OK().Value("features"))
 		var apps []map[string]any
 		w.Get("/apps").OK().Into(&apps)
-		require.Len(t, apps[0]["features"], 4, "lists show the features too")
+		require.Len(t, apps[0]["features"], 4, "lists also show the features")
 
 		got = w.Put(path+"/USER_PROVISIONING", `{"update":{"password":{"status":"ENABLED","change":"CHANGE"}}}`).OK()
 		require.Equal(t, map[string]any{"status": "ENABLED", "seed": "SVC", "change": "CHANGE"}, got.Value("capabilities", "update", "password"))
@@ -364,7 +364,7 @@ func TestFeatures(t *testing.T) {
 		w.Put(path+"/GROUP_PUSH", `{"push":{"status":"DISABLED"}}`).Fails(400, "E0000001", "feature: Provisioning is not enabled")
 		w.Post("/apps/"+app+"/connections/default/lifecycle/activate", nil).OK(204)
 		require.Equal(t, "ENABLED", w.Get(path+"/GROUP_PUSH").OK().Text("status"))
-		require.Len(t, w.Get("/apps/"+app).OK().Value("features"), 4, "the options outlive a deactivation")
+		require.Len(t, w.Get("/apps/"+app).OK().Value("features"), 4, "the options remain after a deactivation")
 	})
 }
 
@@ -402,7 +402,7 @@ func TestFeatures_ImportSettings(t *testing.T) {
 			got.Value("capabilities")))
 	require.Equal(t, got.Body, w.Get(path).OK().Body)
 	require.Equal(t, []any{"GROUP_PUSH", "IMPORT_NEW_USERS", "IMPORT_PROFILE_UPDATES"}, w.Get("/apps/"+app).OK().Value("features"))
-	require.Equal(t, "appuser.email", login(), "the mapping follows")
+	require.Equal(t, "appuser.email", login(), "the mapping is updated")
 	w.Put(path, `{"importSettings":{"username":{"userNameFormat":"CUSTOM","userNameExpression":"appuser.userName + \"@corp.example\""}}}`).OK()
 	require.Equal(t, `appuser.userName + "@corp.example"`, login())
 
@@ -411,9 +411,9 @@ func TestFeatures_ImportSettings(t *testing.T) {
 	w.Put(path, `{"importSettings":{"username":{"userNameExpression":"appuser.nothing"}}}`).Fails(400, "E0000001", expression)
 	w.Put(path, `{"importSettings":{"username":{"userNameFormat":"OTHER"}}}`).Fails(400, "E0000001", "userNameFormat")
 	w.Put(path, `{"importRules":{"userCreateAndMatch":{"exactMatchCriteria":"NAME"}}}`).Fails(400, "E0000001", "exactMatchCriteria")
-	require.Equal(t, `appuser.userName + "@corp.example"`, login(), "nothing of what was refused")
+	require.Equal(t, `appuser.userName + "@corp.example"`, login(), "a rejected request changes nothing")
 	w.Post("/apps/"+app+"/connections/default", `{"baseUrl":"https://scim.example.com/v3"}`).OK()
-	require.Equal(t, `appuser.userName + "@corp.example"`, login(), "another address leaves the settings")
+	require.Equal(t, `appuser.userName + "@corp.example"`, login(), "another base URL does not change the settings")
 }
 
 func TestFeatures_ImportSchedule(t *testing.T) {
@@ -438,23 +438,23 @@ func TestFeatures_ImportSchedule(t *testing.T) {
 			"an unknown status": {`{"status":"ON"}`, "status"},
 			"four fields": {`{"fullImport":{"expression":"0 3 * *"}}`,
 				"fullImport.expression: The value must be a UNIX cron expression: it has 5 fields"},
-			"six fields":           {`{"fullImport":{"expression":"0 0 3 * * *"}}`, "fullImport.expression"},
-			"a word":               {`{"fullImport":{"expression":"@daily"}}`, "fullImport.expression"},
-			"a zone in front":      {`{"fullImport":{"expression":"TZ=UTC 0 3 * *"}}`, "fullImport.expression"},
-			"a zone behind tabs":   {`{"fullImport":{"expression":"TZ=UTC\t0\t3\t*\t*"}}`, "fullImport.expression"},
-			"an hour that is none": {`{"incrementalImport":{"expression":"0 24 * * *"}}`, "incrementalImport.expression"},
-			"a day that is none": {`{"incrementalImport":{"expression":"0 0 31 2 *"}}`,
+			"six fields":                    {`{"fullImport":{"expression":"0 0 3 * * *"}}`, "fullImport.expression"},
+			"a word":                        {`{"fullImport":{"expression":"@daily"}}`, "fullImport.expression"},
+			"a time zone before the fields": {`{"fullImport":{"expression":"TZ=UTC 0 3 * *"}}`, "fullImport.expression"},
+			"a time zone after tabs":        {`{"fullImport":{"expression":"TZ=UTC\t0\t3\t*\t*"}}`, "fullImport.expression"},
+			"an invalid hour":               {`{"incrementalImport":{"expression":"0 24 * * *"}}`, "incrementalImport.expression"},
+			"an invalid day": {`{"incrementalImport":{"expression":"0 0 31 2 *"}}`,
 				"incrementalImport.expression: The value must be a UNIX cron expression: there is no such day"},
-			"a zone that is none": {`{"fullImport":{"expression":"0 3 * * *","timezone":"Mars/Olympus"}}`,
+			"an unknown time zone": {`{"fullImport":{"expression":"0 3 * * *","timezone":"Mars/Olympus"}}`,
 				"fullImport.timezone: The value must be the name of an IANA time zone"},
-			"the zone of a machine": {`{"fullImport":{"expression":"0 3 * * *","timezone":"Local"}}`, "fullImport.timezone"},
+			"the local time zone": {`{"fullImport":{"expression":"0 3 * * *","timezone":"Local"}}`, "fullImport.timezone"},
 		} {
 			put(c.schedule).Fails(400, "E0000001", "importSettings.schedule."+c.cause)
 			require.Equal(t, map[string]any{"status": "DISABLED"}, shown(w.Get(path)), name)
 		}
 		utc := map[string]any{"expression": "30 3 * * *", "timezone": "UTC"}
 		require.Equal(t, map[string]any{"status": "DISABLED", "fullImport": utc}, shown(put(`{"fullImport":{"expression":"30 3 * * *"}}`)))
-		require.Zero(t, due(), "it is off")
+		require.Zero(t, due(), "the schedule is disabled")
 		require.Equal(t, map[string]any{"status": "ENABLED", "fullImport": utc}, shown(put(`{"status":"ENABLED"}`)))
 		first := due()
 		require.True(t, first.After(w.Now()) && !first.After(w.Now().Add(24*time.Hour)), first)

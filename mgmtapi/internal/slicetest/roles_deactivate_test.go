@@ -15,7 +15,7 @@ import (
 
 const revoked = "GET /api/v1/logs?sortOrder=ASCENDING&filter=eventType+eq+%22user.account.privilege.revoke%22"
 
-// holder creates a user with a standard role that has a target, a custom role, and a group that has a role.
+// holder creates a user with a standard role with a target, a custom role, and a group with a role.
 func holder(t *testing.T, e *apitest.Env) map[string]string {
 	t.Helper()
 	return e.Run(t,
@@ -38,10 +38,10 @@ func holder(t *testing.T, e *apitest.Env) map[string]string {
 func TestDeactivation_RevokesRoles(t *testing.T) {
 	async := map[string]string{"Prefer": "respond-async"}
 	for name, way := range map[string]apitest.Step{
-		"deactivate":       {Do: "POST /api/v1/users/ann/lifecycle/deactivate"},
-		"deactivate later": {Do: "POST /api/v1/users/ann/lifecycle/deactivate", Header: async},
-		"delete":           {Do: "DELETE /api/v1/users/ann", Status: 204},
-		"delete later":     {Do: "DELETE /api/v1/users/ann", Status: 204, Header: async},
+		"deactivate":                {Do: "POST /api/v1/users/ann/lifecycle/deactivate"},
+		"asynchronous deactivation": {Do: "POST /api/v1/users/ann/lifecycle/deactivate", Header: async},
+		"delete":                    {Do: "DELETE /api/v1/users/ann", Status: 204},
+		"asynchronous deletion":     {Do: "DELETE /api/v1/users/ann", Status: 204, Header: async},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
@@ -65,7 +65,7 @@ func TestDeactivation_RevokesRoles(t *testing.T) {
 					apitest.Step{Name: "no role for a DEPROVISIONED user", Do: "POST " + at + "/roles", Body: `{"type":"ORG_ADMIN"}`, Status: 403,
 						Code: "E0000038"},
 					apitest.Step{Do: "POST /api/v1/iam/roles", Body: `{"label":"Q","description":"x","permissions":["svc.users.read"]}`},
-					apitest.Step{Name: "nor through a binding", Do: "POST /api/v1/iam/resource-sets/S/bindings",
+					apitest.Step{Name: "no binding for a DEPROVISIONED user", Do: "POST /api/v1/iam/resource-sets/S/bindings",
 						Body: `{"role":"Q","members":["` + at + `"]}`, Status: 403, Code: "E0000038"},
 					apitest.Step{Do: "POST " + at + "/lifecycle/activate"}, none,
 					apitest.Step{Do: "GET " + at, Equal: map[string]any{"status": "ACTIVE"}},
@@ -88,7 +88,7 @@ func TestActivation_KeepsRolesOfStagedUser(t *testing.T) {
 	)
 }
 
-// An earlier version left the roles of a DEPROVISIONED user stored.
+// An earlier version did not delete the roles of DEPROVISIONED users.
 func TestStoredRoles_OfDeprovisionedUser(t *testing.T) {
 	for name, end := range map[string]func(t *testing.T, e *apitest.Env){
 		"activation": func(*testing.T, *apitest.Env) {},

@@ -57,7 +57,7 @@ func TestAssignment_UnboundedAgain(t *testing.T) {
 	)
 }
 
-// The links of a target lead to what is there.
+// The links of a target must lead to existing resources.
 func TestTargets_Links(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	at := "/api/v1/users/" + e.Do(t, "POST /api/v1/users", rolePerson("ann"), nil).Value("id") + "/roles"

@@ -28,23 +28,24 @@ func TestOutbox_Messages(t *testing.T) {
 		e := apitest.New(t, db, func(o *assembly.Options) { o.Work = &work{} })
 		later := func(t *testing.T, _ *apitest.Answer) { t.Helper(); e.Clock.Advance(time.Minute) }
 		e.Run(t,
-			apitest.Step{Name: "nobody has a message yet", Do: "GET /sandbox/v1/outbox", Equal: map[string]any{"#": 0}},
+			apitest.Step{Name: "the outbox is empty", Do: "GET /sandbox/v1/outbox", Equal: map[string]any{"#": 0}},
 			apitest.Step{Name: "a user without a password gets an activation token", Do: "POST /api/v1/users", Body: ann + `}`,
 				Equal: map[string]any{"status": "PROVISIONED"}, Save: map[string]string{"u": "id"}, Then: later},
 			apitest.Step{Do: "GET /sandbox/v1/outbox", Has: []string{"0.text", "0.link", "0.created", "0.id"}, Lacks: []string{"0.otp"},
 				Save: map[string]string{"first": "0.token"},
 				Equal: map[string]any{"#": 1, "0.channel": "email", "0.to": "Ann.Mail@example.com", "0.userId": "{{u}}",
 					"0.template": "user.activation"}},
-			apitest.Step{Name: "a new token voids the first", Do: "POST /api/v1/users/{{u}}/lifecycle/reactivate?sendEmail=true",
+			apitest.Step{Name: "a new token invalidates the first", Do: "POST /api/v1/users/{{u}}/lifecycle/reactivate?sendEmail=true",
 				Lacks: []string{"activationToken", "activationUrl"}, Then: later},
 			apitest.Step{Do: "POST /api/v1/authn", Body: `{"token":"{{first}}"}`, Status: 401, Code: "E0000011"},
 			apitest.Step{Name: "the newest message comes first", Do: "GET /sandbox/v1/outbox?userId={{u}}",
 				Equal: map[string]any{"#": 2, "1.token": "{{first}}"}, Save: map[string]string{"token": "0.token"}},
-			apitest.Step{Name: "the token in it is good", Do: "POST /api/v1/authn", Body: `{"token":"{{token}}"}`,
+			apitest.Step{Name: "the token of the message is valid", Do: "POST /api/v1/authn", Body: `{"token":"{{token}}"}`,
 				Equal: map[string]any{"status": "PASSWORD_RESET"}, Save: map[string]string{"state": "stateToken"}},
 			apitest.Step{Do: "POST /api/v1/authn/credentials/reset_password", Body: `{"stateToken":"{{state}}","newPassword":"Tlpwd-2026"}`,
 				Equal: map[string]any{"status": "SUCCESS"}},
-			apitest.Step{Name: "a reset is sent unless the caller wants to see it", Do: "POST /api/v1/users/{{u}}/lifecycle/reset_password",
+			apitest.Step{Name: "a reset is sent unless the caller requests it in the response",
+				Do:    "POST /api/v1/users/{{u}}/lifecycle/reset_password",
 				Lacks: []string{"resetPasswordUrl"}, Then: later},
 			apitest.Step{Do: "GET /sandbox/v1/outbox?limit=1", Equal: map[string]any{"#": 1, "0.template": "user.reset_password"},
 				Save: map[string]string{"token": "0.token"}},
@@ -53,7 +54,7 @@ func TestOutbox_Messages(t *testing.T) {
 			apitest.Step{Do: "POST /api/v1/authn/credentials/reset_password", Body: `{"stateToken":"{{state}}","newPassword":"Tlpwd-2027"}`,
 				Equal: map[string]any{"status": "SUCCESS"}},
 			apitest.Step{Do: "POST /api/v1/users/{{u}}", Body: `{"credentials":{"recovery_question":{"question":"Who?","answer":"Annie"}}}`},
-			apitest.Step{Name: "so is the recovery of a forgotten password", Do: "POST /api/v1/users/{{u}}/credentials/forgot_password",
+			apitest.Step{Name: "the recovery of a forgotten password is sent, too", Do: "POST /api/v1/users/{{u}}/credentials/forgot_password",
 				Lacks: []string{"resetPasswordUrl"}, Then: later},
 			apitest.Step{Do: "GET /sandbox/v1/outbox", Equal: map[string]any{"#": 4, "0.template": "user.forgot_password"},
 				Save: map[string]string{"token": "0.token", "at": "0.created"}},
@@ -62,10 +63,11 @@ func TestOutbox_Messages(t *testing.T) {
 			apitest.Step{Do: "GET /sandbox/v1/outbox?since={{at}}", Equal: map[string]any{"#": 1}},
 			apitest.Step{Do: "GET /sandbox/v1/outbox?to=ANN.mail@example.com&channel=email", Equal: map[string]any{"#": 4}},
 			apitest.Step{Do: "GET /sandbox/v1/outbox?channel=sms", Equal: map[string]any{"#": 0}},
-			apitest.Step{Name: "a deactivation is told to the administrator", Do: "POST /api/v1/users/{{u}}/lifecycle/deactivate?sendEmail=true"},
+			apitest.Step{Name: "the administrator receives a message about a deactivation",
+				Do: "POST /api/v1/users/{{u}}/lifecycle/deactivate?sendEmail=true"},
 			apitest.Step{Do: "GET /sandbox/v1/outbox?to=admin@example.com", Equal: map[string]any{"#": 1, "0.template": "user.deactivated"},
 				Lacks: []string{"0.token", "0.link"}},
-			apitest.Step{Name: "whoever has a password is told that the account is active", Do: "POST /api/v1/users/{{u}}/lifecycle/activate"},
+			apitest.Step{Name: "a user with a password receives a message about the activation", Do: "POST /api/v1/users/{{u}}/lifecycle/activate"},
 			apitest.Step{Do: "GET /sandbox/v1/outbox?userId={{u}}&limit=1", Equal: map[string]any{"0.template": "user.welcome"},
 				Lacks: []string{"0.token", "0.link"}},
 			apitest.Step{Name: "without sendEmail nothing is sent", Do: "DELETE /api/v1/users/{{u}}", Status: 204},
@@ -87,22 +89,22 @@ func TestOutbox_AsyncDeactivation(t *testing.T) {
 		_, err := e.API.Work(t.Context())
 		require.NoError(t, err)
 	}
-	told := func(name string, n int, then func(*testing.T, *apitest.Answer)) apitest.Step {
+	counted := func(name string, n int, then func(*testing.T, *apitest.Answer)) apitest.Step {
 		return apitest.Step{Name: name, Do: "GET /sandbox/v1/outbox?to=admin@example.com", Equal: map[string]any{"#": n}, Then: then}
 	}
 	e.Run(t,
 		apitest.Step{Do: "POST /api/v1/users?activate=false", Body: ann + `}`, Save: map[string]string{"u": "id"}},
 		apitest.Step{Do: "POST /api/v1/users/{{u}}/lifecycle/deactivate?sendEmail=true", Header: async},
-		told("nothing is done yet", 0, finish),
-		told("whoever asked for it is told", 1, nil),
+		counted("the deactivation is pending", 0, finish),
+		counted("the caller receives a message after the deactivation", 1, nil),
 		apitest.Step{Do: "GET /sandbox/v1/outbox", Equal: map[string]any{"#": 1, "0.template": "user.deactivated"}},
 		apitest.Step{Do: "POST /api/v1/users/{{u}}/lifecycle/activate?sendEmail=false"},
 		apitest.Step{Do: "DELETE /api/v1/users/{{u}}?sendEmail=true", Header: async, Status: 204},
-		told("a delete deactivates first", 1, finish),
-		told("and tells of that", 2, nil),
+		counted("a deletion starts with a deactivation", 1, finish),
+		counted("the deactivation causes a message", 2, nil),
 		apitest.Step{Do: "DELETE /api/v1/users/{{u}}?sendEmail=true", Header: async, Status: 204},
-		told("not of the removal", 2, finish),
-		told("which is done", 2, nil),
+		counted("the removal is pending", 2, finish),
+		counted("the removal causes no message", 2, nil),
 		apitest.Step{Do: "GET /api/v1/users/{{u}}", Status: 404, Code: "E0000007"},
 	)
 }
@@ -110,7 +112,7 @@ func TestOutbox_AsyncDeactivation(t *testing.T) {
 func TestOutbox_RejectedRequestSendsNothing(t *testing.T) {
 	e, _ := serve(t)
 	e.Run(t,
-		apitest.Step{Name: "its group is not there", Do: "POST /api/v1/users", Body: ann + `,"groupIds":["00gnone"]}`, Status: 404,
+		apitest.Step{Name: "an unknown group", Do: "POST /api/v1/users", Body: ann + `,"groupIds":["00gnone"]}`, Status: 404,
 			Code: "E0000007"},
 		apitest.Step{Do: "POST /api/v1/users?activate=false", Body: ann + `}`, Save: map[string]string{"u": "id"}},
 		apitest.Step{Do: "POST /api/v1/users/{{u}}/lifecycle/reactivate?sendEmail=true", Status: 403, Code: "E0000038"},
@@ -137,7 +139,7 @@ func TestOutbox_EncryptsAndExpiresMessages(t *testing.T) {
 	)
 	n, err := e.Model.Messages.Count(t.Context(), e.Store.Reader(), nil)
 	require.NoError(t, err)
-	require.Equal(t, 1, n, "the new message drives the old one out")
+	require.Equal(t, 1, n, "a new message causes the deletion of expired ones")
 }
 
 func TestOutbox_Bounded(t *testing.T) {
@@ -160,7 +162,7 @@ func TestOutbox_Bounded(t *testing.T) {
 	require.Equal(t, fmt.Sprint(outbox.MaxMessages+more-1), newest[0].Text)
 }
 
-// moved is the clock of an environment as one that can be moved.
+// moved makes the clock of an environment movable.
 type moved struct {
 	*apitest.Clock
 	store func() *docstore.Store
@@ -198,16 +200,16 @@ func TestClock_Move(t *testing.T) {
 		apitest.Step{Do: "POST /sandbox/v1/clock", Body: `{"now":"2026-03-04T08:00:00+02:00"}`,
 			Equal: map[string]any{"now": "2026-03-04T06:00:00.000Z"}},
 		apitest.Step{Do: "GET /sandbox/v1/clock", Equal: map[string]any{"now": "2026-03-04T06:00:00.000Z"}},
-		apitest.Step{Name: "back", Do: "POST /sandbox/v1/clock", Body: `{"now":"2026-03-04T05:59:59Z"}`,
+		apitest.Step{Name: "a time before that of the clock", Do: "POST /sandbox/v1/clock", Body: `{"now":"2026-03-04T05:59:59Z"}`,
 			Equal: map[string]any{"now": "2026-03-04T05:59:59.000Z"}},
-		apitest.Step{Name: "not behind the real time", Do: "POST /sandbox/v1/clock", Body: `{"now":"2026-03-04T05:05:07Z"}`, Status: 400,
+		apitest.Step{Name: "a time before the real time", Do: "POST /sandbox/v1/clock", Body: `{"now":"2026-03-04T05:05:07Z"}`, Status: 400,
 			Code: "E0000001", Causes: []string{"now: The clock is never behind the real time: it is 2026-03-04T05:06:07.890Z"}},
-		apitest.Step{Name: "to what the real time was a moment ago", Do: "POST /sandbox/v1/clock", Body: `{"now":"2026-03-04T05:06:00Z"}`,
+		apitest.Step{Name: "a time less than a minute before the real time", Do: "POST /sandbox/v1/clock", Body: `{"now":"2026-03-04T05:06:00Z"}`,
 			Equal: map[string]any{"now": "2026-03-04T05:06:07.890Z"}},
 		apitest.Step{Do: "POST /sandbox/v1/clock", Body: `{"advanceSeconds":60}`, Equal: map[string]any{"aheadSeconds": 60}},
-		apitest.Step{Name: "to the real time", Do: "POST /sandbox/v1/clock", Body: `{"realTime":true}`,
+		apitest.Step{Name: "reset to the real time", Do: "POST /sandbox/v1/clock", Body: `{"realTime":true}`,
 			Equal: map[string]any{"now": "2026-03-04T05:06:07.890Z", "aheadSeconds": 0}},
-		apitest.Step{Name: "where it is already", Do: "POST /sandbox/v1/clock", Body: `{"realTime":true}`,
+		apitest.Step{Name: "reset at the real time", Do: "POST /sandbox/v1/clock", Body: `{"realTime":true}`,
 			Equal: map[string]any{"aheadSeconds": 0}},
 		apitest.Step{Do: "POST /sandbox/v1/clock", Body: `{"realTime":true,"advanceSeconds":1}`, Status: 400, Code: "E0000001"},
 		apitest.Step{Do: "POST /sandbox/v1/clock", Body: `{"realTime":false}`, Status: 400, Code: "E0000001"},
@@ -220,8 +222,9 @@ func TestClock_Move(t *testing.T) {
 		apitest.Step{Do: "POST /sandbox/v1/clock", Body: `{"now":"tomorrow"}`, Status: 400, Code: "E0000001", Causes: []string{"now: "}},
 		apitest.Step{Do: "POST /sandbox/v1/clock", Body: `{"advanceSeconds":"1"}`, Status: 400, Code: "E0000001",
 			Causes: []string{"advanceSeconds: "}},
-		apitest.Step{Name: "one of the two", Do: "POST /sandbox/v1/clock", Body: `{"advanceSeconds":1,"now":"2030-01-01T00:00:00Z"}`, Status: 400,
-			Code: "E0000001"},
+		apitest.Step{Name: "two ways to set the time", Do: "POST /sandbox/v1/clock", Body: `{"advanceSeconds":1,"now":"2030-01-01T00:00:00Z"}`,
+			Status: 400,
+			Code:   "E0000001"},
 		apitest.Step{Do: "POST /sandbox/v1/clock", Body: `{}`, Status: 400, Code: "E0000001", Causes: []string{"advanceSeconds: Exactly one"}},
 		apitest.Step{Do: "POST /sandbox/v1/clock", Status: 400, Code: "E0000003"},
 	)
@@ -255,7 +258,7 @@ func TestClock_TokensOutliveMove(t *testing.T) {
 		me(idle, 200)
 	}
 	e.Run(t,
-		apitest.Step{Name: "a step back takes the time back", Do: "GET /api/v1/api-tokens",
+		apitest.Step{Name: "moving the clock back restores the expiry", Do: "GET /api/v1/api-tokens",
 			Equal: map[string]any{"0.expiresAt": "2026-04-03T05:06:07.000Z", "1.expiresAt": "2026-04-03T05:06:07.000Z"}},
 		apitest.Step{Do: "POST /sandbox/v1/clock", Body: year},
 	)
@@ -278,23 +281,23 @@ func TestReset(t *testing.T) {
 		apitest.Step{Do: "POST /api/v1/users", Body: ann + `}`, Save: map[string]string{"u": "id"}},
 		apitest.Step{Do: "POST /sandbox/v1/api-tokens", Body: `{"name":"ci","userId":"me"}`, Status: 201,
 			Save: map[string]string{"secret": "token"}},
-		apitest.Step{Name: "it is no member of that kind", Do: "POST /sandbox/v1/reset", Body: `{"seed":"all"}`, Status: 400, Code: "E0000001",
+		apitest.Step{Name: "an unknown seed", Do: "POST /sandbox/v1/reset", Body: `{"seed":"all"}`, Status: 400, Code: "E0000001",
 			Causes: []string{"seed: "}},
 		apitest.Step{Do: "POST /sandbox/v1/reset", Status: 204},
-		apitest.Step{Name: "users are gone", Do: "GET /api/v1/users/{{u}}", Status: 404, Code: "E0000007"},
-		apitest.Step{Name: "so are tokens", Do: "GET /api/v1/users/me", Header: map[string]string{"Authorization": "SSWS {{secret}}"},
+		apitest.Step{Name: "users are deleted", Do: "GET /api/v1/users/{{u}}", Status: 404, Code: "E0000007"},
+		apitest.Step{Name: "tokens are deleted", Do: "GET /api/v1/users/me", Header: map[string]string{"Authorization": "SSWS {{secret}}"},
 			Status: 401, Code: "E0000011"},
-		apitest.Step{Name: "the administrator is another one, of the same name", Do: "GET /api/v1/users/me",
+		apitest.Step{Name: "the administrator is a new user with the same login", Do: "GET /api/v1/users/me",
 			Equal: map[string]any{"profile.login": "admin@example.com"}, Then: func(t *testing.T, a *apitest.Answer) {
 				require.NotEmpty(t, a.Value("id"))
 			}},
 		apitest.Step{Do: "GET /api/v1/users/{{me}}", Status: 404, Code: "E0000007"},
-		apitest.Step{Name: "messages are gone", Do: "GET /sandbox/v1/outbox", Equal: map[string]any{"#": 0}},
-		apitest.Step{Name: "there is the group of everyone", Do: "GET /api/v1/groups", Equal: map[string]any{"#": 1, "0.type": "BUILT_IN"}},
-		apitest.Step{Name: "with its member", Do: "GET /api/v1/users/me/groups", Equal: map[string]any{"#": 1}},
-		apitest.Step{Name: "the log tells only of what came after",
+		apitest.Step{Name: "messages are deleted", Do: "GET /sandbox/v1/outbox", Equal: map[string]any{"#": 0}},
+		apitest.Step{Name: "the group Everyone exists", Do: "GET /api/v1/groups", Equal: map[string]any{"#": 1, "0.type": "BUILT_IN"}},
+		apitest.Step{Name: "the administrator is a member of Everyone", Do: "GET /api/v1/users/me/groups", Equal: map[string]any{"#": 1}},
+		apitest.Step{Name: "the log has only events after the reset",
 			Do: "GET /api/v1/logs?filter=" + `eventType%20eq%20%22user.lifecycle.create%22`, Equal: map[string]any{"#": 0}},
-		apitest.Step{Name: "logins are free", Do: "POST /api/v1/users", Body: ann + `}`},
+		apitest.Step{Name: "logins can be used again", Do: "POST /api/v1/users", Body: ann + `}`},
 		apitest.Step{Do: "POST /sandbox/v1/reset", Body: `{"seed":true}`, Status: 204},
 	)
 	require.Equal(t, []bool{false, true}, seeds)

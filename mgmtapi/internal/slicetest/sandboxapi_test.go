@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/assembly"
 )
 
-// work is provisioning work. The real one is tested where the parts are put together.
+// work is fake provisioning work. Tests of the sandbox cover the real one.
 type work struct{ pending int }
 
 func (w *work) Drain(context.Context) (sandboxport.Left, error) {

@@ -30,7 +30,7 @@ func TestAppSchema_BasedOnTemplate(t *testing.T) {
 			require.Len(t, a.JSON.(map[string]any)["definitions"].(map[string]any)["base"].(map[string]any)["properties"], 10)
 		}},
 		apitest.Step{Do: "POST /api/v1/apps", Body: schemaBookmark, Save: map[string]string{"plain": "id"}},
-		apitest.Step{Name: "what does not provision has the user name alone", Do: path + "{{plain}}/default",
+		apitest.Step{Name: "an application without provisioning has only the user name", Do: path + "{{plain}}/default",
 			Has: []string{"definitions.base.properties.userName"}, Lacks: []string{"definitions.base.properties.email"}},
 		apitest.Step{Name: "no such application", Do: path + "0oa0/default", Status: 404, Code: "E0000007"},
 		apitest.Step{Do: "GET /api/v1/meta/types/user/default", Save: map[string]string{"type": "id"}},
@@ -52,24 +52,24 @@ func TestAppSchema_RejectsInvalidProperties(t *testing.T) {
 	e.Run(t,
 		apitest.Step{Name: "no body", Do: path, Status: 400, Code: "E0000003"},
 		apitest.Step{Name: "no such application", Do: "POST /api/v1/meta/schemas/apps/0oa0/default", Body: "{", Status: 404, Code: "E0000007"},
-		refused("a name of the base", `"email":{"title":"x","type":"string"},"userName":{"title":"x","type":"string"}`, ".email: ",
+		refused("a name of a base property", `"email":{"title":"x","type":"string"},"userName":{"title":"x","type":"string"}`, ".email: ",
 			".userName: "),
-		refused("names that are none", `"a-b":{"title":"x","type":"string"}`, ".a-b: "),
-		refused("values that are unique", `"x":{"title":"x","type":"string","unique":"UNIQUE_VALIDATED"}`, ".x.unique: "),
-		refused("a path that is none", `"x":{"title":"x","type":"string","externalName":"a b"}`, ".x.externalName: "),
+		refused("invalid names", `"a-b":{"title":"x","type":"string"}`, ".a-b: "),
+		refused("unique values", `"x":{"title":"x","type":"string","unique":"UNIQUE_VALIDATED"}`, ".x.unique: "),
+		refused("an invalid path", `"x":{"title":"x","type":"string","externalName":"a b"}`, ".x.externalName: "),
 		refused("an attribute that the engine sets",
 			`"x":{"title":"x","type":"string","externalName":"active"},"y":{"title":"x","type":"string","externalName":"id"}`, ".x.externalName: ",
 			".y.externalName: "),
-		refused("a namespace that is no URN", `"x":{"title":"x","type":"string","externalName":"a","externalNamespace":"b"}`,
+		refused("a namespace that is not a URN", `"x":{"title":"x","type":"string","externalName":"a","externalNamespace":"b"}`,
 			".x.externalName: "),
-		refused("the place of a base property", `"x":{"title":"x","type":"string","externalName":"displayName"}`,
+		refused("the external name of a base property", `"x":{"title":"x","type":"string","externalName":"displayName"}`,
 			".x.externalName: The property displayName has"),
-		refused("a place around that of another one", `"x":{"title":"x","type":"string","externalName":"name"}`,
+		refused("an external name that contains that of another property", `"x":{"title":"x","type":"string","externalName":"name"}`,
 			".x.externalName: The property familyName has"),
-		refused("the same place twice",
+		refused("a duplicate external name",
 			`"x":{"title":"x","type":"string","externalName":"a"},"y":{"title":"x","type":"string","externalName":"A"}`, ".x.externalName: ",
 			".y.externalName: "),
-		apitest.Step{Name: "base properties stay", Do: path, Status: 400, Code: "E0000001",
+		apitest.Step{Name: "base properties cannot be removed", Do: path, Status: 400, Code: "E0000001",
 			Body: `{"definitions":{"base":{"properties":{"email":{"title":"Mail","required":true},"shoe":{"title":"x"},"locale":null,` +
 				`"userName":{"pattern":"x","externalName":"y"}}}}}`,
 			Causes: []string{
@@ -82,7 +82,7 @@ func TestAppSchema_RejectsInvalidProperties(t *testing.T) {
 				`"}`), Equal: map[string]any{
 				"definitions.custom.properties.cost.externalName": "costCenter", "definitions.custom.properties.cost.externalNamespace": enterprise,
 			}},
-		refused("another type than before", `"cost":{"title":"Cost center","type":"number"}`, ".cost.type: "),
+		refused("a changed type", `"cost":{"title":"Cost center","type":"number"}`, ".cost.type: "),
 	)
 	var read string
 	e.Run(t,
@@ -90,7 +90,7 @@ func TestAppSchema_RejectsInvalidProperties(t *testing.T) {
 			read = string(a.Body)
 		}})
 	e.Run(t,
-		apitest.Step{Name: "a schema can be sent back as it was read", Do: path, Body: read, Then: func(t *testing.T, a *apitest.Answer) {
+		apitest.Step{Name: "a schema can be sent back unchanged", Do: path, Body: read, Then: func(t *testing.T, a *apitest.Answer) {
 			require.JSONEq(t, read, string(a.Body))
 		}})
 }
@@ -131,7 +131,8 @@ func TestAppSchema_EnforcedOnUsers(t *testing.T) {
 		require.Equal(t, "red", w.Get("/apps/"+app+"/users/"+ann).OK().Text("profile", "color"))
 
 		schema(`"must":{"title":"Must","type":"string","required":true}`)
-		require.Equal(t, "ERROR", w.Get("/apps/"+app+"/users/"+early).OK().Text("syncState"), "who has no value is not provisioned")
+		require.Equal(t, "ERROR", w.Get("/apps/"+app+"/users/"+early).OK().Text("syncState"),
+			"a user without a mandatory value is not provisioned")
 		assign(bob, `{}`).Fails(400, "E0000001", "profile.must: The field cannot be left blank")
 		assign(bob, `{"must":"x"}`).OK()
 		update(early, `{"must":"y"}`).OK()
@@ -155,7 +156,7 @@ func TestAppSchema_EnforcedOnUsers(t *testing.T) {
 		}
 		require.Equal(t, map[string]any{}, w.Get("/apps/"+app+"/groups/"+group).OK().Value("profile"))
 		schema(`"must":{"title":"M","type":"string"}`)
-		require.Nil(t, w.Get("/apps/"+app+"/users/"+bob).OK().Value("profile", "must"), "what was removed does not come back")
+		require.Nil(t, w.Get("/apps/"+app+"/users/"+bob).OK().Value("profile", "must"), "removed values are not restored")
 
 		w.Post("/apps/"+app+"/lifecycle/deactivate", nil).OK()
 		w.Delete("/apps/" + app).OK(204)

@@ -22,7 +22,7 @@ func TestGroupSchema_EnforcedOnWrite(t *testing.T) {
 				"name": "group", "definitions.base.properties.name.maxLength": 255, "definitions.base.required.0": "name",
 				"definitions.base.properties.description.maxLength": 1024, "definitions.custom.required.#": 0,
 			}},
-			apitest.Step{Name: "a group from before", Do: "POST /api/v1/groups", Body: `{"profile":{"name":"Early"}}`,
+			apitest.Step{Name: "a group from before the schema change", Do: "POST /api/v1/groups", Body: `{"profile":{"name":"Early"}}`,
 				Save: map[string]string{"early": "id"}},
 			apitest.Step{Do: "POST /api/v1/groups", Body: group(`,"floor":3`), Status: 400, Code: "E0000001",
 				Causes: []string{"floor: The attribute is not defined"}},
@@ -31,7 +31,7 @@ func TestGroupSchema_EnforcedOnWrite(t *testing.T) {
 					`"items":{"type":"string"}},"code":{"title":"Code","type":"string","mutability":"IMMUTABLE"},"ro":{"title":"x","type":"string",` +
 					`"mutability":"READ_ONLY"}`),
 				Equal: map[string]any{"definitions.custom.required.0": "floor", "definitions.custom.properties.floor.maximum": 9}},
-			apitest.Step{Name: "all that is wrong is told at once", Do: "POST /api/v1/groups",
+			apitest.Step{Name: "all errors are in one response", Do: "POST /api/v1/groups",
 				Body: `{"profile":{"floor":"3","tags":["a",1],"nose":"x"}}`, Status: 400, Code: "E0000001",
 				Causes: []string{"name: The field cannot", "floor: ", "tags: Element 1", "nose: "}},
 			apitest.Step{Do: "POST /api/v1/groups", Body: group(""), Status: 400, Code: "E0000001",
@@ -39,17 +39,17 @@ func TestGroupSchema_EnforcedOnWrite(t *testing.T) {
 			apitest.Step{Do: "POST /api/v1/groups", Body: group(`,"floor":3,"ro":"x"`), Status: 403, Code: "E0000077", Causes: []string{"ro: "}},
 			apitest.Step{Do: "POST /api/v1/groups", Body: group(`,"floor":3,"tags":["a"],"code":"X1"`), Save: map[string]string{"g": "id"},
 				Equal: map[string]any{"profile.floor": 3, "profile.tags.0": "a", "profile.description": nil}},
-			apitest.Step{Name: "a replacement drops what it does not name, and leaves what callers cannot change", Do: "PUT /api/v1/groups/{{g}}",
+			apitest.Step{Name: "a replacement removes omitted attributes, except read-only ones", Do: "PUT /api/v1/groups/{{g}}",
 				Body: group(`,"floor":4`), Lacks: []string{"profile.tags"}, Equal: map[string]any{"profile.floor": 4, "profile.code": "X1"}},
 			apitest.Step{Do: "PUT /api/v1/groups/{{g}}", Body: group(`,"floor":4,"code":"X2"`), Status: 403, Code: "E0000078",
 				Causes: []string{"code: "}},
 			apitest.Step{Do: "PUT /api/v1/groups/{{g}}", Body: group(`,"floor":10`), Status: 400, Code: "E0000001", Causes: []string{"floor: "}},
 			apitest.Step{Do: "GET /api/v1/groups/{{g}}", Equal: map[string]any{"profile.floor": 4}},
-			apitest.Step{Name: "groups that exist are checked at their next update", Do: "PUT /api/v1/groups/{{early}}",
+			apitest.Step{Name: "existing groups are validated at their next update", Do: "PUT /api/v1/groups/{{early}}",
 				Body: `{"profile":{"name":"Early"}}`, Status: 400, Code: "E0000001", Causes: []string{"floor: "}},
-			apitest.Step{Name: "they can be searched for", Do: "GET /api/v1/groups?search=profile.floor+gt+3+and+profile.code+sw+%22x%22",
+			apitest.Step{Name: "searches support the attributes", Do: "GET /api/v1/groups?search=profile.floor+gt+3+and+profile.code+sw+%22x%22",
 				Equal: map[string]any{"#": 1, "0.id": "{{g}}"}},
-			apitest.Step{Name: "a removed property takes its values along", Do: groupSchema, Body: schemaCustom(`"floor":null,"code":null`),
+			apitest.Step{Name: "removing a property deletes its values", Do: groupSchema, Body: schemaCustom(`"floor":null,"code":null`),
 				Lacks: []string{"definitions.custom.properties.floor"}},
 			apitest.Step{Do: "GET /api/v1/groups/{{g}}", Lacks: []string{"profile.floor", "profile.code"},
 				Equal: map[string]any{"profile.name": "Sales"}},
@@ -65,8 +65,8 @@ func TestGroupSchema_RejectsInvalidProperties(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	e.Run(t,
 		apitest.Step{Name: "no body", Do: groupSchema, Status: 400, Code: "E0000003"},
-		apitest.Step{Name: "there is one schema", Do: "GET /api/v1/meta/schemas/group/osc0", Status: 404, Code: "E0000008"},
-		apitest.Step{Name: "all at once", Do: groupSchema, Status: 400, Code: "E0000001",
+		apitest.Step{Name: "the default schema is the only one", Do: "GET /api/v1/meta/schemas/group/osc0", Status: 404, Code: "E0000008"},
+		apitest.Step{Name: "all errors are in one response", Do: groupSchema, Status: 400, Code: "E0000001",
 			Body: `{"definitions":{"base":{"properties":{"name":{"required":false,"maxLength":9},"x":{"title":"x"}}},"custom":{"properties":{
 				"name":{"title":"x","type":"string"},"a":{"title":"x","type":"string","unique":"UNIQUE_VALIDATED"},
 				"b":{"title":"x","type":"string","mutability":"WRITE_ONLY"},"c":{}}}}}`,
@@ -79,7 +79,7 @@ func TestGroupSchema_RejectsInvalidProperties(t *testing.T) {
 	var read string
 	e.Run(t, apitest.Step{Do: "GET /api/v1/meta/schemas/group/default", Then: func(_ *testing.T, a *apitest.Answer) { read = string(a.Body) }})
 	e.Run(t,
-		apitest.Step{Name: "a schema can be sent back as it was read", Do: groupSchema, Body: read, Then: func(t *testing.T, a *apitest.Answer) {
+		apitest.Step{Name: "a schema can be sent back unchanged", Do: groupSchema, Body: read, Then: func(t *testing.T, a *apitest.Answer) {
 			require.Equal(t, "group", a.Value("name"))
 		}})
 }

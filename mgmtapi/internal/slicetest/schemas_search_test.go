@@ -66,7 +66,7 @@ func TestUserSchema_SearchRulesTemplates(t *testing.T) {
 		apitest.Step{Do: "POST /api/v1/apps", Body: template("${source.badge}-${source.shoe}"), Save: map[string]string{"app": "id"}},
 		apitest.Step{Do: "POST /api/v1/apps/{{app}}/users", Body: `{"id":"{{b}}"}`, Equal: map[string]any{"credentials.userName": "b-44"}},
 
-		apitest.Step{Name: "what is gone is null", Do: schema, Body: schemaCustom(`"shoe":null`)},
+		apitest.Step{Name: "a removed attribute is null in expressions", Do: schema, Body: schemaCustom(`"shoe":null`)},
 		apitest.Step{Do: "GET /api/v1/groups/{{group}}/users", Equal: map[string]any{"#": 0}},
 		apitest.Step{Do: "POST /api/v1/apps/{{app}}/users", Body: `{"id":"{{a}}"}`, Equal: map[string]any{"credentials.userName": "Äx-"}},
 	)

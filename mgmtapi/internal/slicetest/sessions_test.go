@@ -25,26 +25,26 @@ var isaac = apitest.Step{
 		`"credentials":{"password":{"value":"` + sessionSecret + `"}}}`,
 }
 
-// sessionSignIn saves a session token as token.
+// sessionSignIn signs in and saves the session token as token.
 var sessionSignIn = apitest.Step{
 	Do: "POST /api/v1/authn", Header: map[string]string{"Authorization": ""}, Body: `{"username":"isaac","password":"` + sessionSecret + `"}`,
 	Equal: map[string]any{"status": "SUCCESS"}, Save: map[string]string{"token": "sessionToken"},
 }
 
-// trade saves the id of a session as s.
+// trade exchanges the session token for a session, and saves its id as s.
 var trade = apitest.Step{Do: "POST /api/v1/sessions", Body: `{"sessionToken":"{{token}}"}`, Save: map[string]string{"s": "id"}}
 
 func gone(do string) apitest.Step {
 	return apitest.Step{Do: do, Status: http.StatusNotFound, Code: "E0000007"}
 }
 
-// byCookie is a request that has nothing but the cookie of the session.
+// byCookie returns a request whose only credential is the cookie of the session.
 func byCookie(do string) apitest.Step {
 	return apitest.Step{Do: do, Header: map[string]string{"Authorization": "", "Cookie": "other=1; sid={{s}}"}}
 }
 
 func logged(event string, n int) apitest.Step {
-	return apitest.Step{Name: "the log tells of " + event, Do: `GET /api/v1/logs?filter=eventType+eq+%22` + event + `%22`,
+	return apitest.Step{Name: "the log has events of type " + event, Do: `GET /api/v1/logs?filter=eventType+eq+%22` + event + `%22`,
 		Equal: map[string]any{"#": n}}
 }
 
@@ -59,15 +59,15 @@ func TestSessionToken_TradedOnce(t *testing.T) {
 			"_links.self.hints.allow.1": "DELETE", "_links.refresh.hints.allow.0": "POST", "_links.user.href": e.Server.URL + "/api/v1/users/{{u}}",
 		}
 		first.Lacks = []string{"lastFactorVerification"}
-		again := apitest.Step{Name: "a token is valid once", Do: trade.Do, Body: trade.Body, Status: 401, Code: "E0000004"}
+		again := apitest.Step{Name: "a token is valid only once", Do: trade.Do, Body: trade.Body, Status: 401, Code: "E0000004"}
 		saved := e.Run(t,
 			isaac, sessionSignIn, first, again,
-			apitest.Step{Name: "an unknown one never", Do: trade.Do, Body: `{"sessionToken":"x"}`, Status: 401, Code: "E0000004"},
-			apitest.Step{Name: "it is needed", Do: trade.Do, Body: `{}`, Status: 400, Code: "E0000001", Causes: []string{"sessionToken: "}},
-			apitest.Step{Name: "it is a text", Do: trade.Do, Body: `{"sessionToken":1}`, Status: 400, Code: "E0000001",
+			apitest.Step{Name: "an unknown token is rejected", Do: trade.Do, Body: `{"sessionToken":"x"}`, Status: 401, Code: "E0000004"},
+			apitest.Step{Name: "the token is required", Do: trade.Do, Body: `{}`, Status: 400, Code: "E0000001", Causes: []string{"sessionToken: "}},
+			apitest.Step{Name: "the token must be a string", Do: trade.Do, Body: `{"sessionToken":1}`, Status: 400, Code: "E0000001",
 				Causes: []string{"sessionToken: "}},
-			apitest.Step{Name: "in a body", Do: trade.Do, Status: 400, Code: "E0000003"},
-			apitest.Step{Name: "sent by somebody who may", Do: trade.Do, Body: trade.Body, Header: map[string]string{"Authorization": ""},
+			apitest.Step{Name: "the body is required", Do: trade.Do, Status: 400, Code: "E0000003"},
+			apitest.Step{Name: "credentials are required", Do: trade.Do, Body: trade.Body, Header: map[string]string{"Authorization": ""},
 				Status: 403, Code: "E0000005"},
 			apitest.Step{Do: "GET /api/v1/sessions/{{s}}", Equal: map[string]any{"id": "{{s}}", "userId": "{{u}}"}},
 			gone("GET /api/v1/sessions/{{u}}"), gone("DELETE /api/v1/sessions/x"), gone("POST /api/v1/sessions/x/lifecycle/refresh"),
@@ -79,7 +79,7 @@ func TestSessionToken_TradedOnce(t *testing.T) {
 		require.Regexp(t, `^102[0-9A-Za-z_-]{22}$`, saved["s"])
 		e.Clock.Advance(5 * time.Minute)
 		e.Run(t,
-			apitest.Step{Name: "a token lives for minutes", Do: trade.Do, Body: `{"sessionToken":"` + saved["token"] + `"}`, Status: 401,
+			apitest.Step{Name: "a token expires after minutes", Do: trade.Do, Body: `{"sessionToken":"` + saved["token"] + `"}`, Status: 401,
 				Code: "E0000004"})
 	})
 }
@@ -119,11 +119,11 @@ func TestSession_IdentifiedByCookie(t *testing.T) {
 			Header: map[string]string{"Authorization": "", "Cookie": "sid=" + saved["s"]},
 			Equal:  map[string]any{"expiresAt": "2026-03-04T08:06:07.000Z"}}
 		none := gone("GET /api/v1/sessions/me")
-		none.Name = "the token of a caller is no session"
+		none.Name = "the token of a caller is not a session"
 		end := apitest.Step{Do: "DELETE /api/v1/sessions/me", Header: prolong.Header, Status: 204}
 		after := apitest.Step{Do: "GET /api/v1/sessions/me", Header: prolong.Header, Status: 404, Code: "E0000007"}
 		e.Run(t, prolong, none, gone("DELETE /api/v1/sessions/me"), gone("POST /api/v1/sessions/me/lifecycle/refresh"), end, after,
-			apitest.Step{Name: "the log knows who did it, and not the session", Do: `GET /api/v1/logs?filter=eventType+eq+%22user.session.end%22`,
+			apitest.Step{Name: "the log shows the caller, but not the session", Do: `GET /api/v1/logs?filter=eventType+eq+%22user.session.end%22`,
 				Equal: map[string]any{"#": 1, "0.actor.id": saved["u"]}, Then: func(t *testing.T, a *apitest.Answer) {
 					require.NotContains(t, string(a.Body), saved["s"])
 				}},
@@ -145,7 +145,7 @@ func TestSession_ExpiresUnlessRefreshed(t *testing.T) {
 	e.Run(t, gone("GET "+session), gone("POST "+session+"/lifecycle/refresh"), gone("DELETE "+session), sessionSignIn, trade)
 	page, err := e.Model.Sessions.Query(t.Context(), e.Store.Reader(), docstore.Query[model.Session]{})
 	require.NoError(t, err)
-	require.Len(t, page.Docs, 1, "the next session clears away what has expired")
+	require.Len(t, page.Docs, 1, "the next session deletes expired ones")
 }
 
 // Proves B-users-42.
@@ -157,24 +157,25 @@ func TestSession_EndedByOperations(t *testing.T) {
 	for _, c := range []struct {
 		name, do, body string
 		status         int
-		back           string // how the user can sign in again
+		back           string // the lifecycle operation after which the user can sign in again
 		ends, cleared  bool
 	}{
 		{name: "a caller", do: "DELETE " + user + "/sessions", status: 204, ends: true, cleared: true},
-		{name: "a caller who means tokens too", do: "DELETE " + user + "/sessions?oauthTokens=true", status: 204, ends: true, cleared: true},
+		{name: "a caller that also revokes tokens", do: "DELETE " + user + "/sessions?oauthTokens=true", status: 204, ends: true, cleared: true},
 		{name: "a suspension", do: "POST " + user + "/lifecycle/suspend", back: "unsuspend", ends: true, cleared: true},
 		{name: "a reset with revokeSessions", do: "POST " + user + "/lifecycle/reset_password?revokeSessions=true", ends: true, cleared: true},
-		{name: "a reset without", do: "POST " + user + "/lifecycle/reset_password"},
+		{name: "a reset without revokeSessions", do: "POST " + user + "/lifecycle/reset_password"},
 		{name: "an expiry with revokeSessions", do: "POST " + user + "/lifecycle/expire_password?revokeSessions=true", ends: true, cleared: true},
-		{name: "an expiry without", do: "POST " + user + "/lifecycle/expire_password"},
+		{name: "an expiry without revokeSessions", do: "POST " + user + "/lifecycle/expire_password"},
 		{name: "a temporary password with revokeSessions",
 			do: "POST " + user + "/lifecycle/expire_password_with_temp_password?revokeSessions=true", ends: true, cleared: true},
-		{name: "one by a parameter, with revokeSessions", do: "POST " + user + "/lifecycle/expire_password?tempPassword=true&revokeSessions=true",
+		{name: "a temporary password by a parameter, with revokeSessions",
+			do:   "POST " + user + "/lifecycle/expire_password?tempPassword=true&revokeSessions=true",
 			ends: true, cleared: true},
-		{name: "a temporary password without", do: "POST " + user + "/lifecycle/expire_password_with_temp_password"},
+		{name: "a temporary password without revokeSessions", do: "POST " + user + "/lifecycle/expire_password_with_temp_password"},
 		{name: "a new password with revokeSessions", do: "POST " + user + "/credentials/change_password", ends: true, cleared: true,
 			body: `{"oldPassword":{"value":"` + sessionSecret + `"},"newPassword":{"value":"Another-2026"},"revokeSessions":true}`},
-		{name: "a new password without", do: "POST " + user + "/credentials/change_password",
+		{name: "a new password without revokeSessions", do: "POST " + user + "/credentials/change_password",
 			body: `{"oldPassword":{"value":"` + sessionSecret + `"},"newPassword":{"value":"Another-2026"}}`},
 		{name: "a wrong old password", do: "POST " + user + "/credentials/change_password", status: 403,
 			body: `{"oldPassword":{"value":"wrong"},"newPassword":{"value":"Another-2026"},"revokeSessions":true}`},
@@ -199,7 +200,7 @@ func TestSession_EndedByOperations(t *testing.T) {
 			if c.cleared {
 				cleared = 1
 			}
-			require.Equal(t, before+cleared, events(t, e), "events of the log")
+			require.Equal(t, before+cleared, events(t, e), "log events")
 			if c.back == "none" {
 				return
 			}
@@ -208,7 +209,7 @@ func TestSession_EndedByOperations(t *testing.T) {
 			}
 			if c.ends {
 				e.Run(t, restore,
-					apitest.Step{Name: "the token is void, too", Do: trade.Do, Body: `{"sessionToken":"` + saved["token"] + `"}`, Status: 401,
+					apitest.Step{Name: "the token is invalid, too", Do: trade.Do, Body: `{"sessionToken":"` + saved["token"] + `"}`, Status: 401,
 						Code: "E0000004"})
 			} else {
 				e.Run(t, restore)
@@ -218,7 +219,7 @@ func TestSession_EndedByOperations(t *testing.T) {
 	e.Run(t, gone("DELETE /api/v1/users/nobody/sessions"))
 }
 
-// events is how many entries of the log tell that sessions were cleared.
+// events returns the number of log events for cleared sessions.
 func events(t *testing.T, e *apitest.Env) int {
 	t.Helper()
 	n := 0

@@ -37,7 +37,7 @@ func TestTemplates_Lifecycle(t *testing.T) {
 			apitest.Step{Name: "an update merges", Do: "POST " + one, Body: `{"translations":{"fr":"Votre code : ${code}"}}`,
 				Equal: map[string]any{"template": "${org.name}: ${code}", "translations.de-DE": "Ihr Code: ${code}",
 					"translations.fr": "Votre code : ${code}"}},
-			apitest.Step{Name: "a replacement does not", Do: "PUT " + one, Body: body("Code ${code}", `{}`),
+			apitest.Step{Name: "a replacement does not merge", Do: "PUT " + one, Body: body("Code ${code}", `{}`),
 				Equal: map[string]any{"template": "Code ${code}", "translations": map[string]any{}}},
 			apitest.Step{Do: "DELETE " + one, Status: 204},
 			apitest.Step{Do: "GET " + one, Status: 404, Code: "E0000007"},
@@ -52,14 +52,16 @@ func TestTemplates_RejectBadInput(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	id := e.Do(t, "POST "+templateRoot, body("${code}", `{}`), nil).Value("id")
 	for name, c := range map[string]struct{ body, cause string }{
-		"no code":          {body("Hello", `{}`), "template: The text must contain the macro ${code}"},
-		"unknown macro":    {body("${code} ${user.name}", `{}`), "template: Unknown macro ${user.name}"},
-		"too long":         {body("${code}"+strings.Repeat("x", 155), `{}`), "template: The field must have at most 161 characters"},
-		"a translation":    {body("${code}", `{"de":"Hallo"}`), "translations.de: The text must contain the macro ${code}"},
-		"no language":      {body("${code}", `{"german language":"${code}"}`), `translations: "german language" is not a language tag`},
-		"another type":     {strings.Replace(body("${code}", `{}`), "SMS_VERIFY_CODE", "SMS_NEWS", 1), "type: "},
-		"a name too long":  {strings.Replace(body("${code}", `{}`), `"Code"`, `"`+strings.Repeat("x", 51)+`"`, 1), "name: "},
-		"no string inside": {body("${code}", `{"de":1}`), "translations"},
+		"no code":       {body("Hello", `{}`), "template: The text must contain the macro ${code}"},
+		"unknown macro": {body("${code} ${user.name}", `{}`), "template: Unknown macro ${user.name}"},
+		"too long": {body("${code}"+strings.Repeat("x", 155), `{}`),
+			"template: The field must have at most 161 characters"},
+		"a translation": {body("${code}", `{"de":"Hallo"}`), "translations.de: The text must contain the macro ${code}"},
+		"an invalid language tag": {body("${code}", `{"german language":"${code}"}`),
+			`translations: "german language" is not a language tag`},
+		"another type":                       {strings.Replace(body("${code}", `{}`), "SMS_VERIFY_CODE", "SMS_NEWS", 1), "type: "},
+		"a name too long":                    {strings.Replace(body("${code}", `{}`), `"Code"`, `"`+strings.Repeat("x", 51)+`"`, 1), "name: "},
+		"a translation that is not a string": {body("${code}", `{"de":1}`), "translations"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, do := range []string{"POST " + templateRoot, "PUT " + templateRoot + "/" + id, "POST " + templateRoot + "/" + id} {
@@ -79,7 +81,7 @@ func TestTemplates_RejectBadInput(t *testing.T) {
 			Causes: []string{"template: There can be at most 100"}})
 }
 
-// The outbox shows what the template says, in the language of the user.
+// The outbox has the message in the language of the user, as the template defines it.
 // Proves B-factors-54, B-factors-55.
 func TestTemplates_ChosenBySMSFactors(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t), apitest.Sandboxed)
@@ -124,7 +126,7 @@ func TestTemplates_ChosenBySMSFactors(t *testing.T) {
 			later()
 			e.Run(t, apitest.Step{Do: "POST " + at + "/" + saved["id"] + "/verify?templateId=" + template}, last(c.text, template))
 			later()
-			e.Run(t, apitest.Step{Name: "an id that no template has", Do: "POST " + at + "/" + saved["id"] + "/verify?templateId=cst1"},
+			e.Run(t, apitest.Step{Name: "an unknown template id", Do: "POST " + at + "/" + saved["id"] + "/verify?templateId=cst1"},
 				last(builtIn, "factor.sms"))
 			for _, other := range []string{
 				`{"factorType":"call","provider":"SVC","profile":{"phoneNumber":"+15554151337"}}`,

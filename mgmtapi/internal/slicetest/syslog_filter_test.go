@@ -13,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/internal/apitest"
 )
 
-// Whatever callers send as a filter is either refused by its code or selects among the events, the same ones each time.
+// Each filter is either rejected with its error code or selects events, the same ones each time.
 func FuzzFilter(f *testing.F) {
 	for _, seed := range []string{
 		`eventType eq "x"`, `not (target.id pr) or actor.id ne "u"`, `published ge "2026-03-04T05:06:07Z"`, `debugContext.debugData.a.b co "x"`,
@@ -27,7 +27,7 @@ func FuzzFilter(f *testing.F) {
 	require.Equal(f, http.StatusOK, e.Do(f, "POST /api/v1/users", syslogUser("fuzz@example.com"), nil).Status)
 	f.Fuzz(func(t *testing.T, expression string) {
 		if !utf8.ValidString(expression) {
-			return // refused before it is read as a filter
+			return // rejected before the filter is parsed
 		}
 		do := "GET /api/v1/logs?filter=" + url.QueryEscape(expression)
 		answer := e.Do(t, do, "", nil)

@@ -24,14 +24,14 @@ import (
 
 const password = "Tlpwd-2026"
 
-// syslogUser is the body of a user.
+// syslogUser returns the body of a user.
 func syslogUser(login string) string {
 	return fmt.Sprintf(`{"profile":{"login":%q,"email":%q,"firstName":"Isaac","lastName":"Brock"},"credentials":{"password":{"value":%q},`+
 		`"recovery_question":{"question":"Which?","answer":"Fourteen"}}}`,
 		login, login, password)
 }
 
-// types reads the types of the events of a list.
+// types returns the types of the events in a list.
 func types(a *apitest.Answer) []string {
 	out := []string{}
 	list, _ := a.JSON.([]any)
@@ -120,7 +120,7 @@ func TestLog_RecordsRejectedRequests(t *testing.T) {
 			apitest.Step{Do: "GET /api/v1/users/me", Header: as("unknownSecret"), Status: 401, Code: "E0000011"},
 			apitest.Step{Do: "POST /api/v1/users/isaac/lifecycle/suspend"},
 			apitest.Step{Do: "GET /api/v1/users/me", Header: as(token), Status: 401, Code: "E0000011"},
-			apitest.Step{Name: "a limit is told of once a window", Do: `GET /api/v1/logs?filter=outcome.result+eq+"FAILURE"`,
+			apitest.Step{Name: "an exceeded limit is logged once per window", Do: `GET /api/v1/logs?filter=outcome.result+eq+"FAILURE"`,
 				Then: wrote("system.org.rate_limit.violation", "system.api_token.refuse", "system.api_token.refuse"),
 				Equal: map[string]any{
 					"0.severity": "WARN", "0.target.0.id": "groups", "0.actor.id": "unknown",
@@ -131,7 +131,7 @@ func TestLog_RecordsRejectedRequests(t *testing.T) {
 		)
 		e.Clock.Advance(callers.TokenWindow)
 		e.Clock.Advance(time.Second)
-		// The administrator's token has expired as well; what is told of that is read from behind.
+		// The token of the administrator has expired, too, so the test reads the log event from the store.
 		e.Do(t, "GET /api/v1/users/me", "", nil)
 		page, err := e.Model.LogEvents.Query(t.Context(), e.Store.Reader(),
 			docstore.Query[model.LogEvent]{OrderBy: docstore.ID, Desc: true, Limit: 1})
@@ -147,7 +147,7 @@ func TestLog_LimitsRejectedTokens(t *testing.T) {
 	try := func(n int) (logged int) {
 		for i := range n {
 			a := e.Do(t, "GET /api/v1/users/me", "", map[string]string{"Authorization": fmt.Sprintf("SSWS guess%d", i)})
-			require.Equal(t, "E0000011", a.Value("errorCode"), "every one is refused")
+			require.Equal(t, "E0000011", a.Value("errorCode"), "every token is rejected")
 		}
 		return len(types(e.Do(t, "GET /api/v1/logs", "", nil)))
 	}
@@ -162,7 +162,7 @@ func TestLog_Periods(t *testing.T) {
 		e.Do(t, "POST /api/v1/groups", fmt.Sprintf(`{"profile":{"name":%q}}`, name), nil)
 		e.Clock.Advance(24 * time.Hour)
 	}
-	for _, name := range []string{"4th", "5th", "6th"} { // of March, at 05:06:07.890
+	for _, name := range []string{"4th", "5th", "6th"} { // days of March, at 05:06:07.890
 		group(name)
 	}
 	list := func(query string, names ...string) apitest.Step {
@@ -194,7 +194,7 @@ func TestLog_Periods(t *testing.T) {
 		apitest.Step{Do: "GET /api/v1/logs?sortOrder=UP", Status: 400, Code: "E0000001", Causes: []string{"sortOrder: "}},
 	)
 	e.Clock.Advance(5 * 24 * time.Hour)
-	e.Run(t, list("", "5th", "6th")) // a week back from the 12th
+	e.Run(t, list("", "5th", "6th")) // the default period is a week, here from the 5th
 }
 
 func TestLog_PagesAndPolling(t *testing.T) {
@@ -219,24 +219,24 @@ func TestLog_PagesAndPolling(t *testing.T) {
 		}
 		bounded, last := walk("/api/v1/logs?limit=2&until=2026-03-05T00:00:00Z")
 		require.Equal(t, []string{"g0", "g1", "g2", "g3", "g4"}, bounded)
-		require.Empty(t, last, "a period that ends has a last page")
+		require.Empty(t, last, "a list with an end time has a last page")
 		backwards, last := walk("/api/v1/logs?limit=2&sortOrder=DESCENDING")
 		require.Equal(t, []string{"g4", "g3", "g2", "g1", "g0"}, backwards)
 		require.Empty(t, last)
 
 		polled, next := walk("/api/v1/logs?limit=2")
 		require.Equal(t, bounded, polled)
-		require.NotEmpty(t, next, "whoever polls always has a next page")
+		require.NotEmpty(t, next, "a list without an end time always has a next page")
 		again, next := walk(next)
 		require.Empty(t, again)
 		e.Do(t, "POST /api/v1/groups", `{"profile":{"name":"g5"}}`, nil)
 		e.Clock.Advance(time.Second)
 		e.Do(t, "POST /api/v1/groups", `{"profile":{"name":"g6"}}`, nil)
 		more, next := walk(next)
-		require.Equal(t, []string{"g5", "g6"}, more, "nothing twice and nothing lost")
+		require.Equal(t, []string{"g5", "g6"}, more, "no duplicate and no missing event")
 
 		_, empty := walk("/api/v1/logs?since=2026-03-04T06:00:00Z")
-		require.NotEmpty(t, empty, "an empty log can be polled, too")
+		require.NotEmpty(t, empty, "an empty page also has a next page")
 		e.Clock.Advance(time.Hour)
 		e.Do(t, "POST /api/v1/groups", `{"profile":{"name":"g7"}}`, nil)
 		for _, url := range []string{empty, next} {
@@ -295,7 +295,7 @@ func TestLog_Filters(t *testing.T) {
 		`securityContext.isProxy gt true`, `eventType eq null`, `eventType`, `eventType eq`, `target[id eq "x"]`, `(eventType eq "x"`,
 		`eventType.x eq "y"`,
 	} {
-		e.Run(t, apitest.Step{Name: "refuses " + expression, Do: "GET /api/v1/logs?filter=" + escape(expression), Status: 400, Code: "E0000053"})
+		e.Run(t, apitest.Step{Name: "rejects " + expression, Do: "GET /api/v1/logs?filter=" + escape(expression), Status: 400, Code: "E0000053"})
 	}
 	for q, want := range map[string][]string{
 		"GUITARS":             {group, join},
@@ -320,7 +320,7 @@ func escape(text string) string {
 	return strings.NewReplacer(" ", "+", `"`, "%22", "+", "%2B", "[", "%5B", "]", "%5D").Replace(text)
 }
 
-// What is kept in the log is read by more people than what it tells of.
+// The log must not contain secrets: more users can read the log than the objects that its events describe.
 func TestLog_ContainsNoSecrets(t *testing.T) {
 	w := apptest.New(t)
 	w.Unrecorded()
@@ -367,7 +367,7 @@ func TestLog_PurgesOldEvents(t *testing.T) {
 		e.Clock.Advance(time.Millisecond)
 		e.Do(t, "POST /api/v1/groups", `{"profile":{"name":"new"}}`, nil)
 		e.Clock.Advance(syslog.Retention - time.Millisecond)
-		require.Zero(t, purge(), "both are within the retention")
+		require.Zero(t, purge(), "both events are within the retention")
 		e.Clock.Advance(time.Millisecond)
 		require.Equal(t, 1, purge())
 		n, err := e.Model.LogEvents.Count(t.Context(), e.Store.Reader(), nil)
