@@ -35,7 +35,7 @@ type bad struct {
 // filters, no body, malformed JSON, and bodies with one member that has the wrong type, is too long, is out of bounds or is unknown to a
 // profile. Each operation must reject it with the status and code of the error table, name the cause, and not change stored data.
 func TestOperations_RejectBadInput(t *testing.T) {
-	w := newOrganisation(t)
+	w := newOrganization(t)
 	tried, reached := 0, 0
 	for _, to := range w.ops {
 		inputs := w.inputs(to)
@@ -57,8 +57,8 @@ func TestOperations_RejectBadInput(t *testing.T) {
 	require.Greater(t, reached, len(w.ops)*8/10, "most paths have ids of existing entities")
 }
 
-// organisation has one entity of each kind.
-type organisation struct {
+// organization has one entity of each kind.
+type organization struct {
 	env *apitest.Env
 	ids map[string]string
 	ops []target
@@ -69,9 +69,9 @@ type reachable struct{}
 
 func (reachable) TestConnection(context.Context, connections.Endpoint) error { return nil }
 
-func newOrganisation(t *testing.T) *organisation {
+func newOrganization(t *testing.T) *organization {
 	t.Helper()
-	w := &organisation{ids: map[string]string{}}
+	w := &organization{ids: map[string]string{}}
 	w.env = apitest.New(t, sqldbtest.SQLite(t), func(o *assembly.Options) { o.Work, o.Connections = doneWork{}, reachable{} })
 	w.env.Unrecorded()
 	for _, seed := range []struct{ do, body, name, value string }{
@@ -140,7 +140,7 @@ func newOrganisation(t *testing.T) *organisation {
 }
 
 // seed sends a request. If name is not empty, it stores a value of the response under that name.
-func (w *organisation) seed(t *testing.T, do, body, name, value string) {
+func (w *organization) seed(t *testing.T, do, body, name, value string) {
 	t.Helper()
 	a := w.env.Do(t, w.fill(do), w.fill(strings.ReplaceAll(body, "{base}", w.env.Server.URL)), nil)
 	require.Less(t, a.Status, 300, "%s: %s", do, a.Body)
@@ -151,15 +151,15 @@ func (w *organisation) seed(t *testing.T, do, body, name, value string) {
 }
 
 // fill replaces names with ids.
-func (w *organisation) fill(text string) string {
+func (w *organization) fill(text string) string {
 	for name, id := range w.ids {
 		text = strings.ReplaceAll(text, "{"+name+"}", id)
 	}
 	return text
 }
 
-// stands are the ids for the variables of paths. The first row with a matching prefix and variable applies.
-var stands = []struct{ path, variable, stands string }{
+// pathIDs are the ids for the variables of paths. The first row with a matching prefix and variable applies.
+var pathIDs = []struct{ path, variable, id string }{
 	{"/api/v1/api-tokens/", "id", "{apitoken}"},
 	{"/api/v1/templates/sms/", "templateId", "{template}"},
 	{"/api/v1/hook-keys/public/", "keyId", "{hookkeypublic}"},
@@ -213,11 +213,11 @@ var stands = []struct{ path, variable, stands string }{
 	{"/", "user", "{user}"},
 }
 
-// made are the path variables that name an object which the operation creates.
-var made = map[string]string{"createRolePermission": "permissionType"}
+// createdVariables are the path variables that name an object which the operation creates.
+var createdVariables = map[string]string{"createRolePermission": "permissionType"}
 
 // path returns the path of the operation with ids of existing entities, and whether all variables have such an id.
-func (w *organisation) path(to target) (string, bool) {
+func (w *organization) path(to target) (string, bool) {
 	path, known := to.path, true
 	for _, p := range to.operation.Parameters {
 		if p.Value.In == openapi3.ParameterInPath {
@@ -231,10 +231,10 @@ func (w *organisation) path(to target) (string, bool) {
 
 const nobody = "nobody"
 
-func (w *organisation) id(to target, variable string) string {
-	for _, s := range stands {
+func (w *organization) id(to target, variable string) string {
+	for _, s := range pathIDs {
 		if strings.HasPrefix(to.path, s.path) && (s.variable == variable || s.variable == "*") {
-			return w.fill(s.stands)
+			return w.fill(s.id)
 		}
 	}
 	return nobody
@@ -243,7 +243,7 @@ func (w *organisation) id(to target, variable string) string {
 const jsonMedia = "application/json"
 
 // inputs returns the bad inputs for an operation.
-func (w *organisation) inputs(to target) []bad {
+func (w *organization) inputs(to target) []bad {
 	path, known := w.path(to)
 	do := to.method + " " + path
 	all := w.badIDs(to)
@@ -327,10 +327,10 @@ func withoutBodies(to target, all []bad) []bad {
 }
 
 // badIDs returns inputs with invalid ids, unknown ids and ids of another kind for each variable of the path.
-func (w *organisation) badIDs(to target) []bad {
+func (w *organization) badIDs(to target) []bad {
 	var all []bad
 	for _, p := range to.operation.Parameters {
-		if p.Value.In != openapi3.ParameterInPath || made[to.operation.OperationID] == p.Value.Name {
+		if p.Value.In != openapi3.ParameterInPath || createdVariables[to.operation.OperationID] == p.Value.Name {
 			continue
 		}
 		other := w.ids["group"]
@@ -366,7 +366,7 @@ func (w *organisation) badIDs(to target) []bad {
 }
 
 // good returns a valid value of a required parameter.
-func (w *organisation) good(p *openapi3.Parameter) string {
+func (w *organization) good(p *openapi3.Parameter) string {
 	switch {
 	case p.Name == "targetAid":
 		return w.ids["client"]
@@ -482,7 +482,7 @@ func badMembers(s *openapi3.Schema, at string, depth int, wrap func(any) any) []
 }
 
 // try sends a bad input and checks the error response.
-func (w *organisation) try(t *testing.T, to target, b bad) {
+func (w *organization) try(t *testing.T, to target, b bad) {
 	t.Helper()
 	a := w.env.Do(traced{t, b.do + "\n" + clip(b.body)}, b.do, b.body, b.header)
 	fail := func(format string, args ...any) {
@@ -518,7 +518,7 @@ var statuses = map[string]int{
 }
 
 // dump returns all stored rows by table, except the log, where rejections may be recorded.
-func (w *organisation) dump(t *testing.T) map[string][]string {
+func (w *organization) dump(t *testing.T) map[string][]string {
 	t.Helper()
 	all := map[string][]string{}
 	for _, name := range w.rows(t, "SELECT name FROM sqlite_master WHERE type = 'table'") {
@@ -531,7 +531,7 @@ func (w *organisation) dump(t *testing.T) map[string][]string {
 }
 
 // rows returns the rows of a query as strings.
-func (w *organisation) rows(t *testing.T, query string) []string {
+func (w *organization) rows(t *testing.T, query string) []string {
 	t.Helper()
 	rows, err := w.env.Store.Reader().Query(t.Context(), query)
 	require.NoError(t, err, query)

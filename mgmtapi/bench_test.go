@@ -28,32 +28,32 @@ import (
 // are medians: "us/NAME" is the time of one run, "ratio/NAME" is the time relative to that of the first variant in the same round.
 const turnTime = 20 * time.Millisecond
 
-// rival is a variant that a benchmark compares with others.
-type rival struct {
+// variant is a variant that a benchmark compares with others.
+type variant struct {
 	name string
 	run  func(b *testing.B)
 }
 
-func compare(b *testing.B, rivals ...rival) {
+func compare(b *testing.B, variants ...variant) {
 	b.Helper()
-	costs, ratios := make([][]float64, len(rivals)), make([][]float64, len(rivals))
-	took := make([]float64, len(rivals))
+	costs, ratios := make([][]float64, len(variants)), make([][]float64, len(variants))
+	took := make([]float64, len(variants))
 	for round := 0; b.Loop(); round++ {
-		for k := range rivals {
-			i := (round + k) % len(rivals) // the order changes from round to round
+		for k := range variants {
+			i := (round + k) % len(variants) // the order changes from round to round
 			n, started := 0, time.Now()
 			for n == 0 || time.Since(started) < turnTime {
-				rivals[i].run(b)
+				variants[i].run(b)
 				n++
 			}
 			took[i] = time.Since(started).Seconds() / float64(n)
 		}
-		for i := range rivals {
+		for i := range variants {
 			costs[i], ratios[i] = append(costs[i], took[i]*1e6), append(ratios[i], took[i]/took[0])
 		}
 	}
 	b.ReportMetric(0, "ns/op") // the total over all variants is meaningless
-	for i, r := range rivals {
+	for i, r := range variants {
 		b.ReportMetric(median(costs[i]), "us/"+r.name)
 		if i > 0 {
 			b.ReportMetric(median(ratios[i]), "ratio/"+r.name)
@@ -66,8 +66,8 @@ func median(values []float64) float64 {
 	return values[len(values)/2]
 }
 
-// crowd is an organization with many users.
-type crowd struct {
+// population is an organization with many users.
+type population struct {
 	*apitest.Env
 	users int
 	ids   []string
@@ -76,11 +76,11 @@ type crowd struct {
 
 func login(i int) string { return fmt.Sprintf("user%06d@example.com", i) }
 
-// newCrowd creates an organization with active users in the group Everyone, stored as the API stores them.
-func newCrowd(b *testing.B, users int) *crowd {
+// newPopulation creates an organization with active users in the group Everyone, stored as the API stores them.
+func newPopulation(b *testing.B, users int) *population {
 	b.Helper()
 	quiet := func(o *assembly.Options) { o.Logger = slog.New(slog.DiscardHandler) }
-	c := &crowd{Env: apitest.New(b, sqldbtest.SQLite(b, sqldbtest.Durable), quiet), users: users}
+	c := &population{Env: apitest.New(b, sqldbtest.SQLite(b, sqldbtest.Durable), quiet), users: users}
 	c.Unrecorded()
 	ctx, now := b.Context(), c.Clock.Now()
 	org, err := c.Model.Orgs.Get(ctx, c.Store.Reader(), model.OrgDocument)
@@ -113,8 +113,8 @@ func newCrowd(b *testing.B, users int) *crowd {
 	return c
 }
 
-// ask sends a request without a network.
-func (c *crowd) ask(b *testing.B, method, target, body string) []byte {
+// send sends a request without a network.
+func (c *population) send(b *testing.B, method, target, body string) []byte {
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
 	r.Header.Set("Authorization", "SSWS "+apitest.Token)
 	r.Header.Set("Content-Type", "application/json")
@@ -126,44 +126,46 @@ func (c *crowd) ask(b *testing.B, method, target, body string) []byte {
 	return w.Body.Bytes()
 }
 
-// anyone returns the index of another user with each call.
-func (c *crowd) anyone() int {
+// nextUser returns the index of another user with each call.
+func (c *population) nextUser() int {
 	c.turn = (c.turn + 7919) % c.users
 	return c.turn
 }
 
 // BenchmarkGrowth measures the cost of requests with 100,000 users relative to the cost with 1,000 users. The limit is 1.5.
 func BenchmarkGrowth(b *testing.B) {
-	few, many := newCrowd(b, 1000), newCrowd(b, 100_000)
+	few, many := newPopulation(b, 1000), newPopulation(b, 100_000)
 	for _, m := range []struct {
 		name   string
-		target func(c *crowd) string
+		target func(c *population) string
 	}{
-		{"read-by-id", func(c *crowd) string { return "/api/v1/users/" + c.ids[c.anyone()] }},
-		{"read-by-login", func(c *crowd) string { return "/api/v1/users/" + login(c.anyone()) }},
-		{"search-login-eq", func(c *crowd) string {
-			return "/api/v1/users?search=" + url.QueryEscape(`profile.login eq "`+login(c.anyone())+`"`)
+		{"read-by-id", func(c *population) string { return "/api/v1/users/" + c.ids[c.nextUser()] }},
+		{"read-by-login", func(c *population) string { return "/api/v1/users/" + login(c.nextUser()) }},
+		{"search-login-eq", func(c *population) string {
+			return "/api/v1/users?search=" + url.QueryEscape(`profile.login eq "`+login(c.nextUser())+`"`)
 		}},
-		{"search-email-eq", func(c *crowd) string {
-			return "/api/v1/users?search=" + url.QueryEscape(`profile.email eq "`+login(c.anyone())+`"`)
+		{"search-email-eq", func(c *population) string {
+			return "/api/v1/users?search=" + url.QueryEscape(`profile.email eq "`+login(c.nextUser())+`"`)
 		}},
-		{"filter-id-eq", func(c *crowd) string {
-			return "/api/v1/users?filter=" + url.QueryEscape(`id eq "`+c.ids[c.anyone()]+`"`)
+		{"filter-id-eq", func(c *population) string {
+			return "/api/v1/users?filter=" + url.QueryEscape(`id eq "`+c.ids[c.nextUser()]+`"`)
 		}},
-		{"first-page", func(*crowd) string { return "/api/v1/users?limit=200" }},
-		{"first-page-of-active", func(*crowd) string { return "/api/v1/users?limit=200&filter=" + url.QueryEscape(`status eq "ACTIVE"`) }},
-		{"first-page-of-members", func(c *crowd) string { return "/api/v1/groups/" + c.everyone(b) + "/users?limit=200" }},
+		{"first-page", func(*population) string { return "/api/v1/users?limit=200" }},
+		{"first-page-of-active", func(*population) string {
+			return "/api/v1/users?limit=200&filter=" + url.QueryEscape(`status eq "ACTIVE"`)
+		}},
+		{"first-page-of-members", func(c *population) string { return "/api/v1/groups/" + c.everyone(b) + "/users?limit=200" }},
 	} {
-		asking := func(c *crowd) func(b *testing.B) {
-			return func(b *testing.B) { c.ask(b, http.MethodGet, m.target(c), "") }
+		asking := func(c *population) func(b *testing.B) {
+			return func(b *testing.B) { c.send(b, http.MethodGet, m.target(c), "") }
 		}
 		b.Run(m.name, func(b *testing.B) {
-			compare(b, rival{"1000", asking(few)}, rival{"100000", asking(many)})
+			compare(b, variant{"1000", asking(few)}, variant{"100000", asking(many)})
 		})
 	}
 }
 
-func (c *crowd) everyone(b *testing.B) string {
+func (c *population) everyone(b *testing.B) string {
 	org, err := c.Model.Orgs.Get(b.Context(), c.Store.Reader(), model.OrgDocument)
 	require.NoError(b, err)
 	return org.Value.Everyone
@@ -171,15 +173,15 @@ func (c *crowd) everyone(b *testing.B) string {
 
 // BenchmarkListAgainstDocuments measures a page of 200 users relative to a query that reads 200 documents by their ids. The limit is 3.
 func BenchmarkListAgainstDocuments(b *testing.B) {
-	c := newCrowd(b, 10_000)
+	c := newPopulation(b, 10_000)
 	compare(b,
-		rival{"documents", func(b *testing.B) {
+		variant{"documents", func(b *testing.B) {
 			docs, err := c.Model.Users.GetMany(b.Context(), c.Store.Reader(), c.ids[:200])
 			if err != nil || len(docs) != 200 {
 				b.Fatal(err)
 			}
 		}},
-		rival{"list", func(b *testing.B) { c.ask(b, http.MethodGet, "/api/v1/users?limit=200", "") }},
+		variant{"list", func(b *testing.B) { c.send(b, http.MethodGet, "/api/v1/users?limit=200", "") }},
 	)
 }
 
@@ -191,7 +193,7 @@ const createTurn = 200
 // relative to that of the bare handler, the median of all turns. The limit is 0.5. A commit includes one request with one client, and many
 // requests with 32 clients.
 func BenchmarkCreateAgainstBare(b *testing.B) {
-	c := newCrowd(b, 100_000)
+	c := newPopulation(b, 100_000)
 	bare := httptest.NewServer(http.HandlerFunc(c.insertBare))
 	defer bare.Close()
 	made := 0
@@ -229,7 +231,7 @@ func BenchmarkCreateAgainstBare(b *testing.B) {
 }
 
 // insertBare decodes and inserts a user, without any checks.
-func (c *crowd) insertBare(w http.ResponseWriter, r *http.Request) {
+func (c *population) insertBare(w http.ResponseWriter, r *http.Request) {
 	var user model.User
 	err := json.NewDecoder(r.Body).Decode(&user)
 	if err == nil {
@@ -268,7 +270,7 @@ func post(client *http.Client, target, body string) error {
 // BenchmarkAssignLargeGroup measures the response time of the assignment of a group of 10,000 users to an application. The limit is 1s.
 // Another benchmark, with API and engine together, measures the provisioning.
 func BenchmarkAssignLargeGroup(b *testing.B) {
-	c := newCrowd(b, 10_000)
+	c := newPopulation(b, 10_000)
 	group := c.everyone(b)
 	var costs []float64
 	for i := 0; b.Loop(); i++ {
@@ -277,10 +279,10 @@ func BenchmarkAssignLargeGroup(b *testing.B) {
 			ID string `json:"id"`
 		}
 		require.NoError(b,
-			json.Unmarshal(c.ask(b, http.MethodPost, "/api/v1/apps", fmt.Sprintf(`{"name":"scim2_test_app","label":"App %d"}`, i)), &app))
+			json.Unmarshal(c.send(b, http.MethodPost, "/api/v1/apps", fmt.Sprintf(`{"name":"scim2_test_app","label":"App %d"}`, i)), &app))
 		b.StartTimer()
 		started := time.Now()
-		c.ask(b, http.MethodPut, "/api/v1/apps/"+app.ID+"/groups/"+group, "")
+		c.send(b, http.MethodPut, "/api/v1/apps/"+app.ID+"/groups/"+group, "")
 		costs = append(costs, time.Since(started).Seconds())
 	}
 	b.ReportMetric(median(costs), "s/assignment")

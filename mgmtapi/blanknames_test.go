@@ -28,7 +28,7 @@ func TestNames_NotBlank(t *testing.T) {
 		claim  = `{"name":"~","claimType":"RESOURCE","valueType":"EXPRESSION","value":"user.login"}`
 		token  = `{"name":"~","userId":"me"}`
 	)
-	w := newOrganisation(t)
+	w := newOrganization(t)
 	w.seed(t, "POST /api/v1/groups", `{"profile":{"name":"By rule"}}`, "ruled", "id")
 	const push = "POST /api/v1/apps/{app}/group-push/mappings"
 	for i, tt := range []struct {

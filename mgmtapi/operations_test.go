@@ -78,13 +78,13 @@ const (
 	changesQuirks    = "quirks change at run time, so that one process can test a client against each of them"
 )
 
-// refusing are the operations that always fail, each with the reason for it.
-var refusing = map[string]string{
+// alwaysRejected are the operations that always fail, each with the reason for it.
+var alwaysRejected = map[string]string{
 	"createPolicy": "each type has exactly one policy, which belongs to the system",
 }
 
-// outside are the operations of the specification that are not in the operation table, each with the place that serves it.
-var outside = map[string]string{
+// servedElsewhere are the operations of the specification that are not in the operation table, each with the place that serves it.
+var servedElsewhere = map[string]string{
 	"GET /sandbox/v1/health": "needs no credentials, and is served before the API is open (`cmd/internal/sandbox`)",
 
 	"GET /sandbox/v1/apps/{appId}/tasks":                 controlAPI,
@@ -405,8 +405,8 @@ func TestOperations_SpecifiedAndTested(t *testing.T) {
 		require.NotEqual(t, own, specified[shape(info.Method+" "+info.Path)],
 			"%s: list the operation in fixtures/operations/management.json "+
 				"or, with a reason, in ownOperations, not in both; its reason is %q", info.ID, reason)
-		require.Equal(t, refusing[info.ID] == "", len(seen[info.ID].Tests) > 0, "%s: the operation has not succeeded in any test; "+
-			"add one and run its package with -update; list an operation that never succeeds in refusing", info.ID)
+		require.Equal(t, alwaysRejected[info.ID] == "", len(seen[info.ID].Tests) > 0, "%s: the operation has not succeeded in any test; "+
+			"add one and run its package with -update; list an operation that never succeeds in alwaysRejected", info.ID)
 	}
 	for _, id := range slices.Concat(slices.Collect(maps.Keys(ownOperations)), seen.Operations()) {
 		require.True(t, there[id], "%s is not an operation", id)
@@ -542,8 +542,8 @@ func operationsDocument(t *testing.T) string {
 				}
 				onPage[shape(o.Do)] = true
 				id, tests = "`"+info.ID+"`", testNames(seen[info.ID].Tests)
-			case outside[o.Do] != "":
-				id = outside[o.Do]
+			case servedElsewhere[o.Do] != "":
+				id = servedElsewhere[o.Do]
 			}
 			if id != "**missing**" {
 				present++
@@ -554,7 +554,7 @@ func operationsDocument(t *testing.T) string {
 			len(section.Operations)-present)
 		total, there = total+len(section.Operations), there+present
 	}
-	require.Equal(t, there-shared, len(table(t))-len(own)+len(outside),
+	require.Equal(t, there-shared, len(table(t))-len(own)+len(servedElsewhere),
 		"the page must list every operation: each is in fixtures/operations/management.json or in ownOperations")
 	fmt.Fprintf(&tables, "\n## Not in the specification\n\n| Operation | Reason | Id | Succeeded in |\n|---|---|---|---|\n")
 	for _, info := range own {

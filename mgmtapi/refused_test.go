@@ -14,7 +14,7 @@ import (
 // The deletion of an object in use is rejected with the code of the error table and does not change stored data. The log shows the caller
 // and the object.
 func TestDeletion_RejectedWhileInUse(t *testing.T) {
-	w := newOrganisation(t)
+	w := newOrganization(t)
 	w.seed(t, "GET /api/v1/iam/assignees/users", "", "org", "value.0.orn")
 	w.ids["org"] = strings.Split(w.ids["org"], ":")[3]
 	w.seed(t, "GET /api/v1/users/me", "", "me", "id")
@@ -61,7 +61,7 @@ func TestDeletion_RejectedWhileInUse(t *testing.T) {
 		}
 		return err
 	}))
-	for _, refused := range []struct {
+	for _, rejected := range []struct {
 		name, do string
 		status   int
 		code     string
@@ -96,21 +96,21 @@ func TestDeletion_RejectedWhileInUse(t *testing.T) {
 		{"a scope of a rule", server + "{server}/scopes/{ruled}", 400, "E0000001", "oauth2.scope.deleted", "server"},
 	} {
 		before := w.dump(t)
-		a := w.env.Do(t, "DELETE "+w.fill(refused.do), "", nil)
-		require.Equal(t, refused.status, a.Status, "%s: %s", refused.name, a.Body)
-		require.Equal(t, refused.code, a.Value("errorCode"), refused.name)
+		a := w.env.Do(t, "DELETE "+w.fill(rejected.do), "", nil)
+		require.Equal(t, rejected.status, a.Status, "%s: %s", rejected.name, a.Body)
+		require.Equal(t, rejected.code, a.Value("errorCode"), rejected.name)
 		for table, rows := range w.dump(t) {
-			require.Empty(t, cmp.Diff(before[table], rows), "the rejected deletion of %s has changed the table %s", refused.name, table)
+			require.Empty(t, cmp.Diff(before[table], rows), "the rejected deletion of %s has changed the table %s", rejected.name, table)
 		}
-		told := w.env.Do(t, "GET /api/v1/logs?filter=transaction.id+eq+%22"+a.Header.Get("X-Svc-Request-Id")+"%22", "", nil)
-		require.Len(t, told.JSON, 1, "%s: %s", refused.name, told.Body)
-		require.Equal(t, []string{refused.event, "FAILURE", w.ids["me"]},
-			[]string{told.Value("0.eventType"), told.Value("0.outcome.result"), told.Value("0.actor.id")}, refused.name)
-		require.NotEmpty(t, told.Value("0.outcome.reason"), refused.name)
+		logged := w.env.Do(t, "GET /api/v1/logs?filter=transaction.id+eq+%22"+a.Header.Get("X-Svc-Request-Id")+"%22", "", nil)
+		require.Len(t, logged.JSON, 1, "%s: %s", rejected.name, logged.Body)
+		require.Equal(t, []string{rejected.event, "FAILURE", w.ids["me"]},
+			[]string{logged.Value("0.eventType"), logged.Value("0.outcome.result"), logged.Value("0.actor.id")}, rejected.name)
+		require.NotEmpty(t, logged.Value("0.outcome.reason"), rejected.name)
 		var targets []string
-		for _, target := range told.JSON.([]any)[0].(map[string]any)["target"].([]any) {
+		for _, target := range logged.JSON.([]any)[0].(map[string]any)["target"].([]any) {
 			targets = append(targets, target.(map[string]any)["id"].(string))
 		}
-		require.True(t, slices.Contains(targets, w.ids[refused.target]), "%s: the event is about %s", refused.name, targets)
+		require.True(t, slices.Contains(targets, w.ids[rejected.target]), "%s: the event is about %s", rejected.name, targets)
 	}
 }

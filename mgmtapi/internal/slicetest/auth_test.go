@@ -121,16 +121,16 @@ func TestSecrets(t *testing.T) {
 
 // The API caches accepted callers. A change of the token, the owner or the role must invalidate the cache immediately.
 func TestAuth_CachedCallerRejectedImmediately(t *testing.T) {
-	refused, forbidden := apitest.Step{Status: 401, Code: "E0000011"}, apitest.Step{Status: 403, Code: "E0000006"}
+	rejected, forbidden := apitest.Step{Status: 401, Code: "E0000011"}, apitest.Step{Status: 403, Code: "E0000006"}
 	for name, c := range map[string]struct {
 		do, body string // {u} is the owner, {token} the token, {role} the role of the owner
 		wait     time.Duration
 		want     apitest.Step
 	}{
-		"the token is revoked":     {do: "DELETE /api/v1/api-tokens/{token}", want: refused},
-		"the token has expired":    {wait: callers.TokenWindow + time.Second, want: refused},
-		"the owner is suspended":   {do: "POST /api/v1/users/{u}/lifecycle/suspend", want: refused},
-		"the owner is deactivated": {do: "POST /api/v1/users/{u}/lifecycle/deactivate", want: refused},
+		"the token is revoked":     {do: "DELETE /api/v1/api-tokens/{token}", want: rejected},
+		"the token has expired":    {wait: callers.TokenWindow + time.Second, want: rejected},
+		"the owner is suspended":   {do: "POST /api/v1/users/{u}/lifecycle/suspend", want: rejected},
+		"the owner is deactivated": {do: "POST /api/v1/users/{u}/lifecycle/deactivate", want: rejected},
 		"the role is removed":      {do: "DELETE /api/v1/users/{u}/roles/{role}", want: forbidden},
 		"the owner was renamed":    {do: "POST /api/v1/users/{u}", body: `{"profile":{"firstName":"Other"}}`},
 		"nothing has changed":      {},

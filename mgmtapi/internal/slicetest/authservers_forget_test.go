@@ -84,14 +84,14 @@ func TestPolicy_LastClientDeleted(t *testing.T) {
 			serverStep{Do: "DELETE /oauth2/v1/clients/" + gone, Status: 204},
 		)
 		policy := policies + "/" + saved["p"]
-		refused := func() {
+		rejected := func() {
 			a := e.Do(t, "POST /oauth2/default/v1/token", "grant_type=client_credentials&scope=orders&client_id="+id+"&client_secret="+secret,
 				map[string]string{"Authorization": "", "Content-Type": "application/x-www-form-urlencoded"})
 			require.Equal(t, 400, a.Status, "%s", a.Body)
 			require.Equal(t, "access_denied", a.Value("error"))
 		}
-		refused()
+		rejected()
 		require.Equal(t, "0", writeBack(t, e, policy).Value("conditions.clients.include.#"))
-		refused()
+		rejected()
 	})
 }

@@ -33,7 +33,7 @@ func TestServer_IssuerAndLinks(t *testing.T) {
 			Save: serverSaved{"as": "id", "oauth": "_links.metadata.0.href", "oidc": "_links.metadata.1.href"}, Then: func(t *testing.T,
 				a *apitest.Answer) {
 				at := e.Server.URL + servers + "/" + a.Value("id")
-				require.Equal(t, e.Server.URL+"/oauth2/"+a.Value("id"), a.Value("issuer"), "not what the client sent")
+				require.Equal(t, e.Server.URL+"/oauth2/"+a.Value("id"), a.Value("issuer"), "the API ignores the issuer that the client sends")
 				require.Equal(t, "AUTO", a.Value("credentials.signing.rotationMode"))
 				for link, want := range map[string][]any{
 					"self": {"GET", "PUT", "DELETE"}, "scopes": {"GET"}, "claims": {"GET"}, "policies": {"GET"}, "rotateKey": {"POST"},
@@ -83,8 +83,8 @@ func TestServerList_PageSize(t *testing.T) {
 		require.Equal(t, 201, e.Do(t, "POST "+servers, fmt.Sprintf(`{"name":"n%d","description":"d","audiences":["a"]}`, i), nil).Status)
 	}
 	e.Run(t,
-		serverStep{Name: "the default", Do: "GET " + servers, Equal: serverValues{"#": 200}, Has: []string{"link:next"}},
-		serverStep{Name: "and the largest", Do: "GET " + servers + "?limit=201", Equal: serverValues{"#": 200}, Has: []string{"link:next"}},
+		serverStep{Name: "the default page size", Do: "GET " + servers, Equal: serverValues{"#": 200}, Has: []string{"link:next"}},
+		serverStep{Name: "the largest page size", Do: "GET " + servers + "?limit=201", Equal: serverValues{"#": 200}, Has: []string{"link:next"}},
 	)
 }
 
@@ -130,9 +130,11 @@ func TestPolicy_SentBackAsRead(t *testing.T) {
 	e.Run(t, serverStep{Do: "PUT " + rule, Body: ruleBody("Mine", anything, `"accessTokenLifetimeMinutes":5`),
 		Equal: serverValues{"name": "Mine", "actions.token.accessTokenLifetimeMinutes": 5}})
 	policy := at + "/" + e.Do(t, "GET "+at, "", nil).Value("0.id")
-	e.Run(t, serverStep{Name: "and its policy", Do: "PUT " + policy, Body: policyBody("Mine", all, `,"priority":1,"id":"`+e.Do(t,
-		"GET "+policy, "", nil).Value("id")+`"`),
-		Equal: serverValues{"name": "Mine", "system": true}})
+	e.Run(t,
+		serverStep{Name: "the policy of the pre-configured server", Do: "PUT " + policy,
+			Body: policyBody("Mine", all, `,"priority":1,"id":"`+e.Do(t,
+				"GET "+policy, "", nil).Value("id")+`"`),
+			Equal: serverValues{"name": "Mine", "system": true}})
 }
 
 // Proves A-policies-10.

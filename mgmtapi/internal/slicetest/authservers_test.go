@@ -198,7 +198,7 @@ const anything = `"grantTypes":{"include":["client_credentials"]},"scopes":{"inc
 // Proves A-servers-03.
 func TestServer_Rules(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
-	refused := func(at, body string, causes ...string) serverStep {
+	rejected := func(at, body string, causes ...string) serverStep {
 		return serverStep{Name: body, Do: "POST " + at, Body: body, Status: 400, Code: "E0000001", Causes: causes}
 	}
 	policies := servers + "/default/policies"
@@ -233,20 +233,20 @@ func TestServer_Rules(t *testing.T) {
 		serverStep{Do: "GET " + at + "/{{r1}}", Equal: serverValues{"status": "INACTIVE"}, Has: []string{"_links.activate"}},
 		serverStep{Do: "POST " + at + "/{{r1}}/lifecycle/activate", Status: 204},
 		serverStep{Do: "POST " + at + "/{{r1}}/lifecycle/activate", Status: 204},
-		refused(at, `{}`, "name: "),
-		refused(at, ruleBody("R1", anything, ""), "name: An object"),
-		refused(at, ruleBody("x", "", ""), "conditions.grantTypes.include: ", "conditions.scopes.include: "),
-		refused(at, ruleBody("x", `"grantTypes":{"include":["magic"]},"scopes":{"include":["nothing"]}`, ""),
+		rejected(at, `{}`, "name: "),
+		rejected(at, ruleBody("R1", anything, ""), "name: An object"),
+		rejected(at, ruleBody("x", "", ""), "conditions.grantTypes.include: ", "conditions.scopes.include: "),
+		rejected(at, ruleBody("x", `"grantTypes":{"include":["magic"]},"scopes":{"include":["nothing"]}`, ""),
 			"conditions.grantTypes.include[0]: ", "conditions.scopes.include[0]: "),
-		refused(at, ruleBody("x", `"people":{"users":{"include":["nobody"]},"groups":{"include":["{{u}}"]}},`+anything, ""),
+		rejected(at, ruleBody("x", `"people":{"users":{"include":["nobody"]},"groups":{"include":["{{u}}"]}},`+anything, ""),
 			"conditions.people.users.include[0]: ", "conditions.people.groups.include[0]: "),
-		refused(at, ruleBody("x", anything, `"accessTokenLifetimeMinutes":4,"refreshTokenWindowMinutes":9`),
+		rejected(at, ruleBody("x", anything, `"accessTokenLifetimeMinutes":4,"refreshTokenWindowMinutes":9`),
 			"actions.token.accessTokenLifetimeMinutes: ", "actions.token.refreshTokenWindowMinutes: "),
-		refused(at, ruleBody("x", anything, `"accessTokenLifetimeMinutes":1441,"refreshTokenWindowMinutes":2628001`),
+		rejected(at, ruleBody("x", anything, `"accessTokenLifetimeMinutes":1441,"refreshTokenWindowMinutes":2628001`),
 			"actions.token.accessTokenLifetimeMinutes: ", "actions.token.refreshTokenWindowMinutes: "),
-		refused(at, ruleBody("x", anything, `"accessTokenLifetimeMinutes":60,"refreshTokenLifetimeMinutes":59`),
+		rejected(at, ruleBody("x", anything, `"accessTokenLifetimeMinutes":60,"refreshTokenLifetimeMinutes":59`),
 			"actions.token.refreshTokenLifetimeMinutes: "),
-		refused(at, ruleBody("x", anything, `"inlineHook":{"id":"cal1"}`), "actions.token.inlineHook.id: "),
+		rejected(at, ruleBody("x", anything, `"inlineHook":{"id":"cal1"}`), "actions.token.inlineHook.id: "),
 		serverStep{Do: "POST " + at, Status: 400, Code: "E0000003"},
 		serverStep{Do: "PUT " + at + "/nobody", Body: `{}`, Status: 404, Code: "E0000007"},
 		serverStep{Do: "GET " + policies + "/{{default}}/rules/{{r1}}", Status: 404, Code: "E0000007"},
@@ -267,7 +267,7 @@ func TestServer_Rules(t *testing.T) {
 func TestServer_Scopes(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	at := servers + "/default/scopes"
-	refused := func(body string, causes ...string) serverStep {
+	rejected := func(body string, causes ...string) serverStep {
 		return serverStep{Name: body, Do: "POST " + at, Body: body, Status: 400, Code: "E0000001", Causes: causes}
 	}
 	e.Run(t,
@@ -278,12 +278,13 @@ func TestServer_Scopes(t *testing.T) {
 			Body: `{"name":"orders:write","displayName":"Order","description":"Orders","consent":"REQUIRED","optional":true,"default":true,` +
 				`"metadataPublish":"ALL_CLIENTS"}`, Status: 201, Save: serverSaved{"w": "id"},
 			Equal: serverValues{"consent": "REQUIRED", "metadataPublish": "ALL_CLIENTS", "default": true, "optional": true, "displayName": "Order"}},
-		refused(`{}`, "name: "), refused(`{"name":"a b"}`, "name: "), refused(`{"name":"a\"b"}`, "name: "), refused(`{"name":"a\\b"}`, "name: "),
-		refused(`{"name":"ä"}`, "name: "),
-		refused(`{"name":"*"}`, "name: "), refused(`{"name":"svc"}`, "name: "), refused(`{"name":"svc.x"}`, "name: "),
-		refused(`{"name":"svc:x"}`, "name: "),
-		refused(`{"name":"orders:read"}`, "name: An object"), refused(`{"name":"openid"}`, "name: An object"),
-		refused(`{"name":"x","consent":"MAYBE"}`, "consent: "), refused(`{"name":"x","default":1}`, "default: "),
+		rejected(`{}`, "name: "), rejected(`{"name":"a b"}`, "name: "), rejected(`{"name":"a\"b"}`, "name: "),
+		rejected(`{"name":"a\\b"}`, "name: "),
+		rejected(`{"name":"ä"}`, "name: "),
+		rejected(`{"name":"*"}`, "name: "), rejected(`{"name":"svc"}`, "name: "), rejected(`{"name":"svc.x"}`, "name: "),
+		rejected(`{"name":"svc:x"}`, "name: "),
+		rejected(`{"name":"orders:read"}`, "name: An object"), rejected(`{"name":"openid"}`, "name: An object"),
+		rejected(`{"name":"x","consent":"MAYBE"}`, "consent: "), rejected(`{"name":"x","default":1}`, "default: "),
 		serverStep{Do: "POST " + at, Status: 400, Code: "E0000003"},
 		serverStep{Do: "GET " + at + "?q=orders", Equal: serverValues{"#": 2, "0.id": "{{s}}"}},
 		serverStep{Do: "GET " + at + "?filter=name+eq+%22orders:write%22", Equal: serverValues{"#": 1, "0.id": "{{w}}"}},
@@ -334,7 +335,7 @@ func TestServer_Claims(t *testing.T) {
 	claim := func(name, more string) string {
 		return fmt.Sprintf(`{"name":%q,"claimType":"RESOURCE","valueType":"EXPRESSION","value":"user.login"%s}`, name, more)
 	}
-	refused := func(body string, causes ...string) serverStep {
+	rejected := func(body string, causes ...string) serverStep {
 		return serverStep{Name: body, Do: "POST " + at, Body: body, Status: 400, Code: "E0000001", Causes: causes}
 	}
 	e.Run(t,
@@ -350,15 +351,15 @@ func TestServer_Claims(t *testing.T) {
 			Status: 201},
 		serverStep{Name: "claims with different scopes can have the same name", Do: "POST " + at,
 			Body: claim("who", `,"conditions":{"scopes":["email"]}`), Status: 201},
-		refused(claim("who", ""), "name: An object"),
-		refused(`{}`, "name: ", "claimType: ", "valueType: ", "value: "),
-		refused(claim("iss", ""), "name: "), refused(claim("scp", ""), "name: "),
-		refused(strings.Replace(claim("x", ""), "EXPRESSION", "SYSTEM", 1), "valueType: "),
-		refused(strings.Replace(claim("x", ""), "user.login", "user.nothing", 1), "value: "),
-		refused(strings.Replace(claim("x", ""), "user.login", "user.", 1), "value: "),
-		refused(claim("x", `,"conditions":{"scopes":["nothing"]}`), "conditions.scopes[0]: "),
-		refused(`{"name":"x","claimType":"RESOURCE","valueType":"GROUPS","value":"a"}`, "group_filter_type: "),
-		refused(`{"name":"x","claimType":"RESOURCE","valueType":"GROUPS","value":"(","group_filter_type":"REGEX"}`, "value: "),
+		rejected(claim("who", ""), "name: An object"),
+		rejected(`{}`, "name: ", "claimType: ", "valueType: ", "value: "),
+		rejected(claim("iss", ""), "name: "), rejected(claim("scp", ""), "name: "),
+		rejected(strings.Replace(claim("x", ""), "EXPRESSION", "SYSTEM", 1), "valueType: "),
+		rejected(strings.Replace(claim("x", ""), "user.login", "user.nothing", 1), "value: "),
+		rejected(strings.Replace(claim("x", ""), "user.login", "user.", 1), "value: "),
+		rejected(claim("x", `,"conditions":{"scopes":["nothing"]}`), "conditions.scopes[0]: "),
+		rejected(`{"name":"x","claimType":"RESOURCE","valueType":"GROUPS","value":"a"}`, "group_filter_type: "),
+		rejected(`{"name":"x","claimType":"RESOURCE","valueType":"GROUPS","value":"(","group_filter_type":"REGEX"}`, "value: "),
 		serverStep{Do: "POST " + at, Status: 400, Code: "E0000003"},
 		serverStep{Do: "PUT " + at + "/{{c}}", Body: claim("whom", `,"status":"INACTIVE"`),
 			Equal: serverValues{"name": "whom", "status": "INACTIVE"}},

@@ -146,7 +146,7 @@ func TestPasswordPolicy_AgeAndHistory(t *testing.T) {
 		return apitest.Step{Do: "POST /api/v1/users/{{u}}/credentials/change_password?strict=true",
 			Body: fmt.Sprintf(`{"oldPassword":{"value":%q},"newPassword":{"value":%q}}`, from, to)}
 	}
-	refused := func(s apitest.Step, why string) apitest.Step {
+	rejected := func(s apitest.Step, why string) apitest.Step {
 		s.Name, s.Status, s.Code, s.Causes = why, 403, "E0000014", []string{"password: Password requirements were not met. The password must " +
 			why}
 		return s
@@ -160,9 +160,9 @@ func TestPasswordPolicy_AgeAndHistory(t *testing.T) {
 		apitest.Step{Do: "PUT /api/v1/policies/{{id}}",
 			Body: policy(`{"password":{"age":{"maxAgeDays":20,"minAgeMinutes":60,"historyCount":2}}}`)},
 		apitest.Step{Do: "POST /api/v1/users", Body: create("isaac", "First-2026"), Save: map[string]string{"u": "id"}},
-		later(time.Hour, refused(change("First-2026", "Second-2026"), "be kept for 60 minutes before it is changed")),
+		later(time.Hour, rejected(change("First-2026", "Second-2026"), "be kept for 60 minutes before it is changed")),
 		later(time.Hour, change("First-2026", "Second-2026")),
-		refused(change("Second-2026", "First-2026"), "differ from the last 2 passwords"),
+		rejected(change("Second-2026", "First-2026"), "differ from the last 2 passwords"),
 		later(time.Hour, change("Second-2026", "Third-2026")),
 		apitest.Step{Name: "the first password is in the history", Do: "POST /api/v1/users/{{u}}/credentials/change_password?strict=true",
 			Body: `{"oldPassword":{"value":"Third-2026"},"newPassword":{"value":"First-2026"}}`},

@@ -236,37 +236,37 @@ func TestAssignment_ThroughGroups(t *testing.T) {
 
 func TestAssignment_KeepsLastSuperAdministrator(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
-	refused := func(do string) apitest.Step {
+	rejected := func(do string) apitest.Step {
 		return apitest.Step{Name: "rejected: " + do, Do: do, Status: 400, Code: "E0000001",
 			Causes: []string{"role: The last active user with the role SUPER_ADMIN cannot lose it"}}
 	}
 	e.Run(t,
 		apitest.Step{Do: "GET /api/v1/users/me/roles", Equal: map[string]any{"#": 1, "0.type": "SUPER_ADMIN", "0.label": "Super Administrator"},
 			Save: map[string]string{"id": "0.id"}},
-		refused("DELETE /api/v1/users/me/roles/{{id}}"),
+		rejected("DELETE /api/v1/users/me/roles/{{id}}"),
 		apitest.Step{Do: "POST /api/v1/users", Body: rolePerson("ann"), Save: map[string]string{"u": "id"}},
 		apitest.Step{Do: "POST /api/v1/users?activate=false", Body: rolePerson("new"), Save: map[string]string{"new": "id"}},
 		apitest.Step{Do: "POST /api/v1/users/{{new}}/roles", Body: `{"type":"SUPER_ADMIN"}`, Status: 201},
-		refused("DELETE /api/v1/users/me/roles/{{id}}"),
+		rejected("DELETE /api/v1/users/me/roles/{{id}}"),
 		apitest.Step{Do: "POST /api/v1/groups", Body: `{"profile":{"name":"Super"}}`, Save: map[string]string{"g": "id"}},
 		apitest.Step{Do: "POST /api/v1/groups/{{g}}/roles", Body: `{"type":"SUPER_ADMIN"}`, Status: 201, Save: map[string]string{"gid": "id"}},
-		refused("DELETE /api/v1/users/me/roles/{{id}}"),
+		rejected("DELETE /api/v1/users/me/roles/{{id}}"),
 		apitest.Step{Do: "PUT /api/v1/groups/{{g}}/users/me", Status: 204},
 		apitest.Step{Name: "a role through a group is sufficient", Do: "DELETE /api/v1/users/me/roles/{{id}}", Status: 204},
-		refused("DELETE /api/v1/groups/{{g}}/roles/{{gid}}"),
-		refused("DELETE /api/v1/groups/{{g}}/users/me"),
-		refused("DELETE /api/v1/groups/{{g}}"),
+		rejected("DELETE /api/v1/groups/{{g}}/roles/{{gid}}"),
+		rejected("DELETE /api/v1/groups/{{g}}/users/me"),
+		rejected("DELETE /api/v1/groups/{{g}}"),
 		apitest.Step{Do: "PUT /api/v1/groups/{{g}}/users/{{u}}", Status: 204},
 		apitest.Step{Do: "DELETE /api/v1/groups/{{g}}/users/{{u}}", Status: 204},
 		apitest.Step{Do: "POST /api/v1/users/{{u}}/roles", Body: `{"type":"SUPER_ADMIN"}`, Status: 201},
 		apitest.Step{Do: "POST /api/v1/users/{{u}}/lifecycle/deactivate"},
 		apitest.Step{Name: "a deactivation revokes roles", Do: "GET /api/v1/users/{{u}}/roles", Equal: map[string]any{"#": 0}},
-		refused("DELETE /api/v1/groups/{{g}}"),
+		rejected("DELETE /api/v1/groups/{{g}}"),
 		apitest.Step{Name: "a suspended user keeps roles", Do: "POST /api/v1/users", Body: rolePerson("sue"), Save: map[string]string{"s": "id"}},
 		apitest.Step{Do: "POST /api/v1/users/{{s}}/roles", Body: `{"type":"SUPER_ADMIN"}`, Status: 201},
 		apitest.Step{Do: "POST /api/v1/users/{{s}}/lifecycle/suspend"},
 		apitest.Step{Do: "GET /api/v1/users/{{s}}/roles", Equal: map[string]any{"#": 1}},
-		refused("DELETE /api/v1/groups/{{g}}"),
+		rejected("DELETE /api/v1/groups/{{g}}"),
 	)
 }
 

@@ -306,10 +306,10 @@ func TestReset(t *testing.T) {
 func TestReset_FailureChangesNothing(t *testing.T) {
 	e, _ := serve(t)
 	e.Run(t, apitest.Step{Do: "POST /api/v1/users", Body: ann + `}`})
-	refused := fmt.Errorf("refused")
+	rejected := fmt.Errorf("rejected")
 	require.ErrorIs(t,
-		e.API.Reset(t.Context(), assembly.Setup{Token: apitest.Token}, func(context.Context, *docstore.Tx, []string) error { return refused }),
-		refused)
+		e.API.Reset(t.Context(), assembly.Setup{Token: apitest.Token}, func(context.Context, *docstore.Tx, []string) error { return rejected }),
+		rejected)
 	e.Run(t,
 		apitest.Step{Do: "GET /api/v1/users/ann@example.com", Equal: map[string]any{"status": "PROVISIONED"}},
 		apitest.Step{Do: "GET /sandbox/v1/outbox", Equal: map[string]any{"#": 1}},

@@ -43,7 +43,7 @@ func TestAppSchema_RejectsInvalidProperties(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
 	saved := e.Run(t, apitest.Step{Do: "POST /api/v1/apps", Body: scimApp, Save: map[string]string{"app": "id"}})
 	path := "POST /api/v1/meta/schemas/apps/" + saved["app"] + "/default"
-	refused := func(name, properties string, causes ...string) apitest.Step {
+	rejected := func(name, properties string, causes ...string) apitest.Step {
 		for i := range causes {
 			causes[i] = "definitions.custom.properties" + causes[i]
 		}
@@ -52,21 +52,21 @@ func TestAppSchema_RejectsInvalidProperties(t *testing.T) {
 	e.Run(t,
 		apitest.Step{Name: "no body", Do: path, Status: 400, Code: "E0000003"},
 		apitest.Step{Name: "no such application", Do: "POST /api/v1/meta/schemas/apps/0oa0/default", Body: "{", Status: 404, Code: "E0000007"},
-		refused("a name of a base property", `"email":{"title":"x","type":"string"},"userName":{"title":"x","type":"string"}`, ".email: ",
+		rejected("a name of a base property", `"email":{"title":"x","type":"string"},"userName":{"title":"x","type":"string"}`, ".email: ",
 			".userName: "),
-		refused("invalid names", `"a-b":{"title":"x","type":"string"}`, ".a-b: "),
-		refused("unique values", `"x":{"title":"x","type":"string","unique":"UNIQUE_VALIDATED"}`, ".x.unique: "),
-		refused("an invalid path", `"x":{"title":"x","type":"string","externalName":"a b"}`, ".x.externalName: "),
-		refused("an attribute that the engine sets",
+		rejected("invalid names", `"a-b":{"title":"x","type":"string"}`, ".a-b: "),
+		rejected("unique values", `"x":{"title":"x","type":"string","unique":"UNIQUE_VALIDATED"}`, ".x.unique: "),
+		rejected("an invalid path", `"x":{"title":"x","type":"string","externalName":"a b"}`, ".x.externalName: "),
+		rejected("an attribute that the engine sets",
 			`"x":{"title":"x","type":"string","externalName":"active"},"y":{"title":"x","type":"string","externalName":"id"}`, ".x.externalName: ",
 			".y.externalName: "),
-		refused("a namespace that is not a URN", `"x":{"title":"x","type":"string","externalName":"a","externalNamespace":"b"}`,
+		rejected("a namespace that is not a URN", `"x":{"title":"x","type":"string","externalName":"a","externalNamespace":"b"}`,
 			".x.externalName: "),
-		refused("the external name of a base property", `"x":{"title":"x","type":"string","externalName":"displayName"}`,
+		rejected("the external name of a base property", `"x":{"title":"x","type":"string","externalName":"displayName"}`,
 			".x.externalName: The property displayName has"),
-		refused("an external name that contains that of another property", `"x":{"title":"x","type":"string","externalName":"name"}`,
+		rejected("an external name that contains that of another property", `"x":{"title":"x","type":"string","externalName":"name"}`,
 			".x.externalName: The property familyName has"),
-		refused("a duplicate external name",
+		rejected("a duplicate external name",
 			`"x":{"title":"x","type":"string","externalName":"a"},"y":{"title":"x","type":"string","externalName":"A"}`, ".x.externalName: ",
 			".y.externalName: "),
 		apitest.Step{Name: "base properties cannot be removed", Do: path, Status: 400, Code: "E0000001",
@@ -82,7 +82,7 @@ func TestAppSchema_RejectsInvalidProperties(t *testing.T) {
 				`"}`), Equal: map[string]any{
 				"definitions.custom.properties.cost.externalName": "costCenter", "definitions.custom.properties.cost.externalNamespace": enterprise,
 			}},
-		refused("a changed type", `"cost":{"title":"Cost center","type":"number"}`, ".cost.type: "),
+		rejected("a changed type", `"cost":{"title":"Cost center","type":"number"}`, ".cost.type: "),
 	)
 	var read string
 	e.Run(t,

@@ -22,8 +22,8 @@ func TestUserSchema_SearchRulesTemplates(t *testing.T) {
 		}
 		return apitest.Step{Name: expression, Do: search(expression), Equal: equal}
 	}
-	refused := func(expression string) apitest.Step {
-		return apitest.Step{Name: "refused: " + expression, Do: search(expression), Status: 400, Code: "E0000031"}
+	rejected := func(expression string) apitest.Step {
+		return apitest.Step{Name: "rejected: " + expression, Do: search(expression), Status: 400, Code: "E0000031"}
 	}
 	rule := func(expression string) string {
 		return `{"name":"tall","conditions":{"expression":{"value":"` + expression +
@@ -33,7 +33,7 @@ func TestUserSchema_SearchRulesTemplates(t *testing.T) {
 		return `{"name":"scim2_test_app","label":"HR","credentials":{"userNameTemplate":{"type":"CUSTOM","template":"` + text + `"}}}`
 	}
 	e.Run(t,
-		refused(`profile.shoe gt 40`),
+		rejected(`profile.shoe gt 40`),
 		apitest.Step{Do: schema,
 			Body: schemaCustom(
 				`"shoe":{"title":"Shoe","type":"number"},"driver":{"title":"Drives","type":"boolean"},"badge":{"title":"Badge","type":"string"},
@@ -48,8 +48,9 @@ func TestUserSchema_SearchRulesTemplates(t *testing.T) {
 		found(`profile.driver eq true`, "a"), found(`profile.driver pr and profile.shoe lt 0`, "b"),
 		found(`profile.badge sw "äX"`, "a"), found(`profile.badge eq "ax"`), found(`profile.badge lt "c"`, "b"),
 		found(`profile.skills eq "go"`, "a"),
-		refused(`profile.shoe eq "41.5"`), refused(`profile.shoe sw 4`), refused(`profile.driver eq "true"`), refused(`profile.driver gt true`),
-		refused(`profile.badge co "x"`), refused(`profile.badge eq 3`), refused(`profile.secret eq "s"`), refused(`profile.nose pr`),
+		rejected(`profile.shoe eq "41.5"`), rejected(`profile.shoe sw 4`), rejected(`profile.driver eq "true"`),
+		rejected(`profile.driver gt true`),
+		rejected(`profile.badge co "x"`), rejected(`profile.badge eq 3`), rejected(`profile.secret eq "s"`), rejected(`profile.nose pr`),
 
 		apitest.Step{Do: "POST /api/v1/groups", Body: `{"profile":{"name":"Tall"}}`, Save: map[string]string{"group": "id"}},
 		apitest.Step{Do: "POST /api/v1/groups/rules", Body: rule(`user.nose`), Status: 400, Code: "E0000001",

@@ -247,7 +247,7 @@ func TestUserSchema_BasePropertyChanges(t *testing.T) {
 
 func TestUserSchema_RejectsInvalidProperties(t *testing.T) {
 	e := apitest.New(t, sqldbtest.SQLite(t))
-	refused := func(name, properties string, causes ...string) apitest.Step {
+	rejected := func(name, properties string, causes ...string) apitest.Step {
 		for i := range causes {
 			causes[i] = "definitions.custom.properties" + causes[i]
 		}
@@ -257,30 +257,30 @@ func TestUserSchema_RejectsInvalidProperties(t *testing.T) {
 		apitest.Step{Do: schema, Body: schemaCustom(`"shoe":{"title":"Shoe","type":"integer"}`)},
 		apitest.Step{Name: "no body", Do: schema, Status: 400, Code: "E0000003"},
 		apitest.Step{Name: "no such schema", Do: "POST /api/v1/meta/schemas/user/osc0", Body: "{", Status: 404, Code: "E0000007"},
-		refused("a name of a base property", `"email":{"title":"x","type":"string"}`, ".email: "),
-		refused("invalid names", `"1x":{"title":"x","type":"string"},"a-b":{"title":"x","type":"string"}`, ".1x: ", ".a-b: "),
-		refused("title and type are mandatory", `"x":{},"y":null`, ".x.title: The field cannot be left blank",
+		rejected("a name of a base property", `"email":{"title":"x","type":"string"}`, ".email: "),
+		rejected("invalid names", `"1x":{"title":"x","type":"string"},"a-b":{"title":"x","type":"string"}`, ".1x: ", ".a-b: "),
+		rejected("title and type are mandatory", `"x":{},"y":null`, ".x.title: The field cannot be left blank",
 			".x.type: The field cannot be left blank"),
-		refused("a type that does not exist", `"x":{"title":"x","type":"object"}`, ".x.type: "),
-		refused("a changed type", `"shoe":{"title":"Shoe","type":"string"}`, ".shoe.type: "),
-		refused("an array without an item type", `"x":{"title":"x","type":"array"}`, ".x.items.type: "),
-		refused("members that the type does not support",
+		rejected("a type that does not exist", `"x":{"title":"x","type":"object"}`, ".x.type: "),
+		rejected("a changed type", `"shoe":{"title":"Shoe","type":"string"}`, ".shoe.type: "),
+		rejected("an array without an item type", `"x":{"title":"x","type":"array"}`, ".x.items.type: "),
+		rejected("members that the type does not support",
 			`"x":{"title":"x","type":"boolean","minLength":1,"maximum":2,"format":"uri","items":{"type":"string"},"enum":[true],`+
 				`"unique":"UNIQUE_VALIDATED"},"y":{"title":"y","type":"string","pattern":"a"}`,
 			".x.items", ".x.format", ".x.minLength", ".x.maximum", ".x.enum", ".x.unique", ".y.pattern"),
-		refused("a minimum above the maximum",
+		rejected("a minimum above the maximum",
 			`"x":{"title":"x","type":"string","minLength":3,"maxLength":2},"y":{"title":"y","type":"number","minimum":2,"maximum":1}`,
 			".x.minLength", ".y.minimum"),
-		refused("enum without oneOf titles", `"x":{"title":"x","type":"string","enum":["a"]}`, ".x.enum"),
-		refused("titles that do not match the values", `"x":{"title":"x","type":"string","enum":["a"],"oneOf":[{"const":"b","title":"B"}]}`,
+		rejected("enum without oneOf titles", `"x":{"title":"x","type":"string","enum":["a"]}`, ".x.enum"),
+		rejected("titles that do not match the values", `"x":{"title":"x","type":"string","enum":["a"],"oneOf":[{"const":"b","title":"B"}]}`,
 			".x.enum"),
-		refused("titles without values", `"x":{"title":"x","type":"array","items":{"type":"string","oneOf":[{"const":"b","title":"B"}]}}`,
+		rejected("titles without values", `"x":{"title":"x","type":"array","items":{"type":"string","oneOf":[{"const":"b","title":"B"}]}}`,
 			".x.items.enum"),
-		refused("values of another type", `"x":{"title":"x","type":"integer","enum":["a"],"oneOf":[{"const":"a","title":"B"}]}`, ".x.enum"),
-		refused("a duplicate value",
+		rejected("values of another type", `"x":{"title":"x","type":"integer","enum":["a"],"oneOf":[{"const":"a","title":"B"}]}`, ".x.enum"),
+		rejected("a duplicate value",
 			`"x":{"title":"x","type":"integer","enum":[1,1.0],"oneOf":[{"const":1,"title":"A"},{"const":1,"title":"B"}]}`,
 			".x.enum"),
-		refused("unknown keywords",
+		rejected("unknown keywords",
 			`"x":{"title":"x","type":"string","mutability":"SOMETIMES","scope":"ALL","master":{"type":"ME"},"permissions":[{"principal":"YOU",`+
 				`"action":"EAT"}]}`,
 			".x.mutability", ".x.scope", ".x.permissions[0].principal", ".x.permissions[0].action", ".x.master.type"),
@@ -290,7 +290,7 @@ func TestUserSchema_RejectsInvalidProperties(t *testing.T) {
 		many = append(many, fmt.Sprintf(`"u%d":{"title":"x","type":"string","unique":"UNIQUE_VALIDATED"}`, i))
 	}
 	e.Run(t,
-		refused("six unique properties", strings.Join(many, ","), ": A schema can have at most 5"),
+		rejected("six unique properties", strings.Join(many, ","), ": A schema can have at most 5"),
 		apitest.Step{Name: "the type of an existing property can be omitted", Do: schema,
 			Body:  schemaCustom(`"shoe":{"title":"Size","minimum":1}`),
 			Equal: map[string]any{"definitions.custom.properties.shoe.title": "Size", "definitions.custom.properties.shoe.type": "integer"}},
