@@ -25,7 +25,7 @@ const (
 	steadyReadSQL   = "SELECT state FROM {docstore_steady} WHERE one = 1"
 )
 
-// openSteady begins a new state: opening collections may have changed what a query finds in them.
+// openSteady starts a new state: opening collections may have changed the results of queries on them.
 func openSteady(ctx context.Context, tx *sqldb.Tx) error {
 	if _, err := tx.Exec(ctx, steadySchemaSQL); err != nil {
 		return err
@@ -38,8 +38,8 @@ func enterState(ctx context.Context, tx *sqldb.Tx) error {
 	return err
 }
 
-// changes notes that the transaction is about to change a collection. From then on it reads no steady ones from memory, and keeps
-// nothing: until the commit, the new state stands for what it may still change.
+// changes records that the transaction is about to change a collection. From then on it neither uses nor fills the cache: until the commit,
+// the new state does not determine what is stored.
 func (tx *Tx) changes(ctx context.Context, t *table) error {
 	if !t.steady || tx.unsteady {
 		return nil
@@ -48,8 +48,8 @@ func (tx *Tx) changes(ctx context.Context, t *table) error {
 	return enterState(ctx, tx.sql)
 }
 
-// steadyTx returns q when what it reads of the table may be kept, and what is kept used. A transaction that sees the changes of others
-// while it runs is none of these, and no more is one that has changed something itself.
+// steadyTx returns the transaction q if its reads of the table may use and fill the cache, and nil otherwise. A transaction that sees
+// changes of other transactions while it runs may not, nor may one that has changed a cached collection itself.
 func steadyTx(q Reader, t *table, with columns) *Tx {
 	if !t.steady || with.link != nil {
 		return nil
@@ -61,13 +61,13 @@ func steadyTx(q Reader, t *table, with columns) *Tx {
 	return tx
 }
 
-// isFlat says whether copies of a value of the type share nothing with it.
+// isFlat reports whether copies of a value of the type share no memory with it.
 func isFlat(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Struct:
 		for i := range t.NumField() {
 			if !isFlat(t.Field(i).Type) {
-				return t == reflect.TypeFor[time.Time]() // what it points to never changes
+				return t == reflect.TypeFor[time.Time]() // the location that it points to never changes
 			}
 		}
 		return true
@@ -78,7 +78,7 @@ func isFlat(t reflect.Type) bool {
 	}
 }
 
-// readState reads the state of the steady collections, once.
+// readState reads the state of the cached collections, once per transaction.
 func (tx *Tx) readState(ctx context.Context) error {
 	if tx.stateKnown {
 		return nil
@@ -88,7 +88,7 @@ func (tx *Tx) readState(ctx context.Context) error {
 	return err
 }
 
-// steadyRows reads rows that a query finds, from memory if it can.
+// steadyRows returns the rows of a query, from the cache if possible.
 func (tx *Tx) steadyRows(ctx context.Context, t *table, with columns, query string, args []any) ([]row, error) {
 	if err := tx.readState(ctx); err != nil {
 		return nil, err
@@ -114,14 +114,14 @@ func (tx *Tx) steadyRows(ctx context.Context, t *table, with columns, query stri
 	return rows, nil
 }
 
-// vacancy is a condition that no document of a table fulfils.
+// vacancy is a condition that matches no document of a table.
 type vacancy struct {
 	table *table
 	where Cond
 }
 
-// vacancyOf is the key under which the transaction remembers that a query has found nothing, as most questions for settings do. It takes no
-// SQL text to be made. Queries that have none return nil.
+// vacancyOf returns the key under which an empty result of the query is cached: most queries for settings find nothing. The key needs no
+// SQL statement. For a query that has no such key, the transaction is nil.
 func vacancyOf(q Reader, t *table, query *query) (*Tx, vacancy) {
 	tx := steadyTx(q, t, columns{link: query.link})
 	if tx == nil || query.after != "" || query.from != nil || query.offset > 0 {
@@ -138,7 +138,7 @@ func vacancyOf(q Reader, t *table, query *query) (*Tx, vacancy) {
 	return nil, vacancy{}
 }
 
-// steadyKey is a text that no other query has, nor the same one with other arguments.
+// steadyKey returns a cache key that is unique for the query and its arguments.
 func steadyKey(query string, args []any) string {
 	key := []byte(query)
 	for _, arg := range args {
@@ -154,13 +154,13 @@ func steadyKey(query string, args []any) string {
 	return string(key)
 }
 
-// steadyMemory bounds what is kept, in bytes: all of it goes when there would be more.
+// steadyMemory is the maximum size of the cache in bytes: when it would grow larger, it is emptied.
 const steadyMemory = 16 << 20
 
-// rowCost is what a kept row takes beside its text, about.
+// rowCost is the approximate size of a cached row without its text, in bytes.
 const rowCost = 200
 
-// steady is what a store keeps of its steady collections in one state.
+// steady is a store's cache of its cached collections in one state.
 type steady struct {
 	mu    sync.RWMutex
 	state int64
@@ -169,7 +169,7 @@ type steady struct {
 	size  int
 }
 
-// get returns what was found, if it is kept.
+// get returns the cached rows, if any.
 func (s *steady) get(state int64, key string) (rows []row, ok bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -194,7 +194,7 @@ func (s *steady) put(state int64, key string, rows []row) {
 	s.found[key] = rows
 }
 
-// makeRoom forgets everything when that is of another state, or when there would be too much.
+// makeRoom empties the cache if it belongs to another state or would grow too large.
 func (s *steady) makeRoom(state int64, size int) {
 	if s.state != state || s.found == nil || s.size+size > steadyMemory {
 		s.state, s.found, s.empty, s.size = state, map[string][]row{}, map[vacancy]bool{}, 0
@@ -202,7 +202,7 @@ func (s *steady) makeRoom(state int64, size int) {
 	s.size += size
 }
 
-// isEmpty says whether it is known that no document fulfils the condition.
+// isEmpty reports whether the cache records that no document matches the condition.
 func (s *steady) isEmpty(state int64, v vacancy) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

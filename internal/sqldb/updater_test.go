@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// over returns a DB whose updates db runs.
+// over returns a DB whose updater is db.Update.
 func over(t *testing.T, db *sqldb.DB) *sqldb.DB {
 	t.Helper()
 	o := sqldb.Options{Dialect: sqldb.SQLite, Writer: db.Writer(), Readers: db.Readers(), Updater: updatesOf(db), Borrowed: true}
