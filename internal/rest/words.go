@@ -12,13 +12,13 @@ type Words map[reflect.Type]Word
 type Word struct {
 	// Name of the type in the OpenAPI document. Default: as for other types, the name of the Go type.
 	Name string
-	// Served says that no request has the type: every member is readOnly.
+	// Served means that no request has the type: every member is readOnly.
 	Served bool
-	// Members has the tags of each member, by its name in JSON. The tag shape:"any" describes the value as any JSON value.
+	// Members are the tags of each member, by its JSON name. The tag shape:"any" describes the value as any JSON value.
 	Members map[string]reflect.StructTag
 }
 
-// tags returns the tags of a member of a type: those in the words if the type is there, otherwise those of the field.
+// tags returns the tags of a member of a type: those in Words if it contains the type, otherwise those of the field.
 func (w Words) tags(t reflect.Type, name string, own reflect.StructTag) (reflect.StructTag, error) {
 	word, ok := w[t]
 	if !ok {
