@@ -15,6 +15,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/egress"
 	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/internal/seal"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/mgmtapi/assembly"
 	"github.com/scimwright/scimwright/mgmtapi/auth"
@@ -22,7 +23,6 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/hooks"
 	"github.com/scimwright/scimwright/mgmtapi/imports"
 	"github.com/scimwright/scimwright/mgmtapi/model"
-	"github.com/scimwright/scimwright/mgmtapi/seal"
 )
 
 // API is the management API. It is an http.Handler for /api/v1, /oauth2, /.well-known, /app, /home and /assets/logos.

@@ -17,10 +17,10 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/internal/sandboxport"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
 	"github.com/scimwright/scimwright/mgmtapi/assembly"
-	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
 // FuzzOperations sends series of requests to operations of the OpenAPI document: with what their schemas describe, with what they
@@ -113,7 +113,7 @@ type world struct {
 // doneWork is provisioning work that has nothing to do.
 type doneWork struct{}
 
-func (doneWork) Drain(context.Context) (sandboxapi.Left, error) { return sandboxapi.Left{}, nil }
+func (doneWork) Drain(context.Context) (sandboxport.Left, error) { return sandboxport.Left{}, nil }
 
 func newWorld(t *testing.T, c *choices) *world {
 	t.Helper()

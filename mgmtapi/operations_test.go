@@ -17,11 +17,11 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/goldentest"
 	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/internal/sandboxport"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
 	"github.com/scimwright/scimwright/mgmtapi/assembly"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/model"
-	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
 // ownOperations are served beside those of the specification, each with its reason.
@@ -348,8 +348,8 @@ func table(t *testing.T) []rest.Info {
 	t.Helper()
 	api, err := assembly.New(assembly.Options{
 		Store: &docstore.Store{}, Model: model.New(),
-		Work: struct{ sandboxapi.Work }{}, Providers: struct{ sandboxapi.Providers }{},
-		Clock: struct{ sandboxapi.Clock }{}, Reset: func(context.Context, bool) error { return nil },
+		Work: struct{ sandboxport.Work }{}, Providers: struct{ sandboxport.Providers }{},
+		Clock: struct{ sandboxport.Clock }{}, Reset: func(context.Context, bool) error { return nil },
 	})
 	require.NoError(t, err)
 	var out []rest.Info

@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/internal/sandboxport"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
 	"github.com/scimwright/scimwright/mgmtapi/assembly"
-	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
 // scoped is an authorizer of callers who hold scopes: the manage scope of an area implies its read scope, and an operation that names
@@ -35,7 +35,7 @@ func areaOf(scope string) string { return scope[:strings.LastIndexByte(scope, '.
 
 // withSandbox has every operation served that there can be. Nothing of it may be reached.
 func withSandbox(o *assembly.Options) {
-	o.Work, o.Providers = struct{ sandboxapi.Work }{}, struct{ sandboxapi.Providers }{}
+	o.Work, o.Providers = struct{ sandboxport.Work }{}, struct{ sandboxport.Providers }{}
 }
 
 // Every operation but the public ones is refused to whoever has no credentials, dead ones, none of its scopes, only some of them,

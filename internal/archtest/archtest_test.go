@@ -37,6 +37,8 @@ func TestCheck_FindsEachViolation(t *testing.T) {
 		{"the protocol package imports a library",
 			File{Package: "scim/filter", Imports: []string{"github.com/stretchr/testify/require"}, Doc: doc},
 			"standard library only"},
+		{"the sandbox imports a package below the management API",
+			File{Package: "cmd/internal/sandbox", Imports: []string{ours("mgmtapi/model")}, Test: true, Doc: doc}, "only what embedders import"},
 		{"a driver outside its package", File{Package: "internal/docstore", Imports: []string{"github.com/mattn/go-sqlite3"}, Doc: doc},
 			"drivers and cgo"},
 		{"a package opens databases itself", File{Package: "scimserver/sqlstore", Imports: []string{ours("internal/sqldb/sqlopen")}, Doc: doc},

@@ -11,7 +11,7 @@ var packages = []string{
 	"apps", "client", "connect", "console", "control", "desired", "docstore", "engine", "enginetest", "fido", "hooks", "lane", "mgmtapi",
 	"otp",
 	"outbox", "plan", "probe", "rest",
-	"sandboxapi", "scimserver", "scimstore", "seal", "signkey", "softkey", "sqldb", "sqlopen", "sqlstore", "tenants", "u2f", "yubikey",
+	"sandboxport", "scimserver", "scimstore", "seal", "signkey", "softkey", "sqldb", "sqlopen", "sqlstore", "tenants", "u2f", "yubikey",
 }
 
 var prefix = regexp.MustCompile(`(^|: |\n)(?:(?:` + strings.Join(packages, "|") + `): )+`)

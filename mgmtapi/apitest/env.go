@@ -18,11 +18,11 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/sandboxport"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/mgmtapi/assembly"
 	"github.com/scimwright/scimwright/mgmtapi/auth"
 	"github.com/scimwright/scimwright/mgmtapi/model"
-	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
 // Token is the API token of the built-in administrator.
@@ -146,7 +146,7 @@ func (e *Env) recordJobs(t testing.TB) {
 }
 
 // Sandboxed is an adjustment for New that serves /sandbox/v1 too, for its outbox. What it shows of the provisioning must not be asked.
-func Sandboxed(o *assembly.Options) { o.Work = struct{ sandboxapi.Work }{} }
+func Sandboxed(o *assembly.Options) { o.Work = struct{ sandboxport.Work }{} }
 
 // Clock is a clock that tests move.
 type Clock struct {

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/internal/seal"
 	"github.com/scimwright/scimwright/mgmtapi/apitest/apptest"
-	"github.com/scimwright/scimwright/mgmtapi/seal"
 	"github.com/scimwright/scimwright/mgmtapi/signkey"
 )
 

@@ -18,6 +18,8 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/internal/sandboxport"
+	"github.com/scimwright/scimwright/internal/seal"
 	"github.com/scimwright/scimwright/mgmtapi/apitokens"
 	"github.com/scimwright/scimwright/mgmtapi/auth"
 	"github.com/scimwright/scimwright/mgmtapi/authz"
@@ -27,7 +29,6 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/provisioning"
 	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
-	"github.com/scimwright/scimwright/mgmtapi/seal"
 	"github.com/scimwright/scimwright/mgmtapi/signkey"
 	"github.com/scimwright/scimwright/mgmtapi/syslog"
 )
@@ -45,7 +46,7 @@ type Options struct {
 	// Syncing reports whether the account of an assignment is being provisioned at the moment. Defaults to what is stored.
 	Syncing func(ctx context.Context, u *model.AppUser) bool
 	// Work is the provisioning that /sandbox/v1 shows and drives. Defaults to none: these paths are not served.
-	Work sandboxapi.Work
+	Work sandboxport.Work
 	// Released is called when /sandbox/v1/work releases what Work does, so that the caller of API.Work calls it. Defaults to none.
 	Released func()
 	// Beside lists operations that another handler serves behind API.Authorize, so that /sandbox/v1/authz/explain explains them, too.
@@ -53,9 +54,9 @@ type Options struct {
 	// Imports reads the accounts of targets. Default: none, there are no imports.
 	Imports imports.Engine
 	// Providers are the SCIM servers whose behaviour /sandbox/v1 can change. Defaults to none: these paths are not served.
-	Providers sandboxapi.Providers
+	Providers sandboxport.Providers
 	// Clock is the clock that /sandbox/v1/clock moves; Now is to tell its time. Defaults to none: the path is not served.
-	Clock sandboxapi.Clock
+	Clock sandboxport.Clock
 	// Reset is what /sandbox/v1/reset does, with API.Reset and whatever else belongs to it. Defaults to none: the path is not served.
 	Reset func(ctx context.Context, seed bool) error
 	// Hooks says how the endpoints of inline hooks are reached.

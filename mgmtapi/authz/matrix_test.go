@@ -13,13 +13,13 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/internal/sandboxport"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
 	"github.com/scimwright/scimwright/mgmtapi/assembly"
 	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/catalog"
 	"github.com/scimwright/scimwright/mgmtapi/model"
-	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
 // inOrder are the standard roles in the order of the file.
@@ -61,7 +61,7 @@ func matrix(t *testing.T) map[string]cells {
 
 // sandbox serves /sandbox/v1, whose operations need nothing behind them to be decided on.
 func sandbox(o *assembly.Options) {
-	o.Work, o.Providers = struct{ sandboxapi.Work }{}, struct{ sandboxapi.Providers }{}
+	o.Work, o.Providers = struct{ sandboxport.Work }{}, struct{ sandboxport.Providers }{}
 }
 
 func TestMatrix_CoversEveryOperation(t *testing.T) {

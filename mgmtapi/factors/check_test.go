@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/scimwright/scimwright/internal/seal"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/otp"
-	"github.com/scimwright/scimwright/mgmtapi/seal"
 )
 
 // BenchmarkCheck is what the verification of a passcode costs without the database and the network: opening the key, computing the

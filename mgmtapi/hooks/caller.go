@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/internal/egress"
+	"github.com/scimwright/scimwright/internal/seal"
 	"github.com/scimwright/scimwright/mgmtapi/model"
-	"github.com/scimwright/scimwright/mgmtapi/seal"
 )
 
 // Egress is the policy for the addresses of hooks and their token endpoints.

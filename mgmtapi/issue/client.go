@@ -19,8 +19,8 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/internal/seal"
 	"github.com/scimwright/scimwright/mgmtapi/model"
-	"github.com/scimwright/scimwright/mgmtapi/seal"
 )
 
 // Credentials are how an OAuth client says who it is. They are embedded in the requests of OAuth endpoints.

@@ -14,11 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/seal"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/mgmtapi/issue"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/model/modeltest"
-	"github.com/scimwright/scimwright/mgmtapi/seal"
 )
 
 // FuzzAssertions shows assertions to the check of clients: texts as they are, none of which may be believed, and texts that the key of the

@@ -12,9 +12,9 @@ import (
 	"github.com/go-jose/go-jose/v4"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/seal"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/model"
-	"github.com/scimwright/scimwright/mgmtapi/seal"
 	"github.com/scimwright/scimwright/mgmtapi/signkey"
 )
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
-	"github.com/scimwright/scimwright/mgmtapi/seal"
+	"github.com/scimwright/scimwright/internal/seal"
 	"github.com/scimwright/scimwright/mgmtapi/yubikey"
 )
 

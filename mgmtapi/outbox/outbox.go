@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/seal"
 	"github.com/scimwright/scimwright/mgmtapi/model"
-	"github.com/scimwright/scimwright/mgmtapi/seal"
 )
 
 // Bounds of the box.

@@ -5,22 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/internal/sandboxport"
 )
-
-// Clock is the clock of the sandbox, as the composition root gives it.
-type Clock interface {
-	Now() time.Time
-	// Real returns the real time, behind which the clock never is.
-	Real() time.Time
-	// Move moves the clock and returns the new time: forward, or back as far as the real time. Before the new time is seen, and runs in
-	// the transaction that stores it. ErrClockRange is the error of a time that the clock cannot show.
-	Move(ctx context.Context, by time.Duration, before func(ctx context.Context, tx docstore.Execer, now time.Time) error) (time.Time, error)
-}
-
-// ErrClockRange is what Clock.Move returns for a time that is too far away.
-var ErrClockRange = errors.New("sandboxapi: the time is out of range")
 
 func (s *Slice) clockRoutes() []rest.Route {
 	return []rest.Route{
@@ -100,7 +87,7 @@ func (s *Slice) moveClock(ctx context.Context, r *clockRequest) (clockTime, erro
 		by = b.Now.Sub(s.o.Clock.Now())
 	}
 	_, err := s.o.Clock.Move(ctx, by, s.o.KeepTokens)
-	if errors.Is(err, ErrClockRange) {
+	if errors.Is(err, sandboxport.ErrClockRange) {
 		return clockTime{}, rest.Invalid("now", "The time is too far away")
 	}
 	realTime = s.o.Clock.Real()

@@ -4,65 +4,10 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/internal/sandboxport"
 )
-
-// ErrNoProvider is what Providers returns for a service provider that the sandbox does not have.
-var ErrNoProvider = errors.New("sandboxapi: no such service provider")
-
-// Providers are the SCIM servers of the sandbox, as the composition root gives them. Every method that takes the name of one
-// fails with ErrNoProvider. Errors of package rest are for the caller, and nothing is changed then.
-type Providers interface {
-	// List returns all service providers by name.
-	List() []Provider
-	// Get returns one.
-	Get(name string) (Provider, error)
-	// Create makes a service provider with one token, whose value it returns.
-	Create(ctx context.Context, p NewProvider) (made Provider, token string, err error)
-	// Remove ends a service provider that was made by Create and removes its resources.
-	Remove(ctx context.Context, name string) error
-	// CreateToken makes a token and returns its value.
-	CreateToken(ctx context.Context, name string, t NewToken) (made ProviderToken, value string, err error)
-	// RemoveToken makes a token invalid.
-	RemoveToken(ctx context.Context, name, id string) error
-	// Quirks returns the active quirks of a service provider and the ones there are.
-	Quirks(name string) (active []string, available []Quirk, err error)
-	// SetQuirks replaces all quirks of a service provider at once. An error other than ErrNoProvider says which setting cannot
-	// be read, and nothing is changed then.
-	SetQuirks(ctx context.Context, name string, active []string) error
-}
-
-// Provider is a service provider of the sandbox.
-type Provider struct {
-	Name    string
-	Path    string // of its SCIM base URL
-	Created bool   // by Create
-	Lenient []string
-	Quirks  []string
-	Tokens  []ProviderToken
-}
-
-// ProviderToken is what can be seen of a token.
-type ProviderToken struct {
-	ID string
-	NewToken
-}
-
-// NewProvider describes a service provider to be created.
-type NewProvider struct {
-	Name    string
-	Quirks  []string
-	Lenient []string // names of what is accepted outside the RFCs; nil for everything there is
-}
-
-// NewToken says what a token allows.
-type NewToken struct {
-	ReadOnly bool
-	Expires  time.Time // zero: never
-	Me       string    // id of the user that /Me stands for, "" for none
-}
 
 func (s *Slice) providerRoutes() []rest.Route {
 	scopes := []string{manage}
@@ -110,7 +55,7 @@ type createdProviderToken struct {
 	Token string `json:"token" readOnly:"true" doc:"the bearer token; it cannot be read again"`
 }
 
-func renderProvider(ctx context.Context, p Provider) provider {
+func renderProvider(ctx context.Context, p sandboxport.Provider) provider {
 	out := provider{
 		Name: p.Name, URL: rest.URL(ctx, strings.Split(strings.Trim(p.Path, "/"), "/")...), Created: p.Created,
 		Lenient: orEmpty(p.Lenient), Quirks: orEmpty(p.Quirks), Tokens: []providerToken{},
@@ -121,7 +66,7 @@ func renderProvider(ctx context.Context, p Provider) provider {
 	return out
 }
 
-func renderToken(t ProviderToken) providerToken {
+func renderToken(t sandboxport.ProviderToken) providerToken {
 	return providerToken{ID: t.ID, ReadOnly: t.ReadOnly, Expires: rest.TimePtr(t.Expires), Me: t.Me}
 }
 
@@ -144,7 +89,7 @@ type createProviderRequest struct {
 }
 
 func (s *Slice) createProvider(ctx context.Context, r *createProviderRequest) (createdProvider, error) {
-	wanted := NewProvider{Name: r.Body.Name, Quirks: r.Body.Quirks}
+	wanted := sandboxport.NewProvider{Name: r.Body.Name, Quirks: r.Body.Quirks}
 	if r.Body.Lenient != nil {
 		wanted.Lenient = orEmpty(*r.Body.Lenient)
 	}
@@ -161,7 +106,7 @@ type providerRequest struct {
 
 // missing turns ErrNoProvider into «not found».
 func (r providerRequest) missing(err error) error {
-	if errors.Is(err, ErrNoProvider) {
+	if errors.Is(err, sandboxport.ErrNoProvider) {
 		return rest.NotFound("ServiceProvider", r.Provider)
 	}
 	return err
@@ -189,9 +134,9 @@ type createProviderTokenRequest struct {
 }
 
 func (s *Slice) createProviderToken(ctx context.Context, r *createProviderTokenRequest) (createdProviderToken, error) {
-	var wanted NewToken
+	var wanted sandboxport.NewToken
 	if r.Body != nil {
-		wanted = NewToken{ReadOnly: r.Body.ReadOnly, Me: r.Body.Me}
+		wanted = sandboxport.NewToken{ReadOnly: r.Body.ReadOnly, Me: r.Body.Me}
 		if r.Body.Expires != nil {
 			wanted.Expires = r.Body.Expires.Time
 		}

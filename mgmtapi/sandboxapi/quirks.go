@@ -5,10 +5,11 @@ import (
 	"errors"
 
 	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/internal/sandboxport"
 )
 
-// Quirk is a deviation that can be switched on.
-type Quirk struct {
+// quirk is a deviation that can be enabled.
+type quirk struct {
 	Usage    string `json:"usage" readOnly:"true" doc:"how a setting is written"`
 	Category string `json:"category" readOnly:"true" doc:"profile, fault or chaos"`
 	Does     string `json:"does" readOnly:"true" doc:"how the server deviates"`
@@ -26,12 +27,16 @@ func (s *Slice) quirkRoutes() []rest.Route {
 
 type quirkList struct {
 	Active    []string `json:"active" doc:"settings such as no-patch, patch-members=50 or drop-after,p=0.05,seed=7,method=POST"`
-	Available []Quirk  `json:"available" readOnly:"true" doc:"all quirks there are"`
+	Available []quirk  `json:"available" readOnly:"true" doc:"all quirks there are"`
 }
 
 func (s *Slice) listQuirks(_ context.Context, r *providerRequest) (quirkList, error) {
 	active, available, err := s.o.Providers.Quirks(r.Provider)
-	return quirkList{Active: active, Available: available}, r.missing(err)
+	out := quirkList{Active: active}
+	for _, q := range available {
+		out.Available = append(out.Available, quirk(q))
+	}
+	return out, r.missing(err)
 }
 
 type setQuirksRequest struct {
@@ -44,7 +49,7 @@ type setQuirksRequest struct {
 func (s *Slice) setQuirks(ctx context.Context, r *setQuirksRequest) (quirkList, error) {
 	err := s.o.Providers.SetQuirks(ctx, r.Provider, r.Body.Active)
 	switch {
-	case errors.Is(err, ErrNoProvider):
+	case errors.Is(err, sandboxport.ErrNoProvider):
 		return quirkList{}, r.missing(err)
 	case err != nil:
 		return quirkList{}, rest.Invalid("active", "%v", err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/internal/sandboxport"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/outbox"
 )
@@ -19,9 +20,9 @@ const tag = "Sandbox"
 
 // Options are what the slice needs beside the model.
 type Options struct {
-	Work Work
+	Work sandboxport.Work
 	// Providers are the SCIM servers of the sandbox. Defaults to none: the paths are not served.
-	Providers Providers
+	Providers sandboxport.Providers
 	// Provision has the named users of an app (all assigned ones when none are named) provisioned.
 	Provision func(ctx context.Context, app string, users []string) error
 	// CreateToken makes an API token for a user, named by id, login or "me". An unknown user is a rest.NotFound.
@@ -32,7 +33,7 @@ type Options struct {
 	Released func()
 	// Clock is what can be moved. Defaults to none: the path is not served. KeepTokens, which is needed with it, keeps the token of the
 	// request and the configured one valid at a new time.
-	Clock      Clock
+	Clock      sandboxport.Clock
 	KeepTokens func(ctx context.Context, tx docstore.Execer, now time.Time) error
 	// Reset takes the organisation back to its initial content, and seeds it when that is asked for. Nothing is changed when it fails
 	// before the content is there; when seeding fails, the organisation is left without. Defaults to none: the path is not served.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 
-	"github.com/scimwright/scimwright/mgmtapi/seal"
+	"github.com/scimwright/scimwright/internal/seal"
 )
 
 const (

@@ -14,22 +14,22 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/hookstest"
 	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/internal/sandboxport"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
 	"github.com/scimwright/scimwright/mgmtapi/assembly"
 	"github.com/scimwright/scimwright/mgmtapi/hooks"
-	"github.com/scimwright/scimwright/mgmtapi/hooks/hookstest"
 	"github.com/scimwright/scimwright/mgmtapi/imports"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/provisioning"
-	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 	"github.com/scimwright/scimwright/scim"
 )
 
 // engine has read what a test gives it.
 type engine struct {
-	sandboxapi.Work
+	sandboxport.Work
 	state    imports.Run
 	accounts []imports.Account // ascending by id
 	links    map[string]string // by account

@@ -15,11 +15,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/internal/egress"
+	"github.com/scimwright/scimwright/internal/hookstest"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
 	"github.com/scimwright/scimwright/mgmtapi/assembly"
 	"github.com/scimwright/scimwright/mgmtapi/hooks"
-	"github.com/scimwright/scimwright/mgmtapi/hooks/hookstest"
 )
 
 // hookWorld is an API that trusts an endpoint.

@@ -10,14 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/sandboxport"
+	"github.com/scimwright/scimwright/internal/seal"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
 	"github.com/scimwright/scimwright/mgmtapi/assembly"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/outbox"
-	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
-	"github.com/scimwright/scimwright/mgmtapi/seal"
 )
 
 const ann = `{"profile":{"login":"ann@example.com","email":"Ann.Mail@example.com","firstName":"Ann","lastName":"Lee"}`
@@ -170,7 +170,7 @@ func (m moved) Real() time.Time { return apitest.NewClock().Now() }
 
 func (m moved) Move(ctx context.Context, by time.Duration, before func(context.Context, sqldb.Execer, time.Time) error) (time.Time, error) {
 	if by > 400*24*time.Hour {
-		return time.Time{}, sandboxapi.ErrClockRange
+		return time.Time{}, sandboxport.ErrClockRange
 	}
 	if ahead := m.Now().Sub(m.Real()); by < -ahead {
 		by = -ahead

@@ -5,62 +5,62 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/scimwright/scimwright/internal/sandboxport"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/mgmtapi/apitest"
 	"github.com/scimwright/scimwright/mgmtapi/apitest/apptest"
 	"github.com/scimwright/scimwright/mgmtapi/assembly"
-	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
 // work is provisioning work. The real one is tested where the parts are put together.
 type work struct{ pending int }
 
-func (w *work) Drain(context.Context) (sandboxapi.Left, error) {
+func (w *work) Drain(context.Context) (sandboxport.Left, error) {
 	if w.pending > 0 {
-		return sandboxapi.Left{Pending: w.pending, Waiting: []string{"user ann of CRM (retrying): 500"}}, context.DeadlineExceeded
+		return sandboxport.Left{Pending: w.pending, Waiting: []string{"user ann of CRM (retrying): 500"}}, context.DeadlineExceeded
 	}
-	return sandboxapi.Left{}, nil
+	return sandboxport.Left{}, nil
 }
 
 // providers is a list of service providers in memory.
-type providers struct{ list []sandboxapi.Provider }
+type providers struct{ list []sandboxport.Provider }
 
-func (p *providers) at(name string) (*sandboxapi.Provider, error) {
-	i := slices.IndexFunc(p.list, func(have sandboxapi.Provider) bool { return have.Name == name })
+func (p *providers) at(name string) (*sandboxport.Provider, error) {
+	i := slices.IndexFunc(p.list, func(have sandboxport.Provider) bool { return have.Name == name })
 	if i < 0 {
-		return nil, sandboxapi.ErrNoProvider
+		return nil, sandboxport.ErrNoProvider
 	}
 	return &p.list[i], nil
 }
 
-func (p *providers) List() []sandboxapi.Provider { return p.list }
+func (p *providers) List() []sandboxport.Provider { return p.list }
 
-func (p *providers) Get(name string) (sandboxapi.Provider, error) {
+func (p *providers) Get(name string) (sandboxport.Provider, error) {
 	have, err := p.at(name)
 	if err != nil {
-		return sandboxapi.Provider{}, err
+		return sandboxport.Provider{}, err
 	}
 	return *have, nil
 }
 
-func (p *providers) Create(_ context.Context, n sandboxapi.NewProvider) (sandboxapi.Provider, string, error) {
-	made := sandboxapi.Provider{Name: n.Name, Path: "/t/" + n.Name + "/scim/v2", Created: true, Quirks: n.Quirks, Lenient: n.Lenient}
+func (p *providers) Create(_ context.Context, n sandboxport.NewProvider) (sandboxport.Provider, string, error) {
+	made := sandboxport.Provider{Name: n.Name, Path: "/t/" + n.Name + "/scim/v2", Created: true, Quirks: n.Quirks, Lenient: n.Lenient}
 	p.list = append(p.list, made)
 	return made, "value", nil
 }
 
 func (p *providers) Remove(_ context.Context, name string) error {
 	_, err := p.at(name)
-	p.list = slices.DeleteFunc(p.list, func(have sandboxapi.Provider) bool { return have.Name == name })
+	p.list = slices.DeleteFunc(p.list, func(have sandboxport.Provider) bool { return have.Name == name })
 	return err
 }
 
-func (p *providers) CreateToken(_ context.Context, name string, n sandboxapi.NewToken) (sandboxapi.ProviderToken, string, error) {
+func (p *providers) CreateToken(_ context.Context, name string, n sandboxport.NewToken) (sandboxport.ProviderToken, string, error) {
 	have, err := p.at(name)
 	if err != nil {
-		return sandboxapi.ProviderToken{}, "", err
+		return sandboxport.ProviderToken{}, "", err
 	}
-	made := sandboxapi.ProviderToken{ID: "k1", NewToken: n}
+	made := sandboxport.ProviderToken{ID: "k1", NewToken: n}
 	have.Tokens = append(have.Tokens, made)
 	return made, "value of k1", nil
 }
@@ -68,17 +68,17 @@ func (p *providers) CreateToken(_ context.Context, name string, n sandboxapi.New
 func (p *providers) RemoveToken(_ context.Context, name, id string) error {
 	have, err := p.at(name)
 	if err == nil {
-		have.Tokens = slices.DeleteFunc(have.Tokens, func(t sandboxapi.ProviderToken) bool { return t.ID == id })
+		have.Tokens = slices.DeleteFunc(have.Tokens, func(t sandboxport.ProviderToken) bool { return t.ID == id })
 	}
 	return err
 }
 
-func (p *providers) Quirks(name string) ([]string, []sandboxapi.Quirk, error) {
+func (p *providers) Quirks(name string) ([]string, []sandboxport.Quirk, error) {
 	have, err := p.at(name)
 	if err != nil {
 		return nil, nil, err
 	}
-	return have.Quirks, []sandboxapi.Quirk{{Usage: "no-patch", Category: "profile", Does: "refuses PATCH"}}, nil
+	return have.Quirks, []sandboxport.Quirk{{Usage: "no-patch", Category: "profile", Does: "refuses PATCH"}}, nil
 }
 
 func (p *providers) SetQuirks(_ context.Context, name string, active []string) error {

@@ -3,6 +3,8 @@ package sandbox_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
+	"crypto/rsa"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -19,8 +21,6 @@ import (
 
 	"github.com/scimwright/scimwright/cmd/internal/cli"
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
-	"github.com/scimwright/scimwright/mgmtapi/seal"
-	"github.com/scimwright/scimwright/mgmtapi/signkey"
 )
 
 // caller sends requests to a sandbox under several host names.
@@ -145,18 +145,15 @@ func TestAddress_AssertionAudience(t *testing.T) {
 	t.Parallel()
 	s, _ := startSandbox(t, sandbox.Options{Empty: true, CustomDomain: "id.localhost"})
 	c := newCaller(t, s)
-	secrets := seal.Random()
-	key, err := signkey.New(secrets, signkey.Options{})
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	require.NoError(t, err)
-	jwk, err := key.JWK()
-	require.NoError(t, err)
-	jwk.Alg = "RS256"
-	public, err := json.Marshal(jwk)
+	public, err := json.Marshal(jose.JSONWebKey{Key: &key.PublicKey, KeyID: "robot", Algorithm: string(jose.RS256), Use: "sig"})
 	require.NoError(t, err)
 	client := c.ok("localhost", "POST", "/oauth2/v1/clients", c.admin(),
 		fmt.Sprintf(`{"client_name":"Robot","application_type":"service","grant_types":["client_credentials"],"response_types":["token"],`+
 			`"token_endpoint_auth_method":"private_key_jwt","jwks":{"keys":[%s]}}`, public))["client_id"].(string)
-	signer, err := key.Signer(secrets, (&jose.SignerOptions{}).WithType("JWT"))
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: key, KeyID: "robot"}},
+		(&jose.SignerOptions{}).WithType("JWT"))
 	require.NoError(t, err)
 	ask := func(host, path, audience string) (int, object) {
 		assertion, err := jwt.Signed(signer).Claims(

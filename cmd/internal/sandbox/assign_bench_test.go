@@ -2,7 +2,6 @@ package sandbox_test
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"path/filepath"
 	"testing"
@@ -11,9 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
-	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
-	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/mgmtapitest"
 )
 
 // assignedMembers is how many users are in the group that BenchmarkAssignLargeGroup assigns.
@@ -65,29 +63,5 @@ func fillEveryone(b *testing.B, databaseURL string) (group string) {
 	db, err := sqlopen.Open(b.Context(), databaseURL, sqlopen.Options{})
 	require.NoError(b, err)
 	defer db.Close()
-	m := model.New()
-	store, err := docstore.Open(b.Context(), db, nil, m.Tables()...)
-	require.NoError(b, err)
-	require.NoError(b, store.Update(b.Context(), func(tx *docstore.Tx) error {
-		org, err := m.Orgs.Get(b.Context(), tx, model.OrgDocument)
-		if err != nil {
-			return err
-		}
-		group = org.Value.Everyone
-		for i := range assignedMembers - 1 { // the administrator is one
-			id, login := model.NewID(model.KindUser), fmt.Sprintf("user%05d@example.com", i)
-			user := model.User{Type: org.Value.UserType, Provider: model.ProviderFederation, Profile: map[string]any{
-				"login": login, "email": login, "firstName": "First", "lastName": "Last",
-			}}
-			user.Enter(model.UserActive, time.Now())
-			if _, err := m.Users.Insert(b.Context(), tx, id, user); err != nil {
-				return err
-			}
-			if _, err := m.Memberships.Insert(b.Context(), tx, model.MembershipID(group, id), model.Membership{Group: group, User: id}); err != nil {
-				return err
-			}
-		}
-		return nil
-	}))
-	return group
+	return mgmtapitest.Open(b, db).AddUsers(assignedMembers - 1) // the administrator is one
 }

@@ -10,9 +10,9 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/sandboxport"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/mgmtapi"
-	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
 // clock is the one clock of the sandbox: the real time and a distance, never a negative one. Whatever compares times or writes them down
@@ -30,7 +30,7 @@ type clock struct {
 	mu sync.Mutex // held while the clock is moved
 }
 
-var _ sandboxapi.Clock = (*clock)(nil)
+var _ sandboxport.Clock = (*clock)(nil)
 
 // keptClock is the distance of the clock to the real time. A later run continues with it, so as not to be behind what is stored.
 type keptClock struct {
@@ -52,16 +52,16 @@ func (c *clock) load(ctx context.Context, store *docstore.Store) error {
 	return nil
 }
 
-// Now implements sandboxapi.Clock.
+// Now implements sandboxport.Clock.
 func (c *clock) Now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
 
 // lastYear is the last one that timestamps can show.
 const lastYear = 9999
 
-// Real implements sandboxapi.Clock.
+// Real implements sandboxport.Clock.
 func (c *clock) Real() time.Time { return time.Now() }
 
-// Move implements sandboxapi.Clock. The distance is stored before any caller sees the new time.
+// Move implements sandboxport.Clock. The distance is stored before any caller sees the new time.
 func (c *clock) Move(
 	ctx context.Context, by time.Duration, before func(context.Context, sqldb.Execer, time.Time) error,
 ) (time.Time, error) {
@@ -69,7 +69,7 @@ func (c *clock) Move(
 	defer c.mu.Unlock()
 	ahead := c.ahead.Load()
 	if by > 0 && ahead > math.MaxInt64-int64(by) || c.Now().Add(by).Year() > lastYear {
-		return time.Time{}, sandboxapi.ErrClockRange
+		return time.Time{}, sandboxport.ErrClockRange
 	}
 	ahead = max(0, ahead+int64(by))
 	err := c.store.Update(ctx, func(tx *docstore.Tx) error {

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
-	"github.com/scimwright/scimwright/mgmtapi/hooks/hookstest"
+	"github.com/scimwright/scimwright/internal/hookstest"
 )
 
 // What an administrator of applications must not get to see.

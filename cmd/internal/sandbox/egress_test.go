@@ -14,7 +14,7 @@ import (
 
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 	"github.com/scimwright/scimwright/internal/egress"
-	"github.com/scimwright/scimwright/mgmtapi/hooks/hookstest"
+	"github.com/scimwright/scimwright/internal/hookstest"
 )
 
 func TestEgress_DefaultFollowsListen(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
-	"github.com/scimwright/scimwright/mgmtapi/apitest"
 )
 
 // plainLog writes records without their times.
@@ -81,9 +81,27 @@ func TestFailureLog_ForgetsQuietFailure(t *testing.T) {
 	})
 }
 
+// lockedBuffer is a log that a test reads while a sandbox writes it.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
 func TestLog_CarriesLabel(t *testing.T) {
 	t.Parallel()
-	var out apitest.Log
+	var out lockedBuffer
 	_, api := startSandbox(t, sandbox.Options{Empty: true, Logger: slog.New(slog.NewTextHandler(&out, nil))})
 	tg := newTarget(t, scimHandler(t))
 	app := newApp(t, api, tg.URL, scimToken)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
-	"github.com/scimwright/scimwright/mgmtapi/hooks/hookstest"
+	"github.com/scimwright/scimwright/internal/hookstest"
 )
 
 // object is a JSON object.

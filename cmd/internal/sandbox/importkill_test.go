@@ -13,7 +13,7 @@ import (
 
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/control/client"
-	"github.com/scimwright/scimwright/mgmtapi/hooks/hookstest"
+	"github.com/scimwright/scimwright/internal/hookstest"
 )
 
 // A sandbox is killed while it makes users of the accounts that an import has found: one piece is done, and another one has begun. The

@@ -13,7 +13,7 @@ import (
 
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 	"github.com/scimwright/scimwright/engine/control/client"
-	"github.com/scimwright/scimwright/mgmtapi/hooks/hookstest"
+	"github.com/scimwright/scimwright/internal/hookstest"
 )
 
 // account puts an account into the target, or with a path changes one, and returns its id.

@@ -11,15 +11,15 @@ import (
 	"slices"
 
 	"github.com/scimwright/scimwright/engine/control"
+	"github.com/scimwright/scimwright/internal/sandboxport"
 	"github.com/scimwright/scimwright/mgmtapi"
-	"github.com/scimwright/scimwright/mgmtapi/assembly"
 )
 
 // OpenAPI returns the document that /openapi.json of a sandbox answers. It is made from the operation tables alone; no
 // database is opened.
 func OpenAPI() ([]byte, error) {
-	shown := assembly.Sandbox{Work: &work{}, Providers: &providers{}}
-	return withControl(mgmtapi.OpenAPI(assembly.WithSandbox(context.Background(), shown), mgmtapi.Options{Imports: importer{}}))
+	shown := sandboxport.Sandbox{Work: &work{}, Providers: &providers{}}
+	return withControl(mgmtapi.OpenAPI(sandboxport.WithSandbox(context.Background(), shown), mgmtapi.Options{Imports: importer{}}))
 }
 
 // openAPIDocument is the part of an OpenAPI document that joining two of them touches. What is in neither is the same in both.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
-	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
+	"github.com/scimwright/scimwright/internal/sandboxport"
 	"github.com/scimwright/scimwright/scim/lenient"
 	"github.com/scimwright/scimwright/scimserver/quirks"
 	"github.com/scimwright/scimwright/scimserver/tenants"
@@ -37,7 +37,7 @@ type providers struct {
 	docs map[string]keptTenant
 }
 
-var _ sandboxapi.Providers = (*providers)(nil)
+var _ sandboxport.Providers = (*providers)(nil)
 
 // keptTenant is what the database remembers of a tenant, with its name as id. Of tokens it has the digests.
 type keptTenant struct {
@@ -161,36 +161,36 @@ func (p *providers) keep(ctx context.Context, name string, k keptTenant) error {
 func (p *providers) find(name string) (*tenants.Tenant, error) {
 	t, ok := p.tenants.Get(name)
 	if !ok {
-		return nil, sandboxapi.ErrNoProvider
+		return nil, sandboxport.ErrNoProvider
 	}
 	return t, nil
 }
 
-// List implements sandboxapi.Providers.
-func (p *providers) List() []sandboxapi.Provider {
+// List implements sandboxport.Providers.
+func (p *providers) List() []sandboxport.Provider {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var out []sandboxapi.Provider
+	var out []sandboxport.Provider
 	for _, t := range p.tenants.All() {
 		out = append(out, p.show(t))
 	}
 	return out
 }
 
-// Get implements sandboxapi.Providers.
-func (p *providers) Get(name string) (sandboxapi.Provider, error) {
+// Get implements sandboxport.Providers.
+func (p *providers) Get(name string) (sandboxport.Provider, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	t, err := p.find(name)
 	if err != nil {
-		return sandboxapi.Provider{}, err
+		return sandboxport.Provider{}, err
 	}
 	return p.show(t), nil
 }
 
-func (p *providers) show(t *tenants.Tenant) sandboxapi.Provider {
+func (p *providers) show(t *tenants.Tenant) sandboxport.Provider {
 	c := t.Config()
-	out := sandboxapi.Provider{
+	out := sandboxport.Provider{
 		Name: c.Name, Path: tenants.Prefix(c.Name), Created: p.docs[c.Name].Created,
 		Lenient: (lenient.All &^ c.Refuse).Names(), Quirks: texts(c.Quirks),
 	}
@@ -200,8 +200,8 @@ func (p *providers) show(t *tenants.Tenant) sandboxapi.Provider {
 	return out
 }
 
-func showToken(t tenants.Token) sandboxapi.ProviderToken {
-	return sandboxapi.ProviderToken{ID: t.ID(), NewToken: sandboxapi.NewToken{ReadOnly: t.ReadOnly, Expires: t.Expires, Me: t.Me}}
+func showToken(t tenants.Token) sandboxport.ProviderToken {
+	return sandboxport.ProviderToken{ID: t.ID(), NewToken: sandboxport.NewToken{ReadOnly: t.ReadOnly, Expires: t.Expires, Me: t.Me}}
 }
 
 // texts are the settings or tokens as they are kept and shown.
@@ -213,9 +213,9 @@ func texts[T interface{ String() string }](list []T) []string {
 	return out
 }
 
-// Create implements sandboxapi.Providers.
-func (p *providers) Create(ctx context.Context, wanted sandboxapi.NewProvider) (sandboxapi.Provider, string, error) {
-	fail := func(err error) (sandboxapi.Provider, string, error) { return sandboxapi.Provider{}, "", err }
+// Create implements sandboxport.Providers.
+func (p *providers) Create(ctx context.Context, wanted sandboxport.NewProvider) (sandboxport.Provider, string, error) {
+	fail := func(err error) (sandboxport.Provider, string, error) { return sandboxport.Provider{}, "", err }
 	value := newToken()
 	c := tenants.Config{Name: wanted.Name, Tokens: []tenants.Token{tenants.NewToken(value)}}
 	if err := tenants.CheckName(c.Name); err != nil {
@@ -272,7 +272,7 @@ func (p *providers) forget(ctx context.Context, name string) error {
 	return err
 }
 
-// Remove implements sandboxapi.Providers.
+// Remove implements sandboxport.Providers.
 func (p *providers) Remove(ctx context.Context, name string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -289,30 +289,30 @@ func (p *providers) Remove(ctx context.Context, name string) error {
 	return p.forget(ctx, name)
 }
 
-// CreateToken implements sandboxapi.Providers.
-func (p *providers) CreateToken(ctx context.Context, name string, wanted sandboxapi.NewToken) (sandboxapi.ProviderToken, string, error) {
+// CreateToken implements sandboxport.Providers.
+func (p *providers) CreateToken(ctx context.Context, name string, wanted sandboxport.NewToken) (sandboxport.ProviderToken, string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	t, err := p.find(name)
 	if err != nil {
-		return sandboxapi.ProviderToken{}, "", err
+		return sandboxport.ProviderToken{}, "", err
 	}
 	value := newToken()
 	made := tenants.NewToken(value)
 	made.ReadOnly, made.Expires, made.Me = wanted.ReadOnly, wanted.Expires, wanted.Me
 	list := t.Config().Tokens
 	if len(list) >= maxTokens {
-		return sandboxapi.ProviderToken{}, "", rest.Failf(rest.CodeTooMany, "The service provider has %d tokens, which is the most.", len(list))
+		return sandboxport.ProviderToken{}, "", rest.Failf(rest.CodeTooMany, "The service provider has %d tokens, which is the most.", len(list))
 	}
 	k := p.docs[name]
 	k.Tokens = append(slices.Clone(k.Tokens), made.String())
 	if err := p.keep(ctx, name, k); err != nil {
-		return sandboxapi.ProviderToken{}, "", err
+		return sandboxport.ProviderToken{}, "", err
 	}
 	return showToken(made), value, t.SetTokens(append(list, made)...)
 }
 
-// RemoveToken implements sandboxapi.Providers.
+// RemoveToken implements sandboxport.Providers.
 func (p *providers) RemoveToken(ctx context.Context, name, id string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -337,19 +337,19 @@ func (p *providers) RemoveToken(ctx context.Context, name, id string) error {
 	return t.SetTokens(slices.Delete(list, i, i+1)...)
 }
 
-// Quirks implements sandboxapi.Providers.
-func (p *providers) Quirks(name string) (active []string, available []sandboxapi.Quirk, err error) {
+// Quirks implements sandboxport.Providers.
+func (p *providers) Quirks(name string) (active []string, available []sandboxport.Quirk, err error) {
 	t, err := p.find(name)
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, q := range quirks.All() {
-		available = append(available, sandboxapi.Quirk{Usage: q.Usage(), Category: string(q.Category), Does: q.Does, Seen: q.Seen})
+		available = append(available, sandboxport.Quirk{Usage: q.Usage(), Category: string(q.Category), Does: q.Does, Seen: q.Seen})
 	}
 	return texts(t.Config().Quirks), available, nil
 }
 
-// SetQuirks implements sandboxapi.Providers. Those of a tenant that was created here are kept, those of others last as long as
+// SetQuirks implements sandboxport.Providers. Those of a tenant that was created here are kept, those of others last as long as
 // the sandbox runs.
 func (p *providers) SetQuirks(ctx context.Context, name string, active []string) error {
 	p.mu.Lock()

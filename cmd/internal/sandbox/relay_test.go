@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -15,19 +14,18 @@ import (
 	"github.com/scimwright/scimwright/engine/provision"
 	"github.com/scimwright/scimwright/engine/sqlstore"
 	"github.com/scimwright/scimwright/engine/store"
-	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/enginestore"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 	"github.com/scimwright/scimwright/mgmtapi"
-	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/mgmtapitest"
 )
 
 // bench is the bridge and the relay over an engine that does not run: the test plays the lane's owner.
 type bench struct {
 	*testing.T
-	model  *model.Model
-	store  *docstore.Store
+	db     *sqldb.DB
+	stored *mgmtapitest.Store
 	states *sqlstore.Store
 	engine *provision.Engine
 	bridge *bridge
@@ -35,10 +33,8 @@ type bench struct {
 }
 
 func newBench(t *testing.T, db *sqldb.DB) *bench {
-	b := &bench{T: t, model: model.New()}
+	b := &bench{T: t, db: db, stored: mgmtapitest.Open(t, db)}
 	var err error
-	b.store, err = docstore.Open(t.Context(), db, time.Now, b.model.Tables()...)
-	require.NoError(t, err)
 	b.states, err = enginestore.Open(t.Context(), db, sqlstore.Options{})
 	require.NoError(t, err)
 	o := on(db)
@@ -56,12 +52,12 @@ func newBench(t *testing.T, db *sqldb.DB) *bench {
 // own marks a principal and takes the app's lane.
 func (b *bench) own(kind engine.Kind, ids ...string) engine.Lease {
 	b.Helper()
-	require.NoError(b, b.store.Update(b.Context(), func(tx *docstore.Tx) error {
+	require.NoError(b, b.db.Update(b.Context(), func(tx *sqldb.Tx) error {
 		var marks []engine.Mark
 		for _, id := range ids {
 			marks = append(marks, engine.Mark{App: "a", Kind: kind, ID: id})
 		}
-		return b.engine.Mark(b.Context(), tx.SQL().Execer(), marks...)
+		return b.engine.Mark(b.Context(), tx.Execer(), marks...)
 	}))
 	leases, _, err := b.states.Claim(b.Context(), "owner", time.Now(), time.Now().Add(time.Minute), 1)
 	require.NoError(b, err)
@@ -76,22 +72,6 @@ func (b *bench) finish(l engine.Lease, f store.Finish) {
 	require.NoError(b, err)
 }
 
-func (b *bench) emit(events ...model.Event) {
-	b.Helper()
-	require.NoError(b, b.store.Update(b.Context(), func(tx *docstore.Tx) error {
-		for _, e := range events {
-			data, err := json.Marshal(e)
-			if err != nil {
-				return err
-			}
-			if err := b.store.Emit(b.Context(), tx, docstore.Event{Topic: e.Topic(), Key: e.Key(), Data: data}); err != nil {
-				return err
-			}
-		}
-		return nil
-	}))
-}
-
 // catchUp is what a start does before the engine runs.
 func (b *bench) catchUp() {
 	b.Helper()
@@ -103,13 +83,8 @@ func TestRelay_DeletionSurvivesRestart(t *testing.T) {
 	b := newBench(t, sqldbtest.SQLite(t))
 	l := b.own(engine.Group, "g")
 	b.finish(l, store.Finish{Kind: engine.Group, ID: "g", Status: engine.StatusClean, RemoteID: "g1", Origin: engine.Created})
-	require.NoError(t, b.store.Update(t.Context(), func(tx *docstore.Tx) error {
-		_, err := b.model.PushMappings.Insert(t.Context(), tx, "m1", model.PushMapping{
-			AppID: "a", SourceGroupID: "g", Status: model.PushInactive, RemoteID: "g1", Deleted: true, DeleteTarget: true, TargetName: "Staff",
-		})
-		return err
-	}))
-	b.emit(model.PushMappingChanged{App: "a", Group: "g"})
+	b.stored.AddDeletedPushMapping("a", "g", "g1", "Staff")
+	b.stored.EmitGroupChanged("a", "g")
 
 	b.catchUp()
 	g, err := b.bridge.wanted.Group(t.Context(), "a", "g")
@@ -119,19 +94,14 @@ func TestRelay_DeletionSurvivesRestart(t *testing.T) {
 
 func TestRelay_ReportsFailureAfterRestart(t *testing.T) {
 	b := newBench(t, sqldbtest.SQLite(t))
-	require.NoError(t, b.store.Update(t.Context(), func(tx *docstore.Tx) error {
-		_, err := b.model.AppUsers.Insert(t.Context(), tx, model.AppUserID("a", "u"),
-			model.AppUser{AppID: "a", UserID: "u", Status: model.AppUserStaged, SyncState: model.SyncOutOfSync})
-		return err
-	}))
+	b.stored.AddStagedAppUser("a", "u")
 	l := b.own(engine.User, "u")
 	b.finish(l, store.Finish{Kind: engine.User, ID: "u", Status: engine.StatusFailed, Attempts: 1, Error: "create: 400"})
 
 	b.catchUp()
-	doc, err := b.model.AppUsers.Get(t.Context(), b.store.Reader(), model.AppUserID("a", "u"))
-	require.NoError(t, err)
-	require.Equal(t, model.SyncError, doc.Value.SyncState)
-	require.Equal(t, "create: 400", doc.Value.ErrorSummary)
+	state, summary := b.stored.SyncState("a", "u")
+	require.Equal(t, "ERROR", state)
+	require.Equal(t, "create: 400", summary)
 }
 
 // The owner of a lane writes all the time while it works. That must not keep the relay from marking.
@@ -143,11 +113,11 @@ func TestRelay_NotBlockedByBusyLane(t *testing.T) {
 			ids = append(ids, fmt.Sprint("x", i))
 		}
 		l := b.own(engine.User, ids...)
-		var events []model.Event
+		var changed []string
 		for i := range relayBatch {
-			events = append(events, model.AppUserChanged{App: "a", User: fmt.Sprint("y", i), Provision: true})
+			changed = append(changed, fmt.Sprint("y", i))
 		}
-		b.emit(events...)
+		b.stored.EmitUsersChanged("a", changed...)
 
 		var busy atomic.Bool
 		busy.Store(true)

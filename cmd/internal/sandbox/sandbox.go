@@ -21,11 +21,11 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/egress"
 	"github.com/scimwright/scimwright/internal/enginestore"
+	"github.com/scimwright/scimwright/internal/sandboxport"
+	"github.com/scimwright/scimwright/internal/seal"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
 	"github.com/scimwright/scimwright/mgmtapi"
-	"github.com/scimwright/scimwright/mgmtapi/assembly"
-	"github.com/scimwright/scimwright/mgmtapi/seal"
 	"github.com/scimwright/scimwright/scimserver/observe"
 	"github.com/scimwright/scimwright/scimserver/tenants"
 )
@@ -243,7 +243,7 @@ func (s *Sandbox) assemble(
 	if err != nil {
 		return nil, err
 	}
-	shown := assembly.Sandbox{
+	shown := sandboxport.Sandbox{
 		Work: p.work, Providers: servers, Clock: clk, Beside: controlOperations(),
 		Reset: func(ctx context.Context, seed bool) error { return s.reset(ctx, p, seed) },
 	}
@@ -257,7 +257,7 @@ func (s *Sandbox) assemble(
 	options.Hooks = mgmtapi.HookNetwork{
 		CA: hookCA, CAOption: "--hook-ca", Reach: mgmtapi.Reach(s.egress.Range), Allow: s.egress.Allow, Own: s.egress.Own,
 	}
-	api, err := mgmtapi.Open(assembly.WithSandbox(ctx, shown), options)
+	api, err := mgmtapi.Open(sandboxport.WithSandbox(ctx, shown), options)
 	if err != nil {
 		return nil, err
 	}

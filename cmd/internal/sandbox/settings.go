@@ -6,7 +6,7 @@ import (
 	"errors"
 
 	"github.com/scimwright/scimwright/internal/docstore"
-	"github.com/scimwright/scimwright/mgmtapi/seal"
+	"github.com/scimwright/scimwright/internal/seal"
 )
 
 // settings is what a sandbox remembers from one run to the next beside the organisation itself.

@@ -10,8 +10,8 @@ import (
 	"github.com/scimwright/scimwright/engine"
 	"github.com/scimwright/scimwright/engine/control"
 	"github.com/scimwright/scimwright/engine/provision"
+	"github.com/scimwright/scimwright/internal/sandboxport"
 	"github.com/scimwright/scimwright/mgmtapi"
-	"github.com/scimwright/scimwright/mgmtapi/sandboxapi"
 )
 
 // drainPoll is how often a drain looks whether work is left.
@@ -24,7 +24,7 @@ type work struct {
 	names  control.Names
 }
 
-var _ sandboxapi.Work = (*work)(nil)
+var _ sandboxport.Work = (*work)(nil)
 
 // poll asks until the answer is yes.
 func poll(ctx context.Context, done func() (bool, error)) error {
@@ -55,9 +55,9 @@ func (w *work) syncing(ctx context.Context, a mgmtapi.Account) bool {
 	return err == nil && s.Status == engine.StatusPending
 }
 
-// Drain implements sandboxapi.Work. An event that is still in the outbox counts as work, and so does what requests have left
+// Drain implements sandboxport.Work. An event that is still in the outbox counts as work, and so does what requests have left
 // to do. They are counted in the order in which one becomes the other, so that none is missed.
-func (w *work) Drain(ctx context.Context) (left sandboxapi.Left, err error) {
+func (w *work) Drain(ctx context.Context) (left sandboxport.Left, err error) {
 	other := 0 // work that is not the engine's
 	err = poll(ctx, func() (bool, error) {
 		unfinished, err := w.bridge.wanted.Unfinished(ctx)

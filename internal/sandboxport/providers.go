@@ -1,0 +1,70 @@
+package sandboxport
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// ErrNoProvider is what Providers returns for an unknown service provider.
+var ErrNoProvider = errors.New("sandboxport: service provider not found")
+
+// Providers are the SCIM servers of the sandbox. Every method that takes the name of one returns ErrNoProvider if the sandbox does not
+// have it. Errors of package rest are for the client, and the method has changed nothing then.
+type Providers interface {
+	// List returns all service providers, sorted by name.
+	List() []Provider
+	// Get returns one service provider.
+	Get(name string) (Provider, error)
+	// Create creates a service provider with one token, and returns the value of the token.
+	Create(ctx context.Context, p NewProvider) (made Provider, token string, err error)
+	// Remove stops a service provider that Create has created, and removes its resources.
+	Remove(ctx context.Context, name string) error
+	// CreateToken creates a token and returns its value.
+	CreateToken(ctx context.Context, name string, t NewToken) (made ProviderToken, value string, err error)
+	// RemoveToken invalidates a token.
+	RemoveToken(ctx context.Context, name, id string) error
+	// Quirks returns the active quirks of a service provider and all available ones.
+	Quirks(name string) (active []string, available []Quirk, err error)
+	// SetQuirks replaces all quirks of a service provider in one step. An error other than ErrNoProvider names the invalid setting, and
+	// nothing has changed then.
+	SetQuirks(ctx context.Context, name string, active []string) error
+}
+
+// Provider is a service provider of the sandbox.
+type Provider struct {
+	Name    string
+	Path    string // of its SCIM base URL
+	Created bool   // by Create
+	Lenient []string
+	Quirks  []string
+	Tokens  []ProviderToken
+}
+
+// ProviderToken is the readable part of a token.
+type ProviderToken struct {
+	ID string
+	NewToken
+}
+
+// NewProvider describes a service provider to create.
+type NewProvider struct {
+	Name    string
+	Quirks  []string
+	Lenient []string // names of the nonstandard input that it accepts; nil means all
+}
+
+// NewToken describes a token to create.
+type NewToken struct {
+	ReadOnly bool
+	Expires  time.Time // zero means never
+	Me       string    // id of the user that /Me represents, empty if unset
+}
+
+// Quirk is a deviation that can be enabled.
+type Quirk struct {
+	Usage    string // how a setting is written
+	Category string // profile, fault or chaos
+	Does     string // how the server deviates
+	Seen     string // products that are known to deviate in this way, empty if unset
+}

@@ -1,0 +1,31 @@
+package sandboxport
+
+import (
+	"context"
+
+	"github.com/scimwright/scimwright/internal/rest"
+)
+
+// Sandbox is what the management API shows and changes at /sandbox/v1.
+type Sandbox struct {
+	Work      Work
+	Providers Providers
+	Clock     Clock
+	// Reset restores the initial content, and seeds it if seed is true.
+	Reset func(ctx context.Context, seed bool) error
+	// Beside lists operations that another handler serves behind mgmtapi.API.Authorize. /sandbox/v1/authz/explain explains them, too.
+	Beside []rest.Info
+}
+
+type contextKey struct{}
+
+// WithSandbox returns a context that passes s to mgmtapi.Open.
+func WithSandbox(ctx context.Context, s Sandbox) context.Context {
+	return context.WithValue(ctx, contextKey{}, s)
+}
+
+// FromContext returns the sandbox that the context passes. Default: the zero Sandbox.
+func FromContext(ctx context.Context) Sandbox {
+	s, _ := ctx.Value(contextKey{}).(Sandbox)
+	return s
+}

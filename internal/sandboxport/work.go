@@ -1,0 +1,15 @@
+package sandboxport
+
+import "context"
+
+// Work is the provisioning side of the sandbox.
+type Work interface {
+	// Drain waits until no work is pending. If ctx ends first, Drain returns its error and the pending work.
+	Drain(ctx context.Context) (Left, error)
+}
+
+// Left is the work that is still pending.
+type Left struct {
+	Pending int
+	Waiting []string // human-readable: who, why and until when; only the first ones
+}
