@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEngineWait_NamesPendingUsers has a target answer 429, and then 202.
+// TestEngineWait_NamesPendingUsers uses a target that returns 429, and then 202.
 func TestEngineWait_NamesPendingUsers(t *testing.T) {
 	t.Parallel()
 	x := newTranscript(t)
@@ -43,7 +43,7 @@ func TestEngineWait_NamesPendingUsers(t *testing.T) {
 	answer(http.StatusAccepted, "Set-Txn", "t81c0")
 	code, _, stderr := engine("retry", "CRM", "ann@northwind.example")
 	require.Zero(t, code, stderr)
-	require.Eventually(t, func() bool { // the engine may be asking what became of the create when the time is up
+	require.Eventually(t, func() bool { // at the timeout, the engine may be reading the state of the create
 		code, stdout, _ = engine("wait", "CRM", "--timeout", "1s")
 		return code == 1 && !strings.HasSuffix(stdout, "(pending): is being provisioned\n")
 	}, time.Minute, time.Millisecond)
