@@ -34,7 +34,7 @@ func TestEngineWait_NamesPendingUsers(t *testing.T) {
 		code, stdout, stderr := engine(args...)
 		require.Equal(t, 1, code)
 		require.Regexp(t, `^`+paused+`$`, stdout)
-		require.Contains(t, stderr, args[len(args)-3]+" is not settled after 1s")
+		require.Contains(t, stderr, args[len(args)-3]+" has not converged after 1s")
 	}
 	code, stdout, _ := engine("tasks", "CRM")
 	require.Equal(t, 1, code)
@@ -53,7 +53,7 @@ func TestEngineWait_NamesPendingUsers(t *testing.T) {
 	require.Equal(t, 1, code)
 	require.Regexp(t, `user +ann@northwind\.example +pending +create +\d +20\S+ \S+Z +create: accepted at`, stdout)
 	_, stdout, _ = engine("explain", "CRM", "ann@northwind.example")
-	require.Regexp(t, `accepted +POST /Users +20\S+ \S+Z +transaction t81c0 +read \d times?, waits until 20\S+ \S+Z`, stdout)
+	require.Regexp(t, `accepted +POST /Users +20\S+ \S+Z +transaction t81c0 +read \d times?, deadline 20\S+ \S+Z`, stdout)
 	code, stdout, _ = engine("apps", "CRM")
 	require.Zero(t, code)
 	require.Regexp(t, `(?m)^accepted +1$`, stdout)

@@ -160,12 +160,11 @@ func flagHelp() kong.Vars {
 		"contractHelp": "Expected requests: " + contractNames() +
 			". resilient: any requests that recover from the server's deviations. catalog, wizard: exactly the requests in " +
 			"docs/conformance.md, for catalog apps or custom apps. Default: the contract of the scenario, else resilient.",
-		"profileHelp": "Client flows to run: " + profileIDs() +
-			". rfc means the checks of the RFCs, all means rfc and every client. Other values run only the flows of these " +
-			"clients.",
+		"profileHelp": "Profiles to run: " + profileIDs() + ". rfc is the checks of the RFCs; all is rfc and the flows of every client; " +
+			"each other profile is the flows of one client.",
 		"settleHelp": "Maximum time until a write must be visible. The time is measured once and reported. 0 means no wait.",
-		"attributesHelp": "YAML or JSON file with the attributes that a create requires on this server, by resource type: {User: {userType:" +
-			" staff}}.",
+		"attributesHelp": "YAML or JSON file with the attributes that a create requires on this server, by resource type: " +
+			"{User: {userType: staff}}.",
 		"seedHelp": "Seed of the checks that generate their requests (area oracle): a number, or random. The report contains it.",
 		"schemaHelp": "Schema documents of attributes beyond User, Group and the enterprise extension: a single schema, or the response" +
 			" of /Schemas.",

@@ -312,7 +312,7 @@ func TestRun_NamesCauseOfUntested(t *testing.T) {
 	for says, args := range map[string][]string{
 		"allow more requests":         {url, "--max-requests", "3"},
 		"The target cannot be tested": {big.URL},
-		"The credentials are unavailable": {url, "--oauth-token-url", dead.URL, "--oauth-client-id", "a", "--oauth-client-secret",
+		"The credentials cannot be had": {url, "--oauth-token-url", dead.URL, "--oauth-client-id", "a", "--oauth-client-secret",
 			"secret-of-the-client"},
 	} {
 		code, stdout, stderr := execute(t, append([]string{"run"}, args...)...)

@@ -95,7 +95,7 @@ func TestAuthentication_EveryMethod(t *testing.T) {
 			require.Equal(t, ExitClean, code, stdout+stderr)
 			code, stdout, _ = runOne(t, url)
 			require.Equal(t, ExitUntested, code)
-			require.Contains(t, stdout, "requires credentials")
+			require.Contains(t, stdout, "wants credentials")
 		})
 	}
 }

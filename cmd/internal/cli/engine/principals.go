@@ -144,7 +144,7 @@ func (c *explainCommand) Run(in *Invocation, g *Commands) error {
 		}
 		if len(x.Values) > 0 {
 			p.line("")
-			p.row("ATTRIBUTE", "VALUE", "RULE", "FROM")
+			p.row("ATTRIBUTE", "VALUE", "RULE", "SOURCE")
 			for _, v := range x.Values {
 				p.row(v.Path, value(v.Value), v.Rule, v.Source)
 			}

@@ -148,7 +148,7 @@ func (c *importCommand) Run(in *Invocation, g *Commands) error {
 	}
 	err = s.print(raw, func(p *page) {
 		if len(objects) > 0 {
-			p.row("ACCOUNT", "NAME", "VERDICT", "BY", "OWNER", "NOTE")
+			p.row("ACCOUNT", "NAME", "VERDICT", "RULE", "OWNER", "NOTE")
 		}
 		for _, o := range objects {
 			p.row(o.RemoteID, o.UserName, string(o.Verdict), string(o.Rule), o.Principal, o.Note)
