@@ -103,7 +103,7 @@ func (c compare) write(b *builder) error {
 	if err != nil {
 		return err
 	}
-	key, err := col.wanted(c.value)
+	key, err := col.operand(c.value)
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (c in) write(b *builder) error {
 	}
 	keys := make([]any, 0, len(c.values))
 	for _, value := range c.values {
-		key, err := col.wanted(value)
+		key, err := col.operand(value)
 		if err != nil {
 			return err
 		}
@@ -191,7 +191,7 @@ func (c prefix) write(b *builder) error {
 	if col.kind != Text {
 		return fmt.Errorf("%s: Prefix is for indexes of kind Text", c.index)
 	}
-	key, err := col.wanted(c.prefix)
+	key, err := col.operand(c.prefix)
 	switch {
 	case err != nil:
 		return err

@@ -70,8 +70,8 @@ type column struct {
 
 var errInvalidUTF8 = errors.New("text is not valid UTF-8")
 
-// wanted returns the key for the value of a condition, or nil if no document can have it.
-func (c *column) wanted(value any) (any, error) {
+// operand returns the key for the value of a condition, or nil if no document can have it.
+func (c *column) operand(value any) (any, error) {
 	key, err := c.key(value)
 	if errors.Is(err, errInvalidUTF8) {
 		return nil, nil

@@ -103,9 +103,9 @@ type sink func(r *row, keep bool) (counts bool, err error)
 
 // page passes the rows of a page to the sink and returns the cursor of the next one.
 func (t *table) page(ctx context.Context, q Reader, query query, into sink) (next string, err error) {
-	tx, vacant := vacancyOf(q, t, &query)
+	tx, vacant := emptyResultOf(q, t, &query)
 	if tx != nil {
-		if err := tx.readState(ctx); err != nil || tx.store.steady.isEmpty(tx.state, vacant) {
+		if err := tx.readState(ctx); err != nil || tx.store.cache.isEmpty(tx.state, vacant) {
 			return "", t.wrap(err)
 		}
 	}
@@ -115,7 +115,7 @@ func (t *table) page(ctx context.Context, q Reader, query query, into sink) (nex
 		return into(r, keep)
 	})
 	if tx != nil && err == nil && !found {
-		tx.store.steady.putEmpty(tx.state, vacant)
+		tx.store.cache.putEmpty(tx.state, vacant)
 	}
 	return next, err
 }

@@ -61,11 +61,11 @@ func (t *table) getRows(ctx context.Context, q Reader, ids []string, each func(*
 
 // readRows passes the rows of a query to each. The query starts with selectSQL of the same columns.
 func (t *table) readRows(ctx context.Context, q Reader, with columns, query string, args []any, each func(*row) error) error {
-	tx := steadyTx(q, t, with)
+	tx := cachingTx(q, t, with)
 	if tx == nil {
 		return t.wrap(t.stream(ctx, q, with, query, args, each))
 	}
-	rows, err := tx.steadyRows(ctx, t, with, query, args)
+	rows, err := tx.cachedRows(ctx, t, with, query, args)
 	if err != nil {
 		return t.wrap(err)
 	}

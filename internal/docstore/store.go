@@ -33,7 +33,7 @@ type Store struct {
 	db    *sqldb.DB
 	clock func() time.Time
 
-	steady steady
+	cache rowCache
 
 	mu     sync.Mutex
 	onEmit []func()
@@ -90,8 +90,8 @@ func OpenAdopting(ctx context.Context, db *sqldb.DB, now func() time.Time, a Ado
 	for _, c := range collections {
 		open = append(open, func(ctx context.Context, tx *sqldb.Tx) error { return c.open(ctx, tx, db.Logger()) })
 	}
-	open = append(open, openSteady) // last: invalidates what was cached of the collections
-	err := db.UpdateWaiting(ctx, sqldb.Patient, func(tx *sqldb.Tx) error {
+	open = append(open, openCache) // last: invalidates what was cached of the collections
+	err := db.UpdateWaiting(ctx, sqldb.LongWait, func(tx *sqldb.Tx) error {
 		for _, open := range open {
 			if err := open(ctx, tx); err != nil {
 				return err
@@ -188,8 +188,8 @@ type Tx struct {
 	began   time.Time
 
 	// For cached collections: whether reads stay valid until the commit, whether their state is known, and whether one was changed.
-	serializable, stateKnown, unsteady bool
-	state                              int64
+	serializable, stateKnown, cacheChanged bool
+	state                                  int64
 }
 
 // SQL returns the underlying transaction, for packages with their own tables in the same database.

@@ -24,7 +24,7 @@ type table struct {
 	columns map[string]*column // by index name; id, created and updated too
 	indexes []index            // in the order of declaration
 	err     error              // why the declaration is invalid; Open returns it
-	steady  bool               // see Collection.Cached
+	cached  bool               // see Collection.Cached
 	flat    bool               // copies of a document share no memory
 	blank   func() any         // returns a pointer to a new document
 

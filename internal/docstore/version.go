@@ -24,8 +24,8 @@ func Current(ctx context.Context, q Reader, versions ...Version) (current bool, 
 	var parts []string
 	var args []any
 	for _, v := range versions {
-		if tx := steadyTx(q, v.table, columns{}); tx != nil {
-			rows, err := tx.steadyRows(ctx, v.table, columns{}, v.table.versionSQL, []any{v.seq, v.rev})
+		if tx := cachingTx(q, v.table, columns{}); tx != nil {
+			rows, err := tx.cachedRows(ctx, v.table, columns{}, v.table.versionSQL, []any{v.seq, v.rev})
 			if err != nil || len(rows) == 0 {
 				return false, err
 			}

@@ -229,8 +229,8 @@ func (s *Store) rename(ctx context.Context, tx *docstore.Tx, member, display str
 	return err
 }
 
-// dissolve removes all memberships of a deleted resource. The groups that lose it get a new version.
-func (s *Store) dissolve(ctx context.Context, tx *docstore.Tx, id string) error {
+// removeMemberships removes all memberships of a deleted resource. The groups that lose it get a new version.
+func (s *Store) removeMemberships(ctx context.Context, tx *docstore.Tx, id string) error {
 	if _, err := s.layout.members.DeleteWhere(ctx, tx, docstore.Eq(byGroup, id)); err != nil {
 		return err
 	}

@@ -154,7 +154,7 @@ func (s *Store) Delete(ctx context.Context, typ, id string, version int64) error
 		if err := k.docs.Delete(ctx, tx, id); err != nil {
 			return translate(k, err)
 		}
-		return s.dissolve(ctx, tx, id)
+		return s.removeMemberships(ctx, tx, id)
 	})
 }
 

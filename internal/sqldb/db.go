@@ -179,14 +179,14 @@ type Wait time.Duration
 
 // Wait times of updates.
 const (
-	Usual   Wait = 0                     // the busy timeout of the connection
-	Patient      = Wait(2 * time.Minute) // while another process migrates a large database
+	DefaultWait Wait = 0                     // the busy timeout of the connection
+	LongWait         = Wait(2 * time.Minute) // while another process migrates a large database
 )
 
 // UpdateWaiting is Update with a wait time other than that of the connections. With group commit or an updater, and on PostgreSQL, it is
 // the same as Update.
 func (db *DB) UpdateWaiting(ctx context.Context, wait Wait, fn func(tx *Tx) error) error {
-	if db.dialect == SQLite && db.group == nil && db.updater == nil && wait != Usual {
+	if db.dialect == SQLite && db.group == nil && db.updater == nil && wait != DefaultWait {
 		return db.updateImmediate(ctx, wait, fn)
 	}
 	return db.Update(ctx, fn)
@@ -241,7 +241,7 @@ func (db *DB) updateOnce(ctx context.Context, level sql.IsolationLevel, fn func(
 		return ErrClosed
 	}
 	if db.dialect == SQLite {
-		return db.updateImmediate(ctx, Usual, fn)
+		return db.updateImmediate(ctx, DefaultWait, fn)
 	}
 	sqlTx, err := db.writer.BeginTx(ctx, &sql.TxOptions{Isolation: level})
 	if err != nil {
@@ -270,7 +270,7 @@ func (db *DB) updateImmediate(ctx context.Context, wait Wait, fn func(tx *Tx) er
 		return fmt.Errorf("sqldb: begin: %w", err)
 	}
 	defer conn.Close() //nolint:errcheck // it only gives the connection back
-	if wait != Usual {
+	if wait != DefaultWait {
 		restore, err := waitLonger(ctx, conn, wait)
 		if err != nil {
 			return fmt.Errorf("sqldb: begin: %w", err)

@@ -33,7 +33,7 @@ type group struct {
 
 // job is one caller's update.
 type job struct {
-	turn chan *Tx      // the writer gives the slot to the caller
+	slot chan *Tx      // the writer gives the slot to the caller
 	left chan struct{} // closed by a caller that left before it got the slot
 	ran  chan error    // the caller returns the slot
 	done chan error    // the result, buffered
@@ -58,7 +58,7 @@ func (g *group) stop() {
 
 // update submits a job and waits for its result.
 func (g *group) update(ctx context.Context, db *DB, fn func(tx *Tx) error) error {
-	j := &job{turn: make(chan *Tx), left: make(chan struct{}), ran: make(chan error), done: make(chan error, 1)}
+	j := &job{slot: make(chan *Tx), left: make(chan struct{}), ran: make(chan error), done: make(chan error, 1)}
 	select {
 	case <-g.closing: // select chooses at random, and a closed DB must reject updates
 		return ErrClosed
@@ -75,7 +75,7 @@ func (g *group) update(ctx context.Context, db *DB, fn func(tx *Tx) error) error
 	}
 	var tx *Tx
 	select {
-	case tx = <-j.turn:
+	case tx = <-j.slot:
 	case err := <-j.done: // the transaction could not be opened
 		return err
 	case <-ctx.Done():
@@ -210,7 +210,7 @@ const savepoint = "caller"
 // run gives j the writer slot and returns its result.
 func (g *group) run(conn *sql.Conn, j *job) error {
 	select {
-	case j.turn <- &Tx{conn: conn, texts: g.texts, detach: true}:
+	case j.slot <- &Tx{conn: conn, texts: g.texts, detach: true}:
 		return <-j.ran
 	case <-j.left:
 		return errFinished // no caller reads it

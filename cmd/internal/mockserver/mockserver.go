@@ -99,7 +99,7 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 		return nil, errors.Join(err, outside.Close(), inside.Close())
 	}
 	quiet := slog.NewLogLogger(opts.Logger.Handler(), slog.LevelDebug)
-	s.inner = &http.Server{Handler: s.meddling(handler), ReadHeaderTimeout: headerTimeout, ErrorLog: quiet}
+	s.inner = &http.Server{Handler: s.withExternalChanges(handler), ReadHeaderTimeout: headerTimeout, ErrorLog: quiet}
 	s.outer = &http.Server{Handler: s.recorder, ReadHeaderTimeout: headerTimeout, ErrorLog: quiet}
 	s.running.Go(func() { _ = s.inner.Serve(inside) })
 	s.running.Go(func() { _ = s.outer.Serve(outside) })
@@ -108,8 +108,8 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 
 const (
 	headerTimeout = 10 * time.Second
-	// goodbye is the maximum time for running requests when the server stops.
-	goodbye = 2 * time.Second
+	// shutdownTime is the maximum time for running requests when the server stops.
+	shutdownTime = 2 * time.Second
 )
 
 // URL returns the base URL for the client.
@@ -118,7 +118,7 @@ func (s *Server) URL() string { return s.url }
 // handler returns the reference server with its quirks.
 func (s *Server) handler() (http.Handler, error) {
 	server, err := scimserver.New(scimserver.Options{
-		Store: s.store, Tokens: scimserver.StaticTokens(s.opts.Token), BaseURL: s.url, PasswordCost: cheap, Logger: s.opts.Logger,
+		Store: s.store, Tokens: scimserver.StaticTokens(s.opts.Token), BaseURL: s.url, PasswordCost: bcryptCost, Logger: s.opts.Logger,
 	})
 	if err != nil {
 		return nil, err
@@ -130,8 +130,8 @@ func (s *Server) handler() (http.Handler, error) {
 	return quirks.New(server, slices.Concat(s.opts.Quirks, more)...)
 }
 
-// cheap is the minimum bcrypt cost: the passwords are temporary.
-const cheap = 4
+// bcryptCost is the minimum bcrypt cost: the passwords are temporary.
+const bcryptCost = 4
 
 // prepare creates the users that exist before the first request.
 func (s *Server) prepare(ctx context.Context) error {
@@ -153,23 +153,23 @@ func (s *Server) prepare(ctx context.Context) error {
 	return nil
 }
 
-// meddling makes the changes of another client as soon as their user exists. It does so before the next request, so that the response to
-// the create still shows what the client has sent.
-func (s *Server) meddling(next http.Handler) http.Handler {
+// withExternalChanges makes the changes of another client as soon as their user exists. It does so before the next request, so that the
+// response to the create still shows what the client has sent.
+func (s *Server) withExternalChanges(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.meddleAll(r.Context())
+		s.changeAll(r.Context())
 		next.ServeHTTP(w, r)
 	})
 }
 
-func (s *Server) meddleAll(ctx context.Context) {
+func (s *Server) changeAll(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.open = slices.DeleteFunc(s.open, func(m clientgrade.ExternalChange) bool { return s.meddle(ctx, m) })
+	s.open = slices.DeleteFunc(s.open, func(m clientgrade.ExternalChange) bool { return s.change(ctx, m) })
 }
 
-// meddle reports whether the change was made, or can never be made.
-func (s *Server) meddle(ctx context.Context, m clientgrade.ExternalChange) bool {
+// change reports whether the change was made, or can never be made.
+func (s *Server) change(ctx context.Context, m clientgrade.ExternalChange) bool {
 	for record, err := range s.store.Scan(ctx, users, nil, 0) {
 		if err != nil || !strings.EqualFold(record.Resource.Text("userName"), m.UserName) {
 			continue
@@ -225,7 +225,7 @@ func represent(record *scimserver.Record) *scim.Resource {
 
 // Close stops the server and waits for running requests, at most 2s. It may be called again.
 func (s *Server) Close(ctx context.Context) {
-	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
+	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
 	defer cancel()
 	for _, server := range []*http.Server{s.outer, s.inner} {
 		if server.Shutdown(limit) != nil {
@@ -239,7 +239,7 @@ func (s *Server) Close(ctx context.Context) {
 // Grade stops the server and grades the client.
 func (s *Server) Grade(ctx context.Context) (*conformance.Result, error) {
 	s.Close(ctx)
-	s.meddleAll(context.WithoutCancel(ctx)) // changes that no request has triggered
+	s.changeAll(context.WithoutCancel(ctx)) // changes that no request has triggered
 	held, err := s.State(context.WithoutCancel(ctx))
 	if err != nil {
 		return nil, err

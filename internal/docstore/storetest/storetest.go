@@ -38,7 +38,7 @@ func Run(t *testing.T, open Opener) {
 		{"concurrency", testConcurrency},
 		{"reads are still valid at the commit", testSkew},
 		{"outbox", testOutbox},
-		{"cached collections", testSteady},
+		{"cached collections", testCached},
 		{"versions", testVersions},
 	} {
 		t.Run(suite.name, func(t *testing.T) { suite.run(t, open) })

@@ -304,7 +304,7 @@ func TestCAFile_Trusted(t *testing.T) {
 }
 
 func TestRun_NamesCauseOfUntested(t *testing.T) {
-	_, url := newDesk(t, "")
+	_, url := newRecordingTarget(t, "")
 	dead := httptest.NewServer(http.NotFoundHandler())
 	dead.Close()
 	big := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { endless(w) }))

@@ -96,7 +96,7 @@ func (c *mockCommand) Run(in *invocation) error {
 	server, err := mockserver.Start(in.ctx, mockserver.Options{
 		Token: token, Listen: c.Listen, Quirks: settings, Scenario: scenario, Each: tap.each,
 		Listening: func(url string) error {
-			introduce(in, url, token, scenario)
+			printInstructions(in, url, token, scenario)
 			return tap.begin(url)
 		},
 	})
@@ -114,8 +114,8 @@ func (c *mockCommand) Run(in *invocation) error {
 	return conclude(in, result, files, c.printing)
 }
 
-// introduce prints the instructions for the operator of the client.
-func introduce(in *invocation, url, token string, s clientgrade.Scenario) {
+// printInstructions prints the instructions for the operator of the client.
+func printInstructions(in *invocation, url, token string, s clientgrade.Scenario) {
 	fmt.Fprintf(in.stderr, "SCIM base URL %s\nbearer token  %s\n\n%s:\n", url, token, s.Title)
 	for i, step := range s.Do {
 		fmt.Fprintf(in.stderr, "  %d. %s\n", i+1, step)

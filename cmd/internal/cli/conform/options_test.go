@@ -24,14 +24,14 @@ import (
 	"github.com/scimwright/scimwright/conformance/report"
 )
 
-// desk is a read-only target that records requests, and requires credentials if accept is set.
-type desk struct {
+// recordingTarget is a read-only target that records requests, and requires credentials if accept is set.
+type recordingTarget struct {
 	mu     sync.Mutex
 	heads  []http.Header
 	accept string // the accepted Authorization header
 }
 
-func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (d *recordingTarget) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.mu.Lock()
 	d.heads = append(d.heads, r.Header.Clone())
 	d.mu.Unlock()
@@ -54,7 +54,7 @@ func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (d *desk) asked() int {
+func (d *recordingTarget) asked() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.heads)
@@ -68,9 +68,9 @@ func runOne(t *testing.T, url string, args ...string) (code int, stdout, stderr 
 	return execute(t, append(append([]string{"run", url}, one...), args...)...)
 }
 
-func newDesk(t *testing.T, accept string) (*desk, string) {
+func newRecordingTarget(t *testing.T, accept string) (*recordingTarget, string) {
 	t.Helper()
-	d := &desk{accept: accept}
+	d := &recordingTarget{accept: accept}
 	server := httptest.NewServer(d)
 	t.Cleanup(server.Close)
 	return d, server.URL
@@ -89,7 +89,7 @@ func TestAuthentication_EveryMethod(t *testing.T) {
 				"--oauth-scope", "scim,read"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, url := newDesk(t, tt.accept)
+			_, url := newRecordingTarget(t, tt.accept)
 			args := strings.Split(strings.ReplaceAll(strings.Join(tt.args, "\x00"), "URL", url), "\x00")
 			code, stdout, stderr := runOne(t, url, args...)
 			require.Equal(t, ExitClean, code, stdout+stderr)
@@ -101,7 +101,7 @@ func TestAuthentication_EveryMethod(t *testing.T) {
 }
 
 func TestAuthentication_WrongClientSecret(t *testing.T) {
-	_, url := newDesk(t, "Bearer fetched-token-1906")
+	_, url := newRecordingTarget(t, "Bearer fetched-token-1906")
 	code, stdout, stderr := runOne(t, url, "--oauth-token-url", url+"/token", "--oauth-client-id", "client", "--oauth-client-secret",
 		"wrong-secret-1906")
 	require.Equal(t, ExitUntested, code, stderr)
@@ -136,7 +136,7 @@ func write(t *testing.T, name, text string) string {
 
 func TestAuthentication_ClientCertificate(t *testing.T) {
 	file, certificate := pair(t)
-	server := httptest.NewUnstartedServer(&desk{})
+	server := httptest.NewUnstartedServer(&recordingTarget{})
 	pool := x509.NewCertPool()
 	pool.AddCert(certificate)
 	server.TLS = &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool}
@@ -166,7 +166,7 @@ func TestOptions_Precedence(t *testing.T) {
 		"the argument overrides all": {"from-file", "", "from-argument", "Bearer from-argument"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, url := newDesk(t, "")
+			d, url := newRecordingTarget(t, "")
 			text := "url: " + url +
 				"\nread-only: true\nonly: [read.ignores-unknown-parameters]\nheader:\n  - 'X-One: 1'\n  - 'X-Two: 2'\nrequest-timeout: 9s\n"
 			if tt.file != "" {
@@ -188,7 +188,7 @@ func TestOptions_Precedence(t *testing.T) {
 }
 
 func TestOptions_ReadFromEnvironment(t *testing.T) {
-	d, url := newDesk(t, "")
+	d, url := newRecordingTarget(t, "")
 	t.Setenv("SCIM_URL", url)
 	t.Setenv("SCIM_CONFORMANCE_ONLY", "read.ignores-unknown-parameters")
 	t.Setenv("SCIM_CONFORMANCE_READ_ONLY", "true")
@@ -234,7 +234,7 @@ func TestAuthentication_SourcePrecedence(t *testing.T) {
 		"an empty variable is ignored": {"", "token: y", nil, "Bearer y"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, url := newDesk(t, "")
+			d, url := newRecordingTarget(t, "")
 			t.Setenv("SCIM_TOKEN", tt.environment)
 			args := tt.args
 			if tt.file != "" {
@@ -245,7 +245,7 @@ func TestAuthentication_SourcePrecedence(t *testing.T) {
 			require.Equal(t, tt.want, d.heads[0].Get("Authorization"))
 		})
 	}
-	_, url := newDesk(t, "")
+	_, url := newRecordingTarget(t, "")
 	code, _, stderr := runOne(t, url, "--basic", "a:b", "--token", "z")
 	require.Equal(t, ExitUsage, code)
 	require.Contains(t, stderr, "more than one kind")
@@ -253,7 +253,7 @@ func TestAuthentication_SourcePrecedence(t *testing.T) {
 
 // TestJournal_UnwritableRejectedFirst checks that the command rejects a journal that it cannot write before it sends a request.
 func TestJournal_UnwritableRejectedFirst(t *testing.T) {
-	d, url := newDesk(t, "")
+	d, url := newRecordingTarget(t, "")
 	for name, path := range map[string]string{
 		"an existing file":    write(t, "old.journal", "mine"),
 		"a missing directory": filepath.Join(t.TempDir(), "none", "new.journal"),
@@ -277,7 +277,7 @@ func TestProfiles_AllIncludesRFC(t *testing.T) {
 
 func TestOutput_DashWritesStdout(t *testing.T) {
 	t.Chdir(t.TempDir())
-	_, url := newDesk(t, "")
+	_, url := newRecordingTarget(t, "")
 	code, stdout, stderr := runOne(t, url, "--output", "shields=-", "--format", "none")
 	require.Equal(t, ExitClean, code, stderr)
 	require.Contains(t, stdout, `"message":"1 passed"`)
@@ -305,7 +305,7 @@ func TestExplain_OmitsEmptyLines(t *testing.T) {
 
 // TestOptions_UsageErrors checks that the command rejects invalid options and files before it sends a request.
 func TestOptions_UsageErrors(t *testing.T) {
-	d, url := newDesk(t, "")
+	d, url := newRecordingTarget(t, "")
 	for name, tt := range map[string]struct {
 		args []string
 		says string
@@ -354,7 +354,7 @@ func TestOptions_UsageErrors(t *testing.T) {
 }
 
 func TestReports_AllWritten(t *testing.T) {
-	_, url := newDesk(t, "")
+	_, url := newRecordingTarget(t, "")
 	dir := t.TempDir()
 	args := []string{"--json", filepath.Join(dir, "json2")}
 	for _, w := range report.Writers() {
@@ -378,7 +378,7 @@ func TestReports_AllWritten(t *testing.T) {
 
 // TestProgress_OnlyOnTerminal checks that output to a pipe has no progress bar, and that -q prints one line.
 func TestProgress_OnlyOnTerminal(t *testing.T) {
-	_, url := newDesk(t, "")
+	_, url := newRecordingTarget(t, "")
 	_, stdout, stderr := runOne(t, url)
 	require.NotContains(t, stdout+stderr, "\x1b", "a pipe has neither colors nor a progress bar")
 	code, stdout, stderr := runOne(t, url, "-q")
@@ -391,7 +391,7 @@ func TestProgress_OnlyOnTerminal(t *testing.T) {
 }
 
 func TestWaivers_Applied(t *testing.T) {
-	_, url := newDesk(t, "") // its configuration is almost empty
+	_, url := newRecordingTarget(t, "") // its configuration is almost empty
 	run := func(args ...string) (int, string) {
 		code, stdout, stderr := execute(t, append([]string{"run", url, "--read-only", "--only", "discovery.service-provider-config"}, args...)...)
 		return code, stdout + stderr
@@ -449,7 +449,7 @@ func TestDiff_ClassifiesFindings(t *testing.T) {
 }
 
 func TestSeed_ChosenAndReported(t *testing.T) {
-	_, url := newDesk(t, "")
+	_, url := newRecordingTarget(t, "")
 	seed := func(args ...string) uint64 {
 		code, stdout, stderr := runOne(t, url, append(args, "--format", "json")...)
 		require.Equal(t, ExitClean, code, stdout+stderr)

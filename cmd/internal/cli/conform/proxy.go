@@ -154,8 +154,8 @@ func (t *tap) end() error {
 	return errors.Join(t.err, t.recording.Close())
 }
 
-// goodbye is the maximum time for running requests when a server stops.
-const goodbye = 5 * time.Second
+// shutdownTime is the maximum time for running requests when a server stops.
+const shutdownTime = 5 * time.Second
 
 // serve serves the handler until ctx ends, then waits for running requests. It calls listening with the address.
 func serve(ctx context.Context, address string, handler http.Handler, listening func(address string)) error {
@@ -173,7 +173,7 @@ func serve(ctx context.Context, address string, handler http.Handler, listening 
 	})
 	listening(listener.Addr().String())
 	<-ctx.Done()
-	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
+	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
 	defer cancel()
 	if server.Shutdown(limit) != nil {
 		_ = server.Close() // a request is still running

@@ -87,7 +87,7 @@ type approveCommand struct {
 
 // Run approves removals.
 func (c *approveCommand) Run(in *Invocation, g *Commands) error {
-	return g.tell(in, c.App, many(c.Count, "removal is", "removals are")+" approved.",
+	return g.act(in, c.App, many(c.Count, "removal is", "removals are")+" approved.",
 		func(s *session, app string) error { return s.engine.Approve(s.ctx, app, c.Count) })
 }
 
@@ -97,7 +97,7 @@ type releaseCommand struct {
 
 // Run ends a pause, the breaker or a quarantine.
 func (c *releaseCommand) Run(in *Invocation, g *Commands) error {
-	return g.tell(in, c.App, "The app is running again.", func(s *session, app string) error { return s.engine.Release(s.ctx, app) })
+	return g.act(in, c.App, "The app is running again.", func(s *session, app string) error { return s.engine.Release(s.ctx, app) })
 }
 
 type unlearnCommand struct {
@@ -106,12 +106,12 @@ type unlearnCommand struct {
 
 // Run deletes what was learned about a target.
 func (c *unlearnCommand) Run(in *Invocation, g *Commands) error {
-	return g.tell(in, c.App, "The probe result and the learned traits are deleted.",
+	return g.act(in, c.App, "The probe result and the learned traits are deleted.",
 		func(s *session, app string) error { return s.engine.ResetLearned(s.ctx, app) })
 }
 
-// tell calls do for an app and prints done.
-func (g *Commands) tell(in *Invocation, name, done string, do func(s *session, app string) error) error {
+// act calls do for an app and prints done.
+func (g *Commands) act(in *Invocation, name, done string, do func(s *session, app string) error) error {
 	s, a, err := g.openAt(in, name)
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ type testCommand struct {
 
 // Run tests the connection. It returns an error if the target cannot be read.
 func (c *testCommand) Run(in *Invocation, g *Commands) error {
-	return g.tell(in, c.App, "The target can be read.", func(s *session, app string) error { return s.engine.Test(s.ctx, app) })
+	return g.act(in, c.App, "The target can be read.", func(s *session, app string) error { return s.engine.Test(s.ctx, app) })
 }
 
 type probeCommand struct {

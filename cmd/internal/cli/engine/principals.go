@@ -20,13 +20,13 @@ type principalCommands struct {
 	Wait    waitCommand    `cmd:"" help:"Wait until an app, or one user or group of it, has converged."`
 }
 
-// patience is the time limit of commands that wait.
-type patience struct {
+// waitFlags is the time limit of commands that wait.
+type waitFlags struct {
 	Timeout time.Duration `help:"Time limit, at most 10m." default:"30s"`
 }
 
 // options returns the time limit for the API.
-func (p patience) options() client.WaitOptions {
+func (p waitFlags) options() client.WaitOptions {
 	return client.WaitOptions{Timeout: max(p.Timeout, client.MinWait)}
 }
 
@@ -35,7 +35,7 @@ type traceCommand struct {
 	Apply      bool `help:"Send the requests: provision the user or group now."`
 	ForceSync  bool `help:"With --apply, also send the values that the target has ignored before."`
 	AllMembers bool `help:"With --apply, push all members of the group."`
-	patience
+	waitFlags
 }
 
 // Run shows a sequence. It returns an error if the sequence does not succeed, and if a dry run has requests to send.
@@ -229,7 +229,7 @@ type waitCommand struct {
 	App   string `arg:"" help:"Id or label of the app."`
 	Who   string `arg:"" optional:"" help:"Login or id of a user; with --group, name or id of a group. Default: the whole app."`
 	Group bool   `help:"WHO is a group, not a user." short:"g"`
-	patience
+	waitFlags
 }
 
 // Run waits. It returns an error if users or groups have failed or are on hold.
@@ -239,7 +239,7 @@ func (c *waitCommand) Run(in *Invocation, g *Commands) error {
 		return err
 	}
 	if c.Who == "" {
-		return s.waitApp(a, c.patience)
+		return s.waitApp(a, c.waitFlags)
 	}
 	who, err := s.find(a, c.Who, c.Group)
 	if err != nil {
@@ -247,7 +247,7 @@ func (c *waitCommand) Run(in *Invocation, g *Commands) error {
 	}
 	p, err := s.engine.WaitFor(s.ctx, a.id, who, c.options())
 	if err != nil {
-		return s.unsettled(err, c.Who, c.Timeout)
+		return s.notConverged(err, c.Who, c.Timeout)
 	}
 	err = s.show(func(out *page) { out.known(p.State) })
 	if err == nil && (p.State.Status == engine.StatusFailed || p.State.Status == engine.StatusHeld) {
@@ -256,8 +256,8 @@ func (c *waitCommand) Run(in *Invocation, g *Commands) error {
 	return err
 }
 
-// unsettled shows the principals that are still pending after the time limit, with reason and time.
-func (s *session) unsettled(err error, what string, timeout time.Duration) error {
+// notConverged shows the principals that are still pending after the time limit, with reason and time.
+func (s *session) notConverged(err error, what string, timeout time.Duration) error {
 	e, ok := errors.AsType[*client.Error](err)
 	if !ok || e.Status != http.StatusGatewayTimeout || s.json {
 		return err
@@ -270,10 +270,10 @@ func (s *session) unsettled(err error, what string, timeout time.Duration) error
 	return errors.Join(fmt.Errorf("%s has not converged after %s", what, timeout), shown)
 }
 
-func (s *session) waitApp(at app, within patience) error {
+func (s *session) waitApp(at app, within waitFlags) error {
 	a, err := s.engine.Wait(s.ctx, at.id, within.options())
 	if err != nil {
-		return s.unsettled(err, at.label, within.Timeout)
+		return s.notConverged(err, at.label, within.Timeout)
 	}
 	err = s.show(func(p *page) { p.line("%s has converged: %s", a.Label, counts(a.Counts)) })
 	if wrong := a.Lag.Failed + a.Lag.Held; err == nil && wrong > 0 {

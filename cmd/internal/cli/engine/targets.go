@@ -112,7 +112,7 @@ type importCommand struct {
 	Groups  bool   `help:"Import groups instead of users."`
 	Confirm bool   `help:"Link the matched accounts."`
 	Limit   int    `help:"Maximum number of accounts in the output." default:"100"`
-	patience
+	waitFlags
 }
 
 // Run starts an import and waits until it is complete. Accounts that require a decision are listed and are not an error.

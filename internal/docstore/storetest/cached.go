@@ -15,7 +15,7 @@ import (
 var errUndo = errors.New("undo")
 
 // testSteady checks that updates read cached collections from the cache, and never stale rows.
-func testSteady(t *testing.T, open Opener) {
+func testCached(t *testing.T, open Opener) {
 	// another opens the same database again, as another process does.
 	another := func(t *testing.T, db *sqldb.DB) *fixture {
 		t.Helper()
