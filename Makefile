@@ -51,7 +51,7 @@ COSTLY_ENGINE := ^(TestEngine_KilledAtEveryPoint|TestEngine_Converges)$$
 test-costly: ## run those of the costly tests that have found the most
 	@$(MAKE) --no-print-directory -j2 -O costly-suite costly-engine
 costly-suite:
-	SCIMWRIGHT_TEST_ALL=1 go test -timeout 20m -run '$(COSTLY_SUITE)' ./cmd/internal/sandbox
+	SCIMWRIGHT_TEST_ALL=1 go test -timeout 20m -run '$(COSTLY_SUITE)' ./cmd/internal/truth
 costly-engine:
 	SCIMWRIGHT_TEST_ALL=1 go test -timeout 20m -run '$(COSTLY_ENGINE)' ./engine/provision
 
@@ -64,8 +64,7 @@ race: ## run all tests with the race detector
 	go test -race -timeout 20m $(PKGS)
 
 # What runs in several goroutines. Left out are packages that only compute. Of the management API and the whole sandbox it is the tests in
-# which several do something at the same time: the others send one request after the other, or put the conformance suite on trial. `make race`
-# leaves out nothing.
+# which several do something at the same time: the others send one request after the other. `make race` leaves out nothing.
 RACING := ./engine/internal/connect ./engine/internal/lane ./engine/internal/probe ./engine/sqlstore ./scimserver ./scimserver/memstore ./scimserver/observe \
 	./scimserver/sqlstore ./scimserver/tenants ./conformance ./conformance/observed ./internal/docstore ./internal/sqldb ./scim/wirelog \
 	./mgmtapi/hooks ./mgmtapi/issue
@@ -108,7 +107,7 @@ bench: ## run the benchmarks (BENCH selects, BENCHTIME bounds each)
 golden: ## rewrite the golden files from what the code says now; read the diff before you commit
 	@set -e; for pkg in $$(go list -f '{{.ImportPath}} {{join .TestImports " "}} {{join .XTestImports " "}} ' ./... | \
 	  grep -E '/(goldentest|apitest) ' | cut -d' ' -f1); do go test $$pkg -update; done
-	go test ./mgmtapi -update # docs/operations.md is made of what the packages below it have seen
+	go test ./mgmtapi -update # docs/generated/operations.md is made of what the packages below it have seen
 
 .PHONY: check
 check: lint test ## what a change must pass before it is committed

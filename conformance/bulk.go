@@ -63,12 +63,12 @@ func (op bulkOperation) answers(result *scim.Object) bool {
 
 // settleBulk puts what the results of a bulk job say was created, or is gone, into the ledger and the journal. What has no
 // result stays open.
-func (s *session) settleBulk(ledger *[]*Created, expected []prospect, req Request, res *Response) {
+func (e *estate) settleBulk(ledger *[]*Created, expected []prospect, req Request, res *Response) {
 	results := res.Object().Array("Operations")
 	taken := map[any]bool{} // a result belongs to one operation, even when two had the same bulkId
 	for _, p := range expected {
 		if refuses(res.Status) {
-			s.note(s.journal.gone(p.entry))
+			e.journaled(e.journal.gone(p.entry))
 			continue
 		}
 		for _, result := range results {
@@ -78,9 +78,9 @@ func (s *session) settleBulk(ledger *[]*Created, expected []prospect, req Reques
 			}
 			failed := strings.HasPrefix(o.Text("status"), "4")
 			if id := lastSegment(o.Text("location")); id != "" && !failed {
-				s.own(ledger, p, id, nil)
+				e.recordCreated(ledger, p, id, nil)
 			} else if failed {
-				s.note(s.journal.gone(p.entry))
+				e.journaled(e.journal.gone(p.entry))
 			}
 			taken[o] = true
 			break
@@ -94,7 +94,7 @@ func (s *session) settleBulk(ledger *[]*Created, expected []prospect, req Reques
 			for _, result := range results {
 				o := object(result)
 				if o.Text("status") == "204" && op.answers(o) && c.Path() == op.Path && !c.gone {
-					s.depart(c, http.StatusNoContent)
+					e.markDeleted(c, http.StatusNoContent)
 				}
 			}
 		}

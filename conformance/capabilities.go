@@ -82,9 +82,9 @@ func (s *session) missing(n Need) string {
 		if s.opts.ReadOnly {
 			return "the run is read-only"
 		}
-		return s.denied
+		return s.rights.denied
 	case NeedCredentials:
-		if !s.target.hasCredentials() {
+		if !s.wire.target.hasCredentials() {
 			return "no token and no Authorization header is configured"
 		}
 	case NeedUser:
@@ -118,11 +118,11 @@ func (s *session) missing(n Need) string {
 	case NeedETag:
 		return unsupported("etag", false)
 	case NeedToken:
-		if s.target.Token == "" && s.target.Authorize == nil {
+		if s.wire.target.Token == "" && s.wire.target.Authorize == nil {
 			return "the configured credentials are no bearer token"
 		}
 	case NeedRemote:
-		if isLoopback(s.base.Hostname()) {
+		if isLoopback(s.wire.base.Hostname()) {
 			return "the target is this machine: nothing crosses a network"
 		}
 	}
@@ -158,8 +158,8 @@ func (s *session) narrow(caps *Capabilities) (problem string) {
 func (s *session) discover(ctx context.Context, checks []Check) (problem string) {
 	caps := &Capabilities{}
 	s.caps = caps
-	before := s.requests
-	defer func() { caps.Requests = s.requests - before }()
+	before := s.wire.requests
+	defer func() { caps.Requests = s.wire.requests - before }()
 
 	resources := false // a collection answered with a list
 	probes := []struct {
@@ -177,7 +177,7 @@ func (s *session) discover(ctx context.Context, checks []Check) (problem string)
 	var refused *Response
 	var first string
 	for _, p := range probes {
-		res, err := s.call(ctx, p.request, false)
+		res, err := s.wire.call(ctx, p.request, false)
 		if err != nil {
 			// A target that does not answer its first question will not answer the next ones either.
 			return unreachable(err)
@@ -211,7 +211,7 @@ func (s *session) discover(ctx context.Context, checks []Check) (problem string)
 	}
 	switch {
 	case refused != nil && (usable == 0 || wantsUsers && !resources):
-		if s.target.hasCredentials() {
+		if s.wire.target.hasCredentials() {
 			return fmt.Sprintf("the target refuses the credentials: %s answered %s; check the token and what it may access", refused.Name,
 				statusText(refused.Status))
 		}
@@ -287,8 +287,4 @@ func judge(res *Response) string {
 		return fmt.Sprintf("%s answers with JSON that is not SCIM: it has neither schemas nor resources; check the base URL", res.Name)
 	}
 	return ""
-}
-
-func statusText(status int) string {
-	return strings.TrimSpace(fmt.Sprintf("%d %s", status, http.StatusText(status)))
 }

@@ -45,11 +45,11 @@ func Cleanup(ctx context.Context, path string, target Target, opts Options) (*Cl
 	defer cancel()
 	result := &CleanupResult{Target: header.Target}
 	for _, entry := range open {
-		s.finish(ctx, header.Run, entry, result)
+		s.estate.finish(ctx, header.Run, entry, result)
 	}
-	result.Removed += s.sweep(ctx, header.Run, places)
-	result.Removed -= s.confirm(ctx, true)
-	result.Leftovers = s.leftovers
+	result.Removed += s.estate.sweep(ctx, header.Run, places)
+	result.Removed -= s.estate.confirmDeletes(ctx, true)
+	result.Leftovers = s.estate.leftovers
 	if len(result.Leftovers) > 0 {
 		return result, nil
 	}
@@ -68,109 +68,104 @@ const (
 // sweep removes what carries the run's marker although no answer has said that it was created: what a target refused and
 // stored all the same, or stored twice. It returns how many objects it removed. A target that cannot filter by the beginning
 // of a name is not searched.
-func (s *session) sweep(ctx context.Context, run string, places map[place]bool) (removed int) {
+func (e *estate) sweep(ctx context.Context, run string, places map[place]bool) (removed int) {
 	for _, p := range slices.SortedFunc(maps.Keys(places), func(a, b place) int {
 		return strings.Compare(a.collection+a.attribute, b.collection+b.attribute)
 	}) {
 		for range maxSweeps {
 			query := pairs([]string{"filter", p.attribute + " sw " + strconv.Quote(run), "count", strconv.Itoa(sweepPage)})
-			res, err := s.call(ctx, Request{Method: http.MethodGet, Path: p.collection, Query: query}, true)
+			res, err := e.wire.call(ctx, Request{Method: http.MethodGet, Path: p.collection, Query: query}, true)
 			if err != nil || res.Status != http.StatusOK {
 				break
 			}
 			var found []*Created
 			for _, o := range res.Resources() {
 				c := &Created{ID: o.Text("id"), Collection: p.collection, name: o.Text(p.attribute)}
-				if c.ID != "" && strings.HasPrefix(strings.ToLower(c.name), run) && !s.handled(c) {
+				if c.ID != "" && strings.HasPrefix(strings.ToLower(c.name), run) && !e.handled(c) {
 					found = append(found, c)
 				}
 			}
 			if len(found) == 0 {
 				break
 			}
-			before := len(s.leftovers)
-			s.remove(ctx, found)
-			removed += len(found) - (len(s.leftovers) - before)
+			before := len(e.leftovers)
+			e.remove(ctx, found)
+			removed += len(found) - (len(e.leftovers) - before)
 		}
 	}
 	return removed
 }
 
-// handled tells whether an object has been deleted, as the target says, or left behind already.
-func (s *session) handled(c *Created) bool {
-	return slices.ContainsFunc(s.departed, func(f farewell) bool { return f.object.Path() == c.Path() }) ||
-		slices.ContainsFunc(s.leftovers, func(l Leftover) bool { return l.Path == c.Path() })
-}
-
-// resolve looks for what the run may have created without having been told: where no answer came, where the answer was a
-// server error, and where it named no id. A collection in which one name cannot be looked up is not asked for the others.
-func (s *session) resolve(ctx context.Context) {
+// resolve searches for objects that the run may have created although no response with an id said so: after no response, a server error or
+// a response without an id. After one failed lookup in a collection it does not look up the other names there.
+func (e *estate) resolve(ctx context.Context) {
 	var result CleanupResult
-	blind, skipped := map[string]int{}, map[string]int{} // the leftover that tells it, and how many names it stands for besides
-	for _, e := range s.journal.unsettled() {
-		if _, ok := blind[e.collection]; ok {
-			skipped[e.collection]++
+	blind, skipped := map[string]int{}, map[string]int{} // the leftover of the failed lookup; the number of names not looked up
+	for _, open := range e.journal.unsettled() {
+		if _, ok := blind[open.collection]; ok {
+			skipped[open.collection]++
 			continue
 		}
-		before := len(s.leftovers)
-		s.finish(ctx, s.run, e, &result)
-		if len(s.leftovers) > before && s.leftovers[before].Path == e.collection {
-			blind[e.collection] = before
+		before := len(e.leftovers)
+		e.finish(ctx, e.run, open, &result)
+		if len(e.leftovers) > before && e.leftovers[before].Path == open.collection {
+			blind[open.collection] = before
 		}
 	}
 	for collection, n := range skipped {
-		s.leftovers[blind[collection]].Reason += fmt.Sprintf("; %s not looked up after that", plural(n, "further name"))
+		e.leftovers[blind[collection]].Reason += fmt.Sprintf("; %s not looked up after that", plural(n, "further name"))
 	}
 }
 
-// finish removes what one open entry of a journal stands for.
-func (s *session) finish(ctx context.Context, run string, e openEntry, result *CleanupResult) {
-	before := len(s.leftovers)
-	for _, found := range s.find(ctx, e) {
-		object := &Created{ID: found.Text("id"), Collection: e.collection, name: found.Text(e.attribute), entry: e.entry}
+// finish removes the object of an open entry in a journal, if the object exists and carries the marker of the run.
+func (e *estate) finish(ctx context.Context, run string, open openEntry, result *CleanupResult) {
+	before := len(e.leftovers)
+	for _, found := range e.find(ctx, open) {
+		object := &Created{ID: found.Text("id"), Collection: open.collection, name: found.Text(open.attribute), entry: open.entry}
 		switch {
-		case e.created == "" && object.ID != e.id && !strings.EqualFold(object.name, e.name):
-			// A target that ignores the filter lists strangers.
+		case open.created == "" && object.ID != open.id && !strings.EqualFold(object.name, open.name):
+			// A target that ignores the filter lists other objects.
 		case !slices.ContainsFunc([]string{object.name, object.ID, found.Text(secondName)}, func(text string) bool {
 			return strings.HasPrefix(strings.ToLower(text), run)
 		}):
-			s.leave(object, "it does not carry the marker of the run any more, so it was left alone")
+			e.leave(object, "it does not carry the marker of the run any more, so it was left alone")
 		default:
-			s.remove(ctx, []*Created{object})
-			if len(s.leftovers) == before {
+			e.remove(ctx, []*Created{object})
+			if len(e.leftovers) == before {
 				result.Removed++
 			}
 			return
 		}
 	}
-	if len(s.leftovers) == before {
-		s.note(s.journal.gone(e.entry))
+	if len(e.leftovers) == before {
+		e.journaled(e.journal.gone(open.entry))
 		result.Absent++
 	}
 }
 
-// find returns what may be the object of an open entry: what has its id, or else what is listed under its name. What the
-// target does not tell becomes a leftover.
-func (s *session) find(ctx context.Context, e openEntry) []*scim.Object {
-	object := &Created{ID: cmp.Or(e.created, e.id), Collection: e.collection, name: e.name}
+// find returns the objects that may be the one of an open entry: the object with its id, else those listed under its name. If the target
+// does not answer a lookup, the entry becomes a leftover.
+func (e *estate) find(ctx context.Context, open openEntry) []*scim.Object {
+	object := &Created{ID: cmp.Or(open.created, open.id), Collection: open.collection, name: open.name}
 	var lookups []Request
 	if object.ID != "" {
 		lookups = append(lookups, Request{Method: http.MethodGet, Path: object.Path()})
 	}
-	// A body without a name was refused, or never sent: there is nothing to look for.
-	if e.created == "" && e.name != "" {
+	// A body without a name was rejected or never sent: there is nothing to search for.
+	if open.created == "" && open.name != "" {
 		lookups = append(lookups,
-			Request{Method: http.MethodGet, Path: e.collection, Query: pairs([]string{"filter", e.attribute + " eq " + strconv.Quote(e.name)})})
+			Request{Method: http.MethodGet, Path: open.collection,
+				Query: pairs([]string{"filter", open.attribute + " eq " + strconv.Quote(open.name)})})
 	}
 	for _, lookup := range lookups {
-		res, err := s.call(ctx, lookup, true)
+		res, err := e.wire.call(ctx, lookup, true)
 		switch {
 		case err != nil:
-			s.leave(object, err.Error())
+			e.leave(object, err.Error())
 			return nil
 		case res.Status == http.StatusNotFound:
 		case res.Status != http.StatusOK || res.Object() == nil:
-			s.leave(object, res.Name+" answered "+statusText(res.Status))
+			e.leave(object, res.Name+" answered "+statusText(res.Status))
 			return nil
 		case len(lookup.Query) == 0:
 			return []*scim.Object{res.Object()}

@@ -1,14 +1,11 @@
 package conformance
 
 import (
-	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/scimwright/scimwright/scim"
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
@@ -37,7 +34,7 @@ func Observe(base string, checks []Check, traffic []Observed) *Result {
 	result := &Result{Target: base, Run: observedRun, Requests: len(traffic), Verdict: Clean}
 	caps := &Capabilities{}
 	responses := make([]*Response, len(traffic))
-	v := &veil{run: nobody, seen: map[string]bool{}, filters: map[string]string{}}
+	m := &masker{run: noMarker, seen: map[string]bool{}, filters: map[string]string{}}
 	for i := range traffic {
 		o := &traffic[i]
 		masked := *o.Exchange // the caller's own stays readable
@@ -54,9 +51,9 @@ func Observe(base string, checks []Check, traffic []Observed) *Result {
 		}
 	}
 	for i, o := range traffic {
-		own := v.coverSent(o)
-		v.cover(o.Exchange, o.Request.Path, responses[i].Body)
-		coverTalk(o, own)
+		own := m.maskRequest(o)
+		m.maskResponse(o.Exchange, o.Request.Path, responses[i].Body)
+		maskExchange(o, own)
 		result.Traffic = append(result.Traffic, Sent{Exchange: o.Exchange})
 	}
 	concerned := 0
@@ -64,7 +61,7 @@ func Observe(base string, checks []Check, traffic []Observed) *Result {
 		concerned += w.concerned
 		result.Checks = append(result.Checks, w.result())
 	}
-	v.result(result, nil)
+	m.maskResult(result, nil)
 	if len(traffic) > 0 {
 		first, last := traffic[0].Exchange, traffic[len(traffic)-1].Exchange
 		result.Started, result.Duration = first.At, last.At.Sub(first.At)+last.Duration
@@ -88,9 +85,6 @@ const observedRun = "observed"
 // Observed tells that the result is about traffic that others have held: there is no run to repeat, and no seed.
 func (r *Result) Observed() bool { return r.Run == observedRun }
 
-// nobody is a marker that no resource carries.
-const nobody = "\x00"
-
 // learn takes what a discovery answer tells.
 func (c *Capabilities) learn(req Request, res *Response) {
 	if req.Method != http.MethodGet || !res.OK() || res.Object() == nil {
@@ -107,59 +101,6 @@ func (c *Capabilities) learn(req Request, res *Response) {
 		c.Users = true
 	case "/Groups":
 		c.Groups = true
-	}
-}
-
-// requestWords are members of messages whose values are words of the protocol.
-var requestWords = []string{"op", "path", "method", "bulkid", "status", "scimtype", "version", "sortby", "sortorder", "attributes",
-	"excludedattributes", "cursor"}
-
-// operand is a text within a filter.
-var operand = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
-
-// coverSent hides values in the request of an exchange and returns them.
-func (v *veil) coverSent(o Observed) map[string]bool {
-	e := o.Exchange
-	hidden := map[string]bool{}
-	e.URL = v.coverQuery(e.URL, hidden)
-	for value := range hidden {
-		v.seen[value] = true
-	}
-	body, _ := o.Request.Body.([]byte)
-	object, err := scim.Decode(body)
-	if err != nil {
-		if len(body) > 0 {
-			e.RequestBody = fmt.Sprintf("%s: %d bytes that are no JSON object", Masked, len(body))
-		}
-		return hidden
-	}
-	collectSent("", object, hidden)
-	for value := range hidden {
-		v.seen[value] = true
-	}
-	e.RequestBody = hideStrings(e.RequestBody, hidden)
-	return hidden
-}
-
-// collectSent is collect for bodies that clients send, with the messages that travel in them.
-func collectSent(name string, value any, hidden map[string]bool) {
-	if slices.Contains(requestWords, strings.ToLower(name)) {
-		return
-	}
-	switch value := value.(type) {
-	case []any:
-		for _, item := range value {
-			collectSent(name, item, hidden)
-		}
-	case *scim.Object:
-		for name, inner := range value.All() {
-			collectSent(name, inner, hidden)
-		}
-	default:
-		// An answer in one word, such as "False", says nothing about a person.
-		if text, ok := value.(string); !ok || !strings.EqualFold(text, "true") && !strings.EqualFold(text, "false") {
-			collect(name, value, hidden)
-		}
 	}
 }
 

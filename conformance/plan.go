@@ -38,13 +38,13 @@ func NewPlan(ctx context.Context, target Target, opts Options) (*Plan, error) {
 	ctx, cancel := context.WithTimeout(ctx, opts.Timeout)
 	defer cancel()
 	if problem := s.discover(ctx, opts.Checks); problem != "" {
-		return &Plan{Target: s.base.String(), Reason: problem}, nil
+		return &Plan{Target: s.wire.base.String(), Reason: problem}, nil
 	}
 	return s.plan(), nil
 }
 
 func (s *session) plan() *Plan {
-	p := &Plan{Target: s.base.String(), Requests: s.caps.Requests}
+	p := &Plan{Target: s.wire.base.String(), Requests: s.caps.Requests}
 	fixtures := map[*Fixture]bool{}
 	all := slices.Clone(s.opts.Checks)
 	for _, profile := range s.opts.Profiles {

@@ -115,13 +115,13 @@ func Run(ctx context.Context, target Target, opts Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.journal.probe(); err != nil {
+	if err := s.estate.journal.probe(); err != nil {
 		return nil, err
 	}
-	result := &Result{Target: s.base.String(), Run: s.run, Seed: opts.Seed, Started: opts.Now()}
+	result := &Result{Target: s.wire.base.String(), Run: s.estate.run, Seed: opts.Seed, Started: opts.Now()}
 	deadline, cancel := context.WithTimeout(ctx, opts.Timeout-min(maxCleanup, opts.Timeout/cleanupShare))
 	defer cancel()
-	s.startWatching()
+	s.watching.watches = watchesOf(opts.Checks)
 	if problem := s.discover(deadline, opts.Checks); problem != "" {
 		result.Verdict, result.Reason = Untested, problem
 	} else {
@@ -130,22 +130,22 @@ func Run(ctx context.Context, target Target, opts Options) (*Result, error) {
 		interrupted := s.runChecks(deadline, result)
 		interrupted = s.runProfiles(deadline, result, interrupted)
 		cleanup, done := s.cleanupContext(ctx)
-		s.remove(cleanup, s.shared)
-		s.resolve(cleanup)
-		s.sweep(cleanup, s.run, s.journal.places)
-		s.confirm(cleanup, deletesFail(result))
+		s.estate.remove(cleanup, s.estate.shared)
+		s.estate.resolve(cleanup)
+		s.estate.sweep(cleanup, s.estate.run, s.estate.journal.places)
+		s.estate.confirmDeletes(cleanup, deletesFail(result))
 		done()
-		s.watched(result)
+		s.fillWatched(result)
 		s.conclude(result, interrupted)
 	}
-	result.Requests = s.requests
-	result.Leftovers = s.leftovers
+	result.Requests = s.wire.requests
+	result.Leftovers = s.estate.leftovers
 	result.Lag = s.lag
-	result.Traffic = s.traffic
-	s.veil.result(result, s.secrets.all())
-	journal, err := s.journal.close(len(s.leftovers) > 0)
-	if s.broken != nil {
-		return result, s.broken
+	result.Traffic = s.wire.traffic
+	s.wire.masker.maskResult(result, s.wire.secrets.all())
+	journal, err := s.estate.journal.close(len(s.estate.leftovers) > 0)
+	if s.estate.broken != nil {
+		return result, s.estate.broken
 	}
 	result.Journal = journal
 	result.Duration = opts.Now().Sub(result.Started)
@@ -155,11 +155,6 @@ func Run(ctx context.Context, target Target, opts Options) (*Result, error) {
 // deletesFail tells whether the checks of DELETE have shown that its answers are not to be believed.
 func deletesFail(r *Result) bool {
 	return slices.ContainsFunc(r.Checks, func(c CheckResult) bool { return c.Check.Area() == "delete" && c.Outcome == Fail })
-}
-
-// cleanupContext outlives an interrupted run, but not by much.
-func (s *session) cleanupContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), min(maxCleanup, s.opts.Timeout/cleanupShare))
 }
 
 // runChecks runs what the plan says and returns why it stopped before the end, "" when it did not.
@@ -172,7 +167,7 @@ func (s *session) runChecks(ctx context.Context, result *Result) (interrupted st
 		}
 		if p.Check.Watch != nil {
 			if interrupted = cmp.Or(interrupted, s.interruption(ctx)); interrupted == "" {
-				s.material(ctx, p.Check)
+				s.buildWatched(ctx, p.Check)
 			}
 			result.Checks = append(result.Checks, r) // filled in at the end of the run
 			continue
@@ -186,7 +181,7 @@ func (s *session) runChecks(ctx context.Context, result *Result) (interrupted st
 			} else {
 				r = s.runCheck(ctx, i, p.Check)
 				if p.Check.needs(NeedWrite) && s.probePermission(ctx) {
-					r = CheckResult{Check: p.Check, Outcome: Skip, Reason: s.denied, Requests: r.Requests, Duration: r.Duration, outside: true}
+					r = CheckResult{Check: p.Check, Outcome: Skip, Reason: s.rights.denied, Requests: r.Requests, Duration: r.Duration, outside: true}
 				}
 			}
 		}
@@ -206,11 +201,11 @@ func (s *session) interruption(ctx context.Context) string {
 	switch {
 	case ctx.Err() != nil:
 		return s.overtime(ctx)
-	case s.broken != nil:
-		return s.broken.Error()
-	case s.unanswered >= maxUnanswered:
-		return fmt.Sprintf("the target stopped answering: %d requests in a row got no answer", s.unanswered)
-	case s.requests >= s.opts.MaxRequests:
+	case s.estate.broken != nil:
+		return s.estate.broken.Error()
+	case s.wire.unanswered >= maxUnanswered:
+		return fmt.Sprintf("the target stopped answering: %d requests in a row got no answer", s.wire.unanswered)
+	case s.wire.requests >= s.opts.MaxRequests:
 		return fmt.Sprintf("the budget of %d requests is used up", s.opts.MaxRequests)
 	}
 	return ""
@@ -222,7 +217,7 @@ func (s *session) runProfiles(ctx context.Context, result *Result, interrupted s
 	number := 0
 	for _, p := range s.opts.Profiles {
 		for _, c := range p.Conversations {
-			steps, verdict := s.hold(ctx, number, p, c, &interrupted, func(r CheckResult) {
+			steps, verdict := s.runConversation(ctx, number, p, c, &interrupted, func(r CheckResult) {
 				done++
 				if s.opts.Progress != nil {
 					s.opts.Progress(done, planned, r)
@@ -244,17 +239,18 @@ func (s *session) overtime(ctx context.Context) string {
 }
 
 func (s *session) runCheck(ctx context.Context, number int, check Check) CheckResult {
-	s.checking = check.ID
-	defer func() { s.checking = "" }()
-	start, before := s.opts.Now(), s.requests
+	s.wire.checking = check.ID
+	defer func() { s.wire.checking = "" }()
+	start, before := s.opts.Now(), s.wire.requests
 	var ledger []*Created
-	t := &T{Capabilities: s.caps, session: s, check: &check, prefix: fmt.Sprintf("%s-%d-", s.run, number+1), ledger: &ledger, outcome: Pass}
+	t := &T{Capabilities: s.caps, session: s, check: &check, prefix: fmt.Sprintf("%s-%d-", s.estate.run, number+1), ledger: &ledger,
+		outcome: Pass}
 	if check.Fixture != nil {
 		var blocked string
 		if t.Fixture, blocked = s.fixture(ctx, t, check.Fixture); t.Fixture == nil {
 			t.outcome, t.reason = Skip, blocked
 		}
-		before = s.requests
+		before = s.wire.requests
 	}
 	if t.outcome == Pass {
 		t.run(func() { check.Run(ctx, t) })
@@ -262,17 +258,17 @@ func (s *session) runCheck(ctx context.Context, number int, check Check) CheckRe
 	}
 	cleanup, done := s.cleanupContext(ctx)
 	defer done()
-	s.remove(cleanup, ledger)
+	s.estate.remove(cleanup, ledger)
 	return CheckResult{
 		Check: check, Outcome: t.outcome, Reason: t.reason, Findings: t.findings, Notes: t.notes,
-		Requests: s.requests - before, Duration: s.opts.Now().Sub(start), outside: t.outside,
+		Requests: s.wire.requests - before, Duration: s.opts.Now().Sub(start), outside: t.outside,
 	}
 }
 
-// material builds the fixture of a check that watches, so that there is something to look at. What does not work in it is not
-// the check's question, and in a read-only run it is left out.
-func (s *session) material(ctx context.Context, check Check) {
-	if check.Fixture == nil || s.opts.ReadOnly || s.denied != "" || !s.caps.Users {
+// buildWatched builds the fixture of a check that watches, so that the run contains exchanges to check. A failure to build it is not a
+// finding. A read-only run does not build it.
+func (s *session) buildWatched(ctx context.Context, check Check) {
+	if check.Fixture == nil || s.opts.ReadOnly || s.rights.denied != "" || !s.caps.Users {
 		return
 	}
 	s.fixture(ctx, &T{Capabilities: s.caps, session: s, check: &check}, check.Fixture)
@@ -280,7 +276,7 @@ func (s *session) material(ctx context.Context, check Check) {
 
 // conclude draws the verdict. A run in which nothing was proved is never clean.
 func (s *session) conclude(result *Result, interrupted string) {
-	result.interrupted, result.denied = interrupted, s.denied
+	result.interrupted, result.denied = interrupted, s.rights.denied
 	result.Conclude()
 	s.caution(result)
 }
@@ -347,7 +343,7 @@ func (s *session) caution(result *Result) {
 	if s.opts.ReadOnly && s.caps.Users && s.caps.empty {
 		result.Cautions = append(result.Cautions, "the target holds no users: what passed about lists, filters and single users proves little")
 	}
-	if !s.target.hasCredentials() {
+	if !s.wire.target.hasCredentials() {
 		result.Cautions = append(result.Cautions, "no credentials were given: whether the target asks for them was not tested")
 	}
 	if !s.caps.Users {
@@ -362,9 +358,9 @@ func (s *session) caution(result *Result) {
 			fmt.Sprintf("the target is eventually consistent: a created object could be found after %s; the checks waited for it",
 				s.lag.Round(time.Millisecond)))
 	}
-	if s.throttled > 0 {
+	if s.wire.throttled > 0 {
 		result.Cautions = append(result.Cautions,
-			fmt.Sprintf("the target limits the rate of requests: %s answered with 429 and sent again", plural(s.throttled, "request")))
+			fmt.Sprintf("the target limits the rate of requests: %s answered with 429 and sent again", plural(s.wire.throttled, "request")))
 	}
 	var blocked []string
 	for _, c := range result.Checks {

@@ -76,13 +76,13 @@ func (t *T) run(fn func()) {
 // when the check ends. No answer at all ends the check with the outcome Error.
 func (t *T) Call(ctx context.Context, req Request) *Response {
 	t.asked = append(t.asked, req)
-	pending := t.session.expect(req)
-	res, err := t.session.call(ctx, req, false)
+	pending := t.session.estate.expect(req)
+	res, err := t.session.wire.call(ctx, req, false)
 	if err != nil {
 		panic(noAnswer{err})
 	}
 	t.last = res.exchange
-	t.session.settle(t.ledger, pending, req, res)
+	t.session.estate.settle(t.ledger, pending, req, res)
 	t.session.waitForLag(ctx, req, res)
 	return res
 }
@@ -112,22 +112,14 @@ func (t *T) Delete(ctx context.Context, path string) *Response {
 	return t.Call(ctx, Request{Method: "DELETE", Path: path})
 }
 
-func pairs(query []string) url.Values {
-	values := url.Values{}
-	for i := 0; i+1 < len(query); i += 2 {
-		values.Add(query[i], query[i+1])
-	}
-	return values
-}
-
 // Base is the base URL of the target, without a trailing slash.
-func (t *T) Base() string { return t.session.base.String() }
+func (t *T) Base() string { return t.session.wire.base.String() }
 
 // Prefix begins the name of every object this check creates. No object of anybody else begins with it.
 func (t *T) Prefix() string { return t.prefix }
 
 // AbsentID is an id that no target hands out. It carries the run's marker, in case the target makes something of it.
-func (t *T) AbsentID() string { return t.session.run + "-no-such-id" }
+func (t *T) AbsentID() string { return t.session.estate.run + "-no-such-id" }
 
 // UserName returns the userName that [T.User] gives to a label.
 func (t *T) UserName(label string) string { return t.prefix + label + "@" + t.session.opts.UserDomain }
@@ -142,7 +134,7 @@ func (t *T) Rounds() int { return t.session.opts.OracleRounds }
 // member of extra replaces the default of the same name; [Omit] leaves it out.
 func (t *T) User(label string, extra Doc) Doc {
 	name := t.UserName(label)
-	return t.recognisable("userName", label, merge(t.session.equip("User", Doc{
+	return t.recognisable("userName", label, merge(t.session.addRequired("User", Doc{
 		"schemas":  []string{scim.UserSchema},
 		"userName": name,
 		"name":     Doc{"givenName": "Conformance", "familyName": "Check"},
@@ -154,12 +146,12 @@ func (t *T) User(label string, extra Doc) Doc {
 // Group returns a group to create, named after the label. See [T.User].
 func (t *T) Group(label string, extra Doc) Doc {
 	return t.recognisable("displayName", label,
-		merge(t.session.equip("Group", Doc{"schemas": []string{scim.GroupSchema}, "displayName": t.prefix + label}), extra))
+		merge(t.session.addRequired("Group", Doc{"schemas": []string{scim.GroupSchema}, "displayName": t.prefix + label}), extra))
 }
 
 // recognisable gives a body that is without its name on purpose the run's marker in another place, in case the target takes it.
 func (t *T) recognisable(name, label string, body Doc) Doc {
-	if _, given := body[secondName]; !given && !t.session.marked(nameOf(body, name)) {
+	if _, given := body[secondName]; !given && !t.session.estate.marked(nameOf(body, name)) {
 		body[secondName] = t.prefix + label
 	}
 	return body
@@ -342,3 +334,8 @@ func show(v any) string {
 	}
 	return text
 }
+
+// Names makes a collection beside /Users and /Groups known: what is created there carries its name, which begins with
+// [T.Prefix], in the given attribute of the base schema. Objects that a POST to an unknown collection creates are not
+// removed, so a check calls this first.
+func (t *T) Names(collection, attribute string) { t.session.estate.naming[collection] = attribute }

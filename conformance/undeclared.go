@@ -59,8 +59,8 @@ func special(req Request) Request {
 	return req
 }
 
-// show remembers which attributes the resources in an answer have.
-func (s *session) show(req Request, res *Response) {
+// recordShown records the attributes that the resources in a response have.
+func (s *session) recordShown(req Request, res *Response) {
 	if !res.OK() {
 		return
 	}

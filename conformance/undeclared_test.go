@@ -59,7 +59,7 @@ func TestUndeclared_OptionalAttributes(t *testing.T) {
 		s.undeclared([]Request{{Method: "POST", Path: "/Users", Body: Doc{"userName": "a", "emails": []Doc{{"value": "b"}}}}}))
 	require.Empty(t, s.undeclared([]Request{{Method: "GET", Path: "/Groups", Query: url.Values{"filter": {`nickName eq "x"`}}}}),
 		"groups are not described")
-	s.show(Request{Method: "GET", Path: "/Users/1"}, &Response{Status: 200, Body: []byte(`{"id":"1","nickName":"Nick"}`)})
+	s.recordShown(Request{Method: "GET", Path: "/Users/1"}, &Response{Status: 200, Body: []byte(`{"id":"1","nickName":"Nick"}`)})
 	require.Empty(t, s.undeclared(asks("nickName")), "the target has it after all")
 	s = &session{caps: &Capabilities{}, shown: map[string]bool{}}
 	require.Empty(t, s.undeclared(asks("nickName")), "a target without /Schemas declares nothing")

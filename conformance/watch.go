@@ -110,8 +110,11 @@ func (w *watch) result() CheckResult {
 	return r
 }
 
-// startWatching arms the checks that watch, before anything is sent.
-func (s *session) startWatching() { s.watches = watchesOf(s.opts.Checks) }
+// watching shows the exchanges of a run to the checks that watch.
+type watching struct {
+	watches []*watch
+	sent    []string // the secrets that requests have carried
+}
 
 func watchesOf(checks []Check) []*watch {
 	var out []*watch
@@ -123,28 +126,28 @@ func watchesOf(checks []Check) []*watch {
 	return out
 }
 
-// watch shows an exchange to the checks that watch.
-func (s *session) watch(req Request, res *Response) {
-	if len(s.watches) == 0 {
+// observe shows an exchange to the checks that watch.
+func (v *watching) observe(x *ObservedExchange, credentials *secrets) {
+	if len(v.watches) == 0 {
 		return
 	}
-	s.remember(req)
-	x := &ObservedExchange{Response: res, Request: req, Capabilities: s.caps, Base: s.base.String(), Secrets: s.sent}
-	for _, w := range s.watches {
+	v.remember(x.Request, credentials)
+	x.Secrets = v.sent
+	for _, w := range v.watches {
 		x.watch = w
 		w.check.Watch(x)
 	}
 }
 
-// minSecret is the length from which a secret is looked for: a shorter one may occur by chance.
+// minSecret is the minimum length of a secret to search for: a shorter one may occur by chance.
 const minSecret = 8
 
-// remember keeps the secrets that a request carries.
-func (s *session) remember(req Request) {
-	if s.sent == nil {
-		for _, secret := range s.secrets.all() {
+// remember stores the secrets that a request carries.
+func (v *watching) remember(req Request, credentials *secrets) {
+	if v.sent == nil {
+		for _, secret := range credentials.all() {
 			if len(secret) >= minSecret {
-				s.sent = append(s.sent, secret)
+				v.sent = append(v.sent, secret)
 			}
 		}
 	}
@@ -162,36 +165,37 @@ func (s *session) remember(req Request) {
 	if err != nil {
 		return
 	}
-	s.passwords(object)
+	v.passwords(object)
 }
 
-func (s *session) passwords(v any) {
-	switch v := v.(type) {
+// passwords stores the passwords in a body.
+func (v *watching) passwords(body any) {
+	switch body := body.(type) {
 	case []any:
-		for _, item := range v {
-			s.passwords(item)
+		for _, item := range body {
+			v.passwords(item)
 		}
 	case *scim.Object:
-		secret := v.Text("password")
-		if strings.HasSuffix(strings.ToLower(v.Text("path")), "password") {
-			secret = v.Text("value")
+		secret := body.Text("password")
+		if strings.HasSuffix(strings.ToLower(body.Text("path")), "password") {
+			secret = body.Text("value")
 		}
-		if len(secret) >= minSecret && !slices.Contains(s.sent, secret) {
-			s.sent = append(s.sent, secret)
+		if len(secret) >= minSecret && !slices.Contains(v.sent, secret) {
+			v.sent = append(v.sent, secret)
 		}
-		for _, member := range v.All() {
-			s.passwords(member)
+		for _, member := range body.All() {
+			v.passwords(member)
 		}
 	}
 }
 
-// watched puts the results of the checks that watch where runChecks has left room for them.
-func (s *session) watched(result *Result) {
+// fillWatched puts the results of the checks that watch into the places that runChecks has left for them.
+func (s *session) fillWatched(result *Result) {
 	for i, r := range result.Checks {
 		if r.Check.Watch == nil {
 			continue
 		}
-		for _, w := range s.watches {
+		for _, w := range s.watching.watches {
 			if w.check.ID == r.Check.ID {
 				result.Checks[i] = w.result()
 				if s.opts.Progress != nil {

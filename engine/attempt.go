@@ -10,9 +10,9 @@ import (
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
-// Curl returns the request of an exchange as a command line for a POSIX shell, which takes none of it for anything but text. Secrets
-// are not in an Attempt: with credentials the headers that had them say $TOKEN in their place, without they are left out. A body
-// that was too long to be kept is left out, with a remark.
+// Curl returns the request of an exchange as a command line for a POSIX shell. All values are quoted. An Attempt contains no secrets: with
+// credentials, the redacted headers have the value $TOKEN; without, they are omitted. A body that was too long to be stored is omitted,
+// with a remark.
 func (a Attempt) Curl(credentials bool) string {
 	header := a.RequestHeader
 	if !credentials {
@@ -24,31 +24,31 @@ func (a Attempt) Curl(credentials bool) string {
 	return wirelog.Curl(wirelog.Exchange{Method: a.Method, URL: a.URL, RequestHeader: header, RequestBody: a.RequestBody})
 }
 
-// Attempt is one recorded exchange with a target. Secrets were removed before it was kept.
+// Attempt is one recorded exchange with a target. Secrets are removed before it is stored.
 type Attempt struct {
 	ID        int64 // ascending in the order of recording
 	App       string
 	Kind      Kind
 	Principal string
 	Gen       int64
-	Run       string // the same for all exchanges of one sequence
+	Run       string // identifies the sequence: the same for all its exchanges
 
 	At             time.Time
 	Method, URL    string
 	RequestHeader  http.Header
 	RequestBody    string
-	Status         int // 0 when no answer came
+	Status         int // 0 if no response was received
 	ResponseHeader http.Header
 	ResponseBody   string // excerpt
 	Duration       time.Duration
-	Error          string // why the exchange failed, empty when an answer was read to its end
+	Error          string // why the exchange failed; empty if a complete response was read
 }
 
-// AttemptQuery selects recorded exchanges, newest first. Empty fields do not restrict.
+// AttemptQuery selects recorded exchanges, newest first. Empty fields do not restrict the result.
 type AttemptQuery struct {
 	App       string
 	Kind      Kind
 	Principal string
 	Before    int64 // only those with a smaller ID
-	Limit     int   // Defaults to 100
+	Limit     int   // Default: 100
 }

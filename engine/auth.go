@@ -2,16 +2,16 @@ package engine
 
 import "cmp"
 
-// Scheme says how the secret becomes the Authorization header.
+// Scheme is the way in which the secret becomes the Authorization header.
 type Scheme string
 
-// The schemes. The zero value reads as Bearer.
+// The schemes. The zero value means Bearer.
 const (
 	Bearer Scheme = "BEARER" // Authorization: Bearer <secret>
 	Raw    Scheme = "RAW"    // Authorization: <secret>
 	Basic  Scheme = "BASIC"  // the secret is user:password, sent base64-encoded (RFC 7617)
 	Header Scheme = "HEADER" // <Auth.Header>: <secret>
-	// ClientCredentials fetches access tokens from Auth.OAuth with the secret of the client, and sends them as Bearer does.
+	// ClientCredentials fetches access tokens from Auth.OAuth with the secret of the client, and sends them like Bearer.
 	ClientCredentials Scheme = "CLIENT_CREDENTIALS"
 )
 
@@ -23,7 +23,7 @@ type Auth struct {
 	OAuth  OAuth  // scheme ClientCredentials only
 }
 
-// String hides the secret, so that a printed Target does not tell it.
+// String returns a description without the secret, so that a printed Target does not disclose it.
 func (a Auth) String() string {
 	if a.Secret == "" {
 		return "no credentials"
@@ -39,13 +39,13 @@ func (a Auth) GoString() string { return a.String() }
 type TLS struct {
 	// CA holds PEM certificates that are trusted instead of the system's.
 	CA string
-	// Certificate and Key are the client certificate, with its chain, and its private key, as PEM. Both or none.
+	// Certificate is the client certificate with its chain, Key its private key, both PEM. Set both or neither.
 	Certificate, Key string
-	// MinVersion is "1.2" or "1.3". Defaults to "1.2"; older versions are not spoken (RFC 8996).
+	// MinVersion is "1.2" or "1.3". Default: "1.2". Older versions are not supported (RFC 8996).
 	MinVersion string
 }
 
-// String hides the key, so that a printed Target does not tell it.
+// String returns a description without the key, so that a printed Target does not disclose it.
 func (t TLS) String() string {
 	switch {
 	case t == TLS{}:
@@ -60,11 +60,11 @@ func (t TLS) String() string {
 // GoString is String, for %#v.
 func (t TLS) GoString() string { return t.String() }
 
-// OAuth says where an access token is fetched with the client credentials grant (RFC 6749 section 4.4).
+// OAuth configures the token endpoint for the client credentials grant (RFC 6749 section 4.4).
 type OAuth struct {
 	TokenURL string
 	ClientID string
-	Scope    string // separated by blanks; may be empty
+	Scope    string // separated by spaces; may be empty
 	// InBody sends the client's id and secret as form fields (client_secret_post) instead of as HTTP Basic credentials
 	// (client_secret_basic, which RFC 6749 section 2.3.1 prefers).
 	InBody bool

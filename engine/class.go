@@ -2,7 +2,7 @@ package engine
 
 import "slices"
 
-// Class says how a sequence ended, and so what is to be done about it.
+// Class is the outcome of a sequence. It determines how the engine continues.
 type Class string
 
 // The classes of outcomes. [Class.Info] describes them.
@@ -17,7 +17,7 @@ const (
 	Accepted  Class = "accepted"
 )
 
-// Signal is what the end of a sequence says about the target as a whole.
+// Signal is what the end of a sequence reports about the target as a whole.
 type Signal string
 
 // The signals.
@@ -29,19 +29,19 @@ const (
 	SignalDenied    Signal = "denied"    // the target does not accept the credentials
 )
 
-// ClassInfo describes a class. There is one row per class, and no other list of them: what depends on the class is a column, or a switch
-// that the linter requires to be complete. File failure.go of engine/internal/plan derives the class from a response. The tests of this
-// package write the table in docs/engine.md with -update.
+// ClassInfo describes a class. This table is the only list of the classes: whatever depends on the class is a column, or a switch that the
+// linter requires to be exhaustive. File failure.go of engine/internal/plan derives the class from a response. The tests of this package
+// write the table to docs/engine.md with -update.
 type ClassInfo struct {
 	Class Class
-	// Status is the status of the principal afterwards. A halt, users that are waited for, a change that the target has accepted, and
-	// FallbackNone lead to others.
+	// Status is the status of the principal after the sequence. The status differs for a halt, for missing users, for a change that the target
+	// has accepted, and with FallbackNone.
 	Status Status
-	// Signal is what the lane of the app receives.
+	// Signal is the signal that the lane of the app receives.
 	Signal Signal
-	// Temporary reports whether the same requests may succeed later, without a change of the principal or of the target's settings.
+	// Temporary reports whether the same requests may succeed later although neither the principal nor the settings of the target change.
 	Temporary bool
-	// Decided reports whether the end of the sequence makes a change obsolete that the target accepted before it (202).
+	// Decided reports whether the end of the sequence makes a previously accepted change (202) obsolete.
 	Decided bool
 	// Text describes the class in one sentence.
 	Text string
@@ -70,8 +70,8 @@ func (c Class) Info() ClassInfo {
 	return Transient.Info()
 }
 
-// Outcome returns the class of the sequence that led to a status, the first one if there are several; empty for a status that no sequence
-// leads to.
+// Outcome returns the class of the sequence that leads to a status, the first one if there are several. It is empty for a status that no
+// sequence leads to.
 func (s Status) Outcome() Class {
 	switch s {
 	case StatusWaiting:

@@ -43,7 +43,7 @@ func TestClasses_OneRowEach(t *testing.T) {
 		require.Equal(t, row, row.Class.Info())
 		require.Contains(t, statuses, string(row.Status), row.Class)
 		require.Contains(t, signals, string(row.Signal), row.Class)
-		require.NotEmpty(t, row.Signal, "the end of a sequence says something about the target")
+		require.NotEmpty(t, row.Signal, "every outcome has a signal")
 		require.Regexp(t, `^[A-Z0-9].*\.$`, row.Text)
 	}
 	require.Equal(t, constants(t, "class.go", "Class"), rows)
@@ -52,7 +52,7 @@ func TestClasses_OneRowEach(t *testing.T) {
 	require.Equal(t, engine.StatusClean, engine.Done.Info().Status, "callers get a copy")
 }
 
-// TestStatus_Outcome has what the console, the CLI and plans have shown since the first release.
+// TestStatus_Outcome checks the outcomes that the console, the CLI and plans have shown since the first release.
 func TestStatus_Outcome(t *testing.T) {
 	want := map[engine.Status]engine.Class{
 		engine.StatusDirty: "", engine.StatusClean: engine.Done, engine.StatusSkipped: engine.Skipped, engine.StatusWaiting: engine.Done,

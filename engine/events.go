@@ -2,14 +2,14 @@ package engine
 
 import "time"
 
-// KeptEvents is how many lifecycle events are kept for each app at least; older ones are removed.
+// KeptEvents is the minimum number of lifecycle events stored for each app. Older events are removed.
 const KeptEvents = 10_000
 
-// EventType says what has happened.
+// EventType is the type of a lifecycle event.
 type EventType string
 
-// The types. Failed is told once for each failure, whether it is tried again (Data.Status is StatusRetrying) or not; Recovered when a
-// sequence succeeds after it.
+// The types. A Failed event is recorded for each failure, whether it is retried (Data.Status is StatusRetrying) or not. A Recovered event
+// is recorded when a sequence succeeds after a failure.
 const (
 	UserCreated     EventType = "user.created"
 	UserLinked      EventType = "user.linked"
@@ -20,7 +20,7 @@ const (
 	UserHeld        EventType = "user.held"
 	UserAccepted    EventType = "user.accepted" // the target has accepted a change (202) and may carry it out later
 	UserRecovered   EventType = "user.recovered"
-	UserDismissed   EventType = "user.dismissed" // somebody marked the failure as done
+	UserDismissed   EventType = "user.dismissed" // an operator marked the failure as resolved
 
 	GroupCreated   EventType = "group.created"
 	GroupLinked    EventType = "group.linked"
@@ -33,18 +33,18 @@ const (
 	GroupRecovered EventType = "group.recovered"
 	GroupDismissed EventType = "group.dismissed"
 
-	AppPaused      EventType = "app.paused"      // the target asked for it
+	AppPaused      EventType = "app.paused"      // at the request of the target
 	AppBreaker     EventType = "app.breaker"     // several failures in a row
-	AppQuarantined EventType = "app.quarantined" // the credentials are refused
-	AppReleased    EventType = "app.released"    // none of these any more
+	AppQuarantined EventType = "app.quarantined" // the target rejects the credentials
+	AppReleased    EventType = "app.released"    // the pause, breaker or quarantine ended
 
 	DeactivationOverdue EventType = "deactivation.overdue" // see Overdue
 )
 
-// Event is something that happened to a principal or an app. It holds no attribute values and no messages of the target.
+// Event is an event of a principal or an app. It contains no attribute values and no messages of the target.
 type Event struct {
 	App       string    `json:"-"`
-	Seq       int64     `json:"seq"` // of the app, ascending without gaps; begins with 1
+	Seq       int64     `json:"seq"` // of the app, ascending without gaps; starts at 1
 	At        time.Time `json:"at"`
 	Type      EventType `json:"type"`
 	Kind      Kind      `json:"kind,omitempty"` // empty for events of the app
@@ -52,15 +52,15 @@ type Event struct {
 	Data      EventData `json:"-"`
 }
 
-// EventData is what is known about an event. Fields that do not apply are zero.
+// EventData has the details of an event. Fields that do not apply are zero.
 type EventData struct {
 	Operation Operation `json:"operation,omitempty"`
 	Status    Status    `json:"status,omitempty"`
-	HTTP      int       `json:"http,omitempty"`     // status that decided
-	RemoteID  string    `json:"remoteId,omitempty"` // id at the target
+	HTTP      int       `json:"http,omitempty"`     // status of the decisive response
+	RemoteID  string    `json:"remoteId,omitempty"` // id on the target
 	Run       string    `json:"run,omitempty"`      // the exchanges: Attempt.Run
 	Hold      HoldKind  `json:"hold,omitempty"`
-	Until     time.Time `json:"until,omitzero"` // of the hold; until when a change that was accepted may be carried out
+	Until     time.Time `json:"until,omitzero"` // end of the hold, or the deadline of an accepted change
 	Since     time.Time `json:"since,omitzero"` // of an overdue deactivation
 }
 
@@ -68,5 +68,5 @@ type EventData struct {
 type EventQuery struct {
 	App   string // required
 	After int64  // only those with a greater Seq
-	Limit int    // Defaults to 100
+	Limit int    // Default: 100
 }

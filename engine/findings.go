@@ -6,34 +6,35 @@ import (
 	"time"
 )
 
-// DriftRequest says what to compare.
+// DriftRequest configures a comparison.
 type DriftRequest struct {
-	Kind Kind // Defaults to User
-	// Repair marks what was found and can be mended, and nothing else, once all was compared. The sequences do the rest, under the
-	// target's options and its Guard.
+	Kind Kind // Default: User
+	// Repair marks only the repairable findings, after the comparison is complete. The sequences then repair them, subject to the target's
+	// options and its Guard.
 	Repair bool
-	// Each is called with each finding as it is made. An error ends the comparison, and nothing is marked. Defaults to counting.
+	// Each is called for each finding immediately. An error stops the comparison, and nothing is marked. Default: findings are only counted.
 	Each func(Finding) error
 }
 
-// DriftReport sums a comparison up.
+// DriftReport is the summary of a comparison.
 type DriftReport struct {
 	App  string `json:"-"`
 	Kind Kind   `json:"-"`
-	// Listed is what the target has, Known the principals that the engine knows, Compared those of them that have an account.
+	// Listed is the number of objects on the target, Known the number of principals known to the engine, Compared the number of known
+	// principals with an account.
 	Listed   int `json:"listed"`
 	Known    int `json:"known"`
 	Compared int `json:"compared"`
-	// Busy is how many principals differ that are due, or were worked on meanwhile: what they come to is not known yet, and they are
-	// neither findings nor marked.
+	// Busy is the number of principals that differ but are pending or were processed during the comparison. Their final state is not known
+	// yet: they are neither findings nor marked.
 	Busy int `json:"busy"`
-	// Hidden is how many groups were not compared in their members, because the target does not show any.
+	// Hidden is the number of groups whose members were not compared, because the target does not return any.
 	Hidden int               `json:"hidden"`
 	Found  map[DriftKind]int `json:"found"`  // findings
 	Marked int               `json:"marked"` // principals that were marked for repair
 }
 
-// Drifted says how many findings could be repaired.
+// Drifted returns the number of repairable findings.
 func (r DriftReport) Drifted() (n int) {
 	for what, count := range r.Found {
 		if what.Repairable() {
@@ -43,15 +44,15 @@ func (r DriftReport) Drifted() (n int) {
 	return n
 }
 
-// Reconciliation sums a full reconciliation of one kind up.
+// Reconciliation is the summary of a full reconciliation of one kind.
 type Reconciliation struct {
 	Drift DriftReport
-	// Unknown is how many principals the directory lists and the engine did not know; they were marked. Unlisted is how many that the
-	// engine knows are not listed: that says nothing about what they should have. Both are 0 for a directory that is no [Lister].
+	// Unknown is the number of principals that the directory lists and the engine did not know; they were marked. Unlisted is the number of
+	// known principals that the directory does not list; the engine changes nothing for them. Both are 0 if the directory is not a [Lister].
 	Unknown, Unlisted int
 }
 
-// Verification says whether a principal has come to its desired state, by the engine's own count and by what the target has.
+// Verification reports whether a principal has its desired state, by the engine's generations and by the state on the target.
 type Verification struct {
 	App  string `json:"app"`
 	Kind Kind   `json:"kind"`
@@ -59,23 +60,23 @@ type Verification struct {
 
 	Desired   int64     `json:"desired"`         // generation of the last mark, 0 for a principal that was never marked
 	Confirmed int64     `json:"confirmed"`       // generation that the target is known to have
-	ReadAt    time.Time `json:"readAt,omitzero"` // zero when the target could not be read, or there was nothing to be read
-	Equal     bool      `json:"equal"`           // the target has all that is desired, but for what is in Ignored
-	// Differ are the paths in which the target differs, Diff tells how: before is what the target has, after what is desired.
+	ReadAt    time.Time `json:"readAt,omitzero"` // zero if the target could not be read, or nothing had to be read
+	Equal     bool      `json:"equal"`           // the target has the desired state, except for Ignored
+	// Differ are the paths that differ on the target. Diff has the values: before is the target's value, after the desired one.
 	Differ []string     `json:"differ,omitempty"`
 	Diff   []Difference `json:"diff,omitempty"`
-	// Members are those that the target's group has too few (Add) or too many (Remove).
+	// Members are the members that the target's group lacks (Add) or has in excess (Remove).
 	Members *MemberDiff `json:"members,omitempty"`
-	// Waiting are users that cannot be members yet, because they have no account.
+	// Waiting are users that cannot be members yet because they have no account.
 	Waiting []string `json:"waiting,omitempty"`
-	// Ignored are the paths that the target does not keep, and that are left alone since.
+	// Ignored are the paths that the target ignores and the engine therefore no longer sends.
 	Ignored []string `json:"ignored,omitempty"`
-	// Message says why the target was not read, or what was found besides.
+	// Message describes why the target was not read, or another finding.
 	Message string `json:"message,omitempty"`
 }
 
-// Converged says that nothing is left to be done: the last mark is confirmed, and the target was read and is equal, or nothing is
-// wanted there and nothing was ever made (ReadAt is zero then).
+// Converged reports whether nothing is left to do: the last mark is confirmed, and the target was read and is equal. For a principal that
+// is not desired and never had an account, the target is not read (ReadAt is zero).
 func (p Verification) Converged() bool {
 	return p.Desired == p.Confirmed && p.Equal && len(p.Waiting) == 0
 }
@@ -93,7 +94,7 @@ func (p Verification) String() string {
 		b.WriteString("read back different at " + p.ReadAt.Format(time.TimeOnly) + " in " + strings.Join(p.Differ, ", "))
 	}
 	if len(p.Ignored) > 0 {
-		b.WriteString(", not kept by the target: " + strings.Join(p.Ignored, ", "))
+		b.WriteString(", ignored by the target: " + strings.Join(p.Ignored, ", "))
 	}
 	if len(p.Waiting) > 0 {
 		b.WriteString(", waiting for " + strings.Join(p.Waiting, ", "))
@@ -104,19 +105,19 @@ func (p Verification) String() string {
 	return b.String()
 }
 
-// DriftKind says in which way a target differs from what is wanted there.
+// DriftKind is the way in which a target differs from the desired state.
 type DriftKind string
 
-// The kinds. The engine repairs DriftMissing, DriftDiffers, DriftActivity and DriftMembers. DriftUnmanaged and DriftDuplicate need a
-// decision; DriftIgnored is what the target does not store.
+// The kinds. The engine repairs DriftMissing, DriftDiffers, DriftActivity and DriftMembers. DriftUnmanaged and DriftDuplicate require a
+// decision. DriftIgnored reports values that the target does not store.
 const (
 	DriftMissing   DriftKind = "missing"   // a principal should have an account and has none
 	DriftDiffers   DriftKind = "differs"   // attributes have other values
-	DriftActivity  DriftKind = "active"    // active is another one; of a group: it should not be there any more
-	DriftMembers   DriftKind = "members"   // a group has others
-	DriftUnmanaged DriftKind = "stranger"  // an account that nobody has. It is never touched
-	DriftDuplicate DriftKind = "duplicate" // an account with an externalId that another one of the list has too
-	DriftIgnored   DriftKind = "ignored"   // values that the target was seen not to keep, and that are not sent any more
+	DriftActivity  DriftKind = "active"    // active differs; of a group: it should no longer exist
+	DriftMembers   DriftKind = "members"   // the members of a group differ
+	DriftUnmanaged DriftKind = "stranger"  // an account of no principal; the engine never changes it
+	DriftDuplicate DriftKind = "duplicate" // several listed accounts have the same externalId
+	DriftIgnored   DriftKind = "ignored"   // values that the target ignored and that are no longer sent
 )
 
 // Repairable reports whether a sequence of the principal fixes it.
@@ -124,28 +125,28 @@ func (w DriftKind) Repairable() bool {
 	return w == DriftMissing || w == DriftDiffers || w == DriftActivity || w == DriftMembers
 }
 
-// Finding is one difference between a target and what is wanted there.
+// Finding is one difference between a target and the desired state.
 type Finding struct {
 	What       DriftKind `json:"what"`
-	Principal  string    `json:"principal,omitempty"` // whose it is, empty for nobody's
+	Principal  string    `json:"principal,omitempty"` // owner of the account, empty if unmanaged
 	RemoteID   string    `json:"remoteId,omitempty"`
-	RemoteName string    `json:"remoteName,omitempty"` // userName or displayName at the target, as far as known
-	// Values are what differs, or is ignored, by attribute path; the values of secrets are left out.
+	RemoteName string    `json:"remoteName,omitempty"` // userName or displayName on the target, if known
+	// Values are the values that differ or are ignored, by attribute path. Values of secrets are omitted.
 	Values []Mismatch `json:"values,omitempty"`
-	// Lacking and Surplus count the members that a group should have besides, and those that it should not have; Examples are some of
-	// their ids at the target.
+	// Lacking is the number of members that the group lacks, Surplus the number of members that it should not have. Examples are some of their
+	// ids on the target.
 	Lacking  int      `json:"lacking,omitempty"`
 	Surplus  int      `json:"surplus,omitempty"`
 	Examples []string `json:"examples,omitempty"`
-	// ExternalID and Other are what a Duplicate shares, and with which account.
+	// ExternalID is the identifier that a Duplicate shares, Other the account that it shares it with.
 	ExternalID string `json:"externalId,omitempty"`
 	Other      string `json:"other,omitempty"`
-	Note       string `json:"note,omitempty"` // what else is known, e.g. why an account was not created
+	Note       string `json:"note,omitempty"` // other details, e.g. why an account was not created
 }
 
-// Mismatch is an attribute of an account or group that has another value than is desired.
+// Mismatch is an attribute of an account or group whose value differs from the desired one.
 type Mismatch struct {
 	Path string `json:"path"` // RFC 7644 section 3.10, e.g. name.givenName
-	Have any    `json:"have"` // at the target, nil for none
-	Want any    `json:"want"` // nil: it should have none
+	Have any    `json:"have"` // on the target, nil if absent
+	Want any    `json:"want"` // nil: it should have no value
 }

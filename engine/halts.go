@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Halt is an operation that is switched off, for one app or for all of them.
+// Halt is an operation that is disabled for one app or for all apps.
 type Halt struct {
 	App       string    `json:"app,omitempty"` // empty for all apps
 	Operation Operation `json:"operation"`
@@ -24,8 +24,8 @@ func (h Halt) String() string {
 	return fmt.Sprintf("%s is halted %s: %s", h.Operation, where, h.Reason)
 }
 
-// HaltOperations are the operations that can be halted. All but OpLink are requests that change the target; OpLink is taking over an
-// account or a group that a lookup found and that the engine did not create.
+// HaltOperations returns the operations that can be halted. All except OpLink are requests that change the target. OpLink is the takeover
+// of an account or group that a lookup found and that the engine did not create.
 func HaltOperations() []Operation {
 	return []Operation{
 		OpCreate, OpLink, OpUpdate, OpReactivate, OpDeactivate, OpMembers, OpDelete,

@@ -8,39 +8,39 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// ImportRequest says what to import and how to tell whose it is.
+// ImportRequest configures an import and the matching of accounts to principals.
 type ImportRequest struct {
-	Kind Kind `json:"kind"` // Defaults to User
-	// Match are the rules; the first by which anybody agrees decides. Defaults to MatchExternalID, then MatchUserName.
+	Kind Kind `json:"kind"` // Default: User
+	// Match are the rules; the first rule that matches a principal decides. Default: MatchExternalID, then MatchUserName.
 	Match []MatchRule `json:"match"`
-	// Partial also notes who only resembles somebody, for review.
+	// Partial also records partial matches, for review.
 	Partial bool `json:"partial,omitempty"`
-	// AutoConfirm links what is matched once the whole list was read and nothing speaks against it. Whatever needs a decision waits
-	// for Confirm in any case.
+	// AutoConfirm links the matched objects once the whole list was read and the run was not stopped. Objects that require a decision wait for
+	// Confirm in any case.
 	AutoConfirm bool `json:"autoConfirm,omitempty"`
-	// Keep stores all that an object shows, passwords left out, for whoever makes something of it: see RemoteObjectQuery.Whole.
+	// Keep stores all attributes of each object except passwords. RemoteObjectQuery.Whole reads them.
 	Keep bool `json:"keep,omitempty"`
-	// MaxGone is how many of the objects that earlier imports saw, and of the accounts that are linked, may be missing from the list,
-	// in percent. When more are, the run is stopped and nothing is concluded from it. Fewer than SafeGone never stop a run. Defaults
-	// to DefaultMaxGone; 100 allows any.
+	// MaxGone is the maximum share, in percent, of known objects (seen by earlier imports, or linked) that may be missing from the list. If
+	// more are missing, the run stops and changes nothing. Fewer than SafeGone missing objects never stop a run. Default: DefaultMaxGone. 100
+	// disables the limit.
 	MaxGone float64 `json:"maxGone"`
 }
 
-// The bounds of ImportRequest.MaxGone.
+// The limits of ImportRequest.MaxGone.
 const (
 	DefaultMaxGone = 20 // percent
 	SafeGone       = 10 // objects
 )
 
-// ImportState is how far a run has come.
+// ImportState is the progress of a run.
 type ImportState string
 
 // The states of runs.
 const (
 	ImportRunning ImportState = "running"
 	ImportDone    ImportState = "done"
-	ImportFailed  ImportState = "failed"  // Error says why; nothing was concluded
-	ImportStopped ImportState = "stopped" // too much is not listed any more; nothing was concluded
+	ImportFailed  ImportState = "failed"  // Error has the cause; nothing was linked or marked as gone
+	ImportStopped ImportState = "stopped" // too many objects are missing; nothing was linked or marked as gone
 )
 
 // ImportRun is one import.
@@ -49,58 +49,58 @@ type ImportRun struct {
 	App     string
 	Request ImportRequest
 	State   ImportState
-	// Seen is how many objects were read; the next page begins at startIndex Seen + 1. Read says that it was the whole list.
+	// Seen is the number of objects read; the next page starts at startIndex Seen + 1. Read reports whether the whole list was read.
 	Seen int
 	Read bool
-	// Total is what the target says, -1 if it does not.
+	// Total is the total that the target returned, -1 if it returned none.
 	Total int
-	// Attempts counts the failures in a row to read the next page; Error tells the last one, or why the run has ended.
+	// Attempts is the number of consecutive failures to read the next page. Error is the last failure, or the reason why the run stopped.
 	Attempts int
 	Error    string
-	// Counts are the objects of the run by verdict. Gone ones are those of earlier runs that this one did not see.
+	// Counts are the numbers of objects by verdict. Gone objects are those of earlier runs that this run did not see.
 	Counts map[Verdict]int
-	// Lost is how many principals have an account that is not listed. Nothing follows from that.
+	// Lost is the number of principals whose account is not listed. The engine changes nothing for them.
 	Lost         int
 	Begun, Ended time.Time
 }
 
-// RemoteObject is an account or group that an import has found at a target.
+// RemoteObject is an account or group that an import found on a target.
 type RemoteObject struct {
 	App         string `json:"-"`
 	Kind        Kind   `json:"-"`
 	RemoteID    string `json:"remoteId"`
 	UserName    string `json:"userName"` // of a group: displayName
 	ExternalID  string `json:"externalId,omitempty"`
-	Email       string `json:"email,omitempty"` // the primary one, or the first
+	Email       string `json:"email,omitempty"` // the primary one, otherwise the first
 	DisplayName string `json:"displayName,omitempty"`
 	Active      bool   `json:"active"`
-	Hash        string `json:"-"` // of all attributes but meta: another one than at the last import when the object has changed
-	Run         int64  `json:"-"` // that saw it last
+	Hash        string `json:"-"` // of all attributes except meta; detects changes between imports
+	Run         int64  `json:"-"` // that listed it last
 
 	Verdict   Verdict   `json:"verdict"`
-	Rule      MatchRule `json:"rule,omitempty"`      // that matched it, empty for none
-	Principal string    `json:"principal,omitempty"` // whose it is, when Linked or Matched
-	// Candidates are the principals that somebody has to choose from, when Ambiguous or Partial; at most MaxCandidates.
+	Rule      MatchRule `json:"rule,omitempty"`      // that matched it, empty if none did
+	Principal string    `json:"principal,omitempty"` // its owner, if Linked or Matched
+	// Candidates are the principals to choose from, if Ambiguous or Partial; at most MaxCandidates.
 	Candidates []string `json:"candidates,omitempty"`
-	Note       string   `json:"note,omitempty"` // why it is ambiguous, as far as the candidates do not tell
+	Note       string   `json:"note,omitempty"` // why it is ambiguous, if the candidates do not show it
 
-	// Resource is all that the target shows. It is there for Matcher.Match, and for a query that asks for it where the run has kept it.
+	// Resource has all attributes that the target returned. It is set for Matcher.Match, and for queries with Whole if the run stored it.
 	Resource *scim.Resource `json:"-"`
 }
 
-// MaxCandidates is how many candidates of an object are kept.
+// MaxCandidates is the maximum number of stored candidates per object.
 const MaxCandidates = 10
 
-// RemoteObjectQuery selects objects that imports have found, ascending by remote id. Empty fields do not restrict.
+// RemoteObjectQuery selects objects that imports have found, ascending by remote id. Empty fields do not restrict the result.
 type RemoteObjectQuery struct {
 	App     string // required
 	Kind    Kind   // required
 	Verdict Verdict
-	After   string // remote id of the last one of the page before
-	Limit   int    // Defaults to 100
-	// Only restricts it to those with the remote ids.
+	After   string // remote id of the last object of the previous page
+	Limit   int    // Default: 100
+	// Only restricts the result to objects with these remote ids.
 	Only []string
-	// Whole reads RemoteObject.Resource too.
+	// Whole also reads RemoteObject.Resource.
 	Whole bool
 }
 
@@ -110,38 +110,38 @@ var (
 	ErrNoMatcher     = errors.New("engine: imports need a Directory that implements engine.Matcher")
 )
 
-// MaxListed is how many users or groups of a target are read by an import or a drift report.
+// MaxListed is the maximum number of users or groups that an import or a drift report reads from a target.
 const MaxListed = 2_000_000
 
-// ErrPaused says that nothing is sent to the target: Target.Paused.
+// ErrPaused is returned when the engine sends nothing to the target because of Target.Paused.
 var ErrPaused = errors.New("engine: the app is paused")
 
-// MatchRule says by what an account of a target and a principal of the directory are taken for the same.
+// MatchRule is a rule by which an account of a target matches a principal of the directory.
 type MatchRule string
 
-// The rules. Names and addresses are compared without regard to letter case (RFC 7643 section 4.1), identifiers exactly.
+// The rules. Names and addresses are compared case-insensitively (RFC 7643 section 4.1), identifiers exactly.
 const (
 	MatchExternalID MatchRule = "externalId"
 	MatchUserName   MatchRule = "userName" // of a group: displayName
-	MatchEmail      MatchRule = "email"    // any of theirs
+	MatchEmail      MatchRule = "email"    // any of their addresses
 )
 
-// Known says whether there is such a rule.
+// Known reports whether the rule is defined.
 func (r MatchRule) Known() bool {
 	return slices.Contains([]MatchRule{MatchExternalID, MatchUserName, MatchEmail}, r)
 }
 
-// Verdict says whose an account is.
+// Verdict is the result of matching an account to a principal.
 type Verdict string
 
 // The verdicts.
 const (
-	VerdictLinked    Verdict = "linked"    // a principal has it already
+	VerdictLinked    Verdict = "linked"    // linked to a principal already
 	VerdictMatched   Verdict = "matched"   // exactly one principal, by a rule
-	VerdictAmbiguous Verdict = "ambiguous" // several could be meant, or the one has another account: somebody has to say
-	VerdictPartial   Verdict = "partial"   // only the part before the @ or the whole name agrees: somebody has to look
-	VerdictUnmatched Verdict = "unmatched" // nobody
-	VerdictGone      Verdict = "gone"      // listed by an earlier import, and not by this one
+	VerdictAmbiguous Verdict = "ambiguous" // several candidates, or the only one has another account: requires a decision
+	VerdictPartial   Verdict = "partial"   // only the part before the @ or the full name agrees: requires a review
+	VerdictUnmatched Verdict = "unmatched" // no principal matches
+	VerdictGone      Verdict = "gone"      // listed by an earlier import, not by this one
 )
 
 // Candidate is a principal that an object may belong to.

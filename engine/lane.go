@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// ErrLeaseLost says that the lane belongs to somebody else by now: what was done under the lease must not be written.
+// ErrLeaseLost is returned when another engine has taken the lane: results of work under the lease must not be written.
 var ErrLeaseLost = errors.New("lane: the lease was lost")
 
 // Lease is the right to work on one app until Until.
@@ -14,50 +14,51 @@ type Lease struct {
 	Epoch int64 // grows with every claim
 	Until time.Time
 	Hold  Hold // as the last owner left it
-	// Kicks counts how often somebody wanted a hold to end. The store compares it at the release.
+	// Kicks is the number of requests to end a hold. The store compares it at the release.
 	Kicks int64
-	// Marks counts the marks of principals. During a quarantine, whoever marks one makes the lane due; so that what may still be done is done.
+	// Marks is the number of marks of principals. During a quarantine a mark makes the lane pending, because deactivations may still be
+	// possible.
 	Marks int64
 }
 
-// HoldKind says why a lane is not running.
+// HoldKind is the reason why a lane is on hold.
 type HoldKind string
 
-// The kinds of holds. The zero value means that the lane is free to run.
+// The kinds of holds. The zero value means that the lane is not on hold.
 const (
 	HoldNone       HoldKind = ""
-	HoldPause      HoldKind = "pause"      // the target asked for it (429, 503 with Retry-After)
+	HoldPause      HoldKind = "pause"      // the target requested it (429, 503 with Retry-After)
 	HoldBreaker    HoldKind = "breaker"    // several failures in a row
-	HoldQuarantine HoldKind = "quarantine" // the credentials are refused
+	HoldQuarantine HoldKind = "quarantine" // the target rejects the credentials
 )
 
-// Hold keeps a lane from running. When Until has passed, one principal is tried; that decides whether the hold ends or grows.
+// Hold prevents a lane from running. After Until the engine tries one principal; the result ends or prolongs the hold.
 type Hold struct {
 	Kind   HoldKind
 	Until  time.Time
 	Reason string
-	Streak int // how often it was prolonged
+	Streak int // number of times it was prolonged
 }
 
 // Lane is the state of an app.
 type Lane struct {
 	App    string
-	Owner  string // who works on it now, empty when nobody does
+	Owner  string // engine that holds the lease, empty if none
 	Until  time.Time
-	NextAt time.Time // when it is due; zero when nothing is
+	NextAt time.Time // when the next work is scheduled; zero if none is
 	Hold   Hold
-	// Learned is what was found out about the target.
+	// Learned are the detected properties of the target.
 	Learned    Learned
-	Suspension Suspension // why nothing is sent, apart from a hold; zero when nothing stands in the way
+	Suspension Suspension // why nothing is sent, other than a hold; zero if not suspended
 }
 
-// Suspension is why a lane sends nothing, other than a hold, which the target has brought about.
+// Suspension is why a lane sends nothing, other than a hold, which the target causes.
 type Suspension struct {
 	Reason SuspensionReason `json:"reason,omitempty"`
-	Until  time.Time        `json:"until,omitzero"` // of a maintenance window; others end with a Mark or Kick
+	Until  time.Time        `json:"until,omitzero"` // end of a maintenance window; other suspensions end with a Mark or Kick
 }
 
-// SuspensionReason says why a lane rests.
+// SuspensionReason is the reason why a lane is suspended.
 type SuspensionReason string
 
 // The reasons.

@@ -5,36 +5,36 @@ import (
 	"strings"
 )
 
-// Link says which account or group of a target belongs to a principal. As JSON, one a line, links can be carried from one identity
-// provider to another without a single account being created again:
+// Link assigns an account or group of a target to a principal. As JSON, one per line, links can be migrated from one identity provider to
+// another without creating an account again:
 //
 //	{"kind":"user","id":"u-1","remoteId":"2819c223","remoteName":"ann@example.org","origin":"created"}
 type Link struct {
 	Kind     Kind   `json:"kind"`
 	ID       string `json:"id"` // of the principal in the directory
 	RemoteID string `json:"remoteId"`
-	// RemoteName is the userName or displayName at the target, if known.
+	// RemoteName is the userName or displayName on the target, if known.
 	RemoteName string `json:"remoteName,omitempty"`
-	// Origin says how the link came about. Defaults to imported.
+	// Origin is how the link was created. Default: imported.
 	Origin Origin `json:"origin,omitempty"`
 }
 
-// Conflict is a link that cannot be made.
+// Conflict is a link that cannot be created.
 type Conflict struct {
 	Link   Link   `json:"link"`
 	Reason string `json:"reason"`
 }
 
-// LinkError refuses links as a whole: none of them was made.
+// LinkError rejects all links of a call: none of them was created.
 type LinkError struct{ Conflicts []Conflict }
 
-// linkErrorShown is how many conflicts the text of a LinkError tells.
+// linkErrorShown is the maximum number of conflicts in the message of a LinkError.
 const linkErrorShown = 5
 
-// Error tells the first conflicts.
+// Error returns a message with the first conflicts.
 func (e *LinkError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "engine: no link was made, %d cannot be:", len(e.Conflicts))
+	fmt.Fprintf(&b, "engine: no links created: %d conflicts:", len(e.Conflicts))
 	for i, c := range e.Conflicts {
 		if i == linkErrorShown {
 			fmt.Fprintf(&b, " and %d more", len(e.Conflicts)-i)

@@ -10,22 +10,22 @@ type Result struct {
 	App       string
 	Kind      Kind
 	ID        string
-	Want      Want // what was worked towards; the directory may say something else by now
+	Want      Want // at the start of the sequence; may have changed since
 	Operation Operation
 	Outcome   Class
-	Status    Status        // as stored: StatusDirty when a mark came meanwhile, so that another result follows
-	RemoteID  string        // id at the target, empty when not known
-	HTTP      int           // status that decided, 0 for none
-	Error     string        // empty unless something is wrong, or users are waited for
-	Steps     []Step        // what was sent, in order
-	Duration  time.Duration // from the question to the directory until the result was stored
-	// PasswordVersion is the UserState.PasswordVersion that the account of a user is known to have, empty for none.
+	Status    Status        // as stored: StatusDirty if marked during the sequence; another result follows
+	RemoteID  string        // id on the target, empty if unknown
+	HTTP      int           // status of the decisive response, 0 for none
+	Error     string        // empty on success, unless the principal waits for users
+	Steps     []Step        // the requests, in order
+	Duration  time.Duration // from the directory query until the result was stored
+	// PasswordVersion is the UserState.PasswordVersion that the account of a user is known to have, empty if unknown.
 	PasswordVersion string
-	// Confirmed is the operation of a change that the target had accepted before, and was seen to have carried out; empty for none.
+	// Confirmed is the operation of an earlier accepted change that the engine found carried out; empty if none.
 	Confirmed Operation
-	// Lapsed says that such a change was not carried out in time: Error is not about what was sent now.
+	// Lapsed reports that such a change was not carried out in time. Error then describes that change, not a request of this sequence.
 	Lapsed bool
-	// IgnoredAttributes are the attributes of a user that the target did not keep as they were sent, by path.
+	// IgnoredAttributes are the attributes of a user that the target did not store as sent, by path.
 	IgnoredAttributes map[string]IgnoredAttribute
 }
 
@@ -34,28 +34,28 @@ type Step struct {
 	Method string
 	Path   string
 	Status int // 0 if there was no response
-	// Message is why the request has failed, in the words of the target if it gave any; empty for a success.
+	// Message is why the request failed, quoted from the target if possible; empty on success.
 	Message string
-	// Alternative names the form of the request and the reason for it, if it is not the one that Target.Style names first.
+	// Alternative is the form of the request and the reason for it, if it is not the preferred form of Target.Style.
 	Alternative string
 }
 
-// Observer learns of results.
+// Observer receives the results of sequences.
 //
-// Result is called after the result is stored, outside of any transaction, and in order for each principal; the principal
-// is not worked on meanwhile, so it should be quick. A crash between storing and calling loses the call, never the state:
-// Engine.States tells after a restart.
+// Result is called after the result is stored, outside of any transaction, and in order for each principal. The principal is not processed
+// during the call, so the call should be quick. A crash between storing and calling loses the call, but not the state: Engine.States
+// returns it after a restart.
 type Observer interface {
 	Result(ctx context.Context, r Result)
 }
 
-// ObserverFunc is a function as an Observer.
+// ObserverFunc implements Observer by a function.
 type ObserverFunc func(ctx context.Context, r Result)
 
 // Result calls f.
 func (f ObserverFunc) Result(ctx context.Context, r Result) { f(ctx, r) }
 
-// Observers returns an Observer that tells all of them, in their order; of overdue deactivations those that are an OverdueObserver.
+// Observers returns an Observer that calls all of them in order. It passes overdue deactivations to those that implement OverdueObserver.
 func Observers(all ...Observer) Observer { return observers(all) }
 
 type observers []Observer
@@ -74,12 +74,12 @@ func (all observers) Overdue(ctx context.Context, d Overdue) {
 	}
 }
 
-// OverdueObserver is an Observer that also learns of overdue deactivations.
+// OverdueObserver is an Observer that also receives overdue deactivations.
 //
-// Overdue is called once for each, by one of the engines that share a store, whatever the reason for the delay: a target that is
-// down or refuses, a lane that is held, paused or in maintenance, a guard that waits for an approval. The directory was asked
-// first, so that a deactivation that nobody has worked towards yet is noticed; in a large backlog that can take
-// some minutes more. A crash right before the call loses the call.
+// Overdue is called once per overdue deactivation, by one of the engines that share a store, whatever the cause. Causes are, for example, a
+// target that is unavailable or rejects the request, a lane that is on hold, paused or in maintenance, or a guard that waits for an
+// approval. The engine queries the directory first, so that deactivations that were not attempted yet are detected too. In a large backlog
+// this can take some minutes more. A crash right before the call loses the call.
 type OverdueObserver interface {
 	Overdue(ctx context.Context, o Overdue)
 }

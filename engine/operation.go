@@ -1,10 +1,10 @@
 package engine
 
-// Origin says how the engine came to know a remote resource.
+// Origin is how the engine obtained a link to a remote resource.
 type Origin string
 
-// The origins. Imported means that somebody, or a rule of an import, said whose it is. Unconfirmed means that a create was sent and its
-// answer was lost, so that a resource without a known id may exist.
+// The origins. Imported means that an operator or a rule of an import assigned the resource. Unconfirmed means that the response to a
+// create request was lost, so that a resource with an unknown id may exist.
 const (
 	Created     Origin = "created"
 	Linked      Origin = "linked"
@@ -12,7 +12,7 @@ const (
 	Unconfirmed Origin = "unconfirmed"
 )
 
-// Operation names what a sequence did, in the order of weight: a sequence that looked up, created and patched says Create.
+// Operation is what a sequence did, ordered by significance: a sequence that looked up, created and patched has Create.
 type Operation string
 
 // The operations.

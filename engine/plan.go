@@ -5,47 +5,46 @@ import (
 	"time"
 )
 
-// What keeps a plan from being applied. ErrStale is another reason.
+// Errors that prevent a plan from being applied. ErrStale is another one.
 var (
 	ErrExpired = errors.New("engine: the plan has expired")
-	ErrApplied = errors.New("engine: the plan is applied already")
+	ErrApplied = errors.New("engine: the plan has already been applied")
 	ErrCanary  = errors.New("engine: the first part of the plan did not succeed")
 )
 
-// ApplyOptions says how a plan is applied. The zero value applies all of it.
+// ApplyOptions configures how a plan is applied. The zero value applies all items.
 type ApplyOptions struct {
-	// Directory is asked whether what is desired is still what was planned: the one that the engine works with from now on. It may
-	// read through the caller's transaction; it is asked by one goroutine. Defaults to the engine's own.
+	// Directory is the directory that the engine uses from now on. Apply compares its desired state with the planned one. It may read through
+	// the caller's transaction; only one goroutine uses it. Default: the engine's own.
 	Directory Directory
-	// First applies only so many items of those that are left. The rest is refused until all of them have come to their end.
+	// First is the number of remaining items to apply now. The engine rejects the rest until those have completed. Zero means all.
 	First int
 }
 
-// Bounds of plans.
+// Limits of plans.
 const (
-	// MaxPlanItems is how many principals a plan may be about.
+	// MaxPlanItems is the maximum number of principals in a plan.
 	MaxPlanItems = 100_000
-	// PlanTTL is how long a plan can be applied, unless it says otherwise.
+	// PlanTTL is the default time during which a plan can be applied.
 	PlanTTL = 24 * time.Hour
-	// PlansKept is how long a plan is kept, applied or not, after it has expired: until the next plan for its app is made.
+	// PlansKept is the minimum time that a plan is stored after it has expired, applied or not. The next plan for its app then deletes it.
 	PlansKept = 30 * 24 * time.Hour
 )
 
-// ErrTooMany says that a plan would be about more than MaxPlanItems principals.
+// ErrTooMany is returned for a plan with more than MaxPlanItems principals.
 var ErrTooMany = errors.New("engine: too many principals for a plan")
 
-// PlanRequest says what a plan is about.
+// PlanRequest configures a plan.
 type PlanRequest struct {
 	App    string
-	Reason string // for people
-	// Directory is what the desired state is asked of, such as one with a mapping that is not in use yet. Defaults to the
-	// engine's own.
+	Reason string // human-readable
+	// Directory is the source of the desired state, for example one with a mapping that is not in use yet. Default: the engine's own.
 	Directory Directory
-	// Principals are those that the plan is about, in the order in which they are applied. All adds all that the engine knows of
-	// the app, users before groups.
+	// Principals are the principals in the plan, in the order in which they are applied. All adds all known principals of the app, users
+	// before groups.
 	Principals []Principal
 	All        bool
-	// Expires is how long the plan can be applied. Defaults to PlanTTL.
+	// Expires is the time during which the plan can be applied. Default: PlanTTL.
 	Expires time.Duration
 }
 
@@ -55,7 +54,7 @@ type Principal struct {
 	ID   string `json:"id"`
 }
 
-// Plan is what would be done about some principals of an app, looked at before it is done.
+// Plan is a preview of the changes for some principals of an app.
 type Plan struct {
 	ID        string     `json:"id"`
 	App       string     `json:"app"`
@@ -65,24 +64,24 @@ type Plan struct {
 	CreatedAt time.Time  `json:"createdAt"`
 	ExpiresAt time.Time  `json:"expiresAt"`
 	Items     int        `json:"items"`
-	// Operations counts the items by what would be done, Outcomes by how that would end: whatever is neither done nor skipped needs
-	// a look.
+	// Operations counts the items by operation, Outcomes by expected outcome. Items whose outcome is neither done nor skipped require a
+	// review.
 	Operations map[Operation]int `json:"operations"`
 	Outcomes   map[Class]int     `json:"outcomes"`
 }
 
-// PlanStatus is how far a plan has come.
+// PlanStatus is the progress of a plan.
 type PlanStatus string
 
 // The statuses of plans.
 const (
-	PlanMaking  PlanStatus = "making"  // it is not complete, or its making was cut off
+	PlanMaking  PlanStatus = "making"  // incomplete: in progress or aborted
 	PlanOpen    PlanStatus = "open"    // it can be applied
-	PlanPartial PlanStatus = "partial" // its first items are applied
+	PlanPartial PlanStatus = "partial" // the first items have been applied
 	PlanApplied PlanStatus = "applied"
 )
 
-// PlanItem is what would be done about one principal.
+// PlanItem is the planned change of one principal.
 type PlanItem struct {
 	Plan       string       `json:"-"`
 	Seq        int          `json:"seq"` // from 1, in the order in which they are applied
@@ -91,28 +90,28 @@ type PlanItem struct {
 	Operation  Operation    `json:"operation"`
 	Outcome    Class        `json:"outcome"`
 	Message    string       `json:"message,omitempty"`
-	Generation int64        `json:"generation"` // desired at the time, 0 for a principal that was never marked
+	Generation int64        `json:"generation"` // desired generation when planned, 0 if never marked
 	Digest     string       `json:"digest"`     // of the desired state
 	Marked     bool         `json:"marked"`     // it was applied
-	Sent       int          `json:"sent"`       // how many requests it takes
-	Requests   []Sent       `json:"requests"`   // the first of them
+	Sent       int          `json:"sent"`       // number of requests
+	Requests   []Sent       `json:"requests"`   // the first requests
 	Diff       []Difference `json:"diff,omitempty"`
 	Members    *MemberDiff  `json:"members,omitempty"`
 	Waiting    []string     `json:"waiting,omitempty"`
 }
 
-// PlanQuery selects plans, newest first. Empty fields do not restrict.
+// PlanQuery selects plans, newest first. Empty fields do not restrict the result.
 type PlanQuery struct {
 	ID, App string
 	Status  PlanStatus
-	Limit   int // Defaults to 100
+	Limit   int // Default: 100
 }
 
-// PlanItemQuery selects items of a plan, ascending by Seq. Empty fields do not restrict, but for Plan.
+// PlanItemQuery selects items of a plan, ascending by Seq. Plan is required; other empty fields do not restrict the result.
 type PlanItemQuery struct {
 	Plan      string
 	Operation Operation
 	Outcome   Class
 	After     int // only those with a larger Seq
-	Limit     int // Defaults to 100
+	Limit     int // Default: 100
 }

@@ -6,35 +6,35 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// ProbeOptions configures a probe. The zero value works on targets that ask for nothing beyond the RFC.
+// ProbeOptions configures a probe. The zero value works with targets that require nothing beyond the RFC.
 type ProbeOptions struct {
-	// Marker begins the names of the objects that are created. Defaults to "scimwright-probe-" and random letters.
+	// Marker is the prefix of the names of the created objects. Default: "scimwright-probe-" and random letters.
 	Marker string
-	// Domain of the userName and address of the user. Defaults to example.com. Some targets accept verified domains only.
+	// Domain of the userName and address of the user. Default: example.com. Some targets accept verified domains only.
 	Domain string
-	// User holds further attributes that this target needs to create a user.
+	// User has further attributes that this target requires to create a user.
 	User *scim.Object
-	// SkipGroups leaves groups alone.
+	// SkipGroups disables the probe of groups.
 	SkipGroups bool
-	// Settle is how long a change may take until a read shows it; it is read up to five times. Defaults to 2 s.
+	// Settle is the maximum time until a read shows a change; the change is read up to five times. Default: 2s.
 	Settle time.Duration
-	// Now is the clock. Defaults to time.Now.
+	// Now is the clock. Default: time.Now.
 	Now func() time.Time
 }
 
-// Feature names something that a target may be able to do. The names are stable; they are stored and shown.
+// Feature is a capability that a target may have. The names are stable; they are stored and shown.
 type Feature string
 
 // The features, in the order in which they are tried.
 const (
 	FeatureListUsers        Feature = "users.list"              // GET /Users with paging
-	FeatureLookupMiss       Feature = "users.lookup-miss"       // a filter for a name that nobody has finds nothing
-	FeatureCreateUser       Feature = "users.create"            // POST answers with an id
-	FeatureLookupUserName   Feature = "users.lookup-userName"   // a filter finds the user, and no other
-	FeatureLookupExternalID Feature = "users.lookup-externalId" // so does one for the externalId
-	FeatureConflict         Feature = "users.conflict"          // a second user of the same name is refused with 409
-	FeatureKeepsUser        Feature = "users.keeps"             // what was sent in the POST is what a GET shows
-	FeatureEntityTags       Feature = "users.etag"              // a GET comes with an ETag, and a stale If-Match is refused
+	FeatureLookupMiss       Feature = "users.lookup-miss"       // a filter for an unknown name returns nothing
+	FeatureCreateUser       Feature = "users.create"            // POST returns an id
+	FeatureLookupUserName   Feature = "users.lookup-userName"   // a filter returns only the user
+	FeatureLookupExternalID Feature = "users.lookup-externalId" // the same for a filter for the externalId
+	FeatureConflict         Feature = "users.conflict"          // a second user of the same name is rejected with 409
+	FeatureKeepsUser        Feature = "users.keeps"             // a GET returns the values that the POST sent
+	FeatureEntityTags       Feature = "users.etag"              // a GET returns an ETag, and a stale If-Match is rejected
 	FeaturePutUser          Feature = "users.put"
 	FeaturePatchPath        Feature = "users.patch-path"       // PATCH replace with a path
 	FeaturePatchNoPath      Feature = "users.patch-no-path"    // PATCH replace with an object and no path
@@ -45,7 +45,7 @@ const (
 	FeatureCreateGroup      Feature = "groups.create"
 	FeatureLookupGroup      Feature = "groups.lookup-displayName"
 	FeatureAddMember        Feature = "groups.add-member"
-	FeatureShowsMembers     Feature = "groups.shows-members"       // GET of a group has its members
+	FeatureShowsMembers     Feature = "groups.shows-members"       // GET of a group returns its members
 	FeatureRemoveByPath     Feature = "groups.remove-member-path"  // members[value eq "..."]
 	FeatureRemoveByValue    Feature = "groups.remove-member-value" // path members with a list of values
 	FeatureReplaceMembers   Feature = "groups.replace-members"
@@ -56,39 +56,39 @@ const (
 	FeatureDeleteUser       Feature = "users.delete"
 )
 
-// ProbeVerdict says how a feature fared.
+// ProbeVerdict is the result for a feature.
 type ProbeVerdict string
 
 // The verdicts.
 const (
 	ProbeWorks    ProbeVerdict = "works"
-	ProbeRefused  ProbeVerdict = "refused" // the target answered with an error
-	ProbeNoEffect ProbeVerdict = "lost"    // the target answered with success, and nothing changed, or something else did
-	ProbeUnknown  ProbeVerdict = "unknown" // not tried, because something it needs does not work, or no answer came
+	ProbeRefused  ProbeVerdict = "refused" // the target returned an error
+	ProbeNoEffect ProbeVerdict = "lost"    // the target returned success without the expected change
+	ProbeUnknown  ProbeVerdict = "unknown" // not tested: a prerequisite does not work, or no response
 )
 
-// ProbeResult is how one feature fared.
+// ProbeResult is the result for one feature.
 type ProbeResult struct {
 	Feature Feature      `json:"feature"`
 	Verdict ProbeVerdict `json:"verdict"`
-	// Status is the HTTP status of the answer that decided, 0 for none.
+	// Status is the HTTP status of the decisive response, 0 for none.
 	Status int `json:"status,omitempty"`
-	// Detail says what was seen, for everything that is not simply as it should be. It quotes the target, without secrets.
+	// Detail describes the observation if the result is not as expected. It quotes the target, without secrets.
 	Detail string `json:"detail,omitempty"`
 }
 
-// Profile is what a probe found. It can be stored as JSON.
+// Profile is the result of a probe. It can be stored as JSON.
 type Profile struct {
 	At      time.Time     `json:"at"`
-	Results []ProbeResult `json:"results"` // one for each feature, in their order
-	// Advertised is what the target says of itself in its ServiceProviderConfig.
+	Results []ProbeResult `json:"results"` // one per feature, in their order
+	// Advertised has the capabilities in the target's ServiceProviderConfig.
 	Advertised Advertised `json:"advertised"`
 	// Leftovers are the paths, below the base URL, of objects that could not be removed.
 	Leftovers []string `json:"leftovers,omitempty"`
-	Requests  int      `json:"requests"` // how many were sent
+	Requests  int      `json:"requests"` // number of requests sent
 }
 
-// Advertised is a ServiceProviderConfig (RFC 7643 section 5), as far as it matters. A nil capability was not stated.
+// Advertised is the relevant part of a ServiceProviderConfig (RFC 7643 section 5). A nil capability was not declared.
 type Advertised struct {
 	Present    bool  `json:"present"`
 	Patch      *bool `json:"patch,omitempty"`
@@ -99,7 +99,7 @@ type Advertised struct {
 	ETag       *bool `json:"etag,omitempty"`
 }
 
-// Verdict of one feature; Unknown for one that is not in the profile.
+// Verdict returns the verdict of a feature, ProbeUnknown for one that is not in the profile.
 func (p Profile) Verdict(f Feature) ProbeVerdict {
 	for _, r := range p.Results {
 		if r.Feature == f {
@@ -109,8 +109,8 @@ func (p Profile) Verdict(f Feature) ProbeVerdict {
 	return ProbeUnknown
 }
 
-// Usable says whether users can be provisioned: found, created, updated and deactivated, in one way at least. The text says
-// what is missing, for an administrator.
+// Usable reports whether users can be provisioned: found, created, updated and deactivated, each in at least one way. The string names what
+// is missing, for an administrator.
 func (p Profile) Usable() (ok bool, missing string) {
 	works := func(any ...Feature) bool {
 		for _, f := range any {
@@ -126,7 +126,7 @@ func (p Profile) Usable() (ok bool, missing string) {
 	case !works(FeatureCreateUser):
 		return false, "users cannot be created"
 	case !works(FeatureLookupUserName):
-		return false, "a user cannot be found by name, so an account that exists already would not be noticed"
+		return false, "a user cannot be found by name, so an existing account would not be detected"
 	case !works(FeaturePutUser, FeaturePatchPath, FeaturePatchNoPath):
 		return false, "users cannot be updated"
 	case !works(FeatureDeactivatePatch, FeatureDeactivatePath, FeatureDeactivatePut):

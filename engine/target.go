@@ -2,121 +2,120 @@ package engine
 
 import "time"
 
-// Defaults of Target.AsyncTimeout and Target.MaxPending.
+// Default values of Target.AsyncTimeout and Target.MaxPending.
 const (
 	DefaultAsyncTimeout = 10 * time.Minute
 	DefaultMaxPending   = 50
 )
 
-// Target is where and how an app is provisioned.
+// Target is the connection and the options of an app.
 type Target struct {
 	BaseURL string // of the SCIM service, http or https, without query, e.g. https://example.com/scim/v2
 	Auth    Auth
-	TLS     TLS   // of an https target. Defaults to the system's authorities and at least TLS 1.2
-	Style   Style // Defaults to Catalog
-	// Fallback says whether other forms than those of the style may be tried. Defaults to FallbackLearn.
+	TLS     TLS   // of an https target. Default: the system's authorities and at least TLS 1.2
+	Style   Style // Default: Catalog
+	// Fallback reports whether forms other than those of the style may be tried. Default: FallbackLearn.
 	Fallback Fallback
 
-	// What is allowed. With all of them false nothing is changed at the target.
-	CreateUsers     bool // create users that a lookup does not find, and activate the accounts that it finds inactive
-	UpdateUsers     bool // bring the mapped attributes of existing users up to date
+	// The permissions. If all of them are false, the engine changes nothing on the target.
+	CreateUsers     bool // create users that a lookup does not find, and activate inactive accounts that it finds
+	UpdateUsers     bool // update the mapped attributes of existing users
 	DeactivateUsers bool // deactivate users, and activate known accounts that are inactive
 	PushGroups      bool
 	SyncPasswords   bool // set passwords of existing accounts: UserState.PasswordVersion
 
-	UserNameAttribute string   // compared in the lookup. Defaults to userName
-	OnMissing         Missing  // Defaults to Recreate
-	OnExisting        Existing // Defaults to LinkAuto
-	OnRecycled        Existing // for an account that a lookup finds and that is or was another user's. Defaults to LinkAsk
-	// regular expression (RE2): no account is renamed to such a userName. Defaults to DefaultHoldNames; "-" for none
+	UserNameAttribute string   // compared in the lookup. Default: userName
+	OnMissing         Missing  // Default: Recreate
+	OnExisting        Existing // Default: LinkAuto
+	OnRecycled        Existing // for a found account that is or was another user's. Default: LinkAsk
+	// RE2: accounts are never renamed to a matching userName. Default: DefaultHoldNames; "-" for none
 	HoldNames    string
-	Concurrency  int           // requests at once; 1 also means one principal after another. Defaults to 4
-	Timeout      time.Duration // of one call, at most a little under a third of Options.Lease. Defaults to 60 s
-	MemberBatch  int           // members in one request. Defaults to 100
-	Rate         float64       // requests per second. Defaults to as many as the target takes
-	Burst        int           // requests at once after a rest, when there is a Rate. Defaults to Rate
-	Guard        Guard         // against masses of deactivations. Defaults to none
-	AsyncTimeout time.Duration // within which a change that was accepted (202) has to be carried out. Defaults to DefaultAsyncTimeout
-	MaxPending   int           // principals with such a change at once; deactivations go out all the same. Defaults to DefaultMaxPending
-	Maintenance  []Window      // when nothing is sent, deactivations included; sequences that are running come to their end
+	Concurrency  int           // concurrent requests; 1 also means one principal at a time. Default: 4
+	Timeout      time.Duration // of one call, at most slightly less than a third of Options.Lease. Default: 60s
+	MemberBatch  int           // members in one request. Default: 100
+	Rate         float64       // requests per second. Default: no limit
+	Burst        int           // concurrent requests after an idle period, if Rate is set. Default: Rate
+	Guard        Guard         // limits mass deactivations. Default: none
+	AsyncTimeout time.Duration // time limit for an accepted change (202). Default: DefaultAsyncTimeout
+	MaxPending   int           // principals with an accepted change at once; does not limit deactivations. Default: DefaultMaxPending
+	Maintenance  []Window      // when nothing is sent, not even deactivations; running sequences finish
 	Paused       bool          // nothing is sent; the lane idles until the next Mark or Kick
 }
 
-// Guard holds deactivations of users and deletions of groups back when they come in masses, so that a source that has lost its
-// data does not empty the target. It stops when more principals than it allows would lose their account within the Window; both
-// bounds have to be exceeded, so that a percentage does not stop the first deactivation of a small app. The engine looks ahead as
-// far as it has read, some dozens of principals; when a mass comes in drops, as many go as the guard allows. The zero value never
-// stops.
+// Guard blocks deactivations of users and deletions of groups in large numbers, so that a data source that has lost its data does not empty
+// the target. It stops when more principals than allowed would lose their account within the Window. Both limits must be exceeded, so that
+// a percentage does not stop the first deactivation of a small app. The engine looks ahead over the principals that it has read, some
+// dozens. If many removals arrive one by one, the guard allows removals up to its limit. The zero value never stops.
 //
-// What is held back has the status StatusHeld, and so has what comes after it, until somebody decides: provision.Apps.Approve lets it
-// through, and a Mark after which the directory wants the account again makes it superfluous.
+// Blocked removals, and those that follow, have the status StatusHeld until a decision: provision.Apps.Approve allows them. A Mark after
+// which the directory desires the account again makes the decision unnecessary.
 type Guard struct {
 	Limit   int           // accounts
 	Percent float64       // of the accounts that the app has
-	Window  time.Duration // Defaults to 24 h
+	Window  time.Duration // Default: 24h
 }
 
-// The operations that a guard holds back: State.LastOperation of what is held.
+// The operations that a guard blocks: State.LastOperation of a blocked principal.
 const (
 	RemoveUser  = OpDeactivate
 	RemoveGroup = OpDelete
 )
 
-// Allowed is how many of so many accounts may go within the window.
+// Allowed returns the number of accounts that may be removed within the window, given the number of accounts in the app.
 func (g Guard) Allowed(accounts int) int { return max(g.Limit, int(g.Percent/100*float64(accounts))) }
 
-// DefaultHoldNames matches the names that directories give to those who were removed: deleted-ann, ann_deleted_2024, ann.deleted,
-// ann.deleted@example.com; in any letter case.
+// DefaultHoldNames matches the names that directories give to removed users: deleted-ann, ann_deleted_2024, ann.deleted,
+// ann.deleted@example.com; case-insensitive.
 const DefaultHoldNames = `(?i)(^|[-_.+])deleted([-_.+@0-9]|$)`
 
-// Window is a time of maintenance, either weekly or once.
+// Window is a maintenance window, either weekly or once.
 //
-// A weekly one is read from the clock on the wall in its zone: on a day on which the clocks change it begins and ends when they show
-// its times, so that it may be an hour longer or shorter, and an hour that is skipped has no window.
+// A weekly window uses the local time of its zone. On a day on which the clocks change, it starts and stops at its local times: it may be
+// an hour longer or shorter, and is absent if its hour is skipped.
 type Window struct {
-	Days []time.Weekday // on which it begins. Defaults to every day
+	Days []time.Weekday // on which it starts. Default: every day
 	From string         // time of day, 15:04
-	To   string         // of the same day, or of the next one when not after From. The two must differ
-	Zone string         // IANA name. Defaults to UTC
+	To   string         // of the same day, or of the next if not after From; must differ from From
+	Zone string         // IANA name. Default: UTC
 
-	// Until makes it a window of one time, from Begin (zero: from ever). The other fields must be empty then.
+	// Until makes it a single window that starts at Begin (zero: no start). The other fields must be empty then.
 	Begin, Until time.Time
 }
 
-// Style says which requests a target is sent for an update.
+// Style determines which requests are sent to a target for an update.
 type Style string
 
-// The update styles. The zero value reads as Catalog.
+// The update styles. The zero value means Catalog.
 const (
 	Catalog Style = "catalog" // PATCH for activation, deactivation and group membership, PUT for other updates
 	Wizard  Style = "wizard"  // PUT for all
-	Auto    Style = "auto"    // as the target's ServiceProviderConfig says: Wizard where it has no PATCH, otherwise Catalog
+	Auto    Style = "auto"    // by the target's ServiceProviderConfig: Wizard if it has no PATCH, otherwise Catalog
 )
 
-// Fallback says whether a sequence may use another form of a request than the one that the style names first.
+// Fallback determines whether a sequence may use another form of a request than the preferred form of the style.
 type Fallback string
 
-// The fallbacks. The zero value reads as FallbackLearn.
+// The fallbacks. The zero value means FallbackLearn.
 const (
 	FallbackLearn Fallback = "learn" // try another form after a rejection or a success without effect, and remember what works
-	FallbackNone  Fallback = "none"  // send the forms of the style only, and ignore what was learned or probed
+	FallbackNone  Fallback = "none"  // send the forms of the style only, and ignore learned and probed traits
 )
 
-// Missing says what happens when the target no longer knows a resource that was provisioned before.
+// Missing is the policy for a resource that was provisioned before and no longer exists on the target.
 type Missing string
 
-// The policies. The zero value reads as Recreate.
+// The policies. The zero value means Recreate.
 const (
-	Recreate Missing = "recreate" // look up by name again, and create when that finds nothing
+	Recreate Missing = "recreate" // look up by name again, and create the resource if not found
 	Fail     Missing = "fail"     // report it
 )
 
-// Existing says what happens to an account that a lookup finds and that the engine did not create.
+// Existing is the policy for an account that a lookup finds and that the engine did not create.
 type Existing string
 
-// The policies. The zero value reads as LinkAuto.
+// The policies. The zero value means LinkAuto.
 const (
-	LinkAuto  Existing = "auto"  // take it over
-	LinkAsk   Existing = "ask"   // hold the user until UserState.RemoteID says which account is meant
+	LinkAuto  Existing = "auto"  // link it to the user
+	LinkAsk   Existing = "ask"   // hold the user until UserState.RemoteID names the account
 	LinkNever Existing = "never" // reject the user
 )

@@ -7,63 +7,62 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// PrincipalExplanation is all that is known about one principal at one app.
+// PrincipalExplanation is all available information about one principal in one app.
 type PrincipalExplanation struct {
 	App  string `json:"app"`
 	Kind Kind   `json:"kind"`
 	ID   string `json:"id"`
-	// Explanation is empty when the directory does not explain.
+	// Explanation is empty if the directory is not an Explainer.
 	Explanation
-	// State is what is known, the attributes that the target does not keep among it. It is empty for a principal that was never
-	// marked.
+	// State is the stored state, including the attributes that the target ignores. It is empty for a principal that was never marked.
 	State PrincipalState `json:"state"`
-	// Waiting are the users that a group waits for, because they have no account; the first MaxNamed of them.
+	// Waiting are the users of a group that have no account yet; the first MaxNamed of them.
 	Waiting []string `json:"waiting,omitempty"`
-	// Exchanges are the last ones with the target, newest first.
+	// Exchanges are the last exchanges with the target, newest first.
 	Exchanges []Sent `json:"exchanges"`
 }
 
-// ProvisionOptions says how one principal is provisioned on demand.
+// ProvisionOptions configures the provisioning of one principal on demand.
 type ProvisionOptions struct {
-	// ForceSync also sends what the target did not keep before and was left alone since (State.IgnoredAttributes).
+	// ForceSync also sends the attributes that the target ignored before (State.IgnoredAttributes).
 	ForceSync bool
-	// AllMembers pushes the whole membership of a group, not only what is known to have changed.
+	// AllMembers pushes all members of a group, not only the known changes.
 	AllMembers bool
 }
 
-// Trace is one sequence of one principal, step by step: as it would be now (see provision.Traces.DryRun) or as it was (see
+// Trace describes one sequence of one principal, step by step: a dry run (see provision.Traces.DryRun) or a real run (see
 // provision.Traces.Run).
 type Trace struct {
 	App       string    `json:"app"`
 	Kind      Kind      `json:"kind"`
 	ID        string    `json:"id"`
-	Rehearsed bool      `json:"rehearsed"` // writes were pretended
+	Rehearsed bool      `json:"rehearsed"` // writes were simulated
 	At        time.Time `json:"at"`
 
-	// Want and Desired are what the directory says: of a user the mapped attributes without secrets, of a group its name.
+	// Want and Desired are the desired state: for a user the mapped attributes without secrets, for a group its name.
 	Want    Want           `json:"want"`
 	Desired *scim.Resource `json:"desired,omitempty"`
-	// State is what was known: before a rehearsal, and after a run.
+	// State is the stored state: before a dry run, or after a run.
 	State PrincipalState `json:"state"`
 
 	Requests  []Sent    `json:"requests"`
 	Operation Operation `json:"operation"`
 	Outcome   Class     `json:"outcome"`
-	HTTP      int       `json:"http,omitempty"`    // status that decided
+	HTTP      int       `json:"http,omitempty"`    // status of the decisive response
 	Message   string    `json:"message,omitempty"` // why it is not done
 
-	// Diff is what changes of the attributes, Members what changes of the members of a group. After a run they tell as much as its
-	// exchanges show.
+	// Diff has the changes of the attributes, Members the changes of the members of a group. After a run they contain only what its exchanges
+	// show.
 	Diff    []Difference `json:"diff,omitempty"`
 	Members *MemberDiff  `json:"members,omitempty"`
 	// Waiting are the users of a group that have no account at the target yet; the first MaxNamed of them.
 	Waiting []string `json:"waiting,omitempty"`
-	// Hold says why the engine sends nothing at the moment, empty when nothing keeps it from it.
+	// Hold is why the engine currently sends nothing, empty if nothing prevents it.
 	Hold string `json:"hold,omitempty"`
 }
 
-// Idle reports whether a dry run leaves the target as it is: it succeeds and changes nothing. What it sends, e.g. because the target is
-// not read before, has no effect.
+// Idle reports whether a dry run leaves the target unchanged: it succeeds and changes nothing. Requests that it sends, e.g. because the
+// target is not read before, have no effect.
 func (t Trace) Idle() bool {
 	if t.Outcome != Done || len(t.Diff) > 0 || len(t.Waiting) > 0 || t.Members != nil && t.Members.Added+t.Members.Removed > 0 {
 		return false
@@ -71,28 +70,28 @@ func (t Trace) Idle() bool {
 	switch t.Operation {
 	case OpNone, OpLookup, OpDeactivate, OpReactivate, OpMembers:
 		return true
-	case OpUpdate: // a password shows in no difference
+	case OpUpdate: // no difference shows a password
 		return !slices.ContainsFunc(t.Requests, func(s Sent) bool { return s.Pretended })
 	case OpCreate, OpLink, OpDelete, OpUnlink:
 	}
 	return false
 }
 
-// Sent is one request and its answer. Secrets were removed from it, and long bodies are cut.
+// Sent is one request and its response. Secrets are removed from it, and long bodies are truncated.
 type Sent struct {
 	Method    string        `json:"method"`
 	Path      string        `json:"path"` // relative to the base URL, with the query
 	IfMatch   string        `json:"ifMatch,omitempty"`
 	Body      string        `json:"body,omitempty"`
-	Pretended bool          `json:"pretended,omitempty"` // the target was not asked
-	Status    int           `json:"status"`              // 0 when no answer came
+	Pretended bool          `json:"pretended,omitempty"` // simulated: not sent to the target
+	Status    int           `json:"status"`              // 0 if no response was received
 	Answer    string        `json:"answer,omitempty"`
-	Error     string        `json:"error,omitempty"` // why there is no complete answer
+	Error     string        `json:"error,omitempty"` // why there is no complete response
 	At        time.Time     `json:"at,omitzero"`
 	Took      time.Duration `json:"took,omitempty"` // nanoseconds
 }
 
-// PrincipalState is the part of a State that is shown to people.
+// PrincipalState is the part of a State that is shown to users.
 type PrincipalState struct {
 	Desired           int64                       `json:"desired"` // generations; 0 for a principal that was never marked
 	Synced            int64                       `json:"synced"`
@@ -111,7 +110,7 @@ type PrincipalState struct {
 	Pending           *PendingChange              `json:"pending,omitempty"`
 }
 
-// PrincipalState returns the part of the state that is shown to people.
+// PrincipalState returns the part of the state that is shown to users.
 func (s *State) PrincipalState() PrincipalState {
 	return PrincipalState{
 		Desired: s.Desired, Synced: s.Synced, Status: s.Status, Want: s.Want, NextAt: s.NextAt, Attempts: s.Attempts, RemoteID: s.RemoteID,
@@ -120,7 +119,7 @@ func (s *State) PrincipalState() PrincipalState {
 	}
 }
 
-// Change returns the part of a pending change that is shown to people, nil for nil.
+// Change returns the part of a pending change that is shown to users, nil for nil.
 func (p *Pending) Change() *PendingChange {
 	if p == nil {
 		return nil
@@ -131,7 +130,7 @@ func (p *Pending) Change() *PendingChange {
 	}
 }
 
-// PendingChange is the part of a Pending that is shown to people.
+// PendingChange is the part of a Pending that is shown to users.
 type PendingChange struct {
 	Operation   Operation `json:"operation"`
 	Method      string    `json:"method"`
@@ -141,17 +140,17 @@ type PendingChange struct {
 	Generation  int64     `json:"generation"`
 	At          time.Time `json:"at"`
 	Deadline    time.Time `json:"deadline"`
-	Reads       int       `json:"reads"` // since then
+	Reads       int       `json:"reads"` // number of reads since
 }
 
-// Difference is one attribute that changes. Before and After are JSON values, secrets replaced; nil says that there is none.
+// Difference is one attribute that changes. Before and After are JSON values with secrets redacted; nil means no value.
 type Difference struct {
 	Path   string `json:"path"` // as in RFC 7644 section 3.10: title, name.givenName, urn:…:department
 	Before any    `json:"before"`
 	After  any    `json:"after"`
 }
 
-// MemberDiff is what changes of the members of a group: how many, and the first MaxNamed of them.
+// MemberDiff has the changes of the members of a group: their numbers, and the first MaxNamed of them.
 type MemberDiff struct {
 	Added   int         `json:"added"`
 	Removed int         `json:"removed"`
@@ -159,12 +158,12 @@ type MemberDiff struct {
 	Remove  []MemberRef `json:"remove,omitempty"`
 }
 
-// MemberRef names a member.
+// MemberRef is a reference to a member.
 type MemberRef struct {
-	User string `json:"user,omitempty"` // id in the directory, empty for somebody who was not put there by the engine
-	ID   string `json:"id"`             // at the target
+	User string `json:"user,omitempty"` // id in the directory, empty for a member that the engine did not add
+	ID   string `json:"id"`             // on the target
 	Name string `json:"name,omitempty"`
 }
 
-// MaxNamed is how many of a long list are named.
+// MaxNamed is the maximum number of named entries of a long list.
 const MaxNamed = 100

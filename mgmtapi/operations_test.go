@@ -489,7 +489,7 @@ func eventsOf(t *testing.T) string {
 }
 
 func TestOperationsDocument_UpToDate(t *testing.T) {
-	file := filepath.Join("..", "docs", "operations.md")
+	file := filepath.Join("..", "docs", "generated", "operations.md")
 	have := operationsDocument(t)
 	goldentest.Check(t, file, have)
 }
@@ -505,7 +505,7 @@ with its letter. The others fill what these leave open, or are extensions of the
 A ` + "`GET`" + ` of a hook key by its id and by its key id are two operations of document A on one path.
 `
 
-// operationsDocument is docs/operations.md.
+// operationsDocument is docs/generated/operations.md.
 func operationsDocument(t *testing.T) string {
 	sections, err := fixtures.Operations()
 	require.NoError(t, err)

@@ -1,14 +1,14 @@
-// Package checks holds the checks of the conformance suite: one file per area, each check a value with its id, the
-// statements it proves, why they matter and what to mend. Expectations are written out by hand.
+// Package checks holds the checks of the conformance suite. A check is a value with its id, the statements that it proves, the reason why
+// they matter, and the fix. Each area has its own files: first the rows, then their functions. Expected results are written out.
 //
-// A check detects its fault: besides what must be there it looks for what must not be there. It never blames a target for
-// something the RFCs permit; package mutants has the proof of both. What a check needs before it can ask its question (an
-// object to read, say) is not its question: when that does not work the check is skipped and another one has the finding.
+// A check also looks for what must be absent, and never fails a target for something that the RFCs permit. The tests of
+// cmd/internal/truth prove both with mutants and variants. If a precondition fails (an object to read cannot be created), the check is
+// skipped: another check has the finding.
 //
-// A new check is a row in the list of its area here, cites ids of conformance/requirements/catalogue.json, and has a mutant in the file of
-// the same name in conformance/mutants. The tests are in cmd/internal/sandbox: TestChecks_Complete reports what a row lacks,
-// TestRequirements_ProvedOrJustified writes docs/requirements.md, and TestSuite_KillMatrix, with SCIMWRIGHT_TEST_ALL=1,
-// shows that the check can fail and writes docs/kill-matrix.md (-update).
+// A new check is a row in the list of its area here, cites ids of conformance/requirements/catalogue.json, and has a mutant of the
+// same area in cmd/internal/truth/mutants. TestChecks_Complete in cmd/internal/truth reports what a row lacks.
+// TestSuite_KillMatrix in the same package, with SCIMWRIGHT_TEST_ALL=1, shows that the check can fail, and writes docs/generated/kill-matrix.md
+// (-update). TestRequirements_ProvedOrJustified in cmd/internal/sandbox writes docs/generated/requirements.md.
 package checks
 
 import (
@@ -21,11 +21,11 @@ import (
 func All() []conformance.Check {
 	return slices.Concat(
 		discovery,
-		discoveryMore,
+		schemaDefinitions,
 		auth,
 		authEverywhere,
 		create,
-		createMore,
+		createValues,
 		body,
 		read,
 		plainHTTP,
@@ -46,7 +46,7 @@ func All() []conformance.Check {
 		rootQueries,
 		cursorPaging,
 		put,
-		putMore,
+		putEffects,
 		patchAdd,
 		patchReplace,
 		patchRemove,
@@ -55,18 +55,25 @@ func All() []conformance.Check {
 		patchRefused,
 		patchRules,
 		del,
-		deleteMore,
+		deleteEffects,
 		etag,
 		me,
 		concurrency,
 		characteristics,
+		characteristicValues,
 		customTypes,
 		groups,
 		memberChanges,
-		groupsMore,
+		groupMembers,
 		bulk,
+		bulkReferences,
+		bulkLimits,
+		bulkMalformed,
 		errors,
 		oracles,
 		traffic,
+		trafficResources,
+		trafficHeaders,
+		trafficSchemas,
 	)
 }

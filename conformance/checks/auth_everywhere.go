@@ -12,36 +12,6 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// unauthorised expects that a request with credentials that are none is refused and shows nothing. RFC 6750 answers a
-// malformed header with 400.
-func unauthorised(t *T, res *conformance.Response, with string, malformed bool) {
-	t.Holds(res.Status == 401 || res.Status == 400 && malformed, "status of "+res.Name+" with "+with, "401", res.Status)
-	shown := res.OK() && (len(res.Resources()) > 0 || res.Object().Text("id") != "")
-	t.Holds(!shown, "body of "+res.Name+" with "+with, "no resources", string(res.Body))
-}
-
-// writings are the requests that change something, on ids that do not exist.
-func writings(t *T, collection string) []conformance.Request {
-	body := t.User("intruder", nil)
-	if collection == "/Groups" {
-		body = t.Group("intruder", nil)
-	}
-	requests := []conformance.Request{
-		{Method: "POST", Path: collection, Body: body},
-		{Method: "PUT", Path: collection + "/" + t.AbsentID(), Body: body},
-		{Method: "PATCH", Path: collection + "/" + t.AbsentID(),
-			Body: doc{"schemas": []string{scim.PatchOpMessage}, "Operations": []doc{{"op": "remove", "path": "externalId"}}}},
-		{Method: "DELETE", Path: collection + "/" + t.AbsentID()},
-	}
-	return slices.DeleteFunc(requests, func(r conformance.Request) bool { return r.Method == http.MethodPatch && !hasPatch(t) })
-}
-
-// hasPatch tells whether there is a PATCH to protect: a target that says it has none may answer 405 or 501 to everybody.
-func hasPatch(t *T) bool {
-	supported, known := t.Capabilities.Supports("patch")
-	return supported || !known
-}
-
 var wrongToken = conformance.OtherCredentials("Bearer scimconf-wrong-token")
 
 // authEverywhere asks for credentials at every door, in every form.
@@ -200,4 +170,34 @@ func authEveryEndpoint(ctx context.Context, t *T) {
 			(strings.HasSuffix(request.Path, ".search") || request.Path == "/Me" || request.Path == "/Bulk")
 		t.Holds(res.Status == 401 || absent, "status of "+res.Name+" without credentials", "401", res.Status)
 	}
+}
+
+// unauthorised expects that a request with credentials that are none is refused and shows nothing. RFC 6750 answers a
+// malformed header with 400.
+func unauthorised(t *T, res *conformance.Response, with string, malformed bool) {
+	t.Holds(res.Status == 401 || res.Status == 400 && malformed, "status of "+res.Name+" with "+with, "401", res.Status)
+	shown := res.OK() && (len(res.Resources()) > 0 || res.Object().Text("id") != "")
+	t.Holds(!shown, "body of "+res.Name+" with "+with, "no resources", string(res.Body))
+}
+
+// writings are the requests that change something, on ids that do not exist.
+func writings(t *T, collection string) []conformance.Request {
+	body := t.User("intruder", nil)
+	if collection == "/Groups" {
+		body = t.Group("intruder", nil)
+	}
+	requests := []conformance.Request{
+		{Method: "POST", Path: collection, Body: body},
+		{Method: "PUT", Path: collection + "/" + t.AbsentID(), Body: body},
+		{Method: "PATCH", Path: collection + "/" + t.AbsentID(),
+			Body: doc{"schemas": []string{scim.PatchOpMessage}, "Operations": []doc{{"op": "remove", "path": "externalId"}}}},
+		{Method: "DELETE", Path: collection + "/" + t.AbsentID()},
+	}
+	return slices.DeleteFunc(requests, func(r conformance.Request) bool { return r.Method == http.MethodPatch && !hasPatch(t) })
+}
+
+// hasPatch tells whether there is a PATCH to protect: a target that says it has none may answer 405 or 501 to everybody.
+func hasPatch(t *T) bool {
+	supported, known := t.Capabilities.Supports("patch")
+	return supported || !known
 }

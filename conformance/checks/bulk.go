@@ -16,124 +16,7 @@ var (
 	bulkGroups = needs(conformance.NeedWrite, conformance.NeedUser, conformance.NeedGroup, conformance.NeedBulk)
 )
 
-// job posts a bulk job.
-func job(ctx context.Context, t *T, operations ...doc) *conformance.Response {
-	return t.Post(ctx, "/Bulk", doc{"schemas": []string{scim.BulkRequestMessage}, "Operations": operations})
-}
-
-// processed posts a bulk job that has to be processed, whatever becomes of its operations.
-func processed(ctx context.Context, t *T, operations ...doc) *conformance.Response {
-	res := job(ctx, t, operations...)
-	t.Require("status of "+res.Name, 200, res.Status)
-	return res
-}
-
-// posting is an operation that creates a user, whose bulkId is the label.
-func posting(t *T, label string, extra doc) doc {
-	return doc{"method": "POST", "path": "/Users", "bulkId": label, "data": t.User(label, extra)}
-}
-
-// bulkGroup is an operation that creates a group with members, whose bulkId is the label.
-func bulkGroup(t *T, label string, members ...string) doc {
-	extra := doc{}
-	var list []doc
-	for _, m := range members {
-		list = append(list, doc{"value": m})
-	}
-	if len(list) > 0 {
-		extra["members"] = list
-	}
-	return doc{"method": "POST", "path": "/Groups", "bulkId": label, "data": t.Group(label, extra)}
-}
-
-// patching is an operation that patches a resource.
-func patching(where string, operations ...doc) doc {
-	return doc{"method": "PATCH", "path": where, "data": doc{"schemas": []string{scim.PatchOpMessage}, "Operations": operations}}
-}
-
-// failing is an operation that no target accepts: a user without a userName.
-func failing(t *T, label string) doc { return posting(t, label, doc{"userName": omit}) }
-
-// results returns the results of a job that are objects.
-func results(res *conformance.Response) []*scim.Object {
-	var out []*scim.Object
-	for _, v := range res.Object().Array("Operations") {
-		if o, ok := v.(*scim.Object); ok {
-			out = append(out, o)
-		}
-	}
-	return out
-}
-
-// result finds the result of a POST by its bulkId, that of another method by the id in its location, and ends the check when
-// there is none.
-func result(t *T, res *conformance.Response, method, key string) *scim.Object {
-	t.About(res)
-	for _, o := range results(res) {
-		if strings.EqualFold(o.Text("method"), method) && (o.Text("bulkId") == key || path.Base(o.Text("location")) == key) {
-			return o
-		}
-	}
-	t.Must(false, "result of "+method+" "+key, "among the results", len(results(res)))
-	return nil
-}
-
-// code returns the status of a result as a number, however it is written; 0 when there is none.
-func code(o *scim.Object) int {
-	v, _ := o.Get("status")
-	if inner, ok := v.(*scim.Object); ok {
-		v, _ = inner.Get("code")
-	}
-	n, _ := strconv.Atoi(strings.Trim(jsonText(v), `"`))
-	return n
-}
-
-func jsonText(v any) string {
-	o := scim.NewObject(scim.Member{Name: "v", Value: v})
-	return strings.TrimSuffix(strings.TrimPrefix(string(o.AppendJSON(nil)), `{"v":`), "}")
-}
-
-// createdPath returns the path of what a POST of a job created, and ends the check when it created nothing.
-func createdPath(t *T, res *conformance.Response, where, bulkID string) string {
-	o := result(t, res, "POST", bulkID)
-	t.Must(code(o) == 201, "status of POST "+bulkID+" in the job", "201", value(o, "status"))
-	id := path.Base(o.Text("location"))
-	t.Must(o.Text("location") != "", "location of POST "+bulkID+" in the job", "the address of the new resource", value(o, "location"))
-	return where + "/" + id
-}
-
-// isRefused expects that a job with a malformed operation is refused, or that the operation is.
-func isRefused(t *T, res *conformance.Response, what string) {
-	if res.Status != 200 {
-		t.Holds(res.Status >= 400 && res.Status < 500, "status of a job with "+what, "400, or 200 with a failed operation", res.Status)
-		return
-	}
-	list := results(res)
-	t.Must(len(list) > 0, "results of a job with "+what, "one that failed", len(list))
-	last := code(list[len(list)-1])
-	t.Holds(last >= 400 && last < 500, "status of the operation with "+what, "400", last)
-}
-
-// malformedBulk is a check of an operation that has to be refused.
-func malformedBulk(id, title, requirement, what string, level conformance.Level, requests int, op func(t *T) doc) check {
-	return check{
-		ID:           "bulk." + id,
-		Title:        title,
-		Requirements: reqs(requirement),
-		Level:        level,
-		Needs:        bulkUsers,
-		Requests:     requests,
-		Why:          "A job that is half understood does something that nobody asked for.",
-		Fix:          "Check the shape of every operation; answer 400 for it, or for the whole job.",
-		Run:          func(ctx context.Context, t *T) { isRefused(t, job(ctx, t, op(t)), what) },
-	}
-}
-
-const (
-	whyBulk = "A client that loads ten thousand accounts at once reads nothing but these results."
-	whyRefs = "A job creates users together with their groups; only the job knows which is which."
-	fixRefs = "Replace bulkId:x by the id that the POST with this bulkId was given, before storing."
-)
+const whyBulk = "A client that loads ten thousand accounts at once reads nothing but these results."
 
 var bulk = []check{
 	{
@@ -346,254 +229,6 @@ var bulk = []check{
 		Fix:          "Compare the number of errors with failOnErrors, not with 1.",
 		Run:          bulkFailOnErrorsCounts,
 	},
-	{
-		ID:           "bulk.reference",
-		Title:        "bulkId:x in the members of a group becomes the id of the user that the job created before",
-		Requirements: reqs("RFC7644-3.7.2-02", "RFC7644-3.7.2-01"),
-		Level:        must,
-		Needs:        bulkGroups,
-		Requests:     4,
-		Why:          whyRefs,
-		Fix:          fixRefs,
-		Run: func(ctx context.Context, t *T) {
-			res := processed(ctx, t, posting(t, "ann", nil), bulkGroup(t, "team", "bulkId:ann"))
-			user := path.Base(createdPath(t, res, "/Users", "ann"))
-			membersBecame(ctx, t, createdPath(t, res, "/Groups", "team"), user)
-		},
-	},
-	{
-		ID:           "bulk.reference-forward",
-		Title:        "bulkId:x is replaced when the POST it names comes later in the job",
-		Requirements: reqs("RFC7644-3.7.2-02", "RFC7644-3.7-26"),
-		Level:        must,
-		Needs:        bulkGroups,
-		Requests:     4,
-		Why:          whyRefs,
-		Fix:          "Put operations off until what they refer to exists.",
-		Run:          bulkReferenceForward,
-	},
-	{
-		ID:           "bulk.reference-circular",
-		Title:        "Two groups of a job that are members of each other are created with their members, or refused with 409",
-		Requirements: reqs("RFC7644-3.7.1-01", "RFC7644-3.7.1-02"),
-		Level:        must,
-		Needs:        bulkGroups,
-		Requests:     5,
-		Why:          "RFC 7644 section 3.7.1 asks to try; a group that is created without its member is worse than none.",
-		Fix:          "Create both and set the members afterwards, or answer 409 for both.",
-		Run:          bulkReferenceCircular,
-	},
-	{
-		ID:           "bulk.reference-extension",
-		Title:        "bulkId:x in an extension attribute is replaced",
-		Requirements: reqs("RFC7644-3.7.2-04"),
-		Level:        must,
-		Needs:        append(slices.Clone(bulkUsers), conformance.NeedEnterprise),
-		Requests:     4,
-		Why:          whyRefs,
-		Fix:          fixRefs,
-		Run: func(ctx context.Context, t *T) {
-			res := processed(ctx, t, posting(t, "boss", nil), posting(t, "report", extended(doc{"manager": doc{"value": "bulkId:boss"}})))
-			o := t.Read(ctx, createdPath(t, res, "/Users", "report")).Object()
-			t.SkipIf(!has(o.Complex(scim.EnterpriseUserSchema), "manager"), "the target does not keep the manager")
-			t.Expect("manager.value", path.Base(createdPath(t, res, "/Users", "boss")), look(o, "@manager.value"))
-		},
-	},
-	{
-		ID:           "bulk.reference-in-patch",
-		Title:        "bulkId:x in the value of a PATCH is replaced",
-		Requirements: reqs("RFC7644-3.7.2-05", "RFC7644-3.7.2-02"),
-		Level:        should,
-		Needs:        append(slices.Clone(bulkGroups), conformance.NeedPatch),
-		Requests:     5,
-		Why:          whyRefs,
-		Fix:          fixRefs,
-		Run: func(ctx context.Context, t *T) {
-			g := t.CreateGroup(ctx, "team", nil)
-			res := processed(ctx, t, posting(t, "ann", nil),
-				patching(g.Path(), doc{"op": "add", "path": "members", "value": []doc{{"value": "bulkId:ann"}}}))
-			membersBecame(ctx, t, g.Path(), path.Base(createdPath(t, res, "/Users", "ann")))
-		},
-	},
-	{
-		ID:           "bulk.reference-in-path",
-		Title:        "bulkId:x in the path of an operation is replaced",
-		Requirements: reqs("RFC7644-3.7.2-05"),
-		Level:        may,
-		Needs:        append(slices.Clone(bulkUsers), conformance.NeedPatch),
-		Requests:     3,
-		Why:          whyRefs,
-		Fix:          "Resolve references in path before routing the operation.",
-		Run: func(ctx context.Context, t *T) {
-			res := processed(ctx, t, posting(t, "ann", nil),
-				patching("/Users/bulkId:ann", doc{"op": "replace", "path": "name.givenName", "value": "Ada"}))
-			t.Expect("name.givenName read back", "Ada", value(t.Read(ctx, createdPath(t, res, "/Users", "ann")).Object(), "name.givenName"))
-		},
-	},
-	{
-		ID:           "bulk.reference-unknown",
-		Title:        "A reference to a bulkId that the job does not have fails, and is never stored as it is",
-		Requirements: reqs("RFC7644-3.7.2-03"),
-		Level:        should,
-		Needs:        bulkGroups,
-		Requests:     1,
-		Why:          "A member called bulkId:x is nobody, and stays so.",
-		Fix:          "Answer 400 or 409 for the operation.",
-		Run: func(ctx context.Context, t *T) {
-			status := code(result(t, processed(ctx, t, bulkGroup(t, "team", "bulkId:nobody")), "POST", "team"))
-			t.Holds(status >= 400 && status < 500, "status of a group with an unknown reference", "400 or 409", status)
-		},
-	},
-	{
-		ID:           "bulk.reference-failed",
-		Title:        "An operation that refers to a POST which failed fails too",
-		Requirements: reqs("RFC7644-3.7.2-06"),
-		Level:        should,
-		Needs:        bulkGroups,
-		Requests:     1,
-		Why:          "A group without the user it was made for gives the client a wrong picture.",
-		Fix:          "Answer 409 for what refers to a failed operation.",
-		Run: func(ctx context.Context, t *T) {
-			status := code(result(t, processed(ctx, t, failing(t, "bad"), bulkGroup(t, "team", "bulkId:bad")), "POST", "team"))
-			t.Holds(status >= 400 && status < 500, "status of a group that refers to a failed POST", "409", status)
-		},
-	},
-	{
-		ID:           "bulk.operation-atomic",
-		Title:        "A PATCH of a job that fails half-way changes nothing",
-		Requirements: reqs("RFC7644-3.7-27", "RFC7644-3.5.2-28"),
-		Level:        must,
-		Needs:        append(slices.Clone(bulkUsers), conformance.NeedPatch),
-		Requests:     4,
-		Why:          whyUnchanged,
-		Fix:          fixAtomic,
-		Run: func(ctx context.Context, t *T) {
-			u := t.CreateUser(ctx, "atom", nil)
-			res := processed(ctx, t, patching(u.Path(), doc{"op": "replace", "path": "name.givenName", "value": "Half-way"}, doc{"op": "remove"}))
-			t.SkipIf(code(result(t, res, "PATCH", u.ID)) < 400, "the target does not refuse the failing operation, which is another check's finding")
-			t.Expect("name.givenName after the refused PATCH", "Conformance", value(t.Read(ctx, u.Path()).Object(), "name.givenName"))
-		},
-	},
-	{
-		ID:           "bulk.precondition",
-		Title:        "An operation whose version is not the current one answers 412 and changes nothing",
-		Requirements: reqs("RFC7644-3.7-09"),
-		Level:        must,
-		Needs:        append(slices.Clone(bulkUsers), conformance.NeedETag),
-		Requests:     5,
-		Why:          "The client wrote down which state it wants to change.",
-		Fix:          "Treat version as If-Match.",
-		Run:          bulkPrecondition,
-	},
-	{
-		ID:           "bulk.version",
-		Title:        "Results of successful operations carry the version of the resource",
-		Requirements: reqs("RFC7644-3.7.3-03"),
-		Level:        should,
-		Needs:        append(slices.Clone(bulkUsers), conformance.NeedETag),
-		Requests:     3,
-		Why:          "The client can go on changing the resource without reading it.",
-		Fix:          "Put the entity tag into version.",
-		Run:          bulkVersion,
-	},
-	{
-		ID:           "bulk.max-operations",
-		Title:        "A job with more than maxOperations operations answers 413 and names the limit",
-		Requirements: reqs("RFC7644-3.7.4-02", "RFC7644-3.7.4-04", "RFC7644-3.7.4-01"),
-		Level:        must,
-		Needs:        bulkUsers,
-		Requests:     1,
-		Why:          "The client has to learn how to cut its job.",
-		Fix:          "Count before executing; answer 413 with the limit in detail.",
-		Run:          bulkMaxOperations,
-	},
-	{
-		ID:           "bulk.max-payload",
-		Title:        "A job larger than maxPayloadSize answers 413 and names the limit",
-		Requirements: reqs("RFC7644-3.7.4-03", "RFC7644-3.7.4-04", "RFC7644-3.7.4-01"),
-		Level:        must,
-		Needs:        bulkUsers,
-		Requests:     1,
-		Why:          "The client has to learn how to cut its job.",
-		Fix:          "Bound the body before reading it whole; answer 413 with the limit in detail.",
-		Run: func(ctx context.Context, t *T) {
-			limit := numberAt(t, "maxPayloadSize")
-			t.SkipIf(limit <= 0 || limit > 2<<20, "bulk.maxPayloadSize is missing or too large to try")
-			res := job(ctx, t,
-				doc{"method": "PUT", "path": "/Users/" + t.AbsentID(), "data": t.User("large", doc{"displayName": strings.Repeat("x", limit)})})
-			t.Require("status of a job that is too large", 413, res.Status)
-			t.Holds(strings.Contains(res.Object().Text("detail"), strconv.Itoa(limit)), "detail of the 413",
-				"a text with the limit "+strconv.Itoa(limit), res.Object().Text("detail"))
-		},
-	},
-	{
-		ID:           "bulk.message-schema",
-		Title:        "A job without the BulkRequest schema is refused with 400",
-		Requirements: reqs("RFC7644-3.7-02"),
-		Level:        must,
-		Needs:        bulkUsers,
-		Requests:     1,
-		Why:          "The schema tells a message from a resource.",
-		Fix:          "Require schemas [urn:ietf:params:scim:api:messages:2.0:BulkRequest].",
-		Run: func(ctx context.Context, t *T) {
-			res := t.Post(ctx, "/Bulk",
-				doc{"schemas": []string{scim.PatchOpMessage}, "Operations": []doc{{"method": "DELETE", "path": "/Users/" + t.AbsentID()}}})
-			refused(t, res, 400, "invalidSyntax", "invalidValue")
-		},
-	},
-	{
-		ID:           "bulk.no-operations",
-		Title:        "A job without Operations is refused with 400",
-		Requirements: reqs("RFC7644-3.7-05"),
-		Level:        must,
-		Needs:        bulkUsers,
-		Requests:     1,
-		Why:          "A message that was cut short must not look like a success.",
-		Fix:          "Require Operations.",
-		Run: func(ctx context.Context, t *T) {
-			refused(t, t.Post(ctx, "/Bulk", doc{"schemas": []string{scim.BulkRequestMessage}}), 400, "invalidSyntax", "invalidValue")
-		},
-	},
-	malformedBulk("unknown-method", "An operation with a method that jobs do not have is refused", "RFC7644-3.7-06", "the method GET", must, 1,
-		func(t *T) doc { return doc{"method": "GET", "path": "/Users/" + t.AbsentID()} }),
-	malformedBulk("no-method", "An operation without a method is refused", "RFC7644-3.7-06", "no method", must, 1, func(t *T) doc {
-		return doc{"path": "/Users/" + t.AbsentID()}
-	}),
-	malformedBulk("no-path", "An operation without a path is refused", "RFC7644-3.7-10", "no path", must, 1, func(*T) doc {
-		return doc{"method": "DELETE"}
-	}),
-	malformedBulk("no-data", "A PUT without data is refused", "RFC7644-3.7-11", "no data", must, 1, func(t *T) doc {
-		return doc{"method": "PUT", "path": "/Users/" + t.AbsentID()}
-	}),
-	malformedBulk("no-bulk-id", "A POST without a bulkId is refused", "RFC7644-3.7-07", "no bulkId", must, 1, func(t *T) doc {
-		op := posting(t, "nameless", nil)
-		delete(op, "bulkId")
-		return op
-	}),
-	malformedBulk("unknown-path", "An operation on an endpoint that does not exist is refused", "RFC7644-3.7-27", "an unknown endpoint", must,
-		1,
-		func(t *T) doc {
-			return doc{"method": "POST", "path": "/ScimconfNothing", "bulkId": "x", "data": t.User("lost", nil)}
-		}),
-	malformedBulk("absolute-path", "A path that is an absolute URL is refused", "RFC7644-3.7-10", "an absolute URL as path", must, 1,
-		func(t *T) doc {
-			return doc{"method": "DELETE", "path": "https://scimconf.example.com/Users/" + t.AbsentID()}
-		}),
-	{
-		ID:           "bulk.same-bulk-id",
-		Title:        "Of two operations with one bulkId at least one is refused",
-		Requirements: reqs("RFC7644-3.7-08"),
-		Level:        may,
-		Needs:        bulkUsers,
-		Requests:     2,
-		Why:          "The results cannot be told apart, and references do not know whom they mean.",
-		Fix:          "Refuse the second operation, or the job.",
-		Run: func(ctx context.Context, t *T) {
-			second := posting(t, "second", nil)
-			second["bulkId"] = "first"
-			isRefused(t, job(ctx, t, posting(t, "first", nil), second), "a bulkId that another one has")
-		},
-	},
 }
 
 func bulkAdvertised(ctx context.Context, t *T) {
@@ -672,73 +307,88 @@ func bulkFailOnErrorsCounts(ctx context.Context, t *T) {
 	t.Expect("number of users that were created after the second error", 0, len(found.IDs()))
 }
 
-func bulkReferenceForward(ctx context.Context, t *T) {
-	res := processed(ctx, t, bulkGroup(t, "team", "bulkId:ann"), posting(t, "ann", nil))
-	if status := code(result(t, res, "POST", "team")); status == 409 || status == 400 {
-		// Trying is asked for, and giving up is permitted for circles; here it costs the client a second job.
-		t.Warn(false, "status of the group that refers to a later user", "201", status)
-		return
-	}
-	membersBecame(ctx, t, createdPath(t, res, "/Groups", "team"), path.Base(createdPath(t, res, "/Users", "ann")))
+// job posts a bulk job.
+func job(ctx context.Context, t *T, operations ...doc) *conformance.Response {
+	return t.Post(ctx, "/Bulk", doc{"schemas": []string{scim.BulkRequestMessage}, "Operations": operations})
 }
 
-func bulkReferenceCircular(ctx context.Context, t *T) {
-	res := processed(ctx, t, bulkGroup(t, "red", "bulkId:blue"), bulkGroup(t, "blue", "bulkId:red"))
-	red, blue := code(result(t, res, "POST", "red")), code(result(t, res, "POST", "blue"))
-	if red == 409 || blue == 409 || red == 400 || blue == 400 {
-		t.Inform("statuses of two groups that refer to each other", "201 and 201", []int{red, blue})
-		return
-	}
-	redPath, bluePath := createdPath(t, res, "/Groups", "red"), createdPath(t, res, "/Groups", "blue")
-	membersBecame(ctx, t, redPath, path.Base(bluePath))
-	membersBecame(ctx, t, bluePath, path.Base(redPath))
-}
-
-func bulkPrecondition(ctx context.Context, t *T) {
-	u := t.CreateUser(ctx, "versioned", nil)
-	first := t.Read(ctx, u.Path()).Object()
-	stale, _ := value(first, "meta.version").(string)
-	t.SkipIf(stale == "", "the target does not return meta.version")
-	change := func(name string) doc {
-		return doc{"method": "PUT", "path": u.Path(), "version": stale,
-			"data": t.User("versioned", doc{"name": doc{"givenName": name, "familyName": "Byron"}})}
-	}
-	res := processed(ctx, t, change("One"), change("Two"))
-	var statuses []int
-	for _, o := range results(res) {
-		statuses = append(statuses, code(o))
-	}
-	t.Expect("statuses of two PUTs with the same version", []int{200, 412}, statuses)
-	t.Expect("name.givenName read back", "One", value(t.Read(ctx, u.Path()).Object(), "name.givenName"))
-}
-
-func bulkVersion(ctx context.Context, t *T) {
-	res := processed(ctx, t, posting(t, "versioned", nil))
-	version := value(result(t, res, "POST", "versioned"), "version")
-	read := t.Read(ctx, createdPath(t, res, "/Users", "versioned")).Object()
-	t.About(res)
-	t.Expect("version of POST in the job, compared with meta.version in GET", value(read, "meta.version"), version)
-	t.Holds(version != nil, "version of POST in the job", "the entity tag", version)
-}
-
-func bulkMaxOperations(ctx context.Context, t *T) {
-	limit := numberAt(t, "maxOperations")
-	t.SkipIf(limit <= 0 || limit > 2000, "bulk.maxOperations is missing or too large to try")
-	operations := slices.Repeat([]doc{{"method": "DELETE", "path": "/Users/" + t.AbsentID()}}, limit+1)
+// processed posts a bulk job that has to be processed, whatever becomes of its operations.
+func processed(ctx context.Context, t *T, operations ...doc) *conformance.Response {
 	res := job(ctx, t, operations...)
-	t.Require("status of a job with one operation too many", 413, res.Status)
-	t.Holds(strings.Contains(res.Object().Text("detail"), strconv.Itoa(limit)), "detail of the 413",
-		"a text with the limit "+strconv.Itoa(limit), res.Object().Text("detail"))
+	t.Require("status of "+res.Name, 200, res.Status)
+	return res
 }
 
-// membersBecame compares the members of a group with ids.
-func membersBecame(ctx context.Context, t *T, group string, want ...string) {
-	o := t.Read(ctx, group, "attributes", "displayName,members").Object()
-	t.Expect("members of the group", sorted(want...), values(o, "members", "value"))
+// posting is an operation that creates a user, whose bulkId is the label.
+func posting(t *T, label string, extra doc) doc {
+	return doc{"method": "POST", "path": "/Users", "bulkId": label, "data": t.User(label, extra)}
 }
 
-// numberAt returns a limit of the ServiceProviderConfig's bulk, 0 when it is absent.
-func numberAt(t *T, name string) int {
-	n, _ := strconv.Atoi(jsonText(value(t.Capabilities.ServiceProviderConfig, "bulk."+name)))
+// bulkGroup is an operation that creates a group with members, whose bulkId is the label.
+func bulkGroup(t *T, label string, members ...string) doc {
+	extra := doc{}
+	var list []doc
+	for _, m := range members {
+		list = append(list, doc{"value": m})
+	}
+	if len(list) > 0 {
+		extra["members"] = list
+	}
+	return doc{"method": "POST", "path": "/Groups", "bulkId": label, "data": t.Group(label, extra)}
+}
+
+// patching is an operation that patches a resource.
+func patching(where string, operations ...doc) doc {
+	return doc{"method": "PATCH", "path": where, "data": doc{"schemas": []string{scim.PatchOpMessage}, "Operations": operations}}
+}
+
+// failing is an operation that no target accepts: a user without a userName.
+func failing(t *T, label string) doc { return posting(t, label, doc{"userName": omit}) }
+
+// results returns the results of a job that are objects.
+func results(res *conformance.Response) []*scim.Object {
+	var out []*scim.Object
+	for _, v := range res.Object().Array("Operations") {
+		if o, ok := v.(*scim.Object); ok {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// result finds the result of a POST by its bulkId, that of another method by the id in its location, and ends the check when
+// there is none.
+func result(t *T, res *conformance.Response, method, key string) *scim.Object {
+	t.About(res)
+	for _, o := range results(res) {
+		if strings.EqualFold(o.Text("method"), method) && (o.Text("bulkId") == key || path.Base(o.Text("location")) == key) {
+			return o
+		}
+	}
+	t.Must(false, "result of "+method+" "+key, "among the results", len(results(res)))
+	return nil
+}
+
+// code returns the status of a result as a number, however it is written; 0 when there is none.
+func code(o *scim.Object) int {
+	v, _ := o.Get("status")
+	if inner, ok := v.(*scim.Object); ok {
+		v, _ = inner.Get("code")
+	}
+	n, _ := strconv.Atoi(strings.Trim(jsonText(v), `"`))
 	return n
+}
+
+func jsonText(v any) string {
+	o := scim.NewObject(scim.Member{Name: "v", Value: v})
+	return strings.TrimSuffix(strings.TrimPrefix(string(o.AppendJSON(nil)), `{"v":`), "}")
+}
+
+// createdPath returns the path of what a POST of a job created, and ends the check when it created nothing.
+func createdPath(t *T, res *conformance.Response, where, bulkID string) string {
+	o := result(t, res, "POST", bulkID)
+	t.Must(code(o) == 201, "status of POST "+bulkID+" in the job", "201", value(o, "status"))
+	id := path.Base(o.Text("location"))
+	t.Must(o.Text("location") != "", "location of POST "+bulkID+" in the job", "the address of the new resource", value(o, "location"))
+	return where + "/" + id
 }

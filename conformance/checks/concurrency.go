@@ -10,32 +10,6 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// yielded tells whether a target has declined a request because of another one, which is honest: nothing was lost.
-func yielded(status int) bool {
-	return slices.Contains(
-		[]int{http.StatusConflict, http.StatusPreconditionFailed, http.StatusTooManyRequests, http.StatusServiceUnavailable}, status)
-}
-
-// settled expects that each of several requests at once succeeded or was declined, and returns which ones succeeded.
-func settled(t *T, answers []*conformance.Response) (done []int) {
-	for i, res := range answers {
-		t.About(res)
-		if res.OK() {
-			done = append(done, i)
-			continue
-		}
-		t.Holds(yielded(res.Status), "status of one of several "+res.Name+" at once", "a success, or 409, 412, 429 or 503", res.Status)
-	}
-	t.SkipIf(len(done) == 0, "blocked: the target declined all of them")
-	return done
-}
-
-// patchRequestOf is a PATCH as a value.
-func patchRequestOf(where string, operations ...doc) conformance.Request {
-	return conformance.Request{Method: http.MethodPatch, Path: where,
-		Body: doc{"schemas": []string{scim.PatchOpMessage}, "Operations": operations}}
-}
-
 const whyRace = "Synchronisations run side by side; what is lost between them nobody notices."
 
 var concurrency = []check{
@@ -245,4 +219,30 @@ func concurrencyReadYourWrites(ctx context.Context, t *T) {
 	}
 	t.SkipIf(!t.Delete(ctx, u.Path()).OK(), "blocked: the user could not be deleted")
 	t.Expect("number found by name right after DELETE", 0, len(t.Get(ctx, "/Users", "filter", byName).IDs()))
+}
+
+// yielded tells whether a target has declined a request because of another one, which is honest: nothing was lost.
+func yielded(status int) bool {
+	return slices.Contains(
+		[]int{http.StatusConflict, http.StatusPreconditionFailed, http.StatusTooManyRequests, http.StatusServiceUnavailable}, status)
+}
+
+// settled expects that each of several requests at once succeeded or was declined, and returns which ones succeeded.
+func settled(t *T, answers []*conformance.Response) (done []int) {
+	for i, res := range answers {
+		t.About(res)
+		if res.OK() {
+			done = append(done, i)
+			continue
+		}
+		t.Holds(yielded(res.Status), "status of one of several "+res.Name+" at once", "a success, or 409, 412, 429 or 503", res.Status)
+	}
+	t.SkipIf(len(done) == 0, "blocked: the target declined all of them")
+	return done
+}
+
+// patchRequestOf is a PATCH as a value.
+func patchRequestOf(where string, operations ...doc) conformance.Request {
+	return conformance.Request{Method: http.MethodPatch, Path: where,
+		Body: doc{"schemas": []string{scim.PatchOpMessage}, "Operations": operations}}
 }

@@ -17,41 +17,6 @@ var cursors = needs(conformance.NeedUser, conformance.NeedWrite, conformance.Nee
 const cursorFix = "See RFC 9865 section 2: an empty cursor asks for the first page, nextCursor stands in every page but the last, " +
 	"previousCursor never in the first."
 
-// byCursor asks for a page of the people of the fixture; an empty cursor asks for the first one.
-func byCursor(ctx context.Context, t *T, cursor, count string, query ...string) *conformance.Response {
-	return t.Get(ctx, "/Users", append([]string{"filter", bounded(t), "cursor", cursor, "count", count}, query...)...)
-}
-
-// firstByCursor is byCursor for the first page, which must come.
-func firstByCursor(ctx context.Context, t *T, count string, query ...string) *conformance.Response {
-	res := byCursor(ctx, t, "", count, query...)
-	t.Require("status of the first page of a list by cursor", 200, res.Status)
-	return res
-}
-
-// nextCursor returns the cursor of the next page, and skips the check when there is none.
-func nextCursor(t *T, res *conformance.Response) string {
-	cursor := res.Object().Text("nextCursor")
-	t.SkipIf(cursor == "", "blocked: the first of several pages has no nextCursor")
-	return cursor
-}
-
-// chain follows nextCursor from the first page to the end and returns all ids and the number of pages.
-func chain(ctx context.Context, t *T, count string, query ...string) (ids []string, pages int) {
-	res := firstByCursor(ctx, t, count, query...)
-	for pages = 1; ; pages++ {
-		ids = append(ids, res.IDs()...)
-		cursor := res.Object().Text("nextCursor")
-		if cursor == "" || pages == 10 {
-			return ids, pages
-		}
-		res = byCursor(ctx, t, cursor, count, query...)
-		t.Require("status of page "+strconv.Itoa(pages+1)+" by cursor", 200, res.Status)
-	}
-}
-
-var unreserved = regexp.MustCompile(`^[A-Za-z0-9._~-]+$`)
-
 var cursorPaging = []check{
 	{
 		ID:           "cursor.next",
@@ -539,3 +504,38 @@ func limit(o *scim.Object, name string) int {
 	}
 	return 0
 }
+
+// byCursor asks for a page of the people of the fixture; an empty cursor asks for the first one.
+func byCursor(ctx context.Context, t *T, cursor, count string, query ...string) *conformance.Response {
+	return t.Get(ctx, "/Users", append([]string{"filter", bounded(t), "cursor", cursor, "count", count}, query...)...)
+}
+
+// firstByCursor is byCursor for the first page, which must come.
+func firstByCursor(ctx context.Context, t *T, count string, query ...string) *conformance.Response {
+	res := byCursor(ctx, t, "", count, query...)
+	t.Require("status of the first page of a list by cursor", 200, res.Status)
+	return res
+}
+
+// nextCursor returns the cursor of the next page, and skips the check when there is none.
+func nextCursor(t *T, res *conformance.Response) string {
+	cursor := res.Object().Text("nextCursor")
+	t.SkipIf(cursor == "", "blocked: the first of several pages has no nextCursor")
+	return cursor
+}
+
+// chain follows nextCursor from the first page to the end and returns all ids and the number of pages.
+func chain(ctx context.Context, t *T, count string, query ...string) (ids []string, pages int) {
+	res := firstByCursor(ctx, t, count, query...)
+	for pages = 1; ; pages++ {
+		ids = append(ids, res.IDs()...)
+		cursor := res.Object().Text("nextCursor")
+		if cursor == "" || pages == 10 {
+			return ids, pages
+		}
+		res = byCursor(ctx, t, cursor, count, query...)
+		t.Require("status of page "+strconv.Itoa(pages+1)+" by cursor", 200, res.Status)
+	}
+}
+
+var unreserved = regexp.MustCompile(`^[A-Za-z0-9._~-]+$`)

@@ -14,14 +14,6 @@ import (
 var leak = regexp.MustCompile(`(?i)(\bat [\w.$]+\([\w.]+:\d+\)|goroutine \d+ \[|Traceback \(most recent|\bSELECT\b.+\bFROM\b|\bINSERT ` +
 	`INTO\b|\.(go|java|py|rb|php|cs):\d+|SQLSTATE)`)
 
-// mistakes are requests that every target has to refuse; reading ones only.
-func mistakes(ctx context.Context, t *T) []*conformance.Response {
-	return []*conformance.Response{
-		t.Get(ctx, "/Users/"+t.AbsentID()),
-		t.Get(ctx, "/Users", "filter", `userName eq "unclosed`),
-	}
-}
-
 var errors = []check{
 	{
 		ID:           "errors.status-text",
@@ -138,5 +130,13 @@ func errorsWrongMethod(ctx context.Context, t *T) {
 	} {
 		res := t.Call(ctx, request)
 		t.Holds(res.Status >= 400 && (res.Status < 500 || res.Status == 501), "status of "+res.Name, "404, 405 or 501", res.Status)
+	}
+}
+
+// mistakes are requests that every target has to refuse; reading ones only.
+func mistakes(ctx context.Context, t *T) []*conformance.Response {
+	return []*conformance.Response{
+		t.Get(ctx, "/Users/"+t.AbsentID()),
+		t.Get(ctx, "/Users", "filter", `userName eq "unclosed`),
 	}
 }

@@ -16,41 +16,6 @@ var (
 	etagPatches = append(slices.Clone(etagUsers), conformance.NeedPatch)
 )
 
-// entityTag is an entity tag of RFC 9110 section 8.8.3, weak ones with the upper-case prefix.
-var entityTag = regexp.MustCompile(`^(W/)?"[\x21\x23-\x7e\x{80}-\x{ff}]*"$`)
-
-// under sends a request with one header.
-func under(ctx context.Context, t *T, method, where, header, tag string, body any) *conformance.Response {
-	return t.Call(ctx, conformance.Request{Method: method, Path: where, Body: body, Header: http.Header{header: {tag}}})
-}
-
-// renaming is the body of a PUT that gives a user of t.User(label) another given name.
-func renaming(t *T, label, given string) doc {
-	return t.User(label, doc{"name": doc{"givenName": given, "familyName": "Check"}})
-}
-
-// givenName is the body of a PATCH of the given name.
-func givenName(name string) doc {
-	return doc{"schemas": []string{scim.PatchOpMessage}, "Operations": []doc{{"op": "replace", "path": "name.givenName", "value": name}}}
-}
-
-// version reads a resource and returns its entity tag, or skips the check when there is none.
-func version(ctx context.Context, t *T, where string) string {
-	res := t.Read(ctx, where)
-	tag := res.Header.Get("ETag")
-	t.SkipIf(tag == "", "blocked: GET has no ETag header")
-	return tag
-}
-
-// outdated creates a user and changes it, and returns the entity tag from before.
-func outdated(ctx context.Context, t *T, label string) (*conformance.Created, string) {
-	u := t.CreateUser(ctx, label, nil)
-	stale := version(ctx, t, u.Path())
-	res := t.Put(ctx, u.Path(), renaming(t, label, "Newer"))
-	t.SkipIf(!res.OK(), "blocked: the user could not be replaced")
-	return u, stale
-}
-
 const (
 	whyETag  = "Two administrators change one account; without versions the second one undoes the first without knowing."
 	fixMatch = "Compare If-Match with the current entity tag before every change, and answer 412 when it differs."
@@ -398,4 +363,39 @@ func etagRace(ctx context.Context, t *T) {
 		t.Holds(res.Status == 412 || res.Status == 409 || res.Status == 429, "status of a PUT that came too late", "412", res.Status)
 	}
 	t.Expect("number of PUTs with one tag that succeeded", 1, won)
+}
+
+// entityTag is an entity tag of RFC 9110 section 8.8.3, weak ones with the upper-case prefix.
+var entityTag = regexp.MustCompile(`^(W/)?"[\x21\x23-\x7e\x{80}-\x{ff}]*"$`)
+
+// under sends a request with one header.
+func under(ctx context.Context, t *T, method, where, header, tag string, body any) *conformance.Response {
+	return t.Call(ctx, conformance.Request{Method: method, Path: where, Body: body, Header: http.Header{header: {tag}}})
+}
+
+// renaming is the body of a PUT that gives a user of t.User(label) another given name.
+func renaming(t *T, label, given string) doc {
+	return t.User(label, doc{"name": doc{"givenName": given, "familyName": "Check"}})
+}
+
+// givenName is the body of a PATCH of the given name.
+func givenName(name string) doc {
+	return doc{"schemas": []string{scim.PatchOpMessage}, "Operations": []doc{{"op": "replace", "path": "name.givenName", "value": name}}}
+}
+
+// version reads a resource and returns its entity tag, or skips the check when there is none.
+func version(ctx context.Context, t *T, where string) string {
+	res := t.Read(ctx, where)
+	tag := res.Header.Get("ETag")
+	t.SkipIf(tag == "", "blocked: GET has no ETag header")
+	return tag
+}
+
+// outdated creates a user and changes it, and returns the entity tag from before.
+func outdated(ctx context.Context, t *T, label string) (*conformance.Created, string) {
+	u := t.CreateUser(ctx, label, nil)
+	stale := version(ctx, t, u.Path())
+	res := t.Put(ctx, u.Path(), renaming(t, label, "Newer"))
+	t.SkipIf(!res.OK(), "blocked: the user could not be replaced")
+	return u, stale
 }

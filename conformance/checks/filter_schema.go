@@ -56,44 +56,6 @@ func (g graded) check() check {
 	}
 }
 
-// grade creates the three objects and returns their type, the attribute and their ids by label. It skips the check when no
-// type has a fitting attribute, or when the target does not keep the values.
-func grade(ctx context.Context, t *T, trait string, fits func(a attrDef) bool, values [3]any) (typeDef, attrDef, map[string]string) {
-	for _, td := range types(t) {
-		for _, a := range td.attributes {
-			if !ownAttribute(td, a) || a.common() || a.name == td.carrier || a.uniqueness != "none" || a.required || !a.writable() || a.hidden() ||
-				!fits(a) {
-				continue
-			}
-			ids := map[string]string{}
-			for i, label := range []string{"a", "b", "c"} {
-				body := td.with(t, a.label(label), a, values[i])
-				res := t.Post(ctx, td.endpoint, body)
-				kept := a.of(res.Object())
-				want, err := scim.Value(values[i])
-				t.SkipIf(!res.OK() || err != nil || !scim.Equal(kept, want),
-					"blocked: a "+td.name+" with "+a.path()+" could not be created as it was sent")
-				ids[label] = res.Object().Text("id")
-			}
-			return td, a, ids
-		}
-	}
-	t.Skip("no attribute that the target describes beyond those of RFC 7643 " + trait)
-	return typeDef{}, attrDef{}, nil
-}
-
-// labelled translates ids into labels, sorted.
-func labelled(ids map[string]string, found []string) []string {
-	out := []string{}
-	for label, id := range ids {
-		if slices.Contains(found, id) {
-			out = append(out, label)
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
 // simple tells whether an attribute is of a kind and has one value.
 func simple(kind string) func(a attrDef) bool {
 	return func(a attrDef) bool { return a.kind == kind && !a.multi && len(a.canonical) == 0 }
@@ -165,4 +127,42 @@ var filterSchema = []check{
 		trait: "is binary", fits: simple("binary"), values: [3]any{"AAEC", "AAED", "//79"},
 		why: "A certificate is looked up by its value.", fix: "Compare base64 texts, or what they stand for, with regard to case.",
 	}.asked("binary-eq", "eq compares binary values", reqs("RFC7644-3.4.2.2-09"), row{`«it» eq "AAEC"`, "a"}, row{`«it» eq "aaec"`, ""}),
+}
+
+// grade creates the three objects and returns their type, the attribute and their ids by label. It skips the check when no
+// type has a fitting attribute, or when the target does not keep the values.
+func grade(ctx context.Context, t *T, trait string, fits func(a attrDef) bool, values [3]any) (typeDef, attrDef, map[string]string) {
+	for _, td := range types(t) {
+		for _, a := range td.attributes {
+			if !ownAttribute(td, a) || a.common() || a.name == td.carrier || a.uniqueness != "none" || a.required || !a.writable() || a.hidden() ||
+				!fits(a) {
+				continue
+			}
+			ids := map[string]string{}
+			for i, label := range []string{"a", "b", "c"} {
+				body := td.with(t, a.label(label), a, values[i])
+				res := t.Post(ctx, td.endpoint, body)
+				kept := a.of(res.Object())
+				want, err := scim.Value(values[i])
+				t.SkipIf(!res.OK() || err != nil || !scim.Equal(kept, want),
+					"blocked: a "+td.name+" with "+a.path()+" could not be created as it was sent")
+				ids[label] = res.Object().Text("id")
+			}
+			return td, a, ids
+		}
+	}
+	t.Skip("no attribute that the target describes beyond those of RFC 7643 " + trait)
+	return typeDef{}, attrDef{}, nil
+}
+
+// labelled translates ids into labels, sorted.
+func labelled(ids map[string]string, found []string) []string {
+	out := []string{}
+	for label, id := range ids {
+		if slices.Contains(found, id) {
+			out = append(out, label)
+		}
+	}
+	slices.Sort(out)
+	return out
 }

@@ -13,31 +13,6 @@ var (
 	patchesGroups = needs(conformance.NeedWrite, conformance.NeedUser, conformance.NeedGroup, conformance.NeedPatch)
 )
 
-// team creates a group and as many users as there are labels; the first n of them are its members.
-func team(ctx context.Context, t *T, n int, names ...string) (*conformance.Created, map[string]*conformance.Created) {
-	users := map[string]*conformance.Created{}
-	var members []doc
-	for i, name := range names {
-		users[name] = t.CreateUser(ctx, name, nil)
-		if i < n {
-			members = append(members, doc{"value": users[name].ID})
-		}
-	}
-	extra := doc{}
-	if n > 0 {
-		extra["members"] = members
-	}
-	return t.CreateGroup(ctx, "team", extra), users
-}
-
-// membersAre compares the members of a group with labels of users.
-func membersAre(ctx context.Context, t *T, when string, g *conformance.Created, users map[string]*conformance.Created, want ...string) {
-	// Members may be returned on request only.
-	ids := values(t.Read(ctx, g.Path(), "attributes", "displayName,members").Object(), "members", "value")
-	t.Expect("members "+when, sorted(want...), labels(users, ids))
-	t.Expect("number of members "+when, len(want), len(ids))
-}
-
 var groups = []check{
 	{
 		ID:           "groups.create",
@@ -273,4 +248,29 @@ func groupsFilterDisplayName(ctx context.Context, t *T) {
 	t.Expect("ids of the groups found", []string{g.ID}, res.IDs())
 	none := t.Get(ctx, "/Groups", "filter", "displayName eq "+quote(t.Prefix()+"nobody"))
 	t.Expect("totalResults for a name that no group has", 0, value(none.Object(), "totalResults"))
+}
+
+// team creates a group and as many users as there are labels; the first n of them are its members.
+func team(ctx context.Context, t *T, n int, names ...string) (*conformance.Created, map[string]*conformance.Created) {
+	users := map[string]*conformance.Created{}
+	var members []doc
+	for i, name := range names {
+		users[name] = t.CreateUser(ctx, name, nil)
+		if i < n {
+			members = append(members, doc{"value": users[name].ID})
+		}
+	}
+	extra := doc{}
+	if n > 0 {
+		extra["members"] = members
+	}
+	return t.CreateGroup(ctx, "team", extra), users
+}
+
+// membersAre compares the members of a group with labels of users.
+func membersAre(ctx context.Context, t *T, when string, g *conformance.Created, users map[string]*conformance.Created, want ...string) {
+	// Members may be returned on request only.
+	ids := values(t.Read(ctx, g.Path(), "attributes", "displayName,members").Object(), "members", "value")
+	t.Expect("members "+when, sorted(want...), labels(users, ids))
+	t.Expect("number of members "+when, len(want), len(ids))
 }

@@ -15,18 +15,6 @@ var pagesKnown = slices.Concat(filters, needs(conformance.NeedIndex))
 
 const pagesFix = "Filter first, count all matches, put them into a stable order, then cut out count items from startIndex on."
 
-// knownPage asks for a page of the people of the fixture.
-func knownPage(ctx context.Context, t *T, query ...string) *conformance.Response {
-	res := t.Get(ctx, "/Users", append([]string{"filter", bounded(t)}, query...)...)
-	if res.Status != 200 {
-		// What the filter alone does not get is the question of other checks: sw may be declined.
-		t.SkipIf(len(query) == 0 || t.Get(ctx, "/Users", "filter", bounded(t)).Status != 200, unanswered)
-		t.About(res)
-	}
-	t.Require("status of a list of five users with "+strings.Join(query, " "), 200, res.Status)
-	return res
-}
-
 // listPages are the rules of paging, asked of a set of which every member is known.
 var listPages = []check{
 	{
@@ -441,4 +429,16 @@ func listEmpty(ctx context.Context, t *T) {
 	got, given := res.Object().Get("Resources")
 	_, isArray := got.([]any)
 	t.Warn(!given || isArray, "Resources of an empty list", "absent, or an empty array", got)
+}
+
+// knownPage asks for a page of the people of the fixture.
+func knownPage(ctx context.Context, t *T, query ...string) *conformance.Response {
+	res := t.Get(ctx, "/Users", append([]string{"filter", bounded(t)}, query...)...)
+	if res.Status != 200 {
+		// What the filter alone does not get is the question of other checks: sw may be declined.
+		t.SkipIf(len(query) == 0 || t.Get(ctx, "/Users", "filter", bounded(t)).Status != 200, unanswered)
+		t.About(res)
+	}
+	t.Require("status of a list of five users with "+strings.Join(query, " "), 200, res.Status)
+	return res
 }

@@ -10,16 +10,6 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// whoami reads /Me, or skips the check when the target has none for these credentials. Nothing is ever written there: it is
-// somebody's account.
-func whoami(ctx context.Context, t *T, query ...string) *conformance.Response {
-	res := t.Get(ctx, "/Me", query...)
-	if res.Status != 200 || res.Object() == nil {
-		t.NotApplicable("the target has no /Me for these credentials, which is permitted")
-	}
-	return res
-}
-
 var me = []check{
 	{
 		ID:           "me.answer",
@@ -140,4 +130,14 @@ func meMistakes(ctx context.Context, t *T) {
 		res := t.Call(ctx, req)
 		t.Holds(res.Status >= 300 && (res.Status < 500 || res.Status == 501), "status of a malformed "+res.Name, "400, 405 or 501", res.Status)
 	}
+}
+
+// whoami reads /Me, or skips the check when the target has none for these credentials. Nothing is ever written there: it is
+// somebody's account.
+func whoami(ctx context.Context, t *T, query ...string) *conformance.Response {
+	res := t.Get(ctx, "/Me", query...)
+	if res.Status != 200 || res.Object() == nil {
+		t.NotApplicable("the target has no /Me for these credentials, which is permitted")
+	}
+	return res
 }

@@ -341,32 +341,6 @@ func refusals(list ...refusedPatch) []check {
 	return out
 }
 
-// patchMessage sends a PATCH whose body is written by hand.
-func patchMessage(ctx context.Context, t *T, path string, body doc) *conformance.Response {
-	return t.Call(ctx, conformance.Request{Method: http.MethodPatch, Path: path, Body: body})
-}
-
-// primaries counts the primary elements of a multi-valued attribute.
-func primaries(o *scim.Object, attribute string) int {
-	n := 0
-	for _, item := range o.Array(attribute) {
-		e, _ := item.(*scim.Object)
-		if primary, _ := e.Bool("primary"); primary {
-			n++
-		}
-	}
-	return n
-}
-
-// later lets enough time pass for the resolution in which the target counts time, which is read off a timestamp.
-func later(ctx context.Context, t *T, stamp string) {
-	wait := 1100 * time.Millisecond
-	if at, err := time.Parse(time.RFC3339Nano, stamp); err == nil && at.Nanosecond() != 0 {
-		wait = 5 * time.Millisecond
-	}
-	t.Wait(ctx, wait)
-}
-
 var patchRules = []check{
 	{
 		ID:           "patch.advertised",
@@ -637,4 +611,30 @@ func patchInactiveStays(ctx context.Context, t *T) {
 	t.Expect("active", false, value(res.Object(), "active"))
 	t.Expect("ids found by the name of an inactive user", []string{u.ID},
 		t.Get(ctx, "/Users", "filter", "userName eq "+quote(t.UserName("sleeper"))).IDs())
+}
+
+// patchMessage sends a PATCH whose body is written by hand.
+func patchMessage(ctx context.Context, t *T, path string, body doc) *conformance.Response {
+	return t.Call(ctx, conformance.Request{Method: http.MethodPatch, Path: path, Body: body})
+}
+
+// primaries counts the primary elements of a multi-valued attribute.
+func primaries(o *scim.Object, attribute string) int {
+	n := 0
+	for _, item := range o.Array(attribute) {
+		e, _ := item.(*scim.Object)
+		if primary, _ := e.Bool("primary"); primary {
+			n++
+		}
+	}
+	return n
+}
+
+// later lets enough time pass for the resolution in which the target counts time, which is read off a timestamp.
+func later(ctx context.Context, t *T, stamp string) {
+	wait := 1100 * time.Millisecond
+	if at, err := time.Parse(time.RFC3339Nano, stamp); err == nil && at.Nanosecond() != 0 {
+		wait = 5 * time.Millisecond
+	}
+	t.Wait(ctx, wait)
 }

@@ -63,52 +63,6 @@ func views(id, title string, level conformance.Level, requirements []string, why
 	}
 }
 
-// items returns the elements of an array, and anything else as the only one.
-func items(v any) []any {
-	if list, ok := v.([]any); ok {
-		return list
-	}
-	return []any{v}
-}
-
-// inObject turns an attribute's full name into the steps to its value: the URN of the extension is one step.
-func inObject(name string) []string {
-	if rest, ok := strings.CutPrefix(name, enterprise); ok {
-		return append([]string{scim.EnterpriseUserSchema}, strings.Split(rest, ".")...)
-	}
-	if name == scim.EnterpriseUserSchema {
-		return []string{name}
-	}
-	return strings.Split(name, ".")
-}
-
-// at follows steps into an object; nil and empty arrays are as good as absent.
-func at(o *scim.Object, steps []string) any {
-	var v any = o
-	for _, step := range steps {
-		switch node := v.(type) {
-		case *scim.Object:
-			v, _ = node.Get(step)
-		case []any:
-			var all []any
-			for _, item := range node {
-				if e, ok := item.(*scim.Object); ok {
-					if member, ok := e.Get(step); ok && member != nil {
-						all = append(all, member)
-					}
-				}
-			}
-			v = all
-		default:
-			return nil
-		}
-		if list, ok := v.([]any); ok && len(list) == 0 {
-			return nil
-		}
-	}
-	return v
-}
-
 // named is a parameter with names joined by commas.
 func named(parameter string, of ...string) []string {
 	return []string{parameter, strings.Join(of, ",")}
@@ -245,4 +199,50 @@ var projectionForms = []check{
 		"Clients that do not know it need not read it.", "Take the bare URN for the extension's object.",
 		view{query: named("excludedAttributes", scim.EnterpriseUserSchema), shown: []string{"userName", "name"},
 			other: []string{scim.EnterpriseUserSchema}})),
+}
+
+// items returns the elements of an array, and anything else as the only one.
+func items(v any) []any {
+	if list, ok := v.([]any); ok {
+		return list
+	}
+	return []any{v}
+}
+
+// inObject turns an attribute's full name into the steps to its value: the URN of the extension is one step.
+func inObject(name string) []string {
+	if rest, ok := strings.CutPrefix(name, enterprise); ok {
+		return append([]string{scim.EnterpriseUserSchema}, strings.Split(rest, ".")...)
+	}
+	if name == scim.EnterpriseUserSchema {
+		return []string{name}
+	}
+	return strings.Split(name, ".")
+}
+
+// at follows steps into an object; nil and empty arrays are as good as absent.
+func at(o *scim.Object, steps []string) any {
+	var v any = o
+	for _, step := range steps {
+		switch node := v.(type) {
+		case *scim.Object:
+			v, _ = node.Get(step)
+		case []any:
+			var all []any
+			for _, item := range node {
+				if e, ok := item.(*scim.Object); ok {
+					if member, ok := e.Get(step); ok && member != nil {
+						all = append(all, member)
+					}
+				}
+			}
+			v = all
+		default:
+			return nil
+		}
+		if list, ok := v.([]any); ok && len(list) == 0 {
+			return nil
+		}
+	}
+	return v
 }

@@ -27,16 +27,6 @@ var roots = needs(conformance.NeedUser, conformance.NeedGroup, conformance.NeedW
 
 const rootFix = "Run a query on the root over every resource type; an attribute that a type does not have counts as having no value."
 
-// rootQuery puts a filter to the root of the target, with whatever else is asked for. It skips the check where the target
-// does not answer queries there with a list, which it need not.
-func rootQuery(ctx context.Context, t *T, filter string, query ...string) *conformance.Response {
-	filter = strings.NewReplacer("«P»", strings.TrimSuffix(t.Fixture["kim"].Sent["userName"].(string), "kim@example.com"), "«kim»",
-		t.Fixture["kim"].ID, "«all»", t.Fixture["all"].ID).Replace(filter)
-	res := t.Get(ctx, "/", append([]string{"filter", filter}, query...)...)
-	t.SkipIf(res.Status != 200 || res.Total() < 0, "the target does not answer queries on its root")
-	return res
-}
-
 // overall makes a check that a filter on the root finds exactly some of the mixture.
 func overall(id, title, requirement, why string, table ...row) check {
 	return check{
@@ -236,4 +226,14 @@ func rootSearchType(ctx context.Context, t *T) {
 	res = searched(ctx, t, "", doc{"filter": filter, "count": 1})
 	t.Holds(len(res.IDs()) <= 1, "number of items with count 1", "at most 1", len(res.IDs()))
 	t.Expect("totalResults with count 1", 3, value(res.Object(), "totalResults"))
+}
+
+// rootQuery puts a filter to the root of the target, with whatever else is asked for. It skips the check where the target
+// does not answer queries there with a list, which it need not.
+func rootQuery(ctx context.Context, t *T, filter string, query ...string) *conformance.Response {
+	filter = strings.NewReplacer("«P»", strings.TrimSuffix(t.Fixture["kim"].Sent["userName"].(string), "kim@example.com"), "«kim»",
+		t.Fixture["kim"].ID, "«all»", t.Fixture["all"].ID).Replace(filter)
+	res := t.Get(ctx, "/", append([]string{"filter", filter}, query...)...)
+	t.SkipIf(res.Status != 200 || res.Total() < 0, "the target does not answer queries on its root")
+	return res
 }

@@ -11,34 +11,9 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// search posts a query to /.search below a path. It skips the check where the target does not serve that: no capability
-// says whether it has to, and many do not.
-func search(ctx context.Context, t *T, path string, members doc) *conformance.Response {
-	query := doc{"schemas": []string{scim.SearchRequestMessage}}
-	maps.Copy(query, members)
-	res := t.Post(ctx, path+"/.search", query)
-	t.SkipIf(unserved(res), "the target does not serve POST "+path+"/.search")
-	return res
-}
-
-// unserved tells whether an answer says that there is nothing of the kind at this address.
-func unserved(res *conformance.Response) bool {
-	return slices.Contains([]int{403, 404, 405, 501}, res.Status)
-}
-
-// searched is search that must be answered with a list.
-func searched(ctx context.Context, t *T, path string, members doc) *conformance.Response {
-	res := search(ctx, t, path, members)
-	t.Require("status of "+res.Name, 200, res.Status)
-	return res
-}
-
 var searches = slices.Concat(filters, needs(conformance.NeedIndex))
 
 const searchFix = "Read the message of POST /.search into the same query that GET makes of its parameters, and answer it in the same way."
-
-// bounded is a filter that finds the people of the fixture and nobody else, for searches.
-func bounded(t *T) string { return "userName sw " + quote(peoplePrefix(t)) }
 
 var searching = []check{
 	{
@@ -442,3 +417,28 @@ func searchServed(ctx context.Context, t *T) bool {
 	res := t.Post(ctx, "/Users/.search", doc{"schemas": []string{scim.SearchRequestMessage}, "count": 0})
 	return res.Status == 200
 }
+
+// search posts a query to /.search below a path. It skips the check where the target does not serve that: no capability
+// says whether it has to, and many do not.
+func search(ctx context.Context, t *T, path string, members doc) *conformance.Response {
+	query := doc{"schemas": []string{scim.SearchRequestMessage}}
+	maps.Copy(query, members)
+	res := t.Post(ctx, path+"/.search", query)
+	t.SkipIf(unserved(res), "the target does not serve POST "+path+"/.search")
+	return res
+}
+
+// unserved tells whether an answer says that there is nothing of the kind at this address.
+func unserved(res *conformance.Response) bool {
+	return slices.Contains([]int{403, 404, 405, 501}, res.Status)
+}
+
+// searched is search that must be answered with a list.
+func searched(ctx context.Context, t *T, path string, members doc) *conformance.Response {
+	res := search(ctx, t, path, members)
+	t.Require("status of "+res.Name, 200, res.Status)
+	return res
+}
+
+// bounded is a filter that finds the people of the fixture and nobody else, for searches.
+func bounded(t *T) string { return "userName sw " + quote(peoplePrefix(t)) }

@@ -434,7 +434,7 @@ func mutate(rt *rapid.T, w *world) {
 func TestKind_UnknownRejected(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	_, err := w.engine.Drift().Compare(t.Context(), app, engine.DriftRequest{Kind: "users"})
-	require.ErrorContains(t, err, `there is no kind "users"`)
+	require.ErrorContains(t, err, `unknown kind "users"`)
 	_, err = w.engine.Imports().Objects(t.Context(), engine.RemoteObjectQuery{App: app})
 	require.ErrorContains(t, err, `needs an app and a kind, not "crm" and ""`)
 	w.requests()

@@ -158,8 +158,8 @@ func TestTarget_ConvergesAfterFaults(t *testing.T) {
 	}{
 		"down":         {enginetest.Fault{Drop: true, Times: 8}, "closed the connection"},
 		"5xx":          {enginetest.Fault{Status: 503, Times: 8}, "503: injected 503"},
-		"HTML":         {enginetest.Fault{HTML: true, Times: 8}, "the answer is text/html, not SCIM"},
-		"half-way":     {enginetest.Fault{Truncate: true, Times: 8}, "breaks off after"},
+		"HTML":         {enginetest.Fault{HTML: true, Times: 8}, "the response is text/html, not SCIM"},
+		"half-way":     {enginetest.Fault{Truncate: true, Times: 8}, "truncated after"},
 		"throttled":    {enginetest.Fault{Status: 429, RetryAfter: "0", Times: 8}, "429: injected 429"},
 		"unauthorised": {enginetest.Fault{Status: 401, Times: 3}, "401: injected 401"},
 	} {
@@ -198,7 +198,7 @@ func TestTimeout_EndsHang(t *testing.T) {
 	w.set("u-1", user("u-1", "ann"))
 	w.wait()
 	require.Len(t, w.fake.Users(), 1)
-	require.Contains(t, w.results[0].Error, "no complete answer within 50ms")
+	require.Contains(t, w.results[0].Error, "no complete response within 50ms")
 }
 
 // TestRejectedUser_OthersContinue checks that a rejected user fails until it is marked for a retry, and that other users are provisioned.
@@ -554,7 +554,7 @@ func TestConnectionTest(t *testing.T) {
 	wrong := w.target
 	wrong.Auth.Secret = "wrong-token"
 	err := w.engine.Targets().Test(t.Context(), wrong)
-	require.ErrorContains(t, err, "401: expected 200; the target says: the token is not valid")
+	require.ErrorContains(t, err, "401: expected 200; error detail: the token is not valid")
 	require.NotContains(t, err.Error(), "wrong-token")
 	other := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("{}")) }))
 	defer other.Close()

@@ -242,7 +242,7 @@ func TestFallbackNone_DirectoryErrorRetried(t *testing.T) {
 	for _, r := range w.told()[1:] {
 		require.NotEqual(t, engine.StatusFailed, r.Status, r.Error)
 	}
-	require.Contains(t, w.told()[1].Error, "whose account it is cannot be told")
+	require.Contains(t, w.told()[1].Error, "the owner of the account is unknown")
 	require.Len(t, w.told()[1].Steps, 1)
 }
 

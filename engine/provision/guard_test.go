@@ -62,7 +62,7 @@ func TestGuard_MassDeactivation(t *testing.T) {
 		s := w.state(engine.User, id(5))
 		require.Equal(t, engine.OpDeactivate, s.LastOperation)
 		require.Contains(t, s.LastError,
-			"deactivate: 12 accounts would go within 24h0m0s, which is more than the deletion guard allows; it waits for an approval")
+			"deactivate: 12 accounts would be removed within 24h0m0s, more than the deletion guard allows: approval required")
 
 		w.set("u-new", user("u-new", "new"))
 		w.set(id(11), user(id(11), "renamed"))
@@ -109,7 +109,7 @@ func TestLinkAsk_WaitsForDecision(t *testing.T) {
 	w.wait()
 	s := w.state(engine.User, "u-1")
 	require.Equal(t, engine.StatusHeld, s.Status)
-	require.Equal(t, "the account "+theirs+" exists already; somebody has to say that it is the user's", s.LastError)
+	require.Equal(t, "account "+theirs+" already exists: confirm that it belongs to the user", s.LastError)
 	require.Empty(t, s.RemoteID)
 	require.Empty(t, w.fake.Users()[0].ExternalID(), "nothing was changed")
 
@@ -127,7 +127,7 @@ func TestLinkAsk_WaitsForDecision(t *testing.T) {
 	w.wait()
 	s = w.state(engine.User, "u-2")
 	require.Equal(t, engine.StatusHeld, s.Status)
-	require.Equal(t, "the account "+theirs+" belongs to the user u-1 already", s.LastError)
+	require.Equal(t, "account "+theirs+" already belongs to user u-1", s.LastError)
 
 	other.RemoteID = "nobody"
 	w.set("u-2", other)

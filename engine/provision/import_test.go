@@ -403,7 +403,7 @@ func TestImport_DiscardsInconsistentList(t *testing.T) {
 			"the list /Users cannot be read at startIndex 101: 401: injected 401"},
 		"no list":              {enginetest.Fault{Status: 404}, "404: injected 404"},
 		"the endpoint is gone": {enginetest.Fault{Path: "/Users?startIndex=101&", Status: 404}, "404: injected 404"},
-		"without a body":       {enginetest.Fault{Path: "/Users?startIndex=101&", Empty: true}, "the answer has no body"},
+		"without a body":       {enginetest.Fault{Path: "/Users?startIndex=101&", Empty: true}, "the response has no body"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
@@ -520,7 +520,7 @@ func TestImport_WaitsForPause(t *testing.T) {
 	require.Equal(t, engine.ImportDone, w.importEnd(id).State)
 
 	_, err = w.engine.Imports().Start(t.Context(), app, engine.ImportRequest{Match: []engine.MatchRule{"guess"}})
-	require.ErrorContains(t, err, `there is no rule "guess"`)
+	require.ErrorContains(t, err, `unknown match rule "guess"`)
 	_, err = w.engine.Imports().Start(t.Context(), "unknown", engine.ImportRequest{})
 	require.ErrorIs(t, err, engine.ErrUnknownApp)
 

@@ -183,7 +183,7 @@ func TestDeactivation_NoEffectFails(t *testing.T) {
 	w.wait()
 	s := w.state(engine.User, "u-1")
 	require.Equal(t, engine.StatusFailed, s.Status)
-	require.Contains(t, s.LastError, "the account stays active (PATCH without a path, PATCH with a path, PUT)")
+	require.Contains(t, s.LastError, "the account remains active (PATCH without a path, PATCH with a path, PUT)")
 	require.True(t, s.MayExist, "it is still to be deactivated")
 }
 
@@ -197,7 +197,7 @@ func TestCreate_EmptyResponseFails(t *testing.T) {
 	w.wait()
 	s := w.state(engine.User, "u-1")
 	require.Equal(t, engine.StatusFailed, s.Status)
-	require.Contains(t, s.LastError, "the answer has an empty body")
+	require.Contains(t, s.LastError, "the response has an empty body")
 	w.fake.Requests()
 	w.mark(userMark("u-1"))
 	w.wait()

@@ -27,6 +27,6 @@ func TestOptions_LoggerDefault(t *testing.T) {
 	w.wait()
 	require.Len(t, w.fake.Users(), 1)
 	w.stop(w.engine)
-	require.Contains(t, log.String(), `msg="lane held" app=`+app)
+	require.Contains(t, log.String(), `msg="lane on hold" app=`+app)
 	require.Equal(t, engine.StatusClean, w.state(engine.User, "u-1").Status)
 }

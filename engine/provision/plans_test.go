@@ -257,7 +257,7 @@ func TestPlan_FailureStoresNothing(t *testing.T) {
 			require.Empty(t, all)
 		}
 		refused(t.Context(), `kind "robot"`, engine.PlanRequest{Principals: []engine.Principal{{Kind: "robot", ID: "x"}}})
-		refused(t.Context(), "100001, and it may be about 100000",
+		refused(t.Context(), "100001, the maximum is 100000",
 			engine.PlanRequest{Principals: make([]engine.Principal, engine.MaxPlanItems+1)})
 		w.fake.Inject(enginetest.Fault{Status: 401, Times: -1})
 		refused(t.Context(), "read: 401", engine.PlanRequest{Principals: principals(ids...)})

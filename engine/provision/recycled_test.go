@@ -71,7 +71,7 @@ func TestRecycled_AccountNotTakenOver(t *testing.T) {
 				s := w.state(engine.User, "new")
 				require.Equal(t,
 					[]any{engine.StatusHeld, "",
-						"the account " + id + " is or was that of the user old; somebody has to say whether it is to be this user's"},
+						"account " + id + " belongs or belonged to user old: confirm or reject the link to this user"},
 					[]any{s.Status, s.RemoteID, s.LastError})
 
 				w.set("new", off("new", "ann"))
@@ -147,7 +147,7 @@ func TestHoldNames_BlockRename(t *testing.T) {
 		s := w.state(engine.User, "u-1")
 		require.Equal(t,
 			[]any{engine.StatusHeld, "ann",
-				`the account u1 is called "ann" and would be renamed to "deleted-ann", which looks like the name of somebody who was removed`},
+				`account u1 has the name "ann" and would be renamed to "deleted-ann", which looks like the name of a removed user`},
 			[]any{s.Status, s.RemoteName, s.LastError})
 
 		w.set("u-1", off("u-1", "deleted-ann"))

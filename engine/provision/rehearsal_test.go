@@ -247,7 +247,7 @@ func TestDryRun_ReportsObstacles(t *testing.T) {
 		w.dir.SetUser(app, "u-1", off("u-1", "u-1"))
 		got := w.rehearse(engine.User, "u-1")
 		require.Equal(t, engine.Held, got.Outcome)
-		require.Equal(t, "deactivate: 2 accounts would go within 24h0m0s, which is more than the deletion guard allows; it waits for an approval",
+		require.Equal(t, "deactivate: 2 accounts would be removed within 24h0m0s, more than the deletion guard allows: approval required",
 			got.Message)
 		require.Equal(t, engine.OpDeactivate, got.Operation)
 		require.Empty(t, got.Requests)
@@ -257,7 +257,7 @@ func TestDryRun_ReportsObstacles(t *testing.T) {
 		w.dir.SetUser(app, "u-2", taken)
 		got = w.rehearse(engine.User, "u-2")
 		require.Equal(t, engine.Held, got.Outcome)
-		require.Contains(t, got.Message, "belongs to the user u-3 already")
+		require.Contains(t, got.Message, "already belongs to user u-3")
 
 		w.fake.Inject(enginetest.Fault{Status: 500, Times: -1})
 		got = w.rehearse(engine.User, "u-3")

@@ -30,7 +30,7 @@ func TestVerification_String(t *testing.T) {
 		"desired 18, confirmed 17, read back different at 10:02:03 in title, members": {Desired: 18, Confirmed: 17,
 			ReadAt: at, Differ: []string{"title", "members"}},
 		"desired 1, confirmed 0, not read back (no answer)": {Desired: 1, Message: "no answer"},
-		"desired 2, confirmed 2, read back equal at 10:02:03, not kept by the target: title, waiting for u": {Desired: 2, Confirmed: 2,
+		"desired 2, confirmed 2, read back equal at 10:02:03, ignored by the target: title, waiting for u": {Desired: 2, Confirmed: 2,
 			ReadAt: at, Equal: true, Ignored: []string{"title"}, Waiting: []string{"u"}},
 	} {
 		require.Equal(t, want, p.String())
@@ -70,7 +70,7 @@ func TestVerify_ReadsUser(t *testing.T) {
 		w.fake.Remove("Users", id)
 		p = w.verify(engine.User, "u-1")
 		require.False(t, p.Converged())
-		require.Equal(t, "there is no account or group at the target", p.Message)
+		require.Equal(t, "account or group not found on the target", p.Message)
 		require.Contains(t, p.Differ, "userName")
 
 		w.fake.Inject(enginetest.Fault{Status: 500, Times: -1})

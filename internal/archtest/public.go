@@ -14,6 +14,5 @@ var Public = []string{
 
 // NotYetInternal lists the packages that other modules can import although they are not intended for it. The list may only shrink.
 var NotYetInternal = []string{
-	"conformance/mutants",
 	"mgmtapi/...",
 }

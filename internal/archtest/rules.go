@@ -158,7 +158,8 @@ var Rules = []Rule{
 
 	{Package: "cmd/internal/console", May: []string{"conformance/report", "scim/wirelog"},
 		Why: "the console reads its data through its own interfaces"},
-	{Package: "internal/hookstest", Why: "a hook endpoint returns the response that its test sets; it depends neither on the API nor on the sandbox"},
+	{Package: "internal/hookstest",
+		Why: "a hook endpoint returns the response that its test sets; it depends neither on the API nor on the sandbox"},
 	{Package: "internal/storedtest", StdlibOnly: true, Why: "the comparison of stored forms does not depend on the packages that store them"},
 	{Package: "internal/goldentest", Why: "the comparison of generated texts does not depend on their content"},
 	{Package: "internal/gofiles", StdlibOnly: true, Why: "the search for files does not depend on the checks of their content"},
@@ -167,6 +168,12 @@ var Rules = []Rule{
 		Why: "statements are bound to tests by comments, so that no package has to import another"},
 	{Package: "cmd/internal/mockserver", May: []string{"conformance/...", "scim", "scimserver/..."},
 		Why: "a server that grades clients: the suite defines the expectations, the reference server responds"},
+	{Package: "cmd/internal/truth/mutants", May: []string{"scim"},
+		Why: "a mutant is a fault in any conformant server, and does not depend on the checks that must detect it"},
+	{Package: "cmd/internal/truth", Tests: []string{
+		"cmd/internal/cli/conform", "cmd/internal/truth/mutants", "conformance/...", "internal/docstore", "internal/scimstore",
+		"internal/sqldb/sqldbtest", "scim/...", "scimserver/...",
+	}, Why: "the suite is tested with the reference server only"},
 	{Package: "cmd/internal/sandbox/...", May: []string{
 		"cmd/internal/...", "conformance/...", "engine/...", "fixtures", "internal/...", "mgmtapi", "scim/...", "scimserver/...",
 	}, Tests: []string{"mgmtapi/mgmtapitest"},

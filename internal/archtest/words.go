@@ -132,6 +132,15 @@ func isTag(literal string) bool { return tag.MatchString(literal) }
 var codeSpan = regexp.MustCompile("`[^`]*`")
 
 func proseOfMarkdown(rel, text string) []Line {
+	lines := proseLines(text)
+	for i := range lines {
+		lines[i].File, lines[i].Text = rel, codeSpan.ReplaceAllString(lines[i].Text, "``")
+	}
+	return lines
+}
+
+// proseLines returns the lines of a Markdown file outside its code blocks.
+func proseLines(text string) []Line {
 	var lines []Line
 	fenced := false
 	for i, line := range strings.Split(text, "\n") {
@@ -140,7 +149,7 @@ func proseOfMarkdown(rel, text string) []Line {
 			continue
 		}
 		if !fenced {
-			lines = append(lines, Line{File: rel, Number: i + 1, Text: codeSpan.ReplaceAllString(line, "``")})
+			lines = append(lines, Line{Number: i + 1, Text: line})
 		}
 	}
 	return lines

@@ -296,8 +296,8 @@ func TestInternalError_LoggedWithID(t *testing.T) {
 // TestDebugLog_OneLinePerRequest checks that the handler logs each request in one line, without credentials, ids and queries.
 func TestDebugLog_OneLinePerRequest(t *testing.T) {
 	for do, want := range map[string]string{
-		"GET /api/v1/breaks/id-of-somebody?q=who": "method=GET route=/api/v1/breaks/{id} status=500",
-		"GET /nowhere/id-of-somebody":             `method=GET route="" status=404`,
+		"GET /api/v1/breaks/id-of-a-user?q=who": "method=GET route=/api/v1/breaks/{id} status=500",
+		"GET /nowhere/id-of-a-user":             `method=GET route="" status=404`,
 	} {
 		t.Run(do, func(t *testing.T) {
 			var log bytes.Buffer
@@ -312,7 +312,7 @@ func TestDebugLog_OneLinePerRequest(t *testing.T) {
 			require.Contains(t, line[0], "request_id="+w.Header().Get(rest.HeaderRequestID))
 			require.Contains(t, line[0], "duration=")
 			require.NotContains(t, log.String(), "top-secret")
-			require.NotContains(t, log.String(), "id-of-somebody")
+			require.NotContains(t, log.String(), "id-of-a-user")
 		})
 	}
 }

@@ -103,7 +103,7 @@ The requirements of the management documents A, B and C, one fact per row, with 
 
     // Proves A-hooks-12, A-hooks-13.
 
-[deviations.md](deviations.md) lists the defaults that differ from a document; the test of such a statement then enables the switch.
+[deviations.md](../deviations.md) lists the defaults that differ from a document; the test of such a statement then enables the switch.
 
 %d statements.
 `

@@ -28,7 +28,7 @@ func TestStatements_Proved(t *testing.T) {
 		t.Error(broken)
 	}
 
-	file := filepath.Join(root, "docs", "management-requirements.md")
+	file := filepath.Join(root, "docs", "generated", "management-requirements.md")
 	got := Page(Documents(), tests)
 	goldentest.Check(t, file, got)
 }

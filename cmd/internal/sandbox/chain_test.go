@@ -129,7 +129,7 @@ func TestTarget_RetriedUntilAvailable(t *testing.T) {
 			case <-release:
 			case <-r.Context().Done():
 			}
-		}, "no complete answer within 1s"},
+		}, "no complete response within 1s"},
 	}
 	_, api := startSandbox(t, sandbox.Options{Empty: true, TargetTimeout: testCallTimeout, RetryMax: testRetryMax})
 	for i, fault := range faults {

@@ -31,7 +31,7 @@ func TestConnectionTest_Recorded(t *testing.T) {
 		},
 	}
 	want := map[string]string{
-		"a list": `"totalResults":0`, "an error": "unknown: Bearer [redacted]", "something else": "[not shown: no SCIM message]",
+		"a list": `"totalResults":0`, "an error": "unknown: Bearer [redacted]", "something else": "[not shown: not a SCIM message]",
 	}
 	for name, answer := range answers {
 		t.Run(name, func(t *testing.T) {

@@ -294,9 +294,9 @@ func TestSecrets_HiddenFromAppAdmin(t *testing.T) {
 		own := a.connection(app["id"].(string)) + "?activate=true"
 		for body, says := range map[string]string{
 			fmt.Sprintf(`{"baseUrl":%q,"profile":{"token":%q}}`, inner.URL,
-				ownToken): "the answer is text/html, not SCIM",
+				ownToken): "the response is text/html, not SCIM",
 			fmt.Sprintf(`{"baseUrl":%q,"profile":{"authScheme":"OAUTH2","clientId":"me","clientSecret":%q,"tokenUrl":%q}}`, target.URL, ownToken,
-				inner.URL): "the answer holds no access token",
+				inner.URL): "the response contains no access token",
 		} {
 			status, text := a.try("POST", own, body)
 			require.Equal(t, 400, status)
@@ -336,7 +336,7 @@ func TestSecrets_HiddenFromAppAdmin(t *testing.T) {
 		// Another scope needs another access token.
 		mode.Store("issuer", "echo")
 		defer mode.Delete("issuer")
-		a.refused(400, "the answer is 400", "POST", a.connection(a.oauth)+"?activate=true", `{"profile":{"scope":"echoed"}}`)
+		a.refused(400, "the status is 400", "POST", a.connection(a.oauth)+"?activate=true", `{"profile":{"scope":"echoed"}}`)
 	})
 	steps("a target that redirects", func(t *testing.T) {
 		mode.Store("target", "redirect")
@@ -353,7 +353,7 @@ func TestSecrets_HiddenFromAppAdmin(t *testing.T) {
 		mode.Store("issuer", "redirect")
 		defer mode.Delete("issuer")
 		_, before := catcher.got()
-		a.refused(400, "the answer is 307", "POST", a.connection(a.oauth)+"?activate=true", `{"profile":{"scope":"redirected"}}`)
+		a.refused(400, "the status is 307", "POST", a.connection(a.oauth)+"?activate=true", `{"profile":{"scope":"redirected"}}`)
 		_, after := catcher.got()
 		require.Equal(t, before, after, "no redirect is followed")
 	})

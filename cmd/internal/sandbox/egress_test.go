@@ -90,7 +90,7 @@ func TestEgress_AppliesToEveryRequest(t *testing.T) {
 					return connection("oauth",
 						fmt.Sprintf(`{"baseUrl":%q,"profile":{"authScheme":"OAUTH2","clientId":"me","clientSecret":"cl1ent-s3cret","tokenUrl":%q}}`,
 							s.Ready().SCIMURL, base))
-				}, "no access token from " + base + ": the answer is 401"},
+				}, "no access token from " + base + ": the status is 401"},
 				"hook": {func() error {
 					endpoint.Answer(hookstest.JSON(http.StatusOK, `{}`))
 					return execute(fmt.Sprintf(`{"config":{"uri":%q}}`, endpoint.URL))

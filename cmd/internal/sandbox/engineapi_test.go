@@ -300,7 +300,7 @@ func planAndApply(t *testing.T, o sandbox.Options) {
 	d.post("/plans/"+p.ID+"/apply", "", &p)
 	d.settle()
 	require.Equal(t, engine.PlanApplied, p.Status)
-	d.refused(http.MethodPost, "/plans/"+p.ID+"/apply", "", http.StatusConflict, "applied already")
+	d.refused(http.MethodPost, "/plans/"+p.ID+"/apply", "", http.StatusConflict, "already been applied")
 	for _, id := range []string{ann, bob} {
 		var proof client.Verification
 		d.get("/principals/user/"+id+"/proof", &proof)
@@ -309,7 +309,7 @@ func planAndApply(t *testing.T, o sandbox.Options) {
 
 	d.post("/plans", fmt.Sprintf(`{"userIds":[%q]}`, ann), &p)
 	d.post("/principals/user/"+ann+"/provision", "", nil)
-	d.refused(http.MethodPost, "/plans/"+p.ID+"/apply", "", http.StatusConflict, "moved")
+	d.refused(http.MethodPost, "/plans/"+p.ID+"/apply", "", http.StatusConflict, "has changed")
 	var plans []engine.Plan
 	d.get("/plans", &plans)
 	require.Len(t, plans, 2)
@@ -460,7 +460,7 @@ func TestEngineAPI_HaltsAndApproves(t *testing.T) {
 		d.settle()
 	}
 	d.held(2)
-	d.refused(http.MethodPost, "/approve", `{"expected":3}`, http.StatusConflict, "moved")
+	d.refused(http.MethodPost, "/approve", `{"expected":3}`, http.StatusConflict, "has changed")
 	d.post("/approve", `{"expected":2}`, nil)
 	d.settle()
 	d.held(0)

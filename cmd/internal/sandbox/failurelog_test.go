@@ -34,22 +34,22 @@ func TestFailureLog_RepeatsOncePerMinute(t *testing.T) {
 		log, end := sandbox.FailureLog(plainLog(&out), func(_ context.Context, app string) string { return map[string]string{"0oa1": "HR"}[app] })
 		fail := func(app string, n int) {
 			for i := range n {
-				log.Warn("lane held", "app", app, "reason", errors.New("no answer"), "until", time.Now(), "attempts", i)
+				log.Warn("lane on hold", "app", app, "reason", errors.New("no answer"), "until", time.Now(), "attempts", i)
 				time.Sleep(10 * time.Second)
 			}
 		}
 		fail("0oa1", 6) // until the minute is over
 		synctest.Wait()
 		require.Equal(t, strings.Join([]string{
-			`level=WARN msg="lane held" app=0oa1 reason="no answer" until=2000-01-01T00:00:00.000Z attempts=0 label=HR`,
-			`level=WARN msg="lane held" app=0oa1 reason="no answer" until=2000-01-01T00:00:50.000Z attempts=5 label=HR repeated=5`, "",
+			`level=WARN msg="lane on hold" app=0oa1 reason="no answer" until=2000-01-01T00:00:00.000Z attempts=0 label=HR`,
+			`level=WARN msg="lane on hold" app=0oa1 reason="no answer" until=2000-01-01T00:00:50.000Z attempts=5 label=HR repeated=5`, "",
 		}, "\n"), out.String())
 
 		out.Reset()
 		fail("0oa1", 2)
 		fail("0oa2", 1)
-		log.Info("lane held", "app", "0oa1")
-		log.Info("lane held", "app", "0oa1")
+		log.Info("lane on hold", "app", "0oa1")
+		log.Info("lane on hold", "app", "0oa1")
 		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 		require.Len(t, lines, 3, "another app, and what is no failure, is logged at once")
 		require.Contains(t, lines[0], "app=0oa2")
@@ -107,7 +107,7 @@ func TestLog_CarriesLabel(t *testing.T) {
 	app := newApp(t, api, tg.URL, scimToken)
 	tg.set(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
 	do(t, api, http.MethodPost, "/api/v1/apps/"+app+"/users", `{"id":"`+newUser(t, api, "ann@log.example")+`"}`, nil)
-	eventually(t, "the hold is logged", func() bool { return strings.Contains(out.String(), "lane held") })
+	eventually(t, "the hold is logged", func() bool { return strings.Contains(out.String(), "lane on hold") })
 	require.Contains(t, out.String(), fmt.Sprintf("app=%s", app))
 	require.Contains(t, out.String(), `label="Test app"`)
 }

@@ -54,6 +54,6 @@ func TestQuirkFlags_ListedAndValidated(t *testing.T) {
 		errs.Reset()
 		args := append(command, "--listen", "127.0.0.1:0", "--quirk", "drop,p=0.5,seed=2", "--quirk", "nonsense")
 		require.Equal(t, cli.ExitUsage, cli.Run(t.Context(), args, &out, &errs, os.LookupEnv))
-		require.Contains(t, errs.String(), `no quirk "nonsense"`, "a comma does not part settings")
+		require.Contains(t, errs.String(), `unknown quirk "nonsense"`, "a comma does not part settings")
 	}
 }

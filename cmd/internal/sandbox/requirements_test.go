@@ -35,7 +35,7 @@ type proof struct {
 }
 
 // Every MUST that binds the server has a conformance check that the reference server passes, or a Go test; every SHOULD has one
-// or a reason. docs/requirements.md shows all requirements with what proves them.
+// or a reason. docs/generated/requirements.md shows all requirements with what proves them.
 func TestRequirements_ProvedOrJustified(t *testing.T) {
 	proofs := readProofs(t)
 	cited := map[string][]string{}
@@ -84,7 +84,7 @@ func TestRequirements_ProvedOrJustified(t *testing.T) {
 
 	got := fmt.Sprintf(requirementsIntroduction, count["all"], count["tested"], count["others"], count["reason"], count["permissions"]) +
 		table.String()
-	file := filepath.Join(repository, "docs", "requirements.md")
+	file := filepath.Join(repository, "docs", "generated", "requirements.md")
 	goldentest.Check(t, file, got)
 }
 

@@ -562,7 +562,7 @@ func TestRequests_ImportOfShortPages(t *testing.T) {
 				return
 			}
 			require.Equal(t, []string{"GET /Users?startIndex=1&count=100"}, lines(w.took()))
-			require.Contains(t, fmt.Sprint(job.Errors), "it has 40 resources on a page, and 100 were requested")
+			require.Contains(t, fmt.Sprint(job.Errors), "it has 40 resources on a page, but 100 were requested")
 		})
 	}
 }

@@ -46,7 +46,7 @@ func (s *seeder) organisation(ctx context.Context) ([]seededApp, error) {
 }
 
 // run creates the organisation and waits until it is provisioned.
-func (s *seeder) run(ctx context.Context, org fixtures.Organisation) ([]seededApp, error) {
+func (s *seeder) run(ctx context.Context, org fixtures.Organization) ([]seededApp, error) {
 	s.users, s.groups = map[string]string{}, map[string]string{}
 	for _, p := range org.Users {
 		if err := s.user(ctx, p); err != nil {

@@ -9,19 +9,19 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// acceptedRest is when a lane continues that sends nothing because its target has accepted enough. A mark wakes it earlier.
-const acceptedRest = time.Second
+// acceptedDelay is the delay before a lane continues whose target has reached the limit of accepted changes. A mark wakes it earlier.
+const acceptedDelay = time.Second
 
-// acceptedChanges counts the principals of a lane whose change the target has accepted, and bounds them.
+// acceptedChanges counts the principals of a lane with an accepted change, and limits their number.
 type acceptedChanges struct {
-	mu     sync.Mutex
-	have   int  // as stored
-	flying int  // sequences that may become another one
-	full   bool // a principal waits for the target to carry out more
+	mu       sync.Mutex
+	stored   int  // as stored
+	inFlight int  // running sequences that may add one
+	full     bool // a principal waits because the limit is reached
 }
 
-// room returns the number of sequences that may begin and become another accepted change. While the target has accepted nothing, there is
-// no bound.
+// room returns the number of sequences that may start and become another accepted change. As long as the target has accepted nothing, there
+// is no limit.
 func (a *acceptedChanges) room(t engine.Target) (n int, bounded bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -30,11 +30,11 @@ func (a *acceptedChanges) room(t engine.Target) (n int, bounded bool) {
 
 func (a *acceptedChanges) left(t engine.Target) (n int, bounded bool) {
 	most := cmp.Or(max(t.MaxPending, 0), engine.DefaultMaxPending)
-	return max(most-a.have-a.flying, 0), a.have > 0
+	return max(most-a.stored-a.inFlight, 0), a.stored > 0
 }
 
-// admit reports whether a sequence may begin, and counts it. Exempt ones always may: deactivations, and those that read what became of a
-// change.
+// admit reports whether a sequence may start, and counts it. Exempt sequences may always start: deactivations, and sequences that check an
+// accepted change.
 func (a *acceptedChanges) admit(t engine.Target, exempt bool) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -42,44 +42,44 @@ func (a *acceptedChanges) admit(t engine.Target, exempt bool) bool {
 		a.full = true
 		return false
 	}
-	a.flying++
+	a.inFlight++
 	return true
 }
 
-// leave takes back what admit has counted, after the status of the principal was stored.
+// leave undoes the count of admit, after the status of the principal was stored.
 func (a *acceptedChanges) leave(before, after engine.Status) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.flying--
+	a.inFlight--
 	if before != engine.StatusPending && after == engine.StatusPending {
-		a.have++
+		a.stored++
 	}
 	if before == engine.StatusPending && after != engine.StatusPending {
-		a.have--
+		a.stored--
 	}
 }
 
-// setFull records whether a principal waits.
+// setFull records whether a principal waits because the limit is reached.
 func (a *acceptedChanges) setFull(full bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.full = full
 }
 
-// isFull reports whether a principal waits until the target has carried out more of what it has accepted.
+// isFull reports whether a principal waits because the limit is reached.
 func (a *acceptedChanges) isFull() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.full
 }
 
-// recount asks the store, while no sequence is running.
+// recount reads the number of accepted changes from the store. No sequence may be running.
 func (w *work) recount(ctx context.Context) error {
 	n, err := w.Store.Accepted(ctx, w.app())
 	if err == nil {
 		w.accepted.mu.Lock()
 		defer w.accepted.mu.Unlock()
-		w.accepted.have = n
+		w.accepted.stored = n
 	}
 	return err
 }

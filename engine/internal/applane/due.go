@@ -12,18 +12,18 @@ import (
 	"github.com/scimwright/scimwright/engine/store"
 )
 
-// stages: users before the groups that contain them.
+// stages orders users before the groups that contain them.
 var stages = map[engine.Kind]int{engine.User: 0, engine.Group: 1}
 
-// Due implements lane.Work: deactivations first. What is about to be worked towards is stored before the first request.
+// Due implements lane.Work: deactivations first. The desired states are stored before the first request.
 //
-// Invariant 24: The target is read after the pending rows, so that a change marked together with a change of the target is never sent
-// with the previous target.
+// Invariant 24: The target is read after the pending rows, so that a change marked together with a change of the target is never sent with
+// the previous target.
 func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) ([]lane.Task, error) {
-	if err := w.noteHold(ctx); err != nil {
+	if err := w.storeHold(ctx); err != nil {
 		return nil, err
 	}
-	// The rows before the target: a change that was marked together with a change of the target is never sent with the previous one.
+	// Read the rows before the target: see invariant 24.
 	rows, err := w.Store.Due(ctx, w.app(), w.Now(), limit)
 	if err != nil {
 		return nil, err
@@ -67,24 +67,24 @@ func (w *work) Due(ctx context.Context, limit int, running map[lane.Task]bool) (
 	return q.tasks, nil
 }
 
-// queue is what comes next, while it is chosen.
+// queue collects the next tasks.
 type queue struct {
 	w       *work
 	running map[lane.Task]bool
-	room    int // for sequences that may become an accepted change, if bounded
+	room    int // number of sequences that may become an accepted change, if bounded
 	bounded bool
 
 	tasks   []lane.Task
 	wants   map[lane.Task]engine.Want
 	intents []store.Intent // to be stored before the first request
-	leaving bool           // there are deactivations among them
+	leaving bool           // it contains deactivations
 }
 
-// add queues a principal, unless it is running or must wait until the target has carried out more of what it has accepted.
+// add queues a principal, unless it is running or must wait until the target has carried out more accepted changes.
 func (q *queue) add(ctx context.Context, r engine.State) {
 	t := taskOf(r)
 	if q.running[t] {
-		return // its sequence has stored itself what it works towards, maybe after the row was read
+		return // its sequence stored the desired state, maybe after the row was read
 	}
 	intent, err := directory.Intent(ctx, q.w.Directory, q.w.app(), principal.Of(r))
 	t.Urgent = err == nil && leaves(intent)
@@ -97,13 +97,13 @@ func (q *queue) add(ctx context.Context, r engine.State) {
 	}
 	q.tasks = append(q.tasks, t)
 	if err != nil {
-		return // Do asks again, and records the failure
+		return // Do queries the directory again, and records the failure
 	}
 	q.wants[t] = intent.Want
 	if intent.Want == engine.Active && !r.MayExist {
 		q.w.first.Store(t, true)
 	}
-	if directory.News(r, intent) {
+	if directory.HasChanges(r, intent) {
 		q.intents = append(q.intents, intent)
 	}
 }
@@ -115,7 +115,7 @@ func urgency(w engine.Want) int {
 	return 1
 }
 
-// leaves reports whether a user is not to have an account.
+// leaves reports whether the intent is the deactivation of a user.
 func leaves(i store.Intent) bool {
 	return i.Kind == engine.User && (i.Want == engine.Inactive || i.Want == engine.Absent)
 }

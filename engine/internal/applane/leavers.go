@@ -10,53 +10,54 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/principal"
 )
 
-// leavers is a search of an app for users to be deactivated, while only deactivations may be sent. Only the directory can tell which of
-// the users that are due are to be deactivated.
+// leavers is a search of an app for users to deactivate, while only deactivations may be sent. Only the directory knows which pending users
+// must be deactivated.
 type leavers struct {
-	after *engine.State // the last user that was checked, nil at the beginning
-	again time.Time     // when the search may begin again
+	after *engine.State // the last user that was checked, nil at the start
+	again time.Time     // when the search may start again
 }
 
-// Bounds of a search: users per page, the time of one part of it, the multiple of that time that passes before the next search begins, and
-// the longest such pause.
+// Limits of a search: users per page, the time of one part, the pause before the next search as a multiple of the duration of this one, and
+// the longest pause.
 const (
-	leaversPage    = 100
-	leaversTime    = time.Second
-	leaversRest    = 10
-	leaversRestMax = 5 * time.Minute
+	leaversPage        = 100
+	leaversTime        = time.Second
+	leaversPauseFactor = 10
+	leaversPauseMax    = 5 * time.Minute
 )
 
-// resting reports whether the next search has to wait. A longer pause than the longest was set before the clock was moved back: it is over.
-func (l *leavers) resting(now time.Time) bool {
+// pausing reports whether the next search has to wait. A remaining pause above the limit means that the clock was moved back: the pause is
+// over.
+func (l *leavers) pausing(now time.Time) bool {
 	left := l.again.Sub(now)
-	return l.after == nil && left > 0 && left <= leaversRestMax
+	return l.after == nil && left > 0 && left <= leaversPauseMax
 }
 
-// end ends a search. A clock that was moved forward during it makes the pause no longer than the longest.
+// end ends a search. The pause never exceeds the limit, even if the clock was moved forward during the search.
 func (l *leavers) end(begun, now time.Time) {
-	l.after, l.again = nil, now.Add(min(max(leaversRest*now.Sub(begun), acceptedRest), leaversRestMax))
+	l.after, l.again = nil, now.Add(min(max(leaversPauseFactor*now.Sub(begun), acceptedDelay), leaversPauseMax))
 }
 
-// search returns the search of an app that outlives a lease. One owner at a time uses it.
+// search returns the search of an app, which continues across leases. Only the current owner of the lane uses it.
 func (x *Worker) search(app string) *leavers {
 	l, _ := x.searches.LoadOrStore(app, &leavers{})
 	return l.(*leavers)
 }
 
-// onlyUrgent reports whether the gate is open for urgent tasks alone.
+// onlyUrgent reports whether the gate is open for urgent tasks only.
 func (w *work) onlyUrgent() bool {
 	now := w.Now()
 	return w.gate.Slots(now, 1, true) > 0 && w.gate.Slots(now, 1, false) == 0
 }
 
-// findLeavers returns some users to be deactivated, if any is due. Where the lane is claimed again soon, a call checks a part of the users,
-// and the next one continues, also under another lease. Otherwise it checks all of them.
+// findLeavers returns some users to deactivate, if any are pending. If the lane is claimed again soon, a call checks some of the users, and
+// the next call continues, also under another lease. Otherwise a call checks all of them.
 func (w *work) findLeavers(ctx context.Context, soon bool, running map[lane.Task]bool) ([]engine.State, error) {
 	l, begun := &w.leavers, w.Now()
 	if soon {
 		l = w.search(w.app())
 	}
-	if soon && l.resting(begun) {
+	if soon && l.pausing(begun) {
 		return nil, nil
 	}
 	for {

@@ -25,7 +25,7 @@ func TestLeavers_ClockMoved(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var l leavers
 			l.end(start, start.Add(c.ended))
-			require.Equal(t, c.resting, l.resting(start.Add(c.now)))
+			require.Equal(t, c.resting, l.pausing(start.Add(c.now)))
 		})
 	}
 }

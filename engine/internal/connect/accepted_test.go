@@ -43,7 +43,7 @@ func TestDo_Accepted(t *testing.T) {
 	}
 	text, mediaType = "<p>Accepted, thank you</p>", "text/html"
 	got := c.Do(t.Context(), plan.Request{Method: http.MethodPatch, Path: "/Users/1", Op: engine.OpDeactivate, Body: scim.NewObject()})
-	require.NoError(t, got.Err, "what a page says does not matter")
+	require.NoError(t, got.Err, "the content of a page is ignored")
 	require.Equal(t, http.StatusAccepted, got.Status)
-	require.Error(t, c.Do(t.Context(), plan.Request{Method: http.MethodGet, Path: "/Users/1"}).Err, "but it does for a read")
+	require.Error(t, c.Do(t.Context(), plan.Request{Method: http.MethodGet, Path: "/Users/1"}).Err, "a read requires SCIM")
 }

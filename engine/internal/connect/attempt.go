@@ -5,7 +5,7 @@ import (
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
-// AttemptOf returns a recorded exchange as it is stored, as part of a run.
+// AttemptOf returns an exchange of a run in the form in which it is stored.
 func AttemptOf(run string, x wirelog.Exchange) engine.Attempt {
 	return engine.Attempt{
 		Run: run, At: x.At, Method: x.Method, URL: x.URL, RequestHeader: x.RequestHeader, RequestBody: x.RequestBody,

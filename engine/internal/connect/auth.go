@@ -20,7 +20,7 @@ func schemeOf(a engine.Auth) engine.Scheme {
 	return a.Scheme
 }
 
-// secretsOf are the values that must not be told to anybody but the target.
+// secretsOf returns the values that must be disclosed only to the target.
 func secretsOf(a engine.Auth) []string {
 	if a.Secret == "" {
 		return nil
@@ -32,15 +32,15 @@ func secretsOf(a engine.Auth) []string {
 	return secrets
 }
 
-// reserved are headers that a client sets itself, or that would change where a request goes.
+// reserved are headers that a client sets itself, or that would change the destination of a request.
 var reserved = []string{"Accept", "Connection", "Content-Length", "Content-Type", "Host", "If-Match", "Te", "Trailer", "Transfer-Encoding",
 	"Upgrade", "User-Agent"}
 
-// headerOf returns the header that carries credentials which do not change; it is empty for none.
+// headerOf returns the header with static credentials; empty if there are none.
 func headerOf(a engine.Auth) (http.Header, error) {
 	if schemeOf(a) == engine.ClientCredentials {
 		if a.Secret == "" {
-			return nil, errors.New("CLIENT_CREDENTIALS needs the secret of the client")
+			return nil, errors.New("CLIENT_CREDENTIALS requires the client secret")
 		}
 		return nil, checkOAuth(a.OAuth)
 	}
@@ -60,9 +60,9 @@ func headerOf(a engine.Auth) (http.Header, error) {
 	case engine.Header:
 		name = http.CanonicalHeaderKey(a.Header)
 		if !httpguts.ValidHeaderFieldName(a.Header) || slices.Contains(reserved, name) {
-			return nil, fmt.Errorf("the header %q cannot carry the secret: set Auth.Header to the name of another one, such as X-API-Key", a.Header)
+			return nil, fmt.Errorf("the header %q cannot carry the secret: set Auth.Header to another name, such as X-API-Key", a.Header)
 		}
-	case engine.ClientCredentials: // above
+	case engine.ClientCredentials: // handled above
 	default:
 		return nil, fmt.Errorf("unknown authorization scheme %q: want BEARER, RAW, BASIC, HEADER or CLIENT_CREDENTIALS", a.Scheme)
 	}

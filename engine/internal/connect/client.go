@@ -26,29 +26,29 @@ import (
 const (
 	DefaultTimeout   = 60 * time.Second
 	DefaultUserAgent = "Svc SCIM Client 1.0.0"
-	// MaxBody bounds an answer. A page of 100 large users stays far below.
+	// MaxBody is the maximum size of a response. A page of 100 large users is much smaller.
 	MaxBody = 16 << 20
-	// maxMediaType is the number of bytes of a media type that an error message quotes, enough for any registered one (RFC 6838).
+	// maxMediaType is the maximum number of bytes of a media type that an error message quotes, enough for any registered one (RFC 6838).
 	maxMediaType = 127
-	// maxDetail is the number of bytes of an error's detail that Test quotes.
+	// maxDetail is the maximum number of bytes of an error's detail that Test quotes.
 	maxDetail = 512
 )
 
-// Config describes a target.
+// Config is the configuration of a Client.
 type Config struct {
-	BaseURL   string // http or https, without query and fragment; a trailing slash does not matter
+	BaseURL   string // http or https, without query and fragment; a trailing slash is ignored
 	Auth      engine.Auth
-	Timeout   time.Duration    // of one call, answer included. Defaults to DefaultTimeout
-	UserAgent string           // Defaults to DefaultUserAgent
-	TLS       engine.TLS       // of https targets, the token URL included
-	Network   *Network         // Defaults to a new one
-	Now       func() time.Time // for the recorded exchanges. Defaults to time.Now
+	Timeout   time.Duration    // of one call including the response. Default: DefaultTimeout
+	UserAgent string           // Default: DefaultUserAgent
+	TLS       engine.TLS       // of https targets, including the token URL
+	Network   *Network         // Default: a new one
+	Now       func() time.Time // for the recorded exchanges. Default: time.Now
 }
 
-// Client talks to one target. It may be used by several goroutines.
+// Client sends requests to one target. It may be used by several goroutines.
 type Client struct {
 	base      string
-	header    http.Header // credentials that do not change
+	header    http.Header // static credentials
 	tokens    *tokens     // nil unless the scheme is ClientCredentials
 	c         Config
 	transport http.RoundTripper
@@ -56,7 +56,7 @@ type Client struct {
 	redact    *wirelog.Redactor
 }
 
-// New checks the configuration. The error may be shown to an administrator: it does not contain the secret.
+// New validates the configuration. Its error does not contain the secret: an administrator may see it.
 func New(c Config) (*Client, error) {
 	if err := checkBaseURL(c.BaseURL); err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func New(c Config) (*Client, error) {
 	if schemeOf(c.Auth) == engine.ClientCredentials {
 		client.tokens = c.Network.tokensFor(c.Auth)
 	}
-	client.http = over(transport)
+	client.http = newHTTPClient(transport)
 	return client, nil
 }
 
@@ -94,7 +94,7 @@ func checkBaseURL(base string) error {
 	case base == "":
 		return errors.New("SCIM base URL: it is empty")
 	case err != nil:
-		return errors.New("SCIM base URL: it is not a URL") // the parser's error quotes it, with whatever was pasted there
+		return errors.New("SCIM base URL: it is not a URL") // the parser's error quotes the input, which may contain a secret
 	case u.Scheme != "http" && u.Scheme != "https":
 		return errors.New("SCIM base URL: it must begin with http:// or https://")
 	case u.Hostname() == "":
@@ -107,33 +107,33 @@ func checkBaseURL(base string) error {
 	return nil
 }
 
-// over returns an HTTP client that follows no redirect: what the target redirects to is not what was configured, and must
-// not be given the credentials.
-func over(t http.RoundTripper) *http.Client {
+// newHTTPClient returns an HTTP client that follows no redirect: the destination is not the configured one, and must not receive the
+// credentials.
+func newHTTPClient(t http.RoundTripper) *http.Client {
 	return &http.Client{
 		Transport:     t,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
 
-// Record returns a client that hands each exchange to sink, redacted; secrets are further values to be redacted. Fetching an
-// access token is not recorded.
+// Record returns a client that passes each exchange to sink, redacted; secrets are further values to redact. Fetching an access token is
+// not recorded.
 func (c *Client) Record(sink func(wirelog.Exchange), secrets ...string) *Client {
 	d := *c
 	secrets = append(secretsOf(c.c.Auth), secrets...)
 	d.redact = wirelog.NewRedactor(secrets...)
 	if c.tokens != nil {
 		inner := sink
-		sink = func(x wirelog.Exchange) { // the token was not known when the recording began
+		sink = func(x wirelog.Exchange) { // the token was not known when the recording started
 			x.RequestBody, x.ResponseBody = d.Redact(x.RequestBody), d.Redact(x.ResponseBody)
 			inner(x)
 		}
 	}
-	d.http = over(wirelog.Transport(c.transport, sink, wirelog.Options{Secrets: secrets, Now: c.c.Now}))
+	d.http = newHTTPClient(wirelog.Transport(c.transport, sink, wirelog.Options{Secrets: secrets, Now: c.c.Now}))
 	return &d
 }
 
-// Redact replaces the secrets of the client in a text that quotes the target.
+// Redact replaces the secrets of the client in a string that quotes the target.
 //
 // Invariant 9: Secrets that a target echoes are removed where the message leaves the exchange, before it is stored, logged or shown.
 func (c *Client) Redact(text string) string {
@@ -145,9 +145,9 @@ func (c *Client) Redact(text string) string {
 	return c.redact.Text(text)
 }
 
-// Do sends a request once. What went wrong is in Response.Err, a *Error; a complete answer with an error status is none. The
-// body is as it came: whoever quotes it calls Redact. A 401 for an access token that was fetched earlier says that the request
-// was not carried out; it is repeated once with a new token.
+// Do sends a request once. A failure is in Response.Err, a *Error; a complete response with an error status is not a failure. The body is
+// not redacted: a caller that quotes it calls Redact. If the target returns 401 for a cached access token, the request was not carried out;
+// Do repeats it once with a new token.
 func (c *Client) Do(ctx context.Context, r plan.Request) plan.Response {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.c.Timeout, errTimeout)
 	defer cancel()
@@ -165,7 +165,7 @@ func (c *Client) Do(ctx context.Context, r plan.Request) plan.Response {
 	}
 	c.tokens.drop(token)
 	if token != before {
-		return answer // it was new
+		return answer // the token was new
 	}
 	if token, out = c.token(ctx, r); out != nil {
 		return *out
@@ -173,15 +173,15 @@ func (c *Client) Do(ctx context.Context, r plan.Request) plan.Response {
 	return c.do(ctx, r, token)
 }
 
-// token returns an access token, or the answer that stands for the lack of one: a client that is refused there is what a
-// refused credential is at the target.
+// token returns an access token, or the response that represents its absence: if the token endpoint rejects the client, the response has
+// the status of rejected credentials.
 func (c *Client) token(ctx context.Context, r plan.Request) (string, *plan.Response) {
-	token, err := c.tokens.token(ctx, over(c.transport))
+	token, err := c.tokens.token(ctx, newHTTPClient(c.transport))
 	if err == nil {
 		return token, nil
 	}
 	status := 0
-	if e, ok := errors.AsType[*TokenError](err); ok && e.refused() {
+	if e, ok := errors.AsType[*TokenError](err); ok && e.rejected() {
 		status = http.StatusUnauthorized
 	}
 	out := c.fail(ctx, r, status, err, "%s", c.Redact(err.Error()))
@@ -190,7 +190,7 @@ func (c *Client) token(ctx context.Context, r plan.Request) (string, *plan.Respo
 
 func (c *Client) fail(ctx context.Context, r plan.Request, status int, err error, format string, args ...any) plan.Response {
 	if errors.Is(context.Cause(ctx), errTimeout) {
-		format, args, err = "no complete answer within %s", []any{c.c.Timeout}, errTimeout
+		format, args, err = "no complete response within %s", []any{c.c.Timeout}, errTimeout
 	}
 	return plan.Response{Status: status, Err: &Error{
 		Method: r.Method, URL: c.base + r.Path, Status: status, Problem: fmt.Sprintf(format, args...), cause: err,
@@ -210,15 +210,15 @@ func (c *Client) do(ctx context.Context, r plan.Request, token string) plan.Resp
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return fail(0, err, "%s", c.Redact(noAnswer(err)))
+		return fail(0, err, "%s", c.Redact(describeFailure(err)))
 	}
 	defer resp.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(resp.Body, MaxBody+1))
 	switch {
 	case err != nil:
-		return fail(resp.StatusCode, err, "the answer breaks off after %d bytes", len(data))
+		return fail(resp.StatusCode, err, "the response was truncated after %d bytes", len(data))
 	case len(data) > MaxBody:
-		return fail(resp.StatusCode, nil, "the answer is longer than %d bytes", MaxBody)
+		return fail(resp.StatusCode, nil, "the response is longer than %d bytes", MaxBody)
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
 		return fail(resp.StatusCode, nil, "the target redirects; redirects are not followed")
 	}
@@ -234,25 +234,25 @@ func (c *Client) do(ctx context.Context, r plan.Request, token string) plan.Resp
 		return out
 	}
 	if resp.StatusCode == http.StatusAccepted && r.Op != "" {
-		return out // what it says of the resource is not true yet
+		return out // a 202 need not describe the resource after the change
 	}
 	mediaType, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if resp.StatusCode >= 400 {
-		out.Page = cmp.Or(c.Redact(mediaType), "a body of no declared type")
-		return out // the status says enough, and proxies answer errors with pages; the exchange is recorded
+		out.Page = cmp.Or(c.Redact(mediaType), "a body of undeclared type")
+		return out // the status is sufficient, and proxies send HTML errors; the exchange is recorded
 	}
-	// The body is not quoted: the host of the base URL need not be a SCIM server, nor one that the administrator may read.
+	// The body is not quoted: the host of the base URL may not be a SCIM server, or not one that the administrator may read.
 	if !json(mediaType) {
-		return fail(resp.StatusCode, err, "the answer is %s, not SCIM", cmp.Or(cut(c.Redact(mediaType), maxMediaType), "of no declared type"))
+		return fail(resp.StatusCode, err, "the response is %s, not SCIM", cmp.Or(cut(c.Redact(mediaType), maxMediaType), "of undeclared type"))
 	}
 	at := int64(0)
 	if e, ok := errors.AsType[*scim.SyntaxError](err); ok {
 		at = e.Offset
 	}
-	return fail(resp.StatusCode, err, "the answer is not a JSON object (error at byte %d)", at)
+	return fail(resp.StatusCode, err, "the response is not a JSON object (error at byte %d)", at)
 }
 
-// below returns a location relative to the base URL if it is below that, and otherwise as it is.
+// below returns a location relative to the base URL if it is below that, and otherwise unchanged.
 func (c *Client) below(location string) string {
 	base, err := url.Parse(c.base + "/")
 	if err != nil || location == "" {
@@ -289,11 +289,11 @@ func (c *Client) request(ctx context.Context, r plan.Request) (*http.Request, er
 	return req, nil
 }
 
-// TestTimeout bounds Test.
+// TestTimeout is the maximum duration of Test.
 const TestTimeout = 5 * time.Second
 
-// Test requests the first page of users. It returns nil if the answer is 200 with a ListResponse, and otherwise a *Error, which quotes no
-// more of the answer than its status, its media type and the detail of a SCIM error.
+// Test requests the first page of users. It returns nil if the response is 200 with a ListResponse, and otherwise a *Error. The error
+// quotes only the status, the media type and the detail of a SCIM error.
 func (c *Client) Test(ctx context.Context) error {
 	d := *c
 	d.c.Timeout = min(d.c.Timeout, TestTimeout)
@@ -306,14 +306,14 @@ func (c *Client) Test(ctx context.Context) error {
 	case got.Status != http.StatusOK:
 		problem = "expected 200"
 		if detail := errorDetail(got.Body); detail != "" {
-			problem += "; the target says: " + cut(c.Redact(detail), maxDetail)
+			problem += "; error detail: " + cut(c.Redact(detail), maxDetail)
 		}
 	case got.Body == nil:
-		problem = "the answer is empty"
+		problem = "the response is empty"
 	default:
 		list.Object = *got.Body
 		if !list.HasSchema(scim.ListResponseMessage) {
-			problem = "the answer is not a ListResponse"
+			problem = "the response is not a ListResponse"
 		}
 	}
 	if problem == "" {
@@ -322,15 +322,15 @@ func (c *Client) Test(ctx context.Context) error {
 	return &Error{Method: r.Method, URL: d.base + r.Path, Status: got.Status, Problem: problem}
 }
 
-// Error says what was sent and what came back instead of a usable answer.
+// Error describes a request without a usable response.
 type Error struct {
 	Method, URL string
-	Status      int // 0 when there was no status line
+	Status      int // 0 if there was no status line
 	Problem     string
 	cause       error
 }
 
-// Error returns a line such as "GET https://h/Users: 200: the answer is text/html, not SCIM".
+// Error returns a line such as "GET https://h/Users: 200: the response is text/html, not SCIM".
 func (e *Error) Error() string {
 	s := e.Method + " " + e.URL + ": "
 	if e.Status != 0 {
@@ -342,7 +342,7 @@ func (e *Error) Error() string {
 // Unwrap returns the error of the HTTP client, if any.
 func (e *Error) Unwrap() error { return e.cause }
 
-// errTimeout lets a caller tell a slow target from a broken connection.
+// errTimeout distinguishes a slow target from a broken connection.
 var errTimeout = fmt.Errorf("connect: timeout: %w", context.DeadlineExceeded)
 
 // errorDetail returns the detail of a SCIM error, "" for any other body.
@@ -353,28 +353,28 @@ func errorDetail(body *scim.Object) string {
 	return body.Text("detail")
 }
 
-// noAnswer words the ways in which a connection can fail.
-func noAnswer(err error) string {
+// describeFailure describes why a connection failed.
+func describeFailure(err error) string {
 	_, dns := errors.AsType[*net.DNSError](err)
 	_, forbidden := errors.AsType[*EgressError](err)
 	switch {
 	case dns, forbidden:
 		return egress.Describe(err)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return "the target closed the connection without an answer"
+		return "the target closed the connection without a response"
 	case errors.Is(err, context.Canceled):
-		return "the call was cut off because the engine stops or lost the lane"
+		return "the call was aborted because the engine stops or lost the lane"
 	default:
-		return "no answer: " + egress.Describe(err)
+		return "no response: " + egress.Describe(err)
 	}
 }
 
-// json says whether a body of this type is expected to be JSON.
+// json reports whether a body of this type is expected to be JSON.
 func json(mediaType string) bool {
 	return mediaType == "application/json" || strings.HasSuffix(mediaType, "+json")
 }
 
-// cut returns the beginning of a text.
+// cut truncates a string.
 func cut(text string, size int) string {
 	if len(text) <= size {
 		return text

@@ -74,24 +74,24 @@ func TestDo_ReportsBrokenResponse(t *testing.T) {
 		"HTML": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
 			_, _ = io.WriteString(w, "<html>\n <b>down</b>")
-		}, `GET BASE/scim/Users: 200: the answer is text/html, not SCIM`},
+		}, `GET BASE/scim/Users: 200: the response is text/html, not SCIM`},
 		"no object": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, `[1]`)
-		}, "the answer is not a JSON object"},
+		}, "the response is not a JSON object"},
 		"cut off": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "50")
 			_, _ = io.WriteString(w, `{"id":`)
-		}, "GET BASE/scim/Users: 200: the answer breaks off after 6 bytes"},
+		}, "GET BASE/scim/Users: 200: the response was truncated after 6 bytes"},
 		"closed": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
-			"the target closed the connection without an answer"},
+			"the target closed the connection without a response"},
 		"hang": {func(_ http.ResponseWriter, r *http.Request) {
 			_, _ = io.ReadAll(r.Body)
 			<-r.Context().Done()
-		}, "no complete answer within 100ms"},
+		}, "no complete response within 100ms"},
 		"too long": {func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.CopyN(w, zeros{}, connect.MaxBody+1)
-		}, "the answer is longer than 16777216 bytes"},
+		}, "the response is longer than 16777216 bytes"},
 		"redirect": {func(w http.ResponseWriter, r *http.Request) {
 			require.NotEqual(t, "/else", r.URL.Path, "redirects are not followed")
 			http.Redirect(w, r, "/else", http.StatusFound)
@@ -115,7 +115,7 @@ func TestDo_PageOfError(t *testing.T) {
 	for name, c := range map[string]struct{ media, body, want string }{
 		"HTML":                   {"text/html; charset=utf-8", "<html>no such page</html>", "text/html"},
 		"JSON that is no object": {"application/json", `"no"`, "application/json"},
-		"text of no type":        {"", "no such page", "a body of no declared type"},
+		"text of no type":        {"", "no such page", "a body of undeclared type"},
 		"a SCIM error":           {"application/scim+json", `{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"404"}`, ""},
 		"JSON with another type": {"text/plain", `{"detail":"no"}`, ""},
 		"nothing":                {"application/scim+json", "", ""},

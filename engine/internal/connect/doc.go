@@ -1,6 +1,6 @@
-// Package connect is the SCIM client of the engine: it sends one request and reads one answer.
+// Package connect is the SCIM client of the engine: it sends one request and reads one response.
 //
-// It builds the URL, authenticates, bounds time and size, follows no redirect and turns whatever a target can do wrong into
-// an error that says what was sent and what came back. It never repeats a request and never waits: when to try again is
-// decided by lane. Each exchange is handed to a recorder, redacted.
+// It builds the URL, authenticates, limits time and size, and follows no redirect. It returns every failure as an error that describes the
+// request and the response. It never repeats a request and never waits: package lane schedules retries. Each exchange is passed to a
+// recorder, redacted.
 package connect

@@ -21,14 +21,14 @@ const (
 	dialTimeout     = 10 * time.Second
 	idleConnections = 16 // per host
 	idleTimeout     = 90 * time.Second
-	maxTransports   = 1024 // different TLS settings whose connections are kept
+	maxTransports   = 1024 // different TLS settings whose connections are cached
 )
 
-// Network owns what outlives a single Client: connections, and access tokens with their expiry. An engine has one. It may be
+// Network owns the resources that outlive a single Client: connections, and access tokens with their expiry. An engine has one. It may be
 // used by several goroutines.
 type Network struct {
-	// Transport, when set, sends every request instead of the Network's own connections; Egress and TLS settings do not apply
-	// then, and a target with TLS settings is refused.
+	// Transport, if set, sends every request instead of the Network's own connections. Egress and TLS settings do not apply then, and a target
+	// with TLS settings is rejected.
 	Transport http.RoundTripper
 	// Egress is the policy for the addresses of targets and token endpoints.
 	Egress engine.Egress
@@ -42,7 +42,7 @@ func policyOf(e engine.Egress) egress.Policy {
 	return egress.Policy{Range: egress.Range(e.Range), Allow: e.Allow, Own: e.Own}
 }
 
-// EgressError reports that a host resolved to an address that must not be connected to. Nothing was sent.
+// EgressError reports that a host resolved to an address to which connections are not allowed. No request was sent.
 type EgressError = egress.Error
 
 // tlsConfig returns nil for the zero value.
@@ -58,11 +58,11 @@ func tlsConfig(t engine.TLS) (*tls.Config, error) {
 	if t.CA != "" {
 		c.RootCAs = x509.NewCertPool()
 		if !c.RootCAs.AppendCertsFromPEM([]byte(t.CA)) {
-			return nil, errors.New("TLS: the CA holds no PEM certificate")
+			return nil, errors.New("TLS: the CA contains no PEM certificate")
 		}
 	}
 	if (t.Certificate == "") != (t.Key == "") {
-		return nil, errors.New("TLS: a client certificate needs both the certificate and its key")
+		return nil, errors.New("TLS: a client certificate requires both the certificate and its key")
 	}
 	if t.Certificate != "" {
 		pair, err := tls.X509KeyPair([]byte(t.Certificate), []byte(t.Key))
@@ -74,7 +74,7 @@ func tlsConfig(t engine.TLS) (*tls.Config, error) {
 	return c, nil
 }
 
-// transport returns what sends requests under the settings. Targets with the same settings share their connections.
+// transport returns the transport for the settings. Targets with the same settings share their connections.
 func (n *Network) transport(t engine.TLS) (http.RoundTripper, error) {
 	if n.Transport != nil {
 		if t != (engine.TLS{}) {
@@ -100,7 +100,7 @@ func (n *Network) transport(t engine.TLS) (http.RoundTripper, error) {
 		ForceAttemptHTTP2:   true,
 	}
 	if len(n.transports) >= maxTransports {
-		n.closeIdle() // clients in use keep theirs
+		n.closeIdle() // clients in use continue with theirs
 	}
 	if n.transports == nil {
 		n.transports = map[engine.TLS]*http.Transport{}
@@ -116,7 +116,7 @@ func (n *Network) CloseIdleConnections() {
 	n.closeIdle()
 }
 
-// closeIdle also forgets the settings: those that nobody uses any more would be kept for ever, private keys among them.
+// closeIdle also drops the cached settings: unused ones would stay in memory indefinitely, including private keys.
 func (n *Network) closeIdle() {
 	for _, t := range n.transports {
 		t.CloseIdleConnections()

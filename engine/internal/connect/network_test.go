@@ -48,7 +48,7 @@ func TestEgress_Addresses(t *testing.T) {
 
 // TestEgress_BlocksRequests checks that a client sends no request to a denied address, neither to the target nor to the token endpoint.
 func TestEgress_BlocksRequests(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request came") }))
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request was received") }))
 	defer server.Close()
 	network := &connect.Network{Egress: engine.Egress{Range: engine.EgressPublic}}
 	client, err := connect.New(connect.Config{BaseURL: server.URL, Network: network})
@@ -61,7 +61,7 @@ func TestEgress_BlocksRequests(t *testing.T) {
 		Scheme: engine.ClientCredentials, Secret: "s", OAuth: engine.OAuth{TokenURL: server.URL, ClientID: "me"},
 	}})
 	require.NoError(t, err)
-	require.ErrorContains(t, client.Do(t.Context(), users).Err, "this machine itself", "the token endpoint is guarded too")
+	require.ErrorContains(t, client.Do(t.Context(), users).Err, "this machine itself", "the token endpoint is protected too")
 }
 
 // authority signs certificates for a test.
@@ -116,7 +116,7 @@ func TestDo_TLS(t *testing.T) {
 		}))
 		c.Certificates = []tls.Certificate{pair}
 		s.TLS = c
-		s.Config.ErrorLog = log.New(io.Discard, "", 0) // handshakes that fail are what is tested
+		s.Config.ErrorLog = log.New(io.Discard, "", 0) // failed handshakes are expected
 		s.StartTLS()
 		t.Cleanup(s.Close)
 		return "https://localhost:" + netip.MustParseAddrPort(s.Listener.Addr().String()).String()[len("127.0.0.1:"):]
@@ -134,7 +134,7 @@ func TestDo_TLS(t *testing.T) {
 		"an authority that the system does not know":   {plain, engine.TLS{}, false},
 		"the authority is given":                       {plain, engine.TLS{CA: ours.PEM}, true},
 		"another authority is given":                   {plain, engine.TLS{CA: others.PEM}, false},
-		"a client certificate is asked for":            {mutual, engine.TLS{CA: ours.PEM}, false},
+		"a client certificate is required":             {mutual, engine.TLS{CA: ours.PEM}, false},
 		"a client certificate is given":                {mutual, engine.TLS{CA: ours.PEM, Certificate: certificate, Key: secret}, true},
 		"the target speaks 1.2":                        {old, engine.TLS{CA: ours.PEM}, true},
 		"the target speaks 1.2 but 1.3 is the minimum": {old, engine.TLS{CA: ours.PEM, MinVersion: "1.3"}, false},
@@ -149,9 +149,9 @@ func TestDo_TLS(t *testing.T) {
 		})
 	}
 	for want, c := range map[string]engine.TLS{
-		"TLS: minimum version \"1.1\": want 1.2 or 1.3":                    {MinVersion: "1.1"},
-		"TLS: the CA holds no PEM certificate":                             {CA: "nonsense"},
-		"TLS: a client certificate needs both the certificate and its key": {Certificate: certificate},
+		"TLS: minimum version \"1.1\": want 1.2 or 1.3":                       {MinVersion: "1.1"},
+		"TLS: the CA contains no PEM certificate":                             {CA: "nonsense"},
+		"TLS: a client certificate requires both the certificate and its key": {Certificate: certificate},
 	} {
 		_, err := connect.New(connect.Config{BaseURL: plain, TLS: c})
 		require.EqualError(t, err, want)

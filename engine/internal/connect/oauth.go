@@ -30,11 +30,11 @@ func checkOAuth(o engine.OAuth) error {
 	return nil
 }
 
-// TokenError says that no access token could be got. The target itself was not asked.
+// TokenError reports that no access token could be obtained. No request was sent to the target.
 type TokenError struct {
 	URL    string
-	Status int    // of the answer, 0 when there was none
-	Code   string // the error member of the answer if it is one of the OAuth error codes, else empty
+	Status int    // of the response, 0 if there was none
+	Code   string // the error member of the response if it is an OAuth error code, otherwise empty
 	cause  error
 }
 
@@ -44,7 +44,7 @@ func (e *TokenError) Error() string {
 	case e.Code != "":
 		return s + fmt.Sprintf("%d %s", e.Status, e.Code)
 	case e.Status != 0:
-		return s + fmt.Sprintf("the answer is %d", e.Status)
+		return s + fmt.Sprintf("the status is %d", e.Status)
 	default:
 		return s + e.cause.Error()
 	}
@@ -53,21 +53,21 @@ func (e *TokenError) Error() string {
 // Unwrap returns the error of the HTTP client, if any.
 func (e *TokenError) Unwrap() error { return e.cause }
 
-// refused says whether the token endpoint does not accept the client, so that asking again is of no use.
-func (e *TokenError) refused() bool {
+// rejected reports whether the token endpoint rejects the client, so that a retry is useless.
+func (e *TokenError) rejected() bool {
 	return e.Status >= 400 && e.Status < 500 && e.Status != http.StatusTooManyRequests
 }
 
-// tokens hands out the access token of one client at one token endpoint, and fetches a new one shortly before the old one
-// expires. One fetch at a time: whoever comes meanwhile waits for it.
+// tokens provides the access token of one client at one token endpoint, and fetches a new one shortly before it expires. There is one fetch
+// at a time; concurrent callers wait for it.
 type tokens struct {
 	config clientcredentials.Config
-	fetch  chan struct{} // holds one element while nobody fetches
+	fetch  chan struct{} // holds one element while no fetch is in flight
 	mu     sync.Mutex
 	have   *oauth2.Token
 }
 
-// tokensFor returns the tokens of the credentials. They are shared by all clients with the same ones, and kept in memory only.
+// tokensFor returns the tokens of the credentials. All clients with the same credentials share them. They are stored in memory only.
 func (n *Network) tokensFor(a engine.Auth) *tokens {
 	key := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %t", a.Secret, a.OAuth.TokenURL, a.OAuth.ClientID, a.OAuth.Scope, a.OAuth.InBody))
 	n.mu.Lock()
@@ -87,20 +87,20 @@ func (n *Network) tokensFor(a engine.Auth) *tokens {
 	}
 	t.fetch <- struct{}{}
 	if n.tokens == nil || len(n.tokens) >= maxTokens {
-		n.tokens = map[[sha256.Size]byte]*tokens{} // clients in use keep theirs
+		n.tokens = map[[sha256.Size]byte]*tokens{} // clients in use continue with theirs
 	}
 	n.tokens[key] = t
 	return t
 }
 
-// errorCodes are the error codes of a token endpoint (RFC 6749 section 5.2, RFC 8707 section 2), and those that some take from the
-// authorization endpoint. Any other text in an answer is not quoted: the token URL may be that of something else.
+// errorCodes are the error codes of a token endpoint (RFC 6749 section 5.2, RFC 8707 section 2), and those of the authorization endpoint
+// that some token endpoints use. Any other text in a response is not quoted: the token URL may belong to another server.
 var errorCodes = []string{
 	"invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type", "invalid_scope", "invalid_target",
 	"access_denied", "server_error", "temporarily_unavailable",
 }
 
-// maxTokens bounds how many clients' tokens are kept.
+// maxTokens is the maximum number of clients whose tokens are cached.
 const maxTokens = 16384
 
 // token returns a valid access token.
@@ -131,9 +131,9 @@ func (t *tokens) token(ctx context.Context, client *http.Client) (string, error)
 				e.Status = answer.Response.StatusCode
 			}
 		case failed:
-			e.cause = errors.New(noAnswer(err)) // worded, and without the request
+			e.cause = errors.New(describeFailure(err)) // a description without the request
 		default:
-			e.cause = errors.New("the answer holds no access token")
+			e.cause = errors.New("the response contains no access token")
 		}
 		return "", e
 	}
@@ -152,7 +152,7 @@ func (t *tokens) current() string {
 	return t.have.AccessToken
 }
 
-// drop forgets a token that the target does not accept. Another one that was fetched meanwhile stays.
+// drop removes a token that the target rejects. A newer token stays.
 func (t *tokens) drop(token string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -22,8 +22,8 @@ type issuer struct {
 	*httptest.Server
 	issued    atomic.Int32
 	expiresIn int
-	answer    http.HandlerFunc // instead of issuing, when set
-	revoked   atomic.Bool      // the newest token is not accepted either
+	answer    http.HandlerFunc // sent instead of a token, if set
+	revoked   atomic.Bool      // the target rejects the newest token too
 }
 
 func newIssuer(t *testing.T) *issuer {
@@ -115,7 +115,7 @@ func TestToken_ReplacedOnceAfterRejection(t *testing.T) {
 	i := newIssuer(t)
 	client := i.client(t, i.config())
 	require.Equal(t, http.StatusOK, client.Do(t.Context(), users).Status)
-	i.issued.Add(1) // somebody else got a newer one
+	i.issued.Add(1) // another client got a newer token
 	require.Equal(t, http.StatusOK, client.Do(t.Context(), users).Status)
 	require.EqualValues(t, 3, i.issued.Load())
 
@@ -139,17 +139,17 @@ func TestToken_ErrorReported(t *testing.T) {
 			_, _ = w.Write([]byte(`{"error":"invalid_scope","error_description":"cl1ent-s3cret"}`))
 		}, 401, "401: no access token from BASE/token: 400 invalid_scope"},
 		"down": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }, 0,
-			"no access token from BASE/token: the answer is 502"},
+			"no access token from BASE/token: the status is 502"},
 		"busy": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTooManyRequests) }, 0,
-			"no access token from BASE/token: the answer is 429"},
+			"no access token from BASE/token: the status is 429"},
 		"no token": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write([]byte(`{}`))
-		}, 0, "the answer holds no access token"},
+		}, 0, "the response contains no access token"},
 		"elsewhere": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "/scim/Users", http.StatusTemporaryRedirect)
-		}, 0, "the answer is 307"},
-		"cut off": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 0, "closed the connection without an answer"},
+		}, 0, "the status is 307"},
+		"cut off": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 0, "closed the connection without a response"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			i := newIssuer(t)

@@ -18,10 +18,10 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/connect"
 )
 
-// inner is what a server that is not meant to be read has in its responses.
+// inner is a secret in the responses of a server that the administrator may not read.
 const inner = "1nner-secret"
 
-// raw is a server that sends the same bytes to every connection.
+// raw starts a server that sends the same bytes to every connection.
 func raw(t *testing.T, bytes string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -44,7 +44,7 @@ func raw(t *testing.T, bytes string) string {
 	return "http://" + l.Addr().String()
 }
 
-// responder is a server that sends the same response to every request.
+// responder starts a server that sends the same response to every request.
 func responder(t *testing.T, status int, mediaType, body string) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -58,14 +58,14 @@ func responder(t *testing.T, status int, mediaType, body string) string {
 	return server.URL
 }
 
-// secured is a server with a certificate. It serves nothing that a test could want to read.
+// secured starts a server with a certificate and without a handler.
 func secured(t *testing.T, certificate, key string) string {
 	t.Helper()
 	pair, err := tls.X509KeyPair([]byte(certificate), []byte(key))
 	require.NoError(t, err)
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
-	server.Config.ErrorLog = log.New(io.Discard, "", 0) // handshakes that fail are what is tested
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // failed handshakes are expected
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	return server.URL
@@ -76,18 +76,18 @@ func TestTest_QuotesNoResponse(t *testing.T) {
 	_, _, certificate, key := hidden.issue(inner+".example", false)
 	secure := secured(t, certificate, key)
 	cases := map[string]struct{ url, says string }{
-		"a page":                 {responder(t, 200, "text/html", "<b>"+inner), "200: the answer is text/html, not SCIM"},
+		"a page":                 {responder(t, 200, "text/html", "<b>"+inner), "200: the response is text/html, not SCIM"},
 		"a page as an error":     {responder(t, 500, "text/html", "<b>"+inner), "500: expected 200"},
-		"a text":                 {responder(t, 200, "text/plain", inner), "200: the answer is text/plain, not SCIM"},
-		"a type that is no type": {responder(t, 200, inner+" "+inner, inner), "200: the answer is of no declared type, not SCIM"},
+		"a text":                 {responder(t, 200, "text/plain", inner), "200: the response is text/plain, not SCIM"},
+		"a type that is no type": {responder(t, 200, inner+" "+inner, inner), "200: the response is of undeclared type, not SCIM"},
 		"JSON without SCIM": {responder(t, 200, "application/json", `{"password":"`+inner+`","detail":"`+inner+`"}`),
-			"200: the answer is not a ListResponse"},
+			"200: the response is not a ListResponse"},
 		"an error without SCIM": {responder(t, 401, "application/json", `{"detail":"`+inner+`","error":"`+inner+`"}`), "401: expected 200"},
 		"an array": {responder(t, 200, "application/json", `["`+inner+`"]`),
-			"200: the answer is not a JSON object (error at byte 0)"},
+			"200: the response is not a JSON object (error at byte 0)"},
 		"a name that is there twice": {responder(t, 200, "application/json", `{"`+inner+`":1,"`+inner+`":2}`),
-			"the answer is not a JSON object (error at byte 18)"},
-		"half an object":           {responder(t, 200, "application/json", `{"a":"`+inner+`"`), "the answer is not a JSON object"},
+			"the response is not a JSON object (error at byte 18)"},
+		"half an object":           {responder(t, 200, "application/json", `{"a":"`+inner+`"`), "the response is not a JSON object"},
 		"a redirection":            {responder(t, 302, "text/html", inner), "302: the target redirects"},
 		"no HTTP":                  {raw(t, inner+" SSH-2.0\r\n\r\n"), "no valid HTTP response"},
 		"a status that is none":    {raw(t, "HTTP/1.1 "+inner+"\r\n\r\n"), "no valid HTTP response"},
@@ -129,7 +129,7 @@ func TestTest_QuotesNoResponse(t *testing.T) {
 	require.NotContains(t, err.Error(), inner)
 }
 
-// What a SCIM server says is for its administrator, up to a length.
+// TestTest_QuotesDetailOfSCIMError checks that the error quotes the detail of a SCIM error, up to a length.
 func TestTest_QuotesDetailOfSCIMError(t *testing.T) {
 	test := func(detail string) string {
 		body := fmt.Sprintf(`{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"401","detail":%q,"other":%q}`, detail, inner)
@@ -138,7 +138,7 @@ func TestTest_QuotesDetailOfSCIMError(t *testing.T) {
 		require.NoError(t, err)
 		return client.Test(t.Context()).Error()
 	}
-	require.Contains(t, test("the token cl1ent-s3cret has expired"), "401: expected 200; the target says: the token [redacted] has expired")
+	require.Contains(t, test("the token cl1ent-s3cret has expired"), "401: expected 200; error detail: the token [redacted] has expired")
 	require.NotContains(t, test("x"), inner)
 	require.Less(t, len(test(strings.Repeat("é", 4096))), 700)
 }

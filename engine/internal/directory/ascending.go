@@ -8,11 +8,11 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// Page is the number of ids that the rooms read at a time, from the directory and from the store.
+// Page is the number of ids per page, read from the directory or the store.
 const Page = 1000
 
-// Ascending reads what a directory lists by id, page by page, and checks that the list advances: a list that repeats itself would never
-// end. The last page has fewer than Page ids, possibly none. An error is the last value.
+// Ascending reads the ids that a directory lists, page by page, and checks that they ascend: a list that repeats itself would never end.
+// The last page has fewer than Page ids, possibly none. An error is the last value.
 func Ascending(what string, read func(after string) ([]string, error)) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
 		for after := ""; ; {
@@ -35,7 +35,7 @@ func Ascending(what string, read func(after string) ([]string, error)) iter.Seq2
 	}
 }
 
-// Members reads the whole membership of a group.
+// Members reads all members of a group.
 func Members(ctx context.Context, d engine.Directory, app, group string) iter.Seq2[[]string, error] {
 	return Ascending("members", func(after string) ([]string, error) { return d.Members(ctx, app, group, after, Page) })
 }

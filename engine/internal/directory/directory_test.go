@@ -53,7 +53,7 @@ func TestAscending(t *testing.T) {
 	}
 }
 
-// A digest changes with all that the directory says, but for a password, whose version is enough.
+// TestDigest checks that every part of the desired state changes the digest, except a password, whose version does.
 func TestDigest(t *testing.T) {
 	const app = "app"
 	user, group := engine.Principal{Kind: engine.User, ID: "u"}, engine.Principal{Kind: engine.Group, ID: "g"}

@@ -1,5 +1,5 @@
-// Package directory reads an [engine.Directory] for the rooms of the engine: lists page by page with a check of their order, what the
-// store is to know about a desired state ([engine.Intent]), and a digest that shows whether it has changed.
+// Package directory reads an [engine.Directory]: lists page by page with a check of their order, the part of a desired state that the store
+// records ([Intent]), and a digest that detects changes of the desired state.
 //
-// It stores nothing. An error of a directory means that the desired state is unknown at the moment; the caller decides what follows.
+// It stores nothing. An error of a directory means that the desired state is currently unknown; the caller decides how to continue.
 package directory

@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/engine/store"
 )
 
-// UserIntent returns what the store is to know about a user before its first request.
+// UserIntent returns the intent for a user, which the store records before the first request.
 func UserIntent(id string, u engine.UserState) store.Intent {
 	i := store.Intent{Kind: engine.User, ID: id, Want: u.Want, Name: u.UserName}
 	if u.Want == engine.Active {
@@ -21,7 +21,7 @@ func UserIntent(id string, u engine.UserState) store.Intent {
 	return i
 }
 
-// GroupIntent returns what the store is to know about a group before its first request.
+// GroupIntent returns the intent for a group, which the store records before the first request.
 func GroupIntent(id string, g engine.GroupState) store.Intent {
 	return store.Intent{Kind: engine.Group, ID: id, Want: g.Want, Name: g.DisplayName}
 }
@@ -36,14 +36,14 @@ func Intent(ctx context.Context, d engine.Directory, app string, p engine.Princi
 	return GroupIntent(p.ID, g), err
 }
 
-// News reports whether Store.Begin has anything to store of an intent.
-func News(s engine.State, i store.Intent) bool {
+// HasChanges reports whether an intent has changes for Store.Begin to record.
+func HasChanges(s engine.State, i store.Intent) bool {
 	return s.Want != i.Want || i.Want == engine.Active && !s.MayExist || i.Manager != "" && i.Manager != s.Manager
 }
 
-// Undecided returns the error for a principal whose desired state the directory cannot tell.
-func Undecided(p engine.Principal, err error) error {
-	return fmt.Errorf("the directory cannot tell the desired state of the %s %s: %w", p.Kind, p.ID, err)
+// Unavailable returns the error for a principal whose desired state is unavailable.
+func Unavailable(p engine.Principal, err error) error {
+	return fmt.Errorf("the desired state of the %s %s is unavailable: %w", p.Kind, p.ID, err)
 }
 
 // Digest identifies the desired state of a principal without revealing it. A password is not part of it.
@@ -73,7 +73,7 @@ func Digest(ctx context.Context, d engine.Directory, app string, p engine.Princi
 				return "", err
 			}
 			for _, m := range page {
-				_, _ = io.WriteString(sum, m+"\x00") // a hash does not fail
+				_, _ = io.WriteString(sum, m+"\x00") // a hash never fails
 			}
 		}
 	}

@@ -1,5 +1,5 @@
-// Package drift compares what a target lists with what is wanted there: whose account is this, and how does it differ.
+// Package drift compares the list of a target with the desired state: the owner of each account, and the differences.
 //
-// It has the pure parts of imports and drift reports. The package reads no target and no store, and decides nothing about what is
-// to be written: the engine marks principals, and their sequences do the rest.
+// It has the pure parts of imports and drift reports. The package reads no target and no store, and plans no writes: the engine marks
+// principals, and their sequences write.
 package drift

@@ -8,18 +8,18 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// maxExamples is how many ids a finding about members tells.
+// maxExamples is the maximum number of ids in a finding about members.
 const maxExamples = 10
 
-// UserWant is what a user should look like, as far as the options of the target let it be brought about.
+// UserWant is the desired state of a user, limited to what the options of the target allow.
 type UserWant struct {
 	Want               engine.Want
-	Resource           *scim.Resource                     // as plan.UserInput has it
-	IgnoredAttributes  map[string]engine.IgnoredAttribute // what the target did not keep
-	Update, Deactivate bool                               // whether attributes and active are provisioned at all
+	Resource           *scim.Resource                     // as in plan.UserInput
+	IgnoredAttributes  map[string]engine.IgnoredAttribute // attributes that the target ignored
+	Update, Deactivate bool                               // whether attributes and active are provisioned
 }
 
-// User compares an account with what it should be.
+// User compares an account with its desired state.
 func User(want UserWant, have *scim.Resource) (found []engine.Finding) {
 	var differ, ignored []engine.Mismatch
 	active := plan.IsActive(have)
@@ -44,7 +44,8 @@ func User(want UserWant, have *scim.Resource) (found []engine.Finding) {
 	return found
 }
 
-// MemberIDs are the members that a group shows; told is false when it does not show whether it has any.
+// MemberIDs returns the members that the target returned for a group; told is false if the response does not show whether the group has
+// members.
 func MemberIDs(group *scim.Resource) (ids []string, told bool) {
 	_, told = group.Get("members")
 	for _, v := range group.Array("members") {
@@ -54,7 +55,7 @@ func MemberIDs(group *scim.Resource) (ids []string, told bool) {
 	return ids, told
 }
 
-// CompareMembers says how the members of a group differ from the wanted ones. ok is false when they do not.
+// CompareMembers returns the difference between the desired and the actual members of a group. ok is false if there is none.
 func CompareMembers(want, have []string) (f engine.Finding, ok bool) {
 	want, have = unique(want), unique(have)
 	f.What = engine.DriftMembers

@@ -37,11 +37,11 @@ func TestUser_ComparedAsInSequence(t *testing.T) {
 		have string
 		says []engine.Finding
 	}{
-		"the same, with more at the target": {all, `{` + same + `,"name":{"givenName":"Ann","familyName":"Lee"},"nickName":"A","active":true}`,
+		"the target has more attributes": {all, `{` + same + `,"name":{"givenName":"Ann","familyName":"Lee"},"nickName":"A","active":true}`,
 			nil},
 		"a sub-attribute": {all, `{` + same + `,"name":{"givenName":"Anna"}}`,
 			[]engine.Finding{differs("name.givenName", "Anna", "Ann")}},
-		"an attribute that is to be empty": {all, `{` + same + `,"name":{"givenName":"Ann"},"title":"Dr."}`,
+		"an attribute that should be empty": {all, `{` + same + `,"name":{"givenName":"Ann"},"title":"Dr."}`,
 			[]engine.Finding{differs("title", "Dr.", nil)}},
 		"inactive": {all, `{` + same + `,"name":{"givenName":"Ann"},"active":false}`,
 			[]engine.Finding{activity(false, true)}},
@@ -52,8 +52,8 @@ func TestUser_ComparedAsInSequence(t *testing.T) {
 		"deactivations are off": {with(func(w *drift.UserWant) { w.Deactivate, w.Want = false, engine.Inactive }), `{` + same + `}`, nil},
 		"should be inactive": {with(func(w *drift.UserWant) { w.Want = engine.Inactive }), `{` + same + `,"name":{"givenName":"X"}}`,
 			[]engine.Finding{activity(true, false)}},
-		"gone and inactive": {with(func(w *drift.UserWant) { w.Want = engine.Absent }), `{` + same + `,"active":false}`, nil},
-		"to be kept":        {with(func(w *drift.UserWant) { w.Want = engine.Keep }), `{"id":"r1","userName":"other","active":false}`, nil},
+		"absent and inactive": {with(func(w *drift.UserWant) { w.Want = engine.Absent }), `{` + same + `,"active":false}`, nil},
+		"keep":                {with(func(w *drift.UserWant) { w.Want = engine.Keep }), `{"id":"r1","userName":"other","active":false}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.want.Resource = resource(t, wanted)

@@ -8,13 +8,13 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Object is what is compared of an account or group of a target.
+// Object has the compared values of an account or group of a target.
 type Object struct {
 	RemoteID    string
 	UserName    string // of a group: displayName
 	ExternalID  string
 	Emails      []string // the primary one first
-	DisplayName string   // as shown to people
+	DisplayName string   // human-readable
 }
 
 // ObjectOf reads an object from a resource.
@@ -43,16 +43,15 @@ func ObjectOf(r *scim.Resource) Object {
 	return o
 }
 
-// Match is whose an object seems to be.
+// Match is the result of matching an object to principals.
 type Match struct {
 	Verdict engine.Verdict
-	Rule    engine.MatchRule // that decided, empty for none
-	IDs     []string         // of the principals, ascending, each once: one when Matched, one or more when Ambiguous or Partial
+	Rule    engine.MatchRule // that matched, empty for none
+	IDs     []string         // unique and ascending: one when Matched, one or more when Ambiguous or Partial
 }
 
-// Find compares an object with its candidates. The first rule by which any of them agrees decides; values that are empty agree
-// with nothing. Only when no rule agrees, and partial is set, it is enough that the part before the @ of a userName or an address,
-// or the name shown to people, is the same.
+// Find compares an object with its candidates. The first rule that matches any of them decides; empty values match nothing. If no rule
+// matches and partial is set, an equal part before the @ of a userName or an address, or an equal display name, is a partial match.
 func Find(o Object, candidates []engine.Candidate, rules []engine.MatchRule, partial bool) Match {
 	for _, rule := range rules {
 		ids := agreeing(candidates, func(c engine.Candidate) bool { return agrees(rule, o, c) })
@@ -105,7 +104,7 @@ func resembles(o Object, c engine.Candidate) bool {
 	return slices.ContainsFunc(locals(o.UserName, o.Emails), func(l string) bool { return slices.Contains(theirs, l) })
 }
 
-// locals are the parts before the @, in lower case.
+// locals returns the parts before the @, in lower case.
 func locals(name string, emails []string) (out []string) {
 	for _, text := range append([]string{name}, emails...) {
 		if local, _, _ := strings.Cut(text, "@"); local != "" {

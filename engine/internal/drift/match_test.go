@@ -47,30 +47,30 @@ func TestFind_FirstMatchingRule(t *testing.T) {
 		partial bool
 		want    drift.Match
 	}{
-		"by identifier although the name is another's": {drift.Object{ExternalID: "E1", UserName: "bob@x.org"}, both, all, false,
+		"by identifier although the name belongs to another candidate": {drift.Object{ExternalID: "E1", UserName: "bob@x.org"}, both, all, false,
 			drift.Match{Verdict: engine.VerdictMatched, Rule: engine.MatchExternalID, IDs: []string{"ann"}}},
 		"the precedence is the caller's": {drift.Object{ExternalID: "E1", UserName: "bob@x.org"}, both,
 			[]engine.MatchRule{engine.MatchUserName, engine.MatchExternalID}, false,
 			drift.Match{Verdict: engine.VerdictMatched, Rule: engine.MatchUserName, IDs: []string{"bob"}}},
-		"a name in another letter case": {drift.Object{UserName: "ANN@X.org"}, both, all, false,
+		"a name in another case": {drift.Object{UserName: "ANN@X.org"}, both, all, false,
 			drift.Match{Verdict: engine.VerdictMatched, Rule: engine.MatchUserName, IDs: []string{"ann"}}},
-		"an identifier in another letter case is another one": {drift.Object{ExternalID: "e1"}, both, all, false,
+		"an identifier in another case differs": {drift.Object{ExternalID: "e1"}, both, all, false,
 			drift.Match{Verdict: engine.VerdictUnmatched}},
 		"by a second address": {drift.Object{UserName: "al", Emails: []string{"x@y", "Lee@x.org"}}, both, all, false,
 			drift.Match{Verdict: engine.VerdictMatched, Rule: engine.MatchEmail, IDs: []string{"ann"}}},
 		"two with the same address": {drift.Object{Emails: []string{"bob@x.org", "ann@x.org"}}, both, all, false,
 			drift.Match{Verdict: engine.VerdictAmbiguous, Rule: engine.MatchEmail, IDs: []string{"ann", "bob"}}},
-		"one that is offered twice": {drift.Object{UserName: "ann@x.org"}, []engine.Candidate{ann, ann}, all, false,
+		"a candidate that is returned twice": {drift.Object{UserName: "ann@x.org"}, []engine.Candidate{ann, ann}, all, false,
 			drift.Match{Verdict: engine.VerdictMatched, Rule: engine.MatchUserName, IDs: []string{"ann"}}},
-		"empty values agree with nothing": {drift.Object{}, []engine.Candidate{{ID: "x"}}, all, true,
+		"empty values match nothing": {drift.Object{}, []engine.Candidate{{ID: "x"}}, all, true,
 			drift.Match{Verdict: engine.VerdictUnmatched}},
 		"the part before the @": {drift.Object{UserName: "Ann@other.org"}, both, all, true,
 			drift.Match{Verdict: engine.VerdictPartial, IDs: []string{"ann"}}},
-		"the name shown to people": {drift.Object{UserName: "1234", DisplayName: "bob ray"}, both, all, true,
+		"the display name": {drift.Object{UserName: "1234", DisplayName: "bob ray"}, both, all, true,
 			drift.Match{Verdict: engine.VerdictPartial, IDs: []string{"bob"}}},
-		"a resemblance is nothing unless asked for": {drift.Object{UserName: "Ann@other.org"}, both, all, false,
+		"no partial match unless requested": {drift.Object{UserName: "Ann@other.org"}, both, all, false,
 			drift.Match{Verdict: engine.VerdictUnmatched}},
-		"nobody is offered": {drift.Object{UserName: "ann@x.org"}, nil, all, true, drift.Match{Verdict: engine.VerdictUnmatched}},
+		"no candidates": {drift.Object{UserName: "ann@x.org"}, nil, all, true, drift.Match{Verdict: engine.VerdictUnmatched}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Empty(t, cmp.Diff(c.want, drift.Find(c.object, c.among, c.rules, c.partial)))

@@ -19,7 +19,7 @@ import (
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
-// Store has the methods of package store that a dry run uses. All of them read.
+// Store has the methods of package store that a dry run uses. All of them are reads.
 type Store interface {
 	Lane(ctx context.Context, app string) (engine.Lane, error)
 	States(ctx context.Context, q engine.StateQuery) ([]engine.State, error)
@@ -29,7 +29,7 @@ type Store interface {
 	CountRemovals(ctx context.Context, app string, kind engine.Kind, id string, now time.Time, g engine.Guard) (many int, err error)
 }
 
-// Deps are what dry runs of an engine use; all fields are required.
+// Deps are the dependencies of the dry runs of an engine; all fields are required.
 type Deps struct {
 	sequence.Settings
 	Store     Store
@@ -37,22 +37,22 @@ type Deps struct {
 	Targets   *target.Connector
 }
 
-// App is an app whose principals are run dry. It may be used by several goroutines.
+// App performs dry runs for the principals of an app. It may be used by several goroutines.
 type App struct {
 	d          Deps
 	app        string
 	connection *target.Connection
-	pace       *lane.RateLimiter
+	limiter    *lane.RateLimiter
 	known      knowledge
 }
 
-// Open prepares dry runs of an app under a directory of its own, or (nil) under the engine's.
+// Open prepares dry runs of an app with the candidate directory, or with the engine's if candidate is nil.
 func (d Deps) Open(ctx context.Context, app string, candidate engine.Directory) (*App, error) {
-	d.Logger = slog.New(slog.DiscardHandler) // nothing is sent that should be logged
-	x := &App{app: app, pace: d.Targets.RateLimiter(app)}
+	d.Logger = slog.New(slog.DiscardHandler) // a dry run sends nothing worth logging
+	x := &App{app: app, limiter: d.Targets.RateLimiter(app)}
 	if candidate != nil {
 		d.Directory = candidate
-		x.pace = lane.NewRateLimiter(d.Now) // what a candidate allows must not change how fast the lane works
+		x.limiter = lane.NewRateLimiter(d.Now) // a candidate's rate limit must not affect the lane
 	}
 	x.d = d
 	t, err := d.Directory.Target(ctx, app)
@@ -69,8 +69,8 @@ func (d Deps) Open(ctx context.Context, app string, candidate engine.Directory) 
 		known = engine.Learned{BaseURL: t.BaseURL}
 	}
 	known = known.UsedFor(t)
-	x.pace.Resume(known.Rate)
-	x.pace.Allow(t.Rate, t.Burst)
+	x.limiter.Resume(known.Rate)
+	x.limiter.Allow(t.Rate, t.Burst)
 	if config := x.connection.Config(ctx, known, d.Now()); config != nil {
 		known.Config = config
 	}
@@ -78,30 +78,30 @@ func (d Deps) Open(ctx context.Context, app string, candidate engine.Directory) 
 	return x, nil
 }
 
-// Target returns the configuration that is run against.
+// Target returns the configuration of the dry runs.
 func (x *App) Target() engine.Target { return x.connection.Target }
 
 // Directory returns the directory of the dry runs.
 func (x *App) Directory() engine.Directory { return x.d.Directory }
 
-// Concurrency returns the number of dry runs that the target may be read for at once.
+// Concurrency returns the maximum number of concurrent dry runs.
 func (x *App) Concurrency() int { return x.connection.Requests }
 
-// SlowDown halves the rate of the reads, after the target has asked for a pause.
-func (x *App) SlowDown() { x.pace.Report(engine.SignalThrottled) }
+// SlowDown halves the rate of the reads, after the target has requested a pause.
+func (x *App) SlowDown() { x.limiter.Report(engine.SignalThrottled) }
 
-// MembersHidden reports whether the target is known not to show the members of groups.
+// MembersHidden reports whether the target is known not to return the members of groups.
 func (x *App) MembersHidden() bool { return x.known.value.TraitsAt(x.d.Now())[engine.MembersHidden] }
 
-// Assumptions are what a dry run takes for granted. The zero value assumes nothing.
+// Assumptions are conditions that a dry run assumes to hold. The zero value assumes nothing.
 type Assumptions struct {
 	Marked      bool // the principal is marked, a group with all members
 	Unguarded   bool // the deletion guard allows it
-	MayBeMember bool // the name that a group has at the target is not known
-	Unwaiting   bool // what the target has accepted is compared too, and not waited for
+	MayBeMember bool // the group's name on the target is unknown
+	Unwaiting   bool // accepted changes are compared too, without waiting for them
 }
 
-// knowledge implements sequence.Knowledge: a dry run knows what was known when it began, and learns nothing.
+// knowledge implements sequence.Knowledge for a dry run: it returns the stored knowledge and records nothing.
 type knowledge struct{ value engine.Learned }
 
 func (k knowledge) Learned() engine.Learned {
@@ -112,16 +112,16 @@ func (k knowledge) Learned() engine.Learned {
 
 func (k knowledge) Note(context.Context, func(*engine.Learned)) error { return nil }
 
-// Run is a dry run that has ended.
+// Run is a completed dry run.
 type Run struct {
 	sequence.End
 	Before engine.State // as stored
 	at     time.Time
-	line   *line // nil if no sequence was begun
+	line   *line // nil if no sequence was started
 	roster []store.Member
 }
 
-// Run runs a principal dry.
+// Run performs a dry run of a principal.
 func (x *App) Run(ctx context.Context, kind engine.Kind, id string, o Assumptions) (*Run, error) {
 	if err := principal.Check(x.app, kind, id); err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ func (x *App) Run(ctx context.Context, kind engine.Kind, id string, o Assumption
 		return nil, err
 	}
 	r := &Run{Before: row, at: x.d.Now()}
-	row.Desired = max(row.Desired, 1) // who was never marked is run as if marked now: the walk through a group has a number
+	row.Desired = max(row.Desired, 1) // a principal that was never marked runs as if marked now: the group walk needs a generation
 	if o.Marked {
 		if row.Desired++; kind == engine.Group {
 			row.Full = row.Desired
@@ -160,7 +160,7 @@ func (x *App) Run(ctx context.Context, kind engine.Kind, id string, o Assumption
 	return r, err
 }
 
-// Trace returns what the run would have done.
+// Trace returns the trace of the dry run.
 func (r *Run) Trace() engine.Trace {
 	o := r.Outcome
 	t := engine.Trace{
@@ -187,7 +187,7 @@ func (r *Run) Trace() engine.Trace {
 	return t
 }
 
-// Trace runs a principal dry and returns what the run would have done, with what keeps the lane from doing it now.
+// Trace performs a dry run of a principal and returns its trace, with the reason why the lane currently sends nothing, if any.
 func (x *App) Trace(ctx context.Context, kind engine.Kind, id string) (engine.Trace, error) {
 	r, err := x.Run(ctx, kind, id, Assumptions{})
 	if err != nil {

@@ -11,16 +11,16 @@ import (
 	"github.com/scimwright/scimwright/engine/store"
 )
 
-// ledger implements sequence.Ledger for one run. What the sequence stores about its own principal is kept in memory, where the sequence
-// reads it again; what it stores about others has no effect on the rest of it, and is dropped.
+// ledger implements sequence.Ledger for one run. It stores data about the run's own principal in memory, where the sequence reads it again.
+// Data about other principals has no effect on the rest of the sequence, and is dropped.
 type ledger struct {
 	Store     Store
-	row       engine.State // of the principal, as a lane would find it
+	row       engine.State // of the principal, as a lane would read it
 	unguarded bool
 
 	members map[string]store.Member // of a group, by user; nil before the first use
 	users   []string                // their keys, ascending
-	walked  map[string]bool         // who was seen on the walk
+	walked  map[string]bool         // users seen during the walk
 }
 
 // States implements sequence.Ledger.
@@ -46,7 +46,7 @@ func (l *ledger) Begin(_ context.Context, _ engine.Lease, intents []store.Intent
 	return nil
 }
 
-// begun is a state as Store.Begin leaves it.
+// begun returns a state as Store.Begin stores it.
 func begun(s engine.State, i store.Intent) engine.State {
 	if i.Want == engine.Active {
 		if s.Kind == engine.Group && (s.Want == engine.Inactive || s.Want == engine.Absent) {
@@ -62,7 +62,7 @@ func begun(s engine.State, i store.Intent) engine.State {
 	return s
 }
 
-// Remove implements sequence.Ledger: it only asks whether the account might go.
+// Remove implements sequence.Ledger: it only checks whether the account may be removed.
 func (l *ledger) Remove(ctx context.Context, _ engine.Lease, kind engine.Kind, id string, now time.Time, g engine.Guard) (int, error) {
 	if l.unguarded {
 		return 0, nil
@@ -81,7 +81,7 @@ func (l *ledger) Finish(_ context.Context, _ engine.Lease, f store.Finish) (engi
 // Recheck implements sequence.Ledger. It is never called: no lease is lost.
 func (l *ledger) Recheck(context.Context, time.Time, engine.Mark) error { return nil }
 
-// inSet are the member sets, as the store selects them.
+// inSet has the predicate of each member set, as the store selects it.
 var inSet = map[store.MemberSet]func(store.Member) bool{
 	store.MembersAsked:   func(m store.Member) bool { return m.Asked > 0 },
 	store.MembersWanted:  func(m store.Member) bool { return m.Want },
@@ -112,7 +112,7 @@ func (l *ledger) Members(ctx context.Context, _ string, q store.MemberQuery) ([]
 	return page, nil
 }
 
-// load reads the members that the store knows.
+// load reads the members from the store.
 func (l *ledger) load(ctx context.Context) error {
 	if l.members != nil {
 		return nil

@@ -17,7 +17,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// A dry run finds the members that a lane would find: the ledger does in memory what the store does with the same answers.
+// TestLedger_MembersAsStored checks that a dry run finds the members that a lane would find: the ledger and the store return the same.
 func TestLedger_MembersAsStored(t *testing.T) {
 	ctx, db := t.Context(), sqldbtest.SQLite(t)
 	st, err := enginestore.Open(ctx, db, sqlstore.Options{})
@@ -88,7 +88,7 @@ func TestLedger_MembersAsStored(t *testing.T) {
 			got, err := l.Members(ctx, app, q)
 			require.NoError(rt, err)
 			if set == store.MembersAll {
-				q.Limit = len(users) // the store removes rows that say nothing, the ledger keeps them
+				q.Limit = len(users) // the store removes rows without information, the ledger does not
 				want, err = st.Members(ctx, app, q)
 				require.NoError(rt, err)
 				got, err = l.Members(ctx, app, q)
@@ -100,7 +100,7 @@ func TestLedger_MembersAsStored(t *testing.T) {
 	})
 }
 
-// What a sequence stores about its own principal is what it reads next, and what it stores about others is not seen.
+// TestLedger_OwnPrincipalOnly checks that the sequence reads what it stored about its own principal, and not what it stored about others.
 func TestLedger_OwnPrincipalOnly(t *testing.T) {
 	ctx, db := t.Context(), sqldbtest.SQLite(t)
 	st, err := enginestore.Open(ctx, db, sqlstore.Options{})

@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
-// line implements sequence.Line with a client that pretends to write.
+// line implements sequence.Line with a client that simulates writes.
 type line struct {
 	client *rehearse.Client
 	redact func(string) string
@@ -21,30 +21,30 @@ type line struct {
 func (x *App) newLine(secrets []string) *line {
 	client := x.connection.Client
 	redact := client.Record(func(wirelog.Exchange) {}, secrets...).Redact
-	return &line{redact: redact, client: rehearse.New(paced{client, x.pace}, rehearse.Options{
+	return &line{redact: redact, client: rehearse.New(limited{client, x.limiter}, rehearse.Options{
 		Secrets: secrets, Redact: client.Redact, MaxBody: wirelog.DefaultMaxBody,
 	})}
 }
 
-// Turn does not wait: what is only pretended takes no turn of the lane's, and reads are paced below.
+// Turn does not wait: simulated requests need no slot of the lane, and reads are limited by package lane.
 func (l *line) Turn(context.Context) (done func(), err error) { return func() {}, nil }
 
 func (l *line) Do(ctx context.Context, r plan.Request) plan.Response { return l.client.Do(ctx, r) }
 
 func (l *line) Redact(text string) string { return l.redact(text) }
 
-// paced is a target that is read at its rate limit.
-type paced struct {
-	client *connect.Client
-	pace   *lane.RateLimiter
+// limited is a target whose reads are limited to its rate.
+type limited struct {
+	client  *connect.Client
+	limiter *lane.RateLimiter
 }
 
 // Do implements rehearse.Target.
-func (p paced) Do(ctx context.Context, r plan.Request) plan.Response {
+func (p limited) Do(ctx context.Context, r plan.Request) plan.Response {
 	if r.Method != http.MethodGet {
-		return plan.Response{Err: fmt.Errorf("engine: a rehearsal sends no %s", r.Method)}
+		return plan.Response{Err: fmt.Errorf("engine: a dry run sends no %s", r.Method)}
 	}
-	if err := p.pace.Wait(ctx); err != nil {
+	if err := p.limiter.Wait(ctx); err != nil {
 		return plan.Response{Err: err}
 	}
 	return p.client.Do(ctx, r)

@@ -7,7 +7,7 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// Verify reads a principal at the target and compares it with what the directory says now; see provision.Traces.Verify.
+// Verify reads a principal on the target and compares it with the desired state; see provision.Traces.Verify.
 func (x *App) Verify(ctx context.Context, kind engine.Kind, id string) (engine.Verification, error) {
 	r, err := x.Run(ctx, kind, id, Assumptions{Marked: true, Unguarded: true, MayBeMember: true, Unwaiting: true})
 	if err != nil {
@@ -22,7 +22,7 @@ func (x *App) Verify(ctx context.Context, kind engine.Kind, id string) (engine.V
 		return p, ctx.Err()
 	case t.Outcome != engine.Done:
 		return p, nil
-	case len(t.Requests) == 0: // there is nothing to be done, and nothing that it could be done to
+	case len(t.Requests) == 0: // nothing to do, and no account to do it to
 		p.Equal = true
 		return p, nil
 	}
@@ -43,7 +43,7 @@ func (x *App) Verify(ctx context.Context, kind engine.Kind, id string) (engine.V
 	}
 	slices.Sort(p.Ignored)
 	if t.Operation == engine.OpCreate {
-		p.Message = "there is no account or group at the target"
+		p.Message = "account or group not found on the target"
 		p.Differ = append(p.Differ, "id")
 	}
 	p.Equal = len(p.Differ) == 0

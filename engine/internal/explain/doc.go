@@ -1,2 +1,3 @@
-// Package explain joins what the directory says about one principal with what the engine knows and has sent. The target is not queried.
+// Package explain combines the directory's explanation of one principal with the stored state and the recorded exchanges. It does not query
+// the target.
 package explain

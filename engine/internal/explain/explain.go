@@ -13,10 +13,10 @@ import (
 	"github.com/scimwright/scimwright/engine/store"
 )
 
-// explainedExchanges is how many exchanges come with an explanation.
+// explainedExchanges is the number of exchanges in an explanation.
 const explainedExchanges = 20
 
-// Store has the methods of package store that an explanation uses. All of them read.
+// Store has the methods of package store that an explanation uses. All of them are reads.
 type Store interface {
 	Lane(ctx context.Context, app string) (engine.Lane, error)
 	States(ctx context.Context, q engine.StateQuery) ([]engine.State, error)
@@ -24,7 +24,7 @@ type Store interface {
 	Members(ctx context.Context, app string, q store.MemberQuery) ([]store.Member, error)
 }
 
-// Deps are what explanations use; all fields are required.
+// Deps are the dependencies of explanations; all fields are required.
 type Deps struct {
 	Store     Store
 	Directory engine.Directory
@@ -32,7 +32,7 @@ type Deps struct {
 	Now       func() time.Time
 }
 
-// Explain joins what the directory says about a principal with what the engine knows; see provision.Traces.Explain.
+// Explain combines the directory's explanation of a principal with the stored state; see provision.Traces.Explain.
 func (d Deps) Explain(ctx context.Context, app string, kind engine.Kind, id string) (engine.PrincipalExplanation, error) {
 	if err := principal.Check(app, kind, id); err != nil {
 		return engine.PrincipalExplanation{}, err

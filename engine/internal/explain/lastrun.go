@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/engine/store"
 )
 
-// LastRun returns the last run of a principal that began at or beyond a generation.
+// LastRun returns the last run of a principal, with the exchanges of a generation or later.
 func (d Deps) LastRun(ctx context.Context, s engine.State, generation int64) (engine.Trace, error) {
 	t := engine.Trace{
 		App: s.App, Kind: s.Kind, ID: s.ID, At: s.UpdatedAt, Want: s.Want, State: principal.Shown(s), Requests: []engine.Sent{},
@@ -50,7 +50,7 @@ func (d Deps) LastRun(ctx context.Context, s engine.State, generation int64) (en
 	return t, nil
 }
 
-// waitsOn are the users of a group that have no account yet, the first MaxNamed of them.
+// waitsOn returns the users of a group that have no account yet, the first MaxNamed of them.
 func (d Deps) waitsOn(ctx context.Context, s engine.State) (users []string, err error) {
 	after := ""
 	for {
@@ -71,7 +71,7 @@ func (d Deps) waitsOn(ctx context.Context, s engine.State) (users []string, err 
 	}
 }
 
-// lastRun are the exchanges of the last run, in order, of those that are given newest first.
+// lastRun returns the exchanges of the last run in order. The input is ordered newest first.
 func lastRun(all []engine.Attempt, generation int64) (run []engine.Attempt) {
 	for i := len(all) - 1; i >= 0; i-- {
 		if a := all[i]; a.Gen >= generation && a.Run == all[0].Run {

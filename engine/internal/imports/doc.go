@@ -1,3 +1,3 @@
-// Package imports reads the accounts or groups of a target by pages and decides whose they are. A [Worker] works on runs that any engine of
-// the store has started, and continues after a crash at the page where the run was left.
+// Package imports reads the accounts or groups of a target page by page and matches them to principals. A [Worker] processes runs that any
+// engine of the store has started. After a crash it continues at the page where the run stopped.
 package imports

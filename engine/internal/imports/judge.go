@@ -12,8 +12,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// judge gives each object of a page its verdict.
-func (w *Worker) judge(ctx context.Context, run engine.ImportRun, page []*scim.Resource) ([]engine.RemoteObject, error) {
+// match assigns a verdict to each object of a page.
+func (w *Worker) match(ctx context.Context, run engine.ImportRun, page []*scim.Resource) ([]engine.RemoteObject, error) {
 	kind := run.Request.Kind
 	objects, seen := make([]engine.RemoteObject, len(page)), make([]drift.Object, len(page))
 	ids := make([]string, len(page))
@@ -50,14 +50,14 @@ func (w *Worker) judge(ctx context.Context, run engine.ImportRun, page []*scim.R
 	}
 	matcher, ok := w.Directory.(engine.Matcher)
 	if !ok {
-		return nil, engine.ErrNoMatcher // the run was begun by an engine with another directory
+		return nil, engine.ErrNoMatcher // the run was started by an engine with another directory
 	}
 	candidates, err := matcher.Match(ctx, run.App, kind, asked)
 	if err == nil && len(candidates) != len(asked) {
-		err = fmt.Errorf("it was asked about %d objects and answered for %d", len(asked), len(candidates))
+		err = fmt.Errorf("it was queried for %d objects and returned matches for %d", len(asked), len(candidates))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the directory cannot tell whose the accounts are: %w", err)
+		return nil, fmt.Errorf("the directory cannot match the accounts: %w", err)
 	}
 	var matched []string
 	for n, i := range open {
@@ -89,7 +89,7 @@ func (w *Worker) judge(ctx context.Context, run engine.ImportRun, page []*scim.R
 	return objects, nil
 }
 
-// contentHash identifies what a resource says, apart from when it was changed.
+// contentHash identifies the content of a resource, without the metadata.
 func contentHash(r *scim.Resource) string {
 	content := r.Clone()
 	content.Delete("meta")

@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	importAttempts = 10 // to read a page
+	importAttempts = 10 // consecutive attempts per page
 	confirmBatch   = 200
 
-	pausedRest = 10 * time.Minute // of an import whose app is paused
-	errorRest  = time.Second      // of an import after the store failed
+	pausedDelay = 10 * time.Minute // delay of an import whose app is paused
+	errorDelay  = time.Second      // delay of an import after a store error
 )
 
-// Store has the methods of package store that work on a run, and those that find whose an object is.
+// Store has the methods of package store that an import uses.
 type Store interface {
 	StartImport(ctx context.Context, app string, r engine.ImportRequest, now time.Time) (int64, error)
 	ImportRun(ctx context.Context, id int64) (engine.ImportRun, error)
@@ -37,7 +37,7 @@ type Store interface {
 	StatesByRemoteID(ctx context.Context, app string, kind engine.Kind, remoteIDs []string) ([]engine.State, error)
 }
 
-// Worker works on imports; all fields are required.
+// Worker processes imports; all fields are required.
 type Worker struct {
 	Store     Store
 	Directory engine.Directory
@@ -45,10 +45,10 @@ type Worker struct {
 	Backoff   lane.Backoff
 	Now       func() time.Time
 	Logger    *slog.Logger
-	Wake      func(apps ...string) // has the lanes look, after a link has made principals due
+	Wake      func(apps ...string) // wakes the lanes, after links have requeued principals
 }
 
-// Work works on one run under its lease. It implements lane.Func for leases that name runs.
+// Work processes one run under its lease. It implements lane.Func for leases of runs.
 func (w *Worker) Work(ctx context.Context, t *lane.Ownership) (engine.Hold, time.Time) {
 	id, err := strconv.ParseInt(t.Lease.App, 10, 64)
 	var run engine.ImportRun
@@ -65,11 +65,11 @@ func (w *Worker) Work(ctx context.Context, t *lane.Ownership) (engine.Hold, time
 		return engine.Hold{}, w.Now().Add(later.by)
 	}
 	w.Logger.ErrorContext(ctx, "import interrupted", "app", run.App, "run", id, "error", err)
-	return engine.Hold{}, w.Now().Add(errorRest)
+	return engine.Hold{}, w.Now().Add(errorDelay)
 }
 
-// run reads on where the run is, draws the conclusions and confirms. What is the fault of the target or the directory ends or
-// delays the run; the error is the store's.
+// run reads the remaining pages, closes the list and confirms the matches. A failure of the target or the directory ends or delays the run.
+// The returned error is an error of the store, or a delay.
 func (w *Worker) run(ctx context.Context, t *lane.Ownership, run engine.ImportRun) error {
 	kept := w.Store
 	for first := true; !run.Read; first = false {
@@ -81,7 +81,7 @@ func (w *Worker) run(ctx context.Context, t *lane.Ownership, run engine.ImportRu
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case errors.Is(err, engine.ErrPaused):
-			return &delayed{pausedRest}
+			return &delayed{pausedDelay}
 		case err != nil:
 			return w.failed(ctx, t, run, err)
 		}
@@ -112,11 +112,11 @@ func (w *Worker) run(ctx context.Context, t *lane.Ownership, run engine.ImportRu
 	if err := kept.EndImport(ctx, t.Lease, engine.ImportDone, "", w.Now()); err != nil {
 		return err
 	}
-	w.Wake(run.App) // what a link has made due
+	w.Wake(run.App) // principals that a link has requeued
 	return nil
 }
 
-// failed ends a run, or has it go on later at the same page.
+// failed ends a run, or delays it to continue at the same page.
 func (w *Worker) failed(ctx context.Context, t *lane.Ownership, run engine.ImportRun, failure error) error {
 	run.Attempts++
 	again, message := true, errtext.Plain(failure)
@@ -132,8 +132,8 @@ func (w *Worker) failed(ctx context.Context, t *lane.Ownership, run engine.Impor
 	return &delayed{w.Backoff.Delay(run.Attempts)}
 }
 
-// page reads the next page of a run and says whose the objects are. The target is asked for each time, so that new credentials
-// and a pause take effect.
+// page reads the next page of a run and matches its objects. Each call queries the directory for the target, so that new credentials and a
+// pause take effect.
 func (w *Worker) page(ctx context.Context, run engine.ImportRun, first bool) (store.ImportPage, error) {
 	r, err := w.Lists.Open(ctx, run.App)
 	if err == nil && first {
@@ -148,7 +148,7 @@ func (w *Worker) page(ctx context.Context, run engine.ImportRun, first bool) (st
 	if err != nil {
 		return store.ImportPage{}, err
 	}
-	objects, err := w.judge(ctx, run, page)
+	objects, err := w.match(ctx, run, page)
 	for i := range objects {
 		if objects[i].Resource.Delete("password"); !run.Request.Keep {
 			objects[i].Resource = nil
@@ -157,7 +157,7 @@ func (w *Worker) page(ctx context.Context, run engine.ImportRun, first bool) (st
 	return store.ImportPage{Objects: objects, Seen: p.Listed, Total: p.Total, Last: last}, err
 }
 
-// delayed has a run go on later.
+// delayed is the error of a run that continues later.
 type delayed struct{ by time.Duration }
 
-func (d *delayed) Error() string { return "go on in " + d.by.String() }
+func (d *delayed) Error() string { return "continue in " + d.by.String() }

@@ -39,13 +39,13 @@ func fill(r *engine.ImportRequest) error {
 		r.MaxGone = engine.DefaultMaxGone
 	}
 	if r.Kind != engine.User && r.Kind != engine.Group {
-		return fmt.Errorf("there are no principals of the kind %q", r.Kind)
+		return fmt.Errorf("unknown kind %q", r.Kind)
 	}
 	if i := slices.IndexFunc(r.Match, func(m engine.MatchRule) bool { return !m.Known() }); i >= 0 {
-		return fmt.Errorf("there is no rule %q", r.Match[i])
+		return fmt.Errorf("unknown match rule %q", r.Match[i])
 	}
 	if r.MaxGone < 0 || r.MaxGone > 100 {
-		return errors.New("MaxGone is a percentage")
+		return errors.New("MaxGone must be between 0 and 100")
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/engine/store"
 )
 
-// Ownership is a lease while it is used.
+// Ownership is a lease in use.
 type Ownership struct {
 	Lease    engine.Lease
 	until    atomic.Int64 // Unix nanoseconds
@@ -22,10 +22,10 @@ type Ownership struct {
 	done     chan struct{}
 }
 
-// Valid says whether the lease still holds by the own clock. An owner that was frozen sees here that it must not send.
+// Valid reports whether the lease has not expired by the local clock. It stops an owner that was stalled from sending.
 func (t *Ownership) Valid() bool { return t.now().UnixNano() < t.until.Load() }
 
-// Draining says that no new task should begin.
+// Draining reports whether no new task may start.
 func (t *Ownership) Draining() bool {
 	select {
 	case <-t.draining:
@@ -35,21 +35,22 @@ func (t *Ownership) Draining() bool {
 	}
 }
 
-// Func works on a lane. ctx ends when the lease is lost. The lane is released with the hold, not due before notBefore.
+// Func processes a lane. ctx is canceled when the lease is lost. The lane is then released with the hold, and scheduled no earlier than
+// notBefore.
 type Func func(ctx context.Context, t *Ownership) (hold engine.Hold, notBefore time.Time)
 
 // Options configures a Dispatcher; all fields are required.
 type Options struct {
 	Leases store.Leases
 	Owner  string
-	Lease  time.Duration // after which another owner has a lane whose owner has died. It is prolonged every third of it
-	Sweep  time.Duration // how often to look for due lanes when nobody calls Wake
-	Lanes  int           // how many to own at once
+	Lease  time.Duration // time until another owner takes over; extended after every third of it
+	Sweep  time.Duration // interval of the search for pending lanes without a call of Wake
+	Lanes  int           // maximum number of lanes owned concurrently
 	Now    func() time.Time
 	Logger *slog.Logger
 }
 
-// Dispatcher finds due lanes and runs them.
+// Dispatcher finds pending lanes and runs them.
 type Dispatcher struct {
 	o        Options
 	wake     chan struct{}
@@ -65,40 +66,40 @@ func NewDispatcher(o Options) *Dispatcher {
 	return &Dispatcher{o: o, wake: make(chan struct{}, 1), draining: make(chan struct{}), running: map[string]*Ownership{}}
 }
 
-// Wake looks for due lanes now, and has the named ones (without names: all that are running) look for due principals.
+// Wake starts a search for pending lanes, and a search for pending principals in the named lanes (without names: in all running lanes).
 func (d *Dispatcher) Wake(apps ...string) {
 	d.mu.Lock()
 	if len(apps) == 0 {
 		for _, t := range d.running {
-			poke(t.wake)
+			notify(t.wake)
 		}
 	}
 	for _, app := range apps {
 		if t := d.running[app]; t != nil {
-			poke(t.wake)
+			notify(t.wake)
 		}
 	}
 	d.mu.Unlock()
-	poke(d.wake)
+	notify(d.wake)
 }
 
-// poke sends without waiting: a signal that is pending already says the same.
-func poke(c chan struct{}) {
+// notify sends without blocking: one pending signal is enough.
+func notify(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:
 	}
 }
 
-// Drain makes Run return when the running tasks have ended. It may be called more than once.
+// Drain makes Run return as soon as the running tasks have completed. It may be called more than once.
 func (d *Dispatcher) Drain() { d.drain.Do(func() { close(d.draining) }) }
 
-// Run works until Drain or the end of ctx. The end of ctx cuts running tasks off; the lanes are released in either case.
+// Run works until Drain or the end of ctx. The end of ctx cancels running tasks; the lanes are released in either case.
 func (d *Dispatcher) Run(ctx context.Context, f Func) {
 	var lanes sync.WaitGroup
 	defer lanes.Wait()
 	if err := d.o.Leases.Reset(ctx, d.o.Owner); err != nil {
-		d.o.Logger.WarnContext(ctx, "leases of an earlier run were not ended", "error", err)
+		d.o.Logger.WarnContext(ctx, "leases of an earlier run could not be released", "error", err)
 	}
 	for {
 		wait := d.sweep(ctx, f, &lanes)
@@ -117,10 +118,10 @@ func (d *Dispatcher) Run(ctx context.Context, f Func) {
 	}
 }
 
-// minSweep keeps two processes that compete for a lane from spinning.
+// minSweep prevents two processes that compete for a lane from busy-waiting.
 const minSweep = time.Millisecond
 
-// sweep claims and starts what is due, and says when to look again.
+// sweep claims and starts pending lanes, and returns the delay until the next sweep.
 func (d *Dispatcher) sweep(ctx context.Context, f Func, lanes *sync.WaitGroup) time.Duration {
 	d.mu.Lock()
 	room := d.o.Lanes - len(d.running)
@@ -128,7 +129,7 @@ func (d *Dispatcher) sweep(ctx context.Context, f Func, lanes *sync.WaitGroup) t
 	now := d.o.Now()
 	leases, next, err := d.o.Leases.Claim(ctx, d.o.Owner, now, d.until(now), room)
 	if err != nil && ctx.Err() == nil {
-		d.o.Logger.ErrorContext(ctx, "due lanes could not be claimed", "error", err)
+		d.o.Logger.ErrorContext(ctx, "pending lanes could not be claimed", "error", err)
 	}
 	for _, l := range leases {
 		t := &Ownership{Lease: l, now: d.o.Now, wake: make(chan struct{}, 1), draining: d.draining, done: make(chan struct{})}
@@ -139,7 +140,7 @@ func (d *Dispatcher) sweep(ctx context.Context, f Func, lanes *sync.WaitGroup) t
 		d.mu.Unlock()
 		lanes.Go(func() {
 			if before != nil {
-				<-before.done // it lost its lease, and is about to notice
+				<-before.done // it lost its lease, and is about to stop
 			}
 			d.run(ctx, t, f)
 		})
@@ -150,15 +151,17 @@ func (d *Dispatcher) sweep(ctx context.Context, f Func, lanes *sync.WaitGroup) t
 	return max(min(next.Sub(now), d.o.Sweep), minSweep)
 }
 
-// finding is the part of a lease that is left for others to find out that it has ended.
-const finding = 20
+// marginDivisor is the divisor for the part of a lease that is reserved for other owners to detect its end.
+const marginDivisor = 20
 
-// until is when a lease ends that begins or is prolonged now: a little early, so that whoever takes over has begun after Lease.
-func (d *Dispatcher) until(now time.Time) time.Time { return now.Add(d.o.Lease - d.o.Lease/finding) }
+// until returns the end of a lease that starts or is extended now. It is slightly early, so that another owner takes over within Lease.
+func (d *Dispatcher) until(now time.Time) time.Time {
+	return now.Add(d.o.Lease - d.o.Lease/marginDivisor)
+}
 
-// run works on one lane and releases it.
+// run processes one lane and releases it.
 func (d *Dispatcher) run(ctx context.Context, t *Ownership, f Func) {
-	defer poke(d.wake) // a mark may have come after the last look
+	defer notify(d.wake) // a mark may have been added after the last search
 	defer func() {
 		d.mu.Lock()
 		if d.running[t.Lease.App] == t {
@@ -169,7 +172,7 @@ func (d *Dispatcher) run(ctx context.Context, t *Ownership, f Func) {
 	}()
 	ctx, cancel := context.WithCancelCause(ctx)
 	var keeper sync.WaitGroup
-	keeper.Go(func() { d.keep(ctx, t, cancel) })
+	keeper.Go(func() { d.extend(ctx, t, cancel) })
 	hold, notBefore := f(ctx, t)
 	lost := errors.Is(context.Cause(ctx), engine.ErrLeaseLost)
 	cancel(nil)
@@ -178,7 +181,7 @@ func (d *Dispatcher) run(ctx context.Context, t *Ownership, f Func) {
 		d.o.Logger.WarnContext(ctx, "lane lost", "app", t.Lease.App, "epoch", t.Lease.Epoch)
 		return
 	}
-	// Also after the end of ctx: an unreleased lane would rest until its lease ends.
+	// Also after the end of ctx: an unreleased lane would be blocked until its lease ends.
 	release, stop := context.WithTimeout(context.WithoutCancel(ctx), d.o.Lease/3)
 	defer stop()
 	if err := d.o.Leases.Release(release, t.Lease, hold, notBefore); err != nil {
@@ -186,8 +189,8 @@ func (d *Dispatcher) run(ctx context.Context, t *Ownership, f Func) {
 	}
 }
 
-// keep prolongs the lease every third of it, and ends the tenure when that is refused or fails for too long.
-func (d *Dispatcher) keep(ctx context.Context, t *Ownership, cancel context.CancelCauseFunc) {
+// extend extends the lease every third of its duration. It cancels the work if the extension is rejected or fails for too long.
+func (d *Dispatcher) extend(ctx context.Context, t *Ownership, cancel context.CancelCauseFunc) {
 	third := d.o.Lease / 3
 	ticker := time.NewTicker(third)
 	defer ticker.Stop()
@@ -210,7 +213,7 @@ func (d *Dispatcher) keep(ctx context.Context, t *Ownership, cancel context.Canc
 			cancel(engine.ErrLeaseLost)
 			return
 		default:
-			d.o.Logger.WarnContext(ctx, "lease not prolonged", "app", t.Lease.App, "error", err)
+			d.o.Logger.WarnContext(ctx, "lease not extended", "app", t.Lease.App, "error", err)
 		}
 	}
 }

@@ -1,9 +1,9 @@
-// Package lane runs the work of one app at a time under a lease: order, concurrency, pauses, breaker and quarantine.
+// Package lane processes one app under a lease: order, concurrency, pauses, breaker and quarantine.
 //
-// A lane is owned by at most one engine, which may therefore hold all of this as plain in-memory code. The lease carries an
-// epoch, and whoever writes results does so under that epoch, so that an owner that was frozen past its lease can do no harm.
-// Dispatcher finds lanes that are due, by timer and by wake-up. What the work is, and where lanes are stored, is unknown here.
+// At most one engine owns a lane, which allows all of this to be plain in-memory code. The lease has an epoch, and results are written
+// under that epoch, so that an owner that stalled past its lease cannot overwrite newer results. Dispatcher finds pending lanes, by timer
+// and by wake-up. The package does not depend on the kind of work or on the storage of the lanes.
 //
-// gate.go decides about holds: the pause after a 429, the breaker, the quarantine and the backoff. pace.go is the rate limit, loop.go the
-// work within one lease, dispatcher.go the leases.
+// gate.go manages holds: the pause after a 429, the breaker, the quarantine and the backoff. pace.go is the rate limiter, loop.go the work
+// within one lease, dispatcher.go the leases.
 package lane

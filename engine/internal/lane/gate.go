@@ -9,10 +9,10 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// Backoff computes delays that double, with jitter.
+// Backoff computes delays that double up to a maximum, with jitter.
 type Backoff struct{ Initial, Max time.Duration }
 
-// jitter is how far a delay may be off, so that what failed together is not tried again together.
+// jitter is the relative deviation of a delay, so that principals that failed together are not retried together.
 const jitter = 0.2
 
 // Delay returns the delay after the given number of failures in a row (1 for the first), at most Max.
@@ -33,14 +33,14 @@ func (b Backoff) Delay(failures int) time.Duration {
 	return min(delay, b.Max)
 }
 
-// MaxPause bounds what a target can ask for with Retry-After.
+// MaxPause is the longest pause that a target can request with Retry-After.
 const MaxPause = time.Hour
 
 // Signal is reported to the gate after each principal.
 type Signal struct {
 	Kind   engine.Signal
-	Until  time.Time     // SignalThrottled: when the pause ends; zero (or past) when the target does not say
-	Limit  time.Duration // SignalThrottled: how long the pause is at most. Defaults to MaxPause
+	Until  time.Time     // SignalThrottled: end of the pause; zero (or past) if the target does not specify it
+	Limit  time.Duration // SignalThrottled: longest pause. Default: MaxPause
 	Reason string
 	Urgent bool // of an urgent task
 }
@@ -48,27 +48,27 @@ type Signal struct {
 // Gate decides whether a lane may send. It is used by one goroutine at a time.
 type Gate struct {
 	hold         engine.Hold
-	failures     int  // in a row
-	refused      bool // an urgent task was denied during this hold too
+	failures     int  // consecutive
+	urgentDenied bool // an urgent task was denied during this hold as well
 	backoff      Backoff
 	breakerAfter int
 }
 
-// NewGate returns a gate in the state that the last owner left it in.
+// NewGate returns a gate in the state of the previous owner.
 func NewGate(h engine.Hold, b Backoff, breakerAfter int) *Gate {
 	return &Gate{hold: h, backoff: b, breakerAfter: breakerAfter}
 }
 
-// Slots returns how many principals may be worked on at once: none during a hold, one when a hold has ended and nobody knows
-// yet how the target is, and otherwise all that are wanted. Urgent ones are tried one at a time during a quarantine too, until one
-// is denied: credentials that may not create may still deactivate.
+// Slots returns the number of principals that may be processed concurrently: none during a hold, one when a hold has ended and the state of
+// the target is unknown, and otherwise the requested number. During a quarantine, urgent tasks are tried one at a time until one is denied:
+// credentials that must not create may still deactivate.
 //
 // Invariant 11: A quarantine does not delay deactivations. A mark during a quarantine makes the lane pending.
 func (g *Gate) Slots(now time.Time, wanted int, urgent bool) int {
 	switch {
 	case g.hold.Kind == engine.HoldNone:
 		return wanted
-	case urgent && g.hold.Kind == engine.HoldQuarantine && !g.refused:
+	case urgent && g.hold.Kind == engine.HoldQuarantine && !g.urgentDenied:
 		return 1
 	case now.Before(g.hold.Until):
 		return 0
@@ -77,22 +77,22 @@ func (g *Gate) Slots(now time.Time, wanted int, urgent bool) int {
 	}
 }
 
-// Hold returns the state to be kept.
+// Hold returns the state to store.
 func (g *Gate) Hold() engine.Hold { return g.hold }
 
-// Report takes in what the work on one principal said.
+// Report processes the signal of one principal.
 func (g *Gate) Report(now time.Time, s Signal) {
 	if s.Kind == engine.SignalNone {
 		return
 	}
 	if s.Kind == engine.SignalOK {
 		g.failures = 0
-		if !now.Before(g.hold.Until) { // a late answer from before the hold does not end it
+		if !now.Before(g.hold.Until) { // a late response from before the hold does not end it
 			g.hold = engine.Hold{}
 		}
 		return
 	}
-	g.refused = s.Kind == engine.SignalDenied && (s.Urgent || g.refused)
+	g.urgentDenied = s.Kind == engine.SignalDenied && (s.Urgent || g.urgentDenied)
 	g.failures++
 	var kind engine.HoldKind
 	switch {
@@ -101,7 +101,7 @@ func (g *Gate) Report(now time.Time, s Signal) {
 	case s.Kind == engine.SignalDenied:
 		kind = engine.HoldQuarantine
 	case g.hold.Kind != engine.HoldNone:
-		kind = g.hold.Kind // the probe failed
+		kind = g.hold.Kind // the attempt after the hold failed
 	case g.failures >= g.breakerAfter:
 		kind = engine.HoldBreaker
 	default:
@@ -112,11 +112,11 @@ func (g *Gate) Report(now time.Time, s Signal) {
 
 func (g *Gate) close(now time.Time, kind engine.HoldKind, s Signal) {
 	if !s.Until.After(now) {
-		s.Until = time.Time{} // «Retry-After: 0» or a date of the past is no pause: without a delay of ours it would be a storm
+		s.Until = time.Time{} // "Retry-After: 0" or a past date is not a pause; the backoff avoids a request storm
 	}
 	held := g.hold.Kind != engine.HoldNone && now.Before(g.hold.Until)
 	if held && s.Until.IsZero() {
-		return // several were on their way when the first one closed the gate
+		return // several requests were in flight when the gate closed
 	}
 	if !held {
 		g.hold.Streak++

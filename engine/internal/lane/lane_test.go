@@ -37,7 +37,7 @@ func TestGate(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	backoff := lane.Backoff{Initial: time.Second, Max: time.Minute}
 	gate := func() *lane.Gate { return lane.NewGate(engine.Hold{}, backoff, 3) }
-	t.Run("failures in a row open the breaker, a success between them does not", func(t *testing.T) {
+	t.Run("consecutive failures open the breaker, a success resets their number", func(t *testing.T) {
 		g := gate()
 		for _, k := range []engine.Signal{engine.SignalFailing, engine.SignalFailing, engine.SignalOK, engine.SignalFailing, engine.SignalNone,
 			engine.SignalFailing} {
@@ -49,13 +49,13 @@ func TestGate(t *testing.T) {
 		require.Equal(t, engine.HoldBreaker, g.Hold().Kind)
 		require.Equal(t, "down", g.Hold().Reason)
 	})
-	t.Run("after a hold one is tried, which ends or prolongs it", func(t *testing.T) {
+	t.Run("after a hold one attempt ends or prolongs it", func(t *testing.T) {
 		g := gate()
 		g.Report(now, lane.Signal{Kind: engine.SignalDenied})
 		g.Report(now, lane.Signal{Kind: engine.SignalDenied})
-		require.Equal(t, 1, g.Hold().Streak, "several were on their way")
+		require.Equal(t, 1, g.Hold().Streak, "several requests were in flight")
 		g.Report(now, lane.Signal{Kind: engine.SignalOK})
-		require.Zero(t, g.Slots(now, 8, false), "a late answer does not end a hold")
+		require.Zero(t, g.Slots(now, 8, false), "a late response does not end a hold")
 		later := g.Hold().Until
 		require.Equal(t, 1, g.Slots(later, 8, false))
 		g.Report(later, lane.Signal{Kind: engine.SignalFailing})
@@ -67,32 +67,32 @@ func TestGate(t *testing.T) {
 		require.Equal(t, engine.Hold{}, g.Hold())
 		require.Equal(t, 8, g.Slots(later, 8, false))
 	})
-	t.Run("urgent ones go on during a quarantine until one is denied too", func(t *testing.T) {
+	t.Run("urgent tasks continue during a quarantine until one is denied", func(t *testing.T) {
 		g := gate()
 		g.Report(now, lane.Signal{Kind: engine.SignalDenied})
 		require.Zero(t, g.Slots(now, 8, false))
 		require.Equal(t, 1, g.Slots(now, 8, true))
 		g.Report(now, lane.Signal{Kind: engine.SignalOK, Urgent: true})
-		require.Zero(t, g.Slots(now, 8, false), "that says nothing about the others")
+		require.Zero(t, g.Slots(now, 8, false), "other tasks remain blocked")
 		require.Equal(t, 1, g.Slots(now, 8, true))
 		g.Report(now, lane.Signal{Kind: engine.SignalDenied, Urgent: true})
 		require.Zero(t, g.Slots(now, 8, true))
 		g = gate()
 		g.Report(now, lane.Signal{Kind: engine.SignalThrottled})
-		require.Zero(t, g.Slots(now, 8, true), "a pause is a pause for all")
+		require.Zero(t, g.Slots(now, 8, true), "a pause blocks all tasks")
 	})
-	t.Run("a pause lasts as long as the target asks, within reason", func(t *testing.T) {
+	t.Run("a pause lasts as long as the target requests, up to a limit", func(t *testing.T) {
 		g := gate()
 		g.Report(now, lane.Signal{Kind: engine.SignalThrottled, Until: now.Add(30 * time.Second)})
 		require.Equal(t, now.Add(30*time.Second), g.Hold().Until)
 		g.Report(now, lane.Signal{Kind: engine.SignalThrottled, Until: now.Add(10 * time.Second)})
-		require.Equal(t, now.Add(30*time.Second), g.Hold().Until, "the longer one counts")
+		require.Equal(t, now.Add(30*time.Second), g.Hold().Until, "the longer pause applies")
 		g.Report(now, lane.Signal{Kind: engine.SignalThrottled, Until: now.AddDate(1, 0, 0)})
 		require.Equal(t, now.Add(lane.MaxPause), g.Hold().Until)
 	})
 }
 
-// leases is store.Leases in memory, with one lane that is due whenever it is free.
+// leases implements store.Leases in memory, with one lane that is pending whenever it is free.
 type leases struct {
 	mu       sync.Mutex
 	epoch    int64
@@ -152,10 +152,10 @@ func TestGate_PastRetryAfter(t *testing.T) {
 		g.Report(now, lane.Signal{Kind: engine.SignalThrottled, Until: until})
 		require.Equal(t, engine.HoldPause, g.Hold().Kind)
 		first := g.Hold().Until.Sub(now)
-		require.Greater(t, first, 30*time.Second, "the own back-off applies")
+		require.Greater(t, first, 30*time.Second, "the gate's backoff applies")
 		later := g.Hold().Until
 		g.Report(later, lane.Signal{Kind: engine.SignalThrottled, Until: later})
-		require.Greater(t, g.Hold().Until.Sub(later), first, "and grows")
+		require.Greater(t, g.Hold().Until.Sub(later), first, "the backoff grows")
 	}
 }
 
@@ -165,7 +165,7 @@ func TestDispatcher_ExtendsLease(t *testing.T) {
 		l := &leases{}
 		d := dispatcher(l)
 		go d.Run(t.Context(), func(ctx context.Context, _ *lane.Ownership) (engine.Hold, time.Time) {
-			time.Sleep(65 * time.Second) // the bubble's clock
+			time.Sleep(65 * time.Second) // the clock of the synctest bubble
 			require.NoError(t, ctx.Err())
 			return engine.Hold{Kind: engine.HoldBreaker}, time.Now().Add(time.Hour)
 		})
@@ -197,7 +197,7 @@ func TestDispatcher_CancelsOnLostLease(t *testing.T) {
 	})
 }
 
-// work is lane.Work in memory.
+// work implements lane.Work in memory.
 type work struct {
 	mu      sync.Mutex
 	due     []lane.Task
@@ -262,7 +262,7 @@ func TestLoop_ConcurrencyAndStages(t *testing.T) {
 		loop(t, w, lane.NewGate(engine.Hold{}, lane.Backoff{Initial: time.Second, Max: time.Minute}, 5))
 		require.Len(t, w.order, 6)
 		require.Equal(t, 3, w.most)
-		require.Equal(t, "g", w.order[5], "after all users have ended")
+		require.Equal(t, "g", w.order[5], "after all users have completed")
 		require.Empty(t, w.due)
 		require.Less(t, time.Since(start), time.Minute)
 	})
@@ -275,7 +275,7 @@ func TestLoop_StopsOnClosedGate(t *testing.T) {
 			w.due = append(w.due, lane.Task{Kind: "user", ID: id})
 		}
 		loop(t, w, lane.NewGate(engine.Hold{}, lane.Backoff{Initial: time.Hour, Max: time.Hour}, 5))
-		require.Len(t, w.order, 3, "those that were on their way")
+		require.Len(t, w.order, 3, "the tasks in flight")
 	})
 }
 

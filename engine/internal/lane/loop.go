@@ -5,33 +5,33 @@ import (
 	"time"
 )
 
-// Task is one principal that is due.
+// Task is one pending principal.
 type Task struct {
 	Kind, ID string
-	// Stage orders tasks: one begins only when none of an earlier stage is queued or running.
+	// Stage orders tasks: a task starts only when no task of an earlier stage is queued or running.
 	Stage int
-	// Urgent tasks, a deactivation for one, are also tried while the lane is in quarantine.
+	// Urgent tasks, such as a deactivation, are also tried while the lane is in quarantine.
 	Urgent bool
 }
 
-// key identifies a task, whatever is known about its urgency.
+// key identifies a task, ignoring its urgency.
 func (t Task) key() Task { return Task{Kind: t.Kind, ID: t.ID, Stage: t.Stage} }
 
-// Work is what a lane does.
+// Work is the work of a lane.
 type Work interface {
-	// Due returns up to limit tasks that are due, the most urgent first. Those that are running are left alone.
+	// Due returns up to limit pending tasks, the most urgent first. It does not return running tasks.
 	Due(ctx context.Context, limit int, running map[Task]bool) ([]Task, error)
-	// Do works on one. It must leave the task not due, or an error: that ends the loop.
+	// Do performs one task. Afterwards the task must not be pending, or Do must return an error, which ends the loop.
 	Do(ctx context.Context, t Task) (Signal, error)
-	// Ended is called when the loop has taken in the result of Do: from then on the task is not among those that are running.
+	// Ended is called when the loop has processed the result of Do and the task no longer counts as running.
 	Ended(t Task)
 }
 
-// batch is how many tasks are queued at a time. It is small, so that a deactivation does not wait long behind it.
+// batch is the number of tasks that are queued at a time. It is small, so that a deactivation does not wait long behind a batch.
 const batch = 32
 
-// Loop works until nothing is due, the gate is closed, the tenure ends or is to be drained, on as many tasks at once as
-// concurrency says at the moment. It returns when no task is running any more.
+// Loop works until nothing is pending, the gate is closed, the lease is lost or the dispatcher drains. It runs as many tasks concurrently
+// as concurrency currently returns. It returns when no task is running.
 func Loop(ctx context.Context, t *Ownership, g *Gate, concurrency func() int, now func() time.Time, w Work) error {
 	l := loop{t: t, gate: g, concurrency: concurrency, now: now, work: w, running: map[Task]bool{}, results: make(chan result)}
 	return l.run(ctx)
@@ -59,7 +59,7 @@ type result struct {
 func (l *loop) run(ctx context.Context) error {
 	refill := true
 	for {
-		if l.over(ctx) {
+		if l.stopped(ctx) {
 			l.queue, refill = nil, false
 		}
 		if len(l.queue) == 0 && refill {
@@ -75,7 +75,7 @@ func (l *loop) run(ctx context.Context) error {
 		}
 		draining := l.t.draining
 		if len(l.queue) == 0 {
-			draining = nil // nothing will be begun anyway
+			draining = nil // nothing will be started anyway
 		}
 		select {
 		case r := <-l.results:
@@ -96,8 +96,8 @@ func (l *loop) run(ctx context.Context) error {
 
 func (l *loop) slots(t Task) int { return l.gate.Slots(l.now(), l.concurrency(), t.Urgent) }
 
-// over says whether nothing more may be begun.
-func (l *loop) over(ctx context.Context) bool {
+// stopped reports whether no further task may start.
+func (l *loop) stopped(ctx context.Context) bool {
 	return l.err != nil || ctx.Err() != nil || l.t.Draining() || !l.t.Valid()
 }
 

@@ -11,48 +11,48 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// Bounds of a pace that is found out.
+// Limits of a learned rate.
 const (
 	minRate = 0.2  // requests per second
-	maxRate = 1000 // from here on the pace is not held back any more
+	maxRate = 1000 // above this rate the limit is dropped
 
-	growEvery = 10 * time.Second // without a refusal
+	growEvery = 10 * time.Second // without a 429
 	growBy    = 1.25
-	// A pace is measured by the last requests of one second; fewer than enough say nothing about it.
+	// The current rate is measured over the requests of the last second; fewer than enough are not significant.
 	measured, enough = 32, 8
-	// calm is how long after a slow-down another one is ignored: several requests were on their way.
-	calm = time.Second
+	// settleTime is the time after a reduction during which another one is ignored: several requests may have been in flight.
+	settleTime = time.Second
 )
 
-// RateLimiter spaces the requests of one lane: as fast as is allowed, and slower once the target has said that this is too fast. It
-// may be used by several goroutines.
+// RateLimiter spaces the requests of one lane: as fast as allowed, and slower after the target has rejected requests as too fast. It may be
+// used by several goroutines.
 type RateLimiter struct {
 	now func() time.Time
 
 	mu      sync.Mutex
-	limit   float64 // allowed, 0 for any
+	limit   float64 // configured, 0 for no limit
 	burst   int
-	found   float64 // found out, 0 for none
+	learned float64 // learned, 0 for none
 	changed time.Time
 	limiter *rate.Limiter // nil without a limit
 
-	recent []time.Time // of the last requests, oldest first
+	recent []time.Time // times of the last requests, oldest first
 }
 
-// NewRateLimiter returns a pace without a limit.
+// NewRateLimiter returns a rate limiter without a limit.
 func NewRateLimiter(now func() time.Time) *RateLimiter { return &RateLimiter{now: now, changed: now()} }
 
-// Resume sets what was found out before, 0 for nothing.
+// Resume sets the rate that was learned before, 0 for none.
 func (p *RateLimiter) Resume(found float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.found != found {
-		p.found, p.changed = found, p.now()
+	if p.learned != found {
+		p.learned, p.changed = found, p.now()
 		p.apply()
 	}
 }
 
-// Allow sets what is allowed: requests per second, 0 for any number, and how many may be sent at once after a rest.
+// Allow sets the configured limit: requests per second, 0 for no limit, and the number of concurrent requests after an idle period.
 func (p *RateLimiter) Allow(perSecond float64, burst int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -60,18 +60,18 @@ func (p *RateLimiter) Allow(perSecond float64, burst int) {
 	p.apply()
 }
 
-// apply hands the effective pace to the limiter.
+// apply passes the effective rate to the limiter.
 func (p *RateLimiter) apply() {
 	effective := p.limit
-	if p.found > 0 && (effective == 0 || p.found < effective) {
-		effective = p.found
+	if p.learned > 0 && (effective == 0 || p.learned < effective) {
+		effective = p.learned
 	}
 	if effective == 0 {
 		p.limiter = nil
 		return
 	}
 	burst := p.burst
-	if burst <= 0 || p.found > 0 {
+	if burst <= 0 || p.learned > 0 {
 		burst = max(int(effective), 1)
 	}
 	if p.limiter == nil {
@@ -82,7 +82,7 @@ func (p *RateLimiter) apply() {
 	p.limiter.SetBurstAt(p.now(), burst)
 }
 
-// Wait returns when the next request may be sent, or ctx ends.
+// Wait returns when the next request may be sent, or when ctx ends.
 func (p *RateLimiter) Wait(ctx context.Context) error {
 	p.mu.Lock()
 	now := p.now()
@@ -111,10 +111,10 @@ func (p *RateLimiter) Wait(ctx context.Context) error {
 	}
 }
 
-// pace is how many requests per second are sent; 0 when that cannot be told.
-func (p *RateLimiter) pace(now time.Time) float64 {
-	if p.found > 0 {
-		return p.found
+// currentRate returns the current number of requests per second; 0 if unknown.
+func (p *RateLimiter) currentRate(now time.Time) float64 {
+	if p.learned > 0 {
+		return p.learned
 	}
 	recent := slices.DeleteFunc(slices.Clone(p.recent), func(at time.Time) bool { return now.Sub(at) > time.Second })
 	if len(recent) < enough {
@@ -123,30 +123,30 @@ func (p *RateLimiter) pace(now time.Time) float64 {
 	return float64(len(recent)-1) / max(recent[len(recent)-1].Sub(recent[0]), time.Millisecond).Seconds()
 }
 
-// Report takes in what the target said, and returns what is found out by now and whether that is news. A refusal halves the
-// pace, time without one lets it grow again.
+// Report processes a signal of the target. It returns the learned rate, and reports whether the rate has changed. A 429 halves the rate;
+// time without one increases it again.
 func (p *RateLimiter) Report(k engine.Signal) (found float64, news bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.now()
 	switch {
-	case k == engine.SignalThrottled && now.Sub(p.changed) < calm && p.found > 0:
-		return p.found, false
+	case k == engine.SignalThrottled && now.Sub(p.changed) < settleTime && p.learned > 0:
+		return p.learned, false
 	case k == engine.SignalThrottled:
-		from := p.pace(now)
+		from := p.currentRate(now)
 		if from == 0 {
-			return p.found, false
+			return p.learned, false
 		}
-		p.found = max(from/2, minRate)
-	case k == engine.SignalOK && p.found > 0 && now.Sub(p.changed) >= growEvery:
-		p.found *= growBy
-		if p.limit > 0 && p.found >= p.limit || p.found >= maxRate {
-			p.found = 0
+		p.learned = max(from/2, minRate)
+	case k == engine.SignalOK && p.learned > 0 && now.Sub(p.changed) >= growEvery:
+		p.learned *= growBy
+		if p.limit > 0 && p.learned >= p.limit || p.learned >= maxRate {
+			p.learned = 0
 		}
 	default:
-		return p.found, false
+		return p.learned, false
 	}
 	p.changed = now
 	p.apply()
-	return p.found, true
+	return p.learned, true
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/lane"
 )
 
-// send sends n requests and returns how long that took.
+// send sends n requests and returns the time taken.
 func send(t *testing.T, p *lane.RateLimiter, n int) time.Duration {
 	t.Helper()
 	start := time.Now()
@@ -25,13 +25,13 @@ func send(t *testing.T, p *lane.RateLimiter, n int) time.Duration {
 func TestRateLimiter_EnforcesLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := lane.NewRateLimiter(time.Now)
-		require.Zero(t, send(t, p, 1000), "without a limit nothing waits")
+		require.Zero(t, send(t, p, 1000), "without a limit no request waits")
 		p.Allow(10, 5)
 		time.Sleep(time.Minute)
 		require.Zero(t, send(t, p, 5), "the burst")
 		require.InDelta(t, 2*time.Second, send(t, p, 20), float64(10*time.Millisecond))
 		p.Allow(10, 5)
-		require.InDelta(t, 2*time.Second, send(t, p, 20), float64(10*time.Millisecond), "saying it again is no rest")
+		require.InDelta(t, 2*time.Second, send(t, p, 20), float64(10*time.Millisecond), "setting the same limit again does not refill the burst")
 		p.Allow(0, 0)
 		require.Zero(t, send(t, p, 1000))
 	})
@@ -43,13 +43,13 @@ func TestRateLimiter_HalvesAndRecovers(t *testing.T) {
 		p := lane.NewRateLimiter(time.Now)
 		p.Allow(16, 1)
 		_, news := p.Report(engine.SignalThrottled)
-		require.False(t, news, "nobody was in a hurry")
+		require.False(t, news, "too few requests to measure a rate")
 		send(t, p, 17)
 		found, news := p.Report(engine.SignalThrottled)
 		require.True(t, news)
 		require.InDelta(t, 8, found, 0.1)
 		_, news = p.Report(engine.SignalThrottled)
-		require.False(t, news, "several were on their way")
+		require.False(t, news, "several requests were in flight")
 		time.Sleep(2 * time.Second)
 		found, _ = p.Report(engine.SignalThrottled)
 		require.InDelta(t, 4, found, 0.1)
@@ -57,7 +57,7 @@ func TestRateLimiter_HalvesAndRecovers(t *testing.T) {
 		require.InDelta(t, 2*time.Second, send(t, p, 8), float64(50*time.Millisecond))
 
 		_, news = p.Report(engine.SignalOK)
-		require.False(t, news, "not at once")
+		require.False(t, news, "not immediately")
 		for range 10 {
 			time.Sleep(11 * time.Second)
 			found, _ = p.Report(engine.SignalOK)

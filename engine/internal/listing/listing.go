@@ -15,8 +15,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// A read outside of the lanes is repeated this often when the target asks for a pause or the connection breaks, after the pause
-// but not after more than this.
+// Limits of the repeats of a read outside of the lanes, after the target requests a pause or the connection breaks: their number, and the
+// longest pause before each.
 const (
 	readRepeats  = 3
 	maxReadPause = 30 * time.Second
@@ -27,7 +27,7 @@ type Store interface {
 	Lane(ctx context.Context, app string) (engine.Lane, error)
 }
 
-// Deps are what readers of an engine use; all fields are required.
+// Deps are the dependencies of the readers of an engine; all fields are required.
 type Deps struct {
 	Store     Store
 	Directory engine.Directory
@@ -38,15 +38,15 @@ type Deps struct {
 
 // Reader reads from the target of an app.
 type Reader struct {
-	Target engine.Target
-	d      Deps
-	app    string
-	client *connect.Client
-	pace   *lane.RateLimiter
+	Target  engine.Target
+	d       Deps
+	app     string
+	client  *connect.Client
+	limiter *lane.RateLimiter
 }
 
-// Open returns a reader of the target that the directory names now. The error is ErrPaused while the app is paused or in a maintenance
-// window.
+// Open returns a reader of the target that the directory currently names. The error is ErrPaused while the app is paused or in a
+// maintenance window.
 func (d Deps) Open(ctx context.Context, app string) (*Reader, error) {
 	t, err := d.Directory.Target(ctx, app)
 	switch {
@@ -62,34 +62,34 @@ func (d Deps) Open(ctx context.Context, app string) (*Reader, error) {
 	if rest := c.Suspension(d.Now()); rest.Reason != "" {
 		return nil, fmt.Errorf("%w: %s until %s", engine.ErrPaused, rest.Reason, rest.Until.Format(time.RFC3339))
 	}
-	r := &Reader{Target: t, d: d, app: app, client: c.Client, pace: d.Targets.RateLimiter(app)}
-	r.pace.Allow(t.Rate, t.Burst)
+	r := &Reader{Target: t, d: d, app: app, client: c.Client, limiter: d.Targets.RateLimiter(app)}
+	r.limiter.Allow(t.Rate, t.Burst)
 	return r, nil
 }
 
-// Recall reads what is known about the target, and continues at the rate that it has taught. It is called once, before many reads.
+// Recall reads what was learned about the target, and continues at the learned rate. It is called once, before many reads.
 func (r *Reader) Recall(ctx context.Context) (engine.Learned, error) {
 	row, err := r.d.Store.Lane(ctx, r.app)
 	if errors.Is(err, engine.ErrNotFound) || err == nil && row.Learned.BaseURL != r.Target.BaseURL {
 		return engine.Learned{}, nil
 	}
 	if err == nil {
-		r.pace.Resume(row.Learned.Rate)
+		r.limiter.Resume(row.Learned.Rate)
 	}
 	return row.Learned, err
 }
 
-// Get sends a request, again after a pause that the target asks for and after a broken connection.
+// Get sends a request. It repeats it after a pause that the target requests and after a broken connection.
 func (r *Reader) Get(ctx context.Context, req plan.Request) plan.Response {
 	if req.Method != http.MethodGet {
-		return plan.Response{Err: fmt.Errorf("engine: a list is not read by %s", req.Method)}
+		return plan.Response{Err: fmt.Errorf("engine: a list is read by GET, not by %s", req.Method)}
 	}
 	for repeats := 0; ; repeats++ {
-		if err := r.pace.Wait(ctx); err != nil {
+		if err := r.limiter.Wait(ctx); err != nil {
 			return plan.Response{Err: err}
 		}
 		answer := r.client.Do(ctx, req)
-		wait, again := r.pause(answer, repeats)
+		wait, again := r.repeatAfter(answer, repeats)
 		if !again || repeats == readRepeats || ctx.Err() != nil {
 			return answer
 		}
@@ -103,14 +103,14 @@ func (r *Reader) Get(ctx context.Context, req plan.Request) plan.Response {
 	}
 }
 
-// pause reports whether a request may be sent again, and after how long.
-func (r *Reader) pause(a plan.Response, repeats int) (time.Duration, bool) {
+// repeatAfter reports whether a request may be repeated, and after which delay.
+func (r *Reader) repeatAfter(a plan.Response, repeats int) (time.Duration, bool) {
 	throttled := a.Status == http.StatusTooManyRequests || a.Status == http.StatusServiceUnavailable
 	switch {
 	case a.Status == http.StatusTooManyRequests:
-		r.pace.Report(engine.SignalThrottled)
+		r.limiter.Report(engine.SignalThrottled)
 	case a.Err == nil && a.Status < http.StatusInternalServerError:
-		r.pace.Report(engine.SignalOK)
+		r.limiter.Report(engine.SignalOK)
 	}
 	switch {
 	case throttled && a.RetryAfter != "":
@@ -127,16 +127,15 @@ func (r *Reader) pause(a plan.Response, repeats int) (time.Duration, bool) {
 	}
 }
 
-// final reports whether the same request would only fail the same way, or take as long again.
+// final reports whether a repeated request would fail the same way, or take as long again.
 func final(err error) bool {
 	_, forbidden := errors.AsType[*connect.EgressError](err)
 	return forbidden || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-// Page reads the next page of a list. What an error quotes of the target has no secrets.
+// Page reads the next page of a list. An error may quote the target, without secrets.
 //
-// Invariant 18: Imports and drift reports send GET only. The engine discards inconsistent lists. Absence from a list alone changes
-// nothing.
+// Invariant 18: Imports and drift reports send GET only. The engine discards inconsistent lists. Absence from a list alone changes nothing.
 func (r *Reader) Page(ctx context.Context, p *plan.Pages) (page []*scim.Resource, last bool, err error) {
 	page, last, failed := p.Read(r.Get(ctx, p.Request()))
 	if failed != nil {
@@ -146,8 +145,8 @@ func (r *Reader) Page(ctx context.Context, p *plan.Pages) (page []*scim.Resource
 	return page, last, nil
 }
 
-// Redact replaces secrets in a text that quotes the target.
+// Redact replaces secrets in a string that quotes the target.
 func (r *Reader) Redact(text string) string { return r.client.Redact(text) }
 
-// Endpoints are the endpoints of the kinds.
+// Endpoints has the endpoint of each kind.
 var Endpoints = map[engine.Kind]string{engine.User: plan.UsersEndpoint, engine.Group: plan.GroupsEndpoint}

@@ -13,15 +13,15 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// deferred reports whether a response says that a change was accepted and is carried out later (RFC 9967 section 2.5.1).
+// deferred reports whether a response accepts a change that is carried out later (RFC 9967 section 2.5.1).
 func deferred(req *Request, r Response) bool {
 	return req.Op != "" && r.Err == nil && r.Status == http.StatusAccepted
 }
 
-// maxHeader bounds what is stored of a header that a target has sent.
+// maxHeader is the maximum number of stored bytes of a response header.
 const maxHeader = 200
 
-// pendingOf returns what is known of a change that was accepted.
+// pendingOf returns the pending change of an accepted request.
 func pendingOf(req Request, r Response) *engine.Pending {
 	return &engine.Pending{
 		Operation: req.Op, Method: req.Method, Path: req.Path, Version: req.IfMatch,
@@ -29,7 +29,7 @@ func pendingOf(req Request, r Response) *engine.Pending {
 	}
 }
 
-// located returns the id of the resource that a location below the base URL names, empty when it names none of the endpoint.
+// located returns the id of the resource that a location below the base URL names, empty if it names no resource of the endpoint.
 func located(location, endpoint string) string {
 	rest, found := strings.CutPrefix(location, endpoint+"/")
 	if !found || rest == "" || strings.ContainsAny(rest, "/?#") {
@@ -42,7 +42,7 @@ func located(location, endpoint string) string {
 	return id
 }
 
-// combined returns the operation of a sequence that has seen that this one was carried out, and has done another one.
+// combined returns the operation of a sequence that has confirmed an accepted operation and then performed another one.
 func combined(confirmed engine.Operation, o engine.Operation) engine.Operation {
 	if confirmed != "" && (o == engine.OpNone || o == engine.OpLookup || o == engine.OpLink && confirmed == engine.OpCreate) {
 		return confirmed
@@ -50,7 +50,7 @@ func combined(confirmed engine.Operation, o engine.Operation) engine.Operation {
 	return o
 }
 
-// outstanding notes that a change was not seen to be carried out, and returns the failure of one whose time is up, nil otherwise.
+// outstanding records that an accepted change is not confirmed. It returns a failure if the change has expired, nil otherwise.
 func outstanding(out *Outcome, p *engine.Pending, expired bool) *failure {
 	out.Status = http.StatusAccepted
 	if !expired {
@@ -61,10 +61,10 @@ func outstanding(out *Outcome, p *engine.Pending, expired bool) *failure {
 		message: string(p.Operation) + ": " + p.String() + ", not carried out"}
 }
 
-// The keys of the digests of an attribute, below that of the value itself.
+// Keys of the digests of an attribute.
 const (
 	lengthKey = "#"
-	nothing   = "" // the digest of no value
+	nothing   = "" // the digest of an absent value
 )
 
 func digestOf(v any) string {
@@ -72,7 +72,7 @@ func digestOf(v any) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// expect returns what a user shows after assignments. Passwords are never shown, and schemas belong to the server.
+// expect returns the expected attributes of a user after assignments. Passwords are never returned, and schemas belong to the server.
 func expect(set []assignment) map[string]engine.Expected {
 	out := map[string]engine.Expected{}
 	for _, a := range set {
@@ -87,7 +87,7 @@ func expect(set []assignment) map[string]engine.Expected {
 	return out
 }
 
-// comparable brings values into one form that count as the same when they are read.
+// comparable normalizes a value, so that values that are equal when read have one form.
 func comparable(path string, v any) any {
 	text, isText := v.(string)
 	switch {
@@ -101,7 +101,7 @@ func comparable(path string, v any) any {
 	return v
 }
 
-// flatten adds the digests of the simple values in a value, by their place. False and absent are the same within a complex value.
+// flatten adds the digests of the simple values in a value, by their position. False and absent are equal within a complex value.
 func flatten(at string, v any, out map[string]string) {
 	switch v := v.(type) {
 	case *scim.Object:
@@ -127,7 +127,7 @@ func flatten(at string, v any, out map[string]string) {
 	}
 }
 
-// lacks returns the paths in which a user does not show what is expected, in order.
+// lacks returns the paths in which a user differs from the expectation, in order.
 func lacks(e engine.Expectation, have *scim.Resource) (paths []string) {
 	for path, want := range e.Attributes {
 		shown := map[string]string{}
@@ -140,7 +140,7 @@ func lacks(e engine.Expectation, have *scim.Resource) (paths []string) {
 	return paths
 }
 
-// shownIn reports whether a value has all that is expected, by the digests of its simple values.
+// shownIn reports whether a value contains all expected values, by the digests of its simple values.
 func shownIn(e engine.Expected, shown map[string]string) bool {
 	for at, digest := range e.Values {
 		if shown[at] != digest {
@@ -149,7 +149,7 @@ func shownIn(e engine.Expected, shown map[string]string) bool {
 		if digest != nothing {
 			continue
 		}
-		for other, value := range shown { // a complex value is not nothing
+		for other, value := range shown { // a complex value is not absent
 			if strings.HasPrefix(other, at) && value != nothing {
 				return false
 			}
@@ -158,7 +158,7 @@ func shownIn(e engine.Expected, shown map[string]string) bool {
 	return true
 }
 
-// valueOf reads the value at a path that [Path] has joined.
+// valueOf returns the value at a path that [Path] has joined.
 func valueOf(o *scim.Object, path string) any {
 	if i := strings.LastIndexByte(path, ':'); i >= 0 && strings.HasPrefix(path, "urn:") {
 		if v, whole := o.Get(path); whole {
@@ -178,7 +178,7 @@ func idsDigest(ids []string) string {
 	return digestOf(all)
 }
 
-// met reports whether a group shows what is expected. hidden says that it never shows members.
+// met reports whether a group has the expected state. hidden reports that the target never returns its members.
 func met(e engine.Expectation, have *scim.Resource, hidden bool) bool {
 	if e.Name != "" && digestOf(have.Text("displayName")) != e.Name {
 		return false
@@ -200,7 +200,7 @@ func met(e engine.Expectation, have *scim.Resource, hidden bool) bool {
 		!slices.ContainsFunc(e.Remove, func(id string) bool { return shown[id] })
 }
 
-// accept ends the sequence of a user whose change was accepted. Nothing else is sent before the account was seen to have it.
+// accept ends the sequence of a user with an accepted change. The engine sends nothing else until a read confirms the change.
 func (u *user) accept(req Request, r Response) Step {
 	p := pendingOf(req, r)
 	if req.Op == engine.OpCreate {
@@ -210,14 +210,14 @@ func (u *user) accept(req Request, r Response) Step {
 		p.RemoteID, p.Version = u.out.RemoteID, u.writing.etag
 		p.Expected.Attributes = expect(u.writing.set)
 		if u.writing.visible() < len(u.writing.set) {
-			p.PasswordVersion, u.out.PasswordVersion = u.in.PasswordVersion, "" // it may have the new one
+			p.PasswordVersion, u.out.PasswordVersion = u.in.PasswordVersion, "" // the account may have the new password
 		}
 	}
 	u.out.Status, u.out.Pending = r.Status, p
 	return u.end(engine.Accepted, "")
 }
 
-// isAbout reports whether the change concerns the resource with the id: for a create, that there is none yet.
+// isAbout reports whether the change applies to the resource with the id; a create applies if there is no id yet.
 func isAbout(p *engine.Pending, remoteID string) bool {
 	if p.Operation == engine.OpCreate {
 		return remoteID == ""
@@ -225,14 +225,14 @@ func isAbout(p *engine.Pending, remoteID string) bool {
 	return remoteID == p.RemoteID
 }
 
-// readAgain returns a copy that counts one more read.
+// readAgain returns a copy with the number of reads incremented.
 func readAgain(p *engine.Pending) *engine.Pending {
 	next := *p
 	next.Reads++
 	return &next
 }
 
-// await reads whether the target has carried out what it has accepted.
+// await reads the account and checks whether the target has carried out the accepted change.
 func (u *user) await() Step {
 	p := u.in.Pending
 	creates := p.Operation == engine.OpCreate
@@ -252,7 +252,7 @@ func (u *user) await() Step {
 		have, f := readBack(r)
 		switch {
 		case r.Err == nil && r.Status == http.StatusNotFound && !creates:
-			u.out.Pending, u.out.Operation, u.confirming = nil, engine.OpNone, false // the account is gone, and so is the change
+			u.out.Pending, u.out.Operation, u.confirming = nil, engine.OpNone, false // the account was deleted, which makes the change obsolete
 			return u.start()
 		case f != nil:
 			return u.fail(f)
@@ -265,7 +265,7 @@ func (u *user) await() Step {
 	})
 }
 
-// readBack returns the resource that a read shows, nil when it says that there is none yet.
+// readBack returns the resource of a read, nil if the response reports that it does not exist yet.
 func readBack(r Response) (*scim.Resource, *failure) {
 	switch {
 	case r.Err == nil && (r.Status == http.StatusNotFound || r.Status == http.StatusAccepted || r.Status == http.StatusNoContent):
@@ -273,13 +273,13 @@ func readBack(r Response) (*scim.Resource, *failure) {
 	case !ok(r):
 		return nil, fail(r).in("read")
 	case r.Body == nil:
-		return nil, transient(r, "read: the answer has no body")
+		return nil, transient(r, "read: the response has no body")
 	}
 	return &scim.Resource{Object: *r.Body}, nil
 }
 
-// compare decides by what the account shows. When the time is up, an account that shows a part was changed: the target does not keep the
-// rest.
+// compare compares the account with the expectation. If the change has expired and the account has a part of it, the change was carried
+// out: the target ignores the rest.
 func (u *user) compare(have *scim.Resource, etag string) Step {
 	p := u.in.Pending
 	lacking := lacks(p.Expected, have)
@@ -291,13 +291,13 @@ func (u *user) compare(have *scim.Resource, etag string) Step {
 		return u.outstanding()
 	}
 	for _, path := range lacking {
-		u.unkept.vain(path, p.Expected.Attributes[path].Sent)
-		u.vain = append(u.vain, path)
+		u.ignored.addRound(path, p.Expected.Attributes[path].Sent)
+		u.withoutEffect = append(u.withoutEffect, path)
 	}
 	return u.carriedOut(have)
 }
 
-// outstanding goes on waiting, until the time is up. Then the change is due again.
+// outstanding continues to wait until the change expires. Then the change is sent again.
 func (u *user) outstanding() Step {
 	u.confirming = false
 	if f := outstanding(&u.out, u.in.Pending, u.in.Expired); f != nil {
@@ -306,12 +306,12 @@ func (u *user) outstanding() Step {
 	return u.end(engine.Accepted, "")
 }
 
-// carriedOut goes on with the account that was read.
+// carriedOut continues with the account that was read.
 func (u *user) carriedOut(have *scim.Resource) Step {
 	p := u.in.Pending
 	u.out.Pending, u.out.Confirmed, u.out.Operation, u.confirming = nil, p.Operation, engine.OpNone, false
 	if p.Operation == engine.OpCreate {
-		u.in.RemoteID = have.ID() // it is no other account than the one that was created
+		u.in.RemoteID = have.ID() // the created account
 		if u.in.Want != engine.Active {
 			u.link(have)
 		}
@@ -326,7 +326,7 @@ func (u *user) carriedOut(have *scim.Resource) Step {
 	return u.start()
 }
 
-// accept ends the sequence of a group whose change was accepted.
+// accept ends the sequence of a group with an accepted change.
 func (g *group) accept(req Request, r Response) Step {
 	p := pendingOf(req, r)
 	p.RemoteID = g.out.RemoteID
@@ -336,7 +336,8 @@ func (g *group) accept(req Request, r Response) Step {
 		p.RemoteID = located(p.Location, groups)
 	case engine.OpDelete:
 		p.Expected.Gone = true
-	case engine.OpUpdate, engine.OpMembers, engine.OpNone, engine.OpLookup, engine.OpLink, engine.OpReactivate, engine.OpDeactivate, engine.OpUnlink:
+	case engine.OpUpdate, engine.OpMembers, engine.OpNone, engine.OpLookup, engine.OpLink,
+		engine.OpReactivate, engine.OpDeactivate, engine.OpUnlink:
 		if c.Rename {
 			p.Expected.Name, g.out.Name = digestOf(g.in.DisplayName), ""
 		}
@@ -358,7 +359,7 @@ func remoteIDs(members []engine.RemoteMember) []string {
 	return ids
 }
 
-// await reads whether the target has carried out what it has accepted.
+// await reads the group and checks whether the target has carried out the accepted change.
 func (g *group) await() Step {
 	p := g.in.Pending
 	if !isAbout(p, g.out.RemoteID) {
@@ -372,7 +373,7 @@ func (g *group) await() Step {
 		if len(found) == 0 {
 			return g.outstanding()
 		}
-		return g.readPending(found[0].ID()) // lists may not show members
+		return g.readPending(found[0].ID()) // lists may omit members
 	})
 }
 
@@ -403,7 +404,7 @@ func (g *group) readPending(id string) Step {
 	})
 }
 
-// outstanding goes on waiting, until the time is up. Then the change is due again.
+// outstanding continues to wait until the change expires. Then the change is sent again.
 func (g *group) outstanding() Step {
 	g.confirming = false
 	if f := outstanding(&g.out, g.in.Pending, g.in.Expired); f != nil {
@@ -412,7 +413,7 @@ func (g *group) outstanding() Step {
 	return g.end(engine.Accepted, "")
 }
 
-// carriedOut goes on with the group that was read: what it shows is not sent again.
+// carriedOut continues with the group that was read: its present members are not sent again.
 func (g *group) carriedOut(r Response, have *scim.Resource) Step {
 	g.out.Pending, g.out.Confirmed, g.out.Operation, g.confirming = nil, g.in.Pending.Operation, engine.OpNone, false
 	if g.in.Pending.Operation == engine.OpCreate {

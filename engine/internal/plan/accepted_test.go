@@ -13,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// stored is a pending change as it comes back from a store.
+// stored returns a pending change as a store returns it.
 func stored(t *testing.T, p *engine.Pending) *engine.Pending {
 	t.Helper()
 	require.NotNil(t, p)
@@ -30,26 +30,26 @@ func TestPending_ShownByRead(t *testing.T) {
 	const before = `{"schemas":["` + scim.UserSchema + `"],"id":"r1","userName":"ann","active":true,"title":"clerk","nickName":"A"}`
 	const department = `"` + enterprise + `":{"department":`
 	for name, c := range map[string]struct {
-		desired string // beside what is there
+		desired string // in addition to the existing attributes
 		read    string
 		done    bool
 	}{
-		"a text that is there":                 {`"title":"director"`, `{"id":"r1","title":"director"}`, true},
-		"a text that is not":                   {`"title":"director"`, `{"id":"r1","title":"clerk"}`, false},
-		"one of two":                           {`"title":"director","nickName":"B"`, `{"id":"r1","title":"director","nickName":"A"}`, false},
-		"a value that is cleared":              {`"title":null`, `{"id":"r1"}`, true},
-		"a value that is cleared, as null":     {`"title":null`, `{"id":"r1","title":null}`, true},
-		"a value that is not cleared":          {`"title":null`, `{"id":"r1","title":"clerk"}`, false},
-		"a name in another case":               {`"userName":"Anna"`, `{"id":"r1","userName":"anna"}`, true},
-		"an extension":                         {department + `"Ops"}`, `{"id":"r1",` + department + `"Ops","division":"x"}}`, true},
-		"an extension with another value":      {department + `"Ops"}`, `{"id":"r1",` + department + `"HR"}}`, false},
-		"an extension that is missing":         {department + `"Ops"}`, `{"id":"r1"}`, false},
-		"a list with more in it":               {`"emails":[{"value":"a@x"}]`, `{"id":"r1","emails":[{"value":"a@x","type":"work"}]}`, true},
-		"a list without false":                 {`"emails":[{"value":"a@x","primary":false}]`, `{"id":"r1","emails":[{"value":"a@x"}]}`, true},
-		"a list with the opposite of false":    {`"emails":[{"primary":false}]`, `{"id":"r1","emails":[{"primary":true}]}`, false},
-		"a longer list":                        {`"emails":[{"value":"a@x"}]`, `{"id":"r1","emails":[{"value":"a@x"},{"value":"b@x"}]}`, false},
-		"a list with other values":             {`"emails":[{"value":"a@x"}]`, `{"id":"r1","emails":[{"value":"b@x"}]}`, false},
-		"a sub-attribute beside those derived": {`"name":{"givenName":"A"}`, `{"id":"r1","name":{"givenName":"A","formatted":"A Q"}}`, true},
+		"a string that is present":          {`"title":"director"`, `{"id":"r1","title":"director"}`, true},
+		"a string that is absent":           {`"title":"director"`, `{"id":"r1","title":"clerk"}`, false},
+		"one of two":                        {`"title":"director","nickName":"B"`, `{"id":"r1","title":"director","nickName":"A"}`, false},
+		"a value that is cleared":           {`"title":null`, `{"id":"r1"}`, true},
+		"a value that is cleared, as null":  {`"title":null`, `{"id":"r1","title":null}`, true},
+		"a value that is not cleared":       {`"title":null`, `{"id":"r1","title":"clerk"}`, false},
+		"a name in another case":            {`"userName":"Anna"`, `{"id":"r1","userName":"anna"}`, true},
+		"an extension":                      {department + `"Ops"}`, `{"id":"r1",` + department + `"Ops","division":"x"}}`, true},
+		"an extension with another value":   {department + `"Ops"}`, `{"id":"r1",` + department + `"HR"}}`, false},
+		"an extension that is missing":      {department + `"Ops"}`, `{"id":"r1"}`, false},
+		"a list with more in it":            {`"emails":[{"value":"a@x"}]`, `{"id":"r1","emails":[{"value":"a@x","type":"work"}]}`, true},
+		"a list without false":              {`"emails":[{"value":"a@x","primary":false}]`, `{"id":"r1","emails":[{"value":"a@x"}]}`, true},
+		"a list with the opposite of false": {`"emails":[{"primary":false}]`, `{"id":"r1","emails":[{"primary":true}]}`, false},
+		"a longer list":                     {`"emails":[{"value":"a@x"}]`, `{"id":"r1","emails":[{"value":"a@x"},{"value":"b@x"}]}`, false},
+		"a list with other values":          {`"emails":[{"value":"a@x"}]`, `{"id":"r1","emails":[{"value":"b@x"}]}`, false},
+		"with derived sub-attributes":       {`"name":{"givenName":"A"}`, `{"id":"r1","name":{"givenName":"A","formatted":"A Q"}}`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := plan.UserInput{
@@ -60,7 +60,7 @@ func TestPending_ShownByRead(t *testing.T) {
 			s := plan.User(in)
 			s.Feed(body(t, 200, before))
 			require.Equal(t, http.MethodPut, s.Step().Request.Method)
-			out := s.Feed(plan.Response{Status: 202, Txn: "t1", Body: s.Step().Request.Body}).Outcome // whatever the answer shows
+			out := s.Feed(plan.Response{Status: 202, Txn: "t1", Body: s.Step().Request.Body}).Outcome // whatever the response contains
 			require.Equal(t, engine.Accepted, out.Class)
 
 			in.Pending = stored(t, out.Pending)
@@ -69,7 +69,7 @@ func TestPending_ShownByRead(t *testing.T) {
 			require.Equal(t, "GET /Users/r1", s.Step().Request.Method+" "+s.Step().Request.Path)
 			step := s.Feed(body(t, 200, c.read))
 			if c.done {
-				require.Nil(t, step.Outcome, "it goes on with what is newer")
+				require.Nil(t, step.Outcome, "it continues with the newer value")
 				require.Equal(t, http.MethodGet, step.Request.Method)
 				return
 			}
@@ -111,7 +111,7 @@ func TestPending_Expired(t *testing.T) {
 	}
 }
 
-// TestPending_OfAnotherAccount checks that a change is not waited for when the user is to have another account now.
+// TestPending_OfAnotherAccount checks that a sequence does not wait for the change of another account than the user's current one.
 func TestPending_OfAnotherAccount(t *testing.T) {
 	in := plan.UserInput{
 		Want: engine.Inactive, UserName: "ann", RemoteID: "r1", MayExist: true, Deactivate: true, Resource: resource(`{"userName":"ann"}`),

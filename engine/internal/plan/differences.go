@@ -5,15 +5,15 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Differences compares an account as it was read with the desired attributes of a user by the rules of a sequence, which would
-// write exactly these. What the target is known not to keep (see [engine.IgnoredAttribute]) is in ignored instead. The desired attributes
-// are those of [UserInput]: active is not among them, nor is a password.
+// Differences compares an account as read with the desired attributes of a user by the rules of a sequence, which would write exactly
+// these. Attributes that the target is known to ignore (see [engine.IgnoredAttribute]) are in ignored instead. The desired attributes are
+// those of [UserInput], without active and a password.
 func Differences(have, want *scim.Resource, unkept map[string]engine.IgnoredAttribute) (differ, ignored []engine.Mismatch) {
 	u := user{in: UserInput{Resource: want}}
 	for _, a := range overlay(have, u.desired()) {
 		path := a.path()
 		if scim.EqualName(path, passwordPath) {
-			continue // is never shown
+			continue // never returned
 		}
 		d := engine.Mismatch{Path: path, Have: valueAt(&have.Object, a.chain), Want: a.value}
 		if k := unkept[path]; k.Ignored && k.Sent == a.digest() {
@@ -25,5 +25,5 @@ func Differences(have, want *scim.Resource, unkept map[string]engine.IgnoredAttr
 	return differ, ignored
 }
 
-// IsActive says whether an account is active, as sequences read it: one that does not tell is.
+// IsActive reports whether an account is active, by the rules of sequences: an account without the attribute is active.
 func IsActive(account *scim.Resource) bool { return active(account) }

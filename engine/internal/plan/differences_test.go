@@ -34,7 +34,7 @@ func TestDifferences(t *testing.T) {
 	require.Empty(t, ignored)
 
 	differ, ignored = plan.Differences(have, want, map[string]engine.IgnoredAttribute{"title": sent("Dr."), "nickName": sent("B")})
-	require.Empty(t, cmp.Diff([]engine.Mismatch{{Path: "nickName", Want: "A"}}, differ), "another value gets rounds of its own")
+	require.Empty(t, cmp.Diff([]engine.Mismatch{{Path: "nickName", Want: "A"}}, differ), "rounds are counted per value")
 	require.Empty(t, cmp.Diff([]engine.Mismatch{{Path: "title", Have: "Mr.", Want: "Dr."}}, ignored))
 
 	differ, _ = plan.Differences(have, nil, nil)

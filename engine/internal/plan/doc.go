@@ -1,13 +1,12 @@
 // Package plan decides which SCIM requests bring one user or one group of a target to its desired state.
 //
-// A sequence is a state machine without I/O: it yields a request, is fed the answer, and ends with an outcome. What it sends
-// can therefore be listed and compared request by request, and a crash between two steps is the same as never having been
-// asked for the third. The package knows nothing of HTTP clients, storage, retries or clocks: those are the business of
-// connect, the stores and lane.
+// A sequence is a state machine without I/O: it returns a request, receives the response, and ends with an outcome. Its requests can
+// therefore be listed and compared one by one. A crash between two steps leaves the same state as a sequence that was stopped there. The
+// package does not depend on HTTP clients, storage, retries or clocks: packages connect, lane and the stores provide those.
 //
-// user.go decides about lookup, creation and adoption of an account, and with it that a create is not repeated before a lookup. write.go
-// decides the method and form of an update, and whether it had an effect; kept.go and overlay.go which attributes are sent. group.go does
-// for groups what user.go does for users, and push.go decides the requests for members: their order, form and size (the method batches).
-// accepted.go waits for changes that were answered with 202, list.go reads lists by pages. failure.go derives the class of a failure
-// from a response.
+// user.go decides on lookup, creation and adoption of an account, and ensures that a create is not repeated before a lookup. write.go
+// decides the method and form of an update, and whether it had an effect; kept.go and overlay.go decide which attributes are sent. group.go
+// does for groups what user.go does for users. push.go decides the requests for members: their order, form and size (the method batches).
+// accepted.go waits for accepted changes (202), list.go reads lists page by page. failure.go derives the class of a failure from a
+// response.
 package plan

@@ -18,11 +18,11 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/plan"
 )
 
-// placeholder stands in testdata/documents.yaml for any text that is not empty.
+// placeholder represents any non-empty string in testdata/documents.yaml.
 const placeholder = "PLACEHOLDER"
 
-// documents is testdata/documents.yaml, which explains its own members. The values are there for the anchors, but for ada, who is the
-// user of all sequences that name none.
+// documents is testdata/documents.yaml, which explains its own members. The values are only anchors, except ada, the user of all sequences
+// without another user.
 type documents struct {
 	Values        map[string]any
 	Users, Groups []documented
@@ -34,7 +34,7 @@ type documented struct {
 	Exchanges, Catalog, Wizard []documentedExchange
 	AnyOrder                   bool `yaml:"anyOrder"`
 	Outcome, Knows             string
-	Fallback                   engine.Fallback // the only one that it is about, empty for both
+	Fallback                   engine.Fallback // the only fallback to test, empty for both
 }
 
 type situation struct {
@@ -60,7 +60,7 @@ type documentedExchange struct {
 	With     any
 }
 
-// TestDocuments runs the sequences against what the documents say, which was written down without looking at them.
+// TestDocuments compares the sequences with the documents, which were written independently of the code.
 func TestDocuments(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "documents.yaml"))
 	require.NoError(t, err)
@@ -92,7 +92,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// user is the situation as the sequence of a user is told it. The documents want an error where a known account is gone.
+// user returns the input of a user's sequence for the situation. The documents require an error if a known account is missing.
 func (g situation) user(t *testing.T, style engine.Style) plan.UserInput {
 	t.Helper()
 	options := g.Options
@@ -121,12 +121,12 @@ func (g situation) user(t *testing.T, style engine.Style) plan.UserInput {
 	case "suspended":
 		in.Want = engine.Keep
 	default:
-		t.Fatalf("the documents want a user to be %q", g.Want)
+		t.Fatalf("the documents require a user to be %q", g.Want)
 	}
 	return in
 }
 
-// group is the same for a group.
+// group returns the input of a group's sequence for the situation.
 func (g situation) group(t *testing.T, style engine.Style) plan.GroupInput {
 	t.Helper()
 	in := plan.GroupInput{
@@ -150,7 +150,7 @@ func (g situation) group(t *testing.T, style engine.Style) plan.GroupInput {
 	case "unlinked":
 		in.Want = engine.Absent
 	default:
-		t.Fatalf("the documents want a group to be %q", g.Want)
+		t.Fatalf("the documents require a group to be %q", g.Want)
 	}
 	return in
 }
@@ -174,7 +174,7 @@ func (d documented) run(t *testing.T, style engine.Style, s *plan.Sequence) {
 	default:
 		left = d.Catalog
 	}
-	require.NotNil(t, left, "what is sent is documented, be it nothing")
+	require.NotNil(t, left, "the requests are documented, even if there are none")
 	left = slices.Clone(left)
 	read := map[string]bool{}
 	step := s.Step()
@@ -187,12 +187,12 @@ func (d documented) run(t *testing.T, style engine.Style, s *plan.Sequence) {
 		}
 		i := d.next(left, step.Request)
 		if i < 0 {
-			t.Fatalf("%s %s is not documented here; what is left: %s", step.Request.Method, step.Request.Path, requests(left))
+			t.Fatalf("%s %s is not documented here; remaining: %s", step.Request.Method, step.Request.Path, requests(left))
 		}
 		left[i].compare(t, step.Request)
 		answer := left[i].response(t)
 		if left = slices.Delete(left, i, i+1); !d.AnyOrder {
-			left = left[i:] // what was optional was not sent
+			left = left[i:] // skipped requests were optional
 		}
 		step = s.Feed(answer)
 	}
@@ -205,16 +205,16 @@ func (d documented) run(t *testing.T, style engine.Style, s *plan.Sequence) {
 		assert.Contains(t, []engine.Class{engine.Done, engine.Skipped}, class, got.Message)
 	case "failed":
 		assert.NotContains(t, []engine.Class{engine.Done, engine.Skipped}, class)
-		assert.NotEmpty(t, got.Message, "the administrator is told why")
+		assert.NotEmpty(t, got.Message, "the administrator receives a message")
 	default:
-		t.Fatalf("the documents want the outcome %q", d.Outcome)
+		t.Fatalf("the documents require the outcome %q", d.Outcome)
 	}
 	if d.Knows != "" {
 		assert.Equal(t, d.Knows, got.RemoteID)
 	}
 }
 
-// next returns the index of the exchange that a request belongs to, negative for none.
+// next returns the index of the exchange of a request, negative if there is none.
 func (d documented) next(left []documentedExchange, r *plan.Request) int {
 	for i, x := range left {
 		switch {
@@ -227,7 +227,7 @@ func (d documented) next(left []documentedExchange, r *plan.Request) int {
 	return -1
 }
 
-// compare holds a request against the exchange that has its method and path.
+// compare compares a request with the exchange that has its method and path.
 func (x documentedExchange) compare(t *testing.T, r *plan.Request) {
 	t.Helper()
 	const base = "/scim/v2"

@@ -29,22 +29,21 @@ var variants = []variant{
 	{engine.FallbackNone, engine.Wizard},
 }
 
-// exchange is one sequence as both styles have it, against a target that does everything right. What happens when it does not is the
-// matter of TestUser and TestGroup.
+// exchange is one sequence in both styles, with a target without errors. TestUser and TestGroup test targets with errors.
 type exchange struct {
-	name string // what the sequence brings about
-	when string // what leads to it
+	name string // what the sequence does
+	when string // the situation before it
 	user func(*plan.UserInput)
 	// group is set instead of user for a pushed group.
 	group   func(*plan.GroupInput)
 	answers []string
-	wizard  []string // where the other style needs other answers
-	none    []string // where FallbackNone does, for both styles
-	// wizardNone is where both do. A slice that is not nil and empty is for no request.
+	wizard  []string // responses for Wizard, if different
+	none    []string // responses for FallbackNone, if different, for both styles
+	// wizardNone has the responses for both. A non-nil empty slice means no request.
 	wizardNone []string
 }
 
-// chapter is a part of docs/exchanges.md.
+// chapter is a part of docs/generated/exchanges.md.
 type chapter struct {
 	title     string
 	exchanges []exchange
@@ -113,60 +112,61 @@ func chapters() []chapter {
 	other := strings.Replace(same, `"givenName":"Ann"`, `"givenName":"Anna"`, 1)
 	return []chapter{
 		{"Users: lookup and create", []exchange{
-			{name: "create, an empty list", when: "assigned, and no account is known; the lookup answers with an empty list", user: fresh,
+			{name: "create, an empty list", when: "assigned, and no account is known; the lookup returns an empty list", user: fresh,
 				answers: []string{none, created}},
-			{name: "create, a 404", when: "the same, and the lookup is answered with 404", user: fresh, answers: []string{missing, created}},
+			{name: "create, a 404", when: "the same, and the lookup returns 404", user: fresh, answers: []string{missing, created}},
 			{name: "create with attributes that are only sent then", when: "the same, and UserState.OnCreate has some", user: once,
 				answers: []string{none, created}},
-			{name: "create, and it exists meanwhile", when: "the create is answered with 409", user: fresh,
+			{name: "create, and the account exists", when: "the create returns 409", user: fresh,
 				answers: []string{none, `409 {"scimType":"uniqueness"}`, found, `200 ` + same}, none: []string{none, `409 {"scimType":"uniqueness"}`}},
-			{name: "create, an empty body", when: "the create is answered with 201 and nothing else, which is a failure", user: fresh,
+			{name: "create, an empty body", when: "the create returns 201 without a body, which is a failure", user: fresh,
 				answers: []string{none, `201`}},
-			{name: "create again after a lost answer", when: "an earlier create was not answered, and there is no account",
+			{name: "create again after a lost response", when: "an earlier create had no response, and no account exists",
 				user:    func(in *plan.UserInput) { in.MayExist, in.Origin = true, engine.Unconfirmed },
 				answers: []string{none, none, created}, none: []string{none, created}},
 		}},
 		{"Users: link", []exchange{
-			{name: "link an active account", when: "assigned, and the lookup finds an account that is as it should be", user: fresh,
+			{name: "link an active account", when: "assigned, and the lookup finds an account with the desired state", user: fresh,
 				answers: []string{found, `200 ` + same}},
 			{name: "link an active account that differs", when: "the same, and the account has other values", user: fresh,
 				answers: []string{strings.Replace(found, "Ann", "Anna", 1), `200 ` + other, `200 ` + same}},
 			{name: "link an inactive account", when: "the same, and the account is inactive", user: fresh,
 				answers: []string{inactiveFound, `200 ` + off, `200 ` + same}},
 			{name: "link an inactive account without rights to deactivate",
-				when:    "the same, and the app does not deactivate users: it is activated in place of one that would be created",
+				when:    "the same, and the app does not deactivate users: it is activated instead of creating one",
 				user:    func(in *plan.UserInput) { in.Deactivate = false },
 				answers: []string{inactiveFound, `200 ` + off, `200 ` + same}},
 			{name: "link without rights to update", when: "the lookup finds an active account, and the app neither updates nor deactivates users",
 				user: func(in *plan.UserInput) { in.Update, in.Deactivate = false, false }, answers: []string{found}},
 		}},
-		{"Users: whose account it is", []exchange{
-			{name: "an existing account is asked about", when: "assigned, the lookup finds an account, and Target.OnExisting is LinkAsk",
+		{"Users: ownership of accounts", []exchange{
+			{name: "an existing account requires a decision", when: "assigned, the lookup finds an account, and Target.OnExisting is LinkAsk",
 				user: func(in *plan.UserInput) { in.OnExisting = engine.LinkAsk }, answers: []string{one}},
-			{name: "an existing account is refused", when: "the same, and Target.OnExisting is LinkNever", user: func(in *plan.UserInput) {
+			{name: "an existing account is rejected", when: "the same, and Target.OnExisting is LinkNever", user: func(in *plan.UserInput) {
 				in.OnExisting = engine.LinkNever
 			}, answers: []string{one}},
 			{name: "links are halted", when: "the same, and link is halted", user: func(in *plan.UserInput) {
 				in.HaltedLinks = func() (string, error) { return "link is halted for this app: an audit", nil }
 			}, answers: []string{one}},
-			{name: "a recycled name is asked about", when: "the account is or was another user's, and Target.OnRecycled is LinkAsk",
+			{name: "a recycled name requires a decision", when: "the account belongs or belonged to another user, and Target.OnRecycled is LinkAsk",
 				user: recycled(engine.LinkAsk), answers: []string{one}},
-			{name: "a recycled name is refused", when: "the same, and Target.OnRecycled is LinkNever", user: recycled(engine.LinkNever),
+			{name: "a recycled name is rejected", when: "the same, and Target.OnRecycled is LinkNever", user: recycled(engine.LinkNever),
 				answers: []string{one}},
-			{name: "a recycled name is taken over", when: "the same, and Target.OnRecycled is LinkAuto", user: recycled(engine.LinkAuto),
+			{name: "a recycled name is linked", when: "the same, and Target.OnRecycled is LinkAuto", user: recycled(engine.LinkAuto),
 				answers: []string{one, `200 ` + other, `200 ` + same}},
-			{name: "a recycled name that carries our own identifier", when: "the same, and the account has the user's externalId",
+			{name: "a recycled name with our own identifier", when: "the same, and the account has the user's externalId",
 				user: recycled(engine.LinkAsk), answers: []string{found, `200 ` + same}},
 			{name: "a recycled name is not deactivated",
-				when: "unassigned, no account is known, and the lookup finds one that is or was another user's", user: func(in *plan.UserInput) {
+				when: "unassigned, no account is known, and the lookup finds one that belongs or belonged to another user",
+				user: func(in *plan.UserInput) {
 					recycled("")(in)
 					in.Want, in.MayExist = engine.Absent, true
 				}, answers: []string{one}},
 			{name: "an account that may be ours is not deactivated",
-				when: "the same with an account of nobody, and Target.OnExisting is LinkAsk or LinkNever", user: func(in *plan.UserInput) {
+				when: "the same with an account of no known user, and Target.OnExisting is LinkAsk or LinkNever", user: func(in *plan.UserInput) {
 					in.Want, in.MayExist, in.OnExisting = engine.Absent, true, engine.LinkAsk
 				}, answers: []string{strings.Replace(one, `,"externalId":"other"`, "", 1)}},
-			{name: "an account that is not ours is not deactivated", when: "the same, and the account carries another identifier",
+			{name: "an account that is not ours is not deactivated", when: "the same, and the account has another externalId",
 				user: func(in *plan.UserInput) {
 					in.Want, in.MayExist, in.OnExisting = engine.Absent, true, engine.LinkAsk
 				}, answers: []string{one}},
@@ -175,53 +175,54 @@ func chapters() []chapter {
 				in.Resource.Set("userName", "deleted-ann")
 				in.HoldName = func(name string) bool { return name == "deleted-ann" }
 			}, answers: []string{`200 ` + off}},
-			{name: "an account without an id", when: "the lookup finds an account that has none", user: fresh,
+			{name: "an account without an id", when: "the lookup finds an account without an id", user: fresh,
 				answers: []string{`200 {"totalResults":1,"Resources":[{"userName":"ann"}]}`}},
 			{name: "several accounts", when: "the lookup finds several", user: fresh, answers: []string{two}},
 		}},
 		{"Users: update", []exchange{
 			{name: "update", when: "a mapped attribute changed", user: known, answers: []string{`200 etag=W/"7" ` + other, `200 ` + same}},
-			{name: "update, nothing changed", when: "the account has all of it already", user: known, answers: []string{`200 ` + same}},
-			{name: "update leaves alone what was only sent at create", when: "the account has lost or changed what UserState.OnCreate has",
+			{name: "update, nothing changed", when: "the account has the desired state", user: known, answers: []string{`200 ` + same}},
+			{name: "update ignores what was only sent at create",
+				when:    "the account lacks, or has other values for, the attributes of UserState.OnCreate",
 				user:    func(in *plan.UserInput) { known(in); once(in) },
 				answers: []string{`200 ` + strings.Replace(other, `"nick"`, `"locale":"fr","nick"`, 1), `200 ` + same}},
-			{name: "update, changed meanwhile", when: "the write is answered with 412", user: known,
+			{name: "update, changed concurrently", when: "the write returns 412", user: known,
 				answers: []string{`200 etag=W/"7" ` + other, `412`, `200 etag=W/"8" ` + other, `200 ` + same}},
-			{name: "update, the user is gone", when: "the read is answered with 404, and Target.OnMissing is Fail", user: func(in *plan.UserInput) {
+			{name: "update, the account is missing", when: "the read returns 404, and Target.OnMissing is Fail", user: func(in *plan.UserInput) {
 				known(in)
 				in.OnMissing = engine.Fail
 			}, answers: []string{`404`}},
-			{name: "update, the user is gone and created again", when: "the same, and Target.OnMissing is Recreate", user: known,
+			{name: "update, the account is missing and created again", when: "the same, and Target.OnMissing is Recreate", user: known,
 				answers: []string{`404`, none, none, `201 ` + strings.Replace(same, "r1", "r2", 1)},
 				none:    []string{`404`, none, `201 ` + strings.Replace(same, "r1", "r2", 1)}},
 			{name: "update of an inactive account",
-				when: "a mapped attribute changed, the account is inactive, and the app does not deactivate users: what is put says that it " +
-					"is active",
+				when: "a mapped attribute changed, the account is inactive, and the app does not deactivate users: the PUT sets active " +
+					"to true",
 				user:    func(in *plan.UserInput) { known(in); in.Deactivate = false },
 				answers: []string{`200 ` + strings.Replace(other, `"active":true`, `"active":false`, 1), `200 ` + other, `200 ` + same},
 				wizard:  []string{`200 ` + strings.Replace(other, `"active":true`, `"active":false`, 1), `200 ` + same}},
 		}},
 		{"Users: manager", []exchange{
-			{name: "manager unknown yet", when: "assigned, and UserState.Manager has no account: created without", user: fresh,
+			{name: "manager unknown yet", when: "assigned, and UserState.Manager has no account: created without a manager", user: fresh,
 				answers: []string{none, created}},
 			{name: "manager", when: "the manager got an account", user: manager("r9"), answers: []string{`200 ` + same, `200 ` + led}},
-			{name: "manager, another one", when: "the manager is another one, or has another account", user: manager("r8"),
+			{name: "manager, another one", when: "the manager has changed, or has another account", user: manager("r8"),
 				answers: []string{`200 ` + led, `200 ` + strings.Replace(led, "r9", "r8", 1)}},
-			{name: "manager, nothing changed", when: "the account has it already", user: manager("r9"), answers: []string{`200 ` + led}},
-			{name: "manager, none any more", when: "there was one, or who is is not wanted at the app", user: manager(""),
+			{name: "manager, nothing changed", when: "the account has this manager", user: manager("r9"), answers: []string{`200 ` + led}},
+			{name: "manager removed", when: "no manager is desired any longer, or the manager is not desired in the app", user: manager(""),
 				answers: []string{`200 ` + led, `200 ` + same}},
-			{name: "manager, none as before", when: "the same, and the account has none", user: manager(""), answers: []string{`200 ` + same}},
+			{name: "manager still absent", when: "the same, and the account has no manager", user: manager(""), answers: []string{`200 ` + same}},
 		}},
 		{"Users: deactivate and reactivate", []exchange{
 			{name: "deactivate", when: "unassigned, or inactive in the directory", user: inactive, answers: []string{`204`},
 				none:   []string{`204`, `200 ` + off},
 				wizard: []string{`200 etag=W/"7" ` + same, `200 ` + off}},
-			{name: "deactivate, the user is gone", when: "the target has no such account, which will do", user: inactive,
+			{name: "deactivate, the account is missing", when: "the target has no such account, which is a success", user: inactive,
 				answers: []string{missing, missing}, wizard: []string{missing}},
 			{name: "deactivate, nothing known", when: "unassigned before anything was sent", user: func(in *plan.UserInput) {
 				in.Want = engine.Absent
 			}},
-			{name: "deactivate after a lost create", when: "unassigned after a create whose answer was lost", user: func(in *plan.UserInput) {
+			{name: "deactivate after a lost create", when: "unassigned after a create whose response was lost", user: func(in *plan.UserInput) {
 				in.Want, in.MayExist, in.Origin = engine.Absent, true, engine.Unconfirmed
 			},
 				answers: []string{found, `204`}, none: []string{found, `204`, `200 ` + off}, wizard: []string{found, `200 ` + same, `200 ` + off}},
@@ -269,7 +270,7 @@ func chapters() []chapter {
 			},
 				answers: []string{none, `201 {"id":"g1"}`, `204`}, none: []string{none, `201 {"id":"g1"}`},
 				wizard: []string{none, `201 {"id":"g1"}`, `200 ` + group, `204`}, wizardNone: []string{none, `201 {"id":"g1"}`}},
-			{name: "group replaced in batches", when: "its mapping is activated again, with more members than fit in one request",
+			{name: "group replaced in batches", when: "the push is active again, with more members than fit in one request",
 				group: func(in *plan.GroupInput) {
 					pushed(in)
 					in.Full, in.Batch, in.Members = true, 2, allOf("a", "b", "c")
@@ -281,7 +282,7 @@ func chapters() []chapter {
 				pushed(in)
 				in.Add, in.Remove, in.Members = members("b"), members("a"), allOf("b")
 			}, answers: []string{`204`}, wizard: []string{`200 ` + group, `204`}},
-			{name: "group rename", when: "it has another name", group: func(in *plan.GroupInput) {
+			{name: "group rename", when: "its name has changed", group: func(in *plan.GroupInput) {
 				pushed(in)
 				in.DisplayName, in.Members = "Coffee", allOf("a")
 			},
@@ -290,7 +291,7 @@ func chapters() []chapter {
 				pushed(in)
 				in.DisplayName, in.Add, in.Members = "Coffee", members("b"), allOf("a", "b")
 			}, answers: []string{`204`}, wizard: []string{`200 ` + group, `204`}},
-			{name: "group replace", when: "what the target holds is not known, or the whole membership was marked",
+			{name: "group replace", when: "the members on the target are unknown, or all members were marked",
 				group:   func(in *plan.GroupInput) { pushed(in); in.Full, in.Members = true, allOf("a", "b") },
 				answers: []string{`204`}, wizard: []string{`200 ` + group, `204`}},
 			{name: "group nothing changed", when: "marked without a change", group: func(in *plan.GroupInput) {
@@ -298,52 +299,52 @@ func chapters() []chapter {
 				in.Members = allOf("a")
 			}, wizard: []string{`200 ` + group}},
 			{name: "group push stopped", when: "the push is inactive", group: func(in *plan.GroupInput) { pushed(in); in.Want = engine.Inactive }},
-			{name: "group push reactivated", when: "the push is active again: the whole membership", group: func(in *plan.GroupInput) {
+			{name: "group push reactivated", when: "the push is active again: all members are sent", group: func(in *plan.GroupInput) {
 				pushed(in)
 				in.Full, in.Members = true, allOf("a", "c")
 			},
 				answers: []string{`204`}, wizard: []string{`200 ` + group, `204`}},
-			{name: "group is gone", when: "the group is not there any more, and Target.OnMissing is Fail", group: func(in *plan.GroupInput) {
+			{name: "group is missing", when: "the group no longer exists, and Target.OnMissing is Fail", group: func(in *plan.GroupInput) {
 				pushed(in)
 				in.DisplayName, in.Members, in.OnMissing = "Coffee", allOf("a"), engine.Fail
 			}, answers: []string{`404`, none, none}, wizard: []string{`404`}},
-			{name: "group is gone and created again", when: "the whole membership is sent, and the group is not there any more",
+			{name: "group is missing and created again", when: "all members are sent, and the group no longer exists",
 				group:   func(in *plan.GroupInput) { pushed(in); in.Full, in.Members = true, allOf("a") },
 				answers: []string{`404`, none, `201 {"id":"g2"}`}},
-			{name: "group delete", when: "not pushed any more, and GroupState.DeleteRemote is set", group: func(in *plan.GroupInput) {
+			{name: "group delete", when: "no longer pushed, and GroupState.DeleteRemote is set", group: func(in *plan.GroupInput) {
 				pushed(in)
 				in.Want, in.DeleteRemote = engine.Absent, true
 			}, answers: []string{`204`}},
-			{name: "group delete, it is gone", when: "the same, and the target has none", group: func(in *plan.GroupInput) {
+			{name: "group delete, the group is missing", when: "the same, and the target has no such group", group: func(in *plan.GroupInput) {
 				pushed(in)
 				in.Want, in.DeleteRemote = engine.Absent, true
 			}, answers: []string{`404`}},
-			{name: "group unlink", when: "not pushed any more, and the group stays", group: func(in *plan.GroupInput) {
+			{name: "group unlink", when: "no longer pushed, and the group stays", group: func(in *plan.GroupInput) {
 				pushed(in)
 				in.Want = engine.Absent
 			}},
 		}},
-		{"Users: a target that does not do what it is asked for", []exchange{
+		{"Users: a target with errors", []exchange{
 			{name: "no lookup", when: "the target rejects the filter", user: fresh,
 				answers: []string{`400 {"scimType":"invalidFilter"}`, none, created}, none: []string{`400 {"scimType":"invalidFilter"}`}},
-			{name: "a 404 from elsewhere", when: "the lookup is answered with a 404 that is not a SCIM error", user: fresh,
+			{name: "a 404 of another server", when: "the lookup returns a 404 that is not a SCIM error", user: fresh,
 				answers: []string{`404 page=text/html`}},
 			{name: "no method", when: "the target does not support the method that deactivates", user: inactive,
 				answers: []string{`405`, `200 ` + same, `200 ` + off}, none: []string{`405`},
 				wizard: []string{`200 ` + same, `405`, `204`}, wizardNone: []string{`200 ` + same, `405`}},
-			{name: "no route for the method", when: "the target answers 404 to the method that deactivates, and has the account", user: inactive,
+			{name: "no route for the method", when: "the target returns 404 for the method that deactivates, and has the account", user: inactive,
 				answers: []string{`404`, `200 ` + same, `200 ` + same, `200 ` + off}, none: []string{`404`, `200 ` + same},
 				wizard: []string{`200 ` + same, `404`, `200 ` + same, `204`}, wizardNone: []string{`200 ` + same, `404`, `200 ` + same}},
-			{name: "no effect of a deactivation", when: "the target answers with success, and the account stays active", user: inactive,
+			{name: "no effect of a deactivation", when: "the target returns success, and the account stays active", user: inactive,
 				answers:    []string{`200 ` + same, `200 ` + same, `200 ` + same, `200 ` + same, `200 ` + same, `200 ` + off},
 				none:       []string{`200 ` + same, `200 ` + same},
 				wizard:     []string{`200 ` + same, `200 ` + same, `200 ` + same, `200 ` + off},
 				wizardNone: []string{`200 ` + same, `200 ` + same, `200 ` + same}},
-			{name: "no effect of an update", when: "the target answers with success, and the account stays as it was", user: known,
+			{name: "no effect of an update", when: "the target returns success, and the account does not change", user: known,
 				answers: []string{`200 ` + other, `200 ` + other, `200 ` + other, `200 ` + same},
 				none:    []string{`200 ` + other, `200 ` + other, `200 ` + other},
 				wizard:  []string{`200 ` + other, `200 ` + other, `200 ` + other}},
-			{name: "an old answer to an update", when: "the response lacks the new value, and the account has it", user: known,
+			{name: "a stale response to an update", when: "the response lacks the new value, and the account has it", user: known,
 				answers: []string{`200 ` + other, `200 ` + other, `200 ` + same}},
 			{name: "an update is rejected", when: "the target does not support PUT", user: known,
 				answers: []string{`200 ` + other, `405`, `200 ` + same}, none: []string{`200 ` + other, `405`}},
@@ -353,8 +354,8 @@ func chapters() []chapter {
 				answers: []string{`200 ` + same, `405`, `200 ` + same, `200 ` + same}, none: []string{`200 ` + same, `405`},
 				wizard: []string{`200 ` + same, `405`, `204`}, wizardNone: []string{`200 ` + same, `405`}},
 		}},
-		{"Groups: a target that does not do what it is asked for", []exchange{
-			{name: "group exists", when: "the create is answered with 409", group: func(in *plan.GroupInput) { in.Members = allOf("a") },
+		{"Groups: a target with errors", []exchange{
+			{name: "group exists", when: "the create returns 409", group: func(in *plan.GroupInput) { in.Members = allOf("a") },
 				answers: []string{none, `409`, `200 {"Resources":[` + group + `]}`, `204`}, none: []string{none, `409`},
 				wizard: []string{none, `409`, `200 {"Resources":[` + group + `]}`, `200 ` + group}, wizardNone: []string{none, `409`}},
 			{name: "group without a method", when: "the target does not support the method that changes members", group: func(in *plan.GroupInput) {
@@ -362,13 +363,13 @@ func chapters() []chapter {
 				in.Add, in.Members = members("b"), allOf("a", "b")
 			}, answers: []string{`405`, `200 ` + group, `204`}, none: []string{`405`},
 				wizard: []string{`200 ` + group, `405`, `204`}, wizardNone: []string{`200 ` + group, `405`}},
-			{name: "group without effect", when: "the target answers with success, and the group stays as it was", group: func(in *plan.GroupInput) {
+			{name: "group without effect", when: "the target returns success, and the group does not change", group: func(in *plan.GroupInput) {
 				pushed(in)
 				in.Add, in.Members = members("b"), allOf("a", "b")
 			}, answers: []string{`200 ` + group, `200 ` + group, `204`}, none: []string{`200 ` + group},
 				wizard:     []string{`200 ` + group, `200 ` + group, `200 ` + group, `204`},
 				wizardNone: []string{`200 ` + group, `200 ` + group, `200 ` + group}},
-			{name: "group without its members", when: "the target answers a replacement with success, and other members are left",
+			{name: "group without its members", when: "the target returns success for a replacement, and other members remain",
 				group: func(in *plan.GroupInput) {
 					pushed(in)
 					in.Full, in.Members = true, allOf("b")
@@ -394,7 +395,7 @@ func chapters() []chapter {
 	}
 }
 
-// given returns the answers for a variant.
+// given returns the responses for a variant.
 func (x exchange) given(v variant) []string {
 	answers := x.answers
 	strict := v.fallback == engine.FallbackNone
@@ -424,7 +425,7 @@ func (x exchange) run(t *testing.T, v variant) string {
 	return transcript(t, plan.User(in), answers)
 }
 
-// TestExchanges is the list of all sequences: what is sent when, for both styles and both fallbacks, request by request.
+// TestExchanges lists all sequences with their requests, for both styles and both fallbacks.
 func TestExchanges(t *testing.T) {
 	for _, c := range chapters() {
 		for _, x := range c.exchanges {
@@ -435,7 +436,7 @@ func TestExchanges(t *testing.T) {
 	}
 }
 
-// TestFallbackNone_OnlyListedForms checks the forms of all exchanges: what the style names, and nothing instead.
+// TestFallbackNone_OnlyListedForms checks that with FallbackNone all requests have the preferred forms of the style.
 func TestFallbackNone_OnlyListedForms(t *testing.T) {
 	for _, c := range chapters() {
 		for _, x := range c.exchanges {
@@ -461,10 +462,10 @@ func TestFallbackNone_OnlyListedForms(t *testing.T) {
 	}
 }
 
-// onlyOperation is the PATCH of a user as the documents have it.
+// onlyOperation is the PATCH of a user as documented.
 var onlyOperation = regexp.MustCompile(`"Operations":\[\{"op":"replace","value":\{("active":(true|false)|"password":"[^"]*")\}\}\]`)
 
-// file is the golden file of an exchange.
+// file returns the path of the golden file of an exchange.
 func (v variant) file(x exchange) string {
 	return fmt.Sprintf("testdata/TestExchanges/%s/%s.txt", v, strings.ReplaceAll(x.name, " ", "_"))
 }
@@ -480,11 +481,11 @@ without a fallback is the same for both. The style ` + "`auto`" + ` is one of th
 engine is tested against; this page is made from those files by ` + "`go test ./engine/internal/plan -run TestExchangeIndex -update`" + `.
 
 With ` + "`none`" +
-	`, nothing that was learned about a target is used either: a response that does not show the account, such as 204, is followed by a read each
+	`, learned properties of a target are not used: after a response without the account, such as 204, a read follows each
 time. Of a PATCH the operations are shown, of other bodies nothing. Filters are shown without their encoding.
 `
 
-// TestExchangeIndex makes docs/exchanges.md of the golden files.
+// TestExchangeIndex generates docs/generated/exchanges.md from the golden files.
 func TestExchangeIndex(t *testing.T) {
 	read := func(v variant, x exchange) string {
 		text, err := os.ReadFile(v.file(x))
@@ -500,7 +501,7 @@ func TestExchangeIndex(t *testing.T) {
 				learn, none := variant{engine.FallbackLearn, style}, variant{engine.FallbackNone, style}
 				row := func(v variant, fallback string) {
 					requests, outcome := summary(t, read(v, x))
-					fmt.Fprintf(&b, "| %s | %s | [%s](../engine/internal/plan/%s) | %s | %s | %s |\n", x.name, x.when, style, v.file(x), fallback,
+					fmt.Fprintf(&b, "| %s | %s | [%s](../../engine/internal/plan/%s) | %s | %s | %s |\n", x.name, x.when, style, v.file(x), fallback,
 						requests, outcome)
 				}
 				if read(learn, x) == read(none, x) {
@@ -512,7 +513,7 @@ func TestExchangeIndex(t *testing.T) {
 			}
 		}
 	}
-	index := filepath.Join("..", "..", "..", "docs", "exchanges.md")
+	index := filepath.Join("..", "..", "..", "docs", "generated", "exchanges.md")
 	goldentest.Check(t, index, b.String())
 }
 
@@ -522,7 +523,7 @@ var (
 	outcomeLine = regexp.MustCompile(`^= (\S+) (\S+) `)
 )
 
-// summary is a golden file in one line: the requests with the status of their answers, and the outcome.
+// summary returns a golden file in one line: the requests with the status of their responses, and the outcome.
 func summary(t *testing.T, text string) (requests, outcome string) {
 	t.Helper()
 	var steps []string
@@ -540,7 +541,7 @@ func summary(t *testing.T, text string) (requests, outcome string) {
 			step += " " + strings.TrimSuffix(operations, "]}")
 		}
 	}
-	require.NotEmpty(t, outcome, "the last line tells the outcome")
+	require.NotEmpty(t, outcome, "the last line has the outcome")
 	if len(steps) == 0 {
 		return "none", outcome
 	}

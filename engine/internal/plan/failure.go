@@ -13,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// failure is an answer that ends a sequence.
+// failure is a response that ends a sequence.
 type failure struct {
 	class      engine.Class
 	status     int
@@ -30,7 +30,7 @@ func rejected(r Response, message string) *failure {
 	return &failure{class: engine.Rejected, status: r.Status, message: message}
 }
 
-// Refusal returns why a response is not a success, with what the target says about it; empty for a success.
+// Refusal returns why a response is not a success, with the target's error detail; empty for a success.
 func Refusal(r Response) string {
 	if r = errorInSuccess(r); ok(r) {
 		return ""
@@ -38,10 +38,10 @@ func Refusal(r Response) string {
 	return fail(r).message
 }
 
-// fail classifies an answer that a sequence has no use for.
+// fail classifies an unusable response.
 func fail(r Response) *failure {
-	if strayed(r) {
-		return elsewhere(r)
+	if foreignNotFound(r) {
+		return foreignNotFoundFailure(r)
 	}
 	f := &failure{class: classOf(r), status: r.Status, retryAfter: r.RetryAfter}
 	var detail string
@@ -70,7 +70,7 @@ func classOf(r Response) engine.Class {
 	case r.Status == http.StatusUnauthorized, r.Status == http.StatusForbidden:
 		return engine.Denied
 	case r.Status == http.StatusRequestTimeout, r.Status == http.StatusTooEarly, r.Status < 400, r.Status >= 500:
-		return engine.Transient // also: no answer, and answers where another one was expected
+		return engine.Transient // also for a missing or unexpected response
 	case r.Err != nil && r.Status == 0:
 		return engine.Transient
 	default:
@@ -78,51 +78,55 @@ func classOf(r Response) engine.Class {
 	}
 }
 
-// missed reports whether the answer says that a resource is not there. A page that is not JSON comes from something else.
-func missed(r Response) bool { return r.Err == nil && r.Status == http.StatusNotFound && r.Page == "" }
+// notFound reports whether the response is a 404 of the target. A body that is not JSON comes from another server, such as a proxy.
+func notFound(r Response) bool {
+	return r.Err == nil && r.Status == http.StatusNotFound && r.Page == ""
+}
 
-// strayed reports whether something else than the target says so.
-func strayed(r Response) bool { return r.Err == nil && r.Status == http.StatusNotFound && r.Page != "" }
+// foreignNotFound reports whether the response is a 404 of another server, such as a proxy.
+func foreignNotFound(r Response) bool {
+	return r.Err == nil && r.Status == http.StatusNotFound && r.Page != ""
+}
 
-// ok says whether the answer is a readable success.
+// ok reports whether the response is a readable success.
 func ok(r Response) bool { return r.Err == nil && r.Status >= 200 && r.Status < 300 }
 
-// unsure says whether a request that failed may have been carried out all the same.
-func unsure(r Response) bool {
+// mayHaveEffect reports whether a failed request may have been carried out.
+func mayHaveEffect(r Response) bool {
 	return r.Err != nil || r.Status == http.StatusRequestTimeout || r.Status >= 500 && classOf(r) != engine.Throttled
 }
 
-// conflict says whether a create was refused because the resource exists. Not every server answers 409.
+// conflict reports whether a create was rejected because the resource exists. Not every server returns 409.
 func conflict(r Response) bool {
 	return r.Status == http.StatusConflict ||
 		r.Status == http.StatusBadRequest && r.Body != nil && strings.EqualFold(r.Body.Text("scimType"), string(scim.Uniqueness))
 }
 
-// unsupported says whether the target does not know the method, so that another may be tried.
+// unsupported reports whether the target does not support the method, so that another one may be tried.
 func unsupported(r Response) bool {
 	return r.Err == nil && (r.Status == http.StatusMethodNotAllowed || r.Status == http.StatusNotImplemented)
 }
 
-// misformed says whether a PATCH may have been refused for its form. Few targets say so by a scimType, so that any 400 counts.
+// misformed reports whether a PATCH may have been rejected for its form. Few targets set a scimType, so that any 400 counts.
 func misformed(r Response) bool { return r.Err == nil && r.Status == http.StatusBadRequest }
 
-// unfiltered says whether a lookup may have been refused because the target cannot filter.
+// unfiltered reports whether a lookup may have been rejected because the target cannot filter.
 func unfiltered(r Response) bool {
 	return r.Err == nil && (r.Status == http.StatusBadRequest || r.Status == http.StatusNotImplemented)
 }
 
-// tooLarge says whether a request was refused for its size, and nothing was done.
+// tooLarge reports whether a request was rejected for its size, without effect.
 func tooLarge(r Response) bool {
 	return r.Err == nil && (r.Status == http.StatusRequestEntityTooLarge ||
 		r.Status == http.StatusBadRequest && r.Body != nil && strings.EqualFold(r.Body.Text("scimType"), string(scim.TooMany)))
 }
 
-// slow says whether a request may have been too large to be answered in time.
+// slow reports whether a request may have been too large for a response in time.
 func slow(r Response) bool {
 	return errors.Is(r.Err, context.DeadlineExceeded) || r.Status == http.StatusRequestTimeout || r.Status == http.StatusGatewayTimeout
 }
 
-// errorInSuccess takes a success that carries an error (RFC 7644 section 3.12) for that error.
+// errorInSuccess converts a success that contains an error (RFC 7644 section 3.12) into that error.
 func errorInSuccess(r Response) Response {
 	if !ok(r) || r.Body == nil || !(&scim.Resource{Object: *r.Body}).HasSchema(scim.ErrorMessage) {
 		return r
@@ -133,18 +137,18 @@ func errorInSuccess(r Response) Response {
 		r.Status = n
 	}
 	r.Body = r.Body.Clone()
-	r.Body.Set("detail", strings.TrimSpace(fmt.Sprintf("answered with status %d: %s", answered, r.Body.Text("detail"))))
+	r.Body.Set("detail", strings.TrimSpace(fmt.Sprintf("error in a response with status %d: %s", answered, r.Body.Text("detail"))))
 	return r
 }
 
 func linksAllowed() (string, error) { return "", nil }
 
-// haltedLink ends a sequence that must not link what a lookup found.
+// haltedLink returns a failure if links are halted, so that the sequence must not link a found resource.
 func haltedLink(halted func() (string, error), out *Outcome) *failure {
 	why, err := halted()
 	switch {
 	case err != nil:
-		return transient(Response{}, "whether links are halted cannot be told: "+errtext.Plain(err))
+		return transient(Response{}, "the halts cannot be read: "+errtext.Plain(err))
 	case why == "":
 		return nil
 	}
@@ -152,7 +156,7 @@ func haltedLink(halted func() (string, error), out *Outcome) *failure {
 	return &failure{class: engine.Held, message: why}
 }
 
-// maxRounds bounds how often one sequence goes back to its beginning (a resource that vanishes or changes meanwhile).
+// maxRounds is the maximum number of times that a sequence starts again because a resource was deleted or changed concurrently.
 const maxRounds = 3
 
 func (f *failure) in(what string) *failure {

@@ -7,7 +7,7 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// Alternative names a request that has another form than the one that the style names first, and the reason.
+// Alternative is the form of a request that differs from the preferred form of the style, and the reason.
 type Alternative struct {
 	Form   string // e.g. PATCH with a path
 	Reason string // e.g. PUT was rejected: 405 Method Not Allowed
@@ -16,8 +16,8 @@ type Alternative struct {
 // String returns both.
 func (a Alternative) String() string { return a.Form + " (" + a.Reason + ")" }
 
-// believed returns the traits that a sequence works with.
-func believed(f engine.Fallback, t engine.Traits) engine.Traits {
+// usedTraits returns the traits that a sequence uses.
+func usedTraits(f engine.Fallback, t engine.Traits) engine.Traits {
 	if f == engine.FallbackNone {
 		return engine.Traits{}
 	}
@@ -28,7 +28,7 @@ func believed(f engine.Fallback, t engine.Traits) engine.Traits {
 func (u *user) strict() bool  { return u.in.Fallback == engine.FallbackNone }
 func (g *group) strict() bool { return g.in.Fallback == engine.FallbackNone }
 
-// ways lists the forms of a change in the order in which they are tried.
+// ways returns the forms of a change in the order in which they are tried.
 func (u *user) ways(style engine.Style) []way {
 	ways := waysOf(u.traits, style)
 	if u.strict() {
@@ -37,20 +37,20 @@ func (u *user) ways(style engine.Style) []way {
 	return ways
 }
 
-// alternative describes a way that is not the first one of the style, nil for that one.
+// alternative describes a way, nil for the preferred one of the style.
 func (c *change) alternative(w way) *Alternative {
 	own := waysOf(engine.Traits{}, c.style)[0]
 	if w == own {
 		return nil
 	}
-	a := &Alternative{Form: string(w), Reason: string(own) + " does not work with the target, as seen before"}
+	a := &Alternative{Form: string(w), Reason: string(own) + " did not work with the target before"}
 	if n := len(c.tried); n > 0 {
 		a.Reason = c.tried[n-1].String()
 	}
 	return a
 }
 
-// String describes what became of an attempt.
+// String describes the result of an attempt.
 func (a attempt) String() string {
 	if a.refusal == nil {
 		return string(a.way) + " had no effect"
@@ -58,16 +58,16 @@ func (a attempt) String() string {
 	return string(a.way) + " was rejected: " + a.refusal.message
 }
 
-// listInstead describes the list of all resources, which is read where a lookup is rejected.
+// listInstead describes the list of all resources, which is read if a lookup is rejected.
 func listInstead(r *Response) Alternative {
-	a := Alternative{Form: "GET of the whole list", Reason: "the target does not filter, as seen before"}
+	a := Alternative{Form: "GET of the whole list", Reason: "filters did not work with the target before"}
 	if r != nil {
 		a.Reason = "the lookup was rejected: " + fail(*r).message
 	}
 	return a
 }
 
-// alternative describes the forms of a request for a group that are not those of the style, nil when all are.
+// alternative describes the forms of a request for a group that differ from the preferred forms of the style, nil if none does.
 func (g *group) alternative(method string, c Change) *Alternative {
 	own := http.MethodPatch
 	if g.in.Style == engine.Wizard {
@@ -86,7 +86,7 @@ func (g *group) alternative(method string, c Change) *Alternative {
 	default:
 		return nil
 	}
-	a := &Alternative{Form: form, Reason: "the target does not take the other form, as seen before"}
+	a := &Alternative{Form: form, Reason: "the other form did not work with the target before"}
 	switch {
 	case g.refusal != nil:
 		a.Reason = "the other form failed: " + strings.TrimPrefix(g.refusal.message, "push: ")

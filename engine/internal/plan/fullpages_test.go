@@ -34,7 +34,7 @@ func TestPages_FullPages(t *testing.T) {
 			require.Equal(t, c.starts, starts)
 			require.Equal(t, c.listed, p.Listed)
 			if c.limit < plan.PageSize {
-				require.ErrorContains(t, failed, "it has 40 resources on a page, and 100 were requested")
+				require.ErrorContains(t, failed, "it has 40 resources on a page, but 100 were requested")
 				require.Equal(t, engine.Rejected, failed.Class)
 				require.True(t, failed.Broken)
 			} else {

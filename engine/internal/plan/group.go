@@ -9,37 +9,36 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// DefaultBatch is how many members one request carries unless the target says otherwise.
+// DefaultBatch is the default number of members per request.
 const DefaultBatch = 100
 
-// GroupInput is what is known about a group when its sequence begins.
+// GroupInput is the input of the sequence of a group.
 type GroupInput struct {
 	Want        engine.Want
 	DisplayName string
-	RemoteID    string // empty when not known
-	RemoteName  string // displayName the target has, as far as known
+	RemoteID    string // empty if unknown
+	RemoteName  string // displayName on the target, if known
 	Origin      engine.Origin
 
 	Style        engine.Style
 	Fallback     engine.Fallback
 	OnMissing    engine.Missing
 	DeleteRemote bool          // Absent: delete the group instead of leaving it
-	Batch        int           // Defaults to DefaultBatch
-	Traits       engine.Traits // what is known about the target
+	Batch        int           // Default: DefaultBatch
+	Traits       engine.Traits // known traits of the target
 
-	// Pending and Expired are as in UserInput.
+	// Pending and Expired have the same meaning as in UserInput.
 	Pending *engine.Pending
 	Expired bool
 
-	// HaltedLinks says why no group that exists may be linked at the moment; empty when it may. A group that we created, and the one that
-	// RemoteID names, are not meant. Defaults to nothing.
+	// HaltedLinks returns why existing groups must not be linked, empty if linking is allowed. It does not apply to a group that the engine
+	// created or that RemoteID names. Default: linking is allowed.
 	HaltedLinks func() (why string, err error)
 
-	// Full says that the target's member list is to be replaced by Members. It is implied by everything but deltas to a
-	// group with a known id.
+	// Full replaces the target's member list by Members. It is implied except for deltas to a group with a known id.
 	Full bool
-	// Members returns all users of the group that have an account at the target. It is called when the whole list is needed.
-	// Defaults to none.
+	// Members returns all users of the group that have an account on the target. It is called when the complete list is needed. Default: no
+	// members.
 	Members func() ([]engine.RemoteMember, error)
 	// Add and Remove are the deltas since the last push.
 	Add, Remove []engine.RemoteMember
@@ -48,21 +47,21 @@ type GroupInput struct {
 // Group returns the sequence that brings a group to its desired state.
 //
 //	active, no id:   lookup; none: POST with the members; one: link and replace the members; several: held
-//	active, id:      Catalog: PATCH with the new name and the deltas, or with the whole list; Wizard: GET, overlay, PUT
+//	active, id:      Catalog: PATCH with the new name and the deltas, or with all members; Wizard: GET, overlay, PUT
 //	inactive:        nothing
-//	absent:          DELETE if asked for, otherwise forget the link
+//	absent:          DELETE if requested, otherwise remove the link
 //
-// More members than fit in one request follow in further ones; what each acknowledges is told in Step.Acked. A target that finds
-// a request too large (413, tooMany) is sent half of it. A form that it refuses is followed by another one: operations with a
-// path instead of without, removal by value instead of by filter, single additions and removals instead of replacement, PUT
-// instead of PATCH and the reverse. An answer that shows the group without what was sent counts as a success without effect,
-// and is followed by the other method. After a PATCH without an answer body nothing is read back: a group may be large.
+// Members that do not fit in one request follow in further requests; Step.Acked has what each response acknowledges. If the target rejects
+// a request as too large (413, tooMany), half of it is sent. If the target rejects a form, another one follows: operations with a path
+// instead of without, removal by value instead of by filter, single additions and removals instead of replacement, PUT instead of PATCH and
+// vice versa. A response with the group but without the sent values is a success without effect; the other method follows. After a PATCH
+// without a response body nothing is read back: a group may be large.
 //
-// What nobody can see at a target that never shows members is asked for in every form: members that a POST brought are added
-// again, a replacement goes with an addition and after the removals that are known of, and PATCH is sent instead of PUT.
+// If the target never returns members, the effect of requests cannot be detected. The sequence then sends every form: members of a POST are
+// added again, a replacement is combined with an addition and follows the known removals, and PATCH is sent instead of PUT.
 //
-// After a change whose answer was lost, the caller gives the members that it was about again; the name counts as not known. So it
-// does after a crash: Step.Push tells what is to be kept before a request is sent.
+// After a change whose response was lost, the caller passes its members again; the name is unknown then. The same applies after a crash:
+// Step.Push has the progress to store before a request is sent.
 func Group(in GroupInput) *Sequence {
 	if in.HaltedLinks == nil {
 		in.HaltedLinks = linksAllowed
@@ -72,7 +71,7 @@ func Group(in GroupInput) *Sequence {
 	}
 	g := &group{
 		in: in, out: Outcome{Operation: engine.OpNone, RemoteID: in.RemoteID, Name: in.RemoteName, Origin: in.Origin},
-		traits: believed(in.Fallback, in.Traits), batch: in.Batch, full: in.Full, tried: map[engine.Trait]bool{},
+		traits: usedTraits(in.Fallback, in.Traits), batch: in.Batch, full: in.Full, tried: map[engine.Trait]bool{},
 	}
 	s := &Sequence{sofar: func() Outcome { return g.out }, accept: g.accept}
 	g.s = s
@@ -86,21 +85,21 @@ type group struct {
 	s      *Sequence
 	rounds int
 
-	traits engine.Traits // as known by now
+	traits engine.Traits // currently known
 	batch  int
-	full   bool // the whole list is due
+	full   bool // a push of all members is pending
 
-	// What is still to be sent by PATCH.
+	// Members that are still to be sent by PATCH.
 	replace bool
 	add     []engine.RemoteMember
 	remove  []engine.RemoteMember
 
-	tried   map[engine.Trait]bool // forms and methods that were changed over in this sequence
-	doubt   bool                  // a PATCH was answered with success and the group without what it was sent
-	refusal *failure              // the first one
-	acked   *Change               // goes with the next step
+	tried       map[engine.Trait]bool // forms and methods that this sequence has switched
+	unconfirmed bool                  // a PATCH succeeded, but its response lacks the sent values
+	refusal     *failure              // the first rejection
+	acked       *Change               // returned with the next step
 
-	confirming bool // whether a change that was accepted is carried out is being read
+	confirming bool // the sequence checks an accepted change
 }
 
 func (g *group) send(req Request, then func(Response) Step) Step {
@@ -116,7 +115,7 @@ func (g *group) end(class engine.Class, message string) Step {
 	g.out.Class, g.out.Message = class, message
 	g.out.Operation = combined(g.out.Confirmed, g.out.Operation)
 	if g.confirming && class == engine.Held {
-		g.out.Pending = nil // a decision is needed whatever becomes of it
+		g.out.Pending = nil // a decision is required, whatever the result of the change
 	}
 	g.out.Full = class != engine.Done && g.full
 	out := g.out
@@ -137,14 +136,14 @@ func (g *group) fail(f *failure) Step {
 	return g.end(f.class, f.message)
 }
 
-// members returns the whole list.
+// members returns all members.
 func (g *group) members() ([]engine.RemoteMember, *failure) {
 	if g.in.Members == nil {
 		return nil, nil
 	}
 	all, err := g.in.Members()
 	if err != nil {
-		return nil, transient(Response{}, "the members cannot be told: "+errtext.Plain(err))
+		return nil, transient(Response{}, "the members are unavailable: "+errtext.Plain(err))
 	}
 	return all, nil
 }
@@ -170,8 +169,8 @@ func (g *group) start() Step {
 	return g.remote()
 }
 
-// remote deletes the group at the target, or only forgets it. Without an id nothing is deleted unless a create of ours was
-// lost: a group that merely has the same name is not ours.
+// remote deletes the group on the target, or only removes the link. Without an id, only a group of a lost create is deleted: another group
+// with the same name does not belong to the engine.
 func (g *group) remote() Step {
 	g.out.Operation = engine.OpUnlink
 	switch {
@@ -195,7 +194,7 @@ func (g *group) remote() Step {
 func (g *group) delete() Step {
 	g.out.Operation = engine.OpDelete
 	return g.send(Request{Method: http.MethodDelete, Path: resourcePath(groups, g.out.RemoteID), Op: engine.OpDelete}, func(r Response) Step {
-		if !ok(r) && !missed(r) {
+		if !ok(r) && !notFound(r) {
 			return g.fail(fail(r).in("delete"))
 		}
 		g.out.Status, g.out.RemoteID, g.out.Origin = r.Status, "", ""
@@ -204,7 +203,7 @@ func (g *group) delete() Step {
 }
 
 func (g *group) lookup(then func(Response, []*scim.Resource) Step) Step {
-	// A tombstone may have lost its name, and what is left of a lost create has the name it was sent with.
+	// A tombstone may lack its name, and a group of a lost create has the name that was sent with it.
 	if name := g.in.RemoteName; name != "" && (g.in.DisplayName == "" || g.in.Want == engine.Absent) {
 		return g.lookupName(name, then)
 	}
@@ -214,7 +213,7 @@ func (g *group) lookup(then func(Response, []*scim.Resource) Step) Step {
 func (g *group) lookupName(name string, then func(Response, []*scim.Resource) Step) Step {
 	const attribute = "displayName"
 	if name == "" {
-		return g.fail(rejected(Response{}, "the group has no name to look it up by"))
+		return g.fail(rejected(Response{}, "the group has no name for a lookup"))
 	}
 	hit := func(r Response, found []*scim.Resource, f *failure) Step {
 		switch {
@@ -243,7 +242,7 @@ func (g *group) lookupName(name string, then func(Response, []*scim.Resource) St
 	})
 }
 
-// adoptOrCreate also looks for the earlier name of a group whose create was lost, and which was renamed since.
+// adoptOrCreate also searches for the earlier name of a group whose create was lost, and which was renamed since.
 func (g *group) adoptOrCreate(_ Response, found []*scim.Resource) Step {
 	if len(found) == 1 {
 		return g.adopt(found[0])
@@ -259,7 +258,7 @@ func (g *group) adoptOrCreate(_ Response, found []*scim.Resource) Step {
 	return g.create()
 }
 
-// adopt links a found group. What it contains is replaced: the source is the truth about a pushed group.
+// adopt links a found group. Its members are replaced: the directory is authoritative for a pushed group.
 func (g *group) adopt(hit *scim.Resource) Step {
 	if g.in.Origin != engine.Unconfirmed {
 		if f := haltedLink(g.in.HaltedLinks, &g.out); f != nil {
@@ -305,7 +304,7 @@ func (g *group) create() Step {
 			return g.lookup(func(_ Response, found []*scim.Resource) Step {
 				if len(found) == 0 {
 					return g.fail(&failure{class: engine.Rejected, status: r.Status,
-						message: "create: the target says that the group exists (" + fail(r).message + "), but a lookup does not find it"})
+						message: "create: the target reports that the group exists (" + fail(r).message + "), but a lookup does not find it"})
 				}
 				return g.adopt(found[0])
 			})
@@ -319,15 +318,15 @@ func (g *group) create() Step {
 			}
 			return g.fail(fail(r).in("create"))
 		case r.Body == nil:
-			return g.fail(rejected(r, "create: the answer has an empty body, so the id of the group is not known"))
+			return g.fail(rejected(r, "create: the response has an empty body: the id of the group is unknown"))
 		case r.Body.Text("id") == "":
-			return g.fail(rejected(r, "create: the answer has no id"))
+			return g.fail(rejected(r, "create: the response has no id"))
 		}
 		g.out.RemoteID, g.out.Origin, g.out.Status = r.Body.Text("id"), engine.Created, r.Status
 		switch shown := shownGroup(r); {
 		case shown == nil, len(first) == 0, contains(shown, first):
 		case !g.strict():
-			first, rest = nil, all // it hides its members, or has dropped them
+			first, rest = nil, all // it hides or ignored its members
 		case !g.mayHide(shown, Change{}):
 			g.full = true
 			return g.fail(rejected(r, ineffective))
@@ -341,29 +340,29 @@ func (g *group) create() Step {
 	})
 }
 
-// gone handles a known group that the target does not have any more. Unless that was the answer to a read, a lookup shows whether it is
-// so: some targets also answer 404 for an unknown member, or for a method that they do not have.
+// gone handles a known group that the target reports as missing. Unless the 404 is the response to a read, a lookup verifies it: some
+// targets also return 404 for an unknown member, or for an unsupported method.
 func (g *group) gone(r Response, read bool) Step {
 	lost, origin, cause := g.out.RemoteID, g.out.Origin, fail(r)
 	if g.rounds++; g.rounds > maxRounds {
-		return g.fail(vanishing)
+		return g.fail(changingGroup)
 	}
-	gone := rejected(r, "the group "+lost+" is gone at the target: "+cause.message)
+	gone := rejected(r, "the group "+lost+" no longer exists on the target: "+cause.message)
 	if g.in.OnMissing == engine.Fail && read {
 		return g.fail(gone)
 	}
 	listed := func(found []*scim.Resource) bool { return len(found) == 1 && found[0].ID() == lost }
 	there := func() Step {
-		return g.fail(rejected(r, "push: the target has the group "+lost+", but answers "+cause.message))
+		return g.fail(rejected(r, "push: the target has the group "+lost+", but returns "+cause.message))
 	}
-	anew := func(r Response, found []*scim.Resource) Step {
+	startAgain := func(r Response, found []*scim.Resource) Step {
 		if g.in.OnMissing == engine.Fail {
 			return g.fail(gone)
 		}
 		if !g.full && !puts(g.traits, g.in.Style) {
-			// The whole list is needed now, and only deltas were given: forget the id, the next sequence starts over.
+			// All members are needed, and only deltas were passed: remove the id, so that the next sequence starts over.
 			g.out.RemoteID, g.out.Origin = "", ""
-			return g.fail(transient(r, "the group "+lost+" is gone at the target, it is pushed anew"))
+			return g.fail(transient(r, "the group "+lost+" no longer exists on the target: it is pushed again"))
 		}
 		g.out.RemoteID, g.out.Name, g.out.Origin = "", "", origin
 		return g.adoptOrCreate(r, found)
@@ -373,13 +372,13 @@ func (g *group) gone(r Response, read bool) Step {
 		case listed(found):
 			return there()
 		case len(found) > 0 || earlier == "" || earlier == g.in.DisplayName || g.in.Want != engine.Active:
-			return anew(r, found)
-		default: // it was to be renamed, so it may be there under the name it has
+			return startAgain(r, found)
+		default: // the rename may have failed: the group may have its old name
 			return g.lookupName(earlier, func(r Response, under []*scim.Resource) Step {
 				if listed(under) {
 					return there()
 				}
-				return anew(r, found)
+				return startAgain(r, found)
 			})
 		}
 	})

@@ -8,17 +8,17 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// DefaultRounds is how often a value is sent that the target does not keep.
+// DefaultRounds is the default number of times that a value is sent although the target ignores it.
 const DefaultRounds = 3
 
-// ledger is the unkept attributes of one account, by path.
-type ledger struct {
+// ignoredLedger has the ignored attributes of one account, by path.
+type ignoredLedger struct {
 	paths map[string]engine.IgnoredAttribute
 	limit int // rounds
 }
 
-// vain notes one more round.
-func (k ledger) vain(path, sent string) {
+// addRound records one more round without effect.
+func (k ignoredLedger) addRound(path, sent string) {
 	n := 1
 	if before := k.paths[path]; before.Sent == sent {
 		n += before.Rounds
@@ -26,8 +26,8 @@ func (k ledger) vain(path, sent string) {
 	k.paths[path] = engine.IgnoredAttribute{Sent: sent, Rounds: n, Ignored: n >= k.limit}
 }
 
-// settle compares what was sent earlier with what the account was read to lack now, and returns what of that is worth sending.
-func (k ledger) settle(lacking []assignment) (send []assignment) {
+// settle compares earlier sent values with the ones that the account lacks as read, and returns the assignments to send.
+func (k ignoredLedger) settle(lacking []assignment) (send []assignment) {
 	digests := map[string]string{}
 	for _, a := range lacking {
 		digests[a.path()] = a.digest()
@@ -37,14 +37,14 @@ func (k ledger) settle(lacking []assignment) (send []assignment) {
 		case digests[path] != e.Sent:
 			delete(k.paths, path)
 		case e.Open:
-			k.vain(path, e.Sent)
+			k.addRound(path, e.Sent)
 		}
 	}
-	return k.worth(lacking)
+	return k.withoutIgnored(lacking)
 }
 
-// worth leaves out what was sent often enough.
-func (k ledger) worth(lacking []assignment) (send []assignment) {
+// withoutIgnored omits the assignments that were sent often enough.
+func (k ignoredLedger) withoutIgnored(lacking []assignment) (send []assignment) {
 	for _, a := range lacking {
 		if !k.paths[a.path()].Ignored {
 			send = append(send, a)
@@ -53,14 +53,14 @@ func (k ledger) worth(lacking []assignment) (send []assignment) {
 	return send
 }
 
-// fought says whether one of the values was sent in vain before.
-func (k ledger) fought(set []assignment) bool {
+// hadNoEffect reports whether one of the values was sent without effect before.
+func (k ignoredLedger) hadNoEffect(set []assignment) bool {
 	return slices.ContainsFunc(set, func(a assignment) bool { return k.paths[a.path()].Rounds > 0 })
 }
 
-// sent notes what was sent and which of it the target was seen to lack afterwards. What an answer shows is believed only once
-// the account is read again, unless it was read.
-func (k ledger) sent(set, missing []assignment, read bool) {
+// sent records the sent values and which of them the target lacks afterwards. read reports that the account was read back: without it,
+// values in the response stay unconfirmed until the next read.
+func (k ignoredLedger) sent(set, missing []assignment, read bool) {
 	lacks := map[string]bool{}
 	for _, a := range missing {
 		lacks[a.path()] = true
@@ -68,9 +68,9 @@ func (k ledger) sent(set, missing []assignment, read bool) {
 	for _, a := range set {
 		path, sent := a.path(), a.digest()
 		switch before := k.paths[path]; {
-		case path == activePath, path == passwordPath: // the one has to be kept, the other is never shown
+		case path == activePath, path == passwordPath: // active must be stored, the password is never returned
 		case lacks[path]:
-			k.vain(path, sent)
+			k.addRound(path, sent)
 		case read:
 			delete(k.paths, path)
 		case before.Sent == sent:
@@ -82,8 +82,8 @@ func (k ledger) sent(set, missing []assignment, read bool) {
 	}
 }
 
-// missing returns the assignments that a resource does not show. A userName may come back in another letter case, and
-// schemas and passwords need not come back at all.
+// missing returns the assignments that a resource lacks. A userName may be returned in another case, and schemas and passwords may be
+// omitted.
 func missing(set []assignment, shown *scim.Resource) (out []assignment) {
 	for _, a := range set {
 		value := valueAt(&shown.Object, a.chain)
@@ -102,7 +102,7 @@ func missing(set []assignment, shown *scim.Resource) (out []assignment) {
 			if sent, _ := a.value.(string); !strings.EqualFold(got, sent) {
 				out = append(out, a)
 			}
-		case !says(value, a.value):
+		case !containsAll(value, a.value):
 			out = append(out, a)
 		}
 	}

@@ -10,58 +10,58 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// MaxListed is how many resources of a target that cannot filter are read to find one. Beyond it nothing is created: whether
-// the resource exists is then for a person to say.
+// MaxListed is the maximum number of resources that are read to find one on a target that cannot filter. Beyond it nothing is created: an
+// operator must decide whether the resource exists.
 const MaxListed = 10_000
 
-// Pages reads a whole collection page by page (RFC 7644 section 3.4.2.4): Request is what to ask next, Read takes the answer.
+// Pages reads a complete collection page by page (RFC 7644 section 3.4.2.4): Request returns the next request, Read processes the response.
 //
-// Each request asks for PageSize resources, and startIndex grows by as many as the page had: by PageSize for a full page, by fewer
-// for a target that has a smaller limit of its own. The list ends with totalResults, or where that is not told, with an empty
-// page. A list that contradicts itself is an error, since nothing may be concluded from a part of one.
+// Each request has a count of PageSize, and startIndex increases by the number of resources on the page. That number is PageSize for a full
+// page, and less for a target with a lower limit. The list ends at totalResults, or, if that is absent, with an empty page. An inconsistent
+// list is an error, because a part of a list allows no conclusion.
 type Pages struct {
 	Endpoint string // /Users or /Groups
-	Listed   int    // how many were read
-	Total    int    // totalResults of the first page, UnknownTotal when it does not tell
-	Max      int    // more are refused; 0 for no bound
-	// FullPages requires PageSize resources on every page but the last one, as a client does that adds PageSize to startIndex
-	// without looking at the page.
+	Listed   int    // number of resources read
+	Total    int    // totalResults of the first page, UnknownTotal if absent
+	Max      int    // maximum number of resources; 0 for no limit
+	// FullPages requires PageSize resources on every page except the last one, like a client that adds PageSize to startIndex without checking
+	// the page.
 	FullPages bool
-	// Grows says that the list may grow while it is read, because others create. From then on each page begins with the last
-	// resource of the page before, which shows that nothing has moved.
+	// Grows allows the list to grow during the read, because other clients create resources. Each page then starts with the last resource of
+	// the previous page, which shows that the order is unchanged.
 	Grows bool
 
-	seen   map[[16]byte]bool // digests of the ids, which take less memory than the ids
+	seen   map[[16]byte]bool // digests of the ids, which need less memory
 	grown  bool
 	anchor string // the id of the last resource that was read
 }
 
-// UnknownTotal is the total of a list that does not tell it.
+// UnknownTotal is the total of a list without totalResults.
 const UnknownTotal = -1
 
-// UsersEndpoint and GroupsEndpoint are what Pages can read.
+// UsersEndpoint and GroupsEndpoint are the endpoints that Pages can read.
 const (
 	UsersEndpoint  = users
 	GroupsEndpoint = groups
 )
 
-// ListError says why a list cannot be read to its end.
+// ListError is the reason why a list cannot be read completely.
 type ListError struct {
 	Class      engine.Class
-	Status     int    // of the answer, 0 when none came
-	RetryAfter string // as it came
+	Status     int    // of the response, 0 if none was received
+	RetryAfter string // unparsed header
 	Message    string
-	// Broken says that the list contradicts itself: it may be read again from its beginning, but not further.
+	// Broken reports that the list is inconsistent: it may be read again from the start, but not continued.
 	Broken bool
 }
 
 // Error returns the message.
 func (e *ListError) Error() string { return e.Message }
 
-// NewPages begins at the first page.
+// NewPages starts at the first page.
 func NewPages(endpoint string) *Pages { return &Pages{Endpoint: endpoint, Total: UnknownTotal} }
 
-// Request is what to ask next.
+// Request returns the next request.
 func (p *Pages) Request() Request {
 	start := p.Listed + 1
 	if p.grown {
@@ -70,7 +70,8 @@ func (p *Pages) Request() Request {
 	return Request{Method: http.MethodGet, Path: fmt.Sprintf("%s?startIndex=%d&count=%d", p.Endpoint, start, PageSize)}
 }
 
-// Read takes the answer in: the resources of the page, and whether it was the last one. After an error the pages are as before.
+// Read processes a response. It returns the resources of the page, and whether it was the last one. An error does not change the state of
+// p.
 func (p *Pages) Read(r Response) (page []*scim.Resource, last bool, err *ListError) {
 	r = errorInSuccess(r)
 	before := *p
@@ -82,9 +83,9 @@ func (p *Pages) Read(r Response) (page []*scim.Resource, last bool, err *ListErr
 	case f == nil && p.Total >= 0 && p.Listed > p.Total:
 		f, broken = rejected(r, fmt.Sprintf("totalResults is %d, but %d are listed", p.Total, p.Listed)), true
 	case f == nil && p.FullPages && p.Total >= 0 && !last && len(page) < PageSize:
-		f, broken = rejected(r, fmt.Sprintf("it has %d resources on a page, and %d were requested", len(page), PageSize)), true
+		f, broken = rejected(r, fmt.Sprintf("it has %d resources on a page, but %d were requested", len(page), PageSize)), true
 	case f == nil && p.Max > 0 && (p.Listed > p.Max || p.Total > p.Max):
-		f, broken = rejected(r, fmt.Sprintf("it has %d resources, and no more than %d are read", max(p.Listed, p.Total), p.Max)), true
+		f, broken = rejected(r, fmt.Sprintf("it has %d resources, more than the maximum of %d", max(p.Listed, p.Total), p.Max)), true
 	}
 	if f != nil {
 		p.Listed, p.Total = before.Listed, before.Total
@@ -97,7 +98,7 @@ func (p *Pages) Read(r Response) (page []*scim.Resource, last bool, err *ListErr
 	return page, last, nil
 }
 
-// Seen says whether a resource with that id was read.
+// Seen reports whether a resource with that id was read.
 func (p *Pages) Seen(id string) bool { return p.seen[digest(id)] }
 
 func digest(id string) [16]byte {
@@ -105,7 +106,7 @@ func digest(id string) [16]byte {
 	return [16]byte(sum[:16])
 }
 
-// read takes a page in.
+// read processes a page.
 func (p *Pages) read(r Response) (page []*scim.Resource, last bool, f *failure) {
 	page, f = listed(r)
 	if f != nil {
@@ -121,14 +122,14 @@ func (p *Pages) read(r Response) (page []*scim.Resource, last bool, f *failure) 
 		p.Total = total
 		if !p.grown {
 			p.grown = true
-			return nil, false, nil // once more, with the anchor
+			return nil, false, nil // repeat with the anchor
 		}
 	case known && total != p.Total:
-		return nil, false, transient(r, fmt.Sprintf("totalResults went from %d to %d while it was read", p.Total, total))
+		return nil, false, transient(r, fmt.Sprintf("totalResults changed from %d to %d during the read", p.Total, total))
 	}
 	if p.grown {
 		if len(page) == 0 || page[0].ID() != p.anchor {
-			return nil, false, transient(r, "it changed while it was read")
+			return nil, false, transient(r, "it changed during the read")
 		}
 		page = page[1:]
 	}
@@ -153,17 +154,17 @@ func (p *Pages) read(r Response) (page []*scim.Resource, last bool, f *failure) 
 	return page, len(page) == 0 || p.Total >= 0 && p.Listed >= p.Total, nil
 }
 
-// listing finds resources in a whole collection, for a target that cannot filter.
+// listing finds resources in a complete collection, for a target that cannot filter.
 type listing struct {
 	send             func(Request, func(Response) Step) Step
-	instead          Alternative // of a lookup
+	instead          Alternative // replaces a lookup
 	pages            *Pages
 	attribute, value string
 	then             func(Response, []*scim.Resource, *failure) Step
 	found            []*scim.Resource
 }
 
-// readList finds the resources with that value of an attribute among all there are.
+// readList finds the resources with that value of an attribute among all resources.
 func readList(send func(Request, func(Response) Step) Step, instead Alternative, endpoint, attribute, value string,
 	then func(Response, []*scim.Resource, *failure) Step,
 ) Step {
@@ -179,7 +180,7 @@ func (l *listing) page() Step {
 }
 
 func (l *listing) fail(f *failure) Step {
-	return l.then(Response{}, nil, f.in("the list of all that are there"))
+	return l.then(Response{}, nil, f.in("list of all resources"))
 }
 
 func (l *listing) read(r Response) Step {
@@ -196,7 +197,7 @@ func (l *listing) read(r Response) Step {
 	case last:
 		return l.then(r, l.found, nil)
 	case l.pages.Listed >= MaxListed:
-		f := rejected(r, fmt.Sprintf("the target cannot filter, and has more than %d of them: whether there is one with %s %q is not known",
+		f := rejected(r, fmt.Sprintf("the target cannot filter and has more than %d resources: it is unknown whether one has %s %q",
 			l.pages.Listed, l.attribute, l.value))
 		f.class = engine.Held
 		return l.fail(f)

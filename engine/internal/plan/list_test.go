@@ -13,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// listServer answers page requests for accounts 1 to n, by pages of at most limit.
+// listServer responds to page requests for accounts 1 to n, with pages of at most limit.
 func listServer(t *testing.T, n, limit int) func(plan.Request) plan.Response {
 	return func(r plan.Request) plan.Response {
 		var start, count int
@@ -27,7 +27,7 @@ func listServer(t *testing.T, n, limit int) func(plan.Request) plan.Response {
 	}
 }
 
-// listPage is a page; an id of "-" is a resource without one, and an empty total is left out.
+// listPage returns a page; an id of "-" is a resource without an id, and an empty total is omitted.
 func listPage(t *testing.T, total string, ids ...string) plan.Response {
 	t.Helper()
 	var b strings.Builder
@@ -98,7 +98,7 @@ func TestPages_RejectsInconsistentList(t *testing.T) {
 		class  engine.Class
 		broken bool
 	}{
-		"the total changes": {[]plan.Response{listPage(t, "3", "a"), listPage(t, "4", "b")}, "totalResults went from 3 to 4",
+		"the total changes": {[]plan.Response{listPage(t, "3", "a"), listPage(t, "4", "b")}, "totalResults changed from 3 to 4",
 			engine.Transient, true},
 		"a page is repeated": {[]plan.Response{listPage(t, "4", "a", "b"), listPage(t, "4", "a", "b")},
 			"it repeats a: startIndex has no effect", engine.Rejected, true},
@@ -107,14 +107,14 @@ func TestPages_RejectsInconsistentList(t *testing.T) {
 		"it ends early": {[]plan.Response{listPage(t, "3", "a"), listPage(t, "3")}, "totalResults is 3, but it ends after 1",
 			engine.Transient, true},
 		"more than the total": {[]plan.Response{listPage(t, "1", "a", "b")}, "totalResults is 1, but 2 are listed", engine.Rejected, true},
-		"more than are read": {[]plan.Response{listPage(t, "9", "a")}, "it has 9 resources, and no more than 5 are read", engine.Rejected,
+		"more than are read": {[]plan.Response{listPage(t, "9", "a")}, "it has 9 resources, more than the maximum of 5", engine.Rejected,
 			true},
-		"something else": {[]plan.Response{answer(t, 200, `{"hello":"world"}`)}, "the answer is not a ListResponse", engine.Transient,
+		"something else": {[]plan.Response{answer(t, 200, `{"hello":"world"}`)}, "the response is not a ListResponse", engine.Transient,
 			true},
 		"not a resource": {[]plan.Response{answer(t, 200, `{"totalResults":1,"Resources":["a"]}`)}, "not a resource", engine.Rejected,
 			true},
 		"a 200 with an error": {[]plan.Response{answer(t, 200, `{"schemas":["`+scim.ErrorMessage+`"],"status":"403","detail":"not you"}`)},
-			"403: answered with status 200: not you", engine.Denied, false},
+			"403: error in a response with status 200: not you", engine.Denied, false},
 		"no such endpoint": {[]plan.Response{{Status: 404}}, "404 Not Found", engine.Rejected, false},
 		"a pause":          {[]plan.Response{{Status: 429, RetryAfter: "7"}}, "429", engine.Throttled, false},
 	} {
@@ -135,7 +135,7 @@ func TestPages_RejectsInconsistentList(t *testing.T) {
 			require.ErrorContains(t, err, fmt.Sprintf("the list /Users cannot be read at startIndex %d: ", listed+1))
 			require.Equal(t, c.class, err.Class)
 			require.Equal(t, c.broken, err.Broken)
-			require.Equal(t, listed, p.Listed, "it can be asked again")
+			require.Equal(t, listed, p.Listed, "the page can be read again")
 		})
 	}
 }

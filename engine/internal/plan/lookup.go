@@ -16,23 +16,23 @@ const (
 	groups = "/Groups"
 )
 
-// PageSize is what every list request asks for.
+// PageSize is the count of every list request.
 const PageSize = 100
 
-// LookupPath is the request that finds a resource by a unique attribute. The value is quoted as a JSON string (RFC 7644
-// section 3.4.2.2), then escaped for the URL.
+// LookupPath returns the path that finds a resource by a unique attribute. The value is quoted as a JSON string (RFC 7644 section 3.4.2.2),
+// then escaped for the URL.
 func LookupPath(endpoint, attribute, value string) string {
 	filter := attribute + " eq " + string(scim.AppendValue(nil, value))
 	return endpoint + "?filter=" + escape(filter) + "&startIndex=1&count=" + strconv.Itoa(PageSize)
 }
 
-// escape is url.QueryEscape with %20 for spaces, which every server reads.
+// escape is url.QueryEscape with %20 for spaces, which every server supports.
 func escape(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
 
 func resourcePath(endpoint, id string) string { return endpoint + "/" + url.PathEscape(id) }
 
-// ordinary says whether a value has nothing in it that a filter has to escape or a server may stumble over. Only the refusal of such
-// a lookup says something about all others; any other one may be about the value.
+// ordinary reports whether a value contains no character that a filter must escape or a server may misinterpret. Only the rejection of such
+// a lookup shows that the target cannot filter; another rejection may be due to the value.
 func ordinary(value string) bool {
 	odd := func(r rune) bool {
 		letter, digit := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z', '0' <= r && r <= '9'
@@ -41,8 +41,8 @@ func ordinary(value string) bool {
 	return !strings.ContainsFunc(value, odd)
 }
 
-// hits reads the answer to a lookup: the resources that match, or why the answer is of no use. A server that ignores the filter
-// returns strangers, which must not be adopted: what has another value is left out.
+// hits returns the matching resources of a lookup, or why the response is unusable. A server that ignores the filter returns other
+// resources, which must not be linked: resources with another value are omitted.
 func hits(r Response, attribute, value string) ([]*scim.Resource, *failure) {
 	all, f := listed(r)
 	if f != nil {
@@ -54,39 +54,39 @@ func hits(r Response, attribute, value string) ([]*scim.Resource, *failure) {
 			continue
 		}
 		if hit.ID() == "" {
-			return nil, rejected(r, "the answer to a lookup lists a resource without an id")
+			return nil, rejected(r, "the response to a lookup has a resource without an id")
 		}
 		out = append(out, hit)
 	}
 	if total, known := count(bodyOf(r), "totalResults"); known && total > 0 && len(all) == 0 {
-		return nil, transient(r, fmt.Sprintf("the answer to a lookup says totalResults %d, but lists no resource", total))
+		return nil, transient(r, fmt.Sprintf("the response to a lookup has totalResults %d, but no resource", total))
 	}
 	return out, nil
 }
 
-// listed reads a page of a list. A 404 reads as an empty one if it comes from SCIM: what else answers so is not the target.
+// listed returns the resources on a page of a list. A 404 is an empty page if it is a SCIM response; any other 404 is not from the target.
 func listed(r Response) ([]*scim.Resource, *failure) {
 	switch {
 	case r.Err == nil && r.Status == http.StatusNotFound && none(r.Body):
 		return nil, nil
 	case r.Err == nil && r.Status == http.StatusNotFound:
-		return nil, elsewhere(r)
+		return nil, foreignNotFoundFailure(r)
 	case r.Err != nil || r.Status != http.StatusOK:
 		return nil, fail(r)
 	case r.Body == nil:
-		return nil, transient(r, "the answer has no body")
+		return nil, transient(r, "the response has no body")
 	}
 	list := &scim.Resource{Object: *r.Body}
 	_, hasResources := r.Body.Get("Resources")
 	_, hasTotal := r.Body.Get("totalResults")
 	if !list.HasSchema(scim.ListResponseMessage) && !hasResources && !hasTotal {
-		return nil, transient(r, "the answer is not a ListResponse")
+		return nil, transient(r, "the response is not a ListResponse")
 	}
 	var out []*scim.Resource
 	for _, v := range r.Body.Array("Resources") {
 		o, ok := v.(*scim.Object)
 		if !ok {
-			return nil, rejected(r, "the answer lists something that is not a resource")
+			return nil, rejected(r, "the response lists a value that is not a resource")
 		}
 		out = append(out, &scim.Resource{Object: *o})
 	}
@@ -102,9 +102,9 @@ func none(body *scim.Object) bool {
 	return said.HasSchema(scim.ErrorMessage) || said.HasSchema(scim.ListResponseMessage) && len(body.Array("Resources")) == 0
 }
 
-// elsewhere is the failure of a 404 that does not come from SCIM.
-func elsewhere(r Response) *failure {
-	what := "no SCIM error in it"
+// foreignNotFoundFailure returns the failure for a 404 that is not a SCIM response.
+func foreignNotFoundFailure(r Response) *failure {
+	what := "no SCIM error"
 	if r.Page != "" {
 		what = r.Page + " instead of a SCIM error"
 	}
@@ -121,7 +121,7 @@ func count(o *scim.Object, name string) (int, bool) {
 	return n, err == nil
 }
 
-// textAt reads a string by an attribute path with at most one dot; ok is false when there is none to compare.
+// textAt returns a string at an attribute path with at most one dot; ok is false if there is no string.
 func textAt(o *scim.Object, path string) (string, bool) {
 	p, err := scim.ParseAttrPath(path)
 	if err != nil {
@@ -141,7 +141,7 @@ func textAt(o *scim.Object, path string) (string, bool) {
 	return s, ok
 }
 
-// ids lists the ids of resources for a message.
+// ids returns the ids of resources for a message.
 func ids(rs []*scim.Resource) string {
 	out := make([]string, len(rs))
 	for i, r := range rs {

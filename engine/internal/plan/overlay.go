@@ -8,16 +8,16 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// assignment is one attribute that is to have another value. Null and an empty list clear it.
+// assignment is the new value of one attribute. Null and an empty list clear it.
 type assignment struct {
-	chain []string // names from the outside in: [title], [name givenName], [urn:… department]
+	chain []string // from the outermost name: [title], [name givenName], [urn:… department]
 	value any
 }
 
 func (a assignment) path() string { return Path(a.chain) }
 
-// Path joins the names of an attribute, from the outside in, to its path of RFC 7644 section 3.10: title, name.givenName,
-// urn:…:department. The outermost may be the URN of an extension.
+// Path joins the names of an attribute, from the outermost, to its path of RFC 7644 section 3.10: title, name.givenName, urn:…:department.
+// The outermost name may be the URN of an extension.
 func Path(chain []string) string {
 	if strings.Contains(chain[0], ":") && len(chain) > 1 {
 		return chain[0] + ":" + strings.Join(chain[1:], ".")
@@ -25,16 +25,16 @@ func Path(chain []string) string {
 	return strings.Join(chain, ".")
 }
 
-// clears says whether the attribute is to have no value.
+// clears reports whether the assignment removes the value.
 func (a assignment) clears() bool { return unassigned(a.value) }
 
-// digest identifies the value without telling it.
+// digest identifies the value without disclosing it.
 func (a assignment) digest() string {
 	sum := sha256.Sum256(scim.AppendValue(nil, a.value))
 	return hex.EncodeToString(sum[:8])
 }
 
-// set makes the assignment in a resource.
+// set applies the assignment to an object.
 func (a assignment) set(o *scim.Object) {
 	for _, name := range a.chain[:len(a.chain)-1] {
 		inner := o.Complex(name)
@@ -52,7 +52,7 @@ func (a assignment) set(o *scim.Object) {
 	o.Set(last, scim.CloneValue(a.value))
 }
 
-// assigned returns a copy of a resource with the assignments made.
+// assigned returns a copy of a resource with the assignments applied.
 func assigned(r *scim.Resource, all []assignment) *scim.Resource {
 	out := r.Clone()
 	for _, a := range all {
@@ -61,10 +61,9 @@ func assigned(r *scim.Resource, all []assignment) *scim.Resource {
 	return out
 }
 
-// overlay returns what differs between a fetched resource and the desired one. Attributes that are not desired stay as they
-// are; a desired null or empty list clears one. Complex values are merged, so that sub-attributes the target derives
-// (name.formatted) stay. A list counts as unchanged when the target's elements say at least what the desired ones say, in the
-// same order.
+// overlay returns the differences between a fetched resource and the desired one. Attributes that are not desired stay unchanged; a desired
+// null or empty list clears the attribute. Complex values are merged, so that sub-attributes that the target derives (name.formatted) stay.
+// A list is unchanged if the target's elements contain all values of the desired ones, in the same order.
 func overlay(fetched, desired *scim.Resource) []assignment {
 	var out []assignment
 	merged := fetched.Clone()
@@ -84,7 +83,7 @@ func overlay(fetched, desired *scim.Resource) []assignment {
 	return out
 }
 
-// differing appends the assignments that give an attribute of o its desired value.
+// differing appends the assignments that change an attribute of o to its desired value.
 func differing(out []assignment, o *scim.Object, chain []string, want any) []assignment {
 	have, present := o.Get(chain[len(chain)-1])
 	switch want := want.(type) {
@@ -101,10 +100,10 @@ func differing(out []assignment, o *scim.Object, chain []string, want any) []ass
 		inner, ok := have.(*scim.Object)
 		value, refers := want.Get("value")
 		switch {
-		case !ok && void(want):
+		case !ok && isEmpty(want):
 			return out
-		case ok && refers && !says(inner, scim.NewObject(scim.Member{Name: "value", Value: value})):
-			return append(out, assignment{chain, want}) // it is another one, and what is told about the one before must not stay
+		case ok && refers && !containsAll(inner, scim.NewObject(scim.Member{Name: "value", Value: value})):
+			return append(out, assignment{chain, want}) // another reference: sub-attributes of the previous one must not stay
 		case ok:
 			for sub, v := range want.All() {
 				out = differing(out, inner, append(chain[:len(chain):len(chain)], sub), v)
@@ -112,13 +111,13 @@ func differing(out []assignment, o *scim.Object, chain []string, want any) []ass
 			return out
 		}
 	}
-	if present && says(have, want) {
+	if present && containsAll(have, want) {
 		return out
 	}
 	return append(out, assignment{chain, want})
 }
 
-// complete adds what an object lacks and another one has. Complex values are merged, lists are not.
+// complete adds the attributes of another object that an object lacks. Complex values are merged, lists are not.
 func complete(o, more *scim.Object) {
 	for name, v := range more.All() {
 		have, present := o.Get(name)
@@ -133,10 +132,10 @@ func complete(o, more *scim.Object) {
 	}
 }
 
-// void says whether an object says nothing: none of its attributes has a value.
-func void(o *scim.Object) bool {
+// isEmpty reports whether no attribute of an object has a value.
+func isEmpty(o *scim.Object) bool {
 	for _, v := range o.All() {
-		if inner, ok := v.(*scim.Object); ok && void(inner) || unassigned(v) {
+		if inner, ok := v.(*scim.Object); ok && isEmpty(inner) || unassigned(v) {
 			continue
 		}
 		return false
@@ -144,14 +143,14 @@ func void(o *scim.Object) bool {
 	return true
 }
 
-// unassigned says whether a value is the same as none (RFC 7643 section 2.5).
+// unassigned reports whether a value equals an absent one (RFC 7643 section 2.5).
 func unassigned(v any) bool {
 	list, ok := v.([]any)
 	return v == nil || ok && len(list) == 0
 }
 
-// says reports whether have contains all that want says.
-func says(have, want any) bool {
+// containsAll reports whether have contains all values of want.
+func containsAll(have, want any) bool {
 	switch want := want.(type) {
 	case *scim.Object:
 		h, ok := have.(*scim.Object)
@@ -161,9 +160,9 @@ func says(have, want any) bool {
 		for name, v := range want.All() {
 			hv, present := h.Get(name)
 			if !present && (unassigned(v) || v == false) {
-				continue // false and absent are the same for primary, which some servers leave out
+				continue // false and absent are equal for primary, which some servers omit
 			}
-			if !says(hv, v) {
+			if !containsAll(hv, v) {
 				return false
 			}
 		}
@@ -174,7 +173,7 @@ func says(have, want any) bool {
 			return false
 		}
 		for i := range want {
-			if !says(h[i], want[i]) {
+			if !containsAll(h[i], want[i]) {
 				return false
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// passwordDue says whether the account is not known to have the password that it should have.
+// passwordDue reports whether the account is not known to have the desired password.
 func (u *user) passwordDue() bool {
 	return u.in.SyncPassword && u.in.Password != "" && u.in.PasswordVersion != "" && u.out.PasswordVersion != u.in.PasswordVersion
 }
@@ -14,8 +14,8 @@ func (u *user) newPassword() assignment {
 	return assignment{[]string{passwordPath}, u.in.Password}
 }
 
-// setPassword ends the sequence of an account that is up to date otherwise. It comes last, so that a password that the target's rules
-// refuse keeps nothing else from it, and so that no PUT takes it away again.
+// setPassword ends the sequence of an account that is otherwise up to date. The password comes last: a rejected password blocks nothing
+// else, and no later PUT removes it.
 func (u *user) setPassword() Step {
 	if !u.passwordDue() {
 		return u.end(engine.Done, "")

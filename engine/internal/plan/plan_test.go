@@ -18,7 +18,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// answers.
+// body returns a response.
 func body(t *testing.T, status int, text string) plan.Response {
 	t.Helper()
 	r := plan.Response{Status: status}
@@ -30,7 +30,8 @@ func body(t *testing.T, status int, text string) plan.Response {
 	return r
 }
 
-// script is answers, each «status body», with «etag=...» or «after=...» before the body, or «page=...» instead; «lost» is no answer.
+// script returns responses. A line is "status body", with "etag=..." or "after=..." before the body, or "page=..." instead of it; "lost" is
+// no response.
 func script(t *testing.T, lines ...string) []plan.Response {
 	t.Helper()
 	var out []plan.Response
@@ -61,7 +62,7 @@ func script(t *testing.T, lines ...string) []plan.Response {
 	return out
 }
 
-// transcript runs a sequence against the answers.
+// transcript runs a sequence with the responses.
 func transcript(t *testing.T, s *plan.Sequence, answers []plan.Response) string {
 	t.Helper()
 	var b strings.Builder
@@ -83,19 +84,19 @@ func transcript(t *testing.T, s *plan.Sequence, answers []plan.Response) string 
 		if r.Alternative != nil {
 			fmt.Fprintf(&b, "instead: %s\n", r.Alternative)
 		}
-		require.Equal(t, r.Method == http.MethodGet, r.Op == "", "every write says what it changes")
+		require.Equal(t, r.Method == http.MethodGet, r.Op == "", "every write has an operation")
 		if r.IfMatch != "" {
 			fmt.Fprintf(&b, "If-Match: %s\n", r.IfMatch)
 		}
 		if r.Body != nil {
 			fmt.Fprintf(&b, "%s\n", r.Body.AppendJSON(nil))
 		}
-		require.NotEmpty(t, answers, "an answer for %s %s", r.Method, r.Path)
+		require.NotEmpty(t, answers, "a response for %s %s", r.Method, r.Path)
 		fmt.Fprintf(&b, "  -> %d\n", answers[0].Status)
 		step = s.Feed(answers[0])
 		answers = answers[1:]
 	}
-	require.Empty(t, answers, "all answers were used")
+	require.Empty(t, answers, "all responses were used")
 	o := step.Outcome
 	fmt.Fprintf(&b, "= %s %s id=%q origin=%q status=%d", o.Class, o.Operation, o.RemoteID, o.Origin, o.Status)
 	if o.RetryAfter != "" {
@@ -109,7 +110,7 @@ func transcript(t *testing.T, s *plan.Sequence, answers []plan.Response) string 
 	}
 	for _, path := range slices.Sorted(maps.Keys(o.IgnoredAttributes)) {
 		if n := o.IgnoredAttributes[path].Rounds; n > 0 {
-			fmt.Fprintf(&b, " unkept=%s/%d", path, n)
+			fmt.Fprintf(&b, " ignored=%s/%d", path, n)
 		}
 	}
 	if o.PasswordVersion != "" {
@@ -119,12 +120,12 @@ func transcript(t *testing.T, s *plan.Sequence, answers []plan.Response) string 
 		fmt.Fprintf(&b, " batch=%d", o.Batch)
 	}
 	if o.MayBeMember {
-		b.WriteString(" unsure")
+		b.WriteString(" mayBeMember")
 	}
 	if o.Message != "" {
 		fmt.Fprintf(&b, "\n  %s", o.Message)
 	}
-	require.Equal(t, step, s.Feed(plan.Response{Status: 200}), "after the outcome nothing happens")
+	require.Equal(t, step, s.Feed(plan.Response{Status: 200}), "a response after the outcome has no effect")
 	return b.String() + "\n"
 }
 
@@ -163,7 +164,7 @@ func ann(t *testing.T) plan.UserInput {
 func TestUser(t *testing.T) {
 	theirs := func(string) (string, error) { return "u-2", nil }
 	known := func(in *plan.UserInput) { in.RemoteID, in.Origin, in.MayExist = "r1", engine.Created, true }
-	anew := func(in *plan.UserInput) { known(in); in.Activating = true }
+	assignedAgain := func(in *plan.UserInput) { known(in); in.Activating = true }
 	inactive := func(in *plan.UserInput) { known(in); in.Want = engine.Inactive }
 	wizard := func(f func(*plan.UserInput)) func(*plan.UserInput) {
 		return func(in *plan.UserInput) { f(in); in.Style = engine.Wizard }
@@ -190,7 +191,7 @@ func TestUser(t *testing.T) {
 		return func(in *plan.UserInput) {
 			known(in)
 			in.IgnoredAttributes = map[string]engine.IgnoredAttribute{}
-			for range rounds { // what earlier sequences found out
+			for range rounds { // learned by earlier sequences
 				s := plan.User(*in)
 				for s.Step().Request != nil {
 					s.Feed(script(t, `200 `+nameless)[0])
@@ -206,26 +207,27 @@ func TestUser(t *testing.T) {
 	}{
 		{"create after an empty list", fresh, []string{none, `201 {"id":"r1"}`}},
 		{"create after a 404", fresh, []string{missing, `201 {"id":"r1"}`}},
-		{"a 404 that is no SCIM error", fresh, []string{`404 {"detail":"Not Found"}`}},
+		{"a 404 that is not a SCIM error", fresh, []string{`404 {"detail":"Not Found"}`}},
 		{"a 404 without a body", fresh, []string{`404`}},
 		{"a 404 with a page", fresh, []string{`404 page=text/html`}},
 		{"a 404 with a page to a read", known, []string{`404 page=text/html`}},
 		{"a 404 with a page to a deactivation", inactive, []string{`404 page=text/html`, `404 page=text/html`}},
-		{"deactivate where PATCH answers 404 with a page", inactive,
+		{"deactivate where PATCH returns 404 with a page", inactive,
 			[]string{`404 page=text/html`, `200 ` + same, `200 ` + same, `200 ` + asleep}},
 		{"create with a quoted name", func(in *plan.UserInput) { in.UserName = `a"b\c d+é` }, []string{none, `201 {"id":"r1"}`}},
 		{"empty 201", fresh, []string{none, `201`}},
 		{"201 without an id", fresh, []string{none, `201 {}`}},
-		{"create is switched off", func(in *plan.UserInput) { in.Create = false }, []string{none}},
-		{"create loses its answer", fresh, []string{none, "lost"}},
-		{"create is refused", fresh, []string{none, `400 {"scimType":"invalidValue","detail":"no emails","status":400}`, none}},
-		{"create is refused with 400, and meanwhile the account exists", fresh,
+		{"create is disabled", func(in *plan.UserInput) { in.Create = false }, []string{none}},
+		{"create without a response", fresh, []string{none, "lost"}},
+		{"create is rejected", fresh, []string{none, `400 {"scimType":"invalidValue","detail":"no emails","status":400}`, none}},
+		{"create is rejected with 400, and the account exists", fresh,
 			[]string{none, `400 {"detail":"name taken"}`, one, `200 ` + same}},
 		{"link and update", fresh, []string{one, `200 ` + differs, `200 {}`}},
-		{"anew, the account is looked up and there", anew, []string{ours, `200 ` + same}},
-		{"anew, only creating is on", func(in *plan.UserInput) { anew(in); in.Update, in.Deactivate = false, false },
+		{"assigned again, and the account exists", assignedAgain, []string{ours, `200 ` + same}},
+		{"assigned again, only creating is enabled", func(in *plan.UserInput) { assignedAgain(in); in.Update, in.Deactivate = false, false },
 			[]string{ours, `200 ` + same}},
-		{"anew, only creating is on, and the account is inactive", func(in *plan.UserInput) { anew(in); in.Update, in.Deactivate = false, false },
+		{"assigned again, only creating is enabled, and the account is inactive",
+			func(in *plan.UserInput) { assignedAgain(in); in.Update, in.Deactivate = false, false },
 			[]string{ours, `200 ` + asleep, `204`}},
 		{"link of an inactive account that is not activated", func(in *plan.UserInput) { in.Update, in.Deactivate = false, false },
 			[]string{one, `200 ` + asleep, `500`}},
@@ -244,79 +246,80 @@ func TestUser(t *testing.T) {
 			password(in)
 			in.Create, in.Update, in.Deactivate = false, false, false
 		}), []string{`200 ` + asleep, `200 ` + same}},
-		{"anew, the account is gone", anew, []string{none, none, `201 {"id":"r2"}`}},
+		{"assigned again, and the account is missing", assignedAgain, []string{none, none, `201 {"id":"r2"}`}},
 		{"link to our own account", fresh, []string{ours, `200 ` + same}},
-		{"what somebody else has is not linked", func(in *plan.UserInput) { in.Owner = theirs }, []string{one}},
-		{"what somebody else has is not deactivated", func(in *plan.UserInput) { inactive(in); in.Owner = theirs }, nil},
-		{"what somebody else has is not deactivated after a lost create", func(in *plan.UserInput) {
+		{"an account of another user is not linked", func(in *plan.UserInput) { in.Owner = theirs }, []string{one}},
+		{"an account of another user is not deactivated", func(in *plan.UserInput) { inactive(in); in.Owner = theirs }, nil},
+		{"an account of another user is not deactivated after a lost create", func(in *plan.UserInput) {
 			in.Want, in.MayExist, in.Owner = engine.Absent, true, theirs
 		}, []string{ours}},
-		{"whose it is cannot be told", func(in *plan.UserInput) {
+		{"owner unknown", func(in *plan.UserInput) {
 			inactive(in)
 			in.Owner = func(string) (string, error) { return "", errors.New("no database") }
 		}, nil},
 		{"link only", func(in *plan.UserInput) { in.Update, in.Deactivate = false, false }, []string{one, `200 ` + same}},
-		{"an existing account is asked about", func(in *plan.UserInput) { in.OnExisting = engine.LinkAsk }, []string{one}},
-		{"our own account is not asked about", func(in *plan.UserInput) { in.OnExisting = engine.LinkAsk }, []string{ours, `200 ` + same}},
-		{"an existing account is refused", func(in *plan.UserInput) { in.OnExisting = engine.LinkNever }, []string{one}},
-		{"409 to a name that is not to be linked", func(in *plan.UserInput) { in.OnExisting = engine.LinkNever },
+		{"an existing account requires a decision", func(in *plan.UserInput) { in.OnExisting = engine.LinkAsk }, []string{one}},
+		{"our own account requires no decision", func(in *plan.UserInput) { in.OnExisting = engine.LinkAsk }, []string{ours, `200 ` + same}},
+		{"an existing account is rejected", func(in *plan.UserInput) { in.OnExisting = engine.LinkNever }, []string{one}},
+		{"409 for an account that must not be linked", func(in *plan.UserInput) { in.OnExisting = engine.LinkNever },
 			[]string{none, `409 {"detail":"exists"}`, one}},
 		{"several hits are held", fresh, []string{two}},
 		{"a hit without an id", fresh, []string{`200 {"totalResults":1,"Resources":[{"userName":"ann"}]}`}},
-		{"a stranger in the list is not adopted", fresh,
+		{"an unrelated account in the list is not adopted", fresh,
 			[]string{`200 {"totalResults":1,"Resources":[{"id":"x","userName":"bob"}]}`, `201 {"id":"r1"}`}},
-		{"a lookup that is no list", fresh, []string{`200 {}`}},
+		{"a lookup that returns no list", fresh, []string{`200 {}`}},
 		{"409 then link by name", fresh, []string{none, `409 {"detail":"exists"}`, one, `200 ` + same}},
 		{"409 then link by externalId", fresh, []string{none, `409 {"detail":"exists"}`, none, ours, `200 ` + same}},
 		{"400 uniqueness is a conflict too", fresh, []string{none, `400 {"scimType":"uniqueness"}`, ours, `200 ` + same}},
-		{"409 and nobody to be found", fresh, []string{none, `409 {"detail":"exists"}`, none, none}},
+		{"409 and no account found", fresh, []string{none, `409 {"detail":"exists"}`, none, none}},
 		{"update", known, []string{`200 etag=W/"7" ` + differs, `200 {}`}},
 		{"update with the version of meta", known, []string{`200 ` + differs, `204`}},
 		{"nothing changed", known, []string{`200 ` + same}},
 		{"update after 412", known, []string{`200 etag="1" ` + differs, `412`, `200 etag="2" ` + differs, `200 {}`}},
 		{"update that always meets 412", known, []string{`200 ` + differs, `412`, `200 ` + differs, `412`, `200 ` + differs, `412`}},
-		{"another id is answered", known, []string{`200 {"id":"r9"}`}},
-		{"gone and created again", known, []string{`404`, none, none, `201 {"id":"r2"}`}},
-		{"gone, and found by our own identifier", known,
+		{"another id is returned", known, []string{`200 {"id":"r9"}`}},
+		{"missing and created again", known, []string{`404`, none, none, `201 {"id":"r2"}`}},
+		{"missing, and found by our own identifier", known,
 			[]string{`404`, none, `200 {"Resources":[{"id":"r2","userName":"anna","externalId":"u-1"}]}`, `200 {"id":"r2"}`, `200 {}`}},
-		{"gone and found under another id", known,
+		{"missing, and found under another id", known,
 			[]string{`404`, `200 {"Resources":[{"id":"r2","userName":"ann"}]}`, `200 {"id":"r2"}`, `200 {}`}},
-		{"gone but still listed", known, []string{`404`, one}},
-		{"gone and reported", func(in *plan.UserInput) { known(in); in.OnMissing = engine.Fail }, []string{`404`}},
+		{"missing but still listed", known, []string{`404`, one}},
+		{"missing and reported", func(in *plan.UserInput) { known(in); in.OnMissing = engine.Fail }, []string{`404`}},
 		{"reactivate by PATCH", known, []string{`200 ` + asleep, `204`}},
 		{"reactivate by PUT", wizard(known), []string{`200 etag="4" ` + asleep, `200 {}`}},
 		{"deactivate by PATCH", inactive, []string{`204`}},
 		{"deactivate by PUT", wizard(inactive), []string{`200 etag="4" ` + same, `200 {}`}},
-		{"deactivate by PUT what is inactive", wizard(inactive), []string{`200 ` + asleep}},
-		{"deactivate where PATCH is not known", inactive, []string{`501`, `200 ` + same, `200 {}`}},
-		{"deactivate what is gone", inactive, []string{missing, missing}},
-		{"deactivate what is gone, said without a SCIM error", inactive, []string{`404`, `404`, none}},
-		{"deactivate where nothing is SCIM", inactive,
+		{"deactivate an inactive account by PUT", wizard(inactive), []string{`200 ` + asleep}},
+		{"deactivate where PATCH is unsupported", inactive, []string{`501`, `200 ` + same, `200 {}`}},
+		{"deactivate a missing account", inactive, []string{missing, missing}},
+		{"deactivate a missing account, 404 without a SCIM error", inactive, []string{`404`, `404`, none}},
+		{"deactivate where no response is SCIM", inactive,
 			[]string{`404 {"detail":"Not Found"}`, `404 {"detail":"Not Found"}`, `404 {"detail":"Not Found"}`}},
-		{"deactivate what is listed and answered with 404", inactive, []string{`404`, `404`, ours}},
-		{"deactivate where PATCH answers 404", inactive, []string{`404`, `200 ` + same, `200 ` + same, `200 ` + asleep}},
-		{"deactivate where PATCH answers 404, and it is inactive", inactive, []string{`404`, `200 ` + asleep}},
-		{"reactivate where PATCH answers 404", known, []string{`200 ` + asleep, `404`, `200 ` + asleep, `200 ` + same}},
-		{"update where PUT answers 404", known, []string{`200 ` + differs, `404`, `200 ` + differs, `200 ` + same}},
-		{"deactivate by PUT what is gone", wizard(inactive), []string{missing}},
+		{"deactivate a listed account that returns 404", inactive, []string{`404`, `404`, ours}},
+		{"deactivate where PATCH returns 404", inactive, []string{`404`, `200 ` + same, `200 ` + same, `200 ` + asleep}},
+		{"deactivate an inactive account where PATCH returns 404", inactive, []string{`404`, `200 ` + asleep}},
+		{"reactivate where PATCH returns 404", known, []string{`200 ` + asleep, `404`, `200 ` + asleep, `200 ` + same}},
+		{"update where PUT returns 404", known, []string{`200 ` + differs, `404`, `200 ` + differs, `200 ` + same}},
+		{"deactivate a missing account by PUT", wizard(inactive), []string{missing}},
 		{"deactivate after a lost create", func(in *plan.UserInput) { in.Want, in.MayExist = engine.Absent, true }, []string{ours, `204`}},
-		{"deactivate after a create that never was", func(in *plan.UserInput) { in.Want, in.MayExist = engine.Absent, true },
+		{"deactivate after a create that was not carried out", func(in *plan.UserInput) { in.Want, in.MayExist = engine.Absent, true },
 			[]string{none, none}},
-		{"deactivate whom nobody assigned", func(in *plan.UserInput) { in.Want = engine.Absent }, nil},
+		{"deactivate a user that was never assigned", func(in *plan.UserInput) { in.Want = engine.Absent }, nil},
 		{"renamed after a lost create", func(in *plan.UserInput) { in.MayExist, in.EarlierName = true, "anna" },
 			[]string{none, `200 {"Resources":[{"id":"r1","userName":"anna","externalId":"u-1"}]}`, `200 ` + same}},
 		{"renamed twice after a lost create", func(in *plan.UserInput) { in.MayExist = true },
 			[]string{none, `200 {"Resources":[{"id":"r1","userName":"annabel","externalId":"u-1"}]}`, `200 ` + same}},
-		{"renamed after a lost create where externalId is no filter", func(in *plan.UserInput) { in.MayExist, in.EarlierName = true, "anna" },
+		{"renamed after a lost create where externalId cannot be filtered",
+			func(in *plan.UserInput) { in.MayExist, in.EarlierName = true, "anna" },
 			[]string{none, `400 {"scimType":"invalidFilter"}`, `200 {"Resources":[{"id":"r1","userName":"anna","externalId":"u-1"}]}`,
 				`200 ` + same}},
-		{"created again after a lost create that never was", func(in *plan.UserInput) { in.MayExist = true },
+		{"created again after a lost create that was not carried out", func(in *plan.UserInput) { in.MayExist = true },
 			[]string{none, none, `201 {"id":"r1"}`}},
-		{"a lookup by externalId that fails is tried again", func(in *plan.UserInput) { in.MayExist = true }, []string{none, `503`}},
-		{"kept as it is", func(in *plan.UserInput) { in.Want, in.RemoteID = engine.Keep, "r1" }, nil},
-		{"the earlier name belongs to somebody else", func(in *plan.UserInput) { in.MayExist, in.EarlierName = true, "anna" },
+		{"a failed lookup by externalId is retried", func(in *plan.UserInput) { in.MayExist = true }, []string{none, `503`}},
+		{"kept unchanged", func(in *plan.UserInput) { in.Want, in.RemoteID = engine.Keep, "r1" }, nil},
+		{"the earlier name belongs to another user", func(in *plan.UserInput) { in.MayExist, in.EarlierName = true, "anna" },
 			[]string{none, none, `200 {"Resources":[{"id":"r9","userName":"anna","externalId":"u-9"}]}`, `201 {"id":"r1"}`}},
-		{"deactivate is switched off", func(in *plan.UserInput) { inactive(in); in.Deactivate = false }, nil},
+		{"deactivate is disabled", func(in *plan.UserInput) { inactive(in); in.Deactivate = false }, nil},
 		{"throttled", inactive, []string{`429 after=7 {"detail":"slow down"}`}},
 		{"503 with Retry-After", inactive, []string{`503 after=7`}},
 		{"503", inactive, []string{`503`}},
@@ -324,22 +327,22 @@ func TestUser(t *testing.T) {
 
 		{"deactivate where PATCH needs a path", inactive, []string{`400 {"scimType":"invalidPath"}`, `204`}},
 		{"deactivate where PATCH is known to need a path", with(inactive, engine.NeedsPath), []string{`204`}},
-		{"deactivate where PATCH needs no path any more", with(inactive, engine.NeedsPath), []string{`400`, `204`}},
-		{"deactivate where no PATCH is taken", inactive, []string{`400 {"detail":"no"}`, `400`, `200 ` + same, `200 ` + asleep}},
-		{"deactivate where PATCH is known not to be there", with(inactive, engine.NoPatch), []string{`200 ` + same, `200 ` + asleep}},
+		{"deactivate where PATCH no longer needs a path", with(inactive, engine.NeedsPath), []string{`400`, `204`}},
+		{"deactivate where every PATCH is rejected", inactive, []string{`400 {"detail":"no"}`, `400`, `200 ` + same, `200 ` + asleep}},
+		{"deactivate where PATCH is known to be unsupported", with(inactive, engine.NoPatch), []string{`200 ` + same, `200 ` + asleep}},
 		{"deactivate where there is no PUT", wizard(inactive), []string{`200 ` + same, `405`, `204`}},
 		{"deactivate where nothing works", inactive, []string{`405 {"detail":"not here"}`, `200 ` + same, `405`}},
 		{"deactivate without effect by PATCH", inactive,
 			[]string{`200 ` + same, `200 ` + same, `200 ` + same, `200 ` + same, `200 ` + same, `200 ` + asleep}},
-		{"deactivate with an old answer", inactive, []string{`200 ` + same, `200 ` + asleep}},
+		{"deactivate with a stale response", inactive, []string{`200 ` + same, `200 ` + asleep}},
 		{"deactivate without any effect", inactive,
 			[]string{`200 ` + same, `200 ` + same, `200 ` + same, `200 ` + same, `200 ` + same, `200 ` + same, `200 ` + same}},
-		{"deactivate with an empty answer for the first time", wary(inactive), []string{`204`, `200 ` + asleep}},
-		{"deactivate with an empty answer and no effect", wary(inactive), []string{`204`, `200 ` + same, `204`, `200 ` + asleep}},
+		{"deactivate with the first empty response", wary(inactive), []string{`204`, `200 ` + asleep}},
+		{"deactivate with an empty response and no effect", wary(inactive), []string{`204`, `200 ` + same, `204`, `200 ` + asleep}},
 		{"deactivate with an error in a success", inactive,
 			[]string{`200 {"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"400","detail":"no"}`, `204`}},
 		{"update where there is no PUT", known, []string{`200 ` + differs, `405`, `200 ` + same}},
-		{"update where PUT is known not to be there", with(known, engine.NoPut), []string{`200 ` + differs, `200 ` + same}},
+		{"update where PUT is known to be unsupported", with(known, engine.NoPut), []string{`200 ` + differs, `200 ` + same}},
 		{"update by PATCH with paths", with(known, engine.NoPut, engine.NeedsPath), []string{`200 ` + differs, `200 ` + same}},
 		{"update that clears by PATCH", with(func(in *plan.UserInput) { known(in); in.Resource.Set("nick", nil) }, engine.NoPut),
 			[]string{`200 ` + same, `204`}},
@@ -350,30 +353,30 @@ func TestUser(t *testing.T) {
 		{"an attribute is dropped", known,
 			[]string{`200 ` + differs, `200 ` + strings.Replace(same, `"externalId":"u-1",`, "", 1),
 				`200 ` + strings.Replace(same, `"externalId":"u-1",`, "", 1)}},
-		{"an attribute is only missing in the answer", known, []string{`200 ` + nameless, `200 ` + nameless, `200 ` + same}},
-		{"all that was put is dropped", known,
+		{"an attribute is only missing in the response", known, []string{`200 ` + nameless, `200 ` + nameless, `200 ` + same}},
+		{"all values of a PUT are dropped", known,
 			[]string{`200 ` + nameless, `200 ` + nameless, `200 ` + nameless, `200 ` + nameless, `200 ` + nameless}},
-		{"all that was put is dropped, wizard", wizard(known), []string{`200 ` + nameless, `200 ` + nameless, `200 ` + nameless}},
+		{"all values of a PUT are dropped, wizard", wizard(known), []string{`200 ` + nameless, `200 ` + nameless, `200 ` + nameless}},
 		{"an attribute is dropped by the create", fresh,
 			[]string{none, `201 {"id":"r1","userName":"ann","externalId":"u-1","name":{"givenName":"Ann"}}`}},
 		{"an attribute is dropped once more", dropped(2), []string{`200 ` + nameless, `200 ` + nameless, `200 ` + nameless}},
-		{"a dropped attribute is left alone", dropped(3), []string{`200 ` + nameless}},
+		{"a dropped attribute is no longer sent", dropped(3), []string{`200 ` + nameless}},
 		{"a dropped attribute with a new value",
 			func(in *plan.UserInput) { dropped(3)(in); in.Resource.Complex("name").Set("givenName", "Anna") },
 			[]string{`200 ` + nameless, `200 ` + nameless, `200 ` + nameless, `200 ` + nameless, `200 ` + nameless}},
 		{"password where PATCH needs a path", password, []string{`200 ` + same, `400 {"scimType":"invalidPath"}`, `204`}},
 		{"password where there is no PATCH", password, []string{`200 ` + same, `501`, `200 ` + same, `200 ` + same}},
-		{"password where there is no PATCH, and reads are behind", password,
+		{"password where there is no PATCH, and reads are stale", password,
 			[]string{`200 ` + differs, `200 ` + same, `501`, `200 ` + differs, `200 ` + same}},
-		{"password where PATCH is known not to be there", with(password, engine.NoPatch), []string{`200 ` + same, `200 ` + same}},
+		{"password where PATCH is known to be unsupported", with(password, engine.NoPatch), []string{`200 ` + same, `200 ` + same}},
 		{"password where there is no PUT", wizard(password), []string{`200 ` + same, `405`, `204`}},
-		{"password that is refused", password,
+		{"password that is rejected", password,
 			[]string{`200 ` + differs, `200 ` + same, `400 {"detail":"too short"}`, `400`, `200 ` + same, `400 {"detail":"too short"}`}},
-		{"password whose answer is lost", password, []string{`200 ` + same, "lost"}},
+		{"password without a response", password, []string{`200 ` + same, "lost"}},
 		{"password by PUT after 412", with(password, engine.NoPatch), []string{`200 ` + same, `412`, `200 ` + same, `204`}},
 		{"password with an update without effect", wizard(password), []string{`200 ` + nameless, `200 ` + nameless, `200 ` + nameless}},
-		{"password of an account that is gone", password, []string{`404`, none, none, `201 {"id":"r2"}`}},
-		{"password with an empty answer for the first time", wary(password), []string{`200 ` + same, `204`}},
+		{"password of a missing account", password, []string{`404`, none, none, `201 {"id":"r2"}`}},
+		{"password with the first empty response", wary(password), []string{`200 ` + same, `204`}},
 		{"create with a manager to be cleared", func(in *plan.UserInput) {
 			in.Resource.Set(enterprise, scim.NewObject(scim.Member{Name: "manager"}))
 		}, []string{none, `201 {"id":"r1"}`}},
@@ -388,7 +391,7 @@ func TestUser(t *testing.T) {
 		{"lookup where filters are known not to work", with(fresh, engine.NoUserFilter), []string{none, `201 {"id":"r1"}`}},
 		{"lookup in a list that repeats", with(fresh, engine.NoUserFilter),
 			[]string{`200 {"totalResults":2,"Resources":[{"id":"r1"}]}`, `200 {"totalResults":2,"Resources":[{"id":"r1"}]}`}},
-		{"lookup of an odd name that a filter is refused for", func(in *plan.UserInput) { in.UserName = `an"n` },
+		{"lookup of an unusual name whose filter is rejected", func(in *plan.UserInput) { in.UserName = `an"n` },
 			[]string{`400 {"scimType":"invalidFilter"}`, none, `201 {"id":"r1"}`}},
 		{"lookup in a list whose total falls", with(fresh, engine.NoUserFilter),
 			[]string{`200 {"totalResults":3,"Resources":[{"id":"r1"}]}`, `200 {"totalResults":2,"Resources":[{"id":"r2"}]}`}},
@@ -437,7 +440,7 @@ func TestGroup(t *testing.T) {
 		answers []string
 	}{
 		{"create with members in batches", fresh, []string{none, `201 {"id":"g1"}`, `204`}},
-		{"create without an answer body", fresh, []string{none, `201`}},
+		{"create without a response body", fresh, []string{none, `201`}},
 		{"link and replace", fresh, []string{hit, `200 {}`, `204`}},
 		{"409 then link", fresh, []string{none, `409`, hit, `204`, `204`}},
 		{"several hits are held", fresh, []string{`200 {"Resources":[{"id":"g1"},{"id":"g2"}]}`}},
@@ -449,10 +452,10 @@ func TestGroup(t *testing.T) {
 		{"rename with a delta", with(known, func(in *plan.GroupInput) { in.DisplayName, in.Add = "Coffee", m("a") }), []string{`204`}},
 		{"nothing to do", known, nil},
 		{"replace by PATCH", with(known, func(in *plan.GroupInput) { in.Full, in.Members = true, all("a", "b") }), []string{`204`}},
-		{"gone with deltas", with(known, func(in *plan.GroupInput) { in.Add = m("a") }), []string{`404`, none}},
-		{"gone, but listed under the name it had", with(known, func(in *plan.GroupInput) { in.DisplayName = "Coffee" }),
+		{"missing, with deltas", with(known, func(in *plan.GroupInput) { in.Add = m("a") }), []string{`404`, none}},
+		{"missing, but listed under its previous name", with(known, func(in *plan.GroupInput) { in.DisplayName = "Coffee" }),
 			[]string{`404`, none, `200 {"Resources":[{"id":"g1","displayName":"tea"}]}`}},
-		{"gone with the whole list", with(known, func(in *plan.GroupInput) { in.Full, in.Members = true, all("a") }),
+		{"missing, with all members", with(known, func(in *plan.GroupInput) { in.Full, in.Members = true, all("a") }),
 			[]string{`404`, none, `201 {"id":"g2"}`}},
 		{"404 for a member", with(known, func(in *plan.GroupInput) { in.Add = m("a") }), []string{`404 {"detail":"no user a"}`, hit}},
 		{"wizard PUT", wizard, []string{`200 etag="1" {"id":"g1","displayName":"Tea","x":"kept","members":[{"value":"a"}]}`, `200 {}`}},
@@ -461,8 +464,8 @@ func TestGroup(t *testing.T) {
 		{"inactive", with(known, func(in *plan.GroupInput) { in.Want = engine.Inactive }), nil},
 		{"unlink", with(known, func(in *plan.GroupInput) { in.Want = engine.Absent }), nil},
 		{"delete", with(known, func(in *plan.GroupInput) { in.Want, in.DeleteRemote = engine.Absent, true }), []string{`204`}},
-		{"delete what is gone", with(known, func(in *plan.GroupInput) { in.Want, in.DeleteRemote = engine.Absent, true }), []string{`404`}},
-		{"delete without an id leaves strangers alone", with(fresh, func(in *plan.GroupInput) { in.Want, in.DeleteRemote = engine.Absent, true }),
+		{"delete a missing group", with(known, func(in *plan.GroupInput) { in.Want, in.DeleteRemote = engine.Absent, true }), []string{`404`}},
+		{"delete without an id ignores other groups", with(fresh, func(in *plan.GroupInput) { in.Want, in.DeleteRemote = engine.Absent, true }),
 			nil},
 		{"delete after a lost create", with(fresh, func(in *plan.GroupInput) {
 			in.Want, in.DeleteRemote, in.Origin = engine.Absent, true, engine.Unconfirmed
@@ -480,15 +483,15 @@ func TestGroup(t *testing.T) {
 		{"removal where paths are known to have no filters", with(known, func(in *plan.GroupInput) {
 			in.Remove, in.Traits = m("a", "b"), engine.Traits{engine.NoValuePath: true}
 		}), []string{`204`}},
-		{"removal where only filters will do", with(known, func(in *plan.GroupInput) {
+		{"removal that requires filters", with(known, func(in *plan.GroupInput) {
 			in.Remove, in.Traits = m("a"), engine.Traits{engine.NoValuePath: true}
 		}), []string{`400`, `204`}},
-		{"replace where it is refused", with(known, func(in *plan.GroupInput) { in.Full, in.Members = true, all("a", "b") }), []string{
+		{"replace where it is rejected", with(known, func(in *plan.GroupInput) { in.Full, in.Members = true, all("a", "b") }), []string{
 			`400 {"scimType":"invalidValue"}`, `200 {"id":"g1","displayName":"Tea","members":[{"value":"a"},{"value":"x"}]}`, `204`}},
 		{"deltas where there is no PATCH", with(known, func(in *plan.GroupInput) { in.Add, in.Members = m("b"), all("a", "b") }), []string{
 			`501`, `200 {"id":"g1","displayName":"Tea","members":[{"value":"a"}]}`, `204`}},
 		{"PUT where there is none", wizard, []string{`200 {"id":"g1","displayName":"Tea"}`, `405`, `204`}},
-		{"a refusal of every form", with(known, func(in *plan.GroupInput) { in.DisplayName, in.Members = "Coffee", all("a") }), []string{
+		{"every form is rejected", with(known, func(in *plan.GroupInput) { in.DisplayName, in.Members = "Coffee", all("a") }), []string{
 			`400 {"detail":"no coffee"}`, `400`, `200 {"id":"g1","displayName":"Tea"}`, `400 {"detail":"no coffee here"}`}},
 		{"deltas without effect", with(known, func(in *plan.GroupInput) { in.Add, in.Members = m("b"), all("a", "b") }), []string{
 			`200 {"id":"g1","displayName":"Tea","members":[{"value":"a"}]}`, `200 {"id":"g1","displayName":"Tea","members":[{"value":"a"}]}`,
@@ -517,7 +520,7 @@ func TestGroup(t *testing.T) {
 			with(fresh, func(in *plan.GroupInput) { in.Style, in.Batch = engine.Wizard, 3 }),
 			[]string{hit, tea, tea, tea, tea, tea}},
 		{"all members where they are hidden", with(hidden, func(in *plan.GroupInput) { in.Remove = m("c") }), []string{tea, tea}},
-		{"all members where they are hidden, and one is gone", with(hidden, func(in *plan.GroupInput) { in.Remove = m("c") }),
+		{"all members where they are hidden, and one is removed", with(hidden, func(in *plan.GroupInput) { in.Remove = m("c") }),
 			[]string{`400`, `400`, tea}},
 		{"no members where they are hidden", with(hidden, func(in *plan.GroupInput) { in.Members = nil }), []string{tea}},
 		{"PUT where members are hidden", with(hidden, func(in *plan.GroupInput) { in.Style = engine.Wizard }), []string{tea}},
@@ -529,7 +532,7 @@ func TestGroup(t *testing.T) {
 		{"PUT with the old version and no effect", wizard, []string{`200 etag="1" {"id":"g1","displayName":"Old"}`,
 			`200 etag="1" {"id":"g1","displayName":"Tea","members":[{"value":"a"},{"value":"b"}]}`, `200 etag="1" {"id":"g1","displayName":"Old"}`,
 			`204`}},
-		{"lookup of an odd name that a filter is refused for",
+		{"lookup of an unusual name whose filter is rejected",
 			with(fresh, func(in *plan.GroupInput) { in.DisplayName, in.Members = `T"ea`, nil }),
 			[]string{`400`, `200 {"totalResults":0,"Resources":[]}`, `201 {"id":"g1"}`}},
 		{"lookup without filters", with(fresh, func(in *plan.GroupInput) { in.Members = nil }),

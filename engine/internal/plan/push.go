@@ -9,13 +9,13 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// vanishing ends a sequence that meets another group each time it looks.
-var vanishing = transient(Response{}, fmt.Sprintf("the group changed or vanished %d times while it was being updated", maxRounds))
+// changingGroup ends a sequence whose group changes on each read.
+var changingGroup = transient(Response{}, fmt.Sprintf("the group changed or was deleted %d times during the update", maxRounds))
 
-// push brings a known group up to date.
+// push updates a known group.
 func (g *group) push() Step {
 	if g.rounds++; g.rounds > maxRounds {
-		return g.fail(vanishing)
+		return g.fail(changingGroup)
 	}
 	if g.puts() {
 		return g.pushByPut()
@@ -23,7 +23,7 @@ func (g *group) push() Step {
 	return g.pushByPatch()
 }
 
-// puts says whether the group is written as a whole. Behind a target that hides members nobody would see whether that has its effect.
+// puts reports whether the group is written by PUT. On a target that hides members, the effect of a PUT could not be detected.
 func (g *group) puts() bool {
 	return puts(g.traits, g.in.Style) && (!g.traits[engine.MembersHidden] || g.traits[engine.NoPatch])
 }
@@ -44,8 +44,8 @@ func (g *group) pushByPatch() Step {
 	return g.batches()
 }
 
-// replaceBy has the members replaced. A target that hides them may ignore that with success, so that it is also told in a form that
-// every target knows what differs from what it was told before. With FallbackNone one request has all members, as a create has.
+// replaceBy replaces the members. A target that hides them may ignore the replacement, so that the known differences are also sent in a
+// form that every target supports. With FallbackNone one request has all members, like a create.
 func (g *group) replaceBy(all []engine.RemoteMember) {
 	g.replace, g.add, g.remove = true, all, nil
 	if g.strict() {
@@ -56,7 +56,7 @@ func (g *group) replaceBy(all []engine.RemoteMember) {
 	}
 }
 
-// replaceByDeltas reads the group and sends what differs.
+// replaceByDeltas reads the group and sends the differences.
 func (g *group) replaceByDeltas(all []engine.RemoteMember) Step {
 	return g.get(func(_ Response, have *scim.Resource) Step {
 		shown, wanted := memberIDs(have), map[string]bool{}
@@ -70,7 +70,7 @@ func (g *group) replaceByDeltas(all []engine.RemoteMember) Step {
 				g.add = append(g.add, m)
 			}
 		}
-		for _, m := range g.in.Remove { // a target that hides its members is at least told of those that we know of
+		for _, m := range g.in.Remove { // if the target hides its members, at least the known ones are removed
 			if !wanted[m.ID] && !shown[m.ID] {
 				g.remove = append(g.remove, m)
 			}
@@ -86,7 +86,7 @@ func (g *group) replaceByDeltas(all []engine.RemoteMember) Step {
 	})
 }
 
-// batches sends what is to be sent by PATCH, as much as fits in one request at a time. A new name goes with the first.
+// batches sends the next PATCH with as many members as fit in one request. A new name is sent with the first.
 func (g *group) batches() Step {
 	c := Change{Rename: g.out.Name != g.in.DisplayName, Replace: g.replace && len(g.remove) == 0}
 	c.Remove, _ = split(g.remove, g.batch)
@@ -105,7 +105,7 @@ func (g *group) batches() Step {
 	return g.send(req, func(r Response) Step { return g.patched(c, r) })
 }
 
-// operations words a change in the forms that the target is known to take.
+// operations returns a change in the forms that the target is known to accept.
 func (g *group) operations(c Change) (out []*scim.Object) {
 	switch {
 	case c.Rename && g.traits[engine.NeedsPath]:
@@ -129,7 +129,7 @@ func (g *group) operations(c Change) (out []*scim.Object) {
 		}
 	}
 	switch {
-	case c.Replace && g.traits[engine.MembersHidden] && len(c.Add) > 0: // nobody sees whether the replacement is carried out
+	case c.Replace && g.traits[engine.MembersHidden] && len(c.Add) > 0: // the effect of the replacement cannot be detected
 		members := memberValues(c.Add)
 		out = append(out, operation("replace", "members", members), operation("add", "members", members))
 	case c.Replace:
@@ -145,19 +145,19 @@ func (g *group) patched(c Change, r Response) Step {
 	case r.Err == nil && r.Status == http.StatusNotFound:
 		return g.gone(r, false)
 	case !g.strict() && (unsupported(r) || misformed(r) || tooLarge(r)):
-		return g.otherwise(c, r)
+		return g.retryInOtherForm(c, r)
 	case !ok(r):
-		if unsure(r) {
-			g.out.MayBeMember = true // deltas would start from what the target may not have any more
+		if mayHaveEffect(r) {
+			g.out.MayBeMember = true // deltas require known members
 			if c.Rename {
-				g.out.Name = "" // and so would a comparison of names
+				g.out.Name = "" // a comparison of names requires a known name
 			}
 			if n := len(c.Add) + len(c.Remove); slow(r) && n > 1 {
 				g.halve(n)
 			}
 		}
 		if g.strict() && misformed(r) && len(c.Remove) > 0 {
-			g.out.MayBeMember = true // as in otherwise
+			g.out.MayBeMember = true // see retryInOtherForm
 		}
 		return g.fail(fail(r).in("push"))
 	}
@@ -167,27 +167,27 @@ func (g *group) patched(c Change, r Response) Step {
 		if shown == nil || g.mayHide(shown, c) {
 			break
 		}
-		if !g.keeps(shown, c) || c.Replace && !only(shown, c.Add) {
+		if !g.hasChange(shown, c) || c.Replace && !only(shown, c.Add) {
 			return g.fail(rejected(r, ineffective))
 		}
 	case shown != nil && c.Replace && !g.tried[engine.NoMembersReplace] && !only(shown, c.Add):
 		g.tried[engine.NoMembersReplace], g.traits[engine.NoMembersReplace] = true, true
 		return g.replaceByDeltas(g.add)
-	case shown == nil, g.keeps(shown, c):
-	case g.overtake(engine.NoPatch):
-		if g.doubt = g.mayHide(shown, c); !g.doubt && g.refusal == nil {
+	case shown == nil, g.hasChange(shown, c):
+	case g.switchMethod(engine.NoPatch):
+		if g.unconfirmed = g.mayHide(shown, c); !g.unconfirmed && g.refusal == nil {
 			g.refusal = rejected(r, ineffective)
 		}
 		return g.pushByPut()
 	case !g.mayHide(shown, c):
 		return g.fail(rejected(r, ineffective))
 	default:
-		return g.hides()
+		return g.restartHidden()
 	}
 	return g.accepted(c)
 }
 
-// accepted goes on after a PATCH that had its effect.
+// accepted continues after a PATCH that took effect.
 func (g *group) accepted(c Change) Step {
 	g.confirm()
 	g.out.Name, g.acked = g.in.DisplayName, &c
@@ -198,8 +198,8 @@ func (g *group) accepted(c Change) Step {
 	return g.batches()
 }
 
-// overtake says whether the other method is to be tried, once for each sequence.
-func (g *group) overtake(t engine.Trait) bool {
+// switchMethod reports whether to try the other method, at most once per sequence.
+func (g *group) switchMethod(t engine.Trait) bool {
 	if g.tried[engine.NoPatch] || g.tried[engine.NoPut] {
 		return false
 	}
@@ -207,8 +207,8 @@ func (g *group) overtake(t engine.Trait) bool {
 	return true
 }
 
-// otherwise repeats a PATCH that was refused in another form or size.
-func (g *group) otherwise(c Change, r Response) Step {
+// retryInOtherForm repeats a rejected PATCH in another form or size.
+func (g *group) retryInOtherForm(c Change, r Response) Step {
 	if g.refusal == nil {
 		g.refusal = fail(r).in("push")
 	}
@@ -228,7 +228,7 @@ func (g *group) otherwise(c Change, r Response) Step {
 		return change(engine.NeedsPath)
 	case len(c.Remove) > 0 && !g.tried[engine.NoValuePath]:
 		return change(engine.NoValuePath)
-	case len(c.Remove) > 0 && g.replace: // they may be gone already, and the replacement leaves them out as well
+	case len(c.Remove) > 0 && g.replace: // they may be absent already, and the replacement omits them too
 		g.traits[engine.NoValuePath] = !g.traits[engine.NoValuePath]
 		delete(g.tried, engine.NoValuePath)
 		g.remove = nil
@@ -240,28 +240,28 @@ func (g *group) otherwise(c Change, r Response) Step {
 		g.halve(size)
 		return g.batches()
 	}
-	if !g.overtake(engine.NoPatch) {
+	if !g.switchMethod(engine.NoPatch) {
 		if len(c.Remove) > 0 && !unsupported(r) {
-			g.out.MayBeMember = true // maybe a member is not there any more that is to be removed: the whole list will do
+			g.out.MayBeMember = true // a removed member may be absent already: push all members next
 		}
 		return g.fail(g.refusal)
 	}
 	return g.pushByPut()
 }
 
-// halve makes the next requests smaller than one that had so many members.
+// halve halves the batch size after a request with size members.
 func (g *group) halve(size int) {
 	g.batch = max(size/2, 1)
 	g.out.Batch = g.batch
 }
 
-// confirm learns from a success after requests that were refused or had no effect.
+// confirm records the traits that a success shows after requests that were rejected or had no effect.
 func (g *group) confirm() {
 	learned := engine.Traits{}
 	for _, t := range []engine.Trait{engine.NeedsPath, engine.NoValuePath, engine.NoMembersReplace} {
 		if g.tried[t] {
 			learned[t] = g.traits[t]
-			g.traits[t] = !g.traits[t] // so that it counts as news
+			g.traits[t] = !g.traits[t] // so that learn records a change
 			delete(g.tried, t)
 		}
 	}
@@ -306,16 +306,16 @@ func (g *group) replaced(all []engine.RemoteMember, before string, r Response) S
 		if g.refusal == nil {
 			g.refusal = fail(r).in("push")
 		}
-		if g.overtake(engine.NoPut) {
+		if g.switchMethod(engine.NoPut) {
 			return g.pushByPatch()
 		}
-		if g.doubt { // PATCH it is, whatever the answers show
+		if g.unconfirmed { // PATCH is the only method, whatever the responses contain
 			g.out.learn(g.traits, engine.Traits{engine.NoPut: true})
-			return g.hides()
+			return g.restartHidden()
 		}
 		return g.fail(g.refusal)
 	case !ok(r):
-		if unsure(r) {
+		if mayHaveEffect(r) {
 			g.out.Name = ""
 		}
 		return g.fail(fail(r).in("push"))
@@ -333,18 +333,18 @@ func (g *group) replaced(all []engine.RemoteMember, before string, r Response) S
 	switch {
 	case shown == nil:
 		return g.pushed(r, all)
-	case !g.keeps(shown, Change{Rename: true, Replace: true, Add: all}):
+	case !g.hasChange(shown, Change{Rename: true, Replace: true, Add: all}):
 		return g.get(func(r Response, have *scim.Resource) Step { return g.compared(r, have, all) })
 	}
 	return g.compared(r, shown, all)
 }
 
-// compared ends a PUT by what the group is seen to be afterwards.
+// compared ends a PUT by comparing the group afterwards.
 func (g *group) compared(r Response, have *scim.Resource, all []engine.RemoteMember) Step {
-	if g.keeps(have, Change{Rename: true, Replace: true, Add: all}) {
+	if g.hasChange(have, Change{Rename: true, Replace: true, Add: all}) {
 		return g.pushed(r, all)
 	}
-	if !g.strict() && g.overtake(engine.NoPut) {
+	if !g.strict() && g.switchMethod(engine.NoPut) {
 		return g.pushByPatch()
 	}
 	switch {
@@ -353,24 +353,24 @@ func (g *group) compared(r Response, have *scim.Resource, all []engine.RemoteMem
 	case g.strict():
 		return g.pushed(r, all)
 	}
-	return g.hides()
+	return g.restartHidden()
 }
 
-const ineffective = "push: the target answers with success, but the group does not have the name and the members that were sent"
+const ineffective = "push: the target returned success, but the group does not have the name and the members that were sent"
 
-// mayHide says whether a group that lacks what it was sent may only not show its members.
+// mayHide reports whether a group that lacks the sent members may only hide them.
 func (g *group) mayHide(shown *scim.Resource, c Change) bool {
 	return len(shown.Array("members")) == 0 && (!c.Rename || shown.Text("displayName") == g.in.DisplayName)
 }
 
-// hides notes that neither method shows the members, and begins anew with what is right for such a target.
-func (g *group) hides() Step {
+// restartHidden records that the target returns members with neither method, and starts again with the forms for such a target.
+func (g *group) restartHidden() Step {
 	g.out.learn(g.traits, engine.Traits{engine.MembersHidden: true})
-	g.tried, g.doubt, g.full = map[engine.Trait]bool{}, false, true
+	g.tried, g.unconfirmed, g.full = map[engine.Trait]bool{}, false, true
 	return g.push()
 }
 
-// pushed notes that the target has exactly the desired members and name.
+// pushed records that the target has exactly the desired members and name.
 func (g *group) pushed(r Response, all []engine.RemoteMember) Step {
 	g.confirm()
 	g.out.Status, g.out.Name = r.Status, g.in.DisplayName
@@ -383,23 +383,23 @@ func (g *group) get(then func(Response, *scim.Resource) Step) Step {
 	id := g.out.RemoteID
 	return g.send(Request{Method: http.MethodGet, Path: resourcePath(groups, id)}, func(r Response) Step {
 		switch {
-		case missed(r):
+		case notFound(r):
 			return g.gone(r, true)
 		case !ok(r):
 			return g.fail(fail(r).in("read"))
 		case r.Body == nil:
-			return g.fail(transient(r, "read: the answer has no body"))
+			return g.fail(transient(r, "read: the response has no body"))
 		}
 		have := &scim.Resource{Object: *r.Body}
 		if got := have.ID(); got != "" && got != id {
-			return g.fail(rejected(r, fmt.Sprintf("read: asked for %s, the target answered with %s", id, got)))
+			return g.fail(rejected(r, fmt.Sprintf("read: requested %s, but the target returned %s", id, got)))
 		}
 		r.ETag = version(r)
 		return then(r, have)
 	})
 }
 
-// shownGroup returns the group as an answer shows it, nil when it does not.
+// shownGroup returns the group in a response, nil if there is none.
 func shownGroup(r Response) *scim.Resource {
 	if r.Body == nil || r.Body.Text("displayName") == "" {
 		return nil
@@ -407,8 +407,8 @@ func shownGroup(r Response) *scim.Resource {
 	return &scim.Resource{Object: *r.Body}
 }
 
-// keeps says whether a group is as a change was to make it.
-func (g *group) keeps(shown *scim.Resource, c Change) bool {
+// hasChange reports whether a group has the state that a change should produce.
+func (g *group) hasChange(shown *scim.Resource, c Change) bool {
 	if c.Rename && shown.Text("displayName") != g.in.DisplayName {
 		return false
 	}
@@ -424,7 +424,7 @@ func contains(shown *scim.Resource, members []engine.RemoteMember) bool {
 	return !slices.ContainsFunc(members, func(m engine.RemoteMember) bool { return !ids[m.ID] })
 }
 
-// only says whether a group has no other members than these.
+// only reports whether a group has no members other than these.
 func only(shown *scim.Resource, members []engine.RemoteMember) bool {
 	others := memberIDs(shown)
 	for _, m := range members {
@@ -443,7 +443,7 @@ func memberIDs(r *scim.Resource) map[string]bool {
 	return ids
 }
 
-// sameMembers compares by value only: what a target shows as display is its own business.
+// sameMembers compares members by value only: the target owns display.
 func sameMembers(have *scim.Resource, want []engine.RemoteMember) bool {
 	return len(have.Array("members")) == len(want) && contains(have, want)
 }

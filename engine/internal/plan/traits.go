@@ -6,7 +6,7 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// withTraits returns a copy that can be changed.
+// withTraits returns a copy that may be modified.
 func withTraits(t engine.Traits) engine.Traits {
 	if t == nil {
 		return engine.Traits{}
@@ -14,17 +14,17 @@ func withTraits(t engine.Traits) engine.Traits {
 	return maps.Clone(t)
 }
 
-// way is one of the forms in which a change of a resource can be asked for.
+// way is a form in which a change of a resource can be requested.
 type way string
 
-// The ways, worded for messages.
+// The ways, as shown in messages.
 const (
 	byPut       way = "PUT"
 	byBarePatch way = "PATCH without a path"
 	byPathPatch way = "PATCH with a path"
 )
 
-// waysOf lists the forms in the order in which they are to be tried.
+// waysOf returns the forms in the order in which they are tried.
 func waysOf(t engine.Traits, style engine.Style) []way {
 	patches := []way{byBarePatch, byPathPatch}
 	if t[engine.NeedsPath] {
@@ -36,7 +36,7 @@ func waysOf(t engine.Traits, style engine.Style) []way {
 	return append(patches, byPut)
 }
 
-// puts says whether PUT is tried before PATCH, where the style has no opinion of its own on PUT.
+// puts reports whether PUT is tried before PATCH, if the style allows both.
 func puts(t engine.Traits, style engine.Style) bool {
 	if style == engine.Wizard {
 		return !t[engine.NoPut] || t[engine.NoPatch]
@@ -44,14 +44,14 @@ func puts(t engine.Traits, style engine.Style) bool {
 	return t[engine.NoPatch] && !t[engine.NoPut]
 }
 
-// attempt is a way that was tried to no avail.
+// attempt is a way that was tried without success.
 type attempt struct {
 	way     way
-	refusal *failure // nil: it was answered with success and had no effect
+	refusal *failure // nil: it returned success and had no effect
 }
 
-// lessons are what a success teaches after the attempts before it.
-func lessons(tried []attempt, worked way) engine.Traits {
+// learnedTraits returns the traits that a success after the attempts shows.
+func learnedTraits(tried []attempt, worked way) engine.Traits {
 	out := engine.Traits{}
 	patched, put := false, false
 	for _, a := range tried {

@@ -12,81 +12,81 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// UserInput is what is known about a user when its sequence begins.
+// UserInput is the input of the sequence of a user.
 type UserInput struct {
 	Want     engine.Want
 	UserName string         // compared in the lookup
 	Resource *scim.Resource // the mapped attributes, without id, meta, active, groups and password
-	// OnCreate has attributes that are only sent when the account is created. Nobody compares them later. What Resource says, be it
-	// null, counts more. May be nil.
+	// OnCreate has attributes that are only sent when the account is created, and never compared. A value in Resource, even null, overrides
+	// them. May be nil.
 	OnCreate *scim.Resource
 	Password string // sent when the account is created
-	// PasswordVersion names the Password, and HasPassword is the version that the account with RemoteID is known to have; empty for none.
-	// With SyncPassword a Password of another version is also set at an account that exists.
+	// PasswordVersion identifies the Password. HasPassword is the version that the account with RemoteID is known to have; empty if unknown.
+	// With SyncPassword a Password with another version is also set for an existing account.
 	PasswordVersion, HasPassword string
 	SyncPassword                 bool
 
-	RemoteID   string // empty when not known
+	RemoteID   string // empty if unknown
 	Origin     engine.Origin
-	Activating bool // the assignment is a new one: the account is looked up by name, although RemoteID may be that of an earlier one
-	MayExist   bool // an earlier sequence wanted it Active, so an account may exist although RemoteID is empty
-	// EarlierName is the name under which an earlier sequence may have created the account, if it is another one: the user was
-	// renamed before the answer was known.
+	Activating bool // new assignment: the account is looked up by name, because RemoteID may belong to an earlier one
+	MayExist   bool // an earlier sequence attempted Active: an account may exist although RemoteID is empty
+	// EarlierName is the other name under which an earlier sequence may have created the account: the user was renamed before the response was
+	// known.
 	EarlierName string
 
 	Style                      engine.Style
 	Fallback                   engine.Fallback
 	Create, Update, Deactivate bool
-	LookupAttribute            string // Defaults to userName
+	LookupAttribute            string // Default: userName
 	OnMissing                  engine.Missing
 	OnExisting                 engine.Existing
-	Traits                     engine.Traits                      // what is known about the target
-	IgnoredAttributes          map[string]engine.IgnoredAttribute // what the target did not keep of earlier sequences, by path
-	// how often a value is sent that the target does not keep. Defaults to DefaultRounds
+	Traits                     engine.Traits                      // known traits of the target
+	IgnoredAttributes          map[string]engine.IgnoredAttribute // attributes that the target ignored in earlier sequences, by path
+	// number of times that an ignored value is sent. Default: DefaultRounds
 	Rounds int
 
-	// Pending is a change that the target has accepted and was not seen to have carried out, nil for none: nothing is sent before that is
-	// seen. Expired says that its time is up.
+	// Pending is a change that the target has accepted and not yet carried out, nil if none. Until a read confirms it, nothing is sent.
+	// Expired reports that its deadline has passed.
 	Pending *engine.Pending
 	Expired bool
 
-	// HaltedLinks says why no account that exists may be linked at the moment; empty when it may. Accounts that we created, and the one
-	// that RemoteID names, are not meant. Defaults to nothing.
+	// HaltedLinks returns why existing accounts must not be linked, empty if linking is allowed. It does not apply to accounts that the engine
+	// created or that RemoteID names. Default: linking is allowed.
 	HaltedLinks func() (why string, err error)
 
-	// Former returns another user that is known here and has or had an account, or whose externalId it carries, "" for nobody: the userName
-	// may be another person's by now, and OnRecycled says what is done then. Defaults to nobody.
+	// Former returns another known user that has or had the account, or whose id is the account's externalId, "" if there is none. The
+	// userName may have been assigned to another user since: OnRecycled decides. Default: no user.
 	Former     func(account *scim.Resource) (string, error)
-	OnRecycled engine.Existing // LinkAuto takes the account over. The zero value reads as LinkAsk
-	// HoldName says whether an account must not be renamed to that. Defaults to none.
+	OnRecycled engine.Existing // LinkAuto links the account. The zero value means LinkAsk
+	// HoldName reports whether a rename of an account to this name requires a decision. Default: never.
 	HoldName func(userName string) bool
 
-	// Owner returns another user that has the account with that id and is to keep it, "" when there is none. Defaults to nobody.
+	// Owner returns another user that owns the account with the id and should retain it, "" if there is none. Default: no user.
 	Owner func(id string) (string, error)
 }
 
 // User returns the sequence that brings a user to its desired state.
 //
 //	active, no id:    lookup; none: POST; one: link, then as below; several: held
-//	active, anew:     as without an id; the account of an earlier assignment is found again, if it is there
+//	active, again:    as without an id; the lookup finds the account of an earlier assignment, if it exists
 //	active, id:       GET; PATCH active true if it is not (Catalog); overlay; PUT if anything differs; PATCH the password (Catalog);
-//	                  a PUT always says that the account is active
+//	                  a PUT always sets active to true
 //	inactive, id:     PATCH active false (Catalog), or GET and PUT (Wizard)
-//	inactive, no id:  lookup, then as above, provided that an account may exist; otherwise nothing
+//	inactive, no id:  lookup, then as above, if an account may exist; otherwise nothing
 //	keep:             nothing
 //
-// A lookup that finds nothing although an account may exist goes on by externalId, and then by the earlier name.
+// If a lookup finds nothing although an account may exist, lookups by externalId and by the earlier name follow.
 //
-// An account that belongs to another user by now is neither deactivated nor linked. One that another user had before, by its id or by
-// its externalId, is neither deactivated nor, unless OnRecycled says so, linked: the userName may have been given to another person.
+// An account that belongs to another user is neither deactivated nor linked. An account that belonged to another user, by its id or its
+// externalId, is not deactivated, and only linked if OnRecycled allows it: the userName may have been assigned to another user.
 //
-// A form of a request that the target refuses, or that has no effect, is followed by another one, and what that teaches is in
-// Outcome.Learned; an attribute without effect never leads from PUT to PATCH in the style Wizard. With FallbackNone a refusal ends
-// the sequence, a conflict too, and there is no lookup by externalId. An attribute that the target does not keep is sent in a few
-// sequences and then left alone: Outcome.Unkept. A deactivation without effect is a failure.
+// If the target rejects a form of a request, or the form has no effect, another one follows, and the detected trait is in Outcome.Learned.
+// In the style Wizard, an attribute without effect never leads from PUT to PATCH. With FallbackNone a rejection or conflict ends the
+// sequence, and there is no lookup by externalId. An attribute that the target ignores is sent in a few sequences and then no longer:
+// Outcome.IgnoredAttributes. A deactivation without effect is a failure.
 //
-// A change that is answered with 202 ends the sequence as Accepted. With that as Pending, the next one begins with a read of the account,
-// or with a lookup after a create. It ends as Accepted again while the account does not show the change, and goes on once it does.
+// A change with a 202 response ends the sequence as Accepted. With that change as Pending, the next sequence starts with a read of the
+// account, or with a lookup after a create. It ends as Accepted again until the account has the change, and then continues.
 //
 // Absent is the same as Inactive: a user is never deleted.
 func User(in UserInput) *Sequence {
@@ -99,9 +99,9 @@ func User(in UserInput) *Sequence {
 	u := &user{
 		in:     in,
 		out:    Outcome{Operation: engine.OpNone, RemoteID: in.RemoteID, Origin: in.Origin, Name: in.UserName, PasswordVersion: in.HasPassword},
-		traits: believed(in.Fallback, in.Traits), unkept: ledger{map[string]engine.IgnoredAttribute{}, in.Rounds},
+		traits: usedTraits(in.Fallback, in.Traits), ignored: ignoredLedger{map[string]engine.IgnoredAttribute{}, in.Rounds},
 	}
-	maps.Copy(u.unkept.paths, in.IgnoredAttributes)
+	maps.Copy(u.ignored.paths, in.IgnoredAttributes)
 	if u.in.Owner == nil {
 		u.in.Owner = func(string) (string, error) { return "", nil }
 	}
@@ -121,31 +121,31 @@ func User(in UserInput) *Sequence {
 }
 
 type user struct {
-	in     UserInput
-	out    Outcome
-	s      *Sequence
-	rounds int
-	traits engine.Traits // as known by now
-	unkept ledger
+	in      UserInput
+	out     Outcome
+	s       *Sequence
+	rounds  int
+	traits  engine.Traits // currently known
+	ignored ignoredLedger
 
 	inactive bool // the lookup found the account deactivated
 	found    bool // a lookup found the account
-	// linking says that the account is only the user's once it is activated: that is part of creating users.
+	// linking reports that the account is linked only after its activation, which is a part of creating users.
 	linking bool
 
-	writing    *change  // of the request that was sent last
-	confirming bool     // whether a change that was accepted is carried out is being read
-	vain       []string // paths that were carried out without effect
+	writing       *change  // of the last request
+	confirming    bool     // the sequence checks an accepted change
+	withoutEffect []string // paths of an accepted change that were carried out without effect
 }
 
-// learn notes what was found out about the target.
+// learn records detected traits of the target.
 func (u *user) learn(t engine.Traits) {
 	if !u.strict() {
 		u.out.learn(u.traits, t)
 	}
 }
 
-// send yields a request; then is called with the answer.
+// send returns a step with a request; then is called with the response.
 func (u *user) send(req Request, then func(Response) Step) Step {
 	u.s.next = then
 	return Step{Request: &req}
@@ -155,7 +155,7 @@ func (u *user) end(class engine.Class, message string) Step {
 	u.out.Class, u.out.Message = class, message
 	u.out.Operation = combined(u.out.Confirmed, u.out.Operation)
 	if u.confirming && class == engine.Held {
-		u.out.Pending = nil // a decision is needed whatever becomes of it
+		u.out.Pending = nil // a decision is required, whatever the result of the change
 	}
 	out := u.sofar()
 	return Step{Outcome: &out}
@@ -163,12 +163,12 @@ func (u *user) end(class engine.Class, message string) Step {
 
 func (u *user) sofar() Outcome {
 	out := u.out
-	out.IgnoredAttributes = u.unkept.paths
-	if u.linking { // the next sequence looks the account up again, and so may activate it
+	out.IgnoredAttributes = u.ignored.paths
+	if u.linking { // the next sequence looks up the account again, and may then activate it
 		out.RemoteID, out.Origin = u.in.RemoteID, u.in.Origin
 	}
 	if out.RemoteID == "" {
-		out.PasswordVersion = "" // it was that of an account
+		out.PasswordVersion = "" // the version belongs to an account
 	}
 	return out
 }
@@ -191,13 +191,13 @@ func (u *user) begin() Step {
 func (u *user) start() Step {
 	switch {
 	case u.in.Want == engine.Keep:
-		return u.end(engine.Skipped, "the account is to stay as it is")
+		return u.end(engine.Skipped, "the account is to be left unchanged")
 	case u.in.Want == engine.Active:
 		return u.beginActive()
 	case u.out.RemoteID == "" && !u.in.MayExist:
-		return u.end(engine.Done, "") // nobody ever asked for an account: whatever is there is not ours
+		return u.end(engine.Done, "") // no account was ever requested: an existing one is not managed
 	case !u.in.Deactivate:
-		return u.end(engine.Skipped, "deactivating users is switched off for this target")
+		return u.end(engine.Skipped, "deactivating users is disabled for this target")
 	case u.out.RemoteID == "":
 		return u.lookup(u.deactivateFound)
 	default:
@@ -212,9 +212,9 @@ func (u *user) beginActive() Step {
 	return u.refresh()
 }
 
-// lookup finds the account by name and hands the hits to then. When an earlier sequence may have created an account, whose id
-// we never learned or the target does not know at the moment, it is also looked for by our own identifier, which no rename
-// changes, and where the target cannot filter by that, by the name of that time.
+// lookup searches for the account by name and passes the matches to then. An earlier sequence may have created an account whose id is
+// unknown, or whose id the target currently does not return. lookup then also searches by the engine's own identifier, which no rename
+// changes, and, if the target cannot filter by that, by the earlier name.
 //
 // Invariant 5: Where the response to a create may be lost, the engine searches for the account by name, then by its own identifier.
 func (u *user) lookup(then func(r Response, found []*scim.Resource) Step) Step {
@@ -238,7 +238,7 @@ func (u *user) lookup(then func(r Response, found []*scim.Resource) Step) Step {
 	})
 }
 
-// lookupEarlier finds an account that was created under an earlier name.
+// lookupEarlier searches for an account that was created under an earlier name.
 func (u *user) lookupEarlier(r Response, then func(r Response, found []*scim.Resource) Step) Step {
 	if u.in.EarlierName == "" {
 		return then(r, nil)
@@ -248,11 +248,11 @@ func (u *user) lookupEarlier(r Response, then func(r Response, found []*scim.Res
 	})
 }
 
-// ours says whether an account that was found by name is the one we created, in an attempt whose answer was lost: it carries our
-// own identifier, or none. A name may belong to somebody else by now.
+// ours reports whether an account that was found by name was created by the engine, in an attempt whose response was lost: it has the
+// engine's own identifier, or none. The name may belong to another user now.
 func (u *user) ours(hit *scim.Resource) bool {
 	if p := u.in.Pending; p != nil && p.Operation == engine.OpCreate && p.RemoteID != "" {
-		return hit.ID() == p.RemoteID // the target has said where it is
+		return hit.ID() == p.RemoteID // the target has returned its location
 	}
 	if theirs := hit.ExternalID(); theirs != "" && u.externalID() != "" {
 		return theirs == u.externalID()
@@ -260,7 +260,7 @@ func (u *user) ours(hit *scim.Resource) bool {
 	return u.in.Origin == engine.Unconfirmed
 }
 
-// lookupBy asks for the accounts with that value and hands none or one to then.
+// lookupBy searches for the accounts with that value and passes at most one to then.
 func (u *user) lookupBy(attribute, value string, then func(Response, []*scim.Resource) Step) Step {
 	return u.ask(attribute, value, func(r Response, found []*scim.Resource, f *failure) Step {
 		if f != nil {
@@ -270,7 +270,7 @@ func (u *user) lookupBy(attribute, value string, then func(Response, []*scim.Res
 	})
 }
 
-// single holds the user when several accounts were found: which one is meant is for a person to say.
+// single holds the user if several accounts were found: an operator must choose one.
 func (u *user) single(attribute, value string, r Response, found []*scim.Resource, then func(Response, []*scim.Resource) Step) Step {
 	if len(found) > 1 {
 		u.out.Status = r.Status
@@ -279,10 +279,10 @@ func (u *user) single(attribute, value string, r Response, found []*scim.Resourc
 	return then(r, found)
 }
 
-// ask sends a lookup and hands its hits, or why there are none to be had, to then.
+// ask sends a lookup and passes its matches, or its failure, to then.
 func (u *user) ask(attribute, value string, then func(Response, []*scim.Resource, *failure) Step) Step {
 	if value == "" {
-		return u.fail(rejected(Response{}, "the user has no "+attribute+" to look it up by"))
+		return u.fail(rejected(Response{}, "the user has no "+attribute+" for a lookup"))
 	}
 	if u.out.Operation == engine.OpNone {
 		u.out.Operation = engine.OpLookup
@@ -292,7 +292,7 @@ func (u *user) ask(attribute, value string, then func(Response, []*scim.Resource
 	}
 	req := Request{Method: http.MethodGet, Path: LookupPath(users, attribute, value)}
 	if attribute != u.in.LookupAttribute {
-		reason := "none was found by " + u.in.LookupAttribute + ", although there may be one"
+		reason := "no account found by " + u.in.LookupAttribute + ", although one may exist"
 		req.Alternative = &Alternative{Form: "lookup by " + attribute, Reason: reason}
 	}
 	return u.send(req, func(r Response) Step {
@@ -314,28 +314,28 @@ func (u *user) adoptOrCreate(_ Response, found []*scim.Resource) Step {
 		return u.adopt(found[0])
 	}
 	if !u.in.Create {
-		return u.end(engine.Skipped, "no account exists, and creating users is switched off for this target")
+		return u.end(engine.Skipped, "no account exists, and creating users is disabled for this target")
 	}
 	return u.create()
 }
 
-// adopt links a found account and brings it up to date.
+// adopt links a found account and updates it.
 func (u *user) adopt(hit *scim.Resource) Step {
 	switch owner, err := u.in.Owner(hit.ID()); {
 	case err != nil:
 		return u.ownerUnknown(err)
 	case owner != "":
-		return u.end(engine.Held, fmt.Sprintf("the account %s belongs to the user %s already", hit.ID(), owner))
+		return u.end(engine.Held, fmt.Sprintf("account %s already belongs to user %s", hit.ID(), owner))
 	}
 	switch former, err := u.recycled(hit); {
 	case err != nil:
 		return u.ownerUnknown(err)
 	case former != "" && u.in.OnRecycled == engine.LinkNever:
 		return u.end(engine.Rejected,
-			fmt.Sprintf("the account %s is or was that of the user %s, and such accounts are not linked for this target", hit.ID(), former))
+			fmt.Sprintf("account %s belongs or belonged to user %s: such accounts are not linked for this target", hit.ID(), former))
 	case former != "":
 		return u.end(engine.Held,
-			fmt.Sprintf("the account %s is or was that of the user %s; somebody has to say whether it is to be this user's", hit.ID(), former))
+			fmt.Sprintf("account %s belongs or belonged to user %s: confirm or reject the link to this user", hit.ID(), former))
 	}
 	ours := u.ours(hit)
 	if !ours {
@@ -345,10 +345,10 @@ func (u *user) adopt(hit *scim.Resource) Step {
 	}
 	switch {
 	case !ours && u.in.OnExisting == engine.LinkAsk:
-		return u.end(engine.Held, fmt.Sprintf("the account %s exists already; somebody has to say that it is the user's", hit.ID()))
+		return u.end(engine.Held, fmt.Sprintf("account %s already exists: confirm that it belongs to the user", hit.ID()))
 	case !ours && u.in.OnExisting == engine.LinkNever:
 		return u.end(engine.Rejected,
-			fmt.Sprintf("the account %s exists already, and existing accounts are not linked for this target", hit.ID()))
+			fmt.Sprintf("account %s already exists: existing accounts are not linked for this target", hit.ID()))
 	}
 	u.link(hit)
 	u.out.Operation, u.found = engine.OpLink, true
@@ -359,11 +359,11 @@ func (u *user) adopt(hit *scim.Resource) Step {
 	return u.refresh()
 }
 
-// mayActivate reports whether an inactive account is to be activated, even if nothing else of it changes. One that a lookup found takes
-// the place of one that would be created.
+// mayActivate reports whether an inactive account may be activated even if no other attribute changes. An account that a lookup found
+// replaces one that would be created.
 func (u *user) mayActivate() bool { return u.in.Deactivate || u.in.Create && u.found }
 
-// recycled returns another user that an account is or was that of, although it has this user's name now.
+// recycled returns another user that has or had an account, although the account now has this user's name.
 func (u *user) recycled(hit *scim.Resource) (string, error) {
 	if theirs := hit.ExternalID(); u.in.OnRecycled == engine.LinkAuto || theirs != "" && theirs == u.externalID() {
 		return "", nil
@@ -371,7 +371,7 @@ func (u *user) recycled(hit *scim.Resource) (string, error) {
 	return u.in.Former(hit)
 }
 
-// link takes over the id.
+// link records the id and the name of the account.
 func (u *user) link(hit *scim.Resource) {
 	if hit.ID() != u.in.RemoteID {
 		u.out.PasswordVersion = ""
@@ -399,10 +399,10 @@ func (u *user) create() Step {
 			u.out.Origin = ""
 			return u.fail(fail(r).in("create"))
 		case conflict(r):
-			u.out.Origin = "" // the target says it did not create anything
+			u.out.Origin = "" // the target reports that it created nothing
 			return u.lookup(func(_ Response, found []*scim.Resource) Step { return u.afterConflict(r, found, true) })
 		case r.Err == nil && r.Status == http.StatusBadRequest:
-			// Some targets say so to a name that is taken, and another app may have taken it since the lookup.
+			// Some targets return this for a name in use. Another client may have used the name since the lookup.
 			u.out.Origin = ""
 			return u.lookup(func(_ Response, found []*scim.Resource) Step {
 				if len(found) == 1 {
@@ -416,27 +416,27 @@ func (u *user) create() Step {
 			}
 			return u.fail(fail(r).in("create"))
 		case r.Body == nil:
-			return u.fail(rejected(r, "create: the answer has an empty body, so the id of the account is not known"))
+			return u.fail(rejected(r, "create: the response has an empty body: the id of the account is unknown"))
 		}
 		created := &scim.Resource{Object: *r.Body}
 		if created.ID() == "" {
-			return u.fail(rejected(r, "create: the answer has no id"))
+			return u.fail(rejected(r, "create: the response has no id"))
 		}
 		u.out.RemoteID, u.out.Origin, u.out.Status = created.ID(), engine.Created, r.Status
 		u.out.PasswordVersion = u.in.PasswordVersion
-		if created.Text("userName") != "" { // otherwise it does not show the account
+		if created.Text("userName") != "" { // otherwise the response lacks the account
 			lacking := missing(overlay(created, u.desired()), created)
-			u.unkept.sent(lacking, lacking, false)
+			u.ignored.sent(lacking, lacking, false)
 		}
 		return u.end(engine.Done, "")
 	})
 }
 
-// createBody is the mapped resource with what only counts now, active, an empty list of groups and the password.
+// createBody returns the mapped resource with the attributes of a create: OnCreate, active, an empty list of groups and the password.
 func (u *user) createBody() *scim.Object {
 	body := u.desired()
-	for name, v := range u.desired().All() { // an extension that is only there to be cleared
-		if extension, ok := v.(*scim.Object); ok && strings.Contains(name, ":") && void(extension) {
+	for name, v := range u.desired().All() { // an extension that only clears values
+		if extension, ok := v.(*scim.Object); ok && strings.Contains(name, ":") && isEmpty(extension) {
 			body.Delete(name)
 		}
 	}
@@ -454,7 +454,7 @@ func (u *user) createBody() *scim.Object {
 	return &body.Object
 }
 
-// desired is the mapped resource with its schema.
+// desired returns the mapped resource with its schema.
 func (u *user) desired() *scim.Resource {
 	body := &scim.Resource{}
 	if u.in.Resource != nil {
@@ -471,7 +471,7 @@ func (u *user) desired() *scim.Resource {
 	return body
 }
 
-// afterConflict handles «exists already»: link by name, then by our own identifier.
+// afterConflict handles a rejected create of an existing account: link by name, then by the engine's own identifier.
 func (u *user) afterConflict(refused Response, found []*scim.Resource, byName bool) Step {
 	switch ours := u.externalID(); {
 	case len(found) == 1:
@@ -483,37 +483,37 @@ func (u *user) afterConflict(refused Response, found []*scim.Resource, byName bo
 	default:
 		return u.fail(&failure{
 			class: engine.Rejected, status: refused.Status, scimType: fail(refused).scimType,
-			message: "create: the target says that the account exists (" + fail(refused).message + "), but a lookup does not find it",
+			message: "create: the target reports that the account exists (" + fail(refused).message + "), but a lookup does not find it",
 		})
 	}
 }
 
-// refresh reads the account and writes what differs.
+// refresh reads the account and writes the differences.
 func (u *user) refresh() Step {
 	if !u.in.Update && !u.mayActivate() && !u.passwordDue() {
-		return u.end(engine.Skipped, "updating users is switched off for this target")
+		return u.end(engine.Skipped, "updating users is disabled for this target")
 	}
 	return u.get(func(r Response, have *scim.Resource) Step { return u.reconcile(have, r.ETag) })
 }
 
-// get reads the account. One that is gone is handled by the policy.
+// get reads the account. A missing account is handled by the policy.
 func (u *user) get(then func(Response, *scim.Resource) Step) Step {
 	if u.rounds++; u.rounds > maxRounds {
-		return u.fail(transient(Response{}, fmt.Sprintf("the account changed or vanished %d times while it was being updated", maxRounds)))
+		return u.fail(transient(Response{}, fmt.Sprintf("the account changed or was deleted %d times during the update", maxRounds)))
 	}
 	id := u.out.RemoteID
 	return u.send(Request{Method: http.MethodGet, Path: resourcePath(users, id)}, func(r Response) Step {
 		switch {
-		case missed(r):
+		case notFound(r):
 			return u.gone(r)
 		case !ok(r):
 			return u.fail(fail(r).in("read"))
 		case r.Body == nil:
-			return u.fail(transient(r, "read: the answer has no body"))
+			return u.fail(transient(r, "read: the response has no body"))
 		}
 		have := &scim.Resource{Object: *r.Body}
 		if got := have.ID(); got != "" && got != id {
-			return u.fail(rejected(r, fmt.Sprintf("read: asked for %s, the target answered with %s", id, got)))
+			return u.fail(rejected(r, fmt.Sprintf("read: requested %s, but the target returned %s", id, got)))
 		}
 		if r.ETag == "" {
 			r.ETag = have.Meta().Version
@@ -522,34 +522,34 @@ func (u *user) get(then func(Response, *scim.Resource) Step) Step {
 	})
 }
 
-// gone handles a known account that the target does not have any more.
+// gone handles a known account that no longer exists on the target.
 //
 // Invariant 12: Before a known account that is reported missing is created again, the engine searches by its own identifier, and for a
 // group by its previous name.
 func (u *user) gone(r Response) Step {
 	if u.in.Want != engine.Active {
-		return u.leftBehind(r)
+		return u.verifyMissing(r)
 	}
 	lost := u.out.RemoteID
 	if u.in.OnMissing == engine.Fail {
-		return u.fail(rejected(r, "the account "+lost+" is gone at the target"))
+		return u.fail(rejected(r, "the account "+lost+" no longer exists on the target"))
 	}
 	u.out.RemoteID, u.out.Origin = "", ""
 	return u.lookup(func(r Response, found []*scim.Resource) Step {
 		if len(found) == 1 && found[0].ID() == lost {
 			u.out.RemoteID, u.out.Origin = lost, u.in.Origin
-			return u.fail(transient(r, "the target lists the account "+lost+", but answers 404 for it"))
+			return u.fail(transient(r, "the target lists the account "+lost+", but returns 404 for it"))
 		}
 		return u.adoptOrCreate(r, found)
 	})
 }
 
-// leftBehind ends the deactivation of an account that is gone. A 404 that is not a SCIM error may come from something else than the target,
-// which would leave the account active: the lookup has to answer, and not to list the account.
-func (u *user) leftBehind(r Response) Step {
+// verifyMissing ends the deactivation of a missing account. A 404 that is not a SCIM error may come from another server, and the account
+// would stay active. A lookup must therefore succeed without returning the account.
+func (u *user) verifyMissing(r Response) Step {
 	lost := u.out.RemoteID
 	end := func() Step {
-		u.out.Status, u.out.RemoteID, u.out.Origin = r.Status, "", "" // an assignment later on starts with a lookup
+		u.out.Status, u.out.RemoteID, u.out.Origin = r.Status, "", "" // a later assignment starts with a lookup
 		return u.end(engine.Done, "")
 	}
 	if none(r.Body) || u.in.UserName == "" {
@@ -560,26 +560,26 @@ func (u *user) leftBehind(r Response) Step {
 		case f != nil:
 			return u.fail(f.in("lookup by " + u.in.LookupAttribute))
 		case slices.ContainsFunc(found, func(hit *scim.Resource) bool { return hit.ID() == lost }):
-			return u.fail(transient(answer, "the target lists the account "+lost+", but answers 404 for it"))
+			return u.fail(transient(answer, "the target lists the account "+lost+", but returns 404 for it"))
 		}
 		return end()
 	})
 }
 
-// reconcile compares what the target has with what it should have, and writes what differs: a reactivation by PATCH first.
+// reconcile compares the account with the desired state and writes the differences: a reactivation by PATCH first.
 func (u *user) reconcile(have *scim.Resource, etag string) Step {
 	is, wanted := have.Text("userName"), u.desired().Text("userName")
 	if u.in.Update && is != "" && wanted != "" && !strings.EqualFold(is, wanted) && u.in.HoldName(wanted) {
 		return u.end(engine.Held,
-			fmt.Sprintf("the account %s is called %q and would be renamed to %q, which looks like the name of somebody who was removed",
+			fmt.Sprintf("account %s has the name %q and would be renamed to %q, which looks like the name of a removed user",
 				u.out.RemoteID, is, wanted))
 	}
 	var set []assignment
 	if u.in.Update {
-		set = u.unkept.settle(overlay(have, u.desired()))
-		set = slices.DeleteFunc(set, func(a assignment) bool { return slices.Contains(u.vain, a.path()) })
+		set = u.ignored.settle(overlay(have, u.desired()))
+		set = slices.DeleteFunc(set, func(a assignment) bool { return slices.Contains(u.withoutEffect, a.path()) })
 	}
-	reactivate := !active(have) && (u.mayActivate() || len(set) > 0) // what is written says that the account is active
+	reactivate := !active(have) && (u.mayActivate() || len(set) > 0) // the written account is active
 	u.linking = reactivate && u.found && !u.in.Deactivate
 	if reactivate && !puts(u.traits, u.in.Style) {
 		return u.write(&change{
@@ -587,7 +587,7 @@ func (u *user) reconcile(have *scim.Resource, etag string) Step {
 			ways: u.ways(u.in.Style), style: u.in.Style, again: u.refresh,
 			then: func(r Response, now *scim.Resource) Step {
 				u.linking = false
-				if now == nil { // the entity tag that we have is of the version before
+				if now == nil { // the known entity tag belongs to the previous version
 					return u.update(assigned(have, []assignment{setActive(true)}), "", set)
 				}
 				return u.update(now, version(r), set)
@@ -601,7 +601,7 @@ func (u *user) reconcile(have *scim.Resource, etag string) Step {
 	return u.update(have, etag, set)
 }
 
-// update writes what differs, if anything does, and the password. Where changes are put, the password goes with them.
+// update writes the differences, if any, and the password. With PUT, one request has both.
 func (u *user) update(have *scim.Resource, etag string, set []assignment) Step {
 	along := u.passwordDue() && puts(u.traits, u.in.Style)
 	if along {
@@ -639,7 +639,7 @@ func (u *user) deactivateFound(r Response, found []*scim.Resource) Step {
 		return u.end(engine.Done, "")
 	case asks && !u.ours(hit):
 		return u.end(engine.Held,
-			fmt.Sprintf("the account %s has the user's name; somebody has to say that it is the user's, so that it is deactivated", hit.ID()))
+			fmt.Sprintf("account %s has the user's name: confirm that it belongs to the user, so that it is deactivated", hit.ID()))
 	}
 	u.link(hit)
 	u.inactive = !active(hit)
@@ -647,10 +647,10 @@ func (u *user) deactivateFound(r Response, found []*scim.Resource) Step {
 }
 
 func (u *user) ownerUnknown(err error) Step {
-	return u.fail(transient(Response{}, "whose account it is cannot be told: "+errtext.Plain(err)))
+	return u.fail(transient(Response{}, "the owner of the account is unknown: "+errtext.Plain(err)))
 }
 
-// deactivate leaves an account alone that another user has taken over, e.g. one who was given the same userName.
+// deactivate does not modify an account that now belongs to another user, e.g. one with the same userName.
 func (u *user) deactivate() Step {
 	switch owner, err := u.in.Owner(u.out.RemoteID); {
 	case err != nil:
@@ -673,9 +673,9 @@ func (u *user) deactivateBy(ways []way) Step {
 	})
 }
 
-// did notes what was done, unless something weightier was done before.
+// did records the operation, unless a more significant one was recorded before.
 func (u *user) did(op engine.Operation) {
-	// That the account of an earlier assignment is found again is the least of what is done about it.
+	// Linking the account of an earlier assignment again is the least significant operation.
 	again := u.in.Activating && u.out.Operation == engine.OpLink && u.out.RemoteID == u.in.RemoteID
 	if again || u.out.Operation == engine.OpNone || u.out.Operation == engine.OpLookup ||
 		u.out.Operation == engine.OpUpdate && op == engine.OpReactivate {
@@ -683,7 +683,7 @@ func (u *user) did(op engine.Operation) {
 	}
 }
 
-// active reads the attribute leniently: some servers send "True", and one that does not tell is active.
+// active parses the attribute leniently: some servers return "True", and an account without the attribute is active.
 func active(r *scim.Resource) bool {
 	v, _ := r.Get("active")
 	switch v := v.(type) {

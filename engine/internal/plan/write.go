@@ -9,45 +9,45 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Paths that are treated in their own way.
+// Paths with special rules.
 const (
 	activePath   = "active"
 	passwordPath = "password"
 )
 
-// change is what is wanted different at an account, and the ways in which that can be asked for.
+// change is a change of an account, and the ways in which it can be requested.
 //
-// A way that is refused as such (405, 501, for PATCH also 400; 404 where the account is there) or that is answered with success and
-// has no effect is followed by the next one, if there is one. A response that shows the account with what was sent is enough. Otherwise the
-// account is read back, once for each way: when the response lacks a value, does not show the account (204, or a body without userName)
-// or shows the version that it had before. The last two are believed once the target was seen to mean them ([PatchTrusted], [PutTrusted]).
+// If a way is rejected as unsupported (405, 501, for PATCH also 400; 404 if the account exists), or returns success without effect, the
+// next one follows. A response with the account and the sent values is sufficient. Otherwise the account is read back, once for each way:
+// if the response lacks a value, lacks the account (204, or a body without userName) or has the previous version. In the last two cases no
+// read follows once the target was found to apply such writes ([PatchTrusted], [PutTrusted]).
 type change struct {
-	what string // begins messages: update, deactivate, reactivate
+	what string // prefix of messages: update, deactivate, reactivate
 	op   engine.Operation
 	set  []assignment
-	have *scim.Resource // as last read, nil when it was not
+	have *scim.Resource // as last read, nil if not read
 	etag string         // of have
 	ways []way
-	// style is the one whose first form is not an Alternative.
+	// style is the style whose preferred form is not an Alternative.
 	style engine.Style
 
 	tried   []attempt
 	missing []assignment // of the last way that had no effect
-	read    bool         // that was seen by reading back
+	read    bool         // missing was determined by reading back
 
-	// again starts over when the account was changed meanwhile; then goes on after a success with the account as far as known.
+	// again starts over if the account was changed concurrently; then continues after a success with the account, if known.
 	again func() Step
 	then  func(r Response, now *scim.Resource) Step
 }
 
 func setActive(value bool) assignment { return assignment{[]string{activePath}, value} }
 
-// must says whether the change is void without its effect: whoever is deactivated must not stay active.
-func (c *change) must() bool {
+// mustTakeEffect reports whether the change fails without its effect: a deactivated user must not stay active.
+func (c *change) mustTakeEffect() bool {
 	return slices.ContainsFunc(c.set, func(a assignment) bool { return a.path() == activePath })
 }
 
-// visible counts the assignments whose effect can be seen: nobody is shown a password.
+// visible returns the number of assignments with a detectable effect: a password is never returned.
 func (c *change) visible() (n int) {
 	for _, a := range c.set {
 		if a.path() != passwordPath {
@@ -74,23 +74,24 @@ func (u *user) write(c *change) Step {
 		return c.then(Response{Status: u.out.Status}, c.have)
 	}
 	req := Request{
-		Method: http.MethodPatch, Path: resourcePath(users, u.out.RemoteID), Body: patchBody(operations...), Op: c.does(), Also: c.besides(),
+		Method: http.MethodPatch, Path: resourcePath(users, u.out.RemoteID), Body: patchBody(operations...), Op: c.requestOp(),
+		Also:        c.requestAlso(),
 		Alternative: c.alternative(w),
 	}
-	return u.send(req, func(r Response) Step { return u.answered(c, w, r) })
+	return u.send(req, func(r Response) Step { return u.handleResponse(c, w, r) })
 }
 
 func (u *user) writeByPut(c *change) Step {
 	vain := slices.ContainsFunc(c.tried, func(a attempt) bool { return a.refusal == nil })
-	if c.have == nil || vain { // what a PATCH without a visible effect left behind is not known
+	if c.have == nil || vain { // the state after a PATCH without a visible effect is unknown
 		return u.get(func(r Response, have *scim.Resource) Step {
 			c.have, c.etag = have, r.ETag
-			if _, told := have.Get(activePath); told && c.must() && len(missing(c.set, have)) == 0 {
+			if _, told := have.Get(activePath); told && c.mustTakeEffect() && len(missing(c.set, have)) == 0 {
 				u.out.Status = r.Status
 				return c.then(r, have)
 			}
-			if u.in.Want == engine.Active && u.in.Update { // a read that is behind must not take back what was written before it
-				c.have = assigned(have, u.unkept.worth(overlay(have, u.desired())))
+			if u.in.Want == engine.Active && u.in.Update { // a stale read must not revert an earlier write
+				c.have = assigned(have, u.ignored.withoutIgnored(overlay(have, u.desired())))
 			}
 			return u.sendPut(c)
 		})
@@ -98,7 +99,7 @@ func (u *user) writeByPut(c *change) Step {
 	return u.sendPut(c)
 }
 
-// sendPut sends the whole account. Of a user who is to be active it never says that the account is not.
+// sendPut sends the complete account. For an active user it always sets active to true.
 func (u *user) sendPut(c *change) Step {
 	body := assigned(c.have, c.set)
 	if u.in.Want == engine.Active && !active(body) {
@@ -107,13 +108,14 @@ func (u *user) sendPut(c *change) Step {
 		u.did(engine.OpReactivate)
 	}
 	req := Request{
-		Method: http.MethodPut, Path: resourcePath(users, u.out.RemoteID), IfMatch: c.etag, Body: &body.Object, Op: c.does(), Also: c.besides(),
+		Method: http.MethodPut, Path: resourcePath(users, u.out.RemoteID), IfMatch: c.etag, Body: &body.Object, Op: c.requestOp(),
+		Also:        c.requestAlso(),
 		Alternative: c.alternative(byPut),
 	}
-	return u.send(req, func(r Response) Step { return u.answered(c, byPut, r) })
+	return u.send(req, func(r Response) Step { return u.handleResponse(c, byPut, r) })
 }
 
-func (u *user) answered(c *change, w way, r Response) Step {
+func (u *user) handleResponse(c *change, w way, r Response) Step {
 	switch {
 	case r.Err == nil && r.Status == http.StatusNotFound:
 		return u.absent(c, w, r)
@@ -126,8 +128,8 @@ func (u *user) answered(c *change, w way, r Response) Step {
 		}
 		return u.write(c)
 	case !ok(r):
-		if unsure(r) && c.visible() < len(c.set) {
-			u.out.PasswordVersion = "" // it may have the new one
+		if mayHaveEffect(r) && c.visible() < len(c.set) {
+			u.out.PasswordVersion = "" // the account may have the new password
 		}
 		return u.fail(fail(r).in(c.what))
 	}
@@ -135,41 +137,40 @@ func (u *user) answered(c *change, w way, r Response) Step {
 	return u.verify(c, w, r)
 }
 
-// withoutMethod drops the other ways with the method of one that the target does not have.
+// withoutMethod drops the other ways that use an unsupported method.
 func (c *change) withoutMethod(w way) {
 	c.ways = slices.DeleteFunc(c.ways, func(other way) bool { return (other == byPut) == (w == byPut) })
 }
 
-// absent finds out what a 404 to a change is about: the account, or the form of the request, which the target may have no route for.
+// absent determines whether a 404 to a change means a missing account or an unsupported form of the request.
 func (u *user) absent(c *change, w way, r Response) Step {
 	return u.send(Request{Method: http.MethodGet, Path: resourcePath(users, u.out.RemoteID)}, func(read Response) Step {
 		switch {
-		case missed(read):
+		case notFound(read):
 			return u.gone(read)
 		case !ok(read):
 			return u.fail(fail(read).in("read back"))
 		}
-		if read.Body != nil && c.must() {
+		if read.Body != nil && c.mustTakeEffect() {
 			now := &scim.Resource{Object: *read.Body}
 			if _, told := now.Get(activePath); told && len(missing(c.set, now)) == 0 {
 				u.out.Status = read.Status
 				return c.then(read, now)
 			}
 		}
-		r.Page = "" // what has no route for the method may say so with a page
+		r.Page = "" // a target without a route for the method may respond with a page
 		refusal := fail(r)
-		refusal.message += ", although the account " + u.out.RemoteID + " is there"
+		refusal.message += ", although the account " + u.out.RemoteID + " exists"
 		c.tried = append(c.tried, attempt{w, refusal})
 		c.withoutMethod(w)
 		return u.write(c)
 	})
 }
 
-// verify finds out whether a change that was answered with success had its effect.
+// verify determines whether a change that returned success had its effect.
 //
 // Invariant 10: The engine treats a write as successful only if the response contains the new state. After a 204 or a response with the
-// previous version it reads the account back, until the target has applied such a write once. A deactivation without effect is a
-// failure.
+// previous version it reads the account back, until the target has applied such a write once. A deactivation without effect is a failure.
 func (u *user) verify(c *change, w way, r Response) Step {
 	trust := engine.PatchTrusted
 	if w == byPut {
@@ -177,58 +178,58 @@ func (u *user) verify(c *change, w way, r Response) Step {
 	}
 	shown := c.shown(r)
 	if c.visible() == 0 {
-		return u.effective(c, w, r, shown)
+		return u.succeeded(c, w, r, shown)
 	}
 	doubt := shown == nil || c.etag != "" && version(r) == c.etag
 	switch {
 	case shown == nil && u.traits[trust]:
-		return u.effective(c, w, r, nil)
+		return u.succeeded(c, w, r, nil)
 	case shown != nil && (!doubt || u.traits[trust]) && len(missing(c.set, shown)) == 0:
-		return u.judge(c, w, r, shown, false)
+		return u.evaluate(c, w, r, shown, false)
 	}
 	return u.send(Request{Method: http.MethodGet, Path: resourcePath(users, u.out.RemoteID)}, func(read Response) Step {
 		switch {
-		case missed(read):
+		case notFound(read):
 			return u.gone(read)
 		case !ok(read):
 			return u.fail(fail(read).in("read back"))
 		case read.Body == nil:
-			return u.fail(transient(read, "read back: the answer has no body"))
+			return u.fail(transient(read, "read back: the response has no body"))
 		}
 		now := &scim.Resource{Object: *read.Body}
 		if doubt && len(missing(c.set, now)) == 0 {
 			u.learn(engine.Traits{trust: true})
 		}
-		return u.judge(c, w, read, now, true)
+		return u.evaluate(c, w, read, now, true)
 	})
 }
 
-// shown returns the account as an answer shows it, nil when it does not.
+// shown returns the account in a response, nil if there is none.
 func (c *change) shown(r Response) *scim.Resource {
 	if r.Body == nil {
 		return nil
 	}
 	_, named := r.Body.Get("userName")
 	_, told := r.Body.Get(activePath)
-	if named || told && len(c.set) == 1 && c.must() {
+	if named || told && len(c.set) == 1 && c.mustTakeEffect() {
 		return &scim.Resource{Object: *r.Body}
 	}
 	return nil
 }
 
-// judge compares what was sent with what the account is seen to have. When nothing of it is there, another method may do it.
-func (u *user) judge(c *change, w way, r Response, shown *scim.Resource, read bool) Step {
+// evaluate compares the sent values with the account. If none of them took effect, another method may work.
+func (u *user) evaluate(c *change, w way, r Response, shown *scim.Resource, read bool) Step {
 	lacking := missing(c.set, shown)
 	void := len(lacking) == c.visible()
-	if c.must() {
+	if c.mustTakeEffect() {
 		void = slices.ContainsFunc(lacking, func(a assignment) bool { return a.path() == activePath })
 	}
 	if !void {
-		u.unkept.sent(c.set, lacking, read)
-		return u.effective(c, w, r, shown)
+		u.ignored.sent(c.set, lacking, read)
+		return u.succeeded(c, w, r, shown)
 	}
-	if !c.must() { // the form is not at fault; and a value that was not kept before is no news
-		fought := u.in.Style == engine.Wizard || u.unkept.fought(c.set)
+	if !c.mustTakeEffect() { // skip the same method, and every method for a value that was ignored before
+		fought := u.in.Style == engine.Wizard || u.ignored.hadNoEffect(c.set)
 		c.ways = slices.DeleteFunc(c.ways, func(other way) bool { return fought || (other == byPut) == (w == byPut) })
 		c.ways = c.ways[:min(len(c.ways), 1)]
 	}
@@ -237,16 +238,16 @@ func (u *user) judge(c *change, w way, r Response, shown *scim.Resource, read bo
 	return u.write(c)
 }
 
-// effective goes on after a success.
-func (u *user) effective(c *change, w way, r Response, shown *scim.Resource) Step {
-	u.learn(lessons(c.tried, w))
+// succeeded continues after a success.
+func (u *user) succeeded(c *change, w way, r Response, shown *scim.Resource) Step {
+	u.learn(learnedTraits(c.tried, w))
 	if shown == nil {
-		u.unkept.sent(c.set, nil, false)
+		u.ignored.sent(c.set, nil, false)
 	}
 	return c.then(r, shown)
 }
 
-// exhausted ends a change that no way brought about.
+// exhausted ends a change for which no way took effect.
 func (u *user) exhausted(c *change) Step {
 	var vain []string
 	for _, a := range c.tried {
@@ -257,42 +258,42 @@ func (u *user) exhausted(c *change) Step {
 	switch {
 	case len(vain) == 0:
 		return u.fail(c.tried[0].refusal.in(c.what))
-	case c.must():
-		return u.fail(&failure{class: engine.Rejected, status: u.out.Status, message: c.what + ": the target answers with success, but the " +
-			"account stays " +
+	case c.mustTakeEffect():
+		return u.fail(&failure{class: engine.Rejected, status: u.out.Status, message: c.what + ": the target returned success, but the " +
+			"account remains " +
 			map[bool]string{true: "inactive", false: "active"}[c.activates()] + " (" + strings.Join(vain, ", ") + ")"})
 	}
-	u.unkept.sent(c.set, c.missing, c.read)
+	u.ignored.sent(c.set, c.missing, c.read)
 	return c.then(Response{Status: u.out.Status}, nil)
 }
 
-// activates says which of the two a change of active is.
+// activates reports whether the change sets active to true.
 func (c *change) activates() bool {
 	return slices.ContainsFunc(c.set, func(a assignment) bool { return a.path() == activePath && a.value == true })
 }
 
-// does says what a request for the change changes.
-func (c *change) does() engine.Operation {
+// requestOp returns the operation of a request for the change.
+func (c *change) requestOp() engine.Operation {
 	if c.activates() {
 		return engine.OpReactivate
 	}
 	return c.op
 }
 
-// besides says what else it changes: a PUT may reactivate and update.
-func (c *change) besides() engine.Operation {
+// requestAlso returns a further operation of the request: a PUT may reactivate and update.
+func (c *change) requestAlso() engine.Operation {
 	if c.activates() && len(c.set) > 1 {
 		return engine.OpUpdate
 	}
 	return ""
 }
 
-// patchOperations words assignments as PATCH operations, one each.
+// patchOperations converts assignments to PATCH operations, one each.
 func patchOperations(set []assignment, w way) (out []*scim.Object) {
 	for _, a := range set {
 		op, path := "replace", a.path()
 		switch {
-		case path == "schemas": // belongs to the server
+		case path == "schemas": // owned by the server
 			continue
 		case a.clears():
 			out = append(out, operation("remove", path, nil))
@@ -308,7 +309,7 @@ func patchOperations(set []assignment, w way) (out []*scim.Object) {
 	return out
 }
 
-// operation is one PATCH operation; an empty path and a nil value are left out.
+// operation returns one PATCH operation; an empty path and a nil value are omitted.
 func operation(op, path string, value any) *scim.Object {
 	o := scim.NewObject(scim.Member{Name: "op", Value: op})
 	if path != "" {
@@ -331,7 +332,7 @@ func patchBody(operations ...*scim.Object) *scim.Object {
 	)
 }
 
-// version is the entity tag of an answer, or what its body says about it.
+// version returns the entity tag of a response, or the version in its body.
 func version(r Response) string {
 	if r.ETag != "" || r.Body == nil {
 		return r.ETag

@@ -43,19 +43,19 @@ func (d Deps) Apply(ctx context.Context, tx engine.Execer, id string, o engine.A
 		}
 		digest, err := directory.Digest(ctx, o.Directory, p.App, engine.Principal{Kind: item.Kind, ID: item.ID})
 		if err != nil {
-			return fmt.Errorf("engine: the directory cannot tell the desired state of %s %s: %w", item.Kind, item.ID, err)
+			return fmt.Errorf("engine: the desired state of the %s %s is unavailable: %w", item.Kind, item.ID, err)
 		}
 		if digest != item.Digest {
 			moved = append(moved, item)
 		}
 	}
 	if len(moved) > 0 {
-		return fmt.Errorf("%w since the plan was made: %s", engine.ErrStale, few(moved))
+		return fmt.Errorf("%w since the plan was made: %s", engine.ErrStale, firstNames(moved))
 	}
 	return d.Store.ApplyPlan(ctx, tx, d.Now(), p, to, marks)
 }
 
-// applicable chooses the items that are to be applied, and the status that the plan has then.
+// applicable returns the items to apply, and the resulting status of the plan.
 func (d Deps) applicable(
 	p engine.Plan, items []store.Planned, o engine.ApplyOptions,
 ) (part []store.Planned, to engine.PlanStatus, err error) {
@@ -77,7 +77,7 @@ func (d Deps) applicable(
 		}
 	}
 	if len(failed) > 0 {
-		return nil, "", fmt.Errorf("%w: %s", engine.ErrCanary, few(failed))
+		return nil, "", fmt.Errorf("%w: %s", engine.ErrCanary, firstNames(failed))
 	}
 	if o.First > 0 && o.First < len(part) {
 		return part[:o.First], engine.PlanPartial, nil
@@ -85,13 +85,13 @@ func (d Deps) applicable(
 	return part, engine.PlanApplied, nil
 }
 
-// maxFew is how many principals an error names.
-const maxFew = 5
+// maxNames is the maximum number of principals that an error names.
+const maxNames = 5
 
-// few names the first few.
-func few(items []store.Planned) string {
+// firstNames returns the names of the first items.
+func firstNames(items []store.Planned) string {
 	var names []string
-	for _, item := range items[:min(len(items), maxFew)] {
+	for _, item := range items[:min(len(items), maxNames)] {
 		name := string(item.Kind) + " " + item.ID
 		if item.Marked {
 			name += " (" + string(item.Status) + ")"

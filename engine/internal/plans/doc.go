@@ -1,3 +1,3 @@
-// Package plans makes a plan of what would be done for many principals, by dry runs, and applies one: it marks exactly what was listed, and
-// only while nothing has changed that the plan is about.
+// Package plans creates a plan of the changes for many principals, by dry runs, and applies it. It marks exactly the listed principals, and
+// only if the generations, the desired states and the base URL have not changed.
 package plans

@@ -22,12 +22,12 @@ import (
 )
 
 const (
-	// maxPlanRequests is how many requests are kept of each principal. PlanItem.Sent counts them all.
+	// maxPlanRequests is the maximum number of stored requests per principal. PlanItem.Sent counts all of them.
 	maxPlanRequests = 20
-	// planChunk is how many principals are rehearsed before they are stored.
+	// planChunk is the number of dry runs that are stored together.
 	planChunk = 200
-	// planPatience is how often a principal is rehearsed again when the target asks for a pause.
-	planPatience = 5
+	// maxAttempts is the maximum number of dry runs of a principal if the target requests a pause.
+	maxAttempts = 5
 )
 
 // Store has the methods of package store that a plan uses.
@@ -41,19 +41,19 @@ type Store interface {
 	ApplyPlan(ctx context.Context, tx engine.Execer, now time.Time, p engine.Plan, to engine.PlanStatus, items []engine.PlanItem) error
 }
 
-// Deps are what plans use; all fields are required.
+// Deps are the dependencies of plans; all fields are required.
 type Deps struct {
 	Store     Store
-	Directory engine.Directory // unless a request has its own
+	Directory engine.Directory // unless the request has its own
 	DryRuns   dryrun.Deps
 	Backoff   lane.Backoff
 	Now       func() time.Time
 }
 
-// Make makes a plan and stores it; see provision.Plans.Make.
+// Make creates a plan and stores it; see provision.Plans.Make.
 func (d Deps) Make(ctx context.Context, req engine.PlanRequest) (engine.Plan, error) {
 	if !req.All && len(req.Principals) == 0 {
-		return engine.Plan{}, errors.New("engine: PlanRequest names no principals; All means every one that is known")
+		return engine.Plan{}, errors.New("engine: PlanRequest names no principals: list them, or set All for all known principals")
 	}
 	if req.Expires <= 0 {
 		req.Expires = engine.PlanTTL
@@ -81,7 +81,7 @@ func (d Deps) Make(ctx context.Context, req engine.PlanRequest) (engine.Plan, er
 	return p, nil
 }
 
-// bounded refuses a plan that would be about too many principals before they are rehearsed.
+// bounded rejects a plan for too many principals before their dry runs.
 func (d Deps) bounded(ctx context.Context, req engine.PlanRequest) error {
 	n := len(req.Principals)
 	if req.All {
@@ -95,12 +95,12 @@ func (d Deps) bounded(ctx context.Context, req engine.PlanRequest) error {
 		}
 	}
 	if n > engine.MaxPlanItems {
-		return fmt.Errorf("%w: %d, and it may be about %d", engine.ErrTooMany, n, engine.MaxPlanItems)
+		return fmt.Errorf("%w: %d, the maximum is %d", engine.ErrTooMany, n, engine.MaxPlanItems)
 	}
 	return nil
 }
 
-// fill rehearses and stores the items.
+// fill performs the dry runs and stores the items.
 func (d Deps) fill(ctx context.Context, x *dryrun.App, req engine.PlanRequest, p *engine.Plan) error {
 	var chunk []engine.Principal
 	flush := func() error {
@@ -110,7 +110,7 @@ func (d Deps) fill(ctx context.Context, x *dryrun.App, req engine.PlanRequest, p
 		}
 		var items []engine.PlanItem
 		for _, i := range all {
-			if i.settled && !slices.Contains(req.Principals, engine.Principal{Kind: i.Kind, ID: i.ID}) {
+			if i.omit && !slices.Contains(req.Principals, engine.Principal{Kind: i.Kind, ID: i.ID}) {
 				continue
 			}
 			p.Items++
@@ -142,7 +142,7 @@ func (d Deps) fill(ctx context.Context, x *dryrun.App, req engine.PlanRequest, p
 	return d.Store.SavePlan(ctx, *p)
 }
 
-// principals are those that a plan is about, each once.
+// principals returns the principals of a plan, each once.
 func (d Deps) principals(ctx context.Context, req engine.PlanRequest) iter.Seq2[engine.Principal, error] {
 	return func(yield func(engine.Principal, error) bool) {
 		seen := map[engine.Principal]bool{}
@@ -183,13 +183,13 @@ func (d Deps) principals(ctx context.Context, req engine.PlanRequest) iter.Seq2[
 	}
 }
 
-// item is what would be done for a principal.
+// item is the planned change of a principal.
 type item struct {
 	engine.PlanItem
-	settled bool // a plan of all principals leaves it out: there is nothing to do, or it is skipped as it was before
+	omit bool // omitted from a plan with All: nothing to do, or skipped as before
 }
 
-// items runs principals dry, several concurrently.
+// items performs dry runs of principals, several concurrently.
 func (d Deps) items(ctx context.Context, x *dryrun.App, app string, all []engine.Principal) ([]item, error) {
 	items := make([]item, len(all))
 	group, ctx := errgroup.WithContext(ctx)
@@ -204,12 +204,12 @@ func (d Deps) items(ctx context.Context, x *dryrun.App, app string, all []engine
 }
 
 func (d Deps) item(ctx context.Context, x *dryrun.App, app string, p engine.Principal) (item, error) {
-	// First of all: when the desired state changes after this, it is not what was planned.
+	// Before the dry run: the digest then detects a change of the desired state during it.
 	digest, err := directory.Digest(ctx, x.Directory(), app, p)
 	if err != nil {
-		return item{}, fmt.Errorf("the directory cannot tell the desired state of %s %s: %w", p.Kind, p.ID, err)
+		return item{}, fmt.Errorf("the desired state of the %s %s is unavailable: %w", p.Kind, p.ID, err)
 	}
-	r, err := d.patiently(ctx, x, p)
+	r, err := d.runRepeatedly(ctx, x, p)
 	switch {
 	case err != nil:
 		return item{}, err
@@ -218,20 +218,20 @@ func (d Deps) item(ctx context.Context, x *dryrun.App, app string, p engine.Prin
 	}
 	t := r.Trace()
 	if t.Members != nil && t.State.Status == engine.StatusClean && x.MembersHidden() {
-		t.Members = nil // the target never shows them
+		t.Members = nil // the target never returns them
 	}
 	if t.Idle() {
 		t.Operation = engine.OpNone
 	}
 	skipped := t.Outcome == engine.Skipped && t.State.Status == engine.StatusSkipped
-	return item{settled: t.Operation == engine.OpNone && (t.Outcome == engine.Done || skipped), PlanItem: engine.PlanItem{
+	return item{omit: t.Operation == engine.OpNone && (t.Outcome == engine.Done || skipped), PlanItem: engine.PlanItem{
 		Kind: p.Kind, ID: p.ID, Operation: t.Operation, Outcome: t.Outcome, Message: t.Message, Generation: t.State.Desired, Digest: digest,
 		Sent: len(t.Requests), Requests: t.Requests[:min(len(t.Requests), maxPlanRequests)], Diff: t.Diff, Members: t.Members, Waiting: t.Waiting,
 	}}, nil
 }
 
-// patiently rehearses a principal of a plan, again when the target asks for a pause.
-func (d Deps) patiently(ctx context.Context, x *dryrun.App, p engine.Principal) (*dryrun.Run, error) {
+// runRepeatedly performs the dry run of a principal, and repeats it when the target requests a pause.
+func (d Deps) runRepeatedly(ctx context.Context, x *dryrun.App, p engine.Principal) (*dryrun.Run, error) {
 	for attempt := 1; ; attempt++ {
 		r, err := x.Run(ctx, p.Kind, p.ID, dryrun.Assumptions{Marked: true, Unguarded: true})
 		switch {
@@ -239,7 +239,7 @@ func (d Deps) patiently(ctx context.Context, x *dryrun.App, p engine.Principal) 
 			return nil, err
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		case r.Outcome.Class != engine.Throttled || attempt == planPatience:
+		case r.Outcome.Class != engine.Throttled || attempt == maxAttempts:
 			return r, nil
 		}
 		x.SlowDown()

@@ -1,3 +1,3 @@
-// Package principal is what the rooms of the engine share about one user or group of an app: whether its name is complete, what the
-// store knows about it, and what a caller sees of that.
+// Package principal has the functions for one user or group of an app that the packages of the engine share: validation of its name, its
+// stored state, and the part of that state that callers see.
 package principal

@@ -10,20 +10,20 @@ import (
 // Check returns an error unless app, kind and id name a principal.
 func Check(app string, kind engine.Kind, id string) error {
 	if app == "" || id == "" || kind != engine.User && kind != engine.Group {
-		return fmt.Errorf("engine: app %q, kind %q, id %q do not name a principal", app, kind, id)
+		return fmt.Errorf("engine: invalid principal: app %q, kind %q, id %q", app, kind, id)
 	}
 	return nil
 }
 
-// Of returns the name of the principal that a row is about.
+// Of returns the name of the principal of a row.
 func Of(s engine.State) engine.Principal { return engine.Principal{Kind: s.Kind, ID: s.ID} }
 
-// States is what State needs of a store.
+// States is the part of a store that State uses.
 type States interface {
 	States(ctx context.Context, q engine.StateQuery) ([]engine.State, error)
 }
 
-// State returns what is known about one principal, or ErrNotFound.
+// State returns the stored state of one principal, or ErrNotFound.
 func State(ctx context.Context, store States, app string, kind engine.Kind, id string) (engine.State, error) {
 	if app == "" || kind == "" || id == "" {
 		return engine.State{}, engine.ErrNotFound // an empty field would not restrict the query

@@ -6,14 +6,14 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// Shown returns what a caller sees of a row: its state with the attributes that the target was seen to ignore.
+// Shown returns the part of a row that callers see: its state with the attributes that the target ignored.
 func Shown(s engine.State) engine.PrincipalState {
 	shown := s.PrincipalState()
 	shown.IgnoredAttributes = Ignored(s.IgnoredAttributes)
 	return shown
 }
 
-// Ignored returns the attributes that the target was seen to ignore, without those that were only sent and not read since.
+// Ignored returns the attributes that the target ignored, without those that were sent and not read since.
 func Ignored(all map[string]engine.IgnoredAttribute) map[string]engine.IgnoredAttribute {
 	var out map[string]engine.IgnoredAttribute
 	for path, u := range all {
@@ -28,7 +28,7 @@ func Ignored(all map[string]engine.IgnoredAttribute) map[string]engine.IgnoredAt
 	return out
 }
 
-// Outstanding describes a change that the target has accepted and not carried out.
+// Outstanding describes a change that the target has accepted and not yet carried out.
 func Outstanding(p *engine.Pending) string {
 	return fmt.Sprintf("%s: %s, not carried out yet", p.Operation, p)
 }

@@ -1,7 +1,7 @@
-// Package probe finds out what a SCIM target really does, by trying it on objects of its own: it creates a user and a group
-// with a marked name, changes and finds them in the ways a provisioning client would, looks at the result after each step, and
-// removes them again. What a target advertises is noted beside what it does; they often differ.
+// Package probe detects the actual behavior of a SCIM target by trying it on objects of its own. It creates a user and a group with a
+// marked name, changes and finds them in the ways of a provisioning client, checks the result of each step, and removes them again. It also
+// records what the target advertises, which often differs.
 //
-// It touches nothing that it did not create. It is no conformance suite: it asks what an engine has to know to work with a
-// target, not whether the target keeps to the RFCs.
+// The probe changes only the objects that it created. It is not a conformance suite: it detects what an engine must know about a target,
+// not whether the target conforms to the RFCs.
 package probe

@@ -15,7 +15,7 @@ func (p *prober) groups(ctx context.Context) {
 		return
 	}
 	if p.groupID = r.Body.Text("id"); p.groupID == "" {
-		p.note(engine.FeatureCreateGroup, engine.ProbeNoEffect, r, "the POST was answered with %d and no id", r.Status)
+		p.note(engine.FeatureCreateGroup, engine.ProbeNoEffect, r, "the POST returned %d and no id", r.Status)
 		return
 	}
 	p.note(engine.FeatureCreateGroup, engine.ProbeWorks, r, "")
@@ -24,7 +24,7 @@ func (p *prober) groups(ctx context.Context) {
 	p.names(ctx)
 }
 
-// members tries each way to change them. Whether a change took effect can only be seen where a GET shows members.
+// members tries each way to change members. The effect of a change can be detected only if a GET returns members.
 func (p *prober) members(ctx context.Context) {
 	path, me := groupPath(p.groupID), object("value", p.userID, "display", p.userName)
 	has := func(o *scim.Object) bool {
@@ -44,13 +44,13 @@ func (p *prober) members(ctx context.Context) {
 	r := p.send(ctx, http.MethodPatch, path, patch(add))
 	if !ok(r) {
 		p.refused(engine.FeatureAddMember, r)
-	} else if shown, read := p.settled(ctx, path, has); shown {
+	} else if shown, read := p.awaitState(ctx, path, has); shown {
 		p.note(engine.FeatureAddMember, engine.ProbeWorks, r, "")
 		p.note(engine.FeatureShowsMembers, engine.ProbeWorks, read, "")
 	} else {
-		p.note(engine.FeatureAddMember, engine.ProbeUnknown, r, "the PATCH was answered with %d, but a GET does not show the member", r.Status)
+		p.note(engine.FeatureAddMember, engine.ProbeUnknown, r, "the PATCH returned %d, but a GET does not return the member", r.Status)
 		p.note(engine.FeatureShowsMembers, engine.ProbeRefused, read,
-			"a GET does not show the member that was added; whether changes of members take effect cannot be seen")
+			"a GET does not return the added member: the effect of member changes cannot be detected")
 		return
 	}
 	restore := func(v engine.ProbeVerdict) {

@@ -17,7 +17,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Client sends one request; connect.Client is one. Redact removes the client's secrets from a text that quotes the target.
+// Client sends one request; connect.Client implements it. Redact removes the client's secrets from a string that quotes the target.
 type Client interface {
 	Do(ctx context.Context, r plan.Request) plan.Response
 	Redact(text string) string
@@ -31,8 +31,8 @@ const (
 	cleanUpTime   = 30 * time.Second
 )
 
-// Run probes a target. The error is not nil when the target could not be reached or refused the credentials, or when ctx
-// ended; the profile then holds what was found until then. What was created is removed in any case.
+// Run probes a target. It returns an error if the target could not be reached or rejected the credentials, or if ctx ended. The profile
+// then has the results until that point. The created objects are removed in any case.
 func Run(ctx context.Context, c Client, o engine.ProbeOptions) (engine.Profile, error) {
 	o.Domain = cmp.Or(o.Domain, defaultDomain)
 	o.Settle = cmp.Or(o.Settle, defaultSettle)
@@ -59,10 +59,10 @@ type prober struct {
 	userName, groupName string
 	userID, groupID     string
 	profile             engine.Profile
-	fatal               error // nothing more is tried
+	fatal               error // no further feature is tried
 }
 
-// all features in their order.
+// all lists the features in their order.
 var all = []engine.Feature{
 	engine.FeatureListUsers, engine.FeatureLookupMiss, engine.FeatureCreateUser, engine.FeatureLookupUserName, engine.FeatureLookupExternalID,
 	engine.FeatureConflict, engine.FeatureKeepsUser, engine.FeatureEntityTags, engine.FeaturePutUser, engine.FeaturePatchPath,
@@ -72,7 +72,7 @@ var all = []engine.Feature{
 	engine.FeatureRenameGroup, engine.FeaturePutGroup, engine.FeatureDeleteGroup, engine.FeatureDeleteUser,
 }
 
-// complete puts the results into their order and adds what was not tried.
+// complete sorts the results and adds the features that were not tried.
 func (p *prober) complete() {
 	found := map[engine.Feature]engine.ProbeResult{}
 	for _, r := range p.profile.Results {
@@ -88,7 +88,7 @@ func (p *prober) complete() {
 	}
 }
 
-// send sends a request. No answer, or refused credentials, end the probe.
+// send sends a request. A missing response or rejected credentials end the probe.
 func (p *prober) send(ctx context.Context, method, path string, body *scim.Object) plan.Response {
 	return p.sendIf(ctx, method, path, "", body)
 }
@@ -108,7 +108,7 @@ func (p *prober) sendIf(ctx context.Context, method, path, ifMatch string, body 
 	return r
 }
 
-// note records a result. A detail is kept only for what is not simply as it should be.
+// note records a result. The detail is empty if the result is as expected.
 func (p *prober) note(f engine.Feature, v engine.ProbeVerdict, r plan.Response, format string, args ...any) engine.ProbeVerdict {
 	if p.fatal != nil {
 		return engine.ProbeUnknown
@@ -122,7 +122,7 @@ func (p *prober) refused(f engine.Feature, r plan.Response) engine.ProbeVerdict 
 	return p.note(f, engine.ProbeRefused, r, "%s", p.quote(r))
 }
 
-// quote words an answer that is an error.
+// quote describes an error response.
 func (p *prober) quote(r plan.Response) string {
 	switch {
 	case r.Err != nil:
@@ -136,8 +136,8 @@ func (p *prober) quote(r plan.Response) string {
 
 func ok(r plan.Response) bool { return r.Err == nil && r.Status >= 200 && r.Status < 300 }
 
-// settled reads a resource until it looks as it should, or the time to settle is over, and returns the last answer.
-func (p *prober) settled(ctx context.Context, path string, looks func(*scim.Object) bool) (bool, plan.Response) {
+// awaitState reads a resource until it has the expected state or the time to settle is over, and returns the last response.
+func (p *prober) awaitState(ctx context.Context, path string, looks func(*scim.Object) bool) (bool, plan.Response) {
 	for i := range settleReads {
 		r := p.send(ctx, http.MethodGet, path, nil)
 		if ok(r) && looks(r.Body) {
@@ -159,21 +159,21 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// change sends a change and looks whether it took effect.
+// change sends a change and checks whether it took effect.
 func (p *prober) change(ctx context.Context, f engine.Feature, method, path string, body *scim.Object,
 	looks func(*scim.Object) bool) engine.ProbeVerdict {
 	r := p.send(ctx, method, path, body)
 	if !ok(r) {
 		return p.refused(f, r)
 	}
-	done, read := p.settled(ctx, path, looks)
+	done, read := p.awaitState(ctx, path, looks)
 	switch {
 	case done:
 		return p.note(f, engine.ProbeWorks, r, "")
 	case !ok(read):
-		return p.note(f, engine.ProbeUnknown, read, "the %s was answered with %d, reading the result failed: %s", method, r.Status, p.quote(read))
+		return p.note(f, engine.ProbeUnknown, read, "the %s returned %d, reading the result failed: %s", method, r.Status, p.quote(read))
 	default:
-		return p.note(f, engine.ProbeNoEffect, r, "the %s was answered with %d, and %s afterwards shows no change", method, r.Status, path)
+		return p.note(f, engine.ProbeNoEffect, r, "the %s returned %d, but a later GET of %s shows no change", method, r.Status, path)
 	}
 }
 
@@ -197,7 +197,7 @@ func (p *prober) advertised(ctx context.Context) {
 	}
 }
 
-// cleanUp removes what was created, also when ctx has ended or the target refused something meanwhile.
+// cleanUp removes the created objects, also if ctx has ended or the target has rejected a request.
 func (p *prober) cleanUp(ctx context.Context) {
 	fatal := p.fatal
 	p.fatal = nil
@@ -214,7 +214,8 @@ func (p *prober) cleanUp(ctx context.Context) {
 	p.fatal = cmp.Or(fatal, p.fatal)
 }
 
-// remove deletes an object and looks whether it is gone. One that stays is a leftover; otherwise disables it at least.
+// remove deletes an object and checks that it no longer exists. An object that remains is a leftover; if the DELETE is rejected, otherwise
+// disables it.
 func (p *prober) remove(ctx context.Context, f engine.Feature, path string, otherwise func() bool) {
 	r := p.send(ctx, http.MethodDelete, path, nil)
 	if !ok(r) {
@@ -235,7 +236,7 @@ func (p *prober) remove(ctx context.Context, f engine.Feature, path string, othe
 			break
 		}
 	}
-	p.note(f, engine.ProbeNoEffect, r, "the DELETE was answered with %d, and %s is still there", r.Status, path)
+	p.note(f, engine.ProbeNoEffect, r, "the DELETE returned %d, but %s still exists", r.Status, path)
 	p.profile.Leftovers = append(p.profile.Leftovers, path)
 }
 

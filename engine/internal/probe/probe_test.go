@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// tried probes a handler, which is the target as seen through whatever a test puts in front of it.
+// tried probes a handler: the target behind the middleware of a test.
 func tried(t *testing.T, h http.Handler, o engine.ProbeOptions) (engine.Profile, error) {
 	t.Helper()
 	server := httptest.NewServer(h)
@@ -44,7 +44,7 @@ func target() *enginetest.Target {
 	return fake
 }
 
-// differing lists what does not work.
+// differing returns the features that do not work.
 func differing(p engine.Profile) map[engine.Feature]engine.ProbeVerdict {
 	out := map[engine.Feature]engine.ProbeVerdict{}
 	for _, r := range p.Results {
@@ -76,7 +76,7 @@ func TestProbe_FullyCapableTarget(t *testing.T) {
 	require.Empty(t, cmp.Diff(got, back))
 }
 
-// middleware answers some requests itself: it returns false to let one through.
+// before is a middleware that responds to some requests itself: answer returns false to forward a request.
 func before(h http.Handler, answer func(http.ResponseWriter, *http.Request) bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !answer(w, r) {
@@ -126,7 +126,7 @@ func TestProbe_DetectsMissingFeatures(t *testing.T) {
 			q.Del("filter")
 			r.URL.RawQuery = q.Encode()
 			return false
-		}, verdicts{}, true}, // the probe's user is alone there; see below for company
+		}, verdicts{}, true}, // the probe's user is the only one; see below for other users
 		"no filters": {func(w http.ResponseWriter, r *http.Request) bool {
 			return r.URL.Query().Has("filter") && refuse(w, 501)
 		}, verdicts{
@@ -167,7 +167,7 @@ func TestProbe_DetectsMissingFeatures(t *testing.T) {
 			if name == "no DELETE" {
 				require.Len(t, got.Leftovers, 2)
 				active, _ := fake.Users()[0].Bool("active")
-				require.False(t, active, "what cannot be removed is disabled")
+				require.False(t, active, "an object that cannot be removed is disabled")
 				return
 			}
 			require.Empty(t, fake.Users())
@@ -197,7 +197,7 @@ func TestProbe_DetectsIgnoredFilter(t *testing.T) {
 		engine.FeatureLookupMiss: engine.ProbeNoEffect, engine.FeatureLookupUserName: engine.ProbeNoEffect,
 		engine.FeatureLookupExternalID: engine.ProbeNoEffect,
 	}, differing(got))
-	require.Len(t, fake.Users(), 1, "somebody else's user is untouched")
+	require.Len(t, fake.Users(), 1, "the other user is not modified")
 	require.Equal(t, "ada", fake.Users()[0].Text("userName"))
 }
 
@@ -236,7 +236,7 @@ func TestProbe_WaitsForVisibleChange(t *testing.T) {
 
 // TestProbe_StopsEarly checks that a probe that cannot finish removes the resources it created.
 func TestProbe_StopsEarly(t *testing.T) {
-	t.Run("refused credentials", func(t *testing.T) {
+	t.Run("rejected credentials", func(t *testing.T) {
 		fake := target()
 		fake.Token = "another"
 		got, err := tried(t, fake, engine.ProbeOptions{})
@@ -244,16 +244,16 @@ func TestProbe_StopsEarly(t *testing.T) {
 		require.NotContains(t, err.Error(), "t0ken")
 		require.Equal(t, 1, got.Requests)
 	})
-	t.Run("a target that goes away", func(t *testing.T) {
+	t.Run("a target that becomes unavailable", func(t *testing.T) {
 		fake := target()
 		fake.Inject(enginetest.Fault{Method: "PUT", Drop: true})
 		got, err := tried(t, fake, engine.ProbeOptions{})
 		require.ErrorContains(t, err, "closed the connection")
 		require.Equal(t, engine.ProbeWorks, got.Verdict(engine.FeatureCreateUser))
 		require.Equal(t, engine.ProbeUnknown, got.Verdict(engine.FeatureDeactivatePatch))
-		require.Empty(t, fake.Users(), "what was created is removed")
+		require.Empty(t, fake.Users(), "the created objects are removed")
 	})
-	t.Run("an end from outside", func(t *testing.T) {
+	t.Run("a canceled context", func(t *testing.T) {
 		fake := target()
 		server := httptest.NewServer(fake)
 		defer server.Close()
@@ -269,9 +269,9 @@ func TestProbe_StopsEarly(t *testing.T) {
 		})
 		_, err = probe.Run(ctx, client, engine.ProbeOptions{Settle: time.Nanosecond})
 		require.Error(t, err)
-		require.Empty(t, fake.Users(), "what was created is removed")
+		require.Empty(t, fake.Users(), "the created objects are removed")
 	})
-	t.Run("an answer that was lost after the create", func(t *testing.T) {
+	t.Run("a lost response to the create", func(t *testing.T) {
 		fake := target()
 		fake.Inject(enginetest.Fault{Method: "POST", Truncate: true})
 		got, err := tried(t, fake, engine.ProbeOptions{})

@@ -6,8 +6,8 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// finding says which verdicts on which features show a trait to hold (true) or not to hold (false). The first rule of a trait whose
-// features all have one of its verdicts decides; without one, nothing is known.
+// finding maps verdicts on features to a trait: present (true) or absent (false). The first rule of a trait whose features all have one of
+// its verdicts decides; without one, the trait is unknown.
 type finding struct {
 	trait    engine.Trait
 	holds    bool
@@ -20,12 +20,12 @@ var (
 	broken      = []engine.ProbeVerdict{engine.ProbeRefused, engine.ProbeNoEffect}
 	userPatches = []engine.Feature{engine.FeaturePatchNoPath, engine.FeaturePatchPath, engine.FeatureDeactivatePatch,
 		engine.FeatureDeactivatePath}
-	// never answered with success and without effect
-	fine = []engine.ProbeVerdict{engine.ProbeWorks, engine.ProbeRefused, engine.ProbeUnknown}
+	// the target never returns success without effect
+	neverIneffective = []engine.ProbeVerdict{engine.ProbeWorks, engine.ProbeRefused, engine.ProbeUnknown}
 )
 
-// findings are in the order of plan's traits. Whether PATCH works is told by users, as it is where sequences find it out. A filter
-// that is ignored finds anybody, so that the list has to be read.
+// findings are in the order of plan's traits. The user features decide whether PATCH works, as sequences detect it with users too. An
+// ignored filter returns arbitrary users, so that the list must be read.
 var findings = []finding{
 	{engine.NoPatch, false, works, []engine.Feature{engine.FeaturePatchNoPath}},
 	{engine.NoPatch, false, works, []engine.Feature{engine.FeaturePatchPath}},
@@ -47,11 +47,11 @@ var findings = []finding{
 	{engine.MembersHidden, false, works, []engine.Feature{engine.FeatureShowsMembers}},
 }
 
-// TraitsOf returns what the profile says about the ways in which the target differs: true for a trait that was seen to hold, false for
-// one that was seen not to hold. What the probe could not find out is missing.
+// TraitsOf returns the traits of the target that the profile shows: true for present, false for absent. A trait that the probe could not
+// determine is missing.
 //
-// A trait that makes the engine send another form holds only where that form was seen to work. A method is trusted when it was
-// seen to take effect, and never to be answered with success without effect.
+// A trait that makes the engine send another form is present only if that form was found to work. A method is trusted if it took effect and
+// never returned success without effect.
 func TraitsOf(p engine.Profile) engine.Traits {
 	out := engine.Traits{}
 	is := func(verdicts []engine.ProbeVerdict, features ...engine.Feature) bool {
@@ -72,7 +72,7 @@ func TraitsOf(p engine.Profile) engine.Traits {
 	}
 	trust := func(t engine.Trait, features ...engine.Feature) {
 		switch took := slices.ContainsFunc(features, func(f engine.Feature) bool { return p.Verdict(f) == engine.ProbeWorks }); {
-		case !is(fine, features...):
+		case !is(neverIneffective, features...):
 			out[t] = false
 		case took:
 			out[t] = true

@@ -14,7 +14,7 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/probe"
 )
 
-// able are the traits of a target that can do everything, with changes.
+// able returns the traits of a target that supports everything, with changes.
 func able(changes engine.Traits) engine.Traits {
 	out := engine.Traits{
 		engine.NoPatch: false, engine.NoPut: false, engine.NeedsPath: false, engine.NoValuePath: false, engine.NoMembersReplace: false,
@@ -46,7 +46,7 @@ func TestTraitsOf(t *testing.T) {
 		answer answer
 		want   engine.Traits
 	}{
-		"all works": {func(http.ResponseWriter, *http.Request) bool { return false }, able(nil)},
+		"everything works": {func(http.ResponseWriter, *http.Request) bool { return false }, able(nil)},
 		"no PATCH of users": {
 			func(w http.ResponseWriter, r *http.Request) bool {
 				return r.Method == http.MethodPatch && user(r) && refuse(w, 501)
@@ -69,9 +69,9 @@ func TestTraitsOf(t *testing.T) {
 			},
 			able(engine.Traits{engine.NeedsPath: true}),
 		},
-		"a path must not have a filter":     {patched("value eq", refused), able(engine.Traits{engine.NoValuePath: true})},
-		"users cannot be found by a filter": {filtered("/Users", 501), able(engine.Traits{engine.NoUserFilter: true})},
-		"nor can groups":                    {filtered("/Groups", 400), able(engine.Traits{engine.NoGroupFilter: true})},
+		"a path must not have a filter":      {patched("value eq", refused), able(engine.Traits{engine.NoValuePath: true})},
+		"users cannot be found by a filter":  {filtered("/Users", 501), able(engine.Traits{engine.NoUserFilter: true})},
+		"groups cannot be found by a filter": {filtered("/Groups", 400), able(engine.Traits{engine.NoGroupFilter: true})},
 		"members cannot be replaced": {
 			func(w http.ResponseWriter, r *http.Request) bool {
 				b := peek(r)
@@ -116,7 +116,7 @@ func filtered(endpoint string, status int) func(http.ResponseWriter, *http.Reque
 	}
 }
 
-// peek reads the body and leaves it to be read again.
+// peek returns the body and restores it for the next reader.
 func peek(r *http.Request) string {
 	b, err := io.ReadAll(r.Body)
 	if err != nil {

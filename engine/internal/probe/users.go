@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// user is the body that the probe's user is created with.
+// user returns the body with which the probe creates its user.
 func (p *prober) user() *scim.Object {
 	u := object("schemas", []string{scim.UserSchema}, "userName", p.userName, "externalId", p.o.Marker, "active", true,
 		"displayName", "Probe", "name", object("givenName", "Scimwright", "familyName", "Probe"),
@@ -22,8 +22,8 @@ func (p *prober) user() *scim.Object {
 	return u
 }
 
-// kept are the attributes that are compared after the create, by the paths of plan.
-var kept = []string{"userName", "externalId", "displayName", "name.givenName", "name.familyName"}
+// comparedPaths lists the attributes that are compared after the create, by the paths of plan.
+var comparedPaths = []string{"userName", "externalId", "displayName", "name.givenName", "name.familyName"}
 
 func (p *prober) users(ctx context.Context) {
 	r := p.send(ctx, http.MethodGet, "/Users?startIndex=1&count=1", nil)
@@ -31,7 +31,7 @@ func (p *prober) users(ctx context.Context) {
 	case !ok(r):
 		p.refused(engine.FeatureListUsers, r)
 	case !isList(r):
-		p.note(engine.FeatureListUsers, engine.ProbeRefused, r, "the answer is not a ListResponse")
+		p.note(engine.FeatureListUsers, engine.ProbeRefused, r, "the response is not a ListResponse")
 	default:
 		p.note(engine.FeatureListUsers, engine.ProbeWorks, r, "")
 	}
@@ -60,13 +60,13 @@ func (p *prober) lookupMiss(ctx context.Context) {
 	r := p.send(ctx, http.MethodGet, plan.LookupPath("/Users", "userName", "nobody-"+p.userName), nil)
 	switch found := len(r.Body.Array("Resources")); {
 	case r.Err == nil && r.Status == http.StatusNotFound:
-		p.note(engine.FeatureLookupMiss, engine.ProbeWorks, r, "the answer is 404 instead of an empty list")
+		p.note(engine.FeatureLookupMiss, engine.ProbeWorks, r, "the response is 404 instead of an empty list")
 	case !ok(r):
 		p.refused(engine.FeatureLookupMiss, r)
 	case !isList(r):
-		p.note(engine.FeatureLookupMiss, engine.ProbeRefused, r, "the answer is not a ListResponse")
+		p.note(engine.FeatureLookupMiss, engine.ProbeRefused, r, "the response is not a ListResponse")
 	case found > 0:
-		p.note(engine.FeatureLookupMiss, engine.ProbeNoEffect, r, "a filter for a name that nobody has finds %d users: the filter is ignored",
+		p.note(engine.FeatureLookupMiss, engine.ProbeNoEffect, r, "a filter for an unknown name returns %d users: the filter is ignored",
 			found)
 	default:
 		p.note(engine.FeatureLookupMiss, engine.ProbeWorks, r, "")
@@ -78,21 +78,21 @@ func (p *prober) createUser(ctx context.Context) bool {
 	if !ok(r) {
 		p.refused(engine.FeatureCreateUser, r)
 		if r.Err != nil {
-			p.adopt(ctx) // the answer could not be read: the user may be there all the same
+			p.findCreated(ctx) // the response could not be read: the user may exist
 		}
 		return false
 	}
 	if p.userID = r.Body.Text("id"); p.userID == "" {
-		p.note(engine.FeatureCreateUser, engine.ProbeNoEffect, r, "the POST was answered with %d and no id", r.Status)
-		p.adopt(ctx)
+		p.note(engine.FeatureCreateUser, engine.ProbeNoEffect, r, "the POST returned %d and no id", r.Status)
+		p.findCreated(ctx)
 		return false
 	}
 	p.note(engine.FeatureCreateUser, engine.ProbeWorks, r, "")
 	return true
 }
 
-// adopt finds a user whose id was not told, so that it can be removed.
-func (p *prober) adopt(ctx context.Context) {
+// findCreated finds a user whose id was not returned, so that it can be removed.
+func (p *prober) findCreated(ctx context.Context) {
 	r := p.send(context.WithoutCancel(ctx), http.MethodGet, plan.LookupPath("/Users", "userName", p.userName), nil)
 	for _, hit := range r.Body.Array("Resources") {
 		if o, isObject := hit.(*scim.Object); isObject && strings.EqualFold(o.Text("userName"), p.userName) {
@@ -101,7 +101,7 @@ func (p *prober) adopt(ctx context.Context) {
 	}
 }
 
-// lookup wants exactly the object with the id.
+// lookup expects exactly the object with the id.
 func (p *prober) lookup(ctx context.Context, f engine.Feature, endpoint, attribute, value, id string) {
 	path := plan.LookupPath(endpoint, attribute, value)
 	only := func(body *scim.Object) bool {
@@ -112,14 +112,14 @@ func (p *prober) lookup(ctx context.Context, f engine.Feature, endpoint, attribu
 		o, isObject := hits[0].(*scim.Object)
 		return isObject && o.Text("id") == id
 	}
-	found, r := p.settled(ctx, path, only)
+	found, r := p.awaitState(ctx, path, only)
 	switch {
 	case found:
 		p.note(f, engine.ProbeWorks, r, "")
 	case !ok(r):
 		p.refused(f, r)
 	default:
-		p.note(f, engine.ProbeNoEffect, r, "%s eq finds %d resources, not just the one that was created", attribute,
+		p.note(f, engine.ProbeNoEffect, r, "a filter with %s eq returns %d resources instead of only the created one", attribute,
 			len(r.Body.Array("Resources")))
 	}
 }
@@ -135,7 +135,7 @@ func (p *prober) conflict(ctx context.Context) {
 			p.profile.Leftovers = append(p.profile.Leftovers, userPath(r.Body.Text("id")))
 		}
 	case ok(r):
-		p.note(engine.FeatureConflict, engine.ProbeNoEffect, r, "a second create of the same userName was answered with %d", r.Status)
+		p.note(engine.FeatureConflict, engine.ProbeNoEffect, r, "a second create of the same userName returned %d", r.Status)
 	default:
 		p.refused(engine.FeatureConflict, r)
 	}
@@ -149,13 +149,13 @@ func (p *prober) keeps(ctx context.Context) {
 	}
 	var lost []string
 	sent := p.user()
-	for _, path := range kept {
+	for _, path := range comparedPaths {
 		if have, want := text(r.Body, path), text(sent, path); have != want {
 			lost = append(lost, fmt.Sprintf("%s: %q became %q", path, want, have))
 		}
 	}
 	if active, stated := r.Body.Bool("active"); !stated || !active {
-		lost = append(lost, "active: true was not kept")
+		lost = append(lost, "active: true was not stored")
 	}
 	if len(lost) > 0 {
 		p.note(engine.FeatureKeepsUser, engine.ProbeNoEffect, r, "%s", strings.Join(lost, "; "))
@@ -165,10 +165,10 @@ func (p *prober) keeps(ctx context.Context) {
 	p.entityTags(ctx, r)
 }
 
-// entityTags sends a change that must not happen. A target that makes it all the same has changed nothing but a display name.
+// entityTags sends a change that the target must reject. A target that carries it out has changed only a display name.
 func (p *prober) entityTags(ctx context.Context, read plan.Response) {
 	if read.ETag == "" {
-		p.note(engine.FeatureEntityTags, engine.ProbeRefused, read, "a GET comes without an ETag")
+		p.note(engine.FeatureEntityTags, engine.ProbeRefused, read, "a GET returns no ETag")
 		return
 	}
 	body := p.put(read)
@@ -184,7 +184,7 @@ func (p *prober) entityTags(ctx context.Context, read plan.Response) {
 	}
 }
 
-// put is the body of a PUT that changes nothing yet: what was read, completed by what was sent.
+// put returns the body of a PUT without changes: the resource as read, with the sent attributes that it lacks.
 func (p *prober) put(read plan.Response) *scim.Object {
 	body := read.Body.Clone()
 	for _, name := range []string{"meta", "groups"} {
@@ -213,7 +213,7 @@ func (p *prober) updates(ctx context.Context) {
 		patch(operation("replace", "", object("name", object("givenName", "NoPath", "familyName", "Probe")))), called("NoPath"))
 }
 
-// activation tries each way to deactivate, and goes back to active between them in whichever way works.
+// activation tries each way to deactivate the user, and reactivates it in the same way in between.
 func (p *prober) activation(ctx context.Context) {
 	path := userPath(p.userID)
 	is := func(want bool) func(*scim.Object) bool {
@@ -254,13 +254,13 @@ func (p *prober) activation(ctx context.Context) {
 		if r := p.send(ctx, way.method, path, back); !ok(r) {
 			continue
 		}
-		if active, r := p.settled(ctx, path, is(true)); active && !reactivated {
+		if active, r := p.awaitState(ctx, path, is(true)); active && !reactivated {
 			reactivated = true
 			p.note(engine.FeatureReactivate, engine.ProbeWorks, r, "")
 		}
 	}
 	if !reactivated {
-		p.note(engine.FeatureReactivate, engine.ProbeRefused, plan.Response{}, "a user that was deactivated could not be made active again")
+		p.note(engine.FeatureReactivate, engine.ProbeRefused, plan.Response{}, "a deactivated user could not be reactivated")
 	}
 }
 

@@ -1,3 +1,3 @@
-// Package reconcile compares the list of a target with what the directory wants, reports what has drifted and marks what a sequence can
-// repair. Package drift decides what differs; nothing is written at the target.
+// Package reconcile compares the list of a target with the desired state of the directory, reports drift and marks what a sequence can
+// repair. Package drift determines the differences. Nothing is written to the target.
 package reconcile

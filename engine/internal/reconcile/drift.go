@@ -27,22 +27,22 @@ type Store interface {
 	Repair(ctx context.Context, now time.Time, repairs []store.Repair) error
 }
 
-// Deps are what comparisons use; all fields are required.
+// Deps are the dependencies of comparisons; all fields are required.
 type Deps struct {
 	Store     Store
 	Directory engine.Directory
 	Lists     listing.Deps
 	Now       func() time.Time
-	Wake      func(apps ...string) // has the lanes look, after principals were marked
+	Wake      func(apps ...string) // wakes the lanes, after principals were marked
 }
 
-// Drift compares what the target of an app has with what the directory wants; see provision.Drift.Compare.
+// Drift compares the target of an app with the desired state of the directory; see provision.Drift.Compare.
 func (d Deps) Drift(ctx context.Context, app string, r engine.DriftRequest) (engine.DriftReport, error) {
 	if r.Kind == "" {
 		r.Kind = engine.User
 	}
 	if listing.Endpoints[r.Kind] == "" {
-		return engine.DriftReport{}, fmt.Errorf("engine: compare %s: there is no kind %q", app, r.Kind)
+		return engine.DriftReport{}, fmt.Errorf("engine: compare %s: unknown kind %q", app, r.Kind)
 	}
 	c := &comparison{Deps: d, app: app, request: r, external: map[string]string{}}
 	c.report = engine.DriftReport{App: app, Kind: r.Kind, Found: map[engine.DriftKind]int{}}
@@ -63,7 +63,7 @@ type comparison struct {
 	traits  engine.Traits
 
 	began    time.Time
-	external map[string]string // of externalId to the first account that has it
+	external map[string]string // from externalId to the first account that has it
 	repairs  []store.Repair
 }
 
@@ -72,7 +72,7 @@ func (d *comparison) run(ctx context.Context) (err error) {
 		return err
 	}
 	if d.request.Kind == engine.Group && !d.reader.Target.PushGroups {
-		return fmt.Errorf("group push is switched off for this target")
+		return fmt.Errorf("group push is disabled for this target")
 	}
 	learned, err := d.reader.Recall(ctx)
 	if err != nil {
@@ -93,7 +93,7 @@ func (d *comparison) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// listed compares what the target has.
+// listed compares the objects that the target lists.
 func (d *comparison) listed(ctx context.Context) error {
 	d.pages = plan.NewPages(listing.Endpoints[d.request.Kind])
 	d.pages.Max = engine.MaxListed
@@ -138,7 +138,7 @@ func (d *comparison) listed(ctx context.Context) error {
 	return nil
 }
 
-// shared reports an externalId that another account has too.
+// shared reports an externalId that an earlier account has too.
 func (d *comparison) shared(r *scim.Resource, owner string) error {
 	external := r.ExternalID()
 	if external == "" {
@@ -146,7 +146,7 @@ func (d *comparison) shared(r *scim.Resource, owner string) error {
 	}
 	first, again := d.external[external]
 	if !again {
-		d.external[strings.Clone(external)] = strings.Clone(r.ID()) // not to keep the page
+		d.external[strings.Clone(external)] = strings.Clone(r.ID()) // clones, so that the page can be freed
 		return nil
 	}
 	return d.found(engine.Finding{
@@ -155,7 +155,7 @@ func (d *comparison) shared(r *scim.Resource, owner string) error {
 	})
 }
 
-// compare compares an account, or group, with what its principal should have.
+// compare compares an account or group with the desired state of its principal.
 func (d *comparison) compare(ctx context.Context, s engine.State, have *scim.Resource, asked time.Time) error {
 	var found []engine.Finding
 	var err error
@@ -173,7 +173,7 @@ func (d *comparison) compare(ctx context.Context, s engine.State, have *scim.Res
 func (d *comparison) user(ctx context.Context, s engine.State, have *scim.Resource) ([]engine.Finding, error) {
 	want, err := d.Directory.User(ctx, d.app, s.ID)
 	if err != nil {
-		return nil, directory.Undecided(principal.Of(s), err)
+		return nil, directory.Unavailable(principal.Of(s), err)
 	}
 	t := d.reader.Target
 	return drift.User(drift.UserWant{
@@ -185,9 +185,9 @@ func (d *comparison) group(ctx context.Context, s engine.State, have *scim.Resou
 	want, err := d.Directory.Group(ctx, d.app, s.ID)
 	switch {
 	case err != nil:
-		return nil, directory.Undecided(principal.Of(s), err)
+		return nil, directory.Unavailable(principal.Of(s), err)
 	case want.Want == engine.Absent && want.DeleteRemote:
-		return []engine.Finding{{What: engine.DriftActivity, Note: "the group is to be deleted"}}, nil
+		return []engine.Finding{{What: engine.DriftActivity, Note: "the group should be deleted"}}, nil
 	case want.Want != engine.Active:
 		return nil, nil
 	}
@@ -203,10 +203,10 @@ func (d *comparison) group(ctx context.Context, s engine.State, have *scim.Resou
 	case !told:
 		answer := d.reader.Get(ctx, plan.Request{Method: http.MethodGet, Path: plan.GroupsEndpoint + "/" + url.PathEscape(s.RemoteID)})
 		if answer.Err == nil && answer.Status == http.StatusNotFound && answer.Page == "" {
-			return []engine.Finding{{What: engine.DriftMissing, Note: "it was listed, and is gone since"}}, nil
+			return []engine.Finding{{What: engine.DriftMissing, Note: "deleted after it was listed"}}, nil
 		}
 		if answer.Err != nil || answer.Status != http.StatusOK || answer.Body == nil {
-			return nil, fmt.Errorf("the members of the group %s cannot be read: status %d, %s", s.ID, answer.Status, d.said(answer))
+			return nil, fmt.Errorf("the members of the group %s cannot be read: status %d, %s", s.ID, answer.Status, d.reason(answer))
 		}
 		members, _ = drift.MemberIDs(&scim.Resource{Object: *answer.Body})
 	}
@@ -220,8 +220,8 @@ func (d *comparison) group(ctx context.Context, s engine.State, have *scim.Resou
 	return found, nil
 }
 
-// said is what a target gave as a reason.
-func (d *comparison) said(r plan.Response) string {
+// reason returns the reason in a response of the target.
+func (d *comparison) reason(r plan.Response) string {
 	switch {
 	case r.Err != nil:
 		return d.reader.Redact(r.Err.Error())
@@ -232,11 +232,11 @@ func (d *comparison) said(r plan.Response) string {
 	}
 }
 
-// members are the accounts of those who belong to a group.
+// members returns the accounts of the members of a group.
 func (d *comparison) members(ctx context.Context, s engine.State) (accounts []string, err error) {
 	for page, err := range directory.Members(ctx, d.Directory, d.app, s.ID) {
 		if err != nil {
-			return nil, directory.Undecided(principal.Of(s), err)
+			return nil, directory.Unavailable(principal.Of(s), err)
 		}
 		states, err := d.Store.StatesByID(ctx, d.app, engine.User, page)
 		if err != nil {
@@ -251,7 +251,7 @@ func (d *comparison) members(ctx context.Context, s engine.State) (accounts []st
 	return accounts, nil
 }
 
-// unlisted looks for principals that should have an account and have none.
+// unlisted finds principals that should have an account and have none.
 func (d *comparison) unlisted(ctx context.Context) error {
 	q := engine.StateQuery{App: d.app, Kind: d.request.Kind, Limit: directory.Page}
 	for {
@@ -293,7 +293,7 @@ func (d *comparison) missing(ctx context.Context, s engine.State) ([]engine.Find
 	}
 	switch t := d.reader.Target; {
 	case err != nil:
-		return nil, directory.Undecided(principal.Of(s), err)
+		return nil, directory.Unavailable(principal.Of(s), err)
 	case want != engine.Active, s.Kind == engine.User && !t.CreateUsers:
 		return nil, nil
 	default:
@@ -301,7 +301,7 @@ func (d *comparison) missing(ctx context.Context, s engine.State) ([]engine.Find
 	}
 }
 
-// differs reports what was found about a principal, unless it is being worked on.
+// differs reports the findings about a principal, unless it is being processed.
 func (d *comparison) differs(ctx context.Context, s engine.State, found []engine.Finding, asked time.Time, name string) error {
 	if len(found) == 0 {
 		return nil
@@ -315,10 +315,10 @@ func (d *comparison) differs(ctx context.Context, s engine.State, found []engine
 		return nil
 	}
 	repair := store.Repair{Mark: engine.Mark{App: d.app, Kind: s.Kind, ID: s.ID, Retry: true, AllMembers: s.Kind == engine.Group}}
-	mend := false
+	repairable := false
 	for _, f := range found {
 		f.Principal, f.RemoteID, f.RemoteName = s.ID, s.RemoteID, name
-		mend = mend || f.What.Repairable()
+		repairable = repairable || f.What.Repairable()
 		if s.Kind == engine.Group && f.What != engine.DriftMissing {
 			repair.RemoteName = name
 		}
@@ -326,13 +326,13 @@ func (d *comparison) differs(ctx context.Context, s engine.State, found []engine
 			return err
 		}
 	}
-	if mend && d.request.Repair {
+	if repairable && d.request.Repair {
 		d.repairs = append(d.repairs, repair)
 	}
 	return nil
 }
 
-// found counts a finding and hands it out, without the values of secrets.
+// found counts a finding and passes it on, without the values of secrets.
 func (d *comparison) found(f engine.Finding) error {
 	d.report.Found[f.What]++
 	if d.request.Each == nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/scimwright/scimwright/engine/store"
 )
 
-// Reconcile compares users and, if groups are pushed, groups, marks what has drifted, and marks the principals that the directory lists
-// and the engine was never told about; see provision.Drift.Reconcile.
+// Reconcile compares users and, if groups are pushed, groups, and marks what has drifted. It also marks the principals that the directory
+// lists and the engine does not know; see provision.Drift.Reconcile.
 func (d Deps) Reconcile(ctx context.Context, app string) (map[engine.Kind]engine.Reconciliation, error) {
 	t, err := d.Directory.Target(ctx, app)
 	if err != nil {
@@ -46,7 +46,7 @@ func (d Deps) reconcile(ctx context.Context, app string, kind engine.Kind) (r en
 	return r, d.repair(ctx, app, unknown)
 }
 
-// unknown lists whom the directory names and the engine does not know, and counts whom both know.
+// unknown returns the principals that the directory lists and the engine does not know, and counts those that both know.
 func (d Deps) unknown(ctx context.Context, app string, kind engine.Kind) (unknown []store.Repair, known int, err error) {
 	lister, ok := d.Directory.(engine.Lister)
 	if !ok {
@@ -81,10 +81,10 @@ func (d Deps) unknown(ctx context.Context, app string, kind engine.Kind) (unknow
 	return unknown, known, nil
 }
 
-// repairBatch is how many principals are marked in one transaction.
+// repairBatch is the number of principals that are marked in one transaction.
 const repairBatch = 500
 
-// repair marks principals, some at a time, and has their lane look.
+// repair marks principals in batches, and wakes their lane.
 func (d Deps) repair(ctx context.Context, app string, repairs []store.Repair) error {
 	for part := range slices.Chunk(repairs, repairBatch) {
 		if err := d.Store.Repair(ctx, d.Now(), part); err != nil {

@@ -15,43 +15,42 @@ import (
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
-// Target answers reads. *connect.Client is one.
+// Target sends read requests. *connect.Client implements it.
 type Target interface {
 	Do(ctx context.Context, r plan.Request) plan.Response
 }
 
 // Options configures a Client. The zero value works.
 type Options struct {
-	// Secrets are taken out of what is recorded, wherever they are. Passwords and other members that are secret by their name
-	// always are.
+	// Secrets are removed from the recorded requests. Passwords and other members with secret names are always removed.
 	Secrets []string
-	// Redact takes out what else is secret of a text that quotes the target. Defaults to nothing.
+	// Redact removes other secrets from a string that quotes the target. Default: nothing is removed.
 	Redact func(string) string
-	// MaxBody is how many bytes of a body are recorded. Defaults to all of them.
+	// MaxBody is the maximum number of recorded bytes of a body. Default: no limit.
 	MaxBody int
 }
 
-// Request is one recorded request and its answer, without secrets.
+// Request is one recorded request and its response, without secrets.
 type Request struct {
 	Method    string
 	Path      string // relative to the target's base URL, with the query
-	IfMatch   string // entity tag, empty for none
-	Body      string // JSON, empty for none
-	Pretended bool   // the target was not asked
-	Status    int    // of the answer, 0 when none came
-	Answer    string // its body
-	Error     string // why there is no complete answer, empty when there is one
+	IfMatch   string // entity tag, empty if absent
+	Body      string // JSON, empty if absent
+	Pretended bool   // simulated: not sent to the target
+	Status    int    // of the response, 0 if none was received
+	Answer    string // body of the response
+	Error     string // why there is no complete response, empty if there is one
 }
 
-// Change is one resource that was pretended to be written.
+// Change is one resource with a simulated write.
 type Change struct {
 	Endpoint string // Users or Groups
-	ID       string // made up when it was created
-	// Before is the resource as it was read, nil when it was created. After is what it is pretended to be, nil when it was deleted.
+	ID       string // generated if the resource was created
+	// Before is the resource as read, nil if it was created. After is the simulated resource, nil if it was deleted.
 	Before, After *scim.Resource
 }
 
-// Client pretends. It is used by one goroutine at a time.
+// Client simulates writes. It is used by one goroutine at a time.
 type Client struct {
 	target Target
 	o      Options
@@ -60,19 +59,19 @@ type Client struct {
 	requests  []Request
 	resources map[key]*resource
 	written   []key // in the order of the first write
-	made      int   // ids and entity tags
+	generated int   // number of generated ids and entity tags
 }
 
 type key struct{ endpoint, id string }
 
-// resource is what is known of one by now.
+// resource is the current knowledge about a resource.
 type resource struct {
-	before, now *scim.Resource // nil: it is not there
+	before, now *scim.Resource // nil: it does not exist
 	etag        string
-	pretended   bool // now is not what the target has
+	simulated   bool // now differs from the target's resource by a simulated write
 }
 
-// New returns a client that lets reads through to a target.
+// New returns a client that forwards reads to a target.
 func New(target Target, o Options) *Client {
 	if o.Redact == nil {
 		o.Redact = func(s string) string { return s }
@@ -80,10 +79,10 @@ func New(target Target, o Options) *Client {
 	return &Client{target: target, o: o, redact: wirelog.NewRedactor(o.Secrets...), resources: map[key]*resource{}}
 }
 
-// Requests returns what was asked for, in order.
+// Requests returns the recorded requests, in order.
 func (c *Client) Requests() []Request { return c.requests }
 
-// Changes returns what was pretended to be written, in the order of the first write of each resource.
+// Changes returns the simulated writes, in the order of the first write of each resource.
 func (c *Client) Changes() []Change {
 	out := make([]Change, len(c.written))
 	for i, k := range c.written {
@@ -93,9 +92,9 @@ func (c *Client) Changes() []Change {
 	return out
 }
 
-// Do answers a request and records it: 201 for a POST, 200 for PUT and PATCH, 204 for DELETE, each with the resource as it is
-// pretended to be. A resource that is to be changed and was not read before is read for that, which is not recorded: a target
-// that does not have it is believed.
+// Do responds to a request and records it: 201 for a POST, 200 for PUT and PATCH, 204 for DELETE, with the simulated resource. Before the
+// first change of an unread resource, Do reads it, without recording the read. If the target does not return the resource, the change fails
+// with the response of the read.
 func (c *Client) Do(ctx context.Context, r plan.Request) plan.Response {
 	answer, pretended := c.answer(ctx, r)
 	c.record(r, answer, pretended)
@@ -119,11 +118,11 @@ func (c *Client) answer(ctx context.Context, r plan.Request) (answer plan.Respon
 	case r.Method == http.MethodDelete && single:
 		return c.remove(ctx, k), true
 	default:
-		return refuse(scim.Errorf(http.StatusNotImplemented, "", "%s %s cannot be rehearsed", r.Method, r.Path)), true
+		return errorResponse(scim.Errorf(http.StatusNotImplemented, "", "%s %s cannot be simulated", r.Method, r.Path)), true
 	}
 }
 
-// split takes a path apart: /Users/7 or /Users?filter=…
+// split parses a path: /Users/7 or /Users?filter=…
 func split(path string) (k key, query url.Values, err error) {
 	u, err := url.Parse(path)
 	if err != nil {
@@ -145,7 +144,7 @@ func typeOf(endpoint string) *schema.ResourceType {
 }
 
 func (c *Client) read(ctx context.Context, r plan.Request, k key) (plan.Response, bool) {
-	if have := c.resources[k]; have != nil && have.pretended {
+	if have := c.resources[k]; have != nil && have.simulated {
 		return have.shown(http.StatusOK), true
 	}
 	answer := c.target.Do(ctx, r)
@@ -153,7 +152,7 @@ func (c *Client) read(ctx context.Context, r plan.Request, k key) (plan.Response
 	return answer, false
 }
 
-// note remembers a resource that was read.
+// note stores a resource that was read.
 func (c *Client) note(k key, answer plan.Response) {
 	if answer.Err != nil || answer.Status != http.StatusOK || answer.Body == nil {
 		return
@@ -169,21 +168,21 @@ func (c *Client) note(k key, answer plan.Response) {
 	c.resources[k] = &resource{before: read, now: read, etag: etag}
 }
 
-// shown is a resource as an answer.
+// shown returns the resource as a response.
 func (r *resource) shown(status int) plan.Response {
 	if r.now == nil {
-		return refuse(scim.Errorf(http.StatusNotFound, "", "it is pretended to be deleted"))
+		return errorResponse(scim.Errorf(http.StatusNotFound, "", "deleted by a simulated request"))
 	}
 	return plan.Response{Status: status, ETag: r.etag, Body: r.now.Object.Clone()}
 }
 
-// known returns what is to be changed, or the answer that says that it cannot be.
-func (c *Client) known(ctx context.Context, k key) (*resource, *plan.Response) {
+// readForChange returns the resource to change, or the response to return if it is unavailable.
+func (c *Client) readForChange(ctx context.Context, k key) (*resource, *plan.Response) {
 	if c.resources[k] == nil {
 		answer := c.target.Do(ctx, plan.Request{Method: http.MethodGet, Path: "/" + k.endpoint + "/" + url.PathEscape(k.id)})
 		if c.note(k, answer); c.resources[k] == nil {
 			if answer.Err == nil && answer.Status < http.StatusBadRequest {
-				answer.Err = errors.New("the target does not show what is to be changed")
+				answer.Err = errors.New("the target does not return the resource to change")
 			}
 			return nil, &answer
 		}
@@ -201,24 +200,24 @@ func (c *Client) create(endpoint string, body *scim.Object) plan.Response {
 	made.Delete("password")
 	made.SetID(fmt.Sprintf("pretended-%d", c.next()))
 	k := key{endpoint, made.ID()}
-	c.resources[k] = &resource{now: made, pretended: true}
+	c.resources[k] = &resource{now: made, simulated: true}
 	c.written = append(c.written, k)
 	return c.resources[k].shown(http.StatusCreated)
 }
 
 func (c *Client) next() int {
-	c.made++
-	return c.made
+	c.generated++
+	return c.generated
 }
 
 func (c *Client) change(ctx context.Context, k key, edit func(*scim.Resource) (*scim.Resource, error)) plan.Response {
-	have, no := c.known(ctx, k)
+	have, no := c.readForChange(ctx, k)
 	if no != nil {
 		return *no
 	}
 	next, err := edit(have.now)
 	if err != nil {
-		return refuse(err)
+		return errorResponse(err)
 	}
 	next.Delete("password")
 	next.SetID(k.id)
@@ -227,7 +226,7 @@ func (c *Client) change(ctx context.Context, k key, edit func(*scim.Resource) (*
 }
 
 func (c *Client) remove(ctx context.Context, k key) plan.Response {
-	have, no := c.known(ctx, k)
+	have, no := c.readForChange(ctx, k)
 	if no != nil {
 		return *no
 	}
@@ -235,13 +234,13 @@ func (c *Client) remove(ctx context.Context, k key) plan.Response {
 	return plan.Response{Status: http.StatusNoContent}
 }
 
-// write puts a new version in the place of the one before. It has another entity tag where the target uses them: who sees the
-// old one would think that nothing was done.
+// write stores a new version of a resource. If the target uses entity tags, the version gets a new one: an unchanged tag would mean that
+// the write had no effect.
 func (c *Client) write(k key, have *resource, next *scim.Resource) {
-	if !have.pretended {
+	if !have.simulated {
 		c.written = append(c.written, k)
 	}
-	have.now, have.pretended = next, true
+	have.now, have.simulated = next, true
 	if have.etag == "" || next == nil {
 		return
 	}
@@ -253,13 +252,13 @@ func (c *Client) write(k key, have *resource, next *scim.Resource) {
 	}
 }
 
-// refuse is an error as a target answers it.
-func refuse(err error) plan.Response {
+// errorResponse returns an error as a response of a target.
+func errorResponse(err error) plan.Response {
 	e, ok := errors.AsType[*scim.Error](err)
 	if !ok {
 		e = scim.Errorf(http.StatusBadRequest, scim.InvalidSyntax, "%v", err)
 	}
-	text, _ := e.MarshalJSON() // strings and a number always have a JSON form
+	text, _ := e.MarshalJSON() // cannot fail: only strings and a number
 	body, _ := scim.Decode(text)
 	return plan.Response{Status: e.Status, Body: body}
 }

@@ -1,7 +1,7 @@
-// Package rehearse stands between a sequence and a target: what is read comes from the target, what is written is pretended.
+// Package rehearse is a client between a sequence and a target that simulates writes; reads come from the target.
 //
-// A Client answers writes as a target would that does what it is asked, and shows what it pretends in later reads and lookups,
-// so that a sequence runs to its end and its requests can be looked at before they are sent. Nothing but GET requests ever
-// reaches the target. How a real target answers may differ (one that refuses, or keeps only a part, is not foreseen), and so may
-// what is sent after that. The package decides nothing, stores nothing, and is no SCIM server.
+// A Client responds to writes like a target that carries out every request, and includes the simulated resources in later reads and
+// lookups. A sequence therefore runs to completion, and its requests can be inspected before they are sent. Only GET requests reach the
+// target. A real target may respond differently: it may reject a request or ignore some values, and later requests may differ then. The
+// package makes no decisions, stores nothing, and is not a SCIM server.
 package rehearse

@@ -12,8 +12,8 @@ import (
 	"github.com/scimwright/scimwright/scim/filter"
 )
 
-// list shows what is pretended among what the target lists. A filter is asked again of what was changed; without one, or with one
-// that cannot be read, what was created comes after the target's last page.
+// list adds the simulated resources to a list of the target. A filter is evaluated again for changed resources. Without a filter, or with
+// one that cannot be parsed, created resources follow the target's last page.
 func (c *Client) list(ctx context.Context, r plan.Request, endpoint string, query url.Values) (plan.Response, bool) {
 	answer := c.target.Do(ctx, r)
 	var mine []key
@@ -22,7 +22,7 @@ func (c *Client) list(ctx context.Context, r plan.Request, endpoint string, quer
 			mine = append(mine, k)
 		}
 	}
-	none := answer.Err == nil && answer.Status == http.StatusNotFound // which reads as an empty list
+	none := answer.Err == nil && answer.Status == http.StatusNotFound // treated as an empty list
 	if len(mine) == 0 || !none && (answer.Err != nil || answer.Status != http.StatusOK || answer.Body == nil) {
 		return answer, false
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
-// patched applies a PATCH under the schemas of the RFC. Where these refuse it, the operations are taken as they come: a target may
-// have attributes of its own, or not show all that it has, and a removal of what is not there changes nothing.
+// patched applies a PATCH under the schemas of the RFC. Operations that fail under the schemas are applied without a schema: a target may
+// have attributes of its own, or not return all its attributes. The removal of an absent value changes nothing.
 func patched(have *scim.Resource, body *scim.Object, rt *schema.ResourceType) (*scim.Resource, error) {
 	req, err := scim.ParsePatchRequest(body)
 	if err != nil {
@@ -38,7 +38,7 @@ func patched(have *scim.Resource, body *scim.Object, rt *schema.ResourceType) (*
 	return out, nil
 }
 
-// set does what an operation says without a schema, if that can be told.
+// set applies an operation without a schema, and reports whether that was possible.
 func set(r *scim.Resource, op scim.PatchOperation) bool {
 	if op.Path == "" {
 		value, ok := op.Value.(*scim.Object)
@@ -53,14 +53,14 @@ func set(r *scim.Resource, op scim.PatchOperation) bool {
 	}
 	o := &r.Object
 	if p.URN != "" && p.Name != "" {
-		o = within(o, p.URN)
+		o = complexValue(o, p.URN)
 	}
 	name := p.Name
 	switch {
 	case name == "":
 		name = p.URN
 	case p.Sub != "":
-		o, name = within(o, name), p.Sub
+		o, name = complexValue(o, name), p.Sub
 	}
 	list, many := op.Value.([]any)
 	switch {
@@ -75,8 +75,8 @@ func set(r *scim.Resource, op scim.PatchOperation) bool {
 	return true
 }
 
-// within is the complex value of an attribute, which is made when there is none.
-func within(o *scim.Object, name string) *scim.Object {
+// complexValue returns the complex value of an attribute, and creates it if absent.
+func complexValue(o *scim.Object, name string) *scim.Object {
 	if o.Complex(name) == nil {
 		o.Set(name, scim.NewObject())
 	}

@@ -51,7 +51,7 @@ func object(t *testing.T, text string) *scim.Object {
 	return o
 }
 
-// do sends a request and expects an answer; body and want are JSON, empty for none.
+// do sends a request and compares the response; body and want are JSON, empty for none.
 func (w *world) do(method, path, body string, status int, want string) plan.Response {
 	w.t.Helper()
 	r := plan.Request{Method: method, Path: path}
@@ -91,7 +91,7 @@ func TestClient_SimulatesWrites(t *testing.T) {
 	require.Empty(t, lookup("ann"))
 	w.do("POST", "/Users", `{"userName": "ann", "password": "hush-hush", "groups": []}`, 201,
 		`{"id": "pretended-1", "userName": "ann", "groups": []}`)
-	require.Equal(t, []string{"pretended-1"}, lookup("ann"), "a lookup that would find it does")
+	require.Equal(t, []string{"pretended-1"}, lookup("ann"), "a matching lookup finds it")
 	w.do("GET", "/Users/pretended-1", "", 200, `{"id": "pretended-1", "userName": "ann", "groups": []}`)
 
 	read := w.do("GET", "/Users/"+bob, "", 200, `{"id": "`+bob+`", "userName": "bob", "title": "Cook", "active": true}`)
@@ -99,9 +99,9 @@ func TestClient_SimulatesWrites(t *testing.T) {
 		`{"schemas": ["urn:ietf:params:scim:api:messages:2.0:PatchOp"], "Operations": [{"op": "replace", "value": {"active": false}}]}`, 200, "")
 	active, _ := off.Body.Bool("active")
 	require.False(t, active)
-	require.NotEqual(t, read.ETag, off.ETag, "it is another version")
+	require.NotEqual(t, read.ETag, off.ETag, "the version has changed")
 	w.do("PUT", "/Users/"+bob, `{"userName": "bobby", "title": "Chef"}`, 200, `{"userName": "bobby", "title": "Chef", "id": "`+bob+`"}`)
-	require.Empty(t, lookup("bob"), "it has another name now")
+	require.Empty(t, lookup("bob"), "the name has changed")
 	require.Equal(t, []string{bob}, lookup("bobby"))
 	w.do("DELETE", "/Users/pretended-1", "", 204, "")
 	require.Empty(t, lookup("ann"))
@@ -161,24 +161,24 @@ func TestClient_RecordsRequestsWithoutSecrets(t *testing.T) {
 func TestClient_AppliesPATCH(t *testing.T) {
 	const head = `{"schemas": ["urn:ietf:params:scim:api:messages:2.0:PatchOp"], "Operations": [`
 	for name, c := range map[string]struct{ endpoint, have, operations, want string }{
-		"members are added, removed and renamed around": {
+		"members are added and removed, and the group is renamed": {
 			"Groups", `{"displayName": "A", "members": [{"value": "1"}, {"value": "2"}]}`,
 			`{"op": "replace", "value": {"displayName": "B"}}, {"op": "remove", "path": "members[value eq \"1\"]"}, {"op": "add", "path": ` +
 				`"members", "value": [{"value": "3"}]}`,
 			`{"displayName": "B", "members": [{"value": "2"}, {"value": "3"}]}`,
 		},
-		"a member that is not shown is removed all the same": {
+		"a hidden member is removed": {
 			"Groups", `{"displayName": "A"}`,
 			`{"op": "remove", "path": "members[value eq \"1\"]"}, {"op": "add", "path": "members", "value": [{"value": "3"}]}`,
 			`{"displayName": "A", "members": [{"value": "3"}]}`,
 		},
-		"an attribute of nobody's schema": {
+		"an attribute of no schema": {
 			"Users", `{"userName": "ann", "urn:x:y": {"a": 1}}`,
 			`{"op": "replace", "value": {"urn:x:y": {"b": 2}}}, {"op": "replace", "path": "urn:x:y:c", "value": 3}, {"op": "remove", "path": ` +
 				`"urn:x:y:a"}`,
 			`{"userName": "ann", "urn:x:y": {"b": 2, "c": 3}}`,
 		},
-		"an account that does not show its name": {
+		"an account without a returned name": {
 			"Users", `{"active": true}`,
 			`{"op": "replace", "value": {"active": false}}, {"op": "replace", "path": "name.givenName", "value": "Ann"}`,
 			`{"active": false, "name": {"givenName": "Ann"}}`,

@@ -9,11 +9,10 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// owner returns another user that has the account and is to keep it. The directory is asked: a user that it does not want any
-// more may be waiting in a backoff, and that it loses the account is then stored.
+// owner returns another user that owns the account and should retain it. For each candidate, owner queries the directory: a user that is no
+// longer desired may be waiting in a backoff. The change of its desired state is then stored.
 //
-// Invariant 6: An account belongs to one principal. Before a deactivation, the engine checks whether the account belongs to another
-// user.
+// Invariant 6: An account belongs to one principal. Before a deactivation, the engine checks whether the account belongs to another user.
 func (r *run) owner(ctx context.Context, id string) (string, error) {
 	rows, err := r.Ledger.States(ctx, engine.StateQuery{App: r.row.App, Kind: engine.User, RemoteID: id})
 	if err != nil {
@@ -39,7 +38,7 @@ func (r *run) owner(ctx context.Context, id string) (string, error) {
 	return "", nil
 }
 
-// former returns another user of the app who has or had an account, or whose identifier it carries, empty for none.
+// former returns another user of the app that has or had the account, or whose id is the account's externalId; empty if there is none.
 func (r *run) former(ctx context.Context, account *scim.Resource) (string, error) {
 	if id := account.ExternalID(); id != "" && id != r.row.ID {
 		switch _, err := r.state(ctx, engine.User, id); {

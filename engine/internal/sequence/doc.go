@@ -1,10 +1,10 @@
-// Package sequence works on one principal once: it queries the directory, sends the requests of a sequence of package plan and stores how
-// it ended. [Deps.Run] is the only entrance.
+// Package sequence processes one principal once: it queries the directory, sends the requests of a sequence of package plan and stores the
+// result. [Deps.Run] is the only entry point.
 //
-// The files are named after what they decide: user.go and group.go what a sequence starts from, account.go whose account one is, send.go
-// what is stored and checked before a request and whether it is sent again, push.go how far the push of a large group has come, guard.go
-// and halt.go what must not be sent now, and end.go the status, the time of the next attempt and what the lane learns.
+// Responsibilities of the files: user.go and group.go the input of a sequence, account.go the ownership of accounts, send.go what is stored
+// and checked before a request, and its repetition. push.go has the progress of the push of a large group, guard.go and halt.go what must
+// not be sent now, and end.go the status, the time of the next attempt and the signal to the lane.
 //
-// What is to be sent next, and with it whether a create is repeated, is decided in package plan: a response that was lost is followed by a
-// lookup. So are the order and size of requests for members. Which principal comes next is decided in package applane.
+// Package plan decides which request comes next, including whether a create is repeated: a lost response is followed by a lookup. It also
+// decides the order and size of requests for members. Package applane decides which principal comes next.
 package sequence

@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/principal"
 )
 
-// conclude turns the outcome into what is stored.
+// conclude converts the outcome into the result to store.
 //
 // Invariant 7: A group PATCH without a response makes the next push a full one.
 func (r *run) conclude(interrupted bool) {
@@ -26,7 +26,7 @@ func (r *run) conclude(interrupted bool) {
 	if f.Pending != nil {
 		r.accept(f.Pending, now)
 	}
-	// What a sequence that was cut off was about to send was noted before, member by member.
+	// The member changes that an aborted sequence was about to send were stored before.
 	f.MayBeMember = o.Full || o.MayBeMember && !interrupted
 	failures := r.row.Attempts + 1
 	switch {
@@ -40,15 +40,15 @@ func (r *run) conclude(interrupted bool) {
 	case o.Halted:
 		f.Status, f.Attempts = engine.StatusHeld, r.row.Attempts
 	default:
-		r.follow(o.Class, failures)
+		r.setStatus(o.Class, failures)
 	}
 	created := slices.ContainsFunc(r.steps, func(s engine.Step) bool { return s.Method == http.MethodPost })
 	f.Untried = r.first && o.RemoteID == "" && o.Origin == "" && !created
 	r.finishWaiting(o.Class == engine.Done && !interrupted)
 }
 
-// follow stores what a class leads to.
-func (r *run) follow(class engine.Class, failures int) {
+// setStatus sets the status and the next attempt that follow from a class.
+func (r *run) setStatus(class engine.Class, failures int) {
 	f, now, row := &r.finish, r.finish.At, class.Info()
 	f.Status = row.Status
 	switch row.Class {
@@ -72,31 +72,31 @@ func (r *run) follow(class engine.Class, failures int) {
 		}
 		delay := r.Backoff.Delay(failures)
 		if row.Class == engine.Denied {
-			delay *= 2 // twice the delay of the lane: if only this principal is forbidden, another one is the lane's next probe
+			delay *= 2 // twice the delay of the lane: if only this principal is forbidden, the lane tries another one first
 		}
 		f.NextAt = now.Add(delay)
 	}
 }
 
-// final reports whether a failure ends the attempts until the next Mark or Retry. So does every failure with FallbackNone, but for a
-// deactivation: a user who is not to have an account must not keep it because of one failure.
+// final reports whether a failure ends the attempts until the next Mark or Retry. With FallbackNone every failure does, except for a
+// deactivation: a user who must not have an account must not retain it because of one failure.
 func (r *run) final() bool {
-	return r.target.Fallback == engine.FallbackNone && len(r.steps) > 0 && !r.unable && !r.deactivates()
+	return r.target.Fallback == engine.FallbackNone && len(r.steps) > 0 && !r.localFailure && !r.deactivates()
 }
 
-// deactivates reports whether the user is not to have an account.
+// deactivates reports whether the user must not have an account.
 func (r *run) deactivates() bool {
 	return r.row.Kind == engine.User && (r.row.Want == engine.Inactive || r.row.Want == engine.Absent)
 }
 
-// With FallbackNone, a principal whose target asks for a pause is tried so many times, and no pause is longer.
+// With FallbackNone: the maximum number of attempts for a principal whose target requests a pause, and the longest pause.
 const (
 	throttleTries = 3
 	throttlePause = 30 * time.Second
 )
 
-// throttledOut reports whether a principal is not tried again by itself after a target has asked for a pause so many times in a row. A
-// deactivation always is: a user who is not to have an account must not keep it because a target is busy.
+// throttledOut reports whether retries stop because the target has requested a pause too many times in a row. Retries of a deactivation
+// never stop: a user who must not have an account must not retain it because a target is busy.
 func (r *run) throttledOut(failures int) bool {
 	return r.target.Fallback == engine.FallbackNone && !r.deactivates() && failures >= throttleTries
 }
@@ -107,7 +107,7 @@ func (r *run) signal() lane.Signal {
 	}
 	s := lane.Signal{Reason: r.outcome.Message}
 	if r.outcome.Lapsed {
-		s.Kind = engine.SignalOK // it has answered
+		s.Kind = engine.SignalOK // the target has responded
 		return s
 	}
 	s.Kind = r.outcome.Class.Info().Signal

@@ -20,13 +20,13 @@ func (r *run) group(ctx context.Context) error {
 		return err
 	}
 	if !r.target.PushGroups {
-		r.outcome = r.keep(cannot(engine.Skipped, "group push is switched off for this target"))
+		r.outcome = r.keep(localOutcome(engine.Skipped, "group push is disabled for this target"))
 		return nil
 	}
 	in := r.groupInput(want)
-	in.HaltedLinks = func() (string, error) { return ours(r, func() (string, error) { return r.haltedLinks(ctx) }) }
+	in.HaltedLinks = func() (string, error) { return trackFailure(r, func() (string, error) { return r.haltedLinks(ctx) }) }
 	in.Members = func() ([]engine.RemoteMember, error) {
-		return ours(r, func() ([]engine.RemoteMember, error) { return r.accounts(ctx) })
+		return trackFailure(r, func() ([]engine.RemoteMember, error) { return r.accounts(ctx) })
 	}
 	if in.Want == engine.Active {
 		if err := r.members(ctx, &in); err != nil || r.outcome.Class != "" {
@@ -45,7 +45,7 @@ func (r *run) group(ctx context.Context) error {
 	return nil
 }
 
-// groupInput is what the sequence of a group starts from. It reads and writes nothing, and leaves the members open.
+// groupInput returns the input of the sequence of a group, without the members. It reads and writes nothing.
 func (r *run) groupInput(want engine.GroupState) plan.GroupInput {
 	in := plan.GroupInput{
 		Want: want.Want, DisplayName: want.DisplayName, RemoteID: r.row.RemoteID, RemoteName: r.row.RemoteName, Origin: r.row.Origin,
@@ -55,7 +55,7 @@ func (r *run) groupInput(want engine.GroupState) plan.GroupInput {
 		Pending: r.row.Pending, Expired: r.expired(),
 	}
 	if want.RemoteID != "" {
-		in.OnMissing = engine.Fail // the embedder chose that group: another one is not a replacement
+		in.OnMissing = engine.Fail // the embedder chose that group: no other one may replace it
 		if want.RemoteID != in.RemoteID {
 			in.RemoteID, in.RemoteName, in.Origin, in.Full = want.RemoteID, "", engine.Linked, true
 		}
@@ -63,19 +63,19 @@ func (r *run) groupInput(want engine.GroupState) plan.GroupInput {
 	return in
 }
 
-// members brings the member rows up to date with the directory and fills in what the sequence needs of them.
+// members updates the member rows from the directory and adds the required ones to the input.
 func (r *run) members(ctx context.Context, in *plan.GroupInput) error {
 	if in.Full || in.RemoteID == "" {
 		if err := r.walk(ctx); err != nil || r.outcome.Class != "" {
 			return err
 		}
 	}
-	if err := r.answer(ctx); err != nil || r.outcome.Class != "" {
+	if err := r.updateMarked(ctx); err != nil || r.outcome.Class != "" {
 		return err
 	}
 	which := store.MembersPending
 	if in.Full || in.RemoteID == "" {
-		which = store.MembersLeaving // the sequence asks for all members that are wanted
+		which = store.MembersLeaving // the sequence requests all desired members
 	}
 	return r.each(ctx, which, func(page []store.Member) error {
 		for _, m := range page {
@@ -83,7 +83,7 @@ func (r *run) members(ctx context.Context, in *plan.GroupInput) error {
 			case !m.Want:
 				in.Remove = append(in.Remove, engine.RemoteMember{User: m.User, ID: m.PushedID})
 			case m.RemoteID == "":
-				r.waiting.on(m.User) // the user's sequence makes the group due when it has an id
+				r.waiting.on(m.User) // the user's sequence requeues the group once the user has an id
 			default:
 				in.Add = append(in.Add, engine.RemoteMember{User: m.User, ID: m.RemoteID, Display: m.RemoteName})
 			}
@@ -92,9 +92,9 @@ func (r *run) members(ctx context.Context, in *plan.GroupInput) error {
 	})
 }
 
-// accounts are all members of the group that have an account at the target.
+// accounts returns all members of the group that have an account on the target.
 func (r *run) accounts(ctx context.Context) (all []engine.RemoteMember, err error) {
-	r.waiting = waits{} // it may be asked for again
+	r.waiting = missingUsers{} // accounts may be called more than once
 	err = r.each(ctx, store.MembersWanted, func(page []store.Member) error {
 		for _, m := range page {
 			if m.RemoteID == "" {
@@ -108,8 +108,7 @@ func (r *run) accounts(ctx context.Context) (all []engine.RemoteMember, err erro
 	return all, err
 }
 
-// each reads a part of the members page by page. Rows that fn changes may leave the part: the paging is by user, so none is
-// skipped.
+// each reads a set of the members page by page. Rows that fn changes may leave the set: pages are by user, so no row is skipped.
 func (r *run) each(ctx context.Context, which store.MemberSet, fn func([]store.Member) error) error {
 	after := ""
 	for {
@@ -127,7 +126,7 @@ func (r *run) each(ctx context.Context, which store.MemberSet, fn func([]store.M
 	}
 }
 
-// walk reads the whole membership from the directory.
+// walk reads all members from the directory.
 func (r *run) walk(ctx context.Context) error {
 	for page, err := range directory.Members(ctx, r.Directory, r.row.App, r.row.ID) {
 		if err != nil {
@@ -148,8 +147,8 @@ func (r *run) walk(ctx context.Context) error {
 	return nil
 }
 
-// answer asks the directory about the members that were marked.
-func (r *run) answer(ctx context.Context) error {
+// updateMarked queries the directory for the members that were marked.
+func (r *run) updateMarked(ctx context.Context) error {
 	return r.each(ctx, store.MembersAsked, func(page []store.Member) error {
 		if len(page) == 0 || r.outcome.Class != "" {
 			return nil

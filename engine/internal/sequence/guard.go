@@ -26,8 +26,8 @@ func (r *run) guarded(ctx context.Context, op engine.Operation) (ok bool, err er
 	if err != nil || many == 0 {
 		return err == nil, err
 	}
-	r.outcome = r.keep(cannot(engine.Held,
-		"%s: %d accounts would go within %s, which is more than the deletion guard allows; it waits for an approval", op, many, g.Window))
+	r.outcome = r.keep(localOutcome(engine.Held,
+		"%s: %d accounts would be removed within %s, more than the deletion guard allows: approval required", op, many, g.Window))
 	r.outcome.Operation = op
 	return false, nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/scimwright/scimwright/internal/errtext"
 )
 
-// halted returns why one of the operations must not be done now, nil when they may.
+// halted returns the halt of one of the operations, nil if none is halted.
 func (r *run) halted(ctx context.Context, ops ...engine.Operation) (*engine.Halt, error) {
 	halts, err := r.Ledger.Halts(ctx, r.row.App)
 	if err != nil {
@@ -23,7 +23,7 @@ func (r *run) halted(ctx context.Context, ops ...engine.Operation) (*engine.Halt
 	return nil, nil
 }
 
-// haltedLinks is why nothing that exists may be linked, empty when it may.
+// haltedLinks returns why existing accounts must not be linked, empty if linking is allowed.
 func (r *run) haltedLinks(ctx context.Context) (string, error) {
 	h, err := r.halted(ctx, engine.OpLink)
 	if err != nil || h == nil {
@@ -32,10 +32,10 @@ func (r *run) haltedLinks(ctx context.Context) (string, error) {
 	return h.String(), nil
 }
 
-// stop returns how a sequence is to end instead of sending a request that changes something, nil when it is to be sent.
+// stop returns the outcome of a sequence that must not send a changing request, nil if it may.
 //
-// Invariant 14: The engine checks halts before each request that changes something. What a halt blocks is not synced. Halt rows are
-// locked before any other row.
+// Invariant 14: The engine checks halts before each request that changes something. What a halt blocks is not synced. Halt rows are locked
+// before any other row.
 func (r *run) stop(ctx context.Context, req plan.Request) *plan.Outcome {
 	if req.Op == "" {
 		return nil
@@ -43,8 +43,8 @@ func (r *run) stop(ctx context.Context, req plan.Request) *plan.Outcome {
 	h, err := r.halted(ctx, req.Op, req.Also)
 	switch {
 	case err != nil:
-		r.unable = true
-		return &plan.Outcome{Class: engine.Transient, Operation: req.Op, Message: "whether it is halted cannot be told: " + errtext.Plain(err)}
+		r.localFailure = true
+		return &plan.Outcome{Class: engine.Transient, Operation: req.Op, Message: "the halts cannot be read: " + errtext.Plain(err)}
 	case h != nil:
 		return &plan.Outcome{Class: engine.Held, Operation: h.Operation, Message: h.String(), Halted: true}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/plan"
 )
 
-// batch is how many members one request may carry.
+// batch returns the maximum number of members per request.
 func batch(l engine.Learned, wanted int) int {
 	if wanted <= 0 {
 		wanted = plan.DefaultBatch
@@ -19,7 +19,7 @@ func batch(l engine.Learned, wanted int) int {
 	return wanted
 }
 
-// learn stores what a sequence found out about the target, unless nothing is to be learned about it.
+// learn stores the properties of the target that a sequence detected, except with FallbackNone.
 func (r *run) learn(ctx context.Context) error {
 	t, o := r.target, r.outcome
 	if t.Fallback == engine.FallbackNone {

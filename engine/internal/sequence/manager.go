@@ -11,20 +11,20 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// waits are the users that are not provisioned yet and that a principal needs: members of a group, the manager of a user.
-type waits struct {
+// missingUsers are the unprovisioned users that a principal needs: members of a group, the manager of a user.
+type missingUsers struct {
 	named []string // the first MaxWaitingOn
 	all   int
 }
 
-func (w *waits) on(user string) {
+func (w *missingUsers) on(user string) {
 	if w.all++; w.all <= engine.MaxWaitingOn {
 		w.named = append(w.named, user)
 	}
 }
 
-// String is empty when there are none.
-func (w *waits) String() string {
+// String returns a message that names the users, empty if there are none.
+func (w *missingUsers) String() string {
 	switch {
 	case w.all == 0:
 		return ""
@@ -37,14 +37,14 @@ func (w *waits) String() string {
 	}
 }
 
-// manage gives a user its manager, as far as that has an account at the target, and returns the desired state with it. That it is the
-// manager was stored by begin: when its account moves after it was looked at here, this user is made due.
-func (r *run) manage(ctx context.Context, want engine.UserState) (engine.UserState, error) {
+// resolveManager returns the desired state with the manager's account on the target, if it has one. The manager was stored by begin: if the
+// manager's account changes afterwards, this user is requeued.
+func (r *run) resolveManager(ctx context.Context, want engine.UserState) (engine.UserState, error) {
 	if want.Want != engine.Active || want.Manager == "" && r.row.Manager == "" {
 		return want, nil
 	}
 	if want.Manager == "" && hasManager(want.Resource) {
-		r.managerReleased = true // the embedder writes the attribute itself now
+		r.managerReleased = true // the embedder now maps the attribute itself
 		return want, nil
 	}
 	remote := ""
@@ -56,14 +56,14 @@ func (r *run) manage(ctx context.Context, want engine.UserState) (engine.UserSta
 		remote = known.RemoteID
 	}
 	if want.Manager != "" && remote == "" && r.target.UpdateUsers {
-		// Whoever is not wanted at the app is not waited for.
+		// The user does not wait for a manager who is not desired in the app.
 		switch u, err := r.Directory.User(ctx, r.row.App, want.Manager); {
 		case err != nil:
 			r.directoryFailed(fmt.Errorf("the manager %s: %w", want.Manager, err))
 			return want, nil
 		case u.Want == engine.Active:
 			r.waiting.on(want.Manager)
-			return want, nil // the account keeps what it has until the manager gets an id
+			return want, nil // the account is not changed until the manager has an id
 		}
 	}
 	want.Resource = withManager(want.Resource, remote)
@@ -78,7 +78,8 @@ func hasManager(mapped *scim.Resource) bool {
 	return has
 }
 
-// withManager returns a copy of the mapped attributes with the manager of the enterprise extension (RFC 7643 section 4.3), null for none.
+// withManager returns a copy of the mapped attributes with the manager of the enterprise extension (RFC 7643 section 4.3), null if remote
+// is empty.
 func withManager(mapped *scim.Resource, remote string) *scim.Resource {
 	out := &scim.Resource{}
 	if mapped != nil {
@@ -101,8 +102,8 @@ func withManager(mapped *scim.Resource, remote string) *scim.Resource {
 	return out
 }
 
-// finishWaiting notes who is waited for, and whom the account may have as manager. That is not forgotten when the manager is taken away: a
-// target with stale reads may have seemed to have none.
+// finishWaiting records the missing users and the manager that the account may have. The manager remains stored after its removal: a target
+// with stale reads may have returned none although it has one.
 func (r *run) finishWaiting(done bool) {
 	f := &r.finish
 	if !done || !r.managerReleased {

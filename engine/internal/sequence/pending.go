@@ -10,11 +10,11 @@ import (
 	"github.com/scimwright/scimwright/engine/store"
 )
 
-// accept fills in what is not known to a sequence of a change that was accepted just now. The time limit of one that was accepted at a time
-// ahead, before the clock was set back, starts again.
+// accept completes a newly accepted change. The time limit starts again for a change with an acceptance time in the future: the clock was
+// set back.
 //
-// Invariant 23: A change answered with 202 is stored before anything else, and nothing is written for its principal until a read shows
-// it or its time is over.
+// Invariant 23: A change answered with 202 is stored before anything else, and nothing is written for its principal until a read shows it
+// or its time is over.
 func (r *run) accept(p *engine.Pending, now time.Time) {
 	switch {
 	case p.At.IsZero():
@@ -26,7 +26,7 @@ func (r *run) accept(p *engine.Pending, now time.Time) {
 	p.Deadline = now.Add(cmp.Or(r.target.AsyncTimeout, engine.DefaultAsyncTimeout))
 }
 
-// await has a principal read again whose change was accepted: 2, 4, 8 ... 60 seconds after the last time, and when the time is up.
+// await schedules the next read of a principal with an accepted change: 2, 4, 8 ... 60 seconds after the last one, and at the deadline.
 func (r *run) await(f *store.Finish, p *engine.Pending, interrupted bool) {
 	f.Status, f.Attempts = engine.StatusPending, r.row.Attempts
 	if interrupted {
@@ -43,12 +43,12 @@ func (r *run) await(f *store.Finish, p *engine.Pending, interrupted bool) {
 	}
 	text := fmt.Sprintf("%s; waits until %s", principal.Outstanding(p), p.Deadline.UTC().Format(time.RFC3339))
 	if f.Error != "" {
-		text += "; " + f.Error // why the last read has not told
+		text += "; " + f.Error // why the last read gave no result
 	}
 	f.Error = text
 }
 
-// expired reports whether the time is up within which the target may carry out what it has accepted.
+// expired reports whether the deadline of the accepted change has passed.
 func (r *run) expired() bool {
 	return r.row.Pending != nil && !r.Now().Before(r.row.Pending.Deadline)
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/scimwright/scimwright/engine/store"
 )
 
-// progressEvery is how many requests of a push are sent before it is stored how far it has come. As that is stored while further
-// ones are sent, a push that was killed repeats up to half as many again.
+// progressEvery is the number of requests of a push between two writes of its progress. Progress is stored while further requests are sent:
+// after a kill, the next push repeats at most 1.5 times that number.
 const progressEvery = 10
 
-// acknowledge notes what the target said to have changed of a group.
+// acknowledge records the member changes that the target confirmed.
 func (r *run) acknowledge(c *plan.Change) {
 	if c == nil {
 		return
@@ -25,8 +25,8 @@ func (r *run) acknowledge(c *plan.Change) {
 	f.Removed = append(f.Removed, c.Remove...)
 }
 
-// progress stores, before a request that changes the members of a group, how far its push has come, unless what the request is
-// about was noted before. In a long push the next members are noted while requests are on their way, so that those do not wait.
+// progress stores the progress of a push before a request that changes members, unless the request's members were stored before. In a long
+// push the next members are stored while requests are in flight, so that requests do not wait.
 //
 // Invariant 15: Before a request changes members of a group, the store has their ids. They stay pending until a response is stored.
 func (r *run) progress(ctx context.Context, s plan.Step) error {
@@ -41,31 +41,31 @@ func (r *run) progress(ctx context.Context, s plan.Step) error {
 		p.RemoteName = ""
 	}
 	if change.Replace {
-		if err := r.noteEnds(); err != nil {
+		if err := r.waitForNote(); err != nil {
 			return err
 		}
-		r.noted = 0 // what follows are other members
+		r.noted = 0 // later requests are about other members
 		known := p.RemoteName == r.row.RemoteName && r.full()
 		if known || r.row.RemoteID != p.RemoteID {
-			return nil // the next push would begin with the whole list, or with a lookup, anyway
+			return nil // the next push would start with the full list, or a lookup, anyway
 		}
 		p.NextAll = true
 		r.note(ctx, p)
-		return r.noteEnds()
+		return r.waitForNote()
 	}
 	if r.noted == 0 {
-		if r.noting == nil {
+		if r.pendingNote == nil {
 			p.NextAdd, p.NextRemove = s.Push.Next(0, progressEvery)
 			r.note(ctx, p)
 		}
-		if err := r.noteEnds(); err != nil {
+		if err := r.waitForNote(); err != nil {
 			return err
 		}
 		r.noted = progressEvery
 	}
 	r.noted--
 	if r.noted == progressEvery/2 {
-		// This request and those that were noted come before.
+		// Skip this request and those already stored.
 		if p.NextAdd, p.NextRemove = s.Push.Next(r.noted+1, progressEvery); len(p.NextAdd)+len(p.NextRemove) > 0 {
 			r.note(ctx, p)
 		}
@@ -73,13 +73,13 @@ func (r *run) progress(ctx context.Context, s plan.Step) error {
 	return nil
 }
 
-// note begins to store the progress, with what was acknowledged so far. It is not canceled with the sequence.
+// note starts to store the progress, with the changes acknowledged so far. The write is not canceled with the sequence.
 func (r *run) note(ctx context.Context, p store.Progress) {
 	f := &r.finish
 	p.Replaced, p.Whole, p.Added, p.Removed, p.Exchanges = f.Replaced, f.Whole, f.Added, f.Removed, f.Exchanges
 	f.Replaced, f.Whole, f.Added, f.Removed, f.Exchanges = false, false, nil, nil, nil
 	done := make(chan error, 1)
-	r.noting = func() error {
+	r.pendingNote = func() error {
 		if err := <-done; err != nil {
 			return err
 		}
@@ -99,15 +99,15 @@ func (r *run) note(ctx context.Context, p store.Progress) {
 	}()
 }
 
-// noteEnds waits until the last note is stored, if there is one.
-func (r *run) noteEnds() error {
-	if r.noting == nil {
+// waitForNote waits until the pending progress is stored, if any.
+func (r *run) waitForNote() error {
+	if r.pendingNote == nil {
 		return nil
 	}
-	wait := r.noting
-	r.noting = nil
+	wait := r.pendingNote
+	r.pendingNote = nil
 	return wait()
 }
 
-// full reports whether the whole membership is due.
+// full reports whether a push of all members is pending.
 func (r *run) full() bool { return r.row.Full > r.row.Synced }

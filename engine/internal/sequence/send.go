@@ -15,7 +15,7 @@ import (
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
-// exchange runs a sequence to its end. An error is the store's.
+// exchange runs a sequence to completion. It returns errors of the store only.
 func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string) error {
 	line := r.Line(func(x wirelog.Exchange) {
 		r.finish.Exchanges = append(r.finish.Exchanges, connect.AttemptOf(r.id, x))
@@ -40,11 +40,11 @@ func (r *run) exchange(ctx context.Context, s *plan.Sequence, secrets ...string)
 		r.Logger.InfoContext(ctx, "request in another form", "app", r.row.App, "kind", r.row.Kind, "id", r.row.ID, "form", line.Redact(a))
 	}
 	r.outcome = r.withAlternatives(*step.Outcome)
-	r.outcome.Message = line.Redact(r.outcome.Message) // it quotes the target, and is stored, logged and told to the observer
-	return r.noteEnds()
+	r.outcome.Message = line.Redact(r.outcome.Message) // it quotes the target, and is stored, logged and passed to the observer
+	return r.waitForNote()
 }
 
-// noteAlternative keeps the form of a request that is sent instead of the one of the style.
+// noteAlternative records a request form other than the preferred form of the style.
 func (r *run) noteAlternative(q plan.Request) {
 	if q.Alternative == nil {
 		return
@@ -54,7 +54,7 @@ func (r *run) noteAlternative(q plan.Request) {
 	}
 }
 
-// withAlternatives names the requests in other forms in the message of a sequence that failed.
+// withAlternatives adds the alternative request forms to the message of a failed sequence.
 func (r *run) withAlternatives(o plan.Outcome) plan.Outcome {
 	if len(r.alternatives) > 0 && o.Message != "" && o.Class != engine.Done && !o.Halted {
 		o.Message += "; other forms were tried: " + strings.Join(r.alternatives, ", ")
@@ -62,12 +62,12 @@ func (r *run) withAlternatives(o plan.Outcome) plan.Outcome {
 	return o
 }
 
-// announce stores, before a create is sent, what could not be detected afterwards if the end of this sequence is never stored: that
-// one without an identifier of ours, or under another name than was stored, may have been carried out. One that is halted is not
-// announced: why says so.
+// announce stores a create before it is sent if a lookup could not detect it later: a create without the engine's own identifier, or under
+// a name that is not stored yet. The create may have been carried out although the end of this sequence is never stored. A halted create is
+// not announced: why then has the outcome.
 //
-// Invariant 16: A create without the engine's own identifier is stored before it is sent. A group that returns after a deletion is
-// pushed in full.
+// Invariant 16: A create without the engine's own identifier is stored before it is sent. A group that returns after a deletion is pushed
+// in full.
 func (r *run) announce(ctx context.Context, req plan.Request) (why *plan.Outcome, err error) {
 	if req.Op != engine.OpCreate || req.Body.Text("externalId") != "" && r.row.RemoteName == r.name {
 		return nil, nil
@@ -79,12 +79,12 @@ func (r *run) announce(ctx context.Context, req plan.Request) (why *plan.Outcome
 	return nil, r.Ledger.Begin(ctx, r.Lease, []store.Intent{i})
 }
 
-// send sends a request when it is its turn among those of the app, by its pace, and among those of all apps. When it must not be sent,
-// why says so. What is to be stored before is stored before it waits for its turn, and whether it is halted is asked after that.
+// send sends a request after the limits of the app, its rate and all apps allow it. If the request must not be sent, why has the outcome.
+// Announcements are stored before the wait, and halts are checked after it.
 func (r *run) send(ctx context.Context, line Line, q plan.Request) (answer plan.Response, why *plan.Outcome) {
 	failed := func(err error) (plan.Response, *plan.Outcome) { return plan.Response{Err: err}, nil }
 	if why, err := r.announce(ctx, q); err != nil || why != nil {
-		r.unable = r.unable || err != nil
+		r.localFailure = r.localFailure || err != nil
 		return plan.Response{Err: err}, why
 	}
 	done, err := line.Turn(ctx)
@@ -107,12 +107,12 @@ func (r *run) send(ctx context.Context, line Line, q plan.Request) (answer plan.
 		step.Status, step.Message = answer.Status, line.Redact(plan.Refusal(answer))
 		r.steps = append(r.steps, step)
 		if r.target.Fallback != engine.FallbackNone || q.Method != http.MethodGet || !errors.Is(answer.Err, syscall.ECONNRESET) {
-			break // a failure ends the sequence, and is tried again by another one
+			break // a failure ends the sequence, and another one retries
 		}
 	}
 	r.late = r.late || q.Op != "" && !r.Valid()
 	return answer, nil
 }
 
-// resetTries is how often a read is sent whose connection is reset, where no other sequence repeats it.
+// resetTries is the maximum number of attempts of a read whose connection is reset, if no other sequence repeats it.
 const resetTries = 3

@@ -18,11 +18,11 @@ import (
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
-// StoreTimeout bounds the last write of what was cut off.
+// StoreTimeout is the time limit of the last write of an aborted sequence.
 const StoreTimeout = 5 * time.Second
 
-// Ledger is where a sequence reads what is known and stores what it does: the store, or, for a dry run, something that stores nothing.
-// The methods are those of store.Store.
+// Ledger is the storage of a sequence: the store, or, for a dry run, an implementation that stores nothing. The methods are those of
+// store.Store.
 type Ledger interface {
 	States(ctx context.Context, q engine.StateQuery) ([]engine.State, error)
 	Halts(ctx context.Context, app string) ([]engine.Halt, error)
@@ -36,58 +36,58 @@ type Ledger interface {
 	Recheck(ctx context.Context, now time.Time, m engine.Mark) error
 }
 
-// Knowledge is what is known about the target. *target.Knowledge is one.
+// Knowledge is the learned information about the target. *target.Knowledge implements it.
 type Knowledge interface {
 	Learned() engine.Learned
 	Note(ctx context.Context, change func(*engine.Learned)) error
 }
 
-// Line sends requests. *target.Line is one.
+// Line sends requests. *target.Line implements it.
 type Line interface {
 	// Turn waits until a request may be sent. The caller calls done after the request.
 	Turn(ctx context.Context) (done func(), err error)
 	Do(ctx context.Context, r plan.Request) plan.Response
-	// Redact replaces secrets in a text that quotes the target.
+	// Redact replaces secrets in a string that quotes the target.
 	Redact(text string) string
 }
 
-// Settings are the settings of an engine that its sequences follow.
+// Settings are the settings of an engine for its sequences.
 type Settings struct {
 	Now                    func() time.Time
 	Logger                 *slog.Logger
 	Backoff                lane.Backoff  // after failures
-	CheckInitial, CheckMax time.Duration // between two reads of a principal whose change was accepted
-	KeepRounds             int           // how many sequences send an attribute that the target ignores
+	CheckInitial, CheckMax time.Duration // between two reads of a principal with an accepted change
+	KeepRounds             int           // number of sequences that send an attribute that the target ignores
 }
 
-// Deps are what the sequences of one app use under one lease; all fields are required.
+// Deps are the dependencies of the sequences of one app under one lease; all fields are required.
 type Deps struct {
 	Settings
 	Ledger     Ledger
 	Directory  engine.Directory
 	Knowledge  Knowledge
 	Connection *target.Connection
-	// Line opens the line of a sequence, which hands each exchange to record; secrets are to be redacted.
+	// Line opens the line of a sequence. It passes each exchange to record, with the secrets redacted.
 	Line  func(record func(wirelog.Exchange), secrets ...string) Line
 	Lease engine.Lease
-	Valid func() bool // reports whether the lease still holds by the own clock
+	Valid func() bool // reports whether the lease has not expired by the local clock
 }
 
-// End is how a sequence ended.
+// End is the result of a sequence.
 type End struct {
 	Outcome plan.Outcome
-	Status  engine.Status // as stored, empty if nothing was
+	Status  engine.Status // as stored, empty if nothing was stored
 	Result  engine.Result // for the observer
 	Signal  lane.Signal   // for the gate of the lane
-	// Interrupted says that the sequence was cut off: the observer and the lane have nothing to conclude from it.
+	// Interrupted reports that the sequence was aborted: Result and Signal are unset.
 	Interrupted bool
 
 	Desired any    // engine.UserState or engine.GroupState as the directory returned it, nil if it did not
 	Waiting string // the users that the principal waits for, empty if none
 }
 
-// Run works on a principal. first says that no account of ours can exist yet: the desired state was never Active before. An error is the
-// store's; End.Status is then set if the end was stored.
+// Run processes a principal. first reports that the engine cannot have created an account yet: the desired state was never Active before.
+// An error is an error of the store; End.Status is then set if the result was stored.
 func (d Deps) Run(ctx context.Context, row engine.State, first bool) (End, error) {
 	r := &run{
 		Deps: d, target: d.Connection.Target, row: row, id: rand.Text(), first: first, begun: d.Now(),
@@ -105,34 +105,34 @@ type run struct {
 	known           engine.Learned
 	row             engine.State
 	id              string
-	name            string // the directory's
+	name            string // as returned by the directory
 	first           bool
 	finish          store.Finish
 	steps           []engine.Step
 	outcome         plan.Outcome
 	end             End
 	begun           time.Time
-	noted           int          // how many further requests of a push are about members that the store knows of
-	noting          func() error // waits for the progress that is being stored, nil if none is
-	desired         any          // UserState or GroupState, as the directory said
-	late            bool         // the lease had ended when the response to a change came
-	waiting         waits        // users that are not provisioned yet
-	managerReleased bool         // the manager of a user is not the engine's to write any more
-	// unable says that the store or the directory failed while the sequence ran: what follows is not the target's doing.
-	unable bool
-	// alternatives are the forms of requests that were sent instead of those of the style.
+	noted           int          // number of further requests of a push whose members are stored
+	pendingNote     func() error // waits for the pending write of the progress, nil if none
+	desired         any          // UserState or GroupState, as returned by the directory
+	late            bool         // the lease had ended when the response to a change arrived
+	waiting         missingUsers // users that are not provisioned yet
+	managerReleased bool         // the engine no longer manages the manager of the user
+	// localFailure reports that the store or the directory failed during the sequence: the target did not cause the outcome.
+	localFailure bool
+	// alternatives are the request forms that were sent instead of the preferred forms of the style.
 	alternatives []string
 }
 
-// ours calls a function that asks the store or the directory, and notes whether it failed.
-func ours[T any](r *run, ask func() (T, error)) (T, error) {
+// trackFailure calls a function that queries the store or the directory, and records whether it failed.
+func trackFailure[T any](r *run, ask func() (T, error)) (T, error) {
 	answer, err := ask()
-	r.unable = r.unable || err != nil
+	r.localFailure = r.localFailure || err != nil
 	return answer, err
 }
 
-// cannot is an outcome that is not the target's doing.
-func cannot(class engine.Class, format string, args ...any) plan.Outcome {
+// localOutcome returns an outcome that the target did not cause.
+func localOutcome(class engine.Class, format string, args ...any) plan.Outcome {
 	return plan.Outcome{Class: class, Operation: engine.OpNone, Message: fmt.Sprintf(format, args...)}
 }
 
@@ -140,7 +140,7 @@ func (r *run) do(ctx context.Context) error {
 	var err error
 	switch broken := r.Connection.Broken; {
 	case broken != nil:
-		r.outcome = r.keep(cannot(engine.Denied, "the connection is not configured: %s", errtext.Plain(broken)))
+		r.outcome = r.keep(localOutcome(engine.Denied, "the connection is not configured: %s", errtext.Plain(broken)))
 	case r.row.Kind == engine.User:
 		err = r.user(ctx)
 	default:
@@ -155,7 +155,7 @@ func (r *run) do(ctx context.Context) error {
 	defer cancel()
 	status, err := r.Ledger.Finish(store, r.Lease, r.finish)
 	if err != nil {
-		return r.refused(store, err)
+		return r.resultRejected(store, err)
 	}
 	if status == engine.StatusHeld && r.finish.Status != engine.StatusHeld {
 		r.finish = r.finish.Taken()
@@ -171,24 +171,24 @@ func (r *run) do(ctx context.Context) error {
 	return nil
 }
 
-// keep carries over what is known about the remote resource into an outcome that learned nothing.
+// keep copies the stored data about the remote resource into an outcome without new data.
 func (r *run) keep(o plan.Outcome) plan.Outcome {
 	o.RemoteID, o.Origin, o.Name, o.IgnoredAttributes = r.row.RemoteID, r.row.Origin, r.row.RemoteName, r.row.IgnoredAttributes
 	o.PasswordVersion, o.Pending = r.row.PasswordVersion, r.row.Pending
 	return o
 }
 
-// begin stores what is worked towards, if the directory changed its mind since the principal was queued.
+// begin stores the desired state, if it has changed since the principal was queued.
 func (r *run) begin(ctx context.Context, intent store.Intent) error {
 	switch want := intent.Want; {
 	case want == engine.Active, want == engine.Inactive, want == engine.Absent:
 	case want == engine.Keep && r.row.Kind == engine.User:
 	default:
-		r.outcome = r.keep(cannot(engine.Rejected, "the directory gave no valid state (%q)", want))
+		r.outcome = r.keep(localOutcome(engine.Rejected, "the directory returned an invalid state (%q)", want))
 		return nil
 	}
 	r.name = intent.Name
-	if !directory.News(r.row, intent) {
+	if !directory.HasChanges(r.row, intent) {
 		return nil
 	}
 	r.first = r.first || intent.Want == engine.Active && !r.row.MayExist
@@ -199,17 +199,17 @@ func (r *run) begin(ctx context.Context, intent store.Intent) error {
 	if err != nil {
 		return err
 	}
-	fresh.Desired = r.row.Desired // what was marked since the directory was asked is not covered
+	fresh.Desired = r.row.Desired // later marks are not covered by this sequence
 	r.row = fresh
 	return nil
 }
 
-// state returns what is known about a principal of the app.
+// state returns the stored state of a principal of the app.
 func (r *run) state(ctx context.Context, kind engine.Kind, id string) (engine.State, error) {
 	return principal.State(ctx, r.Ledger, r.row.App, kind, id)
 }
 
-// directoryFailed notes that the directory cannot tell now. That never leads to a deprovisioning.
+// directoryFailed records that the desired state is unavailable. This never causes a deprovisioning.
 func (r *run) directoryFailed(err error) {
-	r.outcome = r.keep(cannot(engine.Transient, "the directory cannot tell the desired state: %s", errtext.Plain(err)))
+	r.outcome = r.keep(localOutcome(engine.Transient, "the desired state is unavailable: %s", errtext.Plain(err)))
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
-// room is what a sequence reaches, with a log of what it does there.
+// room has the dependencies of a sequence, and a log of the calls.
 type room struct {
 	log    []string
 	row    engine.State
@@ -92,7 +92,7 @@ func (r *room) Learned() engine.Learned { return engine.Learned{} }
 
 func (r *room) Note(context.Context, func(*engine.Learned)) error { return nil }
 
-// line logs what is sent.
+// line logs the requests.
 type line struct {
 	*target.Line
 	room *room
@@ -108,7 +108,7 @@ func (l line) Do(ctx context.Context, q plan.Request) plan.Response {
 	return l.Line.Do(ctx, q)
 }
 
-// What a sequence stores before it sends, what it asks before it writes, and what it leaves for the next owner.
+// TestRun_Order checks what a sequence stores before it sends, what it checks before it writes, and what it requeues for the next owner.
 func TestRun_Order(t *testing.T) {
 	ann := func(externalID string) engine.UserState {
 		r := &scim.Resource{}
@@ -126,19 +126,19 @@ func TestRun_Order(t *testing.T) {
 		log   []string
 		end   engine.Status
 	}{
-		"a create is stored before it is sent, where nobody could tell it from a stranger's": {
+		"a create without an identifier is stored before it is sent": {
 			state: ann(""), end: engine.StatusClean,
 			log: []string{"Begin", "States", "Turn", "GET", "Halts", "Begin a create", "Turn", "Halts", "POST", "Finish"},
 		},
-		"one with an identifier of ours needs no announcement": {
+		"a create with an identifier is not stored before": {
 			state: ann("u-1"), end: engine.StatusClean,
 			log: []string{"Begin", "States", "Turn", "GET", "Turn", "Halts", "POST", "Finish"},
 		},
-		"a halt is asked for after the turn has come, and nothing is sent then": {
+		"halts are checked after the turn, and a halt prevents the request": {
 			state: ann("u-1"), halts: []engine.Halt{{Operation: engine.OpCreate, Reason: "an incident"}}, end: engine.StatusHeld,
 			log: []string{"Begin", "States", "Turn", "GET", "Turn", "Halts", "Finish"},
 		},
-		"a change that was sent as the lease ended has the next owner look again": {
+		"a change that is sent as the lease ends is requeued": {
 			state: ann("u-1"), late: true, lost: engine.ErrLeaseLost,
 			log: []string{"Begin", "States", "Turn", "GET", "Turn", "Halts", "POST", "Finish", "Recheck"},
 		},

@@ -30,21 +30,23 @@ func (r *run) user(ctx context.Context) error {
 	if want.Password == "" {
 		want.Password, want.PasswordVersion = placeholder(), ""
 	}
-	if want, err = r.manage(ctx, want); err != nil || r.outcome.Class != "" {
+	if want, err = r.resolveManager(ctx, want); err != nil || r.outcome.Class != "" {
 		return err
 	}
 	in := r.userInput(want)
-	in.HaltedLinks = func() (string, error) { return ours(r, func() (string, error) { return r.haltedLinks(ctx) }) }
+	in.HaltedLinks = func() (string, error) { return trackFailure(r, func() (string, error) { return r.haltedLinks(ctx) }) }
 	in.Former = func(account *scim.Resource) (string, error) {
-		return ours(r, func() (string, error) { return r.former(ctx, account) })
+		return trackFailure(r, func() (string, error) { return r.former(ctx, account) })
 	}
-	in.Owner = func(id string) (string, error) { return ours(r, func() (string, error) { return r.owner(ctx, id) }) }
+	in.Owner = func(id string) (string, error) {
+		return trackFailure(r, func() (string, error) { return r.owner(ctx, id) })
+	}
 	if in.RemoteID != r.row.RemoteID {
 		switch owner, err := in.Owner(in.RemoteID); {
 		case err != nil:
 			return err
 		case owner != "":
-			r.outcome = r.keep(cannot(engine.Held, "the account %s belongs to the user %s already", in.RemoteID, owner))
+			r.outcome = r.keep(localOutcome(engine.Held, "account %s already belongs to user %s", in.RemoteID, owner))
 			return nil
 		}
 	}
@@ -53,12 +55,12 @@ func (r *run) user(ctx context.Context) error {
 	}
 	lost := r.outcome.Operation == engine.OpCreate && r.outcome.Origin == engine.Unconfirmed && !r.outcome.Halted
 	if !lost && (r.outcome.Class != engine.Done || want.Want != engine.Active) {
-		r.outcome.Name = r.row.RemoteName // an account may exist under that name, not under the new one
+		r.outcome.Name = r.row.RemoteName // an account may exist under this name, not under the new one
 	}
 	return nil
 }
 
-// userInput is what the sequence of a user starts from. It reads and writes nothing, and leaves the Owner open.
+// userInput returns the input of the sequence of a user, without the owner. It reads and writes nothing.
 func (r *run) userInput(want engine.UserState) plan.UserInput {
 	t := r.target
 	in := plan.UserInput{
@@ -75,10 +77,10 @@ func (r *run) userInput(want engine.UserState) plan.UserInput {
 		Pending: r.row.Pending, Expired: r.expired(),
 	}
 	if r.row.Activating {
-		in.OnMissing = engine.Recreate // an assignment begins with a lookup: the account of an earlier one may be gone since
+		in.OnMissing = engine.Recreate // an assignment starts with a lookup: the account of an earlier one may have been deleted
 	}
 	if want.RemoteID != "" {
-		in.OnMissing = engine.Fail // the embedder chose that account: another one is not a replacement
+		in.OnMissing = engine.Fail // the embedder chose that account: no other one may replace it
 		if want.RemoteID != in.RemoteID {
 			in.RemoteID, in.Origin, in.HasPassword = want.RemoteID, engine.Linked, ""
 		}
@@ -86,7 +88,7 @@ func (r *run) userInput(want engine.UserState) plan.UserInput {
 	return in
 }
 
-// earlierName is the name that an account may have, or was created under by a sequence whose end is not known.
+// earlierName returns the name that an account may have, or under which a sequence with an unknown end created it.
 func (r *run) earlierName(now string) string {
 	if r.row.MayExist && now != "" && now != r.row.RemoteName {
 		return r.row.RemoteName
@@ -94,7 +96,7 @@ func (r *run) earlierName(now string) string {
 	return ""
 }
 
-// placeholder is the password of an account whose user will never type one: 32 characters that are safe in a URL.
+// placeholder returns the password of an account whose user never enters one: 32 characters that are safe in a URL.
 func placeholder() string {
 	var b [24]byte
 	_, _ = rand.Read(b[:]) // never fails

@@ -19,52 +19,52 @@ import (
 // Options configures a Connector; all fields are required.
 type Options struct {
 	Network     *connect.Network
-	UserAgent   string           // Empty: the one of package connect
-	MaxCall     time.Duration    // no call takes longer, whatever Target.Timeout allows
-	Concurrency int              // of the requests of all apps that are in flight
+	UserAgent   string           // empty: the default of package connect
+	MaxCall     time.Duration    // upper limit of Target.Timeout
+	Concurrency int              // maximum number of requests in flight of all apps
 	Now         func() time.Time // the clock
 }
 
 // Connector connects to the targets of all apps of an engine.
 type Connector struct {
-	o     Options
-	turns *semaphore.Weighted // of the requests of all apps, in the order in which they come
-	paces sync.Map            // of app to its *lane.RateLimiter
+	o           Options
+	sharedSlots *semaphore.Weighted // slots for the requests of all apps, in order of arrival
+	limiters    sync.Map            // from app to *lane.RateLimiter
 }
 
 // NewConnector returns a Connector.
 func NewConnector(o Options) *Connector {
-	return &Connector{o: o, turns: semaphore.NewWeighted(int64(o.Concurrency))}
+	return &Connector{o: o, sharedSlots: semaphore.NewWeighted(int64(o.Concurrency))}
 }
 
-// RateLimiter returns the rate limit of an app, which outlives connections and leases.
+// RateLimiter returns the rate limiter of an app, which outlives connections and leases.
 func (c *Connector) RateLimiter(app string) *lane.RateLimiter {
-	p, ok := c.paces.Load(app)
+	p, ok := c.limiters.Load(app)
 	if !ok {
-		p, _ = c.paces.LoadOrStore(app, lane.NewRateLimiter(c.o.Now))
+		p, _ = c.limiters.LoadOrStore(app, lane.NewRateLimiter(c.o.Now))
 	}
 	return p.(*lane.RateLimiter)
 }
 
-// Forget removes the rate limit of an app.
-func (c *Connector) Forget(app string) { c.paces.Delete(app) }
+// Forget removes the rate limiter of an app.
+func (c *Connector) Forget(app string) { c.limiters.Delete(app) }
 
-// Connection is a target and the client for it. It does not change: another configuration is another connection.
+// Connection is a target and its client. It is immutable: another configuration results in another connection.
 type Connection struct {
 	Target   engine.Target
 	Client   *connect.Client
 	Broken   error // why there is no client
-	Requests int   // how many requests of the app may be in flight
+	Requests int   // maximum number of requests of the app in flight
 
-	names   *regexp.Regexp // that no account is renamed to without a decision; nil for none
-	windows []window       // of maintenance
-	slots   *semaphore.Weighted
-	turns   *semaphore.Weighted // of the connector
+	names       *regexp.Regexp // names that require a decision before a rename; nil for none
+	windows     []window       // maintenance windows
+	slots       *semaphore.Weighted
+	sharedSlots *semaphore.Weighted // slots of the connector
 }
 
-// Connect returns the connection to a target. What is wrong with the configuration is in Connection.Broken.
+// Connect returns the connection to a target. An error in the configuration is in Connection.Broken.
 func (c *Connector) Connect(t engine.Target) *Connection {
-	out := &Connection{Target: t, Requests: c.requests(t), turns: c.turns}
+	out := &Connection{Target: t, Requests: c.requests(t), sharedSlots: c.sharedSlots}
 	out.slots = semaphore.NewWeighted(int64(out.Requests))
 	if out.Broken = check(t); out.Broken == nil {
 		out.windows, out.Broken = compile(t.Maintenance)
@@ -81,16 +81,16 @@ func (c *Connector) Connect(t engine.Target) *Connection {
 	return out
 }
 
-// defaultRequests is the number of requests of an app that are in flight at once.
+// defaultRequests is the default number of concurrent requests of an app.
 const defaultRequests = 4
 
-// requests returns how many requests of an app may be in flight: one app has at most half of what all have.
+// requests returns the maximum number of concurrent requests of an app: at most half of the limit for all apps.
 func (c *Connector) requests(t engine.Target) int {
 	wanted := cmp.Or(max(t.Concurrency, 0), defaultRequests)
 	return min(wanted, max(c.o.Concurrency/2, 1))
 }
 
-// check rejects words that are not defined: a sequence would read them as the default, which may allow more.
+// check rejects undefined values: a sequence would treat them as the default, which may allow more.
 func check(t engine.Target) error {
 	return cmp.Or(
 		known("Style", t.Style, engine.Catalog, engine.Wizard, engine.Auto),
@@ -101,7 +101,7 @@ func check(t engine.Target) error {
 	)
 }
 
-// known returns an error for a word that is neither empty nor one of those that are defined.
+// known returns an error for a value that is neither empty nor defined.
 func known[T ~string](field string, value T, words ...T) error {
 	if value == "" || slices.Contains(words, value) {
 		return nil
@@ -111,10 +111,10 @@ func known[T ~string](field string, value T, words ...T) error {
 
 var existing = []engine.Existing{engine.LinkAuto, engine.LinkAsk, engine.LinkNever}
 
-// noHoldNames is Target.HoldNames for none.
+// noHoldNames is the value of Target.HoldNames for none.
 const noHoldNames = "-"
 
-// heldNames compiles Target.HoldNames; nil holds none.
+// heldNames compiles Target.HoldNames; nil matches no name.
 func heldNames(expression string) (*regexp.Regexp, error) {
 	if expression == noHoldNames {
 		return nil, nil
@@ -126,10 +126,10 @@ func heldNames(expression string) (*regexp.Regexp, error) {
 	return names, nil
 }
 
-// HoldsName reports whether an account must not be renamed to that without a decision.
+// HoldsName reports whether a rename of an account to this name requires a decision.
 func (c *Connection) HoldsName(name string) bool { return c.names != nil && c.names.MatchString(name) }
 
-// Is reports whether a target is the one of the connection, so that the connection may stay.
+// Is reports whether the connection has this target, so that it can be reused.
 func (c *Connection) Is(t engine.Target) bool {
 	have := c.Target
 	if !slices.EqualFunc(t.Maintenance, have.Maintenance, sameWindow) {

@@ -20,7 +20,7 @@ func connector(concurrency int) *target.Connector {
 
 var valid = engine.Target{BaseURL: "https://scim.example", Auth: engine.Auth{Secret: "t"}}
 
-// A configuration that cannot be read is reported by the connection: a sequence would take an unknown word for the default.
+// TestConnect_Broken checks that the connection reports an invalid configuration: a sequence would treat an unknown value as the default.
 func TestConnect_Broken(t *testing.T) {
 	for want, change := range map[string]func(*engine.Target){
 		`unknown Target.Style "fancy"`:    func(t *engine.Target) { t.Style = "fancy" },
@@ -29,7 +29,7 @@ func TestConnect_Broken(t *testing.T) {
 		`unknown Target.OnExisting "x"`:   func(t *engine.Target) { t.OnExisting = "x" },
 		`unknown Target.OnRecycled "x"`:   func(t *engine.Target) { t.OnRecycled = "x" },
 		`SCIM base URL: it is empty`:      func(t *engine.Target) { t.BaseURL = "" },
-		`it begins and ends at 10:00`:     func(t *engine.Target) { t.Maintenance = []engine.Window{{From: "10:00", To: "10:00"}} },
+		`it starts and ends at 10:00`:     func(t *engine.Target) { t.Maintenance = []engine.Window{{From: "10:00", To: "10:00"}} },
 		`HoldNames: error parsing regex`:  func(t *engine.Target) { t.HoldNames = "(" },
 	} {
 		c := valid
@@ -60,7 +60,8 @@ func TestConnection_Is(t *testing.T) {
 	}
 }
 
-// One app has at most half of the requests of all, and an app whose turn does not come gives back what it waited with.
+// TestLine_Turns checks that one app uses at most half of all request slots, and that an app that gives up waiting for a slot releases its
+// own.
 func TestLine_Turns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := connector(2)
@@ -86,7 +87,7 @@ func TestLine_Turns(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded, "all turns are taken")
 		doneB()
 		doneC, err := turn("c", time.Second)
-		require.NoError(t, err, "the slot was given back when the turn did not come")
+		require.NoError(t, err, "the slot was released when the wait was canceled")
 		doneA()
 		doneC()
 

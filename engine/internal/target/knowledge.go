@@ -13,16 +13,16 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/plan"
 )
 
-// configTTL is how long the ServiceProviderConfig of a target is trusted.
+// configTTL is the time during which a ServiceProviderConfig is used without reading it again.
 const configTTL = 24 * time.Hour
 
-// Learner is what Knowledge needs of a store.
+// Learner is the part of a store that Knowledge uses.
 type Learner interface {
 	Lane(ctx context.Context, app string) (engine.Lane, error)
 	Learn(ctx context.Context, l engine.Lease, change func(*engine.Learned)) (engine.Learned, error)
 }
 
-// Knowledge is what is known about the target of an app, as it is stored with the lane. The owner of a lease has one.
+// Knowledge has the learned properties of the target of an app, as stored with the lane. The owner of a lease has one.
 type Knowledge struct {
 	store Learner
 	lease engine.Lease
@@ -30,21 +30,21 @@ type Knowledge struct {
 	value atomic.Pointer[engine.Learned]
 }
 
-// NewKnowledge returns the knowledge under a lease. It is empty until Recall.
+// NewKnowledge returns the knowledge of a lease owner. It is empty until Recall.
 func NewKnowledge(store Learner, lease engine.Lease, now func() time.Time) *Knowledge {
 	k := &Knowledge{store: store, lease: lease, now: now}
 	k.value.Store(&engine.Learned{})
 	return k
 }
 
-// Learned returns what is known now.
+// Learned returns the current knowledge.
 func (k *Knowledge) Learned() engine.Learned {
 	l := *k.value.Load()
 	l.Traits, l.Probed = maps.Clone(l.Traits), maps.Clone(l.Probed)
 	return l
 }
 
-// Note changes what is known.
+// Note changes the knowledge and stores it.
 func (k *Knowledge) Note(ctx context.Context, change func(*engine.Learned)) error {
 	l, err := k.store.Learn(ctx, k.lease, change)
 	if err != nil {
@@ -54,8 +54,8 @@ func (k *Knowledge) Note(ctx context.Context, change func(*engine.Learned)) erro
 	return nil
 }
 
-// Recall reads what is stored, forgets it if it is about another base URL, and reads the configuration of the target if that is to be
-// followed and is not known.
+// Recall reads the stored knowledge, and discards it if it is about another base URL. It also reads the configuration of the target if the
+// style requires it and it is unknown.
 func (k *Knowledge) Recall(ctx context.Context, c *Connection) error {
 	row, err := k.store.Lane(ctx, k.lease.App)
 	if err != nil {
@@ -74,8 +74,8 @@ func (k *Knowledge) Recall(ctx context.Context, c *Connection) error {
 	return k.Note(ctx, func(l *engine.Learned) { l.Config = config })
 }
 
-// Config reads the configuration of the target if the style follows it and what is known has none or an old one. It returns nil if there
-// is nothing to read, or if the target cannot tell now: the sequences report why.
+// Config reads the configuration of the target if the style requires it and the known one is missing or too old. It returns nil if nothing
+// must be read, or if the configuration is unavailable: the sequences report why.
 func (c *Connection) Config(ctx context.Context, known engine.Learned, now time.Time) *engine.Config {
 	if c.Client == nil || c.Target.Style != engine.Auto || known.Config != nil && now.Sub(known.Config.ReadAt) < configTTL {
 		return nil
@@ -96,7 +96,7 @@ func readConfig(ctx context.Context, client *connect.Client, now time.Time) *eng
 	return config
 }
 
-// refuses reports whether a ServiceProviderConfig declares a feature as not supported.
+// refuses reports whether a ServiceProviderConfig declares a feature as unsupported.
 func refuses(r plan.Response, feature string) bool {
 	supported, told := r.Body.Complex(feature).Bool("supported")
 	return told && !supported

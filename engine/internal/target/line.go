@@ -16,13 +16,13 @@ type Line struct {
 	client     *connect.Client
 }
 
-// Line returns a line that hands each exchange to record; secrets are further values to be redacted.
+// Line returns a line that passes each exchange to record; secrets are further values to redact.
 func (c *Connection) Line(pace *lane.RateLimiter, record func(wirelog.Exchange), secrets ...string) *Line {
 	return &Line{connection: c, pace: pace, client: c.Client.Record(record, secrets...)}
 }
 
-// Turn waits until a request may be sent: its turn among those of the app, at the app's rate, and among those of all apps. The caller calls
-// done after the request.
+// Turn waits until a request may be sent: for a slot of the app, for its rate limit, and for a slot of all apps. The caller calls done
+// after the request.
 func (l *Line) Turn(ctx context.Context) (done func(), err error) {
 	c := l.connection
 	if err := c.slots.Acquire(ctx, 1); err != nil {
@@ -32,15 +32,15 @@ func (l *Line) Turn(ctx context.Context) (done func(), err error) {
 		c.slots.Release(1)
 		return nil, err
 	}
-	if err := c.turns.Acquire(ctx, 1); err != nil {
+	if err := c.sharedSlots.Acquire(ctx, 1); err != nil {
 		c.slots.Release(1)
 		return nil, err
 	}
-	return func() { c.turns.Release(1); c.slots.Release(1) }, nil
+	return func() { c.sharedSlots.Release(1); c.slots.Release(1) }, nil
 }
 
 // Do sends a request.
 func (l *Line) Do(ctx context.Context, r plan.Request) plan.Response { return l.client.Do(ctx, r) }
 
-// Redact replaces secrets in a text that quotes the target.
+// Redact replaces secrets in a string that quotes the target.
 func (l *Line) Redact(text string) string { return l.client.Redact(text) }

@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
-// Test asks the target for its first page of users; see connect.Client.Test.
+// Test requests the target's first page of users; see connect.Client.Test.
 func (c *Connection) Test(ctx context.Context) error {
 	if c.Broken != nil {
 		return c.Broken
@@ -19,8 +19,8 @@ func (c *Connection) Test(ctx context.Context) error {
 	return c.Client.Test(ctx)
 }
 
-// TestRecorded is Test, and returns the exchanges. Only a SCIM message is recorded as it is: the address may be that of anything, whose
-// response is not for administrators of the app to read.
+// TestRecorded does the same as Test, and returns the exchanges. Only SCIM messages are recorded unchanged: the address may belong to
+// another server, whose response the administrators of the app may not read.
 func (c *Connection) TestRecorded(ctx context.Context) (sent []engine.Attempt, err error) {
 	if c.Broken != nil {
 		return nil, c.Broken
@@ -29,7 +29,7 @@ func (c *Connection) TestRecorded(ctx context.Context) (sent []engine.Attempt, e
 	err = c.Client.Record(func(x wirelog.Exchange) {
 		a := connect.AttemptOf(run, x)
 		if !strings.Contains(a.ResponseBody, messageURN) {
-			withhold(&a)
+			removeContent(&a)
 		}
 		sent = append(sent, a)
 	}).Test(ctx)
@@ -39,10 +39,10 @@ func (c *Connection) TestRecorded(ctx context.Context) (sent []engine.Attempt, e
 // messageURN is the prefix of the schemas of lists and errors.
 const messageURN = "urn:ietf:params:scim:api:messages:2.0:"
 
-// withhold removes from an exchange all but its status and media type.
-func withhold(a *engine.Attempt) {
+// removeContent removes everything from an exchange except its status and media type.
+func removeContent(a *engine.Attempt) {
 	if a.ResponseBody != "" {
-		a.ResponseBody = "[not shown: no SCIM message]"
+		a.ResponseBody = "[not shown: not a SCIM message]"
 	}
 	mediaType := a.ResponseHeader.Values("Content-Type")
 	if a.ResponseHeader = (http.Header{}); len(mediaType) > 0 {

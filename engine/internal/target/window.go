@@ -14,7 +14,7 @@ func sameWindow(w, o engine.Window) bool {
 		w.Begin.Equal(o.Begin) && w.Until.Equal(o.Until)
 }
 
-// Suspension returns the suspension of a window that is open, and the zero Suspension otherwise.
+// Suspension returns the suspension for an open maintenance window, and the zero Suspension if none is open.
 func (c *Connection) Suspension(now time.Time) engine.Suspension {
 	if until := closed(c.windows, now); !until.IsZero() {
 		return engine.Suspension{Reason: engine.SuspensionMaintenance, Until: until}
@@ -22,16 +22,16 @@ func (c *Connection) Suspension(now time.Time) engine.Suspension {
 	return engine.Suspension{}
 }
 
-// window is a Window that was read.
+// window is a parsed Window.
 type window struct {
 	days     [7]bool
 	from, to time.Duration  // since midnight
-	zone     *time.Location // nil for one of one time
+	zone     *time.Location // nil for a single window
 
 	begin, until time.Time
 }
 
-// compile reads windows.
+// compile parses windows.
 func compile(all []engine.Window) ([]window, error) {
 	var out []window
 	for i, w := range all {
@@ -48,9 +48,9 @@ func compileWindow(w engine.Window) (out window, err error) {
 	if !w.Until.IsZero() || !w.Begin.IsZero() {
 		switch {
 		case len(w.Days) > 0 || w.From != "" || w.To != "" || w.Zone != "":
-			return out, errors.New("it has both times of day and an instant")
+			return out, errors.New("it has both times of day and a timestamp")
 		case !w.Begin.Before(w.Until):
-			return out, errors.New("it ends before it begins")
+			return out, errors.New("it ends before it starts")
 		}
 		return window{begin: w.Begin, until: w.Until}, nil
 	}
@@ -61,17 +61,17 @@ func compileWindow(w engine.Window) (out window, err error) {
 		return out, err
 	}
 	if out.from == out.to {
-		return out, fmt.Errorf("it begins and ends at %s", w.From)
+		return out, fmt.Errorf("it starts and ends at %s", w.From)
 	}
 	if w.Zone == "Local" {
-		return out, errors.New("the zone Local is another one on each machine")
+		return out, errors.New("the zone Local differs between machines")
 	}
 	if out.zone, err = time.LoadLocation(w.Zone); err != nil {
 		return out, fmt.Errorf("zone %q: %w", w.Zone, err)
 	}
 	for _, d := range w.Days {
 		if d < time.Sunday || d > time.Saturday {
-			return out, fmt.Errorf("there is no weekday %d", d)
+			return out, fmt.Errorf("unknown weekday %d", d)
 		}
 		out.days[d] = true
 	}
@@ -89,8 +89,8 @@ func timeOfDay(text string) (time.Duration, error) {
 	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute, nil
 }
 
-// wall is the time of day that the clock on the wall shows.
-func wall(t time.Time) time.Duration {
+// localTimeOfDay returns the local time of day.
+func localTimeOfDay(t time.Time) time.Duration {
 	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute +
 		time.Duration(t.Second())*time.Second + time.Duration(t.Nanosecond())
 }
@@ -100,21 +100,21 @@ func (w window) open(t time.Time) bool {
 		return !t.Before(w.begin) && t.Before(w.until)
 	}
 	t = t.In(w.zone)
-	today, shows := t.Weekday(), wall(t)
+	today, shows := t.Weekday(), localTimeOfDay(t)
 	if w.from < w.to {
 		return w.days[today] && w.from <= shows && shows < w.to
 	}
 	return w.days[today] && shows >= w.from || w.days[(today+6)%7] && shows < w.to
 }
 
-// end is when a window that is open at t ends. The clock on the wall goes on evenly until its zone changes.
+// end returns when a window that is open at t ends. The local clock is continuous until the next change of its zone.
 func (w window) end(t time.Time) time.Time {
 	if w.zone == nil {
 		return w.until
 	}
 	for {
 		local := t.In(w.zone)
-		left := w.to - wall(local)
+		left := w.to - localTimeOfDay(local)
 		if left <= 0 {
 			left += 24 * time.Hour
 		}
@@ -130,13 +130,13 @@ func (w window) end(t time.Time) time.Time {
 	}
 }
 
-// chained bounds how many windows that follow each other count as one.
-const chained = 100
+// maxChained is the maximum number of consecutive windows that count as one.
+const maxChained = 100
 
-// closed is until when one window after the other is open, zero when none is now.
+// closed returns the end of the current window, or of the last of several consecutive ones; zero if none is open.
 func closed(all []window, now time.Time) time.Time {
 	until := time.Time{}
-	for range chained {
+	for range maxChained {
 		t := now
 		if !until.IsZero() {
 			t = until

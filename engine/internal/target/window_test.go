@@ -13,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/target"
 )
 
-// closed returns until when the windows are open.
+// closed returns the time until which the windows are open.
 func closed(t require.TestingT, windows []engine.Window, now time.Time) time.Time {
 	c := target.NewConnector(target.Options{Network: &connect.Network{}, MaxCall: time.Second, Concurrency: 1, Now: time.Now})
 	connection := c.Connect(engine.Target{BaseURL: "https://scim.example", Auth: engine.Auth{Secret: "t"}, Maintenance: windows})
@@ -37,7 +37,7 @@ func TestWindow_Open(t *testing.T) {
 		until   string // empty: none is open
 	}{
 		"before":                    {[]engine.Window{night}, "2026-05-04T21:59:59Z", ""},
-		"at its beginning":          {[]engine.Window{night}, "2026-05-04T22:00:00Z", "2026-05-05T06:00:00Z"},
+		"at its start":              {[]engine.Window{night}, "2026-05-04T22:00:00Z", "2026-05-05T06:00:00Z"},
 		"after midnight":            {[]engine.Window{night}, "2026-05-05T00:30:00Z", "2026-05-05T06:00:00Z"},
 		"at its end":                {[]engine.Window{night}, "2026-05-05T06:00:00Z", ""},
 		"within a day":              {[]engine.Window{{From: "08:00", To: "09:30"}}, "2026-05-05T09:29:59Z", "2026-05-05T09:30:00Z"},
@@ -45,23 +45,23 @@ func TestWindow_Open(t *testing.T) {
 		"the night before its day":  {[]engine.Window{friday}, "2026-05-08T05:00:00Z", ""},
 		"the evening after its day": {[]engine.Window{friday}, "2026-05-09T23:00:00Z", ""},
 		"in another zone":           {[]engine.Window{berlin("00:00", "01:00")}, "2026-07-01T22:30:00Z", "2026-07-01T23:00:00Z"},
-		"one after the other": {[]engine.Window{{From: "06:00", To: "07:00"}, night}, "2026-05-05T05:00:00Z",
+		"consecutive windows": {[]engine.Window{{From: "06:00", To: "07:00"}, night}, "2026-05-05T05:00:00Z",
 			"2026-05-05T07:00:00Z"},
 		"once": {[]engine.Window{{Begin: at("2026-05-05T10:00:00Z"), Until: at("2026-05-07T10:00:00Z")}},
 			"2026-05-06T00:00:00Z", "2026-05-07T10:00:00Z"},
 		"once, before": {[]engine.Window{{Begin: at("2026-05-05T10:00:00Z"), Until: at("2026-05-07T10:00:00Z")}},
 			"2026-05-05T09:59:59Z", ""},
-		"once, from ever": {[]engine.Window{{Until: at("2026-05-07T10:00:00Z")}}, "2026-05-05T09:59:59Z",
+		"once, without a start": {[]engine.Window{{Until: at("2026-05-07T10:00:00Z")}}, "2026-05-05T09:59:59Z",
 			"2026-05-07T10:00:00Z"},
-		"once, over":                       {[]engine.Window{{Until: at("2026-05-07T10:00:00Z")}}, "2026-05-07T10:00:00Z", ""},
-		"a night with an hour less":        {[]engine.Window{berlin("22:00", "06:00")}, "2026-03-28T21:00:00Z", "2026-03-29T04:00:00Z"},
-		"a night with an hour more":        {[]engine.Window{berlin("22:00", "06:00")}, "2026-10-24T20:00:00Z", "2026-10-25T05:00:00Z"},
-		"the hour that is skipped":         {[]engine.Window{berlin("02:00", "03:00")}, "2026-03-29T01:00:00Z", ""},
-		"an end that is skipped":           {[]engine.Window{berlin("01:00", "02:30")}, "2026-03-29T00:30:00Z", "2026-03-29T01:00:00Z"},
-		"a beginning that is skipped":      {[]engine.Window{berlin("02:30", "04:00")}, "2026-03-29T01:00:00Z", "2026-03-29T02:00:00Z"},
-		"an hour that comes twice":         {[]engine.Window{berlin("02:00", "03:00")}, "2026-10-25T00:30:00Z", "2026-10-25T02:00:00Z"},
-		"half of an hour that comes twice": {[]engine.Window{berlin("02:00", "02:30")}, "2026-10-25T00:10:00Z", "2026-10-25T00:30:00Z"},
-		"and its second time":              {[]engine.Window{berlin("02:00", "02:30")}, "2026-10-25T01:10:00Z", "2026-10-25T01:30:00Z"},
+		"once, over":                         {[]engine.Window{{Until: at("2026-05-07T10:00:00Z")}}, "2026-05-07T10:00:00Z", ""},
+		"a night with an hour less":          {[]engine.Window{berlin("22:00", "06:00")}, "2026-03-28T21:00:00Z", "2026-03-29T04:00:00Z"},
+		"a night with an hour more":          {[]engine.Window{berlin("22:00", "06:00")}, "2026-10-24T20:00:00Z", "2026-10-25T05:00:00Z"},
+		"the hour that is skipped":           {[]engine.Window{berlin("02:00", "03:00")}, "2026-03-29T01:00:00Z", ""},
+		"an end that is skipped":             {[]engine.Window{berlin("01:00", "02:30")}, "2026-03-29T00:30:00Z", "2026-03-29T01:00:00Z"},
+		"a start that is skipped":            {[]engine.Window{berlin("02:30", "04:00")}, "2026-03-29T01:00:00Z", "2026-03-29T02:00:00Z"},
+		"a repeated hour":                    {[]engine.Window{berlin("02:00", "03:00")}, "2026-10-25T00:30:00Z", "2026-10-25T02:00:00Z"},
+		"half of a repeated hour":            {[]engine.Window{berlin("02:00", "02:30")}, "2026-10-25T00:10:00Z", "2026-10-25T00:30:00Z"},
+		"the second half of a repeated hour": {[]engine.Window{berlin("02:00", "02:30")}, "2026-10-25T01:10:00Z", "2026-10-25T01:30:00Z"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := closed(t, c.windows, at(c.now))

@@ -5,7 +5,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Desired is what a directory said, without secrets.
+// Desired returns the desired state, without secrets.
 func Desired(desired any) (engine.Want, *scim.Resource) {
 	switch d := desired.(type) {
 	case engine.UserState:

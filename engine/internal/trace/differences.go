@@ -6,8 +6,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// differences compares two versions of a resource, of which either may be missing. What belongs to the target, and the members
-// of a group, are left out.
+// differences compares two versions of a resource, either of which may be absent. Attributes of the target and the members of a group are
+// omitted.
 func differences(before, after *scim.Resource) []engine.Difference {
 	var from, to *scim.Object
 	if before != nil {
@@ -21,13 +21,13 @@ func differences(before, after *scim.Resource) []engine.Difference {
 	return out
 }
 
-// leftOut are attributes that are not compared: the target's own, and those that are compared by other means.
-var leftOut = []string{"id", "meta", "schemas", "password", "members"}
+// omitted lists the attributes that are not compared: those of the target, and those that are compared elsewhere.
+var omitted = []string{"id", "meta", "schemas", "password", "members"}
 
 func differing(chain []string, before, after *scim.Object, out *[]engine.Difference) {
 	each := func(name string) {
 		if len(chain) == 0 {
-			for _, other := range leftOut {
+			for _, other := range omitted {
 				if scim.EqualName(name, other) {
 					return
 				}
@@ -55,7 +55,8 @@ func differing(chain []string, before, after *scim.Object, out *[]engine.Differe
 	}
 }
 
-// same compares values. Null, an empty list and none are the same (RFC 7643 section 2.5), and some targets write booleans as text.
+// same reports whether values are equal. Null, an empty list and an absent value are equal (RFC 7643 section 2.5), and a boolean equals its
+// string form, which some targets return.
 func same(a, b any) bool {
 	if none(a) || none(b) {
 		return none(a) && none(b)
@@ -68,7 +69,7 @@ func none(v any) bool {
 	return v == nil || ok && len(list) == 0
 }
 
-// boolean reads a text as a boolean if it is compared with one.
+// boolean parses a string as a boolean if it is compared with one.
 func boolean(v, other any) any {
 	text, isText := v.(string)
 	if _, ok := other.(bool); !ok || !isText {

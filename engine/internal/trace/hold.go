@@ -7,8 +7,8 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// Hold returns why nothing is sent for a principal at the moment, empty if nothing is in the way. rest is the suspension of a maintenance
-// window of the target.
+// Hold returns why nothing is currently sent for a principal, empty if nothing prevents it. rest is the suspension of a maintenance window
+// of the target.
 func Hold(l engine.Lane, t engine.Target, rest engine.Suspension, s engine.PrincipalState, now time.Time) string {
 	switch {
 	case t.Paused:
@@ -18,7 +18,7 @@ func Hold(l engine.Lane, t engine.Target, rest engine.Suspension, s engine.Princ
 	case l.Hold.Kind != engine.HoldNone && l.Hold.Until.After(now):
 		return fmt.Sprintf("%s until %s: %s", l.Hold.Kind, l.Hold.Until.Format(time.RFC3339), l.Hold.Reason)
 	case s.NextAt.After(now):
-		return "it is tried again at " + s.NextAt.Format(time.RFC3339)
+		return "next attempt at " + s.NextAt.Format(time.RFC3339)
 	}
 	return ""
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// memberDiff compares the members of two versions of a group. users are those that the engine knows, by their id at the target.
+// memberDiff compares the members of two versions of a group. users has the users known to the engine, by their id on the target.
 func memberDiff(before, after *scim.Resource, users map[string]store.Member) *engine.MemberDiff {
 	was, is := memberRefs(before, users), memberRefs(after, users)
 	d := &engine.MemberDiff{}
@@ -21,7 +21,7 @@ func memberDiff(before, after *scim.Resource, users map[string]store.Member) *en
 	return d
 }
 
-// mergeDiffs adds up what changes in two steps.
+// mergeDiffs combines the changes of two steps.
 func mergeDiffs(d, more *engine.MemberDiff) *engine.MemberDiff {
 	if d == nil || more == nil {
 		return cmp.Or(d, more)
@@ -48,7 +48,7 @@ func memberRefs(r *scim.Resource, users map[string]store.Member) (out []engine.M
 	return out
 }
 
-// lacking counts those that others lack, and names the first of them.
+// lacking counts the members of all that others lack, and returns the first of them.
 func lacking(all, others []engine.MemberRef) (n int, named []engine.MemberRef) {
 	there := make(map[string]bool, len(others))
 	for _, m := range others {

@@ -12,9 +12,9 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Replay tells what was written: it rehearses what was sent and answered with success, with the answers to the reads as they were
-// recorded. What an account was afterwards is taken from the last answer that shows it, if there is one: the target may not have
-// kept what it was sent.
+// Replay returns the writes of a run: it replays the successful requests on a simulating client, which gets the recorded responses to the
+// reads. The resulting account is the one in the last response that contains it, if any: the target may not have stored everything that was
+// sent.
 func Replay(ctx context.Context, all []engine.Sent) []rehearse.Change {
 	recorded := &recording{}
 	c := rehearse.New(recorded, rehearse.Options{})
@@ -24,7 +24,7 @@ func Replay(ctx context.Context, all []engine.Sent) []rehearse.Change {
 			continue
 		}
 		recorded.answer.Status = s.Status
-		recorded.answer.Body, _ = scim.Decode([]byte(s.Answer)) // one that was cut tells nothing
+		recorded.answer.Body, _ = scim.Decode([]byte(s.Answer)) // nil for a truncated body
 		if s.Method != http.MethodGet {
 			recorded.answer = unread(s.Path)
 		}
@@ -42,7 +42,7 @@ func Replay(ctx context.Context, all []engine.Sent) []rehearse.Change {
 	return changes
 }
 
-// lastShown is the account that the last answer shows, nil when it shows none.
+// lastShown returns the account in the last response that contains one, nil if none does.
 func lastShown(all []engine.Sent) *scim.Resource {
 	if len(all) == 0 {
 		return nil
@@ -54,13 +54,13 @@ func lastShown(all []engine.Sent) *scim.Resource {
 	return shown
 }
 
-// recording answers as was recorded.
+// recording responds with a recorded response.
 type recording struct{ answer plan.Response }
 
 // Do implements rehearse.Target.
 func (r *recording) Do(context.Context, plan.Request) plan.Response { return r.answer }
 
-// unread stands for a resource that was changed without being read: nothing but its id is known.
+// unread returns the response for a resource that was changed without a read: only its id is known.
 func unread(path string) plan.Response {
 	id, _ := url.PathUnescape(path[strings.LastIndexByte(path, '/')+1:])
 	return plan.Response{Status: http.StatusOK, Body: scim.NewObject(scim.Member{Name: "id", Value: id})}

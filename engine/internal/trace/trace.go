@@ -8,7 +8,7 @@ import (
 	"github.com/scimwright/scimwright/engine/store"
 )
 
-// AddChanges compares what was written with what it was before. roster are the members that the engine knows.
+// AddChanges compares the written resources with their previous versions. roster has the members known to the engine.
 func AddChanges(t *engine.Trace, all []rehearse.Change, roster []store.Member) {
 	users := make(map[string]store.Member, len(roster))
 	for _, m := range roster {

@@ -1,3 +1,3 @@
-// Package watch reports on work that is not done: which principals are worked on at the moment ([Running]), for what others wait and until
-// when, what failed, and which deactivations are overdue. It starts and stops nothing.
+// Package watch reports on unfinished work: the principals that are being processed ([Running]), what others wait for and until when, what
+// failed, and which deactivations are overdue. It starts and stops nothing.
 package watch

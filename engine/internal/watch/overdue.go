@@ -10,13 +10,14 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// Bounds of the look for overdue deactivations.
+// Limits of the search for overdue deactivations.
 const (
-	// lateEvery is the interval between two looks, or a fifth of OverdueOptions.Within where that is less.
-	lateEvery    = time.Minute
-	lateEveryMin = 10 * time.Millisecond
-	// lateAsks is how many users the directory is asked about in one look. They take turns.
-	lateAsks = 1000
+	// overdueInterval is the interval between two searches, or a fifth of OverdueOptions.Within if that is shorter.
+	overdueInterval    = time.Minute
+	overdueIntervalMin = 10 * time.Millisecond
+	// overdueLimit is the maximum number of users per search for which the directory is queried. The next search continues with the following
+	// users.
+	overdueLimit = 1000
 )
 
 // OverdueStore has the methods of package store that find overdue deactivations.
@@ -31,29 +32,29 @@ type OverdueStore interface {
 type OverdueOptions struct {
 	Store     OverdueStore
 	Directory engine.Directory
-	Observer  engine.Observer // receives what is overdue if it is an OverdueObserver
-	Within    time.Duration   // how long a deactivation may take
+	Observer  engine.Observer // receives overdue deactivations if it is an OverdueObserver
+	Within    time.Duration   // time after which a deactivation is overdue
 	Now       func() time.Time
 	Logger    *slog.Logger
 }
 
-// Overdue finds deactivations that take too long. It is used by one goroutine at a time.
+// Overdue finds overdue deactivations. It is used by one goroutine at a time.
 type Overdue struct {
 	o OverdueOptions
-	// after is how far the users of each late app were asked about, nil for the whole list.
+	// after is the last checked user of each app with overdue users, nil to start from the first.
 	after map[string]*engine.State
-	last  string // the app that was looked at last
+	last  string // the app that was searched last
 }
 
 // NewOverdue returns an Overdue.
 func NewOverdue(o OverdueOptions) *Overdue { return &Overdue{o: o} }
 
-// Run looks from time to time until the end of ctx.
+// Run searches periodically until the end of ctx.
 func (w *Overdue) Run(ctx context.Context) {
-	every := min(lateEvery, max(w.o.Within/5, lateEveryMin))
+	every := min(overdueInterval, max(w.o.Within/5, overdueIntervalMin))
 	for {
 		if err := w.Look(ctx); err != nil && ctx.Err() == nil {
-			w.o.Logger.ErrorContext(ctx, "overdue deactivations could not be looked for", "error", err)
+			w.o.Logger.ErrorContext(ctx, "search for overdue deactivations failed", "error", err)
 		}
 		timer := time.NewTimer(every)
 		select {
@@ -65,7 +66,7 @@ func (w *Overdue) Run(ctx context.Context) {
 	}
 }
 
-// Look asks about as many late users as it may, from each app the same number.
+// Look checks a limited number of overdue users, the same number from each app.
 //
 // Invariant 22: A principal is dirty since its first change that has not arrived. An overdue deactivation is reported once.
 func (w *Overdue) Look(ctx context.Context) error {
@@ -79,9 +80,9 @@ func (w *Overdue) Look(ctx context.Context) error {
 		next++
 	}
 	after := map[string]*engine.State{}
-	asks := max(lateAsks/max(len(apps), 1), 1)
+	asks := max(overdueLimit/max(len(apps), 1), 1)
 	for i, app := range slices.Concat(apps[next:], apps[:next]) {
-		if i == lateAsks {
+		if i == overdueLimit {
 			after[app] = w.after[app]
 			continue
 		}
@@ -107,7 +108,7 @@ func (w *Overdue) app(ctx context.Context, app string, before time.Time, late []
 		return nil
 	}
 	for _, row := range late {
-		want := row.Want // where the directory cannot say, what it said last
+		want := row.Want // the last known state, used if the directory is unavailable
 		if u, err := w.o.Directory.User(ctx, app, row.ID); err == nil {
 			want = u.Want
 		}
@@ -119,13 +120,13 @@ func (w *Overdue) app(ctx context.Context, app string, before time.Time, late []
 			return err
 		}
 		if first {
-			w.tell(ctx, row, want)
+			w.report(ctx, row, want)
 		}
 	}
 	return nil
 }
 
-func (w *Overdue) tell(ctx context.Context, row engine.State, want engine.Want) {
+func (w *Overdue) report(ctx context.Context, row engine.State, want engine.Want) {
 	o := engine.Overdue{
 		App: row.App, ID: row.ID, RemoteID: row.RemoteID, Since: row.DirtySince, Want: want, Status: row.Status, Error: row.LastError,
 	}

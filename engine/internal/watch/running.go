@@ -6,7 +6,8 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// Running counts the principals that are worked on, by app, until their observer was called. It may be used by several goroutines.
+// Running tracks the principals that are being processed, by app, until their observer has been called. It may be used by several
+// goroutines.
 type Running struct {
 	mu      sync.Mutex
 	apps    map[string]int
@@ -49,7 +50,7 @@ func (b *Running) End(app string, who engine.Principal) {
 	b.changed = make(chan struct{})
 }
 
-// Has reports whether a principal is worked on.
+// Has reports whether a principal is being processed.
 func (b *Running) Has(app string, who engine.Principal) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

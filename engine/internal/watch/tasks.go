@@ -11,7 +11,7 @@ type TaskStore interface {
 	Tasks(ctx context.Context, q engine.TaskQuery) ([]engine.State, error)
 }
 
-// Tasks lists what failed, is tried again, is held or waits for the target.
+// Tasks lists the principals that failed, are retried, are on hold or wait for the target.
 func (d Deps) Tasks(ctx context.Context, store TaskStore, q engine.TaskQuery) ([]engine.Task, error) {
 	if q.Now.IsZero() {
 		q.Now = d.Now()

@@ -8,7 +8,7 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/principal"
 )
 
-// Store has the methods of package store that tell what is not done. All of them read.
+// Store has the methods of package store that report unfinished work. All of them are reads.
 type Store interface {
 	Lane(ctx context.Context, app string) (engine.Lane, error)
 	States(ctx context.Context, q engine.StateQuery) ([]engine.State, error)
@@ -16,17 +16,17 @@ type Store interface {
 	Pending(ctx context.Context, app string) (int, error)
 }
 
-// Deps are what waiting uses; all fields are required.
+// Deps are the dependencies of waiting; all fields are required.
 type Deps struct {
 	Store   Store
 	Running *Running
 	Now     func() time.Time
 }
 
-// waitPoll is how often Wait looks for work that other processes finish.
+// waitPoll is the interval at which Wait checks for work that other processes finish.
 const waitPoll = 250 * time.Millisecond
 
-// Wait waits until nothing of an app is due; see provision.Engine.Wait.
+// Wait waits until nothing of an app is pending; see provision.Engine.Wait.
 func (d Deps) Wait(ctx context.Context, app string) error {
 	return d.until(ctx, func() (bool, error) {
 		ended := d.Running.next()
@@ -35,7 +35,7 @@ func (d Deps) Wait(ctx context.Context, app string) error {
 			return false, err
 		}
 		select {
-		case <-ended: // and may have left something due behind it that was not counted yet
+		case <-ended: // it may have requeued principals that were not counted yet
 			return false, nil
 		default:
 			return true, nil
@@ -43,7 +43,8 @@ func (d Deps) Wait(ctx context.Context, app string) error {
 	})
 }
 
-// until returns when something is so. It looks whenever this engine ends a sequence, and from time to time for what others do.
+// until returns when a condition is true. It checks it whenever this engine ends a sequence, and periodically for the work of other
+// processes.
 func (d Deps) until(ctx context.Context, so func() (bool, error)) error {
 	for {
 		changed := d.Running.next()
@@ -63,7 +64,7 @@ func (d Deps) until(ctx context.Context, so func() (bool, error)) error {
 	}
 }
 
-// WaitFor waits until a principal is settled at or beyond a generation; see provision.Engine.WaitFor.
+// WaitFor waits until a principal is settled for a generation or a later one; see provision.Engine.WaitFor.
 func (d Deps) WaitFor(ctx context.Context, app string, kind engine.Kind, id string, generation int64) (engine.State, error) {
 	var s engine.State
 	err := d.until(ctx, func() (bool, error) {
@@ -77,8 +78,8 @@ func (d Deps) WaitFor(ctx context.Context, app string, kind engine.Kind, id stri
 	return s, nil
 }
 
-// settled reports whether a principal has come to its end at or beyond a generation. One that failed, is held or was dismissed has
-// none of its own: the next mark makes it dirty.
+// settled reports whether the engine has finished with a principal for a generation or a later one. The statuses failed, held and dismissed
+// apply to the latest generation, because a mark changes them to dirty.
 func settled(s engine.State, generation int64) bool {
 	switch s.Status {
 	case engine.StatusClean, engine.StatusSkipped, engine.StatusWaiting, engine.StatusFailed, engine.StatusHeld, engine.StatusDismissed:

@@ -11,10 +11,10 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/principal"
 )
 
-// forever is later than anything is due.
+// forever is later than any scheduled time.
 var forever = time.Date(9999, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// Waiting lists principals that are due now or later; see provision.Tasks.Waiting.
+// Waiting lists principals that are pending now or scheduled for later; see provision.Tasks.Waiting.
 func (d Deps) Waiting(ctx context.Context, app string, limit int) ([]engine.Waiting, error) {
 	rows, err := d.Store.Due(ctx, app, forever, limit)
 	if err != nil || len(rows) == 0 {
@@ -31,7 +31,7 @@ func (d Deps) Waiting(ctx context.Context, app string, limit int) ([]engine.Wait
 	return out, nil
 }
 
-// WaitingFor is Waiting for one principal; see provision.Tasks.WaitingFor.
+// WaitingFor returns the same for one principal; see provision.Tasks.WaitingFor.
 func (d Deps) WaitingFor(ctx context.Context, app string, kind engine.Kind, id string) ([]engine.Waiting, error) {
 	s, err := principal.State(ctx, d.Store, app, kind, id)
 	if errors.Is(err, engine.ErrNotFound) || err == nil && s.NextAt.IsZero() {
@@ -80,18 +80,18 @@ func (d Deps) waiting(s engine.State, l engine.Lane) engine.Waiting {
 	case s.Status == engine.StatusRetrying:
 		w.Reason, w.Until = s.LastError, s.NextAt
 	case s.NextAt.After(now):
-		w.Reason, w.Until = "is due later", s.NextAt
+		w.Reason, w.Until = "is scheduled for later", s.NextAt
 	default:
-		w.Reason = "waits for its turn"
+		w.Reason = "is queued"
 	}
 	return w
 }
 
-// onHold says why a principal waits whose lane is held: in the words of the target, which it may have got itself. It is tried again when
-// the hold ends, or at its own time after that.
+// onHold returns why a principal waits whose lane is on hold, with the message that the target returned for this principal or another one.
+// The principal is retried when the hold ends, or at its own time after that.
 func onHold(s engine.State, h engine.Hold) (reason string, until time.Time) {
 	reason, until = h.Reason, h.Until
-	if s.LastError != "" && (s.Status == engine.StatusRetrying || slices.Contains(throttles, s.LastStatus)) {
+	if s.LastError != "" && (s.Status == engine.StatusRetrying || slices.Contains(throttleStatuses, s.LastStatus)) {
 		reason = s.LastError
 	}
 	if s.Status == engine.StatusRetrying && s.NextAt.After(until) {
@@ -100,5 +100,5 @@ func onHold(s engine.State, h engine.Hold) (reason string, until time.Time) {
 	return fmt.Sprintf("on hold (%s): %s", h.Kind, reason), until
 }
 
-// throttles are the statuses with which a target asks for a pause.
-var throttles = []int{429, 503}
+// throttleStatuses are the statuses with which a target requests a pause.
+var throttleStatuses = []int{429, 503}

@@ -420,9 +420,9 @@ func TestDiff_ClassifiesFindings(t *testing.T) {
 		}
 		return write(t, "r.json", `{"format":1,"tool":"scim-conformance","checks":[`+strings.Join(checks, ",")+`]}`)
 	}
-	before := doc("a.still=fail", "a.mended=warn", "a.skipped=fail", "a.gone=warn", "a.worse=warn", "a.better=fail", "a.new=pass",
+	before := doc("a.still=fail", "a.fixed=warn", "a.skipped=fail", "a.gone=warn", "a.worse=warn", "a.better=fail", "a.new=pass",
 		"a.fine=pass")
-	after := doc("a.still=fail", "a.mended=pass", "a.skipped=skip", "a.worse=fail", "a.better=warn", "a.new=warn", "a.fine=info",
+	after := doc("a.still=fail", "a.fixed=pass", "a.skipped=skip", "a.worse=fail", "a.better=warn", "a.new=warn", "a.fine=info",
 		"a.added=fail")
 	code, stdout, _ := execute(t, "diff", before, after)
 	require.Equal(t, ExitFindings, code)
@@ -433,7 +433,7 @@ func TestDiff_ClassifiesFindings(t *testing.T) {
 	}
 	require.Equal(t, []string{
 		"new: 3", "a.worse (fail, was warn", "a.new (warn, was pass", "a.added (fail, was absent",
-		"fixed: 1", "a.mended (pass, was warn",
+		"fixed: 1", "a.fixed (pass, was warn",
 		"no longer observed: 2", "a.skipped (skip, was fail", "a.gone (absent, was warn", "the check was not part of the later run",
 		"remaining: 2", "a.still (fail, was fail", "a.better (warn, was fail",
 	}, lines)

@@ -1,0 +1,129 @@
+package truth_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/conformance/checks"
+	"github.com/scimwright/scimwright/internal/alltest"
+	"github.com/scimwright/scimwright/scim"
+)
+
+// saying answers everything in one way.
+func saying(status int, contentType, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", contentType)
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+// wire answers with bytes of its own and hangs up.
+func wire(text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		conn, buffer, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			return
+		}
+		_, _ = buffer.WriteString(text)
+		_ = buffer.Flush()
+		_ = conn.Close()
+	}
+}
+
+// badAnswers are what a target may come up with that no client should have to read.
+var badAnswers = map[string]http.HandlerFunc{
+	"HTML":                  saying(200, "text/html", "<!doctype html><title>Sign in</title>"),
+	"HTML that claims JSON": saying(200, scim.MediaType, "<!doctype html><title>Sign in</title>"),
+	"401":                   saying(401, scim.MediaType, `{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],"status":"401"}`),
+	"403 without a body":    saying(403, "text/plain", ""),
+	"500":                   saying(500, "text/plain", "boom"),
+	"204":                   func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) },
+	"an empty object":       saying(200, scim.MediaType, `{}`),
+	"an empty list": saying(200, scim.MediaType,
+		`{"schemas":["urn:ietf:params:scim:api:messages:2.0:ListResponse"],"totalResults":0,"Resources":[]}`),
+	"a list of oddities": saying(200, scim.MediaType,
+		`{"schemas":["urn:ietf:params:scim:api:messages:2.0:ListResponse"],"totalResults":7,"Resources":[null,1,"x",[],{},{"id":7,"meta":[]},`+
+			`{"id":"x","emails":{"value":1},"meta":{"created":1}}]}`),
+	"an object of oddities": saying(201, scim.MediaType,
+		`{"schemas":"x","id":"x","userName":{},"emails":[1,null,[]],"members":"x","meta":"x","Operations":{"x":1},"totalResults":"x","name":[]}`),
+	"another JSON":     saying(200, "application/json", `{"hello":"world"}`),
+	"an array":         saying(200, scim.MediaType, `[{"id":"x"}]`),
+	"JSON 10,000 deep": saying(200, scim.MediaType, strings.Repeat(`{"a":`, 10_000)+"1"+strings.Repeat("}", 10_000)),
+	"invalid UTF-8":    saying(200, scim.MediaType, "{\"schemas\":[\"\xff\xfe\"],\"id\":\"\xc3\x28\"}"),
+	"a redirect": func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "https://elsewhere.example.com"+r.URL.Path, http.StatusFound)
+	},
+	"an endless redirect": func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, r.URL.Path, http.StatusTemporaryRedirect)
+	},
+	"a Content-Length above": wire("HTTP/1.1 200 OK\r\nContent-Type: application/scim+json\r\nContent-Length: 9999\r\n\r\n{}"),
+	"a Content-Length below": wire("HTTP/1.1 200 OK\r\nContent-Type: application/scim+json\r\nContent-Length: 3\r\n\r\n{\"schemas\":[]}"),
+	"two Content-Lengths":    wire("HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\n{}"),
+	"a dropped connection":   wire(""),
+	"another protocol":       wire("SSH-2.0-OpenSSH_9.9\r\n"),
+	"a status of its own":    wire("HTTP/1.1 999 Whatever\r\nContent-Length: 0\r\n\r\n"),
+	"16 MiB":                 func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(bytes.Repeat([]byte(" "), 16<<20)) },
+	"silence": func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // or nobody notices that the client has gone
+		<-r.Context().Done()
+	},
+}
+
+// A target that looks like a service provider and answers nonsense to everything else, or from some request on: there is a
+// verdict in time, it is never a clean one, nothing panics, and what cannot be tested has a reason.
+func TestSuite_NeverCleanOnNonsense(t *testing.T) {
+	t.Parallel()
+	later := []string{"HTML", "401", "500", "a dropped connection", "silence", "an object of oddities"}
+	for _, name := range alltest.Sample(slices.Sorted(maps.Keys(badAnswers)), 4) {
+		bad := badAnswers[name]
+		for _, after := range []int64{0, 40} {
+			if after > 0 && !slices.Contains(later, name) {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s after %d requests", name, after), func(t *testing.T) {
+				t.Parallel()
+				reference := newReferenceServer(t)
+				var asked atomic.Int64
+				server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					discovery := slices.ContainsFunc([]string{"/ServiceProviderConfig", "/ResourceTypes", "/Schemas"}, func(path string) bool {
+						return strings.Contains(r.URL.Path, path)
+					})
+					// The two queries by which the suite finds out what there is come first.
+					if discovery || asked.Add(1) <= after+2 {
+						reference.ServeHTTP(w, r)
+						return
+					}
+					bad(w, r)
+				}))
+				defer server.Close()
+				const limit = 20 * time.Second
+				began := time.Now()
+				r, err := conformance.Run(t.Context(), conformance.Target{URL: server.URL + "/scim/v2", Token: referenceToken},
+					conformance.Options{Checks: checks.All(), Timeout: limit, RequestTimeout: 100 * time.Millisecond})
+				require.NoError(t, err)
+				// What is asked is that it ends: a machine that is busy with other tests may take its time over what came in time.
+				require.Less(t, time.Since(began), 6*limit)
+				require.NotEqual(t, conformance.Clean, r.Verdict)
+				require.True(t, r.Verdict == conformance.Findings || r.Reason != "", "an untested target has a reason")
+				for _, c := range r.Checks {
+					require.NotContains(t, c.Reason, "the check itself broke", describe(c))
+					require.False(t, c.Outcome == conformance.Skip && c.Reason == "", c.Check.ID)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package truth_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/conformance/checks"
+	"github.com/scimwright/scimwright/scim"
+)
+
+// namesOf says where the objects of a collection of the reference server have their names.
+var namesOf = map[string]string{"/Users": "userName", "/Groups": "displayName", "/Devices": "serial"}
+
+// A witness carries requests to a handler and, whenever one of them has written something, compares what the handler holds
+// with what the journal says at that moment: before the suite has seen the answer, which is when a kill is worst.
+type witness struct {
+	handler http.Handler
+	mu      sync.Mutex      // one request at a time, although some go out together
+	before  map[string]bool // the ids of what was there from the start
+	path    string
+	lines   *bufio.Reader
+	open    map[int]journalEntry
+	run     string
+	lost    []string
+	seen    int // the most objects that were there at once
+}
+
+// A journalEntry is a line of a journal, as it stands in the file.
+type journalEntry struct {
+	Run, Op, Collection, Attribute, Name, ID string
+	Entry                                    int
+}
+
+func (w *witness) RoundTrip(r *http.Request) (*http.Response, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	res, err := inProcess{w.handler}.RoundTrip(r)
+	if r.Method != http.MethodGet && r.Method != http.MethodDelete && !strings.HasSuffix(r.URL.Path, "/.search") &&
+		(res.StatusCode < 400 || res.StatusCode >= 500) {
+		w.compare(r)
+	}
+	return res, err
+}
+
+// compare remembers what the journal does not lead to.
+func (w *witness) compare(r *http.Request) {
+	w.read()
+	seen := 0
+	for collection, attribute := range namesOf {
+		for _, o := range listed(w.handler, collection, "id,externalId,"+attribute) {
+			if w.before[o.Text("id")] {
+				continue
+			}
+			seen++
+			found := false
+			for _, e := range w.open {
+				byID := e.ID != "" && e.ID == o.Text("id")
+				byName := e.Name != "" && strings.EqualFold(e.Name, o.Text(e.Attribute))
+				found = found || e.Collection == collection && (byID || byName)
+			}
+			marked := slices.ContainsFunc([]string{o.Text(attribute), o.Text("id"), o.Text("externalId")}, func(text string) bool {
+				return strings.HasPrefix(strings.ToLower(text), w.run)
+			})
+			if !found || !marked {
+				w.lost = append(w.lost,
+					fmt.Sprintf("after %s %s: %s%s (found %v, marked %v)", r.Method, r.URL.Path, collection, o.AppendJSON(nil), found, marked))
+			}
+		}
+	}
+	w.seen = max(w.seen, seen)
+}
+
+// read takes in the lines that were added to the journal.
+func (w *witness) read() {
+	if w.lines == nil {
+		file, err := os.Open(w.path)
+		if err != nil {
+			return // not begun yet
+		}
+		w.lines = bufio.NewReader(file)
+	}
+	for {
+		line, err := w.lines.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		var e journalEntry
+		if json.Unmarshal(line, &e) != nil {
+			continue
+		}
+		switch old := w.open[e.Entry]; e.Op {
+		case "":
+			w.run = e.Run
+		case "gone":
+			delete(w.open, e.Entry)
+		case "created":
+			old.ID = e.ID
+			w.open[e.Entry] = old
+		default:
+			w.open[e.Entry] = e
+		}
+	}
+}
+
+// listed returns all objects of a collection, with the attributes named.
+func listed(h http.Handler, collection, attributes string) []*scim.Object {
+	var all []*scim.Object
+	for {
+		r := httptest.NewRequest(http.MethodGet,
+			"/scim/v2"+collection+"?count=200&attributes="+attributes+"&startIndex="+strconv.Itoa(len(all)+1), nil)
+		r.Header.Set("Authorization", "Bearer "+referenceToken)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		list, err := scim.Decode(w.Body.Bytes())
+		if err != nil || len(list.Array("Resources")) == 0 {
+			return all
+		}
+		for _, item := range list.Array("Resources") {
+			all = append(all, item.(*scim.Object))
+		}
+	}
+}
+
+// The run is watched from behind: at no moment does the target hold anything that the journal does not lead to.
+func TestJournal_CoversCreatedObjects(t *testing.T) {
+	t.Parallel()
+	reference := newReferenceServer(t)
+	w := &witness{handler: reference, before: map[string]bool{}, path: filepath.Join(t.TempDir(), "run.journal"), open: map[int]journalEntry{}}
+	for id := range holdings(reference) {
+		w.before[id] = true
+	}
+	target := conformance.Target{URL: "http://127.0.0.1/scim/v2", Token: referenceToken, Transport: w}
+	r, err := conformance.Run(t.Context(), target, conformance.Options{Checks: checks.All(), Journal: w.path})
+	require.NoError(t, err)
+	require.Equal(t, conformance.Clean, r.Verdict, r.Reason)
+	require.Greater(t, w.seen, 50)
+	require.Empty(t, w.lost)
+}
+
+// holdings are the names of everything that a handler holds, by id.
+func holdings(h http.Handler) map[string]string {
+	held := map[string]string{}
+	for collection, attribute := range namesOf {
+		for _, o := range listed(h, collection, "id,"+attribute) {
+			held[o.Text("id")] = o.Text(attribute)
+		}
+	}
+	return held
+}

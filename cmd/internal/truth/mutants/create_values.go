@@ -1,0 +1,177 @@
+package mutants
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+// untypedUser stores whatever comes as the value of an attribute of a new user.
+func untypedUser(name string) wrap {
+	return func(next http.Handler) http.Handler {
+		kept := &memory{}
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			sent, err := scim.Decode(readBody(r))
+			rep := ask(next, r)
+			if v, given := sent.Get(name); createUser(r) && err == nil && given {
+				if rep.status == http.StatusBadRequest {
+					sent.Delete(name)
+					rep = as(next, r, sent)
+				}
+				if id := rep.object().Text("id"); rep.ok() && id != "" {
+					kept.put(id, v)
+				}
+			}
+			if o := rep.object(); readUser(r) && rep.ok() && kept.at(o.Text("id")) != nil {
+				o.Set(name, kept.at(o.Text("id")))
+				rep.body = o.AppendJSON(nil)
+			}
+			rep.send(w)
+		})
+	}
+}
+
+// lost keeps members of a new user's body from the server.
+func lost(names ...string) wrap {
+	return before(createUser, func(o *scim.Object) {
+		for _, name := range names {
+			o.Delete(name)
+		}
+	})
+}
+
+func inExtension(m match, fn func(e *scim.Object)) wrap {
+	return before(m, func(o *scim.Object) {
+		if e := o.Complex(scim.EnterpriseUserSchema); e != nil {
+			fn(e)
+		}
+	})
+}
+
+var createValues = []Mutant{
+	{"create.no-schemas-500", "a user without schemas breaks the server",
+		refuse(createUser, func(o *scim.Object) bool { _, there := o.Get("schemas"); return !there }, func() *reply { return failure(500, "") })},
+	{"create.no-schemas-kept", "a user without schemas is taken, and shown without", func(next http.Handler) http.Handler {
+		kept := &memory{}
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			bare := false
+			before(createUser, func(o *scim.Object) {
+				if _, there := o.Get("schemas"); !there {
+					bare = true
+					o.Set("schemas", []any{scim.UserSchema})
+				}
+			})(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				rep := ask(next, r)
+				o := rep.object()
+				if bare && rep.ok() {
+					kept.put(o.Text("id"), true)
+				}
+				if rep.ok() && o != nil && kept.at(o.Text("id")) != nil {
+					o.Delete("schemas")
+					rep.body = o.AppendJSON(nil)
+				}
+				rep.send(w)
+			})).ServeHTTP(w, r)
+		})
+	}},
+	{"create.locale-lost", "locale is not stored", lost("locale")},
+	{"create.profile-url-slash", "a slash is put behind profileUrl", afterEach(readUser, func(o *scim.Object) {
+		if at := o.Text("profileUrl"); at != "" {
+			o.Set("profileUrl", at+"/")
+		}
+	})},
+	{"create.name-formatted-anew", "name.formatted is made up", afterEach(readUser, func(o *scim.Object) {
+		if name := o.Complex("name"); name.Text("formatted") != "" {
+			name.Set("formatted", name.Text("familyName")+", "+name.Text("givenName"))
+		}
+	})},
+	{"create.roles-lost", "roles are not stored", lost("roles")},
+	{"create.phone-types-lost", "the types of telephone numbers are not stored", before(createUser, func(o *scim.Object) {
+		for _, v := range o.Array("phoneNumbers") {
+			if p, ok := v.(*scim.Object); ok {
+				p.Delete("type")
+			}
+		}
+	})},
+	{"create.address-lines-joined", "line breaks in addresses become blanks", afterEach(readUser, func(o *scim.Object) {
+		for _, v := range o.Array("addresses") {
+			a := v.(*scim.Object)
+			a.Set("streetAddress", strings.ReplaceAll(a.Text("streetAddress"), "\n", " "))
+		}
+	})},
+	{"create.division-lost", "division is not stored", inExtension(createUser, func(e *scim.Object) { e.Delete("division") })},
+	{"create.manager-lost", "the manager is not stored", inExtension(createUser, func(e *scim.Object) { e.Delete("manager") })},
+	{"create.manager-reference-wrong", "manager.$ref is the collection", afterEach(readUser, func(o *scim.Object) {
+		if m := o.Complex(scim.EnterpriseUserSchema).Complex("manager"); m != nil {
+			m.Set("$ref", "https://example.com/scim/v2/Users")
+		}
+	})},
+	{"create.plus-is-blank", "a plus in a filter is a blank",
+		filtering(listUsers, func(f string) string { return strings.ReplaceAll(f, "+", " ") })},
+	{"create.decoded-twice", "percent signs in a userName are decoded", before(createUser, func(o *scim.Object) {
+		if name, err := url.PathUnescape(o.Text("userName")); err == nil && name != "" {
+			o.Set("userName", name)
+		}
+	})},
+	{"create.long-text-cut", "texts are cut off after 255 characters", before(createUser, func(o *scim.Object) {
+		if text := o.Text("displayName"); len(text) > 255 {
+			o.Set("displayName", text[:255])
+		}
+	})},
+	{"create.long-text-500", "a long text answers 500",
+		refuse(createUser, func(o *scim.Object) bool { return len(o.Text("displayName")) > 255 }, func() *reply { return failure(500, "") })},
+	{"create.ten-emails", "only ten e-mail addresses are kept", before(createUser, func(o *scim.Object) {
+		if emails := o.Array("emails"); len(emails) > 10 {
+			o.Set("emails", emails[:10])
+		}
+	})},
+	{"create.null-name-taken", "null as userName is taken", swallowed(bodied(createUser, func(o *scim.Object) bool {
+		v, ok := o.Get("userName")
+		return ok && v == nil
+	}))},
+	{"create.schemas-echoed", "schemas are returned as they were sent", untypedUser("schemas")},
+	{"create.unknown-schema-500", "an unknown schema answers 500", refuse(createUser, func(o *scim.Object) bool {
+		return len(o.Array("schemas")) > 1 && o.Complex(scim.EnterpriseUserSchema) == nil
+	}, func() *reply { return failure(500, "") })},
+	{"create.extension-never-named", "schemas names the User schema only",
+		afterEach(readUser, func(o *scim.Object) { o.Set("schemas", []any{scim.UserSchema}) })},
+	{"create.extension-always-named", "schemas names the extension always",
+		afterEach(readUser, func(o *scim.Object) { o.Set("schemas", []any{scim.UserSchema, scim.EnterpriseUserSchema}) })},
+	{"create.unknown-returned", "an unknown attribute is stored and returned", untypedUser("scimconfUnknown")},
+	{"create.untyped-text", "anything is a displayName", untypedUser("displayName")},
+	{"create.untyped-boolean", "anything is active", untypedUser("active")},
+	{"create.untyped-complex", "anything is a name", untypedUser("name")},
+	{"create.untyped-list", "anything is a list of e-mail addresses", untypedUser("emails")},
+	{"create.stored-before-checked", "a refused user is stored all the same",
+		instead(createUser, func(next http.Handler, r *http.Request) *reply {
+			sent, err := scim.Decode(readBody(r))
+			rep := ask(next, r)
+			if err == nil && rep.status == http.StatusBadRequest {
+				sent.Delete("name")
+				as(next, r, sent)
+			}
+			return rep
+		})},
+	{"create.external-id-unique", "a second user of one externalId answers 409", func(next http.Handler) http.Handler {
+		posted := &names{}
+		return refuse(createUser, func(o *scim.Object) bool { return o.Text("externalId") != "" && posted.add(o.Text("externalId")) },
+			func() *reply { return failure(409, scim.Uniqueness) })(next)
+	}},
+	{"create.repeated-returned", "a repeated e-mail address is returned twice", untypedUser("emails")},
+	{"create.schemas-first", "schemas must come first", refuse(createUser, func(o *scim.Object) bool {
+		for name := range o.All() {
+			return name == scim.EnterpriseUserSchema
+		}
+		return false
+	}, func() *reply { return failure(400, scim.InvalidSyntax) })},
+	{"create.groups-taken", "groups of the body are returned", untypedUser("groups")},
+	{"create.id-in-capitals-taken", "ID of the client is taken", echo(createUser, func(sent, got *scim.Object) {
+		for name, v := range sent.All() {
+			if name == "ID" {
+				got.Set("id", v)
+			}
+		}
+	})},
+}

@@ -1,0 +1,67 @@
+package mutants
+
+import (
+	"github.com/scimwright/scimwright/scim"
+)
+
+// schemaSays changes the definition of an attribute, or with a sub-attribute's name that of the sub-attribute, in the list of
+// schemas; a nil value takes the whole definition out.
+func schemaSays(urn, attribute, sub, member string, v any) wrap {
+	return afterEach(listSchemas, func(o *scim.Object) {
+		if o.Text("id") != urn {
+			return
+		}
+		at := definition(o, attribute)
+		if sub != "" {
+			at = find(at, "subAttributes", "name", sub)
+		}
+		if v != nil {
+			at.Set(member, v)
+			return
+		}
+		var rest []any
+		for _, item := range o.Array("attributes") {
+			if item.(*scim.Object).Text("name") != attribute {
+				rest = append(rest, item)
+			}
+		}
+		o.Set("attributes", rest)
+	})
+}
+
+// defines adds a definition to the User schema.
+func defines(members ...scim.Member) wrap {
+	return afterEach(listSchemas, func(o *scim.Object) {
+		if userSchema(o) {
+			o.Set("attributes", append(o.Array("attributes"), scim.NewObject(members...)))
+		}
+	})
+}
+
+var schemaDefinitions = []Mutant{
+	{"discovery.member-changeable", "the Group schema says that members.value can be changed",
+		schemaSays(scim.GroupSchema, "members", "value", "mutability", "readWrite")},
+	{"discovery.members-single", "the Group schema says that there is one member",
+		schemaSays(scim.GroupSchema, "members", "", "multiValued", false)},
+	{"discovery.members-undescribed", "the Group schema does not have members", schemaSays(scim.GroupSchema, "members", "", "", nil)},
+	{"discovery.department-list", "the enterprise schema says that there are several departments",
+		schemaSays(enterpriseURN, "department", "", "multiValued", true)},
+	{"discovery.manager-text", "the enterprise schema says that the manager is a text",
+		schemaSays(enterpriseURN, "manager", "", "type", "string")},
+	{"discovery.cost-center-undescribed", "the enterprise schema does not have costCenter",
+		schemaSays(enterpriseURN, "costCenter", "", "", nil)},
+	{"discovery.id-writable", "the User schema says that clients write the id",
+		defines(scim.Member{Name: "name", Value: "id"}, scim.Member{Name: "type", Value: "string"},
+			scim.Member{Name: "multiValued", Value: false}, scim.Member{Name: "caseExact", Value: true},
+			scim.Member{Name: "mutability", Value: "readWrite"}, scim.Member{Name: "returned", Value: "always"})},
+	{"discovery.external-id-folded", "the User schema says that externalId is not caseExact",
+		defines(scim.Member{Name: "name", Value: "externalId"}, scim.Member{Name: "type", Value: "string"},
+			scim.Member{Name: "multiValued", Value: false}, scim.Member{Name: "caseExact", Value: false},
+			scim.Member{Name: "mutability", Value: "readWrite"})},
+	{"discovery.endpoint-not-served", "/ResourceTypes lists an endpoint that is not there", afterEach(listTypes, func(o *scim.Object) {
+		if o.Text("endpoint") == "/Devices" {
+			o.Set("endpoint", "/Machines")
+		}
+	})},
+	{"discovery.filter-ignored", "a filter on /Schemas is ignored", instead(with(listSchemas, "filter"), unchanged)},
+}

@@ -1,0 +1,112 @@
+package truth_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/cmd/internal/truth/mutants"
+	"github.com/scimwright/scimwright/conformance/checks"
+	"github.com/scimwright/scimwright/conformance/profiles"
+)
+
+// topicCounts is how many topics each area of the list has. The cells 8 and 9 of PAT have never been given out.
+var topicCounts = map[string]int{
+	"DIS": 43, "AUT": 14, "USR": 66, "GRP": 34, "FIL": 56, "PAG": 18, "CUR": 11, "SRT": 13, "ATT": 18, "PAT": 80, "BLK": 28, "ETG": 15,
+	"ERR": 13,
+	"MED": 12, "ME": 7, "SEA": 12, "CHR": 16, "ENT": 24, "OKT": 17, "OTH": 6,
+}
+
+// Every topic that testers of SCIM servers are known to look at has a check or a step of a conversation here, or a reason why
+// not; and every name in the list is one of ours.
+func TestTopics_CoveredOrJustified(t *testing.T) {
+	var ours []string
+	for _, c := range checks.All() {
+		ours = append(ours, c.ID)
+	}
+	for _, p := range profiles.All() {
+		for _, c := range p.Checks() {
+			ours = append(ours, c.ID)
+		}
+	}
+	data, err := os.ReadFile(filepath.Join("testdata", "topics.txt"))
+	require.NoError(t, err)
+	topic := regexp.MustCompile(`^([A-Z]+)-(\d\d)$`)
+	seen := map[string]bool{}
+	without := 0
+	for line := range strings.Lines(string(data)) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		names, reason, excused := strings.Cut(strings.TrimSpace(line), " ~ ")
+		fields := strings.Fields(names)
+		match := topic.FindStringSubmatch(fields[0])
+		require.NotNil(t, match, line)
+		number, err := strconv.Atoi(match[2])
+		require.NoError(t, err)
+		require.LessOrEqual(t, number, topicCounts[match[1]], "%s: the area has fewer topics", fields[0])
+		require.False(t, seen[fields[0]], "%s occurs twice", fields[0])
+		seen[fields[0]] = true
+		require.Equal(t, excused, len(fields) == 1, "%s has either checks or a reason", fields[0])
+		if excused {
+			require.NotEmpty(t, reason)
+			without++
+		}
+		for _, name := range fields[1:] {
+			require.True(t, slices.Contains(ours, name), "%s names %s, which is no check", fields[0], name)
+		}
+	}
+	for area, count := range topicCounts {
+		for n := 1; n <= count; n++ {
+			id := fmt.Sprintf("%s-%02d", area, n)
+			require.True(t, seen[id] || id == "PAT-08" || id == "PAT-09", "%s is missing", id)
+		}
+	}
+	require.Less(t, without, 25, "reasons are the exception")
+	t.Logf("%d topics, %d of them without a check", len(seen), without)
+}
+
+// permitted is what other testers have wrongly failed, with the variants of the reference server that do it. Without a variant
+// it is what the reference server itself does, or nothing that can be seen from outside.
+var permitted = map[string][]string{
+	"PATCH answers 204 or 200":                                           {"patch-204", "patch-200"},
+	"a second group of one displayName is refused (or taken)":            {"group-name-unique"},
+	"/Me is something else than 501 (or 501)":                            {"me-is-there", "me-redirects", "me-not-implemented"},
+	"Content-Location is absent (or there)":                              {"no-content-location", "content-location"},
+	"a member that does not exist is refused, or taken in some way":      {"unknown-members-refused", "unknown-members-dropped"},
+	"400 for a missing value has no scimType":                            {"no-scim-type"},
+	"ETag is absent where it is not advertised":                          {"no-etag"},
+	"meta.created is missing":                                            {"no-timestamps"},
+	"status in an Error is a text":                                       nil,
+	"scimType is invalidSyntax for a missing displayName":                {"invalid-syntax"},
+	"schemas come in any order":                                          {"schemas-reversed"},
+	"members and groups are returned on request only":                    {"members-on-request", "groups-on-request"},
+	"filter values that are not quoted are refused":                      nil,
+	"/Schemas lists the schemas of discovery":                            {"config-schemas-listed"},
+	"discovery wants credentials (or not)":                               {"open-discovery"},
+	"DELETE only hides the resource, which cannot be told from removing": nil,
+	"Resources is absent in an empty list":                               {"resources-absent"},
+	"answers are typed application/json":                                 {"plain-json"},
+	"PUT gives absent attributes a default":                              {"put-defaults"},
+}
+
+// TestSuite_KillMatrix shows that nobody is blamed for any variant; here is what has to be among them.
+func TestVariants_CoverKnownFalsePositives(t *testing.T) {
+	var variants []string
+	for _, v := range mutants.Variants() {
+		variants = append(variants, v.ID)
+	}
+	require.Len(t, permitted, 19)
+	for what, ids := range permitted {
+		for _, id := range ids {
+			require.Contains(t, variants, id, what)
+		}
+	}
+}

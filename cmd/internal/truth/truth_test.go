@@ -1,0 +1,288 @@
+package truth_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/cmd/internal/truth/mutants"
+	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/conformance/checks"
+	"github.com/scimwright/scimwright/conformance/requirements"
+	"github.com/scimwright/scimwright/internal/alltest"
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/scimstore"
+	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
+	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/schema"
+	"github.com/scimwright/scimwright/scimserver"
+)
+
+const referenceToken = "reference-token"
+
+// The suite tells the truth: it finds nothing in a server that is right, in whichever permitted way it is right, and it finds
+// every fault.
+
+// provedElsewhere are checks that ask nothing of a server on this machine, with the test that shows that they can fail.
+var provedElsewhere = map[string]string{"auth.tls": "TestSuite_ReportsWeakTLS"}
+
+// Of how many mutants and variants one is run. The race detector makes a run ten times as long, and what the suite and the server do
+// concurrently is the same for all of them. A run of all takes minutes: make test-all and .ci/run set SCIMWRIGHT_TEST_ALL for it.
+const (
+	mutantsPerRace = 40
+	mutantsPerTest = 40
+)
+
+// leftOut reports whether this run omits the i-th mutant or variant.
+func leftOut(i int) bool {
+	switch {
+	case raceDetector:
+		return i%mutantsPerRace != 0
+	default:
+		return !alltest.All() && i%mutantsPerTest != 0
+	}
+}
+
+// The control finds nothing, nothing permitted is blamed, every mutant is noticed and every check notices one.
+// docs/generated/kill-matrix.md shows what came out.
+func TestSuite_KillMatrix(t *testing.T) {
+	m := newKillMatrix()
+	t.Run("every check passes on the reference server", func(t *testing.T) {
+		r := tidy(t, func(h http.Handler) http.Handler { return h })
+		for _, c := range r.Checks {
+			if provedElsewhere[c.Check.ID] != "" {
+				require.Equal(t, conformance.Skip, c.Outcome, c.Check.ID)
+				continue
+			}
+			assert.Equal(t, conformance.Pass, c.Outcome, "%s", describe(c))
+			assert.Equal(t, c.Check.Requests, c.Requests, "%s: Requests is what the check sends", c.Check.ID)
+		}
+		require.Empty(t, r.Leftovers)
+		m.control = r
+	})
+	t.Run("no check complains about what is permitted", func(t *testing.T) {
+		for i, v := range mutants.Variants() {
+			if leftOut(i) {
+				continue
+			}
+			t.Run(v.ID, func(t *testing.T) {
+				t.Parallel()
+				r := tidy(t, v.Wrap)
+				for _, c := range r.Checks {
+					assert.False(t, blamed(c), "%s\n%s", v.Permits, describe(c))
+				}
+				m.tolerated(v, r)
+			})
+		}
+	})
+	t.Run("every mutant is noticed by a check of its area", func(t *testing.T) {
+		for i, mutant := range mutants.All() {
+			if leftOut(i) {
+				continue
+			}
+			t.Run(mutant.ID, func(t *testing.T) {
+				t.Parallel()
+				r := tidy(t, mutant.Wrap, areaOf(mutant.ID))
+				require.True(t, slices.ContainsFunc(r.Checks, noticed), "no check of the area %s notices that %s", areaOf(mutant.ID), mutant.Breaks)
+				m.killed(mutant, r)
+			})
+		}
+	})
+	if !m.complete() {
+		return // only a part was run, or something failed: there is no whole matrix to compare
+	}
+	for _, c := range checks.All() {
+		proved := len(m.victims(c.ID)) > 0 || declared(t, provedElsewhere[c.ID])
+		assert.True(t, proved, "%s notices no mutant: nothing shows that it can fail", c.ID)
+	}
+	m.compare(t, filepath.Join(repository, "docs", "generated", "kill-matrix.md"))
+}
+
+// TestSuite_ReportsUndeletedObjects checks that the suite reports as leftovers exactly the objects that a mutant does not delete.
+func TestSuite_ReportsUndeletedObjects(t *testing.T) {
+	t.Parallel()
+	for _, m := range mutants.All() {
+		switch m.ID {
+		case "delete.keeps":
+			r := suite(t, m.Wrap(newReferenceServer(t)), "delete")
+			require.Len(t, r.Leftovers, 12, "every user that the checks created")
+		case "delete.status-200", "delete.name-taken", "delete.still-listed":
+			require.Empty(t, suite(t, m.Wrap(newReferenceServer(t)), "delete").Leftovers, m.ID)
+		}
+	}
+}
+
+func TestChecks_Complete(t *testing.T) {
+	proved, err := os.ReadFile(filepath.Join(repository, "docs", "generated", "kill-matrix.md"))
+	require.NoError(t, err)
+	seen := map[string]bool{}
+	for _, c := range checks.All() {
+		if !strings.Contains(string(proved), "| `"+c.ID+"` |") {
+			t.Errorf("%s is not in docs/generated/kill-matrix.md: add a mutant of its area to cmd/internal/truth/mutants, then run "+
+				"SCIMWRIGHT_TEST_ALL=1 go test ./cmd/internal/truth -run TestSuite_KillMatrix -update", c.ID)
+		}
+		require.False(t, seen[c.ID], "%s occurs twice", c.ID)
+		seen[c.ID] = true
+		require.Regexp(t, `^[a-z]+\.[a-z0-9]+(-[a-z0-9]+)*$`, c.ID)
+		require.NotEmpty(t, c.Title, c.ID)
+		require.False(t, strings.HasSuffix(c.Title, "."), "%s: the title has no final stop", c.ID)
+		require.NotEmpty(t, c.Why, c.ID)
+		require.NotEmpty(t, c.Fix, c.ID)
+		require.Equal(t, c.Watch == nil, c.Requests > 0, "%s: what only watches sends nothing", c.ID)
+		require.NotEmpty(t, c.Requirements, c.ID)
+		for _, id := range c.Requirements {
+			_, ok := requirements.Lookup(id)
+			require.True(t, ok, "%s cites %s, which is not in conformance/requirements/catalogue.json", c.ID, id)
+		}
+		principal, _ := requirements.Lookup(c.Requirements[0])
+		if strong := principal.Level == requirements.Must || principal.Level == requirements.MustNot; !strong || principal.Basis == "reading" {
+			assert.NotEqual(t, conformance.Must, c.Level, "%s is a MUST, but %s is not", c.ID, principal.ID)
+		}
+	}
+}
+
+// blamed tells whether a check says that the target is wrong, or could not go on because of it.
+func blamed(c conformance.CheckResult) bool {
+	return slices.Contains([]conformance.Outcome{conformance.Fail, conformance.Warn, conformance.Error}, c.Outcome)
+}
+
+// declared reports whether a file of this package declares the test.
+func declared(t *testing.T, test string) bool {
+	t.Helper()
+	files, err := filepath.Glob("*_test.go")
+	require.NoError(t, err)
+	return slices.ContainsFunc(files, func(file string) bool {
+		source, err := os.ReadFile(file)
+		require.NoError(t, err)
+		return test != "" && strings.Contains(string(source), "\nfunc "+test+"(t *testing.T) {\n")
+	})
+}
+
+func areaOf(id string) string {
+	area, _, _ := strings.Cut(id, ".")
+	return area
+}
+
+// noticed tells whether a check has something against the target. Checks of permitted things only ever inform.
+func noticed(c conformance.CheckResult) bool {
+	return c.Outcome == conformance.Fail || c.Outcome == conformance.Warn || c.Check.Level == conformance.May && c.Outcome == conformance.Info
+}
+
+// suite runs the checks, or those of one area, against a handler.
+func suite(t *testing.T, h http.Handler, only ...string) *conformance.Result {
+	t.Helper()
+	selected, err := conformance.Selection{Only: only}.Apply(checks.All())
+	require.NoError(t, err)
+	target := conformance.Target{URL: "http://127.0.0.1/scim/v2", Token: referenceToken, Transport: inProcess{h}}
+	r, err := conformance.Run(t.Context(), target, conformance.Options{Checks: selected})
+	require.NoError(t, err)
+	return r
+}
+
+// tidy is suite on the reference server behind a fault or a variant. What the server holds afterwards is what it held before,
+// and what the run says it left behind.
+func tidy(t *testing.T, wrap func(http.Handler) http.Handler, only ...string) *conformance.Result {
+	t.Helper()
+	reference := newReferenceServer(t)
+	before := holdings(reference)
+	r := suite(t, wrap(reference), only...)
+	after := holdings(reference)
+	for id := range before {
+		assert.Contains(t, after, id, "somebody was removed who was there before")
+	}
+	for id, name := range after {
+		told := slices.ContainsFunc(r.Leftovers, func(l conformance.Leftover) bool { return strings.HasSuffix(l.Path, "/"+id) || l.Name == name })
+		assert.True(t, before[id] != "" || told, "%s %s was left behind, and the run does not say so", id, name)
+	}
+	return r
+}
+
+func describe(c conformance.CheckResult) string {
+	var b strings.Builder
+	b.WriteString(string(c.Outcome) + " " + c.Check.ID + " " + c.Reason)
+	for _, f := range c.Findings {
+		b.WriteString("\n  " + f.What + ": want " + f.Want + ", got " + f.Got)
+	}
+	return b.String()
+}
+
+// inProcess carries requests to a handler without a network.
+type inProcess struct{ handler http.Handler }
+
+func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+	in := r.Clone(r.Context())
+	if in.Body == nil {
+		in.Body = http.NoBody
+	}
+	recorder := httptest.NewRecorder()
+	t.handler.ServeHTTP(recorder, in)
+	return recorder.Result(), nil
+}
+
+// ownedTokens makes every token one user's, who is what /Me stands for.
+type ownedTokens struct {
+	scimserver.TokenVerifier
+	user string
+}
+
+func (o *ownedTokens) VerifyToken(ctx context.Context, token string) (scimserver.Grant, error) {
+	grant, err := o.TokenVerifier.VerifyToken(ctx, token)
+	if o.user != "" {
+		grant.Subject = scimserver.Subject{Type: "User", ID: o.user}
+	}
+	return grant, err
+}
+
+// rising is a clock that never shows the same millisecond twice: a write is never hidden by its neighbour, however quick the
+// machine is.
+func rising() func() time.Time {
+	var mu sync.Mutex
+	var last time.Time
+	return func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		if now := time.Now().Truncate(time.Millisecond); now.After(last) {
+			last = now
+		} else {
+			last = last.Add(time.Millisecond)
+		}
+		return last
+	}
+}
+
+// newReferenceServer returns our own service provider. Its one user is the one that the token belongs to. Beside users and
+// groups it serves devices, a type with every characteristic and every data type.
+func newReferenceServer(t *testing.T) http.Handler {
+	t.Helper()
+	types, err := schema.Load(os.DirFS(filepath.Join("testdata", "referencetypes")))
+	require.NoError(t, err)
+	layout := scimstore.NewLayout("scim", types...)
+	docs, err := docstore.Open(t.Context(), sqldbtest.SQLite(t), rising(), layout.Tables()...)
+	require.NoError(t, err)
+	owner := &ownedTokens{TokenVerifier: scimserver.StaticTokens(referenceToken)}
+	h, err := scimserver.New(scimserver.Options{
+		Store: scimstore.New(docs, layout), Types: types, Tokens: owner, Prefix: "/scim/v2", PasswordCost: 4,
+		Limits: scimserver.Limits{MaxBulkOperations: 50, MaxBulkPayload: 64 << 10},
+	})
+	require.NoError(t, err)
+	body := `{"schemas":["` + scim.UserSchema + `"],"userName":"owner@example.com","password":"Owner-of-the-token-1"}`
+	r := httptest.NewRequest(http.MethodPost, "/scim/v2/Users", strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+referenceToken)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	require.Equal(t, http.StatusCreated, w.Code, w.Body.String())
+	created, err := scim.Decode(w.Body.Bytes())
+	require.NoError(t, err)
+	owner.user = created.Text("id")
+	return h
+}

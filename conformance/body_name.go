@@ -1,0 +1,106 @@
+package conformance
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// The ways a member of a body that is no JSON as a whole may name itself and its text: quoted as in JSON, with single quotes, as in a form,
+// as in XML. They are anchored and without alternatives that begin alike, so that a match costs one pass (bodies may be megabytes).
+var (
+	quotedForm = regexp.MustCompile(`^["'](\w+)["']\s*:\s*(?:("(?:[^"\\]|\\.)*")|'([^']*)')`)
+	queryForm  = regexp.MustCompile(`^(\w+)=([^&]*)`)
+	xmlForm    = regexp.MustCompile(`^<(\w+)>([^<]*)</`)
+)
+
+// nameOf returns the string value of an attribute of a document. The name is case-insensitive.
+func nameOf(doc Doc, attribute string) string {
+	for key, value := range doc {
+		if name, ok := value.(string); ok && strings.EqualFold(key, attribute) {
+			return name
+		}
+	}
+	return ""
+}
+
+// nameIn is [nameOf] for every body that a check may send. In a malformed body it returns the first member of that name, because the target
+// may store it.
+func nameIn(body any, attribute string) string {
+	if doc, ok := body.(Doc); ok {
+		return nameOf(doc, attribute)
+	}
+	text, ok := body.([]byte)
+	if !ok {
+		var err error
+		if text, err = json.Marshal(body); err != nil {
+			return ""
+		}
+	}
+	if !bytes.Contains(bytes.ToLower(text), []byte(strings.ToLower(attribute))) {
+		return ""
+	}
+	for at := 0; at < len(text); {
+		m := memberAt(text, at)
+		if m.name == nil {
+			next := bytes.IndexAny(text[at+1:], `"'&<`)
+			if next < 0 {
+				return ""
+			}
+			at += 1 + next
+			continue
+		}
+		if name, ok := m.named(attribute); ok {
+			return name
+		}
+		at += m.size
+	}
+	return ""
+}
+
+// member is a member of a body, and its text in one of the forms.
+type member struct {
+	name                        []byte
+	quoted, single, query, text []byte
+	size                        int // of all of it
+}
+
+// memberAt returns the member that begins at a place of a text. Its name is nil when none does.
+func memberAt(text []byte, at int) member {
+	rest, before := text[at:], 0
+	switch rest[0] {
+	case '"', '\'':
+		if m := quotedForm.FindSubmatch(rest); m != nil {
+			return member{name: m[1], quoted: m[2], single: m[3], size: len(m[0])}
+		}
+		return member{}
+	case '<':
+		if m := xmlForm.FindSubmatch(rest); m != nil {
+			return member{name: m[1], text: m[2], size: len(m[0])}
+		}
+		return member{}
+	case '&':
+		before = 1
+	}
+	if m := queryForm.FindSubmatch(rest[before:]); m != nil && (before == 1 || at == 0) {
+		return member{name: m[1], query: m[2], size: before + len(m[0])}
+	}
+	return member{}
+}
+
+// named returns the text of the member, if it is the attribute and readable.
+func (m member) named(attribute string) (name string, ok bool) {
+	if !strings.EqualFold(string(m.name), attribute) {
+		return "", false
+	}
+	var err error
+	switch name = string(m.single) + string(m.text); {
+	case len(m.quoted) > 0:
+		err = json.Unmarshal(m.quoted, &name)
+	case m.query != nil:
+		name, err = url.QueryUnescape(string(m.query))
+	}
+	return name, err == nil
+}

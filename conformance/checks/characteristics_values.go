@@ -1,0 +1,232 @@
+package checks
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+// characteristicValues are the checks of data types and of multi-valued attributes.
+var characteristicValues = []check{
+	kindCheck("integer", "integer", "Values with a fraction, texts and objects do not become integers", "RFC7643-2.3.4-01", 12, isWholeNumber,
+		1.5, "many", doc{"value": 1}, []int{1}),
+	kindCheck("decimal", "decimal", "Texts and objects do not become decimals", "RFC7643-2.3.3-01", 2, isNumber, "heavy", doc{"value": 1}),
+	kindCheck("boolean", "boolean", "Texts and numbers do not become booleans other than true and false", "RFC7643-2.3.2-01", 2,
+		func(v any) bool { _, ok := v.(bool); return ok }, "perhaps", doc{"value": true}),
+	kindCheck("date-time", "dateTime", "What is no date with a time does not become a dateTime", "RFC7643-2.3.5-02", 3, isDateTime,
+		"2026-01-31", "yesterday", 5),
+	kindCheck("binary", "binary", "What is not base64 does not become binary", "RFC7643-2.3.6-01", 2, isBase64, "not base64!", 5),
+	kindCheck("string", "string", "Numbers and objects do not become texts of another type", "RFC7643-2.3-02", 26, isText, 5,
+		doc{"value": "x"}),
+	kindCheck("complex", "complex", "Texts and numbers do not become complex values", "RFC7643-2.3-02", 2,
+		func(v any) bool { _, ok := v.(*scim.Object); return ok }, 5, []string{"x"}),
+	kindCheck("reference", "reference", "Numbers and objects do not become references", "RFC7643-2.3.7-01", 2, isText, 5, doc{"value": "x"}),
+	{
+		ID:           "characteristics.instant",
+		Title:        "A dateTime with a time zone comes back as the same instant",
+		Requirements: reqs("RFC7643-2.3.5-01", "RFC7644-3.1-05"),
+		Level:        must,
+		Needs:        writesAny,
+		Requests:     3,
+		Why:          "Two hours are the difference between a contract that runs and one that has ended.",
+		Fix:          "Convert instants; do not cut the zone off.",
+		Run:          characteristicsInstant,
+	},
+	{
+		ID:           "characteristics.multi-valued",
+		Title:        "A multi-valued attribute with one value is an array",
+		Requirements: reqs("RFC7643-2.4-01", "RFC7643-2.3-02"),
+		Level:        must,
+		Needs:        writesAny,
+		Requests:     6,
+		Why:          "A reader that expects an array fails on the object, for accounts with one value only.",
+		Fix:          "Write an array for every attribute with multiValued true.",
+		Run:          characteristicsMultiValued,
+	},
+	{
+		ID:           "characteristics.primary",
+		Title:        "Two primary values are refused, or one of them stays",
+		Requirements: reqs("RFC7643-2.4-04"),
+		Level:        must,
+		Needs:        writesAny,
+		Requests:     1,
+		Why:          "primary is there to choose one.",
+		Fix:          "Answer 400 invalidValue, or keep one.",
+		Run:          characteristicsPrimary,
+	},
+	{
+		ID:           "characteristics.duplicates",
+		Title:        "The same value is not returned twice",
+		Requirements: reqs("RFC7643-2.4-11"),
+		Level:        should,
+		Needs:        writesAny,
+		Requests:     6,
+		Why:          "Synchronisations that compare lists never come to rest.",
+		Fix:          "Drop repeated values when storing.",
+		Run:          characteristicsDuplicates,
+	},
+	{
+		ID:           "characteristics.round-trip",
+		Title:        "Every attribute that a schema describes as writable and readable comes back as it was sent",
+		Requirements: reqs("RFC7644-3.1-05", "RFC7643-7-23"),
+		Level:        must,
+		Needs:        writesAny,
+		Requests:     6,
+		Why:          whySchema,
+		Fix:          fixSchema,
+		Run:          characteristicsRoundTrip,
+	},
+}
+
+func characteristicsInstant(ctx context.Context, t *T) {
+	traits(t, "is a dateTime", func(td typeDef, a attrDef) bool {
+		return ownAttribute(td, a) && a.kind == "dateTime" && a.writable() && !a.hidden() && !a.multi
+	}, func(td typeDef, a attrDef) {
+		if where, _, _ := created(ctx, t, td, a, "2026-01-31T12:20:30+02:00"); where != "" {
+			text, _ := a.of(t.Read(ctx, where).Object()).(string)
+			got, err := time.Parse(time.RFC3339, text)
+			t.Holds(err == nil && got.Equal(time.Date(2026, 1, 31, 10, 20, 30, 0, time.UTC)), td.naming(a), "2026-01-31T10:20:30Z in any zone", text)
+		}
+	})
+}
+
+func characteristicsMultiValued(ctx context.Context, t *T) {
+	traits(t, "is multi-valued", func(td typeDef, a attrDef) bool {
+		return ownAttribute(td, a) && a.multi && a.writable() && !a.hidden() && a.sample("x") != nil
+	}, func(td typeDef, a attrDef) {
+		if where, _, _ := created(ctx, t, td, a, a.sample("one")); where != "" {
+			got := a.of(t.Read(ctx, where).Object())
+			list, isList := got.([]any)
+			t.Holds(isList && len(list) == 1, td.naming(a), "an array of one value", got)
+		}
+	})
+}
+
+func characteristicsPrimary(ctx context.Context, t *T) {
+	traits(t, "is multi-valued with primary", func(td typeDef, a attrDef) bool {
+		return ownAttribute(td, a) && a.multi && a.writable() && !a.hidden() && a.sample("x") != nil &&
+			slices.ContainsFunc(a.subs, func(s attrDef) bool { return s.name == "primary" })
+	}, func(td typeDef, a attrDef) {
+		one, two := a.element("one").(doc), a.element("two").(doc)
+		one["primary"], two["primary"] = true, true
+		where, _, res := created(ctx, t, td, a, []any{one, two})
+		if where == "" {
+			t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST with two primary values in "+td.naming(a), "400, or 201 with one",
+				res.Status)
+			return
+		}
+		holder := t.Read(ctx, where).Object()
+		if a.urn != "" {
+			holder = holder.Complex(a.urn)
+		}
+		n := primaries(holder, a.name)
+		t.Holds(n <= 1, "number of primary values in "+td.naming(a), "at most 1", n)
+	})
+}
+
+func characteristicsDuplicates(ctx context.Context, t *T) {
+	traits(t, "is multi-valued", func(td typeDef, a attrDef) bool {
+		return ownAttribute(td, a) && a.multi && a.writable() && !a.hidden() && a.sample("x") != nil
+	}, func(td typeDef, a attrDef) {
+		if where, _, _ := created(ctx, t, td, a, []any{a.element("same"), a.element("same"), a.element("other")}); where != "" {
+			list, _ := a.of(t.Read(ctx, where).Object()).([]any)
+			t.Expect("number of values of "+td.naming(a)+" of which two are the same", 2, len(list))
+		}
+	})
+}
+
+func characteristicsRoundTrip(ctx context.Context, t *T) {
+	found := false
+	for _, td := range types(t) {
+		body := td.fresh(t, "whole")
+		var written []attrDef
+		for _, a := range td.attributes {
+			v := a.sample(t.Prefix() + a.name)
+			if !ownAttribute(td, a) || a.common() || a.hidden() || !a.writable() || v == nil || a.required {
+				continue
+			}
+			a.set(body, v)
+			written = append(written, a)
+		}
+		if len(written) == 0 {
+			continue
+		}
+		found = true
+		res := t.Post(ctx, td.endpoint, body)
+		where := td.address(res)
+		if where == "" {
+			t.Note("%s with all attributes could not be created: %s answered %d", td.name, res.Name, res.Status)
+			continue
+		}
+		o := t.Read(ctx, where).Object()
+		for _, a := range written {
+			t.Expect(td.naming(a), a.sample(t.Prefix()+a.name), a.of(o))
+		}
+	}
+	t.SkipIf(!found, "the target describes no attributes beyond those of RFC 7643")
+}
+
+// kindCheck is a check that values which do not fit a data type are refused, or not stored as they are.
+func kindCheck(word, kind, title, requirement string, requests int, fits func(v any) bool, wrong ...any) check {
+	return check{
+		ID:           "characteristics." + word,
+		Title:        title,
+		Requirements: reqs(requirement),
+		Level:        must,
+		Needs:        writesAny,
+		Requests:     requests,
+		Why:          "A value of another type breaks every reader after it.",
+		Fix:          "Check the type of every value against the schema; answer 400 invalidValue.",
+		Run: func(ctx context.Context, t *T) {
+			traits(t, "is of the type "+kind, func(td typeDef, a attrDef) bool {
+				return ownAttribute(td, a) && a.kind == kind && a.writable() && !a.hidden() && !a.multi && len(a.canonical) == 0 && !carries(td, a)
+			}, func(td typeDef, a attrDef) {
+				for i, v := range wrong {
+					body := td.with(t, a.label("-"+string(rune('a'+i))), a, v)
+					res := t.Post(ctx, td.endpoint, body)
+					where := td.address(res)
+					if where == "" {
+						t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST with "+jsonText(plain(v))+" as "+td.naming(a),
+							"400, or 201 with a value that fits", res.Status)
+						continue
+					}
+					got := a.of(t.Read(ctx, where).Object())
+					t.Holds(got == nil || fits(got), td.naming(a)+" after a POST with "+jsonText(plain(v)), "absent, or a "+kind, got)
+				}
+			})
+		},
+	}
+}
+
+// plain turns what a body holds into what package scim writes.
+func plain(v any) any {
+	out, err := scim.Value(v)
+	if err != nil {
+		return nil
+	}
+	return out
+}
+
+func isText(v any) bool { _, ok := v.(string); return ok }
+
+func isNumber(v any) bool { _, ok := v.(json.Number); return ok }
+
+func isWholeNumber(v any) bool {
+	n, ok := v.(json.Number)
+	return ok && !strings.ContainsAny(n.String(), ".eE")
+}
+
+func isBase64(v any) bool {
+	s, ok := v.(string)
+	s = strings.TrimRight(s, "=")
+	_, std := base64.RawStdEncoding.DecodeString(s)
+	_, safe := base64.RawURLEncoding.DecodeString(s)
+	return ok && (std == nil || safe == nil)
+}
+
+func isDateTime(v any) bool { s, ok := v.(string); return ok && dateTime.MatchString(s) }

@@ -1,0 +1,201 @@
+package checks
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/scimwright/scimwright/conformance"
+)
+
+const (
+	whyType = "A resource type that is listed is one that clients will use."
+	fixType = "Serve every listed resource type like users and groups."
+)
+
+var customTypes = []check{
+	{
+		ID:           "types.create",
+		Title:        "Objects of every listed type are created: 201, id, Location, and meta.resourceType as the type is called",
+		Requirements: reqs("RFC7644-3.3-05", "RFC7643-6-03", "RFC7644-3.3-07", "RFC7643-3.1-20"),
+		Level:        must,
+		Needs:        writesAny,
+		Requests:     2,
+		Why:          whyType,
+		Fix:          fixType,
+		Run:          typesCreate,
+	},
+	{
+		ID:           "types.read",
+		Title:        "Objects of every listed type are read by id, and unknown ids answer 404",
+		Requirements: reqs("RFC7644-3.4.1-01", "RFC7644-3.4.1-02"),
+		Level:        must,
+		Needs:        writesAny,
+		Requests:     4,
+		Why:          whyType,
+		Fix:          fixType,
+		Run:          typesRead,
+	},
+	{
+		ID:           "types.replace",
+		Title:        "Objects of every listed type are replaced by PUT",
+		Requirements: reqs("RFC7644-3.5-01", "RFC7644-3.5.1-03"),
+		Level:        must,
+		Needs:        writesAny,
+		Requests:     4,
+		Why:          whyType,
+		Fix:          fixType,
+		Run:          typesReplace,
+	},
+	{
+		ID:           "types.patch",
+		Title:        "Objects of every listed type are changed by PATCH",
+		Requirements: reqs("RFC7644-3.5-03", "RFC7644-3.5.2.3-04", "RFC7644-3.5.2.2-02"),
+		Level:        must,
+		Needs:        patchesAny,
+		Requests:     6,
+		Why:          whyType,
+		Fix:          fixType,
+		Run:          typesPatch,
+	},
+	{
+		ID:           "types.delete",
+		Title:        "Objects of every listed type are deleted",
+		Requirements: reqs("RFC7644-3.6-04", "RFC7644-3.6-01"),
+		Level:        must,
+		Needs:        writesAny,
+		Requests:     3,
+		Why:          whyType,
+		Fix:          fixType,
+		Run: func(ctx context.Context, t *T) {
+			eachCustom(t, func(td typeDef) {
+				c, _ := instance(ctx, t, td, "delete")
+				t.Expect("status of DELETE", 204, t.Delete(ctx, c.Path()).Status)
+				t.Expect("status of GET afterwards", 404, t.Get(ctx, c.Path()).Status)
+			})
+		},
+	},
+	{
+		ID:           "types.find",
+		Title:        "Objects of every listed type are found by a filter, and the list is of that type alone",
+		Requirements: reqs("RFC7644-3.4.2.2-09", "RFC7643-6-05"),
+		Level:        must,
+		Needs:        append(slices.Clone(writesAny), conformance.NeedFilter),
+		Requests:     4,
+		Why:          whyType,
+		Fix:          fixType,
+		Run:          typesFind,
+	},
+	{
+		ID:           "types.malformed",
+		Title:        "Malformed bodies for every listed type are refused with 400",
+		Requirements: reqs("RFC7644-3.3-10", "RFC7644-3.12-07"),
+		Level:        should,
+		Needs:        writesAny,
+		Requests:     2,
+		Why:          "A 500 is retried for ever.",
+		Fix:          "Read bodies of all types by the same code.",
+		Run:          typesMalformed,
+	},
+}
+
+func typesCreate(ctx context.Context, t *T) {
+	eachCustom(t, func(td typeDef) {
+		res := t.Post(ctx, td.endpoint, td.fresh(t, "new"))
+		t.Require("status of "+res.Name, 201, res.Status)
+		id := res.Object().Text("id")
+		t.Holds(id != "", "id of the new "+td.name, "a text", id)
+		t.Holds(strings.HasSuffix(res.Header.Get("Location"), td.endpoint+"/"+id), "Location header",
+			"an address that ends in "+td.endpoint+"/"+id, res.Header.Get("Location"))
+		t.Expect("meta.resourceType", td.name, value(res.Object(), "meta.resourceType"))
+		t.Holds(slices.Contains(texts(res.Object(), "schemas"), td.schema), "schemas", td.schema+" among them", value(res.Object(), "schemas"))
+	})
+}
+
+func typesRead(ctx context.Context, t *T) {
+	eachCustom(t, func(td typeDef) {
+		c, body := instance(ctx, t, td, "read")
+		res := t.Get(ctx, c.Path())
+		t.Require("status of "+res.Name, 200, res.Status)
+		t.Expect("id", c.ID, value(res.Object(), "id"))
+		t.Expect(td.carrier, body[td.carrier], value(res.Object(), td.carrier))
+		unknown := t.Get(ctx, td.endpoint+"/"+t.AbsentID())
+		t.Warn(unknown.Status == 404, "status of "+unknown.Name, "404", unknown.Status)
+	})
+}
+
+func typesReplace(ctx context.Context, t *T) {
+	eachCustom(t, func(td typeDef) {
+		a := td.optional()
+		t.SkipIf(a == nil, td.name+" has no attribute that could be changed")
+		c, body := instance(ctx, t, td, "put")
+		a.set(body, "changed")
+		res := t.Put(ctx, c.Path(), body)
+		t.Require("status of "+res.Name, 200, res.Status)
+		t.Expect(a.name+" after PUT", "changed", a.of(t.Read(ctx, c.Path()).Object()))
+	})
+}
+
+func typesPatch(ctx context.Context, t *T) {
+	eachCustom(t, func(td typeDef) {
+		a := td.optional()
+		t.SkipIf(a == nil, td.name+" has no attribute that could be changed")
+		c, _ := instance(ctx, t, td, "patch")
+		o := patched(ctx, t, c, doc{"op": "replace", "path": a.name, "value": "changed"})
+		t.Expect(a.name+" after replace", "changed", a.of(o))
+		o = patched(ctx, t, c, doc{"op": "remove", "path": a.name})
+		t.Holds(a.of(o) == nil, a.name+" after remove", "absent", a.of(o))
+	})
+}
+
+func typesFind(ctx context.Context, t *T) {
+	eachCustom(t, func(td typeDef) {
+		c, body := instance(ctx, t, td, "found")
+		name, _ := body[td.carrier].(string)
+		res := t.Get(ctx, td.endpoint, "filter", td.carrier+" eq "+quote(name))
+		t.Require("status of "+res.Name+" with a filter", 200, res.Status)
+		t.Expect("ids found", []string{c.ID}, res.IDs())
+		none := t.Get(ctx, td.endpoint, "filter", td.carrier+" eq "+quote(name+"-none"))
+		t.Expect("number found for a name that nothing has", 0, len(none.IDs()))
+	})
+}
+
+func typesMalformed(ctx context.Context, t *T) {
+	eachCustom(t, func(td typeDef) {
+		t.Names(td.endpoint, td.carrier)
+		for _, body := range []string{`{"externalId":"` + t.Prefix() + `malformed","schemas":[`, `[]`} {
+			refused(t, t.Call(ctx, conformance.Request{Method: http.MethodPost, Path: td.endpoint, Body: []byte(body)}), 400, "invalidSyntax",
+				"invalidValue")
+		}
+	})
+}
+
+// eachCustom calls use for every resource type beside users and groups, and skips the check when there is none.
+func eachCustom(t *T, use func(td typeDef)) {
+	found := false
+	for _, td := range types(t) {
+		if td.custom() {
+			found = true
+			use(td)
+		}
+	}
+	t.SkipIf(!found, "the target describes no resource type beside User and Group")
+}
+
+// instance creates an object of a type, or skips the check.
+func instance(ctx context.Context, t *T, td typeDef, label string) (*conformance.Created, doc) {
+	body := td.fresh(t, label)
+	return t.Create(ctx, td.endpoint, body), body
+}
+
+// optional is an attribute of the base schema that can be set and changed, nil when there is none.
+func (td typeDef) optional() *attrDef {
+	for _, a := range td.attributes {
+		if a.urn == "" && a.kind == "string" && !a.multi && a.mutability == "readWrite" && !a.hidden() && !a.common() && len(a.canonical) == 0 &&
+			a.uniqueness == "none" && a.name != td.carrier {
+			return &a
+		}
+	}
+	return nil
+}

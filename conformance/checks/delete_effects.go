@@ -1,0 +1,103 @@
+package checks
+
+import (
+	"context"
+	"net/url"
+	"slices"
+
+	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/scim"
+)
+
+var deleteEffects = []check{
+	{
+		ID:           "delete.others-stay",
+		Title:        "DELETE removes one resource and no other",
+		Requirements: reqs("RFC7644-3.6-01", "RFC7643-3.1-07"),
+		Level:        must,
+		Needs:        append(slices.Clone(writesUsers), conformance.NeedFilter),
+		Requests:     8,
+		Why:          "A deletion that reaches further cannot be undone.",
+		Fix:          "Delete by id alone.",
+		Run:          deleteOthersStay,
+	},
+	{
+		ID:           "delete.manager",
+		Title:        "A user whose manager was deleted is still there",
+		Requirements: reqs("RFC7644-3.6-01", "RFC7643-2.3.7-06"),
+		Level:        must,
+		Needs:        append(slices.Clone(writesUsers), conformance.NeedEnterprise),
+		Requests:     6,
+		Why:          "When a manager leaves, the team stays.",
+		Fix:          "Do not cascade; clear the reference, or keep it.",
+		Run:          deleteManager,
+	},
+	{
+		ID:           "delete.not-searched",
+		Title:        "A deleted resource is found by no search",
+		Requirements: reqs("RFC7644-3.6-02"),
+		Level:        must,
+		Needs:        append(slices.Clone(writesUsers), conformance.NeedFilter),
+		Requests:     4,
+		Why:          "A client that finds the account by name links to it instead of creating a new one.",
+		Fix:          "Leave deleted resources out of every query.",
+		Run:          deleteNotSearched,
+	},
+	{
+		ID:           "delete.external-id",
+		Title:        "A deleted user is not found by its externalId, which is free again",
+		Requirements: reqs("RFC7644-3.6-02", "RFC7644-3.6-03"),
+		Level:        must,
+		Needs:        append(slices.Clone(writesUsers), conformance.NeedFilter),
+		Requests:     5,
+		Why:          "Identity providers look accounts up by externalId first.",
+		Fix:          "Leave deleted resources out of every query and every uniqueness check.",
+		Run:          deleteExternalID,
+	},
+}
+
+func deleteOthersStay(ctx context.Context, t *T) {
+	gone := t.CreateUser(ctx, "gone", doc{"externalId": t.Prefix() + "same"})
+	stays, too := t.CreateUser(ctx, "gone-not", doc{"externalId": t.Prefix() + "same"}), t.CreateUser(ctx, "stays", nil)
+	t.SkipIf(!t.Delete(ctx, gone.Path()).OK(), "blocked: the user could not be deleted")
+	for _, c := range []*conformance.Created{stays, too} {
+		res := t.Get(ctx, c.Path())
+		t.Expect("status of GET of another user", 200, res.Status)
+	}
+}
+
+func deleteManager(ctx context.Context, t *T) {
+	boss := t.CreateUser(ctx, "boss", nil)
+	u := t.CreateUser(ctx, "report", extended(doc{"manager": doc{"value": boss.ID}}))
+	t.SkipIf(!t.Delete(ctx, boss.Path()).OK(), "blocked: the target does not delete a user who is a manager")
+	res := t.Get(ctx, u.Path())
+	t.Expect("status of GET of the report", 200, res.Status)
+	put := t.Put(ctx, u.Path(), t.User("report", doc{"displayName": "Still here"}))
+	t.Expect("status of PUT of the report", 200, put.Status)
+}
+
+func deleteNotSearched(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "unfound", nil)
+	search := func() *conformance.Response {
+		return t.Post(ctx, "/Users/.search",
+			doc{"schemas": []string{scim.SearchRequestMessage}, "filter": "userName eq " + quote(t.UserName("unfound"))})
+	}
+	before := search()
+	t.SkipIf(before.Status != 200 || len(before.IDs()) != 1, "the target does not support .search on users")
+	t.SkipIf(!t.Delete(ctx, u.Path()).OK(), "blocked: the user could not be deleted")
+	t.Expect("number found by a search", 0, len(search().IDs()))
+}
+
+func deleteExternalID(ctx context.Context, t *T) {
+	id := t.Prefix() + "left"
+	u := t.CreateUser(ctx, "left", doc{"externalId": id})
+	t.SkipIf(!t.Delete(ctx, u.Path()).OK(), "blocked: the user could not be deleted")
+	found := t.Get(ctx, "/Users", "filter", "externalId eq "+quote(id))
+	t.SkipIf(found.Status == 400, "the target does not filter by externalId")
+	t.Expect("number found by externalId", 0, len(found.IDs()))
+	res := t.Post(ctx, "/Users", t.User("came-back", doc{"externalId": id}))
+	t.Warn(res.Status == 201, "status of POST with the externalId of a deleted user", "201", res.Status)
+	if res.OK() {
+		t.Holds(res.Object().Text("id") != u.ID, "id of the new user", "another one than that of the deleted user", url.PathEscape(u.ID))
+	}
+}

@@ -1,0 +1,156 @@
+package checks
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+var schemaDefinitions = []check{
+	{
+		ID:           "discovery.group-schema",
+		Title:        "The Group schema says that displayName is one text and that what is said of a member cannot be changed",
+		Requirements: reqs("RFC7643-8.7.1-17", "RFC7643-8.7.1-16", "RFC7643-4.2-04"),
+		Level:        should,
+		Requests:     1,
+		Why:          whySchema,
+		Fix:          "Correct the definitions of displayName and members in /Schemas.",
+		Run: func(ctx context.Context, t *T) {
+			described(t, schemaNamed(ctx, t, scim.GroupSchema),
+				characteristic{"displayName", "present", ""}, characteristic{"displayName", "type", "string"},
+				characteristic{"displayName", "multiValued", "false"},
+				characteristic{"members", "present", ""}, characteristic{"members", "type", "complex"},
+				characteristic{"members", "multiValued", "true"}, characteristic{"members", "mutability", "readWrite"},
+				characteristic{"members.value", "present", ""}, characteristic{"members.value", "mutability", "immutable"},
+				characteristic{"members.$ref", "mutability", "immutable"}, characteristic{"members.type", "mutability", "immutable"})
+		},
+	},
+	{
+		ID:           "discovery.enterprise-schema",
+		Title:        "The schema of the enterprise extension describes its five texts and the manager",
+		Requirements: reqs("RFC7643-8.7.1-18", "RFC7643-8.7.1-19", "RFC7643-4.3-01"),
+		Level:        should,
+		Requests:     1,
+		Why:          whySchema,
+		Fix:          "Correct the definitions of the extension in /Schemas.",
+		Run:          discoveryEnterpriseSchema,
+	},
+	{
+		ID:           "discovery.common-attributes",
+		Title:        "A schema that lists id, externalId or meta describes them as RFC 7643 does",
+		Requirements: reqs("RFC7643-3.1-04", "RFC7643-3.1-12", "RFC7643-3.1-17", "RFC7643-3.1-18"),
+		Level:        should,
+		Requests:     1,
+		Why:          "Their characteristics are the same for every resource; a schema that says otherwise misleads its readers.",
+		Fix:          "Leave the common attributes out of the schemas, or describe them as in RFC 7643 section 3.1.",
+		Run:          discoveryCommonAttributes,
+	},
+	{
+		ID:           "discovery.endpoints",
+		Title:        "Every endpoint that /ResourceTypes lists is there",
+		Requirements: reqs("RFC7644-4-09"),
+		Level:        must,
+		Requests:     4,
+		Why:          "Clients go through the list and read what it names.",
+		Fix:          "List the endpoints that are served, and serve those that are listed.",
+		Run:          discoveryEndpoints,
+	},
+	{
+		ID:           "discovery.filter-refused",
+		Title:        "A filter on a discovery endpoint answers 403",
+		Requirements: reqs("RFC7644-4-08"),
+		Level:        should,
+		Requests:     2,
+		Why:          "The lists are short and never filtered; a client that believes its filter took effect works with the wrong schemas.",
+		Fix:          "Answer 403 to a filter on /Schemas and /ResourceTypes.",
+		Run: func(ctx context.Context, t *T) {
+			for _, where := range []string{"/Schemas", "/ResourceTypes"} {
+				res := t.Get(ctx, where, "filter", `name eq "User"`)
+				t.Expect("status of "+res.Name+" with a filter", http.StatusForbidden, res.Status)
+			}
+		},
+	},
+}
+
+func discoveryEnterpriseSchema(ctx context.Context, t *T) {
+	s := schemaNamed(ctx, t, scim.EnterpriseUserSchema)
+	for _, name := range []string{"employeeNumber", "costCenter", "organization", "division", "department"} {
+		described(t, s, characteristic{name, "present", ""}, characteristic{name, "type", "string"}, characteristic{name, "multiValued", "false"},
+			characteristic{name, "mutability", "readWrite"})
+	}
+	described(t, s, characteristic{"manager", "present", ""}, characteristic{"manager", "type", "complex"},
+		characteristic{"manager", "multiValued", "false"},
+		characteristic{"manager.value", "type", "string"}, characteristic{"manager.$ref", "type", "reference"},
+		characteristic{"manager.displayName", "mutability", "readOnly"})
+}
+
+func discoveryCommonAttributes(ctx context.Context, t *T) {
+	items := t.Get(ctx, "/Schemas").Resources()
+	t.SkipIf(len(items) == 0, "blocked: /Schemas lists nothing")
+	for _, s := range items {
+		if strings.HasPrefix(strings.ToLower(s.Text("id")), "urn:ietf:params:scim:schemas:core:2.0:s") ||
+			scim.EqualName(s.Text("id"), scim.ResourceTypeSchema) {
+			continue // the schemas of discovery itself have an id of their own
+		}
+		described(t, s, characteristic{"id", "type", "string"}, characteristic{"id", "multiValued", "false"},
+			characteristic{"id", "caseExact", "true"}, characteristic{"id", "mutability", "readOnly"}, characteristic{"id", "returned", "always"},
+			characteristic{"externalId", "type", "string"}, characteristic{"externalId", "multiValued", "false"},
+			characteristic{"externalId", "caseExact", "true"}, characteristic{"externalId", "mutability", "readWrite"},
+			characteristic{"meta", "type", "complex"}, characteristic{"meta", "multiValued", "false"},
+			characteristic{"meta", "mutability", "readOnly"})
+	}
+}
+
+func discoveryEndpoints(ctx context.Context, t *T) {
+	items := t.Get(ctx, "/ResourceTypes").Resources()
+	t.SkipIf(len(items) == 0, "blocked: /ResourceTypes lists nothing")
+	for _, rt := range items {
+		where, err := url.Parse(rt.Text("endpoint"))
+		if err != nil || !strings.HasPrefix(where.Path, "/") || where.Host != "" {
+			continue // another check's finding
+		}
+		res := t.Get(ctx, where.Path, "count", "1")
+		t.Holds(res.Status != http.StatusNotFound && res.Status < 500, "status of "+res.Name+", which /ResourceTypes lists",
+			"200, or a refusal other than 404", res.Status)
+	}
+}
+
+// characteristic is one thing that RFC 7643 says about an attribute: its path in the schema, the member of the definition, the
+// values that fit.
+type characteristic struct{ path, member, want string }
+
+// described compares a schema with what RFC 7643 says about it. What the schema leaves out is not looked for, unless the row
+// says "present".
+func described(t *T, schema *scim.Object, rows ...characteristic) {
+	for _, row := range rows {
+		at := schema
+		members := "attributes"
+		for name := range strings.SplitSeq(row.path, ".") {
+			at, members = element(at, members, "name", name), "subAttributes"
+		}
+		if row.member == "present" {
+			t.Holds(at != nil, "attributes of "+schema.Text("id"), row.path+" among them", "it is missing")
+			continue
+		}
+		v, given := at.Get(row.member)
+		if at == nil || !given && row.want == "false" {
+			continue
+		}
+		t.Holds(slices.Contains(strings.Split(row.want, " or "), strings.Trim(jsonText(v), `"`)), row.member+" of "+row.path, row.want, v)
+	}
+}
+
+// schemaNamed reads the list of schemas and skips the check when it does not have the URN.
+func schemaNamed(ctx context.Context, t *T, urn string) *scim.Object {
+	for _, s := range t.Get(ctx, "/Schemas").Resources() {
+		if scim.EqualName(s.Text("id"), urn) {
+			return s
+		}
+	}
+	t.Skip("the target does not list " + urn)
+	return nil
+}

@@ -1,0 +1,648 @@
+package checks
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/scim"
+)
+
+// memberList is members of a body.
+func memberList(ids ...string) []doc {
+	out := []doc{}
+	for _, id := range ids {
+		out = append(out, doc{"value": id})
+	}
+	return out
+}
+
+// membersOf returns the ids of a group's members, which may be returned on request only.
+func membersOf(ctx context.Context, t *T, where string) []string {
+	return values(t.Read(ctx, where, "attributes", "displayName,members").Object(), "members", "value")
+}
+
+const (
+	whyMembers = "Membership is access: one member too many is a breach, one too few stops somebody's work."
+	fixMembers = "Change the members that the request names, and no others."
+)
+
+// A memberCell is a change of the members of a group: who is in it before, the operations, and who is in it after them.
+type memberCell struct {
+	id, title     string
+	reqs          []string
+	level         conformance.Level
+	before, after []string // labels; the users are ann, ben and cat
+	ops           func(id func(label string) string) []doc
+	refusable     bool // a 400 that changes nothing is permitted too
+}
+
+func (c memberCell) check() check {
+	return check{
+		ID:           "groups." + c.id,
+		Title:        c.title,
+		Requirements: c.reqs,
+		Level:        c.level,
+		Needs:        patchesGroups,
+		Requests:     10,
+		Why:          whyMembers,
+		Fix:          fixMembers,
+		Run: func(ctx context.Context, t *T) {
+			names := []string{"ann", "ben", "cat"}
+			g, users := team(ctx, t, len(c.before), names...)
+			res := t.Patch(ctx, g.Path(), c.ops(func(label string) string { return users[label].ID })...)
+			if c.refusable && res.Status == 400 {
+				t.Inform("status of "+res.Name, "200 or 204; 400 is permitted", res.Status)
+				membersAre(ctx, t, "after the refused PATCH", g, users, c.before...)
+				return
+			}
+			succeeded(t, res, 200, 204)
+			membersAre(ctx, t, "after the PATCH", g, users, c.after...)
+		},
+	}
+}
+
+// memberPath is the path of one member.
+func memberPath(id string) string { return "members[value eq " + quote(id) + "]" }
+
+var memberChanges = func() []check {
+	var out []check
+	for _, c := range []memberCell{
+		{"patch-add-remove", "One PATCH adds a member and removes another", reqs("RFC7644-3.5.2-25"), must, []string{"ann", "ben"},
+			[]string{"ben", "cat"}, func(id func(string) string) []doc {
+				return []doc{{"op": "remove", "path": memberPath(id("ann"))}, {"op": "add", "path": "members", "value": memberList(id("cat"))}}
+			}, false},
+		{"patch-replace-empty", "PATCH replace of members with an empty list empties the group", reqs("RFC7644-3.5.2.3-13", "RFC7644-3.5.2.3-05"),
+			must, []string{"ann", "ben"}, nil, func(func(string) string) []doc {
+				return []doc{{"op": "replace", "path": "members", "value": []doc{}}}
+			}, false},
+		{"patch-remove-several", "PATCH remove with or in the filter removes several members", reqs("RFC7644-3.5.2.2-04"), must,
+			[]string{"ann", "ben", "cat"}, []string{"cat"}, func(id func(string) string) []doc {
+				return []doc{{"op": "remove", "path": "members[value eq " + quote(id("ann")) + " or value eq " + quote(id("ben")) + "]"}}
+			}, true},
+		{"patch-remove-stranger", "PATCH remove of somebody who is no member changes nothing", reqs("RFC7644-3.5.2.2-09"), should,
+			[]string{"ann", "ben"}, []string{"ann", "ben"}, func(id func(string) string) []doc {
+				return []doc{{"op": "remove", "path": memberPath(id("cat"))}}
+			}, true},
+		{"patch-no-path", "PATCH add without a path takes members", reqs("RFC7644-3.5.2.1-02", "RFC7644-3.5.2.1-07"), must, []string{"ann"},
+			[]string{"ann", "ben"}, func(id func(string) string) []doc {
+				return []doc{{"op": "add", "value": doc{"members": memberList(id("ben"))}}}
+			}, false},
+		{"patch-replace-no-path", "PATCH replace without a path sets exactly the members it names", reqs("RFC7644-3.5.2.3-03"), must,
+			[]string{"ann", "ben"}, []string{"cat"}, func(id func(string) string) []doc {
+				return []doc{{"op": "replace", "value": doc{"members": memberList(id("cat"))}}}
+			}, false},
+		{"patch-add-object", "PATCH add takes one member without an array", reqs("RFC7644-3.5.2.1-08"), should, []string{"ann"},
+			[]string{"ann", "ben"}, func(id func(string) string) []doc {
+				return []doc{{"op": "add", "path": "members", "value": doc{"value": id("ben")}}}
+			}, true},
+		{"patch-core-urn", "PATCH takes members with the URN of the Group schema", reqs("RFC7644-3.5.2-19"), must, []string{"ann"},
+			[]string{"ann", "ben"}, func(id func(string) string) []doc {
+				return []doc{{"op": "add", "path": scim.GroupSchema + ":members", "value": memberList(id("ben"))}}
+			}, false},
+		{"patch-other-attribute", "PATCH of another attribute leaves the members alone", reqs("RFC7644-3.5.2.3-04", "RFC7644-3.5.2.3-02"), must,
+			[]string{"ann", "ben"}, []string{"ann", "ben"}, func(id func(string) string) []doc {
+				return []doc{{"op": "replace", "path": "externalId", "value": "scimconf-" + id("ann")}}
+			}, false},
+		{"patch-twice-in-one", "A member that is removed and added again in one PATCH is a member", reqs("RFC7644-3.5.2-25"), must,
+			[]string{"ann", "ben"}, []string{"ann", "ben"}, func(id func(string) string) []doc {
+				return []doc{{"op": "remove", "path": memberPath(id("ann"))}, {"op": "add", "path": "members", "value": memberList(id("ann"))}}
+			}, false},
+		{"patch-same-members", "PATCH replace of members with the same members keeps each once", reqs("RFC7644-3.5.2.3-17"), should,
+			[]string{"ann", "ben"}, []string{"ann", "ben"}, func(id func(string) string) []doc {
+				return []doc{{"op": "replace", "path": "members", "value": memberList(id("ben"), id("ann"), id("ben"))}}
+			}, true},
+	} {
+		out = append(out, c.check())
+	}
+	return out
+}()
+
+var groupMembers = []check{
+	{
+		ID:           "groups.create-empty",
+		Title:        "A group is created without members",
+		Requirements: reqs("RFC7644-3.3-05", "RFC7643-4.2-03"),
+		Level:        must,
+		Needs:        needs(conformance.NeedWrite, conformance.NeedGroup),
+		Requests:     3,
+		Why:          "Entra ID creates every group empty and fills it afterwards.",
+		Fix:          "Do not require members.",
+		Run: func(ctx context.Context, t *T) {
+			res := t.Post(ctx, "/Groups", t.Group("empty", nil))
+			t.Require("status of POST of a group without members", 201, res.Status)
+			t.Expect("number of members", 0, len(membersOf(ctx, t, "/Groups/"+url.PathEscape(res.Object().Text("id")))))
+		},
+	},
+	{
+		ID:           "groups.same-name",
+		Title:        "A second group of one displayName is created, or refused with 409",
+		Requirements: reqs("RFC7644-3.3-09", "RFC7643-4.2-02"),
+		Level:        must,
+		Needs:        needs(conformance.NeedWrite, conformance.NeedGroup),
+		Requests:     4,
+		Why:          "The RFC leaves it open; clients can live with either, and with nothing else.",
+		Fix:          "Answer 201, or 409 with scimType uniqueness.",
+		Run: func(ctx context.Context, t *T) {
+			first := t.CreateGroup(ctx, "double", nil)
+			res := t.Post(ctx, "/Groups", t.Group("double", nil))
+			t.Must(res.Status == 201 || res.Status == 409, "status of a second POST of one displayName", "201 or 409", res.Status)
+			t.Holds(res.Status == 409 || res.Object().Text("id") != first.ID, "id of the second group", "another one than that of the first",
+				first.ID)
+		},
+	},
+	{
+		ID:           "groups.add-again-unchanged",
+		Title:        "Adding a member who is there does not move lastModified",
+		Requirements: reqs("RFC7644-3.5.2.1-11", "RFC7644-3.5.2.1-10"),
+		Level:        must,
+		Needs:        patchesGroups,
+		Requests:     7,
+		Why:          "JumpCloud repeats its adds; each would be imported as a change by everybody else.",
+		Fix:          "Compare members by value before storing.",
+		Run:          groupsAddAgainUnchanged,
+	},
+	{
+		ID:           "groups.unknown-member",
+		Title:        "A PATCH with an unknown member beside a known one is applied to the known one, or refused as a whole",
+		Requirements: reqs("RFC7644-3.5.2-28", "RFC7644-3.5.2.1-07"),
+		Level:        must,
+		Needs:        patchesGroups,
+		Requests:     6,
+		Why:          "A success that drops a member, or an error that adds one, leaves client and server apart for good.",
+		Fix:          "Refuse the whole request with 400, or store the reference.",
+		Run:          groupsUnknownMember,
+	},
+	{
+		ID:           "groups.create-unknown-member",
+		Title:        "A POST with an unknown member creates the group, or is refused without a server error",
+		Requirements: reqs("RFC7644-3.3-12", "RFC7643-4.2-05"),
+		Level:        must,
+		Needs:        needs(conformance.NeedWrite, conformance.NeedGroup, conformance.NeedFilter),
+		Requests:     2,
+		Why:          "One stale reference must not leave half a group behind.",
+		Fix:          "Answer 400, or store the reference; create nothing when refusing.",
+		Run:          groupsCreateUnknownMember,
+	},
+	{
+		ID:           "groups.repeated-members",
+		Title:        "A member who is named twice in a POST is a member once",
+		Requirements: reqs("RFC7643-2.4-11"),
+		Level:        should,
+		Needs:        writesGroups,
+		Requests:     5,
+		Why:          "Counts are wrong, and one removal leaves the other copy.",
+		Fix:          "Compare members by value when storing.",
+		Run: func(ctx context.Context, t *T) {
+			u := t.CreateUser(ctx, "ann", nil)
+			g := t.CreateGroup(ctx, "twice", doc{"members": memberList(u.ID, u.ID)})
+			t.Expect("members", []string{u.ID}, membersOf(ctx, t, g.Path()))
+		},
+	},
+	{
+		ID:           "groups.nested",
+		Title:        "A group may be a member of a group, or is refused with 400",
+		Requirements: reqs("RFC7643-4.2-07", "RFC7643-4.2-05"),
+		Level:        should,
+		Needs:        needs(conformance.NeedWrite, conformance.NeedGroup),
+		Requests:     5,
+		Why:          "Directories nest groups; a member that gets lost without an error takes everybody in it along.",
+		Fix:          "Store the group as a member, or answer 400.",
+		Run:          groupsNested,
+	},
+	{
+		ID:           "groups.member-type",
+		Title:        "type of a member says whether it is a user or a group",
+		Requirements: reqs("RFC7643-4.2-05"),
+		Level:        must,
+		Needs:        writesGroups,
+		Requests:     7,
+		Why:          "A client that follows members needs to know where to look.",
+		Fix:          "Set type from the resource that is the member, not from what the client sent.",
+		Run:          groupsMemberType,
+	},
+	{
+		ID:           "groups.cycle",
+		Title:        "Groups that are members of each other are refused, or can still be read",
+		Requirements: reqs("RFC7644-3.12-07"),
+		Level:        should,
+		Needs:        patchesGroups,
+		Requests:     9,
+		Why:          "A circle that is followed for ever takes the whole server down.",
+		Fix:          "Stop at groups that were seen already, or refuse the circle with 400.",
+		Run:          groupsCycle,
+	},
+	{
+		ID:           "groups.member-reference",
+		Title:        "$ref of a member is the address of the member",
+		Requirements: reqs("RFC7643-4.2-06", "RFC7643-2.3.7-01"),
+		Level:        must,
+		Needs:        writesGroups,
+		Requests:     5,
+		Why:          "Clients follow it instead of building the address themselves.",
+		Fix:          "Build $ref from the member's type and id.",
+		Run:          groupsMemberReference,
+	},
+	{
+		ID:           "groups.direct",
+		Title:        "groups of a user says direct for a group that the user is a member of itself",
+		Requirements: reqs("RFC7643-4.1.2-15"),
+		Level:        should,
+		Needs:        writesGroups,
+		Requests:     5,
+		Why:          "Only direct membership can be taken away at the group.",
+		Fix:          "Set type to direct, and to indirect for membership through another group.",
+		Run:          groupsDirect,
+	},
+	{
+		ID:           "groups.two-groups",
+		Title:        "A user is a member of several groups at once",
+		Requirements: reqs("RFC7644-3.1-05", "RFC7643-4.2-05"),
+		Level:        must,
+		Needs:        writesGroups,
+		Requests:     8,
+		Why:          whyMembers,
+		Fix:          "Keep membership per group, not one group per user.",
+		Run: func(ctx context.Context, t *T) {
+			u := t.CreateUser(ctx, "ann", nil)
+			a, b := t.CreateGroup(ctx, "red", doc{"members": memberList(u.ID)}), t.CreateGroup(ctx, "blue", doc{"members": memberList(u.ID)})
+			t.Expect("members of the first group", []string{u.ID}, membersOf(ctx, t, a.Path()))
+			t.Expect("members of the second group", []string{u.ID}, membersOf(ctx, t, b.Path()))
+		},
+	},
+	{
+		ID:           "groups.many-members",
+		Title:        "A group keeps forty members through POST, PATCH and PUT",
+		Requirements: reqs("RFC7644-3.1-05", "RFC7644-3.5.2.1-07"),
+		Level:        must,
+		Needs:        patchesGroups,
+		Requests:     87,
+		Why:          "Limits that nobody has written down cut large groups off.",
+		Fix:          "Return all members, whatever the size of a page is.",
+		Run:          groupsManyMembers,
+	},
+	{
+		ID:           "groups.gone",
+		Title:        "After DELETE a group answers 404 to every method, and an unknown group does the same",
+		Requirements: reqs("RFC7644-3.6-01"),
+		Level:        must,
+		Needs:        patchesGroups,
+		Requests:     7,
+		Why:          "A client that pushes to a group which is gone must learn that it is.",
+		Fix:          "Remove the group, or hide it from every operation.",
+		Run:          groupsGone,
+	},
+	{
+		ID:           "groups.exclude-members",
+		Title:        "excludedAttributes=members leaves the members out, of one group and of a list",
+		Requirements: reqs("RFC7644-3.9-03"),
+		Level:        must,
+		Needs:        append(slices.Clone(writesGroups), conformance.NeedFilter),
+		Requests:     6,
+		Why:          "Entra ID asks for groups so, because large groups take long to read.",
+		Fix:          "Apply excludedAttributes before loading members.",
+		Run:          groupsExcludeMembers,
+	},
+	{
+		ID:           "groups.find-by-member",
+		Title:        "A filter on members.value finds the groups of a member, or answers 400",
+		Requirements: reqs("RFC7644-3.4.2.2-09"),
+		Level:        must,
+		Needs:        append(slices.Clone(writesGroups), conformance.NeedFilter),
+		Requests:     7,
+		Why:          "That is how a client asks which groups somebody is in; all groups would be a wrong answer.",
+		Fix:          "Evaluate filters on members, or answer 400 invalidFilter.",
+		Run:          groupsFindByMember,
+	},
+	{
+		ID:           "groups.external-id",
+		Title:        "externalId of a group is kept, and groups are found by it",
+		Requirements: reqs("RFC7643-3.1-17", "RFC7643-7-15"),
+		Level:        must,
+		Needs:        needs(conformance.NeedWrite, conformance.NeedGroup, conformance.NeedFilter),
+		Requests:     4,
+		Why:          "Entra ID finds its groups again by externalId.",
+		Fix:          "Store externalId for groups as for users.",
+		Run:          groupsExternalID,
+	},
+	{
+		ID:           "groups.find-ignores-case",
+		Title:        "displayName of a group is found in any letter case",
+		Requirements: reqs("RFC7643-7-14", "RFC7644-3.4.2.2-09"),
+		Level:        must,
+		Needs:        needs(conformance.NeedWrite, conformance.NeedGroup, conformance.NeedFilter),
+		Requests:     3,
+		Why:          "A client that does not find the group creates it a second time.",
+		Fix:          "Compare displayName without regard to case, as its schema says.",
+		Run:          groupsFindIgnoresCase,
+	},
+	{
+		ID:           "groups.members-no-list",
+		Title:        "members that are no list of objects are refused, or not stored as they are",
+		Requirements: reqs("RFC7643-2.4-01", "RFC7643-2.3-02"),
+		Level:        must,
+		Needs:        writesGroups,
+		Requests:     7,
+		Why:          "A list of something else breaks every reader after it.",
+		Fix:          "Check the type of members and of its values; answer 400 invalidValue.",
+		Run:          groupsMembersNoList,
+	},
+	{
+		ID:           "groups.put-rename",
+		Title:        "A PUT renames a group and keeps its id",
+		Requirements: reqs("RFC7644-3.5.1-03", "RFC7643-3.1-07"),
+		Level:        must,
+		Needs:        writesGroups,
+		Requests:     7,
+		Why:          "Ping pushes groups by PUT.",
+		Fix:          "Replace the attributes; the id stays.",
+		Run:          groupsPutRename,
+	},
+	{
+		ID:           "groups.put-without-members",
+		Title:        "A PUT without members empties the group",
+		Requirements: reqs("RFC7644-3.5.1-05"),
+		Level:        may,
+		Needs:        writesGroups,
+		Requests:     6,
+		Why:          "The RFC leaves it open; whoever sends such PUTs has to know what becomes of the members.",
+		Fix:          "Document what the server does.",
+		Run: func(ctx context.Context, t *T) {
+			g, _ := team(ctx, t, 1, "ann")
+			succeeded(t, t.Put(ctx, g.Path(), t.Group("team", nil)), 200)
+			t.Expect("number of members after a PUT without members", 0, len(membersOf(ctx, t, g.Path())))
+		},
+	},
+	{
+		ID:           "groups.put-no-display-name",
+		Title:        "A PUT without displayName is refused and changes nothing",
+		Requirements: reqs("RFC7644-3.5.1-12", "RFC7643-4.2-02"),
+		Level:        must,
+		Needs:        needs(conformance.NeedWrite, conformance.NeedGroup),
+		Requests:     4,
+		Why:          "A group without a name cannot be found again.",
+		Fix:          "Validate the body like that of a POST.",
+		Run: func(ctx context.Context, t *T) {
+			g := t.CreateGroup(ctx, "named", nil)
+			refused(t, t.Put(ctx, g.Path(), t.Group("named", doc{"displayName": omit})), 400, "invalidValue", "invalidSyntax", "mutability")
+			t.Expect("displayName", t.Prefix()+"named", value(t.Read(ctx, g.Path()).Object(), "displayName"))
+		},
+	},
+	{
+		ID:           "groups.patch-atomic",
+		Title:        "A failing operation undoes the members that were added before it",
+		Requirements: reqs("RFC7644-3.5.2-28"),
+		Level:        must,
+		Needs:        patchesGroups,
+		Requests:     6,
+		Why:          whyUnchanged,
+		Fix:          fixAtomic,
+		Run: func(ctx context.Context, t *T) {
+			g, users := team(ctx, t, 0, "ann")
+			res := t.Patch(ctx, g.Path(), doc{"op": "add", "path": "members", "value": memberList(users["ann"].ID)}, doc{"op": "remove"})
+			t.SkipIf(res.OK(), "the target does not refuse the failing operation, which is another check's finding")
+			t.Expect("number of members after the refused PATCH", 0, len(membersOf(ctx, t, g.Path())))
+		},
+	},
+	{
+		ID:           "groups.member-immutable",
+		Title:        "value of a member cannot be changed to another member's in place",
+		Requirements: reqs("RFC7643-4.2-04", "RFC7644-3.5.2-15"),
+		Level:        must,
+		Needs:        patchesGroups,
+		Requests:     8,
+		Why:          whyMembers,
+		Fix:          "Treat sub-attributes of members as immutable; answer 400 mutability.",
+		Run: func(ctx context.Context, t *T) {
+			g, users := team(ctx, t, 1, "ann", "ben")
+			res := t.Patch(ctx, g.Path(), doc{"op": "replace", "path": memberPath(users["ann"].ID) + ".value", "value": users["ben"].ID})
+			t.Warn(res.Status == 400, "status of a PATCH of value of a member", "400", res.Status)
+			membersAre(ctx, t, "after the PATCH", g, users, "ann")
+		},
+	},
+	{
+		ID:           "groups.other-endpoint",
+		Title:        "A group is not found below /Users, nor a user below /Groups",
+		Requirements: reqs("RFC7644-3.4.1-02"),
+		Level:        should,
+		Needs:        writesGroups,
+		Requests:     6,
+		Why:          "A client that mixes them up must learn it.",
+		Fix:          "Look ids up within the type of the endpoint.",
+		Run:          groupsOtherEndpoint,
+	},
+}
+
+func groupsAddAgainUnchanged(ctx context.Context, t *T) {
+	g, users := team(ctx, t, 1, "ann")
+	before := t.Read(ctx, g.Path()).Object()
+	stamp, _ := value(before, "meta.lastModified").(string)
+	later(ctx, t, stamp)
+	o := patched(ctx, t, g, doc{"op": "add", "path": "members", "value": memberList(users["ann"].ID)})
+	t.Expect("meta.lastModified", value(before, "meta.lastModified"), value(o, "meta.lastModified"))
+}
+
+func groupsUnknownMember(ctx context.Context, t *T) {
+	g, users := team(ctx, t, 0, "ann")
+	res := t.Patch(ctx, g.Path(), doc{"op": "add", "path": "members", "value": memberList(users["ann"].ID, t.AbsentID())})
+	there := slices.Contains(membersOf(ctx, t, g.Path()), users["ann"].ID)
+	t.About(res)
+	if res.OK() {
+		t.Holds(there, "the known member after a PATCH that succeeded", "a member", "no member")
+		return
+	}
+	t.Holds(res.Status < 500, "status of "+res.Name+" with an unknown member", "a success, 400, 404 or 409", res.Status)
+	t.Holds(!there, "the known member after a PATCH that was refused", "no member", "a member")
+}
+
+func groupsCreateUnknownMember(ctx context.Context, t *T) {
+	body := t.Group("stale", doc{"members": memberList(t.AbsentID())})
+	res := t.Post(ctx, "/Groups", body)
+	if res.OK() {
+		return
+	}
+	t.Holds(res.Status < 500, "status of a POST with an unknown member", "201, 400, 404 or 409", res.Status)
+	found := t.Get(ctx, "/Groups", "filter", "displayName eq "+quote(body["displayName"].(string)))
+	t.Expect("number of groups after the refused POST", 0, len(found.IDs()))
+}
+
+func groupsNested(ctx context.Context, t *T) {
+	inner := t.CreateGroup(ctx, "inner", nil)
+	res := t.Post(ctx, "/Groups", t.Group("outer", doc{"members": memberList(inner.ID)}))
+	if res.Status == 400 || res.Status == 501 {
+		t.Inform("status of a POST of a group with a group as member", "201", res.Status)
+		return
+	}
+	t.Require("status of a POST of a group with a group as member", 201, res.Status)
+	t.Expect("members of the outer group", []string{inner.ID}, membersOf(ctx, t, "/Groups/"+url.PathEscape(res.Object().Text("id"))))
+}
+
+func groupsMemberType(ctx context.Context, t *T) {
+	u, inner := t.CreateUser(ctx, "ann", nil), t.CreateGroup(ctx, "inner", nil)
+	res := t.Post(ctx, "/Groups", t.Group("outer", doc{"members": memberList(u.ID, inner.ID)}))
+	t.SkipIf(!res.OK(), "the target does not take groups as members")
+	o := t.Read(ctx, "/Groups/"+url.PathEscape(res.Object().Text("id")), "attributes", "members").Object()
+	for id, want := range map[string]string{u.ID: "User", inner.ID: "Group"} {
+		if got := value(element(o, "members", "value", id), "type"); got != nil {
+			t.Expect("type of a member that is a "+want, want, got)
+		}
+	}
+}
+
+func groupsCycle(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "ann", nil)
+	a := t.CreateGroup(ctx, "red", doc{"members": memberList(u.ID)})
+	res := t.Post(ctx, "/Groups", t.Group("blue", doc{"members": memberList(a.ID)}))
+	t.SkipIf(!res.OK(), "the target does not take groups as members")
+	res = t.Patch(ctx, a.Path(), doc{"op": "add", "path": "members", "value": memberList(res.Object().Text("id"))})
+	t.Holds(res.Status < 500, "status of the PATCH that closes the circle", "a success, or 400", res.Status)
+	for _, where := range []string{a.Path(), u.Path()} {
+		after := t.Get(ctx, where)
+		t.Expect("status of "+after.Name+" with a circle of groups", 200, after.Status)
+	}
+}
+
+func groupsMemberReference(ctx context.Context, t *T) {
+	g, users := team(ctx, t, 1, "ann")
+	o := t.Read(ctx, g.Path(), "attributes", "members").Object()
+	m := element(o, "members", "value", users["ann"].ID)
+	t.SkipIf(m == nil, "blocked: the member is not listed")
+	ref := m.Text("$ref")
+	if ref == "" { // leaving it out is permitted
+		return
+	}
+	parsed, err := url.Parse(ref)
+	t.Holds(err == nil && strings.HasSuffix(parsed.Path, "Users/"+users["ann"].ID), "$ref of the member",
+		"an address that ends in Users/"+users["ann"].ID, ref)
+}
+
+func groupsDirect(ctx context.Context, t *T) {
+	g, users := team(ctx, t, 1, "ann")
+	o := t.Read(ctx, users["ann"].Path(), "attributes", "userName,groups").Object()
+	entry := element(o, "groups", "value", g.ID)
+	t.SkipIf(entry == nil, "the target does not return groups of users, which is optional")
+	if kind := value(entry, "type"); kind != nil {
+		t.Expect("type of the group of a direct member", "direct", kind)
+	}
+	if ref := entry.Text("$ref"); ref != "" {
+		t.Expect("end of $ref of the group", g.ID, path.Base(ref))
+	}
+}
+
+func groupsManyMembers(ctx context.Context, t *T) {
+	var ids []string
+	for i := range 40 {
+		ids = append(ids, t.CreateUser(ctx, fmt.Sprint("m", i), nil).ID)
+	}
+	slices.Sort(ids)
+	g := t.CreateGroup(ctx, "crowd", doc{"members": memberList(ids[:20]...)})
+	t.Expect("number of members after POST", 20, len(membersOf(ctx, t, g.Path())))
+	succeeded(t, t.Patch(ctx, g.Path(), doc{"op": "add", "path": "members", "value": memberList(ids[20:]...)}), 200, 204)
+	t.Expect("number of members after PATCH", 40, len(membersOf(ctx, t, g.Path())))
+	succeeded(t, t.Put(ctx, g.Path(), t.Group("crowd", doc{"members": memberList(ids[1:]...)})), 200)
+	t.Expect("members after PUT", ids[1:], membersOf(ctx, t, g.Path()))
+}
+
+func groupsGone(ctx context.Context, t *T) {
+	g := t.CreateGroup(ctx, "gone", nil)
+	t.SkipIf(!t.Delete(ctx, g.Path()).OK(), "blocked: the group could not be deleted")
+	for _, where := range []string{g.Path(), "/Groups/" + t.AbsentID()} {
+		for _, res := range []*conformance.Response{
+			t.Patch(ctx, where, doc{"op": "replace", "path": "displayName", "value": "x"}), t.Put(ctx, where, t.Group("gone", nil)),
+		} {
+			t.About(res)
+			t.Expect("status of "+res.Name, 404, res.Status)
+		}
+	}
+	again := t.Delete(ctx, g.Path())
+	t.Expect("status of the second DELETE", 404, again.Status)
+}
+
+func groupsExcludeMembers(ctx context.Context, t *T) {
+	g, _ := team(ctx, t, 1, "ann")
+	o := t.Read(ctx, g.Path(), "excludedAttributes", "members").Object()
+	t.Holds(!has(o, "members"), "members in GET with excludedAttributes=members", "absent", value(o, "members"))
+	t.Holds(has(o, "displayName"), "displayName in GET with excludedAttributes=members", "a text", value(o, "displayName"))
+	list := t.Get(ctx, "/Groups", "excludedAttributes", "members", "filter", "displayName eq "+quote(t.Prefix()+"team")).Resources()
+	t.Must(len(list) == 1, "number of groups found", "1", len(list))
+	t.Holds(!has(list[0], "members"), "members in a list with excludedAttributes=members", "absent", value(list[0], "members"))
+}
+
+func groupsFindByMember(ctx context.Context, t *T) {
+	g, users := team(ctx, t, 1, "ann")
+	t.CreateGroup(ctx, "other", nil)
+	res := t.Get(ctx, "/Groups", "filter", "members.value eq "+quote(users["ann"].ID))
+	if res.Status == 400 || res.Status == 501 {
+		t.Inform("status of "+res.Name+" with a filter on members.value", "200", res.Status)
+		return
+	}
+	t.Require("status of "+res.Name+" with a filter on members.value", 200, res.Status)
+	t.Expect("ids of the groups of a member", []string{g.ID}, res.IDs())
+}
+
+func groupsExternalID(ctx context.Context, t *T) {
+	id := t.Prefix() + "Ext-ID"
+	g := t.CreateGroup(ctx, "known", doc{"externalId": id})
+	t.Expect("externalId read back", id, value(t.Read(ctx, g.Path()).Object(), "externalId"))
+	res := t.Get(ctx, "/Groups", "filter", "externalId eq "+quote(id))
+	if res.Status == 400 {
+		t.Inform("status of "+res.Name+" with a filter on externalId", "200", res.Status)
+		return
+	}
+	t.Expect("ids found by externalId", []string{g.ID}, res.IDs())
+}
+
+func groupsFindIgnoresCase(ctx context.Context, t *T) {
+	for _, v := range t.Capabilities.Schema(scim.GroupSchema).Array("attributes") {
+		o, _ := v.(*scim.Object)
+		exact, _ := o.Bool("caseExact")
+		t.SkipIf(exact && scim.EqualName(o.Text("name"), "displayName"), "the target describes displayName as caseExact")
+	}
+	g := t.CreateGroup(ctx, "MixedCase", nil)
+	res := t.Get(ctx, "/Groups", "filter", "displayName eq "+quote(strings.ToUpper(t.Prefix()+"mixedcase")))
+	t.Require("status of "+res.Name+" with a filter", 200, res.Status)
+	t.Expect("ids found in capitals", []string{g.ID}, res.IDs())
+}
+
+func groupsMembersNoList(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "ann", nil)
+	for i, members := range []any{u.ID, 5} {
+		res := t.Post(ctx, "/Groups", t.Group(fmt.Sprint("g", i), doc{"members": members}))
+		if !res.OK() {
+			t.Holds(res.Status < 500, "status of a POST with "+jsonText(plain(members))+" as members", "400", res.Status)
+			continue
+		}
+		o := t.Read(ctx, "/Groups/"+url.PathEscape(res.Object().Text("id")), "attributes", "members").Object()
+		got := value(o, "members")
+		list, isList := got.([]any)
+		ok := got == nil || isList && !slices.ContainsFunc(list, func(v any) bool { _, isObject := v.(*scim.Object); return !isObject })
+		t.Holds(ok, "members read back", "absent, or a list of objects", got)
+	}
+	malformed := t.Post(ctx, "/Groups", t.Group("g2", doc{"members": []any{5}}))
+	t.Holds(malformed.Status < 500, "status of a POST with a list of numbers as members", "400", malformed.Status)
+}
+
+func groupsPutRename(ctx context.Context, t *T) {
+	g, users := team(ctx, t, 1, "ann")
+	res := t.Put(ctx, g.Path(), t.Group("renamed", doc{"members": memberList(users["ann"].ID)}))
+	t.Require("status of "+res.Name, 200, res.Status)
+	o := t.Read(ctx, g.Path()).Object()
+	t.Expect("displayName", t.Prefix()+"renamed", value(o, "displayName"))
+	t.Expect("id", g.ID, value(o, "id"))
+	t.Expect("members", []string{users["ann"].ID}, membersOf(ctx, t, g.Path()))
+}
+
+func groupsOtherEndpoint(ctx context.Context, t *T) {
+	g, users := team(ctx, t, 0, "ann")
+	for _, where := range []string{"/Users/" + url.PathEscape(g.ID), "/Groups/" + url.PathEscape(users["ann"].ID)} {
+		res := t.Get(ctx, where)
+		// Targets may count ids per type: then another object may be there.
+		t.Holds(res.Status == 404 || res.Object().Text("userName") != "" && strings.HasPrefix(where, "/Users") ||
+			res.Object().Text("displayName") != "" && value(res.Object(), "userName") == nil && strings.HasPrefix(where, "/Groups"),
+			"status of "+res.Name, "404", res.Status)
+	}
+}

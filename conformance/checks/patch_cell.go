@@ -1,0 +1,218 @@
+package checks
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/scim"
+)
+
+// A patchCell is one cell of the table operation by kind of target: a user as it is before, the operations, and what a GET
+// shows after them.
+type patchCell struct {
+	id, title string
+	reqs      []string
+	level     conformance.Level
+	// before is what the user is created with beside the defaults.
+	before func(t *T) doc
+	ops    func(t *T) []doc
+	// want lists what is looked at, by the paths of look.
+	want func(t *T) []expected
+	// refusable says that a 400 is permitted too, which then must change nothing.
+	refusable bool
+	why, fix  string
+}
+
+// expected is a path for look and the value to find there, nil for none.
+type expected struct {
+	path string
+	want any
+}
+
+// look finds what an expectation is about: "name.givenName", "emails.*" (all values, sorted), "emails[home].value" (of the
+// element with that type), and with "@" in front an attribute of the enterprise extension.
+func look(o *scim.Object, path string) any {
+	if inner, ok := strings.CutPrefix(path, "@"); ok {
+		return value(o.Complex(scim.EnterpriseUserSchema), inner)
+	}
+	if attribute, ok := strings.CutSuffix(path, ".*"); ok {
+		return values(o, attribute, "value")
+	}
+	if attribute, rest, ok := strings.Cut(path, "["); ok {
+		kind, sub, _ := strings.Cut(rest, "].")
+		return value(element(o, attribute, "type", kind), sub)
+	}
+	return value(o, path)
+}
+
+// notKept returns the path of something in a body that the answer does not have, "" when it has everything: a target need not
+// support every attribute of a schema.
+func notKept(sent doc, got *scim.Object) string {
+	for name, v := range sent {
+		at, ok := got.Get(name)
+		switch v := v.(type) {
+		case doc:
+			inner, _ := at.(*scim.Object)
+			if inner == nil {
+				return name
+			}
+			if path := notKept(v, inner); path != "" {
+				return name + "." + path
+			}
+		case []doc:
+			list, _ := at.([]any)
+			if len(list) < len(v) {
+				return name
+			}
+			for _, item := range v {
+				if !slices.ContainsFunc(list, func(have any) bool {
+					o, _ := have.(*scim.Object)
+					return o != nil && notKept(item, o) == "" && scim.Equal(item["value"], value(o, "value"))
+				}) {
+					return name
+				}
+			}
+		default:
+			if !ok && v != any(omit) && v != nil {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+// undeclared tells whether the target lists a schema that does not have the attribute.
+func undeclared(t *T, urn, attribute string) bool {
+	schema := t.Capabilities.Schema(urn)
+	if schema == nil || slices.Contains([]string{"schemas", "id", "externalId", "meta"}, attribute) {
+		return false
+	}
+	return !slices.ContainsFunc(schema.Array("attributes"), func(v any) bool {
+		o, _ := v.(*scim.Object)
+		return scim.EqualName(o.Text("name"), attribute)
+	})
+}
+
+// prepared creates the user of a cell, or skips when the target does not keep what the cell works on.
+func prepared(ctx context.Context, t *T, before doc) *conformance.Created {
+	u := t.CreateUser(ctx, "cell", before)
+	if u.Resource != nil {
+		if path := notKept(before, u.Resource); path != "" {
+			t.Skip("the target does not keep " + path)
+		}
+	}
+	return u
+}
+
+func (c patchCell) check() check {
+	n := patches
+	if strings.Contains(c.id, "extension") {
+		n = append(slices.Clone(patches), conformance.NeedEnterprise)
+	}
+	return check{
+		ID:           "patch." + c.id,
+		Title:        c.title,
+		Requirements: c.reqs,
+		Level:        c.level,
+		Needs:        n,
+		Requests:     4,
+		Why:          c.why,
+		Fix:          c.fix,
+		Run: func(ctx context.Context, t *T) {
+			var before doc
+			if c.before != nil {
+				before = c.before(t)
+			}
+			want := c.want(t)
+			for _, e := range want {
+				name, _, _ := strings.Cut(strings.TrimPrefix(e.path, "@"), ".")
+				name, _, _ = strings.Cut(name, "[")
+				urn := scim.UserSchema
+				if strings.HasPrefix(e.path, "@") {
+					urn = scim.EnterpriseUserSchema
+				}
+				t.SkipIf(undeclared(t, urn, name), "the target's schema does not have "+name)
+			}
+			u := prepared(ctx, t, before)
+			res := t.Patch(ctx, u.Path(), c.ops(t)...)
+			if c.refusable && res.Status == 400 {
+				t.Inform("status of "+res.Name, "200 or 204; 400 is permitted", res.Status)
+				if u.Resource != nil {
+					o := t.Read(ctx, u.Path()).Object()
+					for _, e := range want {
+						t.Expect(e.path+" after the refused PATCH", look(u.Resource, e.path), look(o, e.path))
+					}
+				}
+				return
+			}
+			succeeded(t, res, 200, 204)
+			o := t.Read(ctx, u.Path()).Object()
+			for _, e := range want {
+				if e.path == "schemas" {
+					t.Holds(slices.Contains(texts(o, "schemas"), e.want.(string)), "schemas", e.want.(string)+" among them", value(o, "schemas"))
+				} else if got := look(o, e.path); e.want == nil {
+					list, isList := got.([]string)
+					t.Holds(got == nil || isList && len(list) == 0, e.path, "absent", got)
+				} else {
+					t.Expect(e.path, e.want, got)
+				}
+			}
+		},
+	}
+}
+
+// extended is an extra with data in the enterprise extension.
+func extended(attributes doc) doc {
+	return doc{"schemas": []string{scim.UserSchema, scim.EnterpriseUserSchema}, scim.EnterpriseUserSchema: attributes}
+}
+
+func always(d doc) func(*T) doc      { return func(*T) doc { return d } }
+func ops(list ...doc) func(*T) []doc { return func(*T) []doc { return list } }
+func wants(list ...any) func(*T) []expected {
+	var out []expected
+	for i := 0; i+1 < len(list); i += 2 {
+		out = append(out, expected{list[i].(string), list[i+1]})
+	}
+	return func(*T) []expected { return out }
+}
+
+const (
+	core = scim.UserSchema + ":"
+	ext  = scim.EnterpriseUserSchema + ":"
+)
+
+// twoWork is an extra with two work addresses and one for home.
+func twoWork(t *T) doc {
+	return doc{"emails": []doc{
+		{"value": t.UserName("work-1"), "type": "work"}, {"value": t.UserName("work-2"), "type": "work"},
+		{"value": t.UserName("home"), "type": "home"},
+	}}
+}
+
+// shown is an extra with a work address whose display has the given text, and one for home.
+func shown(text string) func(t *T) doc {
+	return func(t *T) doc {
+		return doc{
+			"emails": []doc{{"value": t.UserName("work"), "type": "work", "display": text},
+				{"value": t.UserName("home"), "type": "home", "display": "plain"}}}
+	}
+}
+
+// addresses are the expected values of emails, by label.
+func addresses(t *T, names ...string) []string {
+	var out []string
+	for _, name := range names {
+		out = append(out, t.UserName(name))
+	}
+	return sorted(out...)
+}
+
+func cells(list ...patchCell) []check {
+	var out []check
+	for _, c := range list {
+		out = append(out, c.check())
+	}
+	return out
+}

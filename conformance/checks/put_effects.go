@@ -1,0 +1,279 @@
+package checks
+
+import (
+	"context"
+	"slices"
+
+	"github.com/scimwright/scimwright/conformance"
+	"github.com/scimwright/scimwright/scim"
+)
+
+var putEffects = []check{
+	{
+		ID:           "put.round-trip",
+		Title:        "What GET answered can be sent back by PUT, and changes nothing",
+		Requirements: reqs("RFC7644-3.5.1-02", "RFC7644-3.1-06"),
+		Level:        must,
+		Needs:        writesUsers,
+		Requests:     5,
+		Why:          "Okta reads a user, changes an attribute and sends everything back.",
+		Fix:          "Ignore what is readOnly or unknown in a PUT.",
+		Run:          putRoundTrip,
+	},
+	{
+		ID:           "put.twice",
+		Title:        "The same PUT twice has the same result as once",
+		Requirements: reqs("RFC7644-3.5.1-03", "RFC7644-3.5.1-04"),
+		Level:        must,
+		Needs:        writesUsers,
+		Requests:     6,
+		Why:          "A client that timed out repeats its request.",
+		Fix:          "Replace; never add.",
+		Run:          putTwice,
+	},
+	{
+		ID:           "put.omitted",
+		Title:        "A PUT clears the attributes that it leaves out",
+		Requirements: reqs("RFC7644-3.5.1-05"),
+		Level:        may,
+		Needs:        writesUsers,
+		Requests:     4,
+		Why:          "The RFC leaves open what becomes of them; whoever sends half a resource has to know.",
+		Fix:          "Document what the server does.",
+		Run: func(ctx context.Context, t *T) {
+			u := prepared(ctx, t, doc{"nickName": "Nick"})
+			succeeded(t, t.Put(ctx, u.Path(), t.User("cell", nil)), 200)
+			o := t.Read(ctx, u.Path()).Object()
+			t.Holds(!has(o, "nickName"), "nickName after a PUT without it", "absent", value(o, "nickName"))
+		},
+	},
+	{
+		ID:           "put.other-id",
+		Title:        "Another id in the body of a PUT does not change the id",
+		Requirements: reqs("RFC7643-7-17", "RFC7644-3.5.1-17", "RFC7644-3.5.1-11"),
+		Level:        must,
+		Needs:        writesUsers,
+		Requests:     4,
+		Why:          "A changed id breaks every reference to the account.",
+		Fix:          "Take the id from the address; ignore the one in the body, or answer 400.",
+		Run:          putOtherID,
+	},
+	{
+		ID:           "put.extension",
+		Title:        "A PUT replaces the data of an extension",
+		Requirements: reqs("RFC7644-3.5.1-18", "RFC7644-3.5.1-03"),
+		Level:        must,
+		Needs:        append(slices.Clone(writesUsers), conformance.NeedEnterprise),
+		Requests:     4,
+		Why:          "Department and cost centre change with every transfer.",
+		Fix:          "Treat the members of the extension's object like core attributes.",
+		Run: func(ctx context.Context, t *T) {
+			u := prepared(ctx, t, extended(doc{"department": "Old", "costCenter": "1"}))
+			succeeded(t, t.Put(ctx, u.Path(), t.User("cell", extended(doc{"department": "New", "costCenter": "2"}))), 200)
+			o := t.Read(ctx, u.Path()).Object()
+			t.Expect("department", "New", look(o, "@department"))
+			t.Expect("costCenter", "2", look(o, "@costCenter"))
+		},
+	},
+	{
+		ID:           "put.extension-null",
+		Title:        "null for an extension attribute in a PUT clears it",
+		Requirements: reqs("RFC7644-3.5.1-18", "RFC7644-3.5.1-06"),
+		Level:        must,
+		Needs:        append(slices.Clone(writesUsers), conformance.NeedEnterprise),
+		Requests:     4,
+		Why:          "That is how a client takes a value away for certain.",
+		Fix:          "Treat null like remove, in extensions too.",
+		Run: func(ctx context.Context, t *T) {
+			u := prepared(ctx, t, extended(doc{"department": "Old", "costCenter": "1"}))
+			succeeded(t, t.Put(ctx, u.Path(), t.User("cell", extended(doc{"department": nil, "costCenter": "1"}))), 200)
+			o := t.Read(ctx, u.Path()).Object()
+			t.Holds(look(o, "@department") == nil, "department", "absent", look(o, "@department"))
+			t.Expect("costCenter", "1", look(o, "@costCenter"))
+		},
+	},
+	{
+		ID:           "put.extension-added",
+		Title:        "A PUT adds an extension to a user without one, and schemas names it",
+		Requirements: reqs("RFC7644-3.5.1-18", "RFC7643-3-06"),
+		Level:        must,
+		Needs:        append(slices.Clone(writesUsers), conformance.NeedEnterprise),
+		Requests:     4,
+		Why:          "People become employees after they were created.",
+		Fix:          "Take extension data in every write.",
+		Run: func(ctx context.Context, t *T) {
+			u := t.CreateUser(ctx, "cell", nil)
+			succeeded(t, t.Put(ctx, u.Path(), t.User("cell", extended(doc{"department": "New"}))), 200)
+			o := t.Read(ctx, u.Path()).Object()
+			t.Expect("department", "New", look(o, "@department"))
+			t.Holds(slices.Contains(texts(o, "schemas"), scim.EnterpriseUserSchema), "schemas", scim.EnterpriseUserSchema+" among them",
+				value(o, "schemas"))
+		},
+	},
+	{
+		ID:           "put.rename",
+		Title:        "A PUT changes userName, and the user is found by the new name only",
+		Requirements: reqs("RFC7644-3.5.1-03", "RFC7643-3.1-07"),
+		Level:        must,
+		Needs:        append(slices.Clone(writesUsers), conformance.NeedFilter),
+		Requests:     6,
+		Why:          "A marriage or a new domain renames accounts.",
+		Fix:          "Treat userName as readWrite, and keep the index of names with it.",
+		Run:          putRename,
+	},
+	{
+		ID:           "put.external-id",
+		Title:        "A PUT changes externalId, with its letter case",
+		Requirements: reqs("RFC7643-3.1-17", "RFC7644-3.5.1-03"),
+		Level:        must,
+		Needs:        writesUsers,
+		Requests:     4,
+		Why:          "Accounts are linked anew when an identity provider is exchanged.",
+		Fix:          "Store externalId like any readWrite attribute.",
+		Run: func(ctx context.Context, t *T) {
+			u := prepared(ctx, t, doc{"externalId": "old-Id"})
+			succeeded(t, t.Put(ctx, u.Path(), t.User("cell", doc{"externalId": "new-ID"})), 200)
+			t.Expect("externalId", "new-ID", value(t.Read(ctx, u.Path()).Object(), "externalId"))
+		},
+	},
+	{
+		ID:           "put.active",
+		Title:        "A PUT switches a user off and on again",
+		Requirements: reqs("RFC7643-4.1.1-12", "RFC7644-3.5.1-03"),
+		Level:        must,
+		Needs:        writesUsers,
+		Requests:     6,
+		Why:          "Okta's apps without PATCH take access away so.",
+		Fix:          "Store active as a boolean; keep inactive users readable.",
+		Run:          putActive,
+	},
+	{
+		ID:           "put.null-required",
+		Title:        "null for userName in a PUT is refused and changes nothing",
+		Requirements: reqs("RFC7644-3.5.1-12", "RFC7643-2.5-01"),
+		Level:        must,
+		Needs:        writesUsers,
+		Requests:     4,
+		Why:          "A user without a userName cannot be found any more.",
+		Fix:          "Treat null like a missing member before checking what is required.",
+		Run: func(ctx context.Context, t *T) {
+			u := t.CreateUser(ctx, "needed", nil)
+			refused(t, t.Put(ctx, u.Path(), t.User("needed", doc{"userName": nil})), 400, "invalidValue", "invalidSyntax", "mutability")
+			t.Expect("userName", t.UserName("needed"), value(t.Read(ctx, u.Path()).Object(), "userName"))
+		},
+	},
+	{
+		ID:           "put.wrong-type",
+		Title:        "A value of the wrong type in a PUT is refused and changes nothing",
+		Requirements: reqs("RFC7644-3.5.1-15", "RFC7643-2.3-02"),
+		Level:        must,
+		Needs:        writesUsers,
+		Requests:     4,
+		Why:          "A name that is a text breaks every reader after it.",
+		Fix:          "Validate the body like that of a POST.",
+		Run:          putWrongType,
+	},
+	{
+		ID:           "put.two-primaries",
+		Title:        "Two primary values in a PUT do not both stay primary",
+		Requirements: reqs("RFC7643-2.4-04"),
+		Level:        must,
+		Needs:        writesUsers,
+		Requests:     4,
+		Why:          "Two primary addresses leave it to chance where mail goes.",
+		Fix:          "Answer 400 invalidValue, or keep one of them.",
+		Run: func(ctx context.Context, t *T) {
+			u := t.CreateUser(ctx, "torn", nil)
+			res := t.Put(ctx, u.Path(),
+				t.User("torn",
+					doc{
+						"emails": []doc{{"value": t.UserName("one"), "type": "work", "primary": true},
+							{"value": t.UserName("two"), "type": "home", "primary": true}}}))
+			t.Holds(res.OK() || res.Status == 400, "status of a PUT with two primary values", "200, or 400", res.Status)
+			n := primaries(t.Read(ctx, u.Path()).Object(), "emails")
+			t.Holds(n <= 1, "number of primary emails", "at most 1", n)
+		},
+	},
+	{
+		ID:           "put.address",
+		Title:        "The answer to a PUT has the id and the address of the resource",
+		Requirements: reqs("RFC7644-3.5.1-13", "RFC7643-3.1-24"),
+		Level:        must,
+		Needs:        writesUsers,
+		Requests:     3,
+		Why:          "Clients store what they are answered.",
+		Fix:          "Answer with the same representation as GET.",
+		Run:          putAddress,
+	},
+}
+
+func putRoundTrip(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "returned", twoEmails(t))
+	before := t.Read(ctx, u.Path()).Object()
+	res := t.Put(ctx, u.Path(), before.AppendJSON(nil))
+	t.Require("status of PUT of what GET answered", 200, res.Status)
+	after := t.Read(ctx, u.Path()).Object()
+	for _, name := range []string{"id", "userName", "name", "active", "externalId", "meta.created"} {
+		t.Expect(name+" after PUT of what GET answered", value(before, name), value(after, name))
+	}
+	t.Expect("emails.value after PUT of what GET answered", values(before, "emails", "value"), values(after, "emails", "value"))
+}
+
+func putTwice(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "twice", nil)
+	body := t.User("twice", doc{"emails": []doc{{"value": t.UserName("one"), "type": "work"}, {"value": t.UserName("two"), "type": "home"}}})
+	for range 2 {
+		succeeded(t, t.Put(ctx, u.Path(), body), 200)
+		t.Expect("emails.value read back", addresses(t, "one", "two"), values(t.Read(ctx, u.Path()).Object(), "emails", "value"))
+	}
+}
+
+func putOtherID(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "fixed", nil)
+	res := t.Put(ctx, u.Path(), t.User("fixed", doc{"id": "scimconf-other-id"}))
+	if !res.OK() {
+		t.Inform("status of a PUT with another id", "200", res.Status)
+		t.Holds(res.Status < 500, "status of a PUT with another id", "200, or 400", res.Status)
+	}
+	after := t.Get(ctx, u.Path())
+	t.Require("status of GET by the id of the address", 200, after.Status)
+	t.Expect("id", u.ID, value(after.Object(), "id"))
+}
+
+func putRename(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "maiden", nil)
+	succeeded(t, t.Put(ctx, u.Path(), t.User("married", nil)), 200)
+	o := t.Read(ctx, u.Path()).Object()
+	t.Expect("userName", t.UserName("married"), value(o, "userName"))
+	t.Expect("ids found by the new name", []string{u.ID}, t.Get(ctx, "/Users", "filter", "userName eq "+quote(t.UserName("married"))).IDs())
+	t.Expect("number found by the old name", 0, len(t.Get(ctx, "/Users", "filter", "userName eq "+quote(t.UserName("maiden"))).IDs()))
+}
+
+func putActive(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "leaver", nil)
+	for _, active := range []bool{false, true} {
+		succeeded(t, t.Put(ctx, u.Path(), t.User("leaver", doc{"active": active})), 200)
+		res := t.Get(ctx, u.Path())
+		t.Require("status of GET after a PUT of active", 200, res.Status)
+		t.Expect("active", active, value(res.Object(), "active"))
+	}
+}
+
+func putWrongType(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "typed", nil)
+	res := t.Put(ctx, u.Path(), t.User("typed", doc{"name": "Ada Byron"}))
+	t.Warn(res.Status == 400, "status of a PUT with a text as name", "400", res.Status)
+	got := value(t.Read(ctx, u.Path()).Object(), "name")
+	_, isObject := got.(*scim.Object)
+	t.Holds(isObject || got == nil && res.OK(), "name after the PUT", "as it was", got)
+}
+
+func putAddress(ctx context.Context, t *T) {
+	u := t.CreateUser(ctx, "located", nil)
+	res := t.Put(ctx, u.Path(), t.User("located", nil))
+	succeeded(t, res, 200)
+	t.Expect("id in the answer", u.ID, value(res.Object(), "id"))
+	if was := value(u.Resource, "meta.location"); was != nil {
+		t.Expect("meta.location in the answer, compared with that to POST", was, value(res.Object(), "meta.location"))
+	}
+}

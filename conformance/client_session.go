@@ -1,0 +1,395 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/scimwright/scimwright/scim"
+)
+
+// A clientSession is one conversation of a client while it runs.
+type clientSession struct {
+	session *session
+	profile Profile
+	outline ClientFlow
+	prefix  string
+	ledger  []*Created
+	saved   map[string]string
+	kept    map[string]*scim.Object
+	blamed  map[string]string // who should have saved a name
+	limits  []string
+	// membersSeen tells whether any answer has shown members of a group; unseen are the steps that found none where some
+	// belong. A target that never shows members is not to blame for losing them.
+	membersSeen bool
+	unseen      []unseen
+}
+
+type unseen struct {
+	step    int
+	finding Finding
+}
+
+// runConversation runs a conversation and returns a result for every step, and the verdict.
+func (s *session) runConversation(ctx context.Context, number int, p Profile, c ClientFlow, interrupted *string,
+	progress func(CheckResult)) ([]CheckResult, ProfileResult) {
+	t := &clientSession{
+		session: s, profile: p, outline: c, prefix: fmt.Sprintf("%s-p%d-", s.estate.run, number+1),
+		saved: map[string]string{}, kept: map[string]*scim.Object{}, blamed: map[string]string{},
+	}
+	for _, step := range c.Steps {
+		for name := range step.Save {
+			t.blamed[name] = step.ID
+		}
+		if step.Keep != "" {
+			t.blamed[step.Keep] = step.ID
+		}
+	}
+	if *interrupted == "" && !s.opts.ReadOnly && s.rights.denied == "" {
+		t.populate(ctx)
+		s.probePermission(ctx)
+	}
+	results := make([]CheckResult, 0, len(c.Steps))
+	for i, step := range c.Steps {
+		check := p.check(c, step)
+		r := CheckResult{Check: check, Outcome: Skip, Reason: s.unmet(check)}
+		if r.Reason == "" {
+			if *interrupted == "" {
+				*interrupted = s.interruption(ctx)
+			}
+			if *interrupted != "" {
+				r.Reason = "not run: " + *interrupted
+			} else {
+				r = t.runStep(ctx, i, step, check)
+				progress(r)
+			}
+		}
+		results = append(results, r)
+	}
+	if len(t.unseen) > 0 && !t.membersSeen && *interrupted == "" {
+		t.control(ctx)
+	}
+	cleanup, done := s.cleanupContext(ctx)
+	defer done()
+	s.estate.remove(cleanup, t.ledger)
+	t.settleMembers(results)
+	return results, t.verdict(results, *interrupted)
+}
+
+// populationRequests is the number of requests that create and remove the bystanders of a conversation.
+const populationRequests = 4
+
+// populate creates a user and a group that the client does not use. If the target ignores a filter that matches no resource, the response
+// contains them. A failure to create them is not a finding.
+func (t *clientSession) populate(ctx context.Context) {
+	c := t.newT()
+	c.run(func() {
+		if c.Capabilities.Users {
+			c.Post(ctx, "/Users", c.User("bystander", nil))
+		}
+		if c.Capabilities.Groups {
+			c.Post(ctx, "/Groups", c.Group("bystanders", nil))
+		}
+	})
+}
+
+// control determines whether the target ever shows members, in each way of adding them. Steps have missed some, and a target that shows
+// none has not lost them.
+func (t *clientSession) control(ctx context.Context) {
+	c := t.newT()
+	c.run(func() {
+		user := c.CreateUser(ctx, "control", nil)
+		member := []Doc{{"value": user.ID}}
+		group := c.CreateGroup(ctx, "control", Doc{"members": member})
+		ways := []func(){
+			func() {},
+			func() { c.Patch(ctx, group.Path(), Doc{"op": "add", "path": "members", "value": member}) },
+			func() { c.Put(ctx, group.Path(), c.Group("control", Doc{"members": member})) },
+		}
+		for _, way := range ways {
+			way()
+			t.recordMembers(c.Get(ctx, group.Path()))
+			if t.membersSeen {
+				return
+			}
+		}
+	})
+}
+
+// newT returns a T for requests that are not a step of the client.
+func (t *clientSession) newT() *T {
+	return &T{Capabilities: t.session.caps, session: t.session, check: &Check{ID: t.profile.ID, Level: May}, prefix: t.prefix,
+		ledger: &t.ledger, outcome: Pass}
+}
+
+// runStep runs one step.
+func (t *clientSession) runStep(ctx context.Context, number int, step Step, check Check) CheckResult {
+	s := t.session
+	start, before := s.opts.Now(), s.wire.requests
+	c := &T{Capabilities: s.caps, session: s, check: &check, prefix: t.prefix, ledger: &t.ledger, outcome: Pass}
+	c.run(func() {
+		request := t.request(c, step)
+		res := c.Call(ctx, request)
+		t.recordMembers(res)
+		switch {
+		case slices.Contains(step.Doubtful, res.Status):
+			c.Inform("status of "+res.Name, wording(step.Status), res.Status)
+			t.limit(fmt.Sprintf("%s answers %d: whether the client goes on is not known", res.Name, res.Status))
+		case !c.Holds(slices.Contains(step.Status, res.Status), "status of "+res.Name, wording(step.Status), res.Status):
+			return
+		}
+		if res.OK() && res.Status != http.StatusNoContent && len(step.Answer.Contains)+len(step.Answer.Keeps) > 0 {
+			if !c.Holds(res.Object() != nil, "body of "+res.Name, "a JSON object", string(res.Body)) {
+				return
+			}
+			t.compare(c, number, "the answer to "+res.Name, step.Answer, res.Object())
+		}
+		if step.Within != "" {
+			t.within(c, step, request, res)
+		}
+		for name, member := range step.Save {
+			if text := res.Object().Text(member); c.Holds(text != "", member+" in the answer to "+res.Name, "a text", text) {
+				t.saved[name] = text
+			}
+		}
+		if step.Keep != "" && res.Object() != nil {
+			t.kept[step.Keep] = res.Object()
+		}
+		for _, state := range step.State {
+			t.check(ctx, c, number, state)
+		}
+	})
+	return CheckResult{
+		Check: check, Outcome: c.outcome, Reason: c.reason, Findings: c.findings, Notes: c.notes,
+		Requests: s.wire.requests - before, Duration: s.opts.Now().Sub(start),
+	}
+}
+
+// within compares the order of a list with that of a list that was kept, as far as the two overlap.
+func (t *clientSession) within(c *T, step Step, req Request, res *Response) {
+	whole := t.kept[step.Within]
+	if whole == nil {
+		c.Skip("blocked: the step " + t.blamed[step.Within] + " did not get the list to compare with")
+	}
+	start, err := strconv.Atoi(req.Query.Get("startIndex"))
+	if err != nil {
+		start = 1
+	}
+	kept := (&Response{object: whole}).IDs()
+	var want []string
+	if start <= len(kept) {
+		want = kept[start-1:]
+	}
+	got := res.IDs()
+	n := min(len(want), len(got))
+	c.Expect(fmt.Sprintf("ids of the list from startIndex=%d on, compared with the list from 1 on", start), want[:n], got[:n])
+}
+
+// request fills in the placeholders of a step.
+func (t *clientSession) request(c *T, step Step) Request {
+	req := Request{Method: step.Method, Path: t.fill(c, step.Path), Query: t.query(c, step.Query), Header: step.Header}
+	switch {
+	case step.Base != "":
+		base := t.kept[step.Base]
+		if base == nil {
+			c.Skip("blocked: the step " + t.blamed[step.Base] + " did not get the resource that this one changes")
+		}
+		body := base.Clone()
+		for name, value := range t.filled(c, step.Body).(Doc) {
+			body.Set(name, jsonValue(value))
+		}
+		req.Body = body
+	case step.Body != nil:
+		req.Body = t.filled(c, step.Body)
+	}
+	return req
+}
+
+func (t *clientSession) query(c *T, query []string) map[string][]string {
+	filled := make([]string, len(query))
+	for i, q := range query {
+		filled[i] = t.fill(c, q)
+	}
+	return pairs(filled)
+}
+
+var placeholder = regexp.MustCompile(`\$\{([a-z]+)(?::([a-z0-9-]+))?\}`)
+
+// fill replaces the placeholders of a text, and ends the step as blocked when a name was never saved.
+func (t *clientSession) fill(c *T, text string) string {
+	return placeholder.ReplaceAllStringFunc(text, func(found string) string {
+		parts := placeholder.FindStringSubmatch(found)
+		switch name := parts[1]; name {
+		case "run":
+			return t.prefix
+		case "mail":
+			return c.UserName(parts[2])
+		case "upper":
+			return strings.ToUpper(c.UserName(parts[2]))
+		default:
+			value, ok := t.saved[name]
+			if !ok {
+				c.Skip("blocked: the step " + t.blamed[name] + " did not get that far")
+			}
+			return value
+		}
+	})
+}
+
+// filled returns a copy of a value with every text in it filled.
+func (t *clientSession) filled(c *T, v any) any {
+	switch v := v.(type) {
+	case Doc:
+		out := Doc{}
+		for name, value := range v {
+			out[t.fill(c, name)] = t.filled(c, value)
+		}
+		return out
+	case []Doc:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = t.filled(c, v[i])
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = t.filled(c, v[i])
+		}
+		return out
+	case ContainsAll:
+		out := make(ContainsAll, len(v))
+		for i := range v {
+			out[i] = t.filled(c, v[i])
+		}
+		return out
+	case []string:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = t.fill(c, v[i])
+		}
+		return out
+	case string:
+		return t.fill(c, v)
+	default:
+		return v
+	}
+}
+
+// check looks for a state. Members that are not shown are asked for by name before they count as missing.
+func (t *clientSession) check(ctx context.Context, c *T, number int, state State) {
+	req := Request{Method: http.MethodGet, Path: t.fill(c, state.Path), Query: t.query(c, state.Query)}
+	res := c.Call(ctx, req)
+	t.recordMembers(res)
+	status := state.Status
+	if status == 0 {
+		status = http.StatusOK
+	}
+	if !c.Holds(res.Status == status, "status of "+res.Name+", asked after the step", fmt.Sprint(status), res.Status) || !res.OK() {
+		return
+	}
+	if members, ok := state.Answer.Contains["members"].([]Doc); ok && len(members) > 0 && len(res.Object().Array("members")) == 0 {
+		req.Query = pairs([]string{"attributes", "members"})
+		if again := c.Call(ctx, req); again.OK() && len(again.Object().Array("members")) > 0 {
+			t.recordMembers(again)
+			merged := res.Object().Clone()
+			merged.Set("members", again.Object().Array("members"))
+			t.compare(c, number, "the state after the step", state.Answer, merged)
+			return
+		}
+	}
+	t.compare(c, number, "the state after the step", state.Answer, res.Object())
+}
+
+// recordMembers records whether a response shows members of a group.
+func (t *clientSession) recordMembers(res *Response) {
+	for _, o := range append(res.Resources(), res.Object()) {
+		t.membersSeen = t.membersSeen || len(o.Array("members")) > 0
+	}
+}
+
+// compare records what of an expectation an object does not meet.
+func (t *clientSession) compare(c *T, number int, where string, want Expectation, got *scim.Object) {
+	contains, _ := t.filled(c, want.Contains).(Doc)
+	for _, d := range differences("", contains, got) {
+		what := d.path + " in " + where
+		if d.path == "members" && d.got == nil {
+			t.unseen = append(t.unseen,
+				unseen{number, Finding{Outcome: c.check.Level.Violation(), What: what, Want: wanted(d.want), Got: show(d.got), Exchange: c.last}})
+			continue
+		}
+		c.Holds(false, what, wanted(d.want), d.got)
+	}
+	keeps, _ := t.filled(c, want.Keeps).(Doc)
+	for _, d := range differences("", keeps, got) {
+		c.Inform(d.path+" in "+where, wanted(d.want), d.got)
+		t.limit(d.path + " is not in " + where + " as it was sent")
+	}
+}
+
+func (t *clientSession) limit(text string) {
+	if !slices.Contains(t.limits, text) {
+		t.limits = append(t.limits, text)
+	}
+}
+
+// settleMembers adds findings for members that were not shown, if the target shows members at all.
+func (t *clientSession) settleMembers(results []CheckResult) {
+	for _, u := range t.unseen {
+		if !t.membersSeen {
+			t.limit("the target never shows the members of a group: whether memberships arrive could not be seen")
+			continue
+		}
+		r := &results[u.step]
+		r.Findings = append(r.Findings, u.finding)
+		r.Outcome = graver(r.Outcome, u.finding.Outcome)
+	}
+}
+
+// verdict says whether the client's provisioning works.
+func (t *clientSession) verdict(results []CheckResult, interrupted string) ProfileResult {
+	v := ProfileResult{
+		Profile: t.profile.ID, Conversation: t.outline.ID, Client: t.profile.Client, Title: t.outline.Title,
+		Fit: Works, Doubt: t.profile.Doubt,
+	}
+	ran := 0
+	for i, r := range results {
+		step := t.outline.Steps[i]
+		switch {
+		case r.Outcome == Warn && v.Fit != Breaks:
+			v.Fit, v.Step, v.Action, v.Why, v.Fix = Breaks, r.Check.ID, step.Title, step.Why, step.Fix
+			for _, f := range r.Findings {
+				if f.Outcome == Warn {
+					v.Finding = &f
+					break
+				}
+			}
+		case r.Outcome == Error && v.Fit == Works:
+			v.Fit, v.Why = UnknownFit, r.Reason
+		case r.Outcome == Info && step.Limit != "":
+			t.limit(step.Limit)
+		case r.Outcome == Skip && !r.ran() && interrupted == "" && !strings.HasPrefix(r.Reason, "blocked"):
+			t.limit(r.Reason)
+		}
+		if r.ran() {
+			ran++
+		}
+	}
+	switch {
+	case v.Fit == Breaks:
+	case interrupted != "":
+		v.Fit, v.Why = UnknownFit, interrupted
+	case ran == 0:
+		v.Fit, v.Why = UnknownFit, "no step could be taken: "+results[0].Reason
+	case v.Fit == Works && len(t.limits) > 0:
+		v.Fit = WorksWithLimits
+	}
+	if v.Fit != UnknownFit {
+		v.Limits = t.limits
+	}
+	return v
+}

@@ -1,0 +1,57 @@
+package conformance
+
+import (
+	"context"
+	"net/http"
+	"sync"
+)
+
+// CallConcurrently sends requests at the same time, each on its own, and returns the answers in the order of the requests. What they
+// create is removed like everything else. One request without an answer ends the check with the outcome Error.
+//
+// The evidence of findings is the last answer; [T.About] chooses another one.
+func (t *T) CallConcurrently(ctx context.Context, requests ...Request) []*Response {
+	t.asked = append(t.asked, requests...)
+	pending := make([][]prospect, len(requests))
+	for i, req := range requests {
+		if err := t.session.wire.admit(req, false); err != nil {
+			panic(noAnswer{err})
+		}
+		pending[i] = t.session.estate.expect(req)
+	}
+	answers, errs := make([]*Response, len(requests)), make([]error, len(requests))
+	var all sync.WaitGroup
+	slots := make(chan struct{}, t.session.opts.Concurrency)
+	for i, req := range requests {
+		all.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			answers[i], errs[i] = t.session.wire.exchange(ctx, req)
+		})
+	}
+	all.Wait()
+	// What did come is settled first, or it would never be removed.
+	for i, res := range answers {
+		t.session.wire.countUnanswered(errs[i])
+		t.session.wire.keep(requests[i], res)
+		if res != nil && res.Status == http.StatusTooManyRequests && t.session.wire.waitOut(ctx, res, 0) {
+			res, errs[i] = t.session.wire.call(ctx, requests[i], false)
+			answers[i] = res
+		}
+		if res != nil {
+			t.last = res.exchange
+			t.session.estate.settle(t.ledger, pending[i], requests[i], res)
+		}
+	}
+	for _, err := range errs {
+		if err != nil {
+			panic(noAnswer{err})
+		}
+	}
+	for i, res := range answers {
+		if t.session.waitForLag(ctx, requests[i], res) {
+			break // once for all of them
+		}
+	}
+	return answers
+}

@@ -1,0 +1,86 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+)
+
+// A pendingDelete is an object that the target claims to have deleted, with the status of that response. The run has not confirmed it.
+type pendingDelete struct {
+	object *Created
+	status int
+}
+
+// markDeleted records the response to the DELETE of an object. A 204 closes the entry in the journal immediately. After any other success
+// the entry stays open until [estate.confirmDeletes] has read the object.
+func (e *estate) markDeleted(c *Created, status int) {
+	c.gone = true
+	delete(e.owned, c.Path())
+	if !e.handled(c) {
+		e.deletes = append(e.deletes, pendingDelete{c, status})
+	}
+	if status == http.StatusNoContent {
+		e.journaled(e.journal.gone(c.entry))
+	}
+}
+
+// confirmDeletes reads the objects that the target claims to have deleted. Those that still exist become leftovers; it returns their
+// number.
+//
+// A conforming target costs one request per collection: confirmDeletes reads the first object of each. It also reads every object whose
+// DELETE returned another status than 204, and all objects if all is set or one of the others still exists. It runs at the end of a run
+// because some targets need a moment to delete.
+func (e *estate) confirmDeletes(ctx context.Context, all bool) (kept int) {
+	var sampledOut []pendingDelete
+	sampled := map[string]bool{}
+	for _, d := range e.deletes {
+		if !all && d.status == http.StatusNoContent && sampled[d.object.Collection] {
+			sampledOut = append(sampledOut, d)
+			continue
+		}
+		sampled[d.object.Collection] = true
+		kept += e.confirmDelete(ctx, d)
+	}
+	if kept > 0 {
+		for _, d := range sampledOut {
+			kept += e.confirmDelete(ctx, d)
+		}
+	}
+	e.deletes = nil
+	return kept
+}
+
+// confirmDelete reads one object that the target claims to have deleted. It returns 1 if the object became a leftover, else 0.
+func (e *estate) confirmDelete(ctx context.Context, d pendingDelete) int {
+	said := fmt.Sprintf("DELETE %s answered %s", d.object.Path(), statusText(d.status))
+	res, err := e.wire.call(ctx, Request{Method: http.MethodGet, Path: d.object.Path()}, true)
+	switch {
+	case err == nil && slices.Contains([]int{http.StatusNotFound, http.StatusGone}, res.Status):
+		if d.status != http.StatusNoContent {
+			e.journaled(e.journal.gone(d.object.entry))
+		}
+		return 0
+	case err == nil && res.OK() && res.Object().Text("id") == d.object.ID:
+		e.leave(d.object, said+", but "+res.Name+" still finds it")
+	case d.status == http.StatusNoContent:
+		return 0 // the response was correct, and nothing contradicts it
+	case err != nil:
+		e.leave(d.object, said+", and whether it is gone could not be seen: "+err.Error())
+	default:
+		e.leave(d.object, said+", and whether it is gone could not be seen: "+res.Name+" answered "+statusText(res.Status))
+	}
+	if d.status == http.StatusNoContent {
+		e.reopen(d.object)
+	}
+	return 1
+}
+
+// reopen adds an entry to the journal for an object whose entry was closed too early.
+func (e *estate) reopen(c *Created) {
+	entry, err := e.journal.next(openEntry{collection: c.Collection, attribute: e.naming[c.Collection], name: c.name})
+	e.journaled(err)
+	c.entry = entry
+	e.journaled(e.journal.created(entry, c.Collection, c.ID))
+}

@@ -1,0 +1,79 @@
+package conformance
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// An estate is everything that a run creates on the target, and the journal that leads to it.
+type estate struct {
+	wire    *wire
+	run     string // the marker: part of the name of every created object
+	journal *journal
+	naming  map[string]string // the attribute that names the objects of a collection
+	owned   map[string]bool   // the paths of what the run has created and not removed
+	wrote   bool              // the target has created an object
+	broken  error             // the journal cannot be written: no further writes
+
+	deletes   []pendingDelete // not yet confirmed
+	leftovers []Leftover
+
+	fixtures map[*Fixture]*builtFixture
+	shared   []*Created // the objects of fixtures, removed at the end of the run
+}
+
+type builtFixture struct {
+	objects map[string]*Created
+	blocked string // why there are no objects
+}
+
+func newEstate(w *wire, run string, j *journal) *estate {
+	return &estate{wire: w, run: run, journal: j, naming: naming(), owned: map[string]bool{}, fixtures: map[*Fixture]*builtFixture{}}
+}
+
+// newMarker returns a marker for a run.
+func newMarker() string { return "scimconf-" + strings.ToLower(rand.Text()[:8]) }
+
+// remove deletes the objects of a ledger, newest first. An object that cannot be deleted becomes a leftover. An interrupted run passes a
+// separate context.
+func (e *estate) remove(ctx context.Context, ledger []*Created) {
+	for _, c := range slices.Backward(ledger) {
+		if c.gone {
+			continue
+		}
+		res, err := e.wire.call(ctx, Request{Method: http.MethodDelete, Path: c.Path()}, true)
+		switch {
+		case err != nil:
+			e.leave(c, err.Error())
+		case res.OK(), res.Status == http.StatusNotFound:
+			e.markDeleted(c, res.Status)
+		default:
+			e.leave(c, res.Name+" answered "+statusText(res.Status))
+		}
+	}
+}
+
+// leave records an object that stays on the target.
+func (e *estate) leave(c *Created, reason string) {
+	where := c.Path()
+	if c.ID == "" {
+		where = c.Collection
+	}
+	e.leftovers = append(e.leftovers, Leftover{Path: where, Name: c.name, Reason: reason})
+}
+
+// handled reports whether the target claims to have deleted an object, or the object is a leftover.
+func (e *estate) handled(c *Created) bool {
+	return slices.ContainsFunc(e.deletes, func(d pendingDelete) bool { return d.object.Path() == c.Path() }) ||
+		slices.ContainsFunc(e.leftovers, func(l Leftover) bool { return l.Path == c.Path() })
+}
+
+// marked reports whether a name starts with the marker of the run.
+func (e *estate) marked(name string) bool { return strings.HasPrefix(strings.ToLower(name), e.run) }
+
+// journaled takes the error of a write to the journal. After an error the run stops at the end of the check.
+func (e *estate) journaled(err error) { e.broken = errors.Join(e.broken, err) }

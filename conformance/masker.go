@@ -1,0 +1,295 @@
+package conformance
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/wirelog"
+)
+
+// Masked replaces the values of resources that do not belong to the suite.
+const Masked = "[masked]"
+
+// A masker removes personal data from exchanges and findings. Reports show exchanges as evidence, and a query for all users returns those
+// of the tenant too. Resources that carry the marker of the run belong to the suite and stay readable. Of all other resources only the
+// structure stays. Package wirelog removes credentials; a masker removes the passwords that the checks generate.
+type masker struct {
+	run       string            // the marker
+	seen      map[string]bool   // values of foreign resources, masked in findings too
+	filters   map[string]string // filters of observed requests with their masked forms; nil if the suite sends the requests
+	passwords []string          // passwords that the suite has sent, in each encoding
+}
+
+// structural are the members whose values are not personal data. All other values of a foreign resource are masked.
+var structural = []string{"schemas", "id", "meta", "type", "primary", "active", "$ref", "ref", "usertype", "locale", "timezone",
+	"preferredlanguage"}
+
+// descriptive are the paths whose responses describe the service and no user.
+var descriptive = []string{"/ServiceProviderConfig", "/ResourceTypes", "/Schemas"}
+
+// minHidden is the minimum length of a value that is replaced anywhere in a text. A shorter one is replaced only if it is a whole JSON
+// string: elsewhere it may be a part of a word.
+const minHidden = 6
+
+// maskResponse masks foreign values in the response of an exchange. Body is the whole response; the exchange may hold an excerpt.
+func (m *masker) maskResponse(e *wirelog.Exchange, path string, body []byte) {
+	if descriptivePath(path) {
+		return
+	}
+	object, err := scim.Decode(body)
+	if err != nil {
+		return
+	}
+	hidden := map[string]bool{}
+	m.resources(object, hidden)
+	if len(hidden) == 0 {
+		return
+	}
+	for value := range hidden {
+		m.seen[value] = true
+	}
+	e.ResponseBody = hideStrings(e.ResponseBody, hidden)
+}
+
+// descriptivePath reports whether the responses of a path describe the service.
+func descriptivePath(path string) bool {
+	return slices.ContainsFunc(descriptive, func(prefix string) bool { return path == prefix || strings.HasPrefix(path, prefix+"/") })
+}
+
+// resources collects the values to mask: of the resources in a list or a bulk response, else of the resource itself.
+func (m *masker) resources(object *scim.Object, hidden map[string]bool) {
+	if list := object.Array("Resources"); list != nil {
+		for _, item := range list {
+			if o, ok := item.(*scim.Object); ok {
+				m.resources(o, hidden)
+			}
+		}
+		return
+	}
+	if object.Text("id") == "" || m.own(object) {
+		return
+	}
+	for name, value := range object.All() {
+		collect(name, value, hidden)
+	}
+}
+
+// own reports whether a resource carries the marker of the run.
+func (m *masker) own(object *scim.Object) bool {
+	data, err := json.Marshal(object)
+	return err == nil && bytes.Contains(bytes.ToLower(data), []byte(m.run))
+}
+
+// collect adds the values of an attribute to hidden, unless they are structural.
+func collect(name string, value any, hidden map[string]bool) {
+	if slices.Contains(structural, strings.ToLower(name)) {
+		return
+	}
+	switch value := value.(type) {
+	case string:
+		if value != "" {
+			hidden[value] = true
+		}
+	case []any:
+		for _, item := range value {
+			collect(name, item, hidden)
+		}
+	case *scim.Object:
+		for name, value := range value.All() {
+			// The ids of a group's members are not personal data.
+			if !strings.EqualFold(name, "value") || value == nil || !opaque(value) {
+				collect(name, value, hidden)
+			}
+		}
+	}
+}
+
+// opaque reports whether a value is an identifier, not the name, address or number of a user.
+func opaque(value any) bool {
+	text, ok := value.(string)
+	return ok && len(text) >= 16 && !strings.ContainsAny(text, "@ +.")
+}
+
+// hideStrings replaces the JSON strings of a text whose values are hidden. It drops an incomplete string at the end of an excerpt.
+func hideStrings(text string, hidden map[string]bool) string {
+	var b strings.Builder
+	for i := 0; i < len(text); {
+		if text[i] != '"' {
+			b.WriteByte(text[i])
+			i++
+			continue
+		}
+		end := i + 1
+		for end < len(text) && text[end] != '"' {
+			if text[end] == '\\' {
+				end++
+			}
+			end++
+		}
+		if end >= len(text) {
+			if strings.HasSuffix(text, "[cut]") {
+				b.WriteString(`"… [cut]`)
+			} else {
+				b.WriteString(text[i:])
+			}
+			break
+		}
+		token := text[i : end+1]
+		i = end + 1
+		var value string
+		if json.Unmarshal([]byte(token), &value) == nil && hidden[value] && !strings.HasPrefix(strings.TrimLeft(text[i:], " \t\r\n"), ":") {
+			token = `"` + Masked + `"`
+		}
+		b.WriteString(token)
+	}
+	return b.String()
+}
+
+// maskText masks the foreign values of the run in a finding, a note or a reason.
+func (m *masker) maskText(s string) string {
+	s = m.replacePasswords(s)
+	if m.filters != nil { // all users in it are foreign
+		for _, filter := range longestFirst(m.filters) {
+			s = strings.ReplaceAll(s, filter, m.filters[filter])
+		}
+		s = maskAddresses(s)
+	}
+	if len(m.seen) == 0 {
+		return s
+	}
+	if strings.Contains(s, `"`) {
+		s = hideStrings(s, m.seen)
+	}
+	for value := range m.seen {
+		switch {
+		case s == value:
+			return Masked
+		case len(value) >= minHidden && !strings.Contains(value, m.run):
+			s = strings.ReplaceAll(s, value, Masked)
+			s = strings.ReplaceAll(s, url.QueryEscape(value), Masked)
+		}
+	}
+	return s
+}
+
+// learn stores the passwords of a body before it is sent: a target may repeat them anywhere.
+func (m *masker) learn(body any) {
+	data, raw := body.([]byte)
+	if !raw {
+		var err error
+		if data, err = json.Marshal(body); err != nil {
+			return
+		}
+	}
+	var value any
+	if bytes.Contains(bytes.ToLower(data), []byte("password")) && json.Unmarshal(data, &value) == nil {
+		m.learnFrom(value)
+	}
+}
+
+func (m *masker) learnFrom(value any) {
+	switch value := value.(type) {
+	case []any:
+		for _, item := range value {
+			m.learnFrom(item)
+		}
+	case map[string]any:
+		path, _ := value["path"].(string)
+		for name, inner := range value {
+			text, ok := inner.(string)
+			named := strings.EqualFold(name, "password") || name == "value" && strings.HasSuffix(strings.ToLower(path), "password")
+			switch {
+			case !ok:
+				m.learnFrom(inner)
+			case named && len(text) >= minHidden:
+				m.addPassword(text)
+			}
+		}
+	}
+}
+
+// addPassword stores a password, as it is and in its encodings for JSON and URLs.
+func (m *masker) addPassword(text string) {
+	quoted, _ := json.Marshal(text) // a string always has a JSON form
+	for _, form := range []string{text, strings.Trim(string(quoted), `"`), url.QueryEscape(text), url.PathEscape(text)} {
+		if !slices.Contains(m.passwords, form) {
+			m.passwords = append(m.passwords, form)
+		}
+	}
+}
+
+// replacePasswords replaces the stored passwords.
+func (m *masker) replacePasswords(s string) string {
+	for _, password := range m.passwords {
+		s = strings.ReplaceAll(s, password, wirelog.Redacted)
+	}
+	return s
+}
+
+// maskPasswords replaces passwords in an exchange, outside the members that package wirelog redacts.
+func (m *masker) maskPasswords(e *wirelog.Exchange) {
+	if len(m.passwords) == 0 {
+		return
+	}
+	e.URL = m.replacePasswords(e.URL)
+	e.RequestBody, e.ResponseBody, e.Err = m.replacePasswords(e.RequestBody), m.replacePasswords(e.ResponseBody), m.replacePasswords(e.Err)
+	for _, header := range []http.Header{e.RequestHeader, e.ResponseHeader} {
+		for _, values := range header {
+			for i := range values {
+				values[i] = m.replacePasswords(values[i])
+			}
+		}
+	}
+}
+
+// maskResult masks a whole result: early findings may repeat values that the run received later. It also replaces secrets.
+func (m *masker) maskResult(r *Result, secrets []string) {
+	redact := wirelog.NewRedactor(secrets...)
+	text := func(texts ...*string) {
+		for _, s := range texts {
+			*s = redact.Text(m.maskText(*s))
+		}
+	}
+	finding := func(f *Finding) { text(&f.What, &f.Want, &f.Got) }
+	done := map[*wirelog.Exchange]bool{}
+	exchange := func(e *wirelog.Exchange) {
+		if e != nil && !done[e] {
+			done[e] = true
+			e.URL = m.maskText(e.URL)
+		}
+	}
+	text(&r.Reason)
+	for i := range r.Checks {
+		c := &r.Checks[i]
+		text(&c.Reason)
+		for j := range c.Notes {
+			text(&c.Notes[j])
+		}
+		for j := range c.Findings {
+			finding(&c.Findings[j])
+			exchange(c.Findings[j].Exchange)
+		}
+	}
+	for i := range r.Profiles {
+		p := &r.Profiles[i]
+		text(&p.Why)
+		for j := range p.Limits {
+			text(&p.Limits[j])
+		}
+		if p.Finding != nil {
+			finding(p.Finding)
+			exchange(p.Finding.Exchange)
+		}
+	}
+	for i := range r.Leftovers {
+		text(&r.Leftovers[i].Reason)
+	}
+	for _, sent := range r.Traffic {
+		exchange(sent.Exchange)
+	}
+}

@@ -1,0 +1,70 @@
+package conformance_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/conformance"
+)
+
+// dump is everything a result tells, as one text.
+func dump(t *testing.T, r *conformance.Result) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString(r.Reason + strings.Join(r.Cautions, "\n"))
+	for _, c := range r.Checks {
+		b.WriteString(c.Reason + strings.Join(c.Notes, "\n"))
+		for _, f := range c.Findings {
+			exchange, err := json.Marshal(f.Exchange)
+			require.NoError(t, err)
+			b.WriteString(f.What + f.Want + f.Got + string(exchange))
+		}
+	}
+	for _, sent := range r.Traffic {
+		exchange, err := json.Marshal(sent.Exchange)
+		require.NoError(t, err)
+		b.Write(exchange)
+	}
+	return b.String()
+}
+
+// What a target tells about people stays where it is: a report shows the structure of foreign resources, never their values.
+func TestResult_RedactsUserData(t *testing.T) {
+	s, target := newShelf(t)
+	s.objects["/Users/42"] = map[string]any{
+		"id": "42", "userName": "grace.hopper@corp.test", "name": map[string]any{"givenName": "Grace", "familyName": "Hopper"}, "active": true,
+		"emails":  []any{map[string]any{"value": "grace@home.test", "type": "home"}},
+		"urn:x:y": map[string]any{"badge": "B-1906"}, "meta": map[string]any{"resourceType": "User"}, "nickName": "Gr\"ace",
+	}
+	s.objects["/Groups/7"] = map[string]any{"id": "7", "displayName": "Admirals of the fleet",
+		"members": []any{map[string]any{"value": "0123456789abcdef0123", "display": "Grace Hopper"}}}
+	r := runChecks(t, target, conformance.Options{Record: true, Checks: []conformance.Check{
+		one("x.early", nil, func(ctx context.Context, t *conformance.T) {
+			t.Note("somebody is called grace.hopper@corp.test")
+			t.Get(ctx, "/Users", "filter", `userName eq "grace.hopper@corp.test"`)
+		}),
+		one("x.list", writes, func(ctx context.Context, t *conformance.T) {
+			t.CreateUser(ctx, "ann", conformance.Doc{"password": "pass-of-the-check-1906"})
+			for _, path := range []string{"/Users", "/Groups"} {
+				for _, o := range t.Get(ctx, path).Resources() {
+					t.Expect("a resource of "+path, "nothing", o)
+					t.Expect("its name", "nothing", o.Text("userName")+o.Text("displayName"))
+				}
+			}
+			t.Expect("the password", "nothing", "pass-of-the-check-1906")
+		}),
+	}})
+	require.Len(t, r.Checks[1].Findings, 9, "two users of others, one of ours, a group, and the password")
+	all := dump(t, r)
+	for _, secret := range []string{"grace", "Grace", "Hopper", "B-1906", "Admirals", "somebody@example.com", "pass-of-the-check",
+		"very-secret-token"} {
+		require.NotContains(t, all, secret)
+	}
+	require.Contains(t, all, "-2-ann@example.com", "what the suite made up itself stays readable")
+	require.Contains(t, all, "0123456789abcdef0123", "ids stay, or nothing could be repeated")
+	require.Contains(t, all, conformance.Masked)
+}

@@ -1,0 +1,69 @@
+package conformance
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Credentials choose how a request authenticates.
+type Credentials struct {
+	// Kind is "" for the configured credentials, "none" to send none, "other" to send Authorization instead, "spelled" to
+	// send the configured ones with Authorization as the spelling of the scheme, "query" to send the configured token in the
+	// address.
+	Kind          string
+	Authorization string
+}
+
+// WithoutCredentials sends no Authorization header.
+func WithoutCredentials() Credentials { return Credentials{Kind: "none"} }
+
+// OtherCredentials sends the given Authorization header instead of the configured one.
+func OtherCredentials(authorization string) Credentials {
+	return Credentials{Kind: "other", Authorization: authorization}
+}
+
+// SpelledCredentials sends the configured credentials with another spelling of their scheme, such as "bearer".
+func SpelledCredentials(scheme string) Credentials {
+	return Credentials{Kind: "spelled", Authorization: scheme}
+}
+
+// QueryCredentials sends the configured token in the address, as the parameter access_token, and no Authorization header.
+func QueryCredentials() Credentials { return Credentials{Kind: "query"} }
+
+// A Request is one HTTP request to the target.
+type Request struct {
+	Method string
+	// Path is relative to the base URL and begins with a slash; an id in it must be escaped ([Created.Path] is).
+	Path  string
+	Query url.Values
+	// Body is sent as it is when it is a []byte, as JSON otherwise; nil sends none.
+	Body any
+	// Header overrides what is sent by default: Accept and Content-Type application/scim+json.
+	Header      http.Header
+	Credentials Credentials
+}
+
+func (r Request) name() string { return r.Method + " " + r.Path }
+
+// respell changes how a request that carries the configured credentials carries them.
+func (c Credentials) respell(r *http.Request) {
+	_, value, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	switch c.Kind {
+	case "spelled":
+		r.Header.Set("Authorization", c.Authorization+" "+value)
+	case "query":
+		r.Header.Del("Authorization")
+		query := r.URL.Query()
+		query.Set("access_token", value)
+		r.URL.RawQuery = query.Encode()
+	}
+}
+
+func pairs(query []string) url.Values {
+	values := url.Values{}
+	for i := 0; i+1 < len(query); i += 2 {
+		values.Add(query[i], query[i+1])
+	}
+	return values
+}

@@ -1,0 +1,80 @@
+package conformance
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// reserved are the attributes that Options.Attributes cannot set: the checks find and tell apart their objects by them, or are
+// about nothing else.
+var reserved = []string{"schemas", "id", "meta", "userName", "displayName", "active", "password", "members", "groups"}
+
+// checkAttributes refuses attributes that every object of the suite needs values of its own for. Its error is a [*UsageError].
+func checkAttributes(attributes map[string]Doc) error {
+	for _, resourceType := range slices.Sorted(maps.Keys(attributes)) {
+		for _, name := range slices.Sorted(maps.Keys(attributes[resourceType])) {
+			if slices.ContainsFunc(reserved, func(r string) bool { return strings.EqualFold(r, name) }) {
+				return &UsageError{Problem: fmt.Sprintf("the attribute %s of %s cannot be given: the suite sets it itself, differently in "+
+					"each object", name, resourceType)}
+			}
+		}
+	}
+	return nil
+}
+
+// given returns an attribute of Options.Attributes that a check is about: one that its requests or findings name, other than
+// by carrying what was given. A check counts on its absence, or on a value of its own, in objects that all have it now; what it
+// finds is no fault of the target. It returns "" when there is none.
+func (s *session) given(requests []Request, findings []Finding) string {
+	for _, resourceType := range slices.Sorted(maps.Keys(s.opts.Attributes)) {
+		attributes := s.opts.Attributes[resourceType]
+		var mentioned []string
+		for _, req := range requests {
+			mentioned = append(mentioned, named(plain(req, attributes))...)
+		}
+		for _, f := range findings {
+			mentioned = append(mentioned, word.FindAllString(f.What, -1)...)
+		}
+		for _, name := range slices.Sorted(maps.Keys(attributes)) {
+			for _, meant := range append(inside(attributes[name]), name) {
+				if slices.ContainsFunc(mentioned, func(m string) bool { return strings.EqualFold(m, meant) }) {
+					return name
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// inside returns the names of the attributes of an extension.
+func inside(value any) []string {
+	switch v := value.(type) {
+	case map[string]any:
+		return slices.Sorted(maps.Keys(v))
+	case Doc:
+		return slices.Sorted(maps.Keys(v))
+	}
+	return nil
+}
+
+// plain takes out of a request what was given for every object.
+func plain(req Request, attributes Doc) Request {
+	body, ok := req.Body.(Doc)
+	if !ok {
+		return req
+	}
+	body = maps.Clone(body)
+	maps.DeleteFunc(body, func(name string, value any) bool {
+		known, ok := attributes[name]
+		return ok && show(known) == show(value)
+	})
+	req.Body = body
+	return req
+}
+
+// addRequired adds the attributes of Options.Attributes, which this target requires, to the body of a new object.
+func (s *session) addRequired(resourceType string, doc Doc) Doc {
+	return merge(doc, s.opts.Attributes[resourceType])
+}

@@ -1,0 +1,109 @@
+package conformance
+
+import (
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/wirelog"
+)
+
+// A Response is what came back.
+type Response struct {
+	// Name is the method and the path, for findings: "GET /Users/42".
+	Name   string
+	Status int
+	Header http.Header
+	Body   []byte
+	// TLS is the state of the connection, nil when it was not encrypted.
+	TLS *tls.ConnectionState
+
+	exchange *wirelog.Exchange
+	object   *scim.Object
+	problem  error
+}
+
+// OK tells whether the status is 2xx.
+func (r *Response) OK() bool { return r.Status >= 200 && r.Status < 300 }
+
+// Object returns the body as a JSON object, or nil when it is none. Objects of this suite are nil-safe to read.
+func (r *Response) Object() *scim.Object {
+	object, _ := r.decode()
+	return object
+}
+
+func (r *Response) decode() (*scim.Object, error) {
+	if r.object == nil && r.problem == nil {
+		r.object, r.problem = scim.Decode(r.Body)
+	}
+	return r.object, r.problem
+}
+
+// MediaType returns the Content-Type without parameters, in lower case.
+func (r *Response) MediaType() string {
+	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil {
+		return strings.ToLower(r.Header.Get("Content-Type"))
+	}
+	return media
+}
+
+// ScimType returns the scimType of an Error body, "" when there is none.
+func (r *Response) ScimType() string { return r.Object().Text("scimType") }
+
+// Resources returns the items of a ListResponse body that are objects.
+func (r *Response) Resources() []*scim.Object {
+	var out []*scim.Object
+	for _, item := range r.Object().Array("Resources") {
+		if o, ok := item.(*scim.Object); ok {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// IDs returns the ids of the items of a ListResponse body.
+func (r *Response) IDs() []string {
+	var out []string
+	for _, o := range r.Resources() {
+		out = append(out, o.Text("id"))
+	}
+	return out
+}
+
+// Total returns totalResults of a ListResponse body, or -1 when it is absent or no integer.
+func (r *Response) Total() int {
+	v, _ := r.Object().Get("totalResults")
+	return integer(v)
+}
+
+// integer returns the value of a JSON integer that fits, or -1.
+func integer(v any) int {
+	n, ok := v.(json.Number)
+	if !ok {
+		return -1
+	}
+	i, err := n.Int64()
+	if err != nil || int64(int(i)) != i {
+		return -1
+	}
+	return int(i)
+}
+
+// object returns a decoded value as an object, or nil when it is none.
+func object(v any) *scim.Object {
+	o, _ := v.(*scim.Object)
+	return o
+}
+
+func statusText(status int) string {
+	return strings.TrimSpace(fmt.Sprintf("%d %s", status, http.StatusText(status)))
+}
+
+// MaxBody is the largest response body that is read, in bytes. A larger one is a network error: no check asks for more than
+// a page of a hundred resources.
+const MaxBody = 8 << 20

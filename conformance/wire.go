@@ -1,0 +1,241 @@
+package conformance
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+
+	"github.com/scimwright/scimwright/scim"
+	"github.com/scimwright/scimwright/scim/wirelog"
+	"golang.org/x/time/rate"
+)
+
+// A wire sends the requests of a run to the target, and keeps the exchanges fit to be shown.
+type wire struct {
+	target  Target
+	base    *url.URL
+	opts    *Options
+	secrets *secrets
+	masker  *masker
+	pace    *rate.Limiter
+	// received is called with each response, after masking.
+	received func(Request, *Response)
+
+	requests   int    // sent so far
+	unanswered int    // consecutive requests without a response
+	throttled  int    // requests that were sent again after a 429
+	served     bool   // the target has returned another status than 429
+	checking   string // the id of the running check, for traffic
+	traffic    []Sent // all exchanges, if the run records them
+}
+
+// newWire returns a wire to the target. The marker run begins the names of the suite's own objects, which are not masked.
+func newWire(target Target, base *url.URL, run string, opts *Options, received func(Request, *Response)) *wire {
+	if target.Transport == nil {
+		transport := http.DefaultTransport.(*http.Transport).Clone()
+		// A run talks to one host, one request at a time.
+		transport.MaxIdleConnsPerHost = 1
+		target.Transport = transport
+	}
+	secrets := &secrets{values: []string{target.Token}}
+	for _, values := range target.Header {
+		for _, v := range values {
+			// A header of the caller may be a credential of any kind: better too little in a report than too much.
+			secrets.credentials(v)
+		}
+	}
+	return &wire{
+		target: target, base: base, opts: opts, secrets: secrets, masker: &masker{run: run, seen: map[string]bool{}},
+		pace: pacer(opts.Rate), received: received,
+	}
+}
+
+// callError is the reason why a request got no response. It is not the target's verdict: the check ends with the outcome Error.
+type callError struct {
+	name   string
+	reason string
+	cause  error
+	budget bool // the run's own limit, not the network
+}
+
+// Reasons for no response that are not the fault of the target.
+var (
+	errTooLarge      = errors.New("the answer is too large")
+	errNoCredentials = errors.New("no credentials")
+)
+
+func (e *callError) Error() string { return e.name + ": " + e.reason }
+func (e *callError) Unwrap() error { return e.cause }
+
+// call sends one request and reads the whole response. After a 429 it waits and sends the request again. With unlimited set, the budget of
+// requests does not apply.
+func (w *wire) call(ctx context.Context, req Request, unlimited bool) (*Response, error) {
+	for attempt := 0; ; attempt++ {
+		res, err := w.send(ctx, req, unlimited)
+		if attempt == 0 && req.Method == http.MethodGet && (errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)) {
+			continue // the target closed a kept connection while the request was in flight: a second GET does no harm
+		}
+		if err != nil || res.Status != http.StatusTooManyRequests || !w.waitOut(ctx, res, attempt) {
+			return res, err
+		}
+	}
+}
+
+// send is one attempt at a call.
+func (w *wire) send(ctx context.Context, req Request, unlimited bool) (*Response, error) {
+	if err := w.admit(req, unlimited); err != nil {
+		return nil, err
+	}
+	res, err := w.exchange(ctx, req)
+	w.countUnanswered(err)
+	w.keep(req, res)
+	return res, err
+}
+
+// keep masks the exchange of a response, passes the response on, and records the exchange if the run records all.
+func (w *wire) keep(req Request, res *Response) {
+	if res == nil || res.exchange == nil {
+		return
+	}
+	w.served = w.served || res.Status != http.StatusTooManyRequests
+	w.masker.maskResponse(res.exchange, req.Path, res.Body)
+	w.masker.maskPasswords(res.exchange)
+	w.received(req, res)
+	if w.opts.Record {
+		w.traffic = append(w.traffic, Sent{Check: w.checking, Exchange: res.exchange})
+	}
+}
+
+// admit counts a request, unless the budget is used up.
+func (w *wire) admit(req Request, unlimited bool) error {
+	if !unlimited && w.requests >= w.opts.MaxRequests {
+		return &callError{name: req.name(), reason: fmt.Sprintf("the budget of %d requests is used up", w.opts.MaxRequests), budget: true}
+	}
+	w.requests++
+	w.masker.learn(req.Body)
+	return nil
+}
+
+// countUnanswered counts consecutive requests without a response.
+func (w *wire) countUnanswered(err error) {
+	w.unanswered++
+	if err == nil {
+		w.unanswered = 0
+	}
+}
+
+// exchange sends a request and reads the response. It changes nothing in the wire but the secrets, which have a lock: several may run
+// concurrently.
+func (w *wire) exchange(ctx context.Context, req Request) (*Response, error) {
+	name := req.name()
+	if err := w.pace.Wait(ctx); err != nil {
+		// The limiter also returns immediately when the wait would end after the deadline.
+		return nil, &callError{name: name, reason: "not sent before the time was up", cause: context.DeadlineExceeded}
+	}
+	ctx, cancel := context.WithTimeout(ctx, w.opts.RequestTimeout)
+	defer cancel()
+	r, err := w.newRequest(ctx, req)
+	if err != nil {
+		return nil, &callError{name: name, reason: err.Error(), cause: err}
+	}
+	var exchange *wirelog.Exchange
+	transport := wirelog.Transport(w.target.Transport, func(e wirelog.Exchange) { exchange = &e },
+		wirelog.Options{Secrets: w.secrets.all(), Now: w.opts.Now})
+	res, err := transport.RoundTrip(r)
+	if err != nil {
+		return nil, &callError{name: name, reason: w.explain(err), cause: err}
+	}
+	body, err := io.ReadAll(io.LimitReader(res.Body, MaxBody+1))
+	if err = cmp.Or(err, res.Body.Close()); err != nil {
+		return nil, &callError{name: name, reason: "the answer broke off: " + w.explain(err), cause: err}
+	}
+	if len(body) > MaxBody {
+		return nil, &callError{name: name, reason: fmt.Sprintf("the answer is larger than %d MiB", MaxBody>>20), cause: errTooLarge}
+	}
+	return &Response{Name: name, Status: res.StatusCode, Header: res.Header, Body: body, TLS: res.TLS, exchange: exchange}, nil
+}
+
+func (w *wire) newRequest(ctx context.Context, req Request) (*http.Request, error) {
+	var body io.Reader
+	switch b := req.Body.(type) {
+	case nil:
+	case []byte:
+		body = bytes.NewReader(b)
+	default:
+		data, err := json.Marshal(b)
+		if err != nil {
+			return nil, fmt.Errorf("the request could not be built: %w", err)
+		}
+		body = bytes.NewReader(data)
+	}
+	address := w.base.String() + req.Path
+	if len(req.Query) > 0 {
+		// Some servers read a plus as a plus sign, and all read %20 as a space.
+		address += "?" + strings.ReplaceAll(req.Query.Encode(), "+", "%20")
+	}
+	r, err := http.NewRequestWithContext(ctx, req.Method, address, body)
+	if err != nil {
+		return nil, fmt.Errorf("the request could not be built: %w", err)
+	}
+	r.Header.Set("User-Agent", "scim-conformance")
+	r.Header.Set("Accept", scim.MediaType)
+	if body != nil {
+		r.Header.Set("Content-Type", scim.MediaType)
+	}
+	for name, values := range w.target.Header {
+		r.Header[http.CanonicalHeaderKey(name)] = values
+	}
+	if w.target.Token != "" {
+		r.Header.Set("Authorization", "Bearer "+w.target.Token)
+	}
+	switch req.Credentials.Kind {
+	case "", "spelled", "query":
+		if w.target.Authorize != nil {
+			authorization, err := w.target.Authorize(ctx)
+			if err != nil {
+				return nil, fmt.Errorf("%w: %w", errNoCredentials, err)
+			}
+			w.secrets.credentials(authorization)
+			r.Header.Set("Authorization", authorization)
+		}
+		req.Credentials.respell(r)
+	case "none":
+		r.Header.Del("Authorization")
+	case "other":
+		r.Header.Set("Authorization", req.Credentials.Authorization)
+	}
+	for name, values := range req.Header {
+		r.Header[http.CanonicalHeaderKey(name)] = values
+	}
+	return r, nil
+}
+
+// explain returns a short reason for a transport error, without the URL: the name of the call has it.
+func (w *wire) explain(err error) string {
+	var dns *net.DNSError
+	var timeout interface{ Timeout() bool }
+	switch {
+	case errors.Is(err, context.Canceled):
+		return "interrupted"
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return "the host name " + dns.Name + " is unknown"
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		return fmt.Sprintf("no complete answer within %s", w.opts.RequestTimeout)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "the connection was closed half-way"
+	}
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return op.Err.Error()
+	}
+	return err.Error()
+}
