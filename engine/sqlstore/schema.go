@@ -6,8 +6,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// steps are the steps of the schema; steps are only ever appended. KEY and SERIAL are replaced by types of the dialect, names in braces
-// by the tables' names. The first step is what legacySteps add up to, with the columns in the order in which these have added them.
+// steps are the steps of the schema. New ones are only appended. KEY and SERIAL are replaced by types of the dialect, names in braces by
+// table names. The first step is the result of legacySteps, with the columns in the order in which these added them.
 var steps = []string{`
 CREATE TABLE {app_lane} (
 	app_id      KEY PRIMARY KEY,
@@ -210,7 +210,7 @@ CREATE TABLE {lifecycle_event} (
 );
 `}
 
-// typed puts the dialect's types into a step.
-func typed(step string, d sqldb.Dialect) string {
+// withTypes replaces the types in a step by those of the dialect.
+func withTypes(step string, d sqldb.Dialect) string {
 	return strings.NewReplacer("PRIMARY KEY", "PRIMARY KEY", " KEY", " "+d.TextType(), " SERIAL", " "+d.SerialKey()).Replace(step)
 }

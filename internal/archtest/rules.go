@@ -197,7 +197,7 @@ const slicesRoot = "mgmtapi/"
 
 // sharedBySlices are the packages under mgmtapi that every slice may import. slicetest contains only tests.
 var sharedBySlices = []string{
-	"search", "model", "auth", "authz", "apitest", "catalog", "appprofile", "desired", "audit", "password", "signkey", "outbox",
+	"search", "lookup", "model", "auth", "authz", "apitest", "catalog", "appprofile", "desired", "audit", "password", "signkey", "outbox",
 	"issue",
 	"hooks", "otp", "fido", "mfa", "yubikey", "imports", "assembly", "slicetest",
 }

@@ -32,11 +32,13 @@
 //	readOnly:"true"    ignored on input: clients may send objects back as they read them
 //	writeOnly:"true"   never part of a response
 //
+// Tags that do not fit on a line are returned by a method of the struct, see Described.
+//
 // A body with duplicate members in an object is malformed. No string and no parameter may contain U+0000.
 //
 // Members of embedded structs are members of the outer one. Unknown members of a body are ignored. Null is an empty array for arrays and
-// absent for everything else, except under map[string]any, which contains null as sent (and numbers as json.Number). Rules that tags cannot
-// express are in a Check method of the request, see Checker.
+// absent for everything else, except under map[string]any, which contains null as sent (and numbers as json.Number). Op.Check validates
+// rules that tags cannot express.
 //
 // The package does not depend on users or tokens: a Guard authenticates and authorizes the caller.
 package rest

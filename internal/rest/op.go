@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -61,14 +62,12 @@ type Op[Req, Resp any] struct {
 	// Find runs after authorization, with the path variables bound and nothing else read. It returns the "not found" error before the body is
 	// read, and may store what it found in unexported fields of the request. Optional.
 	Find func(ctx context.Context, req *Req) error
+	// Check validates rules that tags cannot express. It adds errors of the caller to causes, which contains those of the tags. The error
+	// that it returns is a failure of the server; it becomes the response if causes is empty. Members that failed their tags have zero
+	// values. Optional.
+	Check func(ctx context.Context, req *Req, causes *Causes) error
 	// Do runs the operation on a request that passed binding, the tags and Check.
 	Do func(ctx context.Context, req *Req) (Resp, error)
-}
-
-// Checker is implemented by requests with rules that tags cannot express. The response contains its causes together with those of the tags.
-// Members that failed their tags have zero values.
-type Checker interface {
-	Check(ctx context.Context, causes *Causes)
 }
 
 // Info describes the operation.
@@ -159,10 +158,11 @@ func (o Op[Req, Resp]) compile(words Words) (*operation, error) {
 			if err := shape.bind(reflect.ValueOf(req).Elem(), in, &causes); err != nil {
 				return nil, err
 			}
-			if c, ok := any(req).(Checker); ok {
-				c.Check(ctx, &causes)
+			var failure error
+			if o.Check != nil {
+				failure = o.Check(ctx, req, &causes)
 			}
-			if err := causes.Err(); err != nil {
+			if err := cmp.Or(causes.Err(), failure); err != nil {
 				return nil, err
 			}
 			return o.Do(ctx, req)

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -52,12 +53,30 @@ type content struct {
 
 type inner struct {
 	Value string `json:"value" required:"true" doc:"A value."`
+	Kind  string `json:"kind,omitempty"`
 }
 
-func (r *echo) Check(_ context.Context, c *rest.Causes) {
-	if r.Body.Name == "bad" {
+// MoreTags implements rest.Described.
+func (inner) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{"kind": `enum:"P,Q" doc:"A kind."`, "value": `doc:"Overridden by the tag of the field."`}
+}
+
+type unknownTag struct {
+	ID string `path:"id" doc:"Id."`
+}
+
+func (unknownTag) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{"ix": `doc:"No member."`}
+}
+
+func checkEcho(_ context.Context, r *echo, c *rest.Causes) error {
+	if r.Body.Name == "bad" || r.Body.Name == "both" {
 		c.Add("name", "bad names are rejected")
 	}
+	if r.Body.Name == "fail" || r.Body.Name == "both" {
+		return errors.New("the store is unavailable")
+	}
+	return nil
 }
 
 type nothing struct {
@@ -100,9 +119,12 @@ func routes() []rest.Route {
 	}
 	do := func(_ context.Context, r *echo) (content, error) { return r.Body, nil }
 	return []rest.Route{
-		rest.Op[echo, content]{ID: "echo", Route: "POST /api/v1/things/{id}", Tag: "t", Summary: "s", Scopes: []string{"x"}, Find: find, Do: do},
+		rest.Op[echo, content]{ID: "echo", Route: "POST /api/v1/things/{id}", Tag: "t", Summary: "s", Scopes: []string{"x"}, Find: find,
+			Check: checkEcho,
+			Do:    do},
 		rest.Op[echo, content]{ID: "forbidden", Route: "PUT /api/v1/things/{id}", Tag: "t", Summary: "s", Scopes: []string{"x"}, Find: find,
-			Do: do},
+			Check: checkEcho,
+			Do:    do},
 		rest.Op[nothing, rest.Empty]{ID: "bodyless", Route: "POST /api/v1/things/{id}/touch", Tag: "t", Summary: "s", Scopes: []string{"x"},
 			Do: func(context.Context, *nothing) (rest.Empty, error) { return rest.Empty{}, nil }},
 		rest.Op[nothing, content]{ID: "path", Route: "GET /api/v1/things/{id}", Tag: "t", Summary: "s", Scopes: []string{"x"},
@@ -158,8 +180,9 @@ func TestBody_BoundByTags(t *testing.T) {
 		{"everything",
 			`{"name":"äöüß","url":"https://x","count":0,"on":false,"at":"2026-01-02T03:04:05+01:00","tags":["x","y"],"labels":{"a":"b"},` +
 				`"inner":{"value":"v"},"many":[{"value":"w"}],"anything":{"a":[1.50]}}`,
-			content{Name: "äöüß", URL: &url, Count: 0, At: &at, Tags: []string{"x", "y"}, Labels: map[string]string{"a": "b"}, Inner: &inner{"v"},
-				Many: []inner{{"w"}}, Anything: map[string]any{"a": []any{json.Number("1.50")}}}},
+			content{Name: "äöüß", URL: &url, Count: 0, At: &at, Tags: []string{"x", "y"}, Labels: map[string]string{"a": "b"},
+				Inner: &inner{Value: "v"},
+				Many:  []inner{{Value: "w"}}, Anything: map[string]any{"a": []any{json.Number("1.50")}}}},
 		{"integers in decimal notation", `{"name":"ab","count":1e1}`, content{Name: "ab", Count: 10, On: true}},
 		{"unknown and read-only members are ignored", `{"name":"ab","created":5,"more":{}}`, content{Name: "ab", Count: 7, On: true}},
 	} {
@@ -193,6 +216,7 @@ func TestErrors_CollectAllCauses(t *testing.T) {
 			[]string{
 				"count: The value must be between 0 and 100", "small: The value must be an integer", "tags: The field must have at most 3 elements",
 				"labels: The field must have at most 2 elements", "many[0].value: The field cannot be left blank"}},
+		{"tags of a method", "", `{"name":"ab","inner":{"value":"x","kind":"R"}}`, []string{"inner.kind: The value must be one of: P, Q"}},
 		{"inside of lists and maps", "", `{"name":"ab","tags":["z",null],"labels":{"b":1,"a":2}}`, []string{
 			"tags[0]: The value must be one of: x, y", "tags[1]: The value must be a string", "labels.a: The value must be a string",
 			"labels.b: The value must be a string"}},
@@ -215,6 +239,16 @@ func TestErrors_CollectAllCauses(t *testing.T) {
 			require.Empty(t, cmp.Diff(c.want, got))
 		})
 	}
+}
+
+// A failure of Check is an internal error, and is returned only for a request without causes.
+func TestCheck_CausesBeforeFailure(t *testing.T) {
+	var log bytes.Buffer
+	h := serve(t, &log)
+	require.Equal(t, 400, send(h, "POST /api/v1/things/1", `{"name":"both"}`).Code)
+	require.NotContains(t, log.String(), "the store is unavailable")
+	require.Equal(t, 500, send(h, "POST /api/v1/things/1", `{"name":"fail"}`).Code)
+	require.Contains(t, log.String(), "the store is unavailable")
 }
 
 func TestHandler_CheckOrder(t *testing.T) {
@@ -349,6 +383,7 @@ func TestNewHandler_RejectsInvalidRoutes(t *testing.T) {
 		"tag min":                      {broken[badTag]()},
 		"chan int cannot be described": {broken[badType]()},
 		"has no json tag":              {broken[untagged]()},
+		"MoreTags has the member ix":   {broken[unknownTag]()},
 	} {
 		_, err := rest.NewHandler(routes, rest.Options{Guard: guard{}, Limiter: noLimits{}})
 		require.ErrorContains(t, err, want)
@@ -372,6 +407,10 @@ func TestDocument_ReflectsTags(t *testing.T) {
 	require.EqualValues(t, 7, s.Properties["count"].Value.Default)
 	require.Equal(t, []any{"x", "y"}, s.Properties["tags"].Value.Items.Value.Enum)
 	require.NotContains(t, s.Properties, "Secret")
+	described := doc.Components.Schemas["Inner"].Value.Properties
+	require.Equal(t, "A kind.", described["kind"].Value.Description)
+	require.Equal(t, []any{"P", "Q"}, described["kind"].Value.Enum)
+	require.Equal(t, "A value.", described["value"].Value.Description)
 	op := doc.Paths.Find("/api/v1/things/{id}").Post
 	require.Len(t, op.Parameters, 6)
 	require.True(t, op.RequestBody.Value.Required)

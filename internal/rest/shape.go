@@ -113,6 +113,9 @@ func (s shaper) shapeOf(t reflect.Type) (*shape, error) {
 		out.kind = kindObject
 		out.fields, err = s.fieldsOf(t, "json", nil)
 		out.fields = outermost(out.fields)
+		if err == nil {
+			err = checkMoreTags(t, out.fields)
+		}
 	default:
 		return nil, fmt.Errorf("type %s cannot be described", t)
 	}
@@ -125,6 +128,7 @@ func (s shaper) shapeOf(t reflect.Type) (*shape, error) {
 // fieldsOf returns the exported fields of a struct that have the tag, with embedded structs flattened.
 func (s shaper) fieldsOf(t reflect.Type, tag string, at []int) ([]field, error) {
 	var fields []field
+	more := moreTags(t)
 	for i := range t.NumField() {
 		sf := t.Field(i)
 		index := append(slices.Clone(at), i)
@@ -155,6 +159,7 @@ func (s shaper) fieldsOf(t reflect.Type, tag string, at []int) ([]field, error) 
 		if err != nil {
 			return nil, err
 		}
+		tags += " " + more[name]
 		if tags.Get("shape") == "any" {
 			f.shape = &shape{kind: kindAny, typ: reflect.TypeFor[any]()}
 		} else if f.shape, err = s.shapeOf(sf.Type); err != nil {
@@ -268,6 +273,9 @@ func shapeOfRequest(t reflect.Type, words Words) (*requestShape, error) {
 				return nil, fmt.Errorf("%s parameter %s cannot be a %s", tag, f.name, f.shape.typ)
 			}
 		}
+	}
+	if err := checkMoreTags(t, slices.Concat(out.path, out.query, out.header, out.cookie, out.form)); err != nil {
+		return nil, err
 	}
 	bodies, err := s.fieldsOf(t, "body", nil)
 	if err != nil {

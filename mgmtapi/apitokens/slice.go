@@ -8,6 +8,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/auth"
 	"github.com/scimwright/scimwright/mgmtapi/authz"
+	"github.com/scimwright/scimwright/mgmtapi/lookup"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
@@ -44,7 +45,10 @@ func RevokeAll(ctx context.Context, tx *docstore.Tx, d model.Deps, user string) 
 	})
 }
 
-const tag = "API tokens"
+const (
+	tag  = "API tokens"
+	kind = "ApiToken"
+)
 
 // Routes lists the operations.
 func (s *Slice) Routes() []rest.Route {
@@ -56,11 +60,11 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[tokenRequest, APIToken]{
 			ID: "getApiToken", Route: "GET /api/v1/api-tokens/{id}", Tag: tag, Scopes: read,
-			Summary: "Reads an API token", Find: s.find, Do: s.get,
+			Summary: "Reads an API token", Find: lookup.Found(s.Store, s.APITokens.Get, kind, (*tokenRequest).at), Do: s.get,
 		},
 		rest.Op[tokenRequest, rest.NoContent]{
 			ID: "revokeApiToken", Route: "DELETE /api/v1/api-tokens/{id}", Tag: tag, Scopes: write,
-			Summary: "Revokes an API token", Find: s.find, Do: s.revoke,
+			Summary: "Revokes an API token", Find: lookup.Found(s.Store, s.APITokens.Get, kind, (*tokenRequest).at), Do: s.revoke,
 		},
 		rest.Op[currentRequest, rest.NoContent]{
 			ID: "revokeCurrentApiToken", Route: "DELETE /api/v1/api-tokens/current", Tag: tag, Scopes: write,
@@ -127,14 +131,7 @@ type tokenRequest struct {
 	found docstore.Doc[model.APIToken]
 }
 
-func (s *Slice) find(ctx context.Context, r *tokenRequest) (err error) {
-	r.found, err = s.APITokens.Get(ctx, s.Store.Reader(), r.ID)
-	return missing(err, r.ID)
-}
-
-func missing(err error, id string) error {
-	return rest.Missing(err, "ApiToken", id)
-}
+func (r *tokenRequest) at() (string, *docstore.Doc[model.APIToken]) { return r.ID, &r.found }
 
 func (s *Slice) get(ctx context.Context, r *tokenRequest) (APIToken, error) {
 	return render(ctx, r.found), nil
@@ -154,10 +151,10 @@ func (s *Slice) delete(ctx context.Context, id string) error {
 	return s.Update(ctx, func(tx *docstore.Tx) error {
 		token, err := s.APITokens.Get(ctx, tx, id)
 		if err != nil {
-			return missing(err, id)
+			return rest.Missing(err, kind, id)
 		}
 		if err := s.APITokens.Delete(ctx, tx, id); err != nil {
-			return missing(err, id)
+			return rest.Missing(err, kind, id)
 		}
 		return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.TokenRevoke, Targets: []model.LogParty{audit.Token(token)}})
 	})

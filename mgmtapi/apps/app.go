@@ -3,6 +3,7 @@ package apps
 import (
 	"context"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/scimwright/scimwright/internal/docstore"
@@ -33,12 +34,22 @@ type App struct {
 
 // Credentials are the credential rules of an application.
 type Credentials struct {
-	Scheme           model.CredentialScheme  `json:"scheme,omitempty" empty:"absent" enum:"EDIT_USERNAME_AND_PASSWORD,ADMIN_SETS_CREDENTIALS,EDIT_PASSWORD_ONLY,EXTERNAL_PASSWORD_SYNC,SHARED_USERNAME_AND_PASSWORD" doc:"Who keeps the credentials."`
+	Scheme           model.CredentialScheme  `json:"scheme,omitempty" empty:"absent" doc:"Who keeps the credentials."`
 	UserNameTemplate *model.UserNameTemplate `json:"userNameTemplate,omitempty" doc:"How user names are made."`
 	UserName         string                  `json:"userName,omitempty" empty:"absent" max:"255" doc:"Shared user name."`
-	Password         *Password               `json:"password,omitempty" doc:"Shared password. An answer has the empty object when there is one."`
-	Signing          *Signing                `json:"signing,omitempty" doc:"Signing key of applications that sign what they send."`
-	OAuthClient      *OAuthClient            `json:"oauthClient,omitempty" doc:"How an OAuth client authenticates."`
+
+	Password *Password `json:"password,omitempty" doc:"Shared password. An answer has the empty object when there is one."`
+
+	Signing     *Signing     `json:"signing,omitempty" doc:"Signing key of applications that sign what they send."`
+	OAuthClient *OAuthClient `json:"oauthClient,omitempty" doc:"How an OAuth client authenticates."`
+}
+
+// MoreTags implements rest.Described.
+func (Credentials) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"scheme": `enum:"EDIT_USERNAME_AND_PASSWORD,ADMIN_SETS_CREDENTIALS,EDIT_PASSWORD_ONLY,EXTERNAL_PASSWORD_SYNC,` +
+			`SHARED_USERNAME_AND_PASSWORD"`,
+	}
 }
 
 // Password is a secret that goes in and never comes out.
@@ -59,7 +70,8 @@ func (s *Signing) given() bool { return s != nil && s.KID != "" }
 
 // Settings are the settings of an application.
 type Settings struct {
-	App           map[string]any          `json:"app" doc:"Members that the catalog entry asks for. An optional one that was not given is null."`
+	App map[string]any `json:"app" doc:"Members that the catalog entry asks for. An optional one that was not given is null."`
+
 	Notifications model.AppNotifications  `json:"notifications" doc:"Notices to users."`
 	Notes         model.AppNotes          `json:"notes" doc:"Remarks."`
 	SignOn        map[string]any          `json:"signOn,omitempty" doc:"Members of the sign-on mode."`
@@ -164,10 +176,7 @@ type getRequest struct {
 	app docstore.Doc[model.App]
 }
 
-func (s *Slice) findForGet(ctx context.Context, req *getRequest) (err error) {
-	req.app, err = s.find(ctx, s.Store.Reader(), req.AppID)
-	return err
-}
+func (r *getRequest) at() (string, *docstore.Doc[model.App]) { return r.AppID, &r.app }
 
 func (s *Slice) get(ctx context.Context, req *getRequest) (App, error) {
 	return s.show(ctx, s.Store.Reader(), req.app)

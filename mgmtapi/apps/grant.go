@@ -10,6 +10,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/lookup"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
@@ -50,11 +51,14 @@ func (s *Slice) grantRoutes() []rest.Route {
 	return []rest.Route{
 		rest.Op[listGrantsRequest, rest.Page[ScopeGrant]]{
 			ID: "listScopeConsentGrants", Route: "GET /api/v1/apps/{appId}/grants", Tag: tag, Scopes: grantsReadScope,
-			Summary: "Lists the scopes granted to an application", Find: s.findForGrantList, Do: s.listGrants,
+			Summary: "Lists the scopes granted to an application",
+			Find:    lookup.Found(s.Store, s.findClient, "AppInstance", (*listGrantsRequest).at),
+			Do:      s.listGrants,
 		},
 		rest.Op[grantScopeRequest, ScopeGrant]{
 			ID: "consentToScope", Route: "POST /api/v1/apps/{appId}/grants", Tag: tag, Scopes: grantsWriteScope, Status: http.StatusCreated,
-			Summary: "Grants a scope to an application", Find: s.findForGrantScope, Do: s.grantScope,
+			Summary: "Grants a scope to an application", Find: lookup.Found(s.Store, s.findClient, "AppInstance", (*grantScopeRequest).at),
+			Check: s.checkGrantScope, Do: s.grantScope,
 		},
 		rest.Op[grantRequest, ScopeGrant]{
 			ID: "getScopeConsentGrant", Route: "GET /api/v1/apps/{appId}/grants/{grantId}", Tag: tag, Scopes: grantsReadScope,
@@ -82,11 +86,6 @@ type listGrantsRequest struct {
 	After string `query:"after" doc:"Cursor of the page."`
 }
 
-func (s *Slice) findForGrantList(ctx context.Context, req *listGrantsRequest) (err error) {
-	req.app, err = s.findClient(ctx, s.Store.Reader(), req.AppID)
-	return err
-}
-
 func (s *Slice) listGrants(ctx context.Context, req *listGrantsRequest) (page rest.Page[ScopeGrant], err error) {
 	found, err := s.AppGrants.Query(ctx, s.Store.Reader(), docstore.Query[model.AppGrant]{
 		Where: docstore.Eq(model.AppGrantByApp, req.AppID), After: req.After, Limit: req.Limit,
@@ -107,24 +106,17 @@ type grantScopeRequest struct {
 		ScopeID string `json:"scopeId" required:"true" max:"255" doc:"Name of the scope: one that some operation needs."`
 		Issuer  string `json:"issuer" required:"true" max:"1024" doc:"The address of the organisation."`
 	} `body:"required"`
-
-	scopes []string
 }
 
-func (s *Slice) findForGrantScope(ctx context.Context, req *grantScopeRequest) (err error) {
-	req.app, err = s.findClient(ctx, s.Store.Reader(), req.AppID)
-	req.scopes = s.Scopes()
-	return err
-}
-
-// Check holds scope and issuer against those of the organisation.
-func (r *grantScopeRequest) Check(ctx context.Context, causes *rest.Causes) {
-	if r.Body.ScopeID != "" && !slices.Contains(r.scopes, r.Body.ScopeID) {
-		causes.Add("scopeId", "There is no scope with this name; there is %s", strings.Join(r.scopes, ", "))
+// checkGrantScope compares scope and issuer with those of the organization.
+func (s *Slice) checkGrantScope(ctx context.Context, r *grantScopeRequest, causes *rest.Causes) error {
+	if scopes := s.Scopes(); r.Body.ScopeID != "" && !slices.Contains(scopes, r.Body.ScopeID) {
+		causes.Add("scopeId", "There is no scope with this name; there is %s", strings.Join(scopes, ", "))
 	}
 	if r.Body.Issuer != "" && rest.Below(ctx, strings.TrimRight(r.Body.Issuer, "/")) != "" {
 		causes.Add("issuer", "The value must be %s", rest.URL(ctx))
 	}
+	return nil
 }
 
 func (s *Slice) grantScope(ctx context.Context, req *grantScopeRequest) (ScopeGrant, error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/authz"
+	"github.com/scimwright/scimwright/mgmtapi/lookup"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/signkey"
 )
@@ -36,24 +37,28 @@ func (s *Slice) keyRoutes() []rest.Route {
 	return []rest.Route{
 		rest.Op[getRequest, []Key]{
 			ID: "listApplicationKeys", Route: "GET /api/v1/apps/{appId}/credentials/keys", Tag: tag, Scopes: readScope,
-			Summary: "Lists the signing keys of an application", Find: s.findForGet, Do: s.listKeys,
+			Summary: "Lists the signing keys of an application", Find: lookup.Found(s.Store, s.Apps.Get, "AppInstance", (*getRequest).at),
+			Do: s.listKeys,
 		},
 		rest.Op[generateRequest, Key]{
 			ID: "generateApplicationKey", Route: "POST /api/v1/apps/{appId}/credentials/keys/generate", Tag: tag, Scopes: writeScope,
 			Status: http.StatusCreated, Summary: "Makes a signing key for an application",
-			Description: "The application signs with it when its credentials.signing.kid names it.", Find: s.findForGenerate, Do: s.generateKey,
+			Description: "The application signs with it when its credentials.signing.kid names it.",
+			Find:        lookup.Found(s.Store, s.Apps.Get, "AppInstance", (*generateRequest).at), Do: s.generateKey,
 		},
 		rest.Op[keyRequest, Key]{
 			ID: "getApplicationKey", Route: "GET /api/v1/apps/{appId}/credentials/keys/{kid}", Tag: tag, Scopes: readScope,
-			Summary: "Reads a signing key of an application", Find: s.findKey, Do: s.getKey,
+			Summary: "Reads a signing key of an application", Find: lookup.In(s.Store, s.findKey, (*keyRequest).self), Do: s.getKey,
 		},
 		rest.Op[cloneRequest, Key]{
 			ID: "cloneApplicationKey", Route: "POST /api/v1/apps/{appId}/credentials/keys/{kid}/clone", Tag: tag, Scopes: writeScope,
-			Status: http.StatusCreated, Summary: "Shares a signing key with another application", Find: s.findForClone, Do: s.cloneKey,
+			Status: http.StatusCreated, Summary: "Shares a signing key with another application",
+			Find: lookup.In(s.Store, s.findKey, (*cloneRequest).self), Do: s.cloneKey,
 		},
 		rest.Op[metadataRequest, rest.XML]{
 			ID: "previewSAMLMetadataForApplication", Route: "GET /api/v1/apps/{appId}/sso/saml/metadata", Tag: tag, Scopes: readScope,
-			Summary: "Reads the SAML metadata of the identity provider that an application sees", Find: s.findForMetadata, Do: s.metadata,
+			Summary: "Reads the SAML metadata of the identity provider that an application sees",
+			Find:    lookup.Found(s.Store, s.Apps.Get, "AppInstance", (*metadataRequest).at), Do: s.metadata,
 		},
 	}
 }
@@ -86,13 +91,14 @@ func (s *Slice) ownKey(ctx context.Context, app docstore.Doc[model.App]) error {
 }
 
 // key reads a key of an application, or answers that there is none.
-func (s *Slice) key(ctx context.Context, app docstore.Doc[model.App], kid string) (doc docstore.Doc[model.AppKey], err error) {
+func (s *Slice) key(ctx context.Context, q docstore.Reader, app docstore.Doc[model.App], kid string) (doc docstore.Doc[model.AppKey],
+	err error) {
 	if kid == app.Value.Credentials.OwnKID {
 		if err := s.ownKey(ctx, app); err != nil {
 			return doc, err
 		}
 	}
-	doc, err = s.AppKeys.Get(ctx, s.Store.Reader(), model.AppKeyID(app.ID, kid))
+	doc, err = s.AppKeys.Get(ctx, q, model.AppKeyID(app.ID, kid))
 	return doc, rest.Missing(err, "OAuth2Key", kid)
 }
 
@@ -135,10 +141,6 @@ func signs(app docstore.Doc[model.App]) error {
 type generateRequest struct {
 	getRequest
 	Years int `query:"validityYears" required:"true" min:"2" max:"10" doc:"How many years the certificate is valid."`
-}
-
-func (s *Slice) findForGenerate(ctx context.Context, req *generateRequest) error {
-	return s.findForGet(ctx, &req.getRequest)
 }
 
 func (s *Slice) generateKey(ctx context.Context, req *generateRequest) (Key, error) {
@@ -189,11 +191,13 @@ type keyRequest struct {
 	key docstore.Doc[model.AppKey]
 }
 
-func (s *Slice) findKey(ctx context.Context, req *keyRequest) (err error) {
-	if err := s.findForGet(ctx, &req.getRequest); err != nil {
+func (r *keyRequest) self() *keyRequest { return r }
+
+func (s *Slice) findKey(ctx context.Context, q docstore.Reader, req *keyRequest) (err error) {
+	if req.app, err = s.find(ctx, q, req.AppID); err != nil {
 		return err
 	}
-	req.key, err = s.key(ctx, req.app, req.KID)
+	req.key, err = s.key(ctx, q, req.app, req.KID)
 	return err
 }
 
@@ -202,10 +206,6 @@ func (s *Slice) getKey(_ context.Context, req *keyRequest) (Key, error) { return
 type cloneRequest struct {
 	keyRequest
 	Target string `query:"targetAid" required:"true" doc:"Id of the application that gets the key, too."`
-}
-
-func (s *Slice) findForClone(ctx context.Context, req *cloneRequest) error {
-	return s.findKey(ctx, &req.keyRequest)
 }
 
 func (s *Slice) cloneKey(ctx context.Context, req *cloneRequest) (Key, error) {

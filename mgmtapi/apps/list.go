@@ -17,8 +17,8 @@ import (
 
 type listRequest struct {
 	Q      string `query:"q" doc:"Beginning of the name or the label, in any letter case."`
-	Expand string `query:"expand" doc:"user/{userId} embeds the assignment of the user; only together with the filter user.id eq of the same id."`
-	Filter string `query:"filter" doc:"One comparison with eq of status, name, user.id, group.id or credentials.signing.kid. The value may stand without quotes."`
+	Expand string `query:"expand" doc:"user/{userId} embeds the assignment of the user. Needs the filter user.id eq with the same id."`
+	Filter string `query:"filter" doc:"Comparison with eq of status, name, user.id, group.id or credentials.signing.kid. Quotes are optional."`
 	Limit  int    `query:"limit" default:"20" min:"1" max:"200" clamp:"true" doc:"Size of the page."`
 	After  string `query:"after" doc:"Cursor of the page."`
 }

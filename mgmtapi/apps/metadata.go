@@ -64,17 +64,13 @@ type metadataRequest struct {
 	KID string `query:"kid" doc:"Id of the key of the metadata. Defaults to the one that the application signs with."`
 }
 
-func (s *Slice) findForMetadata(ctx context.Context, req *metadataRequest) error {
-	return s.findForGet(ctx, &req.getRequest)
-}
-
 // metadata describes the identity provider as the application is to see it.
 func (s *Slice) metadata(ctx context.Context, req *metadataRequest) (rest.XML, error) {
 	app := req.app.Value
 	if app.SignOnMode != catalog.SAML {
 		return rest.XML{}, rest.Fail(rest.CodeAppOperation, "signOnMode: Only applications with the sign-on mode SAML_2_0 have SAML metadata")
 	}
-	key, err := s.key(ctx, req.app, cmp.Or(req.KID, app.Credentials.SigningKID))
+	key, err := s.key(ctx, s.Store.Reader(), req.app, cmp.Or(req.KID, app.Credentials.SigningKID))
 	if err != nil {
 		return rest.XML{}, err
 	}

@@ -2,6 +2,7 @@ package apps
 
 import (
 	"cmp"
+	"reflect"
 
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/model"
@@ -9,11 +10,22 @@ import (
 
 // OAuthClient is how an application authenticates as an OAuth client.
 type OAuthClient struct {
-	ID              string           `json:"client_id,omitempty" empty:"absent" doc:"Id of the client. Defaults to the id of the application, and does not change."`
-	Secret          string           `json:"client_secret,omitempty" empty:"absent" doc:"Secret of the client. Made when it is not given; lists do not show it."`
-	AutoKeyRotation *bool            `json:"autoKeyRotation,omitempty" doc:"Whether the keys that tokens are signed with change by themselves. Defaults to true."`
-	AuthMethod      model.AuthMethod `json:"token_endpoint_auth_method,omitempty" empty:"absent" doc:"How the client authenticates: client_secret_basic, client_secret_post, private_key_jwt or none."`
-	PKCERequired    *bool            `json:"pkce_required,omitempty" doc:"Whether the client has to prove possession of a code. True for clients without authentication."`
+	ID string `json:"client_id,omitempty" empty:"absent" doc:"Id of the client. Defaults to the id of the application, and does not change."`
+
+	Secret string `json:"client_secret,omitempty" empty:"absent" doc:"Secret of the client. Made when it is not given; lists do not show it."`
+
+	AutoKeyRotation *bool `json:"autoKeyRotation,omitempty" doc:"Whether the signing keys of tokens rotate automatically. Default: true."`
+
+	AuthMethod model.AuthMethod `json:"token_endpoint_auth_method,omitempty" empty:"absent"`
+
+	PKCERequired *bool `json:"pkce_required,omitempty" doc:"Whether the client must use PKCE. True for clients without authentication."`
+}
+
+// MoreTags implements rest.Described.
+func (OAuthClient) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"token_endpoint_auth_method": `doc:"How the client authenticates: client_secret_basic, client_secret_post, private_key_jwt or none."`,
+	}
 }
 
 func renderClient(c *model.AppOAuthClient) *OAuthClient {

@@ -15,10 +15,13 @@ import (
 const serviceClient = `{
 	"name": "oidc_client", "label": "Nightly", "signOnMode": "OPENID_CONNECT",
 	"credentials": {"oauthClient": {"token_endpoint_auth_method": "client_secret_basic"}},
-	"settings": {"oauthClient": {"application_type": "service", "grant_types": ["client_credentials"], "response_types": ["token"], "unheard_of": 1}}}`
+	"settings": {"oauthClient": {"application_type": "service", "grant_types": ["client_credentials"], "response_types": ["token"],
+		"unheard_of": 1}}}`
 
 const publicKey = `{"kty": "RSA", "kid": "one", "e": "AQAB", "n": ` +
-	`"0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n3oknjhMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQvRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzKnqDKgw"}`
+	`"0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n3oknjhMstn64t` +
+	`Z_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQvRL5hajrn1n91CbO` +
+	`pbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzKnqDKgw"}`
 
 func TestOAuthClient_Lifecycle(t *testing.T) {
 	apptest.Each(t, func(t *testing.T, w *apptest.World) {

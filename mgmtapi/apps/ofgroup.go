@@ -16,10 +16,7 @@ type ofGroupRequest struct {
 	After   string `query:"after" doc:"Cursor from the link to the next page."`
 }
 
-func (s *Slice) findGroup(ctx context.Context, req *ofGroupRequest) error {
-	_, err := s.Groups.Get(ctx, s.Store.Reader(), req.GroupID)
-	return rest.Missing(err, "UserGroup", req.GroupID)
-}
+func (r *ofGroupRequest) at() (string, *docstore.Doc[model.Group]) { return r.GroupID, nil }
 
 // ofGroup lists the applications of a group in the order in which it was assigned to them.
 func (s *Slice) ofGroup(ctx context.Context, req *ofGroupRequest) (page rest.Page[App], err error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/catalog"
+	"github.com/scimwright/scimwright/mgmtapi/lookup"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
@@ -28,11 +29,12 @@ func (s *Slice) pageRoutes() []rest.Route {
 		},
 		rest.Op[linkPageRequest, rest.HTML]{
 			ID: "getApplicationLinkPage", Route: "GET /home/{appName}/{appId}/{linkId}", Tag: pagesTag, Public: true,
-			Summary: "Returns the page of an app link", Find: s.findForLinkPage, Do: linkPage,
+			Summary: "Returns the page of an app link", Find: lookup.In(s.Store, s.findForLinkPage, (*linkPageRequest).self), Do: linkPage,
 		},
 		rest.Op[pageRequest, rest.HTML]{
 			ID: "getApplicationHelpPage", Route: "GET /app/{appName}/{appId}/setup/help", Tag: pagesTag, Public: true,
-			Summary: "Returns a page about the setup of the application", Find: s.findForPage, Do: helpPage,
+			Summary: "Returns a page about the setup of the application",
+			Find:    lookup.In(s.Store, s.findForPage, (*pageRequest).self), Do: helpPage,
 		},
 	}
 }
@@ -105,8 +107,10 @@ type pageRequest struct {
 	app docstore.Doc[model.App]
 }
 
-func (s *Slice) findForPage(ctx context.Context, r *pageRequest) (err error) {
-	r.app, err = s.find(ctx, s.Store.Reader(), r.AppID)
+func (r *pageRequest) self() *pageRequest { return r }
+
+func (s *Slice) findForPage(ctx context.Context, q docstore.Reader, r *pageRequest) (err error) {
+	r.app, err = s.find(ctx, q, r.AppID)
 	if err == nil && r.app.Value.Name != r.Name {
 		err = rest.NotFound("AppInstance", r.AppID)
 	}
@@ -118,8 +122,10 @@ type linkPageRequest struct {
 	Link string `path:"linkId" doc:"Id of the app link."`
 }
 
-func (s *Slice) findForLinkPage(ctx context.Context, r *linkPageRequest) error {
-	if err := s.findForPage(ctx, &r.pageRequest); err != nil {
+func (r *linkPageRequest) self() *linkPageRequest { return r }
+
+func (s *Slice) findForLinkPage(ctx context.Context, q docstore.Reader, r *linkPageRequest) error {
+	if err := s.findForPage(ctx, q, &r.pageRequest); err != nil {
 		return err
 	}
 	for name := range r.app.Value.Visibility.AppLinks {

@@ -18,8 +18,8 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
-// references looks up what the settings of an application refer to. The first error of a look-up stays in err, for the operation to
-// answer with: checks only collect what is wrong with the request.
+// references finds the objects that the settings of an application refer to. The first failure of the store stays in err: the checks of
+// settings collect errors of the caller only.
 type references struct {
 	slice *Slice
 	user  map[string]expression.Kind // the attributes that users of some type have

@@ -9,6 +9,7 @@ import (
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/internal/seal"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/lookup"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/signkey"
 )
@@ -76,7 +77,7 @@ func (s *Slice) appRoutes() []rest.Route {
 	return []rest.Route{
 		rest.Op[createRequest, App]{
 			ID: "createApplication", Route: "POST /api/v1/apps", Tag: tag, Scopes: writeScope,
-			Summary: "Adds an application", Find: s.prepareCreate, Do: s.create,
+			Summary: "Adds an application", Check: s.checkCreate, Do: s.create,
 		},
 		rest.Op[listRequest, rest.Page[App]]{
 			ID: "listApplications", Route: "GET /api/v1/apps", Tag: tag, Scopes: readScope,
@@ -84,28 +85,32 @@ func (s *Slice) appRoutes() []rest.Route {
 		},
 		rest.Op[ofGroupRequest, rest.Page[App]]{
 			ID: "listGroupApplications", Route: "GET /api/v1/groups/{groupId}/apps", Tag: "Groups", Scopes: []string{"svc.groups.read"},
-			Summary: "Lists the applications of a group", Find: s.findGroup, Do: s.ofGroup,
+			Summary: "Lists the applications of a group", Find: lookup.Found(s.Store, s.Groups.Get, "UserGroup", (*ofGroupRequest).at),
+			Do: s.ofGroup,
 		},
 		rest.Op[getRequest, App]{
 			ID: "getApplication", Route: "GET /api/v1/apps/{appId}", Tag: tag, Scopes: readScope,
-			Summary: "Reads an application", Find: s.findForGet, Do: s.get,
+			Summary: "Reads an application", Find: lookup.Found(s.Store, s.Apps.Get, "AppInstance", (*getRequest).at), Do: s.get,
 		},
 		rest.Op[replaceRequest, App]{
 			ID: "replaceApplication", Route: "PUT /api/v1/apps/{appId}", Tag: tag, Scopes: writeScope,
-			Summary: "Replaces what can be set of an application", Find: s.findForReplace, Do: s.replace,
+			Summary: "Replaces what can be set of an application", Find: lookup.Found(s.Store, s.Apps.Get, "AppInstance", (*replaceRequest).at),
+			Check: s.checkReplace, Do: s.replace,
 		},
 		rest.Op[getRequest, rest.NoContent]{
 			ID: "deleteApplication", Route: "DELETE /api/v1/apps/{appId}", Tag: tag, Scopes: writeScope,
-			Summary: "Deletes an inactive application", Find: s.findForGet, Do: s.delete,
+			Summary: "Deletes an inactive application", Find: lookup.Found(s.Store, s.Apps.Get, "AppInstance", (*getRequest).at), Do: s.delete,
 		},
 		rest.Op[getRequest, rest.Empty]{
 			ID: "activateApplication", Route: "POST /api/v1/apps/{appId}/lifecycle/activate", Tag: tag, Scopes: writeScope,
-			Summary: "Activates an application", Find: s.findForGet, Do: s.enter(model.AppActive, audit.AppActivate),
+			Summary: "Activates an application", Find: lookup.Found(s.Store, s.Apps.Get, "AppInstance", (*getRequest).at),
+			Do: s.enter(model.AppActive, audit.AppActivate),
 		},
 		rest.Op[getRequest, rest.Empty]{
 			ID: "deactivateApplication", Route: "POST /api/v1/apps/{appId}/lifecycle/deactivate", Tag: tag, Scopes: writeScope,
-			Summary: "Deactivates an application and pauses its provisioning", Find: s.findForGet,
-			Do: s.enter(model.AppInactive, audit.AppDeactivate),
+			Summary: "Deactivates an application and pauses its provisioning",
+			Find:    lookup.Found(s.Store, s.Apps.Get, "AppInstance", (*getRequest).at),
+			Do:      s.enter(model.AppInactive, audit.AppDeactivate),
 		},
 	}
 }

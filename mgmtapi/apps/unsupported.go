@@ -1,10 +1,10 @@
 package apps
 
 import (
-	"context"
 	"strings"
 
 	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/mgmtapi/lookup"
 )
 
 // unsupported are the operations on applications that the public API has and this one has not, below /api/v1/apps/{appId}. All
@@ -50,12 +50,11 @@ func (s *Slice) unsupportedRoutes() []rest.Route {
 		}
 		if strings.Contains(path, "{innerId}") {
 			routes[i] = rest.Unsupported[innerRequest]{ID: u.id, Route: route, Scopes: scopes,
-				Find: func(ctx context.Context, req *innerRequest) error {
-					return s.findForGet(ctx, &req.getRequest)
-				}}
+				Find: lookup.Found(s.Store, s.Apps.Get, "AppInstance", (*innerRequest).at)}
 			continue
 		}
-		routes[i] = rest.Unsupported[getRequest]{ID: u.id, Route: route, Scopes: scopes, Find: s.findForGet}
+		routes[i] = rest.Unsupported[getRequest]{ID: u.id, Route: route, Scopes: scopes,
+			Find: lookup.Found(s.Store, s.Apps.Get, "AppInstance", (*getRequest).at)}
 	}
 	return routes
 }

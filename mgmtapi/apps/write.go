@@ -20,7 +20,8 @@ import (
 
 // body is what can be set of an application.
 type body struct {
-	Name          string                 `json:"name" empty:"absent" max:"100" doc:"Catalog name. Left out for custom applications, which get a generated one."`
+	Name string `json:"name" empty:"absent" max:"100" doc:"Catalog name. Left out for custom applications, which get a generated one."`
+
 	Label         string                 `json:"label" required:"true" min:"1" max:"100" doc:"Display label."`
 	SignOnMode    catalog.Mode           `json:"signOnMode" empty:"absent" doc:"Sign-on mode. Defaults to the catalog entry's own."`
 	Accessibility model.AppAccessibility `json:"accessibility" doc:"How users reach the application."`
@@ -31,10 +32,12 @@ type body struct {
 
 // visibility is where an application is to be shown. What hides it depends on the sign-on mode when it is not given.
 type visibility struct {
-	AutoLaunch        bool            `json:"autoLaunch" doc:"The application starts when the user signs in."`
-	AutoSubmitToolbar bool            `json:"autoSubmitToolbar" doc:"The browser plugin submits the sign-in page by itself."`
-	Hide              *model.AppHide  `json:"hide" doc:"Clients that do not show the application. OAuth clients are hidden everywhere by default."`
-	AppLinks          map[string]bool `json:"appLinks" max:"100" doc:"The published links by name, and whether each is shown."`
+	AutoLaunch        bool `json:"autoLaunch" doc:"The application starts when the user signs in."`
+	AutoSubmitToolbar bool `json:"autoSubmitToolbar" doc:"The browser plugin submits the sign-in page by itself."`
+
+	Hide *model.AppHide `json:"hide" doc:"Clients that do not show the application. OAuth clients are hidden everywhere by default."`
+
+	AppLinks map[string]bool `json:"appLinks" max:"100" doc:"The published links by name, and whether each is shown."`
 }
 
 func (v visibility) model(mode catalog.Mode) model.AppVisibility {
@@ -52,34 +55,30 @@ type createRequest struct {
 	Activate bool `query:"activate" default:"true" doc:"Whether the application starts ACTIVE."`
 	Body     body `body:"required"`
 
-	known references
-	app   model.App
+	app model.App
 }
 
-func (s *Slice) prepareCreate(ctx context.Context, req *createRequest) (err error) {
-	req.known, err = s.references(ctx)
-	return err
-}
-
-// Check finds the catalog entry and checks the members against it.
-func (r *createRequest) Check(ctx context.Context, causes *rest.Causes) {
+// checkCreate finds the catalog entry and validates the members with it.
+func (s *Slice) checkCreate(ctx context.Context, r *createRequest, causes *rest.Causes) error {
 	entry, mode := r.Body.entry(causes)
 	if entry == nil {
-		return
+		return nil
 	}
-	r.app = r.Body.app(ctx, entry, mode, &r.known, causes)
+	known, err := s.references(ctx)
+	if err != nil {
+		return err
+	}
+	r.app = r.Body.app(ctx, entry, mode, &known, causes)
 	if r.app.Credentials.Scheme == model.SharedUsernameAndPassword && !r.Body.Credentials.Password.given() {
 		causes.Blank("credentials.password.value")
 	}
 	if r.Body.Credentials.Signing.given() {
 		causes.Add("credentials.signing.kid", "A new application has a key of its own; another one can be set when it has it")
 	}
+	return known.err
 }
 
 func (s *Slice) create(ctx context.Context, req *createRequest) (App, error) {
-	if req.known.err != nil {
-		return App{}, req.known.err
-	}
 	if err := authz.CreateApp(ctx, req.app.Name, req.app.SignOnMode == catalog.OpenIDConnect); err != nil {
 		return App{}, err
 	}
@@ -163,35 +162,29 @@ func (s *Slice) freeName(ctx context.Context, tx *docstore.Tx, label string) (st
 }
 
 type replaceRequest struct {
-	AppID string `path:"appId" doc:"Id of the application."`
-	Body  body   `body:"required"`
+	getRequest
+	Body body `body:"required"`
 
-	known references
-	app   docstore.Doc[model.App]
-	new   model.App
+	new model.App
 }
 
-func (s *Slice) findForReplace(ctx context.Context, req *replaceRequest) (err error) {
-	if req.known, err = s.references(ctx); err != nil {
-		return err
-	}
-	req.app, err = s.find(ctx, s.Store.Reader(), req.AppID)
-	return err
-}
-
-// Check checks the members against the catalog entry of the application.
-func (r *replaceRequest) Check(ctx context.Context, causes *rest.Causes) {
+// checkReplace validates the members with the catalog entry of the application.
+func (s *Slice) checkReplace(ctx context.Context, r *replaceRequest, causes *rest.Causes) error {
 	old := r.app.Value
 	if r.Body.SignOnMode != "" && r.Body.SignOnMode != old.SignOnMode {
 		causes.Add("signOnMode", "The sign-on mode cannot be changed: it is %s", old.SignOnMode)
-		return
+		return nil
 	}
 	entry, ok := entryOf(old)
 	if !ok {
-		return // a name that left the catalogue; replace answers
+		return fmt.Errorf("apps: application %s has the name %q, which the catalogue does not know", r.AppID, old.Name)
+	}
+	known, err := s.references(ctx)
+	if err != nil {
+		return err
 	}
 	r.Body.Settings.App = keepAliased(entry.App, r.Body.Settings.App, old.Settings.App)
-	r.new = r.Body.app(ctx, entry, old.SignOnMode, &r.known, causes)
+	r.new = r.Body.app(ctx, entry, old.SignOnMode, &known, causes)
 	r.new.Name, r.new.Status, r.new.IssuerID = old.Name, old.Status, old.IssuerID
 	if r.Body.Credentials.Signing.given() && !old.SignOnMode.Traits().Signing {
 		causes.Add("credentials.signing.kid", "Applications with the sign-on mode %s sign nothing", old.SignOnMode)
@@ -211,15 +204,10 @@ func (r *replaceRequest) Check(ctx context.Context, causes *rest.Causes) {
 			causes.Blank("credentials.password.value")
 		}
 	}
+	return known.err
 }
 
 func (s *Slice) replace(ctx context.Context, req *replaceRequest) (App, error) {
-	if req.new.Name == "" {
-		return App{}, fmt.Errorf("apps: application %s has the name %q, which the catalogue does not know", req.AppID, req.app.Value.Name)
-	}
-	if req.known.err != nil {
-		return App{}, req.known.err
-	}
 	var out App
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		now, err := s.find(ctx, tx, req.AppID)

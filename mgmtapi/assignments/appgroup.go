@@ -3,6 +3,7 @@ package assignments
 import (
 	"context"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/scimwright/scimwright/internal/docstore"
@@ -42,8 +43,16 @@ const maxPriority = 100
 
 type putGroupBody struct {
 	// Priority 0 counts as not given, as client libraries send it.
-	Priority int            `json:"priority" min:"0" max:"100" doc:"Rank among the groups of the application. Without one, or with 0, a new assignment comes last and an existing one stays where it is."`
+	Priority int            `json:"priority" min:"0" max:"100"`
 	Profile  map[string]any `json:"profile" doc:"Values of app attributes for the members."`
+}
+
+// MoreTags implements rest.Described.
+func (putGroupBody) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"priority": `doc:"Rank among the groups of the application. Without a priority, or with 0, a new assignment is the last one and an ` +
+			`existing one keeps its rank."`,
+	}
 }
 
 type putGroupRequest struct {
@@ -210,8 +219,9 @@ type groupRequest struct {
 	doc docstore.Doc[model.AppGroup]
 }
 
-func (s *Slice) findForGroup(ctx context.Context, req *groupRequest) (err error) {
-	q := s.Store.Reader()
+func (t *groupRequest) self() *groupRequest { return t }
+
+func (s *Slice) findForGroup(ctx context.Context, q docstore.Reader, req *groupRequest) (err error) {
 	if _, err := s.findApp(ctx, q, req.AppID); err != nil {
 		return err
 	}
@@ -247,10 +257,7 @@ type listGroupsRequest struct {
 	app docstore.Doc[model.App]
 }
 
-func (s *Slice) findForGroupList(ctx context.Context, req *listGroupsRequest) (err error) {
-	req.app, err = s.findApp(ctx, s.Store.Reader(), req.AppID)
-	return err
-}
+func (r *listGroupsRequest) at() (string, *docstore.Doc[model.App]) { return r.AppID, &r.app }
 
 func (s *Slice) listGroups(ctx context.Context, req *listGroupsRequest) (rest.Page[AppGroup], error) {
 	query := docstore.Query[model.AppGroup]{

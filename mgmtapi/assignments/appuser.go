@@ -19,11 +19,13 @@ import (
 
 // AppUser is the assignment of a user to an application as callers see it.
 type AppUser struct {
-	ID              string              `json:"id" readOnly:"true" doc:"Id of the user."`
-	ExternalID      *string             `json:"externalId" readOnly:"true" doc:"Id of the account in the target."`
-	Created         rest.Time           `json:"created" readOnly:"true" doc:"Time of the assignment."`
-	LastUpdated     rest.Time           `json:"lastUpdated" readOnly:"true" doc:"Time of the last change."`
-	Scope           model.AppUserScope  `json:"scope" readOnly:"true" enum:"USER,GROUP" doc:"Whether the assignment was made for the user or comes from a group."`
+	ID          string    `json:"id" readOnly:"true" doc:"Id of the user."`
+	ExternalID  *string   `json:"externalId" readOnly:"true" doc:"Id of the account in the target."`
+	Created     rest.Time `json:"created" readOnly:"true" doc:"Time of the assignment."`
+	LastUpdated rest.Time `json:"lastUpdated" readOnly:"true" doc:"Time of the last change."`
+
+	Scope model.AppUserScope `json:"scope" readOnly:"true" enum:"USER,GROUP" doc:"Whether the assignment is the user's own or from a group."`
+
 	Status          model.AppUserStatus `json:"status" readOnly:"true" doc:"Status."`
 	StatusChanged   *rest.Time          `json:"statusChanged" readOnly:"true" doc:"Time of the last change of the status."`
 	PasswordChanged *rest.Time          `json:"passwordChanged" readOnly:"true" doc:"Time of the last change of the password."`
@@ -117,7 +119,8 @@ func (s *Slice) renderUser(ctx context.Context, doc docstore.Doc[model.AppUser])
 type supplied struct {
 	Scope       model.AppUserScope `json:"scope" empty:"absent" enum:"USER,GROUP" doc:"GROUP goes back to what an assigned group gives."`
 	Credentials UserCredentials    `json:"credentials" doc:"Credentials in the application."`
-	Profile     map[string]any     `json:"profile" doc:"Attributes in the application that differ from what the mapping gives; null goes back to that."`
+
+	Profile map[string]any `json:"profile" doc:"Attributes in the application that differ from the mapping. Null restores the mapped value."`
 }
 
 type assignBody struct {
@@ -130,10 +133,7 @@ type assignRequest struct {
 	Body  assignBody `body:"required"`
 }
 
-func (s *Slice) findForAssign(ctx context.Context, req *assignRequest) error {
-	_, err := s.findApp(ctx, s.Store.Reader(), req.AppID)
-	return err
-}
+func (r *assignRequest) at() (string, *docstore.Doc[model.App]) { return r.AppID, nil }
 
 func (s *Slice) assign(ctx context.Context, req *assignRequest) (AppUser, error) {
 	return s.write(ctx, req.AppID, req.Body.ID, req.Body.supplied, true)
@@ -142,10 +142,6 @@ func (s *Slice) assign(ctx context.Context, req *assignRequest) (AppUser, error)
 type updateRequest struct {
 	userRequest
 	Body supplied `body:"required"`
-}
-
-func (s *Slice) findForUpdate(ctx context.Context, req *updateRequest) error {
-	return s.findForUser(ctx, &req.userRequest)
 }
 
 func (s *Slice) update(ctx context.Context, req *updateRequest) (AppUser, error) {
@@ -381,8 +377,9 @@ type userRequest struct {
 	doc docstore.Doc[model.AppUser]
 }
 
-func (s *Slice) findForUser(ctx context.Context, req *userRequest) (err error) {
-	q := s.Store.Reader()
+func (t *userRequest) self() *userRequest { return t }
+
+func (s *Slice) findForUser(ctx context.Context, q docstore.Reader, req *userRequest) (err error) {
 	if _, err := s.findApp(ctx, q, req.AppID); err != nil {
 		return err
 	}
@@ -413,10 +410,6 @@ type getUserRequest struct {
 	Expand string `query:"expand" enum:"user" doc:"user embeds the user."`
 }
 
-func (s *Slice) findForGetUser(ctx context.Context, req *getUserRequest) error {
-	return s.findForUser(ctx, &req.userRequest)
-}
-
 func (s *Slice) getUser(ctx context.Context, req *getUserRequest) (AppUser, error) {
 	return s.expanded(ctx, s.Store.Reader(), req.doc, req.Expand)
 }
@@ -441,10 +434,6 @@ func (s *Slice) expanded(ctx context.Context, q docstore.Reader, doc docstore.Do
 type unassignRequest struct {
 	userRequest
 	SendEmail bool `query:"sendEmail" default:"false" doc:"Tells the administrator by e-mail."`
-}
-
-func (s *Slice) findForUnassign(ctx context.Context, req *unassignRequest) error {
-	return s.findForUser(ctx, &req.userRequest)
 }
 
 func (s *Slice) unassign(ctx context.Context, req *unassignRequest) (rest.Empty, error) {
@@ -506,7 +495,7 @@ func (s *Slice) mailUnassigned(ctx context.Context, tx *docstore.Tx, t *target, 
 
 type listUsersRequest struct {
 	AppID  string `path:"appId" doc:"Id of the application."`
-	Q      string `query:"q" doc:"Beginning of the user name, first name, last name or e-mail address, in any letter case; of an OPENID_CONNECT application, of the user name or e-mail address."`
+	Q      string `query:"q"`
 	Expand string `query:"expand" enum:"user" doc:"user embeds the users."`
 	Limit  int    `query:"limit" default:"50" min:"1" max:"500" clamp:"true" doc:"Size of the page."`
 	After  string `query:"after" doc:"Cursor of the page."`
@@ -514,10 +503,15 @@ type listUsersRequest struct {
 	app docstore.Doc[model.App]
 }
 
-func (s *Slice) findForUserList(ctx context.Context, req *listUsersRequest) (err error) {
-	req.app, err = s.findApp(ctx, s.Store.Reader(), req.AppID)
-	return err
+// MoreTags implements rest.Described.
+func (listUsersRequest) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"q": `doc:"Beginning of the user name, first name, last name or email address, case-insensitive. For an OPENID_CONNECT ` +
+			`application: of the user name or email address."`,
+	}
 }
+
+func (r *listUsersRequest) at() (string, *docstore.Doc[model.App]) { return r.AppID, &r.app }
 
 func (s *Slice) listUsers(ctx context.Context, req *listUsersRequest) (rest.Page[AppUser], error) {
 	where := docstore.Eq(model.AppUserByListedApp, req.AppID)

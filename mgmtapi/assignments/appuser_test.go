@@ -189,14 +189,15 @@ func TestUserName_FollowsRename(t *testing.T) {
 	carl := w.User("carl")
 	const (
 		scim = `{"name":"scim2_test_app","label":"%s"`
-		swa  = `{"name":"template_swa","label":"%s","signOnMode":"BROWSER_PLUGIN","settings":{"app":{"buttonField":"b","passwordField":"p","usernameField":"u",
-			"url":"https://example.com"}}`
+		swa  = `{"name":"template_swa","label":"%s","signOnMode":"BROWSER_PLUGIN","settings":{"app":{"buttonField":"b",
+			"passwordField":"p","usernameField":"u","url":"https://example.com"}}`
 		sps = `{"name":"template_sps","label":"%s","signOnMode":"SECURE_PASSWORD_STORE","settings":{"app":{"url":"https://example.com",` +
 			`"passwordField":"p","usernameField":"u"}}`
-		saml = `{"label":"%s","signOnMode":"SAML_2_0","settings":{"signOn":{"ssoAcsUrl":"https://example.com/acs","audience":"https://example.com",
-			"recipient":"https://example.com/acs","destination":"https://example.com/acs","subjectNameIdTemplate":"${user.userName}",
-			"subjectNameIdFormat":"urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress","signatureAlgorithm":"RSA_SHA256","digestAlgorithm":"SHA256",
-			"authnContextClassRef":"urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport"}}`
+		saml = `{"label":"%s","signOnMode":"SAML_2_0","settings":{"signOn":{"ssoAcsUrl":"https://example.com/acs",
+			"audience":"https://example.com","recipient":"https://example.com/acs","destination":"https://example.com/acs",
+			"subjectNameIdTemplate":"${user.userName}",
+			"subjectNameIdFormat":"urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress","signatureAlgorithm":"RSA_SHA256",
+			"digestAlgorithm":"SHA256","authnContextClassRef":"urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport"}}`
 		bookmark = `{"name":"bookmark","label":"%s","signOnMode":"BOOKMARK","settings":{"app":{"url":"https://example.com"}}`
 		basic    = `{"name":"template_basic_auth","label":"%s","signOnMode":"BASIC_AUTH","settings":{"app":{"url":"https://example.com",` +
 			`"authURL":"https://example.com/a"}}`
@@ -320,7 +321,8 @@ func TestListsOfAppUsers(t *testing.T) {
 		require.Equal(t, users, w.Get(path+"?limit=99999").IDs())
 
 		client := w.Post("/apps",
-			`{"name":"oidc_client","label":"Client","signOnMode":"OPENID_CONNECT","credentials":{"oauthClient":{"token_endpoint_auth_method":"client_secret_basic"}},
+			`{"name":"oidc_client","label":"Client","signOnMode":"OPENID_CONNECT",
+			"credentials":{"oauthClient":{"token_endpoint_auth_method":"client_secret_basic"}},
 			"settings":{"oauthClient":{"application_type":"service","grant_types":["client_credentials"],"response_types":["token"]}}}`).OK().Text(
 			"id")
 		w.Assign(client, users[2])

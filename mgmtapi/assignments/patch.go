@@ -24,10 +24,6 @@ type patchGroupRequest struct {
 	Body []operation `body:"required"`
 }
 
-func (s *Slice) findForPatchGroup(ctx context.Context, req *patchGroupRequest) error {
-	return s.findForGroup(ctx, &req.groupRequest)
-}
-
 func (s *Slice) patchGroup(ctx context.Context, req *patchGroupRequest) (AppGroup, error) {
 	var written docstore.Doc[model.AppGroup]
 	err := s.Update(ctx, func(tx *docstore.Tx) error {

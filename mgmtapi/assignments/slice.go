@@ -7,6 +7,7 @@ import (
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/internal/seal"
 	"github.com/scimwright/scimwright/mgmtapi/appprofile"
+	"github.com/scimwright/scimwright/mgmtapi/lookup"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/outbox"
 )
@@ -53,23 +54,27 @@ func (s *Slice) Routes() []rest.Route {
 	return []rest.Route{
 		rest.Op[assignRequest, AppUser]{
 			ID: "assignUserToApplication", Route: "POST /api/v1/apps/{appId}/users", Tag: userTag, Scopes: writeScope,
-			Summary: "Assigns a user to an application", Find: s.findForAssign, Do: s.assign,
+			Summary: "Assigns a user to an application",
+			Find:    lookup.Found(s.Store, s.Apps.Get, "AppInstance", (*assignRequest).at), Do: s.assign,
 		},
 		rest.Op[listUsersRequest, rest.Page[AppUser]]{
 			ID: "listApplicationUsers", Route: "GET /api/v1/apps/{appId}/users", Tag: userTag, Scopes: readScope,
-			Summary: "Lists the users of an application", Find: s.findForUserList, Do: s.listUsers,
+			Summary: "Lists the users of an application", Find: lookup.Found(s.Store, s.Apps.Get, "AppInstance", (*listUsersRequest).at),
+			Do: s.listUsers,
 		},
 		rest.Op[getUserRequest, AppUser]{
 			ID: "getApplicationUser", Route: "GET /api/v1/apps/{appId}/users/{userId}", Tag: userTag, Scopes: readScope,
-			Summary: "Reads the assignment of a user", Find: s.findForGetUser, Do: s.getUser,
+			Summary: "Reads the assignment of a user", Find: lookup.In(s.Store, s.findForUser, (*getUserRequest).self), Do: s.getUser,
 		},
 		rest.Op[updateRequest, AppUser]{
 			ID: "updateApplicationUser", Route: "POST /api/v1/apps/{appId}/users/{userId}", Tag: userTag, Scopes: writeScope,
-			Summary: "Changes the credentials or the profile of an assigned user", Find: s.findForUpdate, Do: s.update,
+			Summary: "Changes the credentials or the profile of an assigned user",
+			Find:    lookup.In(s.Store, s.findForUser, (*updateRequest).self),
+			Do:      s.update,
 		},
 		rest.Op[unassignRequest, rest.Empty]{
 			ID: "unassignUserFromApplication", Route: "DELETE /api/v1/apps/{appId}/users/{userId}", Tag: userTag, Scopes: writeScope,
-			Summary: "Ends the assignment of a user", Find: s.findForUnassign, Do: s.unassign,
+			Summary: "Ends the assignment of a user", Find: lookup.In(s.Store, s.findForUser, (*unassignRequest).self), Do: s.unassign,
 		},
 		rest.Op[putGroupRequest, AppGroup]{
 			ID: "assignGroupToApplication", Route: "PUT /api/v1/apps/{appId}/groups/{groupId}", Tag: groupTag, Scopes: writeScope,
@@ -77,19 +82,21 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[groupRequest, AppGroup]{
 			ID: "getApplicationGroup", Route: "GET /api/v1/apps/{appId}/groups/{groupId}", Tag: groupTag, Scopes: readScope,
-			Summary: "Reads the assignment of a group", Find: s.findForGroup, Do: s.getGroup,
+			Summary: "Reads the assignment of a group", Find: lookup.In(s.Store, s.findForGroup, (*groupRequest).self), Do: s.getGroup,
 		},
 		rest.Op[listGroupsRequest, rest.Page[AppGroup]]{
 			ID: "listApplicationGroups", Route: "GET /api/v1/apps/{appId}/groups", Tag: groupTag, Scopes: readScope,
-			Summary: "Lists the groups of an application by priority", Find: s.findForGroupList, Do: s.listGroups,
+			Summary: "Lists the groups of an application by priority",
+			Find:    lookup.Found(s.Store, s.Apps.Get, "AppInstance", (*listGroupsRequest).at), Do: s.listGroups,
 		},
 		rest.Op[patchGroupRequest, AppGroup]{
 			ID: "updateApplicationGroup", Route: "PATCH /api/v1/apps/{appId}/groups/{groupId}", Tag: groupTag, Scopes: writeScope,
-			Summary: "Changes the priority or the profile of the assignment of a group", Find: s.findForPatchGroup, Do: s.patchGroup,
+			Summary: "Changes the priority or the profile of the assignment of a group",
+			Find:    lookup.In(s.Store, s.findForGroup, (*patchGroupRequest).self), Do: s.patchGroup,
 		},
 		rest.Op[groupRequest, rest.NoContent]{
 			ID: "unassignGroupFromApplication", Route: "DELETE /api/v1/apps/{appId}/groups/{groupId}", Tag: groupTag, Scopes: writeScope,
-			Summary: "Ends the assignment of a group", Find: s.findForGroup, Do: s.unassignGroup,
+			Summary: "Ends the assignment of a group", Find: lookup.In(s.Store, s.findForGroup, (*groupRequest).self), Do: s.unassignGroup,
 		},
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/mgmtapi/lookup"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
@@ -20,4 +21,15 @@ func FindUser(ctx context.Context, d model.Deps, q docstore.Reader, ref string) 
 	}
 	doc, err := d.FindUser(ctx, q, name)
 	return doc, rest.Missing(err, "User", ref)
+}
+
+// FoundUser returns a Find for requests about the user that their path names, see FindUser. at returns the name in a request and the field
+// that the user is stored in.
+func FoundUser[Req any](
+	d model.Deps, at func(*Req) (ref string, to *docstore.Doc[model.User]),
+) func(context.Context, *Req) error {
+	get := func(ctx context.Context, q docstore.Reader, ref string) (docstore.Doc[model.User], error) {
+		return FindUser(ctx, d, q, ref)
+	}
+	return lookup.Found(d.Store, get, "User", at)
 }

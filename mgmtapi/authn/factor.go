@@ -3,6 +3,7 @@ package authn
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 
 	"github.com/scimwright/scimwright/internal/docstore"
@@ -52,12 +53,25 @@ type activateRequest struct{ factorStep }
 
 type enrollRequest struct {
 	Body struct {
-		StateToken string            `json:"stateToken" required:"true" writeOnly:"true" doc:"Token of the sign-in."`
-		Type       string            `json:"factorType" required:"true" doc:"Type of the factor." enum:"question,sms,call,email,push,token:software:totp,token,token:hardware,web,u2f,webauthn"`
-		Provider   string            `json:"provider" required:"true" doc:"Provider of the factor." enum:"SVC,FIDO,VENDOR_A,VENDOR_B,VENDOR_C,VENDOR_D,VENDOR_E"`
-		Profile    mfa.FactorProfile `json:"profile" doc:"Profile of the factor, by its type."`
-		Verify     mfa.Proof         `json:"verify" writeOnly:"true" doc:"What shows that the user has it, of tokens."`
+		StateToken string `json:"stateToken" required:"true" writeOnly:"true" doc:"Token of the sign-in."`
+		factorKind
+		Profile mfa.FactorProfile `json:"profile" doc:"Profile of the factor, by its type."`
+		Verify  mfa.Proof         `json:"verify" writeOnly:"true" doc:"What shows that the user has it, of tokens."`
 	} `body:"required"`
+}
+
+// factorKind are the type and the provider of a factor.
+type factorKind struct {
+	Type     string `json:"factorType" required:"true" doc:"Type of the factor."`
+	Provider string `json:"provider" required:"true" doc:"Provider of the factor."`
+}
+
+// MoreTags implements rest.Described.
+func (factorKind) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"factorType": `enum:"question,sms,call,email,push,token:software:totp,token,token:hardware,web,u2f,webauthn"`,
+		"provider":   `enum:"SVC,FIDO,VENDOR_A,VENDOR_B,VENDOR_C,VENDOR_D,VENDOR_E"`,
+	}
 }
 
 type previousRequest struct {

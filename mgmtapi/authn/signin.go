@@ -29,10 +29,10 @@ func (s *Slice) prepareSignIn(ctx context.Context, r *signInRequest) (err error)
 	return err
 }
 
-// Check wants a token, or login and password. Where no password is required, the login is enough.
-func (r *signInRequest) Check(_ context.Context, causes *rest.Causes) {
+// checkSignIn wants a token, or login and password. Where no password is required, the login is enough.
+func checkSignIn(_ context.Context, r *signInRequest, causes *rest.Causes) error {
 	if r.Body.Token != "" {
-		return
+		return nil
 	}
 	if r.Body.Username == "" {
 		causes.Blank("username")
@@ -40,6 +40,7 @@ func (r *signInRequest) Check(_ context.Context, causes *rest.Causes) {
 	if r.Body.Password == "" && r.enroll == model.PasswordRequired {
 		causes.Blank("password")
 	}
+	return nil
 }
 
 // Why a sign-in fails, for the log. The caller is not told.

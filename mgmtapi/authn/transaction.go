@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -19,11 +20,20 @@ type Transaction struct {
 	StateToken   string     `json:"stateToken,omitempty" doc:"Token of the next step."`
 	SessionToken string     `json:"sessionToken,omitempty" doc:"Token of a complete sign-in, valid for five minutes."`
 	ExpiresAt    *rest.Time `json:"expiresAt,omitempty" doc:"When the token expires."`
-	Status       string     `json:"status" readOnly:"true" enum:"SUCCESS,PASSWORD_EXPIRED,PASSWORD_RESET,RECOVERY,LOCKED_OUT,MFA_REQUIRED,MFA_CHALLENGE,MFA_ENROLL,MFA_ENROLL_ACTIVATE" doc:"How far the sign-in is."`
-	FactorResult string     `json:"factorResult,omitempty" readOnly:"true" enum:"CHALLENGE,WAITING,REJECTED,CANCELLED,TIMEOUT,FAILED,ERROR" doc:"How far the verification or the enrollment of the factor is."`
+	Status       string     `json:"status" readOnly:"true" doc:"How far the sign-in is."`
+	FactorResult string     `json:"factorResult,omitempty" readOnly:"true" doc:"How far the verification or the enrollment of the factor is."`
 	RelayState   string     `json:"relayState,omitempty" doc:"What the caller sent."`
 	Embedded     *Embedded  `json:"_embedded,omitempty" doc:"Who signs in."`
 	Links        rest.Links `json:"_links,omitempty" doc:"The next step, and how to give up."`
+}
+
+// MoreTags implements rest.Described.
+func (Transaction) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"status": `enum:"SUCCESS,PASSWORD_EXPIRED,PASSWORD_RESET,RECOVERY,LOCKED_OUT,MFA_REQUIRED,MFA_CHALLENGE,MFA_ENROLL,` +
+			`MFA_ENROLL_ACTIVATE"`,
+		"factorResult": `enum:"CHALLENGE,WAITING,REJECTED,CANCELLED,TIMEOUT,FAILED,ERROR"`,
+	}
 }
 
 // Embedded is who signs in.

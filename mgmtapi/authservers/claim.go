@@ -2,6 +2,7 @@ package authservers
 
 import (
 	"context"
+	"reflect"
 	"slices"
 
 	"github.com/scimwright/scimwright/internal/docstore"
@@ -13,17 +14,28 @@ import (
 
 // Claim is a claim on the wire.
 type Claim struct {
-	ID         string          `json:"id" readOnly:"true" doc:"Id of the claim."`
-	Name       string          `json:"name" readOnly:"true" doc:"Name in the token."`
-	Status     model.Status    `json:"status" readOnly:"true" enum:"ACTIVE,INACTIVE" doc:"Whether tokens have it."`
-	ClaimType  string          `json:"claimType" readOnly:"true" enum:"RESOURCE,IDENTITY" doc:"Whether it is in access tokens or in ID tokens."`
+	ID     string       `json:"id" readOnly:"true" doc:"Id of the claim."`
+	Name   string       `json:"name" readOnly:"true" doc:"Name in the token."`
+	Status model.Status `json:"status" readOnly:"true" enum:"ACTIVE,INACTIVE" doc:"Whether tokens have it."`
+
+	ClaimType string `json:"claimType" readOnly:"true" enum:"RESOURCE,IDENTITY" doc:"Whether it is in access tokens or in ID tokens."`
+
 	ValueType  string          `json:"valueType" readOnly:"true" enum:"EXPRESSION,GROUPS,SYSTEM" doc:"What its value is."`
 	Value      string          `json:"value" readOnly:"true" doc:"Expression, or what the names of groups are compared with."`
-	Filter     string          `json:"group_filter_type,omitempty" readOnly:"true" enum:"STARTS_WITH,EQUALS,CONTAINS,REGEX" doc:"How the names of groups are compared."`
+	Filter     string          `json:"group_filter_type,omitempty" readOnly:"true" doc:"How the names of groups are compared."`
 	Conditions ClaimConditions `json:"conditions" readOnly:"true" doc:"When it is there."`
-	Always     bool            `json:"alwaysIncludeInToken" readOnly:"true" doc:"Whether an ID token has it although an access token is issued with it. Always true for RESOURCE."`
-	System     bool            `json:"system" readOnly:"true" doc:"Whether every server has it."`
-	Links      rest.Links      `json:"_links" readOnly:"true" doc:"What can be done with the claim."`
+
+	Always bool `json:"alwaysIncludeInToken" readOnly:"true" doc:"Whether ID tokens next to access tokens have it. Always true for RESOURCE."`
+
+	System bool       `json:"system" readOnly:"true" doc:"Whether every server has it."`
+	Links  rest.Links `json:"_links" readOnly:"true" doc:"What can be done with the claim."`
+}
+
+// MoreTags implements rest.Described.
+func (Claim) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"group_filter_type": `enum:"STARTS_WITH,EQUALS,CONTAINS,REGEX"`,
+	}
 }
 
 // ClaimConditions say when a claim is there.
@@ -33,14 +45,24 @@ type ClaimConditions struct {
 
 // ClaimInput is the body of a new or replaced claim.
 type ClaimInput struct {
-	Name       string          `json:"name" max:"255" required:"true" doc:"Name in the token."`
-	Status     model.Status    `json:"status" empty:"absent" enum:"ACTIVE,INACTIVE" doc:"Whether tokens have it. A new one is ACTIVE."`
-	ClaimType  string          `json:"claimType" required:"true" enum:"RESOURCE,IDENTITY" doc:"Whether it is in access tokens or in ID tokens."`
-	ValueType  string          `json:"valueType" required:"true" enum:"EXPRESSION,GROUPS,SYSTEM" doc:"What its value is. Nothing new can be SYSTEM."`
+	Name   string       `json:"name" max:"255" required:"true" doc:"Name in the token."`
+	Status model.Status `json:"status" empty:"absent" enum:"ACTIVE,INACTIVE" doc:"Whether tokens have it. A new one is ACTIVE."`
+
+	ClaimType string `json:"claimType" required:"true" enum:"RESOURCE,IDENTITY" doc:"Whether it is in access tokens or in ID tokens."`
+
+	ValueType string `json:"valueType" required:"true" enum:"EXPRESSION,GROUPS,SYSTEM" doc:"What its value is. Nothing new can be SYSTEM."`
+
 	Value      string          `json:"value" max:"8192" required:"true" doc:"Expression, or what the names of groups are compared with."`
-	Filter     string          `json:"group_filter_type" empty:"absent" enum:"STARTS_WITH,EQUALS,CONTAINS,REGEX" doc:"How the names of groups are compared; needed with GROUPS."`
+	Filter     string          `json:"group_filter_type" empty:"absent" doc:"How the names of groups are compared; needed with GROUPS."`
 	Conditions ClaimConditions `json:"conditions" doc:"When it is there."`
 	Always     bool            `json:"alwaysIncludeInToken" doc:"Whether an ID token has it although an access token is issued with it."`
+}
+
+// MoreTags implements rest.Described.
+func (ClaimInput) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"group_filter_type": `enum:"STARTS_WITH,EQUALS,CONTAINS,REGEX"`,
+	}
 }
 
 func showClaim(ctx context.Context, server string, c *model.AuthClaim) Claim {
@@ -110,10 +132,6 @@ type listClaimsRequest struct {
 	Include bool `query:"includeClaims" doc:"Changes nothing."`
 }
 
-func (s *Slice) findForClaims(ctx context.Context, r *listClaimsRequest) error {
-	return s.find(ctx, &r.target)
-}
-
 func (s *Slice) listClaims(ctx context.Context, r *listClaimsRequest) ([]Claim, error) {
 	out := []Claim{}
 	for i := range r.found.Value.Claims {
@@ -128,21 +146,14 @@ type claimTarget struct {
 	Claim string `path:"claimId" doc:"Id of the claim."`
 }
 
-func (s *Slice) findClaim(ctx context.Context, t *claimTarget) error {
-	if err := s.find(ctx, &t.target); err != nil {
-		return err
-	}
-	_, err := t.at(&t.found.Value)
-	return err
+func (t *claimTarget) self() *claimTarget { return t }
+
+func (s *Slice) findClaim(ctx context.Context, q docstore.Reader, t *claimTarget) error {
+	return findPart(ctx, s, q, t)
 }
 
-// at is the place of the claim.
-func (t *claimTarget) at(server *model.AuthServer) (int, error) {
-	i := slices.IndexFunc(server.Claims, func(c model.AuthClaim) bool { return c.ID == t.Claim })
-	if i < 0 {
-		return 0, rest.NotFound("OAuth2Claim", t.Claim)
-	}
-	return i, nil
+func (t *claimTarget) at(server *model.AuthServer) (spot[model.AuthClaim], error) {
+	return locate(&server.Claims, "OAuth2Claim", t.Claim, func(c *model.AuthClaim) bool { return c.ID == t.Claim }, claimParty)
 }
 
 func claimParty(c *model.AuthClaim) []model.LogParty {
@@ -150,20 +161,16 @@ func claimParty(c *model.AuthClaim) []model.LogParty {
 }
 
 func (s *Slice) getClaim(ctx context.Context, t *claimTarget) (Claim, error) {
-	i, err := t.at(&t.found.Value)
+	at, err := t.at(&t.found.Value)
 	if err != nil {
 		return Claim{}, err
 	}
-	return showClaim(ctx, t.found.ID, &t.found.Value.Claims[i]), nil
+	return showClaim(ctx, t.found.ID, at.part()), nil
 }
 
 type createClaimRequest struct {
 	target
 	Body ClaimInput `body:"required"`
-}
-
-func (s *Slice) findForCreateClaim(ctx context.Context, r *createClaimRequest) error {
-	return s.find(ctx, &r.target)
 }
 
 func (s *Slice) createClaim(ctx context.Context, r *createClaimRequest) (Claim, error) {
@@ -189,22 +196,9 @@ type replaceClaimRequest struct {
 	Body ClaimInput `body:"required"`
 }
 
-func (s *Slice) findForReplaceClaim(ctx context.Context, r *replaceClaimRequest) error {
-	return s.findClaim(ctx, &r.claimTarget)
-}
-
 func (s *Slice) replaceClaim(ctx context.Context, r *replaceClaimRequest) (Claim, error) {
-	err := s.change(ctx, &r.target, audit.ClaimUpdate, func(tx *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
-		i, err := r.at(server)
-		if err != nil {
-			return nil, err
-		}
-		c := server.Claims[i]
-		if err := s.applyClaim(ctx, tx, &r.Body, server, &c); err != nil {
-			return nil, err
-		}
-		server.Claims[i] = c
-		return claimParty(&c), nil
+	err := replacePart(ctx, s, r, audit.ClaimUpdate, 0, func(tx *docstore.Tx, server *model.AuthServer, c *model.AuthClaim) error {
+		return s.applyClaim(ctx, tx, &r.Body, server, c)
 	})
 	if err != nil {
 		return Claim{}, err
@@ -213,17 +207,5 @@ func (s *Slice) replaceClaim(ctx context.Context, r *replaceClaimRequest) (Claim
 }
 
 func (s *Slice) deleteClaim(ctx context.Context, t *claimTarget) (rest.NoContent, error) {
-	return rest.NoContent{}, s.change(ctx, &t.target, audit.ClaimDelete,
-		func(_ *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
-			i, err := t.at(server)
-			if err != nil {
-				return nil, err
-			}
-			c := server.Claims[i]
-			if c.System {
-				return nil, rest.Invalid("claimId", "A claim of the system cannot be deleted")
-			}
-			server.Claims = slices.Delete(server.Claims, i, i+1)
-			return claimParty(&c), nil
-		})
+	return rest.NoContent{}, deletePart(ctx, s, t, audit.ClaimDelete, "claim", "claimId", func(c *model.AuthClaim) bool { return c.System })
 }

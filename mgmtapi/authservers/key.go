@@ -66,8 +66,10 @@ type keyTarget struct {
 	status string
 }
 
-func (s *Slice) findKey(ctx context.Context, t *keyTarget) error {
-	if err := s.find(ctx, &t.target); err != nil {
+func (t *keyTarget) self() *keyTarget { return t }
+
+func (s *Slice) findKey(ctx context.Context, q docstore.Reader, t *keyTarget) error {
+	if err := s.find(ctx, q, &t.target); err != nil {
 		return err
 	}
 	ring, err := s.keys.Ring(ctx, t.found.ID, t.found.Value.ManualRotation)
@@ -94,10 +96,6 @@ type rotateRequest struct {
 	} `body:"required"`
 }
 
-func (s *Slice) findForRotate(ctx context.Context, r *rotateRequest) error {
-	return s.find(ctx, &r.target)
-}
-
 func (s *Slice) rotate(ctx context.Context, r *rotateRequest) ([]Key, error) {
 	if r.Body.Use != "sig" {
 		e := rest.Invalid("use", "The value must be one of: sig")
@@ -107,7 +105,7 @@ func (s *Slice) rotate(ctx context.Context, r *rotateRequest) ([]Key, error) {
 	// A rotation that is due needs no other one: this one starts the next period.
 	var ring model.KeyRing
 	err := s.Update(ctx, func(tx *docstore.Tx) (err error) {
-		if err := s.load(ctx, tx, &r.target); err != nil {
+		if err := s.find(ctx, tx, &r.target); err != nil {
 			return err
 		}
 		ring, err = s.keys.Rotate(ctx, tx, r.found.ID)

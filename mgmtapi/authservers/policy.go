@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
+	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
@@ -51,13 +53,25 @@ type Included struct {
 
 // PolicyInput is the body of a new or replaced policy.
 type PolicyInput struct {
-	ID          string       `json:"id" empty:"absent" doc:"Id of the policy. A replacement must name it; a new policy receives one."`
-	Type        string       `json:"type" empty:"absent" enum:"OAUTH_AUTHORIZATION_POLICY" doc:"Always OAUTH_AUTHORIZATION_POLICY, which may be left out."`
+	ID string `json:"id" empty:"absent" doc:"Id of the policy. A replacement must name it; a new policy receives one."`
+
+	Type string `json:"type" empty:"absent" enum:"OAUTH_AUTHORIZATION_POLICY" doc:"Always OAUTH_AUTHORIZATION_POLICY, which may be left out."`
+
 	Status      model.Status `json:"status" empty:"absent" enum:"ACTIVE,INACTIVE" doc:"Whether it is in force. A new one is."`
 	Name        string       `json:"name" max:"255" required:"true" doc:"Name of the policy."`
 	Description string       `json:"description" max:"1024" required:"true" doc:"What the policy is for."`
-	Priority    int          `json:"priority" min:"0" required:"true" doc:"Position among the policies, from 1. The other policies are renumbered. 0 appends a new policy and keeps the position of an existing one."`
-	Conditions  PolicyPeople `json:"conditions" doc:"Clients that the policy applies to: ALL_CLIENTS or ids. A policy whose clients were deleted names none and applies to no client."`
+	Priority    int          `json:"priority" min:"0" required:"true"`
+	Conditions  PolicyPeople `json:"conditions"`
+}
+
+// MoreTags implements rest.Described.
+func (PolicyInput) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"priority": `doc:"Position among the policies, from 1. The other policies are renumbered. 0 appends a new policy and keeps the ` +
+			`position of an existing one."`,
+		"conditions": `doc:"Clients that the policy applies to: ALL_CLIENTS or ids. A policy whose clients were deleted names none and ` +
+			`applies to no client."`,
+	}
 }
 
 // show renders the policy at a place.
@@ -115,25 +129,18 @@ type policyTarget struct {
 	Policy string `path:"policyId" doc:"Id of the policy."`
 }
 
-func (s *Slice) findPolicy(ctx context.Context, t *policyTarget) error {
-	if err := s.find(ctx, &t.target); err != nil {
-		return err
-	}
-	_, err := t.at(&t.found.Value)
-	return err
+func (t *policyTarget) self() *policyTarget { return t }
+
+func (s *Slice) findPolicy(ctx context.Context, q docstore.Reader, t *policyTarget) error {
+	return findPart(ctx, s, q, t)
 }
 
-// at is the place of the policy.
-func (t *policyTarget) at(server *model.AuthServer) (int, error) {
-	i := slices.IndexFunc(server.Policies, func(p model.AuthPolicy) bool { return p.ID == t.Policy })
-	if i < 0 {
-		return 0, rest.NotFound("Policy", t.Policy)
-	}
-	return i, nil
+func (t *policyTarget) at(server *model.AuthServer) (spot[model.AuthPolicy], error) {
+	return locate(&server.Policies, "Policy", t.Policy, func(p *model.AuthPolicy) bool { return p.ID == t.Policy }, policyParties)
 }
 
-func policyParty(p *model.AuthPolicy) model.LogParty {
-	return audit.Part(audit.TypePolicy, p.ID, p.Name)
+func policyParties(p *model.AuthPolicy) []model.LogParty {
+	return []model.LogParty{audit.Part(audit.TypePolicy, p.ID, p.Name)}
 }
 
 func (s *Slice) listPolicies(ctx context.Context, t *target) ([]Policy, error) {
@@ -145,20 +152,16 @@ func (s *Slice) listPolicies(ctx context.Context, t *target) ([]Policy, error) {
 }
 
 func (s *Slice) getPolicy(ctx context.Context, t *policyTarget) (Policy, error) {
-	i, err := t.at(&t.found.Value)
+	at, err := t.at(&t.found.Value)
 	if err != nil {
 		return Policy{}, err
 	}
-	return showPolicy(ctx, t.found.ID, i, &t.found.Value.Policies[i]), nil
+	return showPolicy(ctx, t.found.ID, at.i, at.part()), nil
 }
 
 type createPolicyRequest struct {
 	target
 	Body PolicyInput `body:"required"`
-}
-
-func (s *Slice) findForCreatePolicy(ctx context.Context, r *createPolicyRequest) error {
-	return s.find(ctx, &r.target)
 }
 
 func (s *Slice) createPolicy(ctx context.Context, r *createPolicyRequest) (Policy, error) {
@@ -172,7 +175,7 @@ func (s *Slice) createPolicy(ctx context.Context, r *createPolicyRequest) (Polic
 			return nil, err
 		}
 		server.Policies = place(server.Policies, p, r.Body.Priority)
-		return []model.LogParty{policyParty(&p)}, nil
+		return policyParties(&p), nil
 	})
 	if err != nil {
 		return Policy{}, err
@@ -212,8 +215,8 @@ type replacePolicyRequest struct {
 	Body PolicyInput `body:"required"`
 }
 
-// Check wants the id of the policy.
-func (r *replacePolicyRequest) Check(_ context.Context, causes *rest.Causes) {
+// checkReplacePolicy wants the id of the policy.
+func checkReplacePolicy(_ context.Context, r *replacePolicyRequest, causes *rest.Causes) error {
 	switch r.Body.ID {
 	case "":
 		causes.Blank("id")
@@ -221,28 +224,14 @@ func (r *replacePolicyRequest) Check(_ context.Context, causes *rest.Causes) {
 	default:
 		causes.Add("id", "The id must be that of the path")
 	}
-}
-
-func (s *Slice) findForReplacePolicy(ctx context.Context, r *replacePolicyRequest) error {
-	return s.findPolicy(ctx, &r.policyTarget)
+	return nil
 }
 
 func (s *Slice) replacePolicy(ctx context.Context, r *replacePolicyRequest) (Policy, error) {
-	err := s.change(ctx, &r.target, audit.PolicyUpdate, func(tx *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
-		i, err := r.at(server)
-		if err != nil {
-			return nil, err
-		}
-		p := server.Policies[i]
-		if err := s.applyPolicy(ctx, tx, &r.Body, &p); err != nil {
-			return nil, err
-		}
-		server.Policies[i] = p
-		if r.Body.Priority > 0 {
-			server.Policies = place(slices.Delete(server.Policies, i, i+1), p, r.Body.Priority)
-		}
-		return []model.LogParty{policyParty(&p)}, nil
-	})
+	err := replacePart(ctx, s, r, audit.PolicyUpdate, r.Body.Priority,
+		func(tx *docstore.Tx, _ *model.AuthServer, p *model.AuthPolicy) error {
+			return s.applyPolicy(ctx, tx, &r.Body, p)
+		})
 	if err != nil {
 		return Policy{}, err
 	}
@@ -250,35 +239,8 @@ func (s *Slice) replacePolicy(ctx context.Context, r *replacePolicyRequest) (Pol
 }
 
 func (s *Slice) deletePolicy(ctx context.Context, t *policyTarget) (rest.NoContent, error) {
-	return rest.NoContent{}, s.change(ctx, &t.target, audit.PolicyDelete,
-		func(_ *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
-			i, err := t.at(server)
-			if err != nil {
-				return nil, err
-			}
-			p := server.Policies[i]
-			if p.System {
-				return nil, rest.Invalid("policyId", "A policy of the system cannot be deleted")
-			}
-			server.Policies = slices.Delete(server.Policies, i, i+1)
-			return []model.LogParty{policyParty(&p)}, nil
-		})
+	return rest.NoContent{}, deletePart(ctx, s, t, audit.PolicyDelete, "policy", "policyId",
+		func(p *model.AuthPolicy) bool { return p.System })
 }
 
-// enterPolicy brings a policy to a status.
-func (s *Slice) enterPolicy(status model.Status, event audit.Type) func(context.Context, *policyTarget) (rest.NoContent, error) {
-	return func(ctx context.Context, t *policyTarget) (rest.NoContent, error) {
-		return rest.NoContent{}, s.change(ctx, &t.target, event, func(_ *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
-			i, err := t.at(server)
-			if err != nil {
-				return nil, err
-			}
-			p := &server.Policies[i]
-			if p.Status == status {
-				return nil, errUnchanged
-			}
-			p.Status, p.Updated = status, s.Now()
-			return []model.LogParty{policyParty(p)}, nil
-		})
-	}
-}
+func policyStatus(p *model.AuthPolicy) (*model.Status, *time.Time) { return &p.Status, &p.Updated }

@@ -3,8 +3,10 @@ package authservers
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
@@ -57,10 +59,20 @@ type RuleActions struct {
 
 // TokenAction says how tokens are made.
 type TokenAction struct {
-	Access  *int           `json:"accessTokenLifetimeMinutes,omitempty" min:"5" max:"1440" doc:"How long access tokens live. Defaults to 60."`
-	Refresh *int           `json:"refreshTokenLifetimeMinutes,omitempty" min:"0" max:"52560000" doc:"How long refresh tokens live: at least as long as access tokens. Defaults to 0, for as long as they are used."`
-	Window  *int           `json:"refreshTokenWindowMinutes,omitempty" min:"10" max:"2628000" doc:"How long refresh tokens live without being used. Defaults to 10080."`
-	Hook    *InlineHookRef `json:"inlineHook,omitempty" doc:"The inline hook that transforms the tokens."`
+	Access  *int `json:"accessTokenLifetimeMinutes,omitempty" min:"5" max:"1440" doc:"How long access tokens live. Defaults to 60."`
+	Refresh *int `json:"refreshTokenLifetimeMinutes,omitempty" min:"0" max:"52560000"`
+
+	Window *int `json:"refreshTokenWindowMinutes,omitempty" min:"10" max:"2628000" doc:"Maximum idle time of refresh tokens. Default: 10080."`
+
+	Hook *InlineHookRef `json:"inlineHook,omitempty" doc:"The inline hook that transforms the tokens."`
+}
+
+// MoreTags implements rest.Described.
+func (TokenAction) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"refreshTokenLifetimeMinutes": `doc:"Lifetime of refresh tokens, at least that of access tokens. Default: 0, which means as long ` +
+			`as they are used."`,
+	}
 }
 
 // InlineHookRef names an inline hook.
@@ -70,10 +82,12 @@ type InlineHookRef struct {
 
 // RuleInput is the body of a new or replaced rule.
 type RuleInput struct {
-	Type       string         `json:"type" empty:"absent" enum:"RESOURCE_ACCESS" doc:"Always RESOURCE_ACCESS, which may be left out."`
-	Status     model.Status   `json:"status" empty:"absent" enum:"ACTIVE,INACTIVE" doc:"Whether it is in force. A new one is."`
-	Name       string         `json:"name" max:"255" required:"true" doc:"Name of the rule, unique in its policy."`
-	Priority   int            `json:"priority" min:"0" doc:"Its place among the rules, from 1. The others make room. 0 for none given: a new one comes last."`
+	Type   string       `json:"type" empty:"absent" enum:"RESOURCE_ACCESS" doc:"Always RESOURCE_ACCESS, which may be left out."`
+	Status model.Status `json:"status" empty:"absent" enum:"ACTIVE,INACTIVE" doc:"Whether it is in force. A new one is."`
+	Name   string       `json:"name" max:"255" required:"true" doc:"Name of the rule, unique in its policy."`
+
+	Priority int `json:"priority" min:"0" doc:"Position among the rules, from 1. The other rules are renumbered. 0 appends a new rule."`
+
 	Conditions RuleConditions `json:"conditions" doc:"What it is for."`
 	Actions    RuleActions    `json:"actions" doc:"What tokens it gives."`
 }
@@ -109,30 +123,25 @@ type ruleTarget struct {
 	Rule string `path:"ruleId" doc:"Id of the rule."`
 }
 
-func (s *Slice) findRule(ctx context.Context, t *ruleTarget) error {
-	if err := s.findPolicy(ctx, &t.policyTarget); err != nil {
-		return err
-	}
-	_, _, err := t.at(&t.found.Value)
-	return err
+func (t *ruleTarget) self() *ruleTarget { return t }
+
+func (s *Slice) findRule(ctx context.Context, q docstore.Reader, t *ruleTarget) error {
+	return findPart(ctx, s, q, t)
 }
 
-// at is the policy of the rule and the place of the rule in it.
-func (t *ruleTarget) at(server *model.AuthServer) (*model.AuthPolicy, int, error) {
-	i, err := t.policyTarget.at(server)
+func (t *ruleTarget) at(server *model.AuthServer) (spot[model.AuthRule], error) {
+	in, err := t.policyTarget.at(server)
 	if err != nil {
-		return nil, 0, err
+		return spot[model.AuthRule]{}, err
 	}
-	p := &server.Policies[i]
-	j := slices.IndexFunc(p.Rules, func(r model.AuthRule) bool { return r.ID == t.Rule })
-	if j < 0 {
-		return nil, 0, rest.NotFound("PolicyRule", t.Rule)
-	}
-	return p, j, nil
+	return locate(&in.part().Rules, "PolicyRule", t.Rule, func(r *model.AuthRule) bool { return r.ID == t.Rule }, ruleParties(in.part()))
 }
 
-func ruleParties(p *model.AuthPolicy, r *model.AuthRule) []model.LogParty {
-	return []model.LogParty{audit.Part(audit.TypePolicyRule, r.ID, r.Name), policyParty(p)}
+// ruleParties returns the targets of events about a rule of a policy.
+func ruleParties(p *model.AuthPolicy) func(*model.AuthRule) []model.LogParty {
+	return func(r *model.AuthRule) []model.LogParty {
+		return append([]model.LogParty{audit.Part(audit.TypePolicyRule, r.ID, r.Name)}, policyParties(p)...)
+	}
 }
 
 func (s *Slice) listRules(ctx context.Context, t *policyTarget) ([]Rule, error) {
@@ -145,11 +154,11 @@ func (s *Slice) listRules(ctx context.Context, t *policyTarget) ([]Rule, error) 
 }
 
 func (s *Slice) getRule(ctx context.Context, t *ruleTarget) (Rule, error) {
-	p, i, err := t.at(&t.found.Value)
+	at, err := t.at(&t.found.Value)
 	if err != nil {
 		return Rule{}, err
 	}
-	return showRule(ctx, t.found.ID, p.ID, i, &p.Rules[i]), nil
+	return showRule(ctx, t.found.ID, t.Policy, at.i, at.part()), nil
 }
 
 type createRuleRequest struct {
@@ -157,18 +166,14 @@ type createRuleRequest struct {
 	Body RuleInput `body:"required"`
 }
 
-func (s *Slice) findForCreateRule(ctx context.Context, r *createRuleRequest) error {
-	return s.findPolicy(ctx, &r.policyTarget)
-}
-
 func (s *Slice) createRule(ctx context.Context, r *createRuleRequest) (Rule, error) {
 	rule := model.AuthRule{ID: model.NewID(model.KindPolicyRule), Status: model.Active}
 	err := s.change(ctx, &r.target, audit.PolicyRuleAdd, func(tx *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
-		i, err := r.at(server)
+		in, err := r.at(server)
 		if err != nil {
 			return nil, err
 		}
-		p := &server.Policies[i]
+		p := in.part()
 		if len(p.Rules) >= maxRules {
 			return nil, rest.Invalid("rules", "A policy has at most %d rules", maxRules)
 		}
@@ -177,7 +182,7 @@ func (s *Slice) createRule(ctx context.Context, r *createRuleRequest) (Rule, err
 			return nil, err
 		}
 		p.Rules = place(p.Rules, rule, r.Body.Priority)
-		return ruleParties(p, &rule), nil
+		return ruleParties(p)(&rule), nil
 	})
 	if err != nil {
 		return Rule{}, err
@@ -186,8 +191,9 @@ func (s *Slice) createRule(ctx context.Context, r *createRuleRequest) (Rule, err
 }
 
 // applyRule checks what was given and puts it into a rule.
-func (s *Slice) applyRule(ctx context.Context, tx *docstore.Tx, in *RuleInput, server *model.AuthServer, p *model.AuthPolicy,
-	r *model.AuthRule) error {
+func (s *Slice) applyRule(
+	ctx context.Context, tx *docstore.Tx, in *RuleInput, server *model.AuthServer, p *model.AuthPolicy, r *model.AuthRule,
+) error {
 	var causes rest.Causes
 	if slices.ContainsFunc(p.Rules, func(other model.AuthRule) bool { return other.ID != r.ID && strings.EqualFold(other.Name, in.Name) }) {
 		causes.NotUnique("name")
@@ -275,26 +281,11 @@ type replaceRuleRequest struct {
 	Body RuleInput `body:"required"`
 }
 
-func (s *Slice) findForReplaceRule(ctx context.Context, r *replaceRuleRequest) error {
-	return s.findRule(ctx, &r.ruleTarget)
-}
-
 func (s *Slice) replaceRule(ctx context.Context, r *replaceRuleRequest) (Rule, error) {
-	err := s.change(ctx, &r.target, audit.PolicyRuleUpdate, func(tx *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
-		p, i, err := r.at(server)
-		if err != nil {
-			return nil, err
-		}
-		rule := p.Rules[i]
-		if err := s.applyRule(ctx, tx, &r.Body, server, p, &rule); err != nil {
-			return nil, err
-		}
-		p.Rules[i] = rule
-		if r.Body.Priority > 0 {
-			p.Rules = place(slices.Delete(p.Rules, i, i+1), rule, r.Body.Priority)
-		}
-		return ruleParties(p, &rule), nil
-	})
+	err := replacePart(ctx, s, r, audit.PolicyRuleUpdate, r.Body.Priority,
+		func(tx *docstore.Tx, server *model.AuthServer, rule *model.AuthRule) error {
+			return s.applyRule(ctx, tx, &r.Body, server, server.Policy(r.Policy), rule)
+		})
 	if err != nil {
 		return Rule{}, err
 	}
@@ -302,35 +293,7 @@ func (s *Slice) replaceRule(ctx context.Context, r *replaceRuleRequest) (Rule, e
 }
 
 func (s *Slice) deleteRule(ctx context.Context, t *ruleTarget) (rest.NoContent, error) {
-	return rest.NoContent{}, s.change(ctx, &t.target, audit.PolicyRuleDelete,
-		func(_ *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
-			p, i, err := t.at(server)
-			if err != nil {
-				return nil, err
-			}
-			rule := p.Rules[i]
-			if rule.System {
-				return nil, rest.Invalid("ruleId", "A rule of the system cannot be deleted")
-			}
-			p.Rules = slices.Delete(p.Rules, i, i+1)
-			return ruleParties(p, &rule), nil
-		})
+	return rest.NoContent{}, deletePart(ctx, s, t, audit.PolicyRuleDelete, "rule", "ruleId", func(r *model.AuthRule) bool { return r.System })
 }
 
-// enterRule brings a rule to a status.
-func (s *Slice) enterRule(status model.Status, event audit.Type) func(context.Context, *ruleTarget) (rest.NoContent, error) {
-	return func(ctx context.Context, t *ruleTarget) (rest.NoContent, error) {
-		return rest.NoContent{}, s.change(ctx, &t.target, event, func(_ *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
-			p, i, err := t.at(server)
-			if err != nil {
-				return nil, err
-			}
-			rule := &p.Rules[i]
-			if rule.Status == status {
-				return nil, errUnchanged
-			}
-			rule.Status, rule.Updated = status, s.Now()
-			return ruleParties(p, rule), nil
-		})
-	}
-}
+func ruleStatus(r *model.AuthRule) (*model.Status, *time.Time) { return &r.Status, &r.Updated }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -24,27 +25,41 @@ const (
 
 // Scope is a scope on the wire.
 type Scope struct {
-	ID              string     `json:"id" readOnly:"true" doc:"Id of the scope."`
-	Name            string     `json:"name" readOnly:"true" doc:"What clients ask for."`
-	DisplayName     string     `json:"displayName,omitempty" readOnly:"true" doc:"Name for people."`
-	Description     string     `json:"description,omitempty" readOnly:"true" doc:"What the scope is for."`
-	System          bool       `json:"system" readOnly:"true" doc:"Whether every server has it."`
-	Default         bool       `json:"default" readOnly:"true" doc:"Whether clients that ask for nothing get it."`
-	Consent         string     `json:"consent" readOnly:"true" enum:"IMPLICIT,REQUIRED,FLEXIBLE" doc:"Whether users are asked for their consent."`
-	Optional        bool       `json:"optional" readOnly:"true" doc:"Whether users may refuse it."`
-	MetadataPublish string     `json:"metadataPublish" readOnly:"true" enum:"NO_CLIENTS,ALL_CLIENTS" doc:"Whether the metadata of the server names it."`
-	Links           rest.Links `json:"_links" readOnly:"true" doc:"What can be done with the scope."`
+	ID          string `json:"id" readOnly:"true" doc:"Id of the scope."`
+	Name        string `json:"name" readOnly:"true" doc:"What clients ask for."`
+	DisplayName string `json:"displayName,omitempty" readOnly:"true" doc:"Name for people."`
+	Description string `json:"description,omitempty" readOnly:"true" doc:"What the scope is for."`
+	System      bool   `json:"system" readOnly:"true" doc:"Whether every server has it."`
+	Default     bool   `json:"default" readOnly:"true" doc:"Whether clients that ask for nothing get it."`
+
+	Consent string `json:"consent" readOnly:"true" enum:"IMPLICIT,REQUIRED,FLEXIBLE" doc:"Whether users are asked for their consent."`
+
+	Optional bool `json:"optional" readOnly:"true" doc:"Whether users may refuse it."`
+
+	MetadataPublish string `json:"metadataPublish" readOnly:"true" enum:"NO_CLIENTS,ALL_CLIENTS" doc:"Whether the server metadata names it."`
+
+	Links rest.Links `json:"_links" readOnly:"true" doc:"What can be done with the scope."`
 }
 
 // ScopeInput is the body of a new or replaced scope.
 type ScopeInput struct {
-	Name            string `json:"name" max:"255" required:"true" doc:"What clients ask for: printable ASCII without space, quote and backslash."`
-	DisplayName     string `json:"displayName" max:"255" doc:"Name for people."`
-	Description     string `json:"description" max:"1024" doc:"What the scope is for."`
-	Default         bool   `json:"default" doc:"Whether clients that ask for nothing get it."`
-	Consent         string `json:"consent" empty:"absent" enum:"IMPLICIT,REQUIRED,FLEXIBLE" doc:"Whether users are asked for their consent. Defaults to IMPLICIT."`
+	Name string `json:"name" max:"255" required:"true" doc:"What clients ask for: printable ASCII without space, quote and backslash."`
+
+	DisplayName string `json:"displayName" max:"255" doc:"Name for people."`
+	Description string `json:"description" max:"1024" doc:"What the scope is for."`
+	Default     bool   `json:"default" doc:"Whether clients that ask for nothing get it."`
+
+	Consent string `json:"consent" empty:"absent" enum:"IMPLICIT,REQUIRED,FLEXIBLE" doc:"Whether users must consent. Default: IMPLICIT."`
+
 	Optional        bool   `json:"optional" doc:"Whether users may refuse it."`
-	MetadataPublish string `json:"metadataPublish" empty:"absent" enum:"NO_CLIENTS,ALL_CLIENTS" doc:"Whether the metadata of the server names it. Defaults to NO_CLIENTS."`
+	MetadataPublish string `json:"metadataPublish" empty:"absent"`
+}
+
+// MoreTags implements rest.Described.
+func (ScopeInput) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"metadataPublish": `enum:"NO_CLIENTS,ALL_CLIENTS" doc:"Whether the metadata of the server names it. Default: NO_CLIENTS."`,
+	}
 }
 
 // scopePattern is scope-token of RFC 6749 section 3.3.
@@ -94,10 +109,6 @@ type listScopesRequest struct {
 	Filter string `query:"filter" doc:"Expression with name eq."`
 	Limit  int    `query:"limit" default:"200" min:"1" max:"200" clamp:"true" doc:"Size of the page, at most 200."`
 	After  string `query:"after" doc:"Cursor from the link to the next page."`
-}
-
-func (s *Slice) findForScopes(ctx context.Context, r *listScopesRequest) error {
-	return s.find(ctx, &r.target)
 }
 
 // byName is the filter language of scopes.
@@ -161,21 +172,14 @@ type scopeTarget struct {
 	Scope string `path:"scopeId" doc:"Id of the scope."`
 }
 
-func (s *Slice) findScope(ctx context.Context, t *scopeTarget) error {
-	if err := s.find(ctx, &t.target); err != nil {
-		return err
-	}
-	_, err := t.at(&t.found.Value)
-	return err
+func (t *scopeTarget) self() *scopeTarget { return t }
+
+func (s *Slice) findScope(ctx context.Context, q docstore.Reader, t *scopeTarget) error {
+	return findPart(ctx, s, q, t)
 }
 
-// at is the place of the scope.
-func (t *scopeTarget) at(server *model.AuthServer) (int, error) {
-	i := slices.IndexFunc(server.Scopes, func(c model.AuthScope) bool { return c.ID == t.Scope })
-	if i < 0 {
-		return 0, rest.NotFound("OAuth2Scope", t.Scope)
-	}
-	return i, nil
+func (t *scopeTarget) at(server *model.AuthServer) (spot[model.AuthScope], error) {
+	return locate(&server.Scopes, "OAuth2Scope", t.Scope, func(c *model.AuthScope) bool { return c.ID == t.Scope }, scopeParty)
 }
 
 func scopeParty(c *model.AuthScope) []model.LogParty {
@@ -183,11 +187,11 @@ func scopeParty(c *model.AuthScope) []model.LogParty {
 }
 
 func (s *Slice) getScope(ctx context.Context, t *scopeTarget) (Scope, error) {
-	i, err := t.at(&t.found.Value)
+	at, err := t.at(&t.found.Value)
 	if err != nil {
 		return Scope{}, err
 	}
-	return showScope(ctx, t.found.ID, &t.found.Value.Scopes[i]), nil
+	return showScope(ctx, t.found.ID, at.part()), nil
 }
 
 type createScopeRequest struct {
@@ -195,11 +199,10 @@ type createScopeRequest struct {
 	Body ScopeInput `body:"required"`
 }
 
-// Check checks the name.
-func (r *createScopeRequest) Check(_ context.Context, causes *rest.Causes) { r.Body.check(causes) }
-
-func (s *Slice) findForCreateScope(ctx context.Context, r *createScopeRequest) error {
-	return s.find(ctx, &r.target)
+// checkCreateScope checks the name.
+func checkCreateScope(_ context.Context, r *createScopeRequest, causes *rest.Causes) error {
+	r.Body.check(causes)
+	return nil
 }
 
 func (s *Slice) createScope(ctx context.Context, r *createScopeRequest) (Scope, error) {
@@ -228,30 +231,24 @@ type replaceScopeRequest struct {
 	Body ScopeInput `body:"required"`
 }
 
-// Check checks the name.
-func (r *replaceScopeRequest) Check(_ context.Context, causes *rest.Causes) { r.Body.check(causes) }
-
-func (s *Slice) findForReplaceScope(ctx context.Context, r *replaceScopeRequest) error {
-	return s.findScope(ctx, &r.scopeTarget)
+// checkReplaceScope checks the name.
+func checkReplaceScope(_ context.Context, r *replaceScopeRequest, causes *rest.Causes) error {
+	r.Body.check(causes)
+	return nil
 }
 
 func (s *Slice) replaceScope(ctx context.Context, r *replaceScopeRequest) (Scope, error) {
-	err := s.change(ctx, &r.target, audit.ScopeUpdate, func(tx *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
-		i, err := r.at(server)
-		if err != nil {
-			return nil, err
-		}
-		c, was := server.Scopes[i], server.Scopes[i].Name
+	err := replacePart(ctx, s, r, audit.ScopeUpdate, 0, func(tx *docstore.Tx, server *model.AuthServer, c *model.AuthScope) error {
+		was := c.Name
 		if other := server.Scope(r.Body.Name); other != nil && other.ID != c.ID {
-			return nil, rest.NotUnique("name")
+			return rest.NotUnique("name")
 		}
 		var causes rest.Causes
-		if r.Body.apply(&c, &causes); causes.Err() != nil {
-			return nil, causes.Err()
+		if r.Body.apply(c, &causes); causes.Err() != nil {
+			return causes.Err()
 		}
-		server.Scopes[i] = c
 		renameScope(server, was, c.Name)
-		return scopeParty(&c), s.followScope(ctx, tx, r.found.ID, c.ID, was, c.Name)
+		return s.followScope(ctx, tx, r.found.ID, c.ID, was, c.Name)
 	})
 	if err != nil {
 		return Scope{}, err
@@ -279,21 +276,17 @@ func renameScope(server *model.AuthServer, was, name string) {
 }
 
 func (s *Slice) deleteScope(ctx context.Context, t *scopeTarget) (rest.NoContent, error) {
-	return rest.NoContent{}, s.change(ctx, &t.target, audit.ScopeDelete,
-		func(tx *docstore.Tx, server *model.AuthServer) ([]model.LogParty, error) {
-			i, err := t.at(server)
-			if err != nil {
-				return nil, err
-			}
-			c := server.Scopes[i]
+	return rest.NoContent{}, changePart(ctx, s, t, audit.ScopeDelete,
+		func(tx *docstore.Tx, server *model.AuthServer, at spot[model.AuthScope]) (model.AuthScope, error) {
+			c := *at.part()
 			if c.System {
-				return nil, rest.Invalid("scopeId", "A scope of the system cannot be deleted")
+				return c, rest.Invalid("scopeId", "A scope of the system cannot be deleted")
 			}
 			if user := userOfScope(server, c.Name); user != "" {
-				return nil, rest.Invalid("scopeId", "The scope is in use by %s", user)
+				return c, rest.Invalid("scopeId", "The scope is in use by %s", user)
 			}
-			server.Scopes = slices.Delete(server.Scopes, i, i+1)
-			return scopeParty(&c), s.followScope(ctx, tx, t.found.ID, c.ID, c.Name, "")
+			*at.list = slices.Delete(*at.list, at.i, at.i+1)
+			return c, s.followScope(ctx, tx, t.found.ID, c.ID, c.Name, "")
 		})
 }
 

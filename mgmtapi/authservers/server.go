@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -34,13 +35,21 @@ type AuthorizationServer struct {
 	Description string       `json:"description" readOnly:"true" doc:"What the server is for."`
 	Audiences   []string     `json:"audiences" readOnly:"true" doc:"The audience of its access tokens: exactly one."`
 	Issuer      string       `json:"issuer" readOnly:"true" doc:"Address of the server, and the issuer of its tokens."`
-	IssuerMode  string       `json:"issuerMode,omitempty" readOnly:"true" enum:"ORG_URL,CUSTOM_URL,DYNAMIC" doc:"Which address the issuer is. Shown when a custom domain is configured or Dynamic Issuer Mode is enabled."`
+	IssuerMode  string       `json:"issuerMode,omitempty" readOnly:"true"`
 	Status      model.Status `json:"status" readOnly:"true" enum:"ACTIVE,INACTIVE" doc:"Whether it issues tokens."`
 	Default     bool         `json:"default" readOnly:"true" doc:"Whether it is the server that is there from the start."`
 	Created     rest.Time    `json:"created" readOnly:"true" doc:"When the server was made."`
 	LastUpdated rest.Time    `json:"lastUpdated" readOnly:"true" doc:"When its settings last changed."`
 	Credentials Credentials  `json:"credentials" readOnly:"true" doc:"How it signs."`
 	Links       rest.Links   `json:"_links" readOnly:"true" doc:"What can be done with the server."`
+}
+
+// MoreTags implements rest.Described.
+func (AuthorizationServer) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"issuerMode": `enum:"ORG_URL,CUSTOM_URL,DYNAMIC" doc:"Which address the issuer is. Shown when a custom domain is configured or ` +
+			`Dynamic Issuer Mode is enabled."`,
+	}
 }
 
 // Credentials are how a server signs.
@@ -61,12 +70,21 @@ type ServerInput struct {
 	Name        string   `json:"name" max:"100" empty:"absent" doc:"Name of the server."`
 	Description *string  `json:"description" max:"1024" doc:"What the server is for. A replacement may leave it out."`
 	Audiences   []string `json:"audiences" doc:"The audience of its access tokens: exactly one."`
-	IssuerMode  string   `json:"issuerMode" empty:"absent" enum:"ORG_URL,CUSTOM_URL,DYNAMIC" doc:"Which address the issuer is. CUSTOM_URL needs a custom domain, DYNAMIC needs Dynamic Issuer Mode. Defaults to DYNAMIC or CUSTOM_URL where these are configured, else to ORG_URL; a replacement without it keeps the mode."`
+	IssuerMode  string   `json:"issuerMode" empty:"absent"`
 	Credentials *struct {
 		Signing *struct {
 			RotationMode string `json:"rotationMode" empty:"absent" enum:"AUTO,MANUAL" doc:"Whether keys change by themselves."`
 		} `json:"signing" doc:"Its signing keys."`
 	} `json:"credentials" doc:"How it signs."`
+}
+
+// MoreTags implements rest.Described.
+func (ServerInput) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"issuerMode": `enum:"ORG_URL,CUSTOM_URL,DYNAMIC" doc:"Which address the issuer is. CUSTOM_URL needs a custom domain, DYNAMIC needs ` +
+			`Dynamic Issuer Mode. Default: DYNAMIC or CUSTOM_URL where these are configured, otherwise ORG_URL. A replacement without it ` +
+			`keeps the mode."`,
+	}
 }
 
 // maxAudience is the length of the longest audience, in bytes.
@@ -162,21 +180,15 @@ func lifecycle(links rest.Links, status model.Status, url func(...string) string
 
 type createRequest struct {
 	Body ServerInput `body:"required"`
-
-	slice *Slice
 }
 
-func (s *Slice) prepareCreate(_ context.Context, r *createRequest) error {
-	r.slice = s
-	return nil
-}
-
-// Check checks the settings.
-func (r *createRequest) Check(_ context.Context, causes *rest.Causes) {
-	r.slice.check(&r.Body, "", causes)
+// checkCreate validates the settings.
+func (s *Slice) checkCreate(_ context.Context, r *createRequest, causes *rest.Causes) error {
+	s.check(&r.Body, "", causes)
 	if r.Body.Description == nil || strings.TrimSpace(*r.Body.Description) == "" {
 		causes.Blank("description")
 	}
+	return nil
 }
 
 func (s *Slice) create(ctx context.Context, r *createRequest) (AuthorizationServer, error) {
@@ -236,18 +248,12 @@ func (s *Slice) get(ctx context.Context, t *target) (AuthorizationServer, error)
 type replaceRequest struct {
 	target
 	Body ServerInput `body:"required"`
-
-	slice *Slice
 }
 
-// Check checks the settings.
-func (r *replaceRequest) Check(_ context.Context, causes *rest.Causes) {
-	r.slice.check(&r.Body, r.found.Value.IssuerMode, causes)
-}
-
-func (s *Slice) findForReplace(ctx context.Context, r *replaceRequest) error {
-	r.slice = s
-	return s.find(ctx, &r.target)
+// checkReplace validates the settings.
+func (s *Slice) checkReplace(_ context.Context, r *replaceRequest, causes *rest.Causes) error {
+	s.check(&r.Body, r.found.Value.IssuerMode, causes)
+	return nil
 }
 
 func (s *Slice) replace(ctx context.Context, r *replaceRequest) (AuthorizationServer, error) {
@@ -267,7 +273,7 @@ func (s *Slice) replace(ctx context.Context, r *replaceRequest) (AuthorizationSe
 
 func (s *Slice) delete(ctx context.Context, t *target) (rest.NoContent, error) {
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
-		if err := s.load(ctx, tx, t); err != nil {
+		if err := s.find(ctx, tx, t); err != nil {
 			return err
 		}
 		if t.found.Value.Default {

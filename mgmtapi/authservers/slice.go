@@ -9,6 +9,7 @@ import (
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/issue"
+	"github.com/scimwright/scimwright/mgmtapi/lookup"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
@@ -103,87 +104,96 @@ func (s *Slice) Routes() []rest.Route {
 		rest.Op[createRequest, AuthorizationServer]{ID: "createAuthorizationServer", Route: post + root, Tag: serverTag, Scopes: writeScope,
 			Status:  http.StatusCreated,
 			Summary: "Adds an authorization server", Description: "It is active, and has no policy, so that it issues nothing yet.",
-			Find: s.prepareCreate, Do: s.create},
+			Check: s.checkCreate, Do: s.create},
 		rest.Op[listRequest, rest.Page[AuthorizationServer]]{ID: "listAuthorizationServers", Route: get + root, Tag: serverTag, Scopes: readScope,
 			Summary: "Lists the authorization servers", Do: s.list},
 		rest.Op[target, AuthorizationServer]{ID: "getAuthorizationServer", Route: get + one, Tag: serverTag, Scopes: readScope,
-			Summary: "Reads an authorization server", Find: s.find, Do: s.get},
+			Summary: "Reads an authorization server", Find: lookup.In(s.Store, s.find, (*target).self), Do: s.get},
 		rest.Op[replaceRequest, AuthorizationServer]{ID: "replaceAuthorizationServer", Route: put + one, Tag: serverTag, Scopes: writeScope,
-			Summary: "Replaces the settings of an authorization server", Find: s.findForReplace, Do: s.replace},
+			Summary: "Replaces the settings of an authorization server", Find: lookup.In(s.Store, s.find, (*replaceRequest).self),
+			Check: s.checkReplace, Do: s.replace},
 		rest.Op[target, rest.NoContent]{ID: "deleteAuthorizationServer", Route: remove + one, Tag: serverTag, Scopes: writeScope,
-			Summary: "Removes an authorization server, its keys and its tokens", Find: s.find, Do: s.delete},
+			Summary: "Removes an authorization server, its keys and its tokens", Find: lookup.In(s.Store, s.find, (*target).self), Do: s.delete},
 		rest.Op[target, rest.NoContent]{ID: "activateAuthorizationServer", Route: post + one + activate, Tag: serverTag, Scopes: writeScope,
-			Summary: "Lets an authorization server issue tokens", Find: s.find, Do: s.enter(model.Active, audit.AuthServerActivate)},
+			Summary: "Lets an authorization server issue tokens", Find: lookup.In(s.Store, s.find, (*target).self),
+			Do: s.enter(model.Active, audit.AuthServerActivate)},
 		rest.Op[target, rest.NoContent]{ID: "deactivateAuthorizationServer", Route: post + one + deactivate, Tag: serverTag, Scopes: writeScope,
-			Summary: "Stops an authorization server from issuing tokens", Find: s.find, Do: s.enter(model.Inactive, audit.AuthServerDeactivate)},
+			Summary: "Stops an authorization server from issuing tokens", Find: lookup.In(s.Store, s.find, (*target).self),
+			Do: s.enter(model.Inactive, audit.AuthServerDeactivate)},
 
 		rest.Op[target, []Policy]{ID: "listAuthorizationServerPolicies", Route: get + policies, Tag: policyTag, Scopes: readScope,
-			Summary: "Lists the policies of a server by priority", Find: s.find, Do: s.listPolicies},
+			Summary: "Lists the policies of a server by priority", Find: lookup.In(s.Store, s.find, (*target).self), Do: s.listPolicies},
 		rest.Op[createPolicyRequest, Policy]{ID: "createAuthorizationServerPolicy", Route: post + policies, Tag: policyTag, Scopes: writeScope,
 			Status:  http.StatusCreated,
-			Summary: "Adds a policy", Find: s.findForCreatePolicy, Do: s.createPolicy},
+			Summary: "Adds a policy", Find: lookup.In(s.Store, s.find, (*createPolicyRequest).self), Do: s.createPolicy},
 		rest.Op[policyTarget, Policy]{ID: "getAuthorizationServerPolicy", Route: get + policy, Tag: policyTag, Scopes: readScope,
-			Summary: "Reads a policy", Find: s.findPolicy, Do: s.getPolicy},
+			Summary: "Reads a policy", Find: lookup.In(s.Store, s.findPolicy, (*policyTarget).self), Do: s.getPolicy},
 		rest.Op[replacePolicyRequest, Policy]{ID: "replaceAuthorizationServerPolicy", Route: put + policy, Tag: policyTag, Scopes: writeScope,
-			Summary: "Replaces a policy", Find: s.findForReplacePolicy, Do: s.replacePolicy},
+			Summary: "Replaces a policy", Find: lookup.In(s.Store, s.findPolicy, (*replacePolicyRequest).self), Check: checkReplacePolicy,
+			Do: s.replacePolicy},
 		rest.Op[policyTarget, rest.NoContent]{ID: "deleteAuthorizationServerPolicy", Route: remove + policy, Tag: policyTag, Scopes: writeScope,
-			Summary: "Removes a policy and its rules", Find: s.findPolicy, Do: s.deletePolicy},
+			Summary: "Removes a policy and its rules", Find: lookup.In(s.Store, s.findPolicy, (*policyTarget).self), Do: s.deletePolicy},
 		rest.Op[policyTarget, rest.NoContent]{ID: "activateAuthorizationServerPolicy", Route: post + policy + activate, Tag: policyTag,
 			Scopes:  writeScope,
-			Summary: "Puts a policy into force", Find: s.findPolicy, Do: s.enterPolicy(model.Active, audit.PolicyActivate)},
+			Summary: "Puts a policy into force", Find: lookup.In(s.Store, s.findPolicy, (*policyTarget).self),
+			Do: enterPart[model.AuthPolicy, *policyTarget](s, model.Active, audit.PolicyActivate, policyStatus)},
 		rest.Op[policyTarget, rest.NoContent]{ID: "deactivateAuthorizationServerPolicy", Route: post + policy + deactivate, Tag: policyTag,
 			Scopes:  writeScope,
-			Summary: "Takes a policy out of force", Find: s.findPolicy, Do: s.enterPolicy(model.Inactive, audit.PolicyDeactivate)},
+			Summary: "Takes a policy out of force", Find: lookup.In(s.Store, s.findPolicy, (*policyTarget).self),
+			Do: enterPart[model.AuthPolicy, *policyTarget](s, model.Inactive, audit.PolicyDeactivate, policyStatus)},
 
 		rest.Op[policyTarget, []Rule]{ID: "listAuthorizationServerPolicyRules", Route: get + rules, Tag: policyTag, Scopes: readScope,
-			Summary: "Lists the rules of a policy by priority", Find: s.findPolicy, Do: s.listRules},
+			Summary: "Lists the rules of a policy by priority", Find: lookup.In(s.Store, s.findPolicy, (*policyTarget).self), Do: s.listRules},
 		rest.Op[createRuleRequest, Rule]{ID: "createAuthorizationServerPolicyRule", Route: post + rules, Tag: policyTag, Scopes: writeScope,
 			Status:  http.StatusCreated,
-			Summary: "Adds a rule to a policy", Find: s.findForCreateRule, Do: s.createRule},
+			Summary: "Adds a rule to a policy", Find: lookup.In(s.Store, s.findPolicy, (*createRuleRequest).self), Do: s.createRule},
 		rest.Op[ruleTarget, Rule]{ID: "getAuthorizationServerPolicyRule", Route: get + rule, Tag: policyTag, Scopes: readScope,
-			Summary: "Reads a rule", Find: s.findRule, Do: s.getRule},
+			Summary: "Reads a rule", Find: lookup.In(s.Store, s.findRule, (*ruleTarget).self), Do: s.getRule},
 		rest.Op[replaceRuleRequest, Rule]{ID: "replaceAuthorizationServerPolicyRule", Route: put + rule, Tag: policyTag, Scopes: writeScope,
-			Summary: "Replaces a rule", Find: s.findForReplaceRule, Do: s.replaceRule},
+			Summary: "Replaces a rule", Find: lookup.In(s.Store, s.findRule, (*replaceRuleRequest).self), Do: s.replaceRule},
 		rest.Op[ruleTarget, rest.NoContent]{ID: "deleteAuthorizationServerPolicyRule", Route: remove + rule, Tag: policyTag, Scopes: writeScope,
-			Summary: "Removes a rule", Find: s.findRule, Do: s.deleteRule},
+			Summary: "Removes a rule", Find: lookup.In(s.Store, s.findRule, (*ruleTarget).self), Do: s.deleteRule},
 		rest.Op[ruleTarget, rest.NoContent]{ID: "activateAuthorizationServerPolicyRule", Route: post + rule + activate, Tag: policyTag,
 			Scopes:  writeScope,
-			Summary: "Puts a rule into force", Find: s.findRule, Do: s.enterRule(model.Active, audit.PolicyRuleActivate)},
+			Summary: "Puts a rule into force", Find: lookup.In(s.Store, s.findRule, (*ruleTarget).self),
+			Do: enterPart[model.AuthRule, *ruleTarget](s, model.Active, audit.PolicyRuleActivate, ruleStatus)},
 		rest.Op[ruleTarget, rest.NoContent]{ID: "deactivateAuthorizationServerPolicyRule", Route: post + rule + deactivate, Tag: policyTag,
 			Scopes:  writeScope,
-			Summary: "Takes a rule out of force", Find: s.findRule, Do: s.enterRule(model.Inactive, audit.PolicyRuleDeactivate)},
+			Summary: "Takes a rule out of force", Find: lookup.In(s.Store, s.findRule, (*ruleTarget).self),
+			Do: enterPart[model.AuthRule, *ruleTarget](s, model.Inactive, audit.PolicyRuleDeactivate, ruleStatus)},
 
 		rest.Op[listScopesRequest, rest.Page[Scope]]{ID: "listOAuth2Scopes", Route: get + scopes, Tag: scopeTag, Scopes: readScope,
-			Summary: "Lists the scopes of a server", Find: s.findForScopes, Do: s.listScopes},
+			Summary: "Lists the scopes of a server", Find: lookup.In(s.Store, s.find, (*listScopesRequest).self), Do: s.listScopes},
 		rest.Op[createScopeRequest, Scope]{ID: "createOAuth2Scope", Route: post + scopes, Tag: scopeTag, Scopes: writeScope,
 			Status:  http.StatusCreated,
-			Summary: "Adds a scope", Find: s.findForCreateScope, Do: s.createScope},
+			Summary: "Adds a scope", Find: lookup.In(s.Store, s.find, (*createScopeRequest).self), Check: checkCreateScope, Do: s.createScope},
 		rest.Op[scopeTarget, Scope]{ID: "getOAuth2Scope", Route: get + scope, Tag: scopeTag, Scopes: readScope,
-			Summary: "Reads a scope", Find: s.findScope, Do: s.getScope},
+			Summary: "Reads a scope", Find: lookup.In(s.Store, s.findScope, (*scopeTarget).self), Do: s.getScope},
 		rest.Op[replaceScopeRequest, Scope]{ID: "replaceOAuth2Scope", Route: put + scope, Tag: scopeTag, Scopes: writeScope,
-			Summary: "Replaces a scope", Find: s.findForReplaceScope, Do: s.replaceScope},
+			Summary: "Replaces a scope", Find: lookup.In(s.Store, s.findScope, (*replaceScopeRequest).self), Check: checkReplaceScope,
+			Do: s.replaceScope},
 		rest.Op[scopeTarget, rest.NoContent]{ID: "deleteOAuth2Scope", Route: remove + scope, Tag: scopeTag, Scopes: writeScope,
-			Summary: "Removes a scope", Find: s.findScope, Do: s.deleteScope},
+			Summary: "Removes a scope", Find: lookup.In(s.Store, s.findScope, (*scopeTarget).self), Do: s.deleteScope},
 
 		rest.Op[listClaimsRequest, []Claim]{ID: "listOAuth2Claims", Route: get + claims, Tag: claimTag, Scopes: readScope,
-			Summary: "Lists the claims of a server", Find: s.findForClaims, Do: s.listClaims},
+			Summary: "Lists the claims of a server", Find: lookup.In(s.Store, s.find, (*listClaimsRequest).self), Do: s.listClaims},
 		rest.Op[createClaimRequest, Claim]{ID: "createOAuth2Claim", Route: post + claims, Tag: claimTag, Scopes: writeScope,
 			Status:  http.StatusCreated,
-			Summary: "Adds a claim", Find: s.findForCreateClaim, Do: s.createClaim},
+			Summary: "Adds a claim", Find: lookup.In(s.Store, s.find, (*createClaimRequest).self), Do: s.createClaim},
 		rest.Op[claimTarget, Claim]{ID: "getOAuth2Claim", Route: get + claim, Tag: claimTag, Scopes: readScope,
-			Summary: "Reads a claim", Find: s.findClaim, Do: s.getClaim},
+			Summary: "Reads a claim", Find: lookup.In(s.Store, s.findClaim, (*claimTarget).self), Do: s.getClaim},
 		rest.Op[replaceClaimRequest, Claim]{ID: "replaceOAuth2Claim", Route: put + claim, Tag: claimTag, Scopes: writeScope,
-			Summary: "Replaces a claim", Find: s.findForReplaceClaim, Do: s.replaceClaim},
+			Summary: "Replaces a claim", Find: lookup.In(s.Store, s.findClaim, (*replaceClaimRequest).self), Do: s.replaceClaim},
 		rest.Op[claimTarget, rest.NoContent]{ID: "deleteOAuth2Claim", Route: remove + claim, Tag: claimTag, Scopes: writeScope,
-			Summary: "Removes a claim", Find: s.findClaim, Do: s.deleteClaim},
+			Summary: "Removes a claim", Find: lookup.In(s.Store, s.findClaim, (*claimTarget).self), Do: s.deleteClaim},
 
 		rest.Op[target, []Key]{ID: "listAuthorizationServerKeys", Route: get + keys, Tag: keyTag, Scopes: readScope,
-			Summary: "Lists the signing keys of a server", Find: s.find, Do: s.listKeys},
+			Summary: "Lists the signing keys of a server", Find: lookup.In(s.Store, s.find, (*target).self), Do: s.listKeys},
 		rest.Op[keyTarget, Key]{ID: "getAuthorizationServerKey", Route: get + keys + "/{kid}", Tag: keyTag, Scopes: readScope,
-			Summary: "Reads a signing key of a server", Find: s.findKey, Do: s.getKey},
+			Summary: "Reads a signing key of a server", Find: lookup.In(s.Store, s.findKey, (*keyTarget).self), Do: s.getKey},
 		rest.Op[rotateRequest, []Key]{ID: "rotateAuthorizationServerKeys", Route: post + one + "/credentials/lifecycle/keyRotate", Tag: keyTag,
 			Scopes:  writeScope,
-			Summary: "Makes the next signing key the active one", Find: s.findForRotate, Do: s.rotate},
+			Summary: "Makes the next signing key the active one", Find: lookup.In(s.Store, s.find, (*rotateRequest).self), Do: s.rotate},
 	}
 }
 
@@ -194,9 +204,12 @@ type target struct {
 	found docstore.Doc[model.AuthServer]
 }
 
-func (s *Slice) find(ctx context.Context, t *target) error { return s.load(ctx, s.Store.Reader(), t) }
+func (t *target) self() *target { return t }
 
-func (s *Slice) load(ctx context.Context, q docstore.Reader, t *target) (err error) {
+// base is self for the targets below a server.
+func (t *target) base() *target { return t }
+
+func (s *Slice) find(ctx context.Context, q docstore.Reader, t *target) (err error) {
 	t.found, err = s.FindAuthServer(ctx, q, t.Server)
 	return rest.Missing(err, "AuthorizationServer", t.Server)
 }
@@ -206,7 +219,7 @@ func (s *Slice) load(ctx context.Context, q docstore.Reader, t *target) (err err
 func (s *Slice) change(ctx context.Context, t *target, event audit.Type,
 	fn func(tx *docstore.Tx, server *model.AuthServer) (parts []model.LogParty, err error)) error {
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
-		if err := s.load(ctx, tx, t); err != nil {
+		if err := s.find(ctx, tx, t); err != nil {
 			return err
 		}
 		server := t.found.Value

@@ -16,10 +16,6 @@ type activateRequest struct {
 	polling bool // asks, and begins nothing again
 }
 
-func (s *Slice) findForActivate(ctx context.Context, r *activateRequest) error {
-	return s.find(ctx, &r.target)
-}
-
 // pollActivation is activate for whoever only asks.
 func (s *Slice) pollActivation(ctx context.Context, r *activateRequest) (FactorOrActivation, error) {
 	r.polling = true

@@ -3,6 +3,7 @@ package factors
 import (
 	"context"
 	"iter"
+	"reflect"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
@@ -13,7 +14,7 @@ import (
 // enrolQuery is what the query of an enrolment, and in part of a verification, says.
 type enrolQuery struct {
 	Activate    bool   `query:"activate" default:"false" doc:"Completes the enrolment at once and sends nothing."`
-	TemplateID  string `query:"templateId" max:"100" doc:"Id of the SMS template of the message, for factors of the type sms. An unknown id chooses the built-in text."`
+	TemplateID  string `query:"templateId" max:"100" doc:"Id of the SMS template, for the type sms. An unknown id selects the built-in text."`
 	Lifetime    int    `query:"tokenLifetimeSeconds" default:"300" min:"1" max:"86400" doc:"How long a code sent by e-mail is valid."`
 	UpdatePhone bool   `query:"updatePhone" default:"false" doc:"Changes the number of a text message factor whose enrolment is not complete."`
 }
@@ -25,12 +26,25 @@ type enrolRequest struct {
 	owner
 	enrolQuery
 	Body struct {
-		Type     string        `json:"factorType" required:"true" doc:"Type of the factor." enum:"question,sms,call,email,push,token:software:totp,token,token:hardware,token:hotp,web,u2f,webauthn"`
-		Provider string        `json:"provider" required:"true" doc:"Whose factor it is." enum:"SVC,CUSTOM,FIDO,VENDOR_A,VENDOR_B,VENDOR_C,VENDOR_D,VENDOR_E"`
-		Profile  FactorProfile `json:"profile" doc:"What there is to know of the factor, by its type."`
-		Verify   Proof         `json:"verify" writeOnly:"true" doc:"What shows that the user has it, of tokens."`
-		Custom   string        `json:"factorProfileId" max:"100" doc:"Custom profile of the organisation, of token:hotp."`
+		factorKind
+		Profile FactorProfile `json:"profile" doc:"What there is to know of the factor, by its type."`
+		Verify  Proof         `json:"verify" writeOnly:"true" doc:"What shows that the user has it, of tokens."`
+		Custom  string        `json:"factorProfileId" max:"100" doc:"Custom profile of the organisation, of token:hotp."`
 	} `body:"required"`
+}
+
+// factorKind are the type and the provider of a factor.
+type factorKind struct {
+	Type     string `json:"factorType" required:"true" doc:"Type of the factor."`
+	Provider string `json:"provider" required:"true" doc:"Whose factor it is."`
+}
+
+// MoreTags implements rest.Described.
+func (factorKind) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"factorType": `enum:"question,sms,call,email,push,token:software:totp,token,token:hardware,token:hotp,web,u2f,webauthn"`,
+		"provider":   `enum:"SVC,CUSTOM,FIDO,VENDOR_A,VENDOR_B,VENDOR_C,VENDOR_D,VENDOR_E"`,
+	}
 }
 
 // pair returns the type and the provider that are asked for.

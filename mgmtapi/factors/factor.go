@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"reflect"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
@@ -15,16 +16,19 @@ import (
 
 // Factor is a factor on the wire.
 type Factor struct {
-	ID          string            `json:"id" readOnly:"true" doc:"Id of the factor."`
-	Type        string            `json:"factorType" readOnly:"true" doc:"Type of the factor."`
-	Provider    string            `json:"provider" readOnly:"true" doc:"Whose factor it is."`
-	Vendor      string            `json:"vendorName" readOnly:"true" doc:"Name that the provider goes by."`
-	Status      string            `json:"status" readOnly:"true" enum:"PENDING_ACTIVATION,ENROLLED,ACTIVE,INACTIVE,EXPIRED" doc:"How far the factor is."`
+	ID       string `json:"id" readOnly:"true" doc:"Id of the factor."`
+	Type     string `json:"factorType" readOnly:"true" doc:"Type of the factor."`
+	Provider string `json:"provider" readOnly:"true" doc:"Whose factor it is."`
+	Vendor   string `json:"vendorName" readOnly:"true" doc:"Name that the provider goes by."`
+
+	Status string `json:"status" readOnly:"true" enum:"PENDING_ACTIVATION,ENROLLED,ACTIVE,INACTIVE,EXPIRED" doc:"How far the factor is."`
+
 	Created     rest.Time         `json:"created" readOnly:"true" doc:"When the enrolment began."`
 	LastUpdated rest.Time         `json:"lastUpdated" readOnly:"true" doc:"When profile or status last changed. Verifications do not count."`
 	Profile     map[string]string `json:"profile,omitempty" readOnly:"true" doc:"What there is to know of the factor, by its type."`
 	Links       rest.Links        `json:"_links" readOnly:"true" doc:"What can be done with the factor now."`
-	Embedded    map[string]any    `json:"_embedded,omitempty" readOnly:"true" doc:"activation: what completes the enrolment. Shown as long as that is not complete."`
+
+	Embedded map[string]any `json:"_embedded,omitempty" readOnly:"true" doc:"activation: what completes the enrollment. Shown until then."`
 }
 
 // FactorProfile is the profile of a factor as callers give it, the same as during a sign-in.
@@ -64,7 +68,7 @@ type Activation struct {
 
 // Verification is what came of a verification, or what is needed for it.
 type Verification struct {
-	Result    model.FactorResult `json:"factorResult" readOnly:"true" doc:"What came of it." enum:"SUCCESS,CHALLENGE,WAITING,REJECTED,CANCELLED,TIMEOUT,FAILED,ERROR,PASSCODE_REPLAYED,TIME_WINDOW_EXCEEDED"`
+	Result    model.FactorResult `json:"factorResult" readOnly:"true" doc:"What came of it."`
 	Message   string             `json:"factorMessage,omitempty" readOnly:"true" doc:"More about it, for people."`
 	ExpiresAt *rest.Time         `json:"expiresAt,omitempty" readOnly:"true" doc:"Until when it can be answered."`
 	Profile   map[string]string  `json:"profile,omitempty" readOnly:"true" doc:"Profile of the factor."`
@@ -73,6 +77,13 @@ type Verification struct {
 
 	created     bool   // somebody else was asked
 	transaction string // id of the verification that a device answers
+}
+
+// MoreTags implements rest.Described.
+func (Verification) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"factorResult": `enum:"SUCCESS,CHALLENGE,WAITING,REJECTED,CANCELLED,TIMEOUT,FAILED,ERROR,PASSCODE_REPLAYED,TIME_WINDOW_EXCEEDED"`,
+	}
 }
 
 // HTTPStatus is 201 where there is something to poll from now on.

@@ -8,6 +8,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/lookup"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/outbox"
 )
@@ -17,12 +18,13 @@ func (s *Slice) pushRoutes() []rest.Route {
 	return []rest.Route{
 		rest.Op[target, Activation]{
 			ID: "sendPushActivationEmail", Route: "POST " + one + "/lifecycle/activate/email", Tag: tag, Scopes: writeScope,
-			Summary: "Sends the link that completes the enrolment of a push factor by e-mail", Find: s.find, Do: s.sendPushEmail,
+			Summary: "Sends the link that completes the enrolment of a push factor by e-mail", Find: lookup.In(s.Store, s.find, (*target).self),
+			Do: s.sendPushEmail,
 		},
 		rest.Op[pushSMSRequest, Activation]{
 			ID: "sendPushActivationSms", Route: "POST " + one + "/lifecycle/activate/sms", Tag: tag, Scopes: writeScope,
 			Summary: "Sends the link that completes the enrolment of a push factor by text message",
-			Find:    func(ctx context.Context, r *pushSMSRequest) error { return s.find(ctx, &r.target) }, Do: s.sendPushSMS,
+			Find:    lookup.In(s.Store, s.find, (*pushSMSRequest).self), Do: s.sendPushSMS,
 		},
 	}
 }

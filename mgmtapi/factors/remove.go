@@ -7,6 +7,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/lookup"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
@@ -36,7 +37,7 @@ func (s *Slice) unenrol(ctx context.Context, r *removeRequest) (rest.NoContent, 
 func (s *Slice) resetRoute() rest.Route {
 	return rest.Op[owner, rest.Empty]{
 		ID: "resetFactors", Route: http.MethodPost + " /api/v1/users/{user}/lifecycle/reset_factors", Tag: "Users", Scopes: writeScope,
-		Summary: "Takes all factors from a user", Find: s.findOwner, Do: s.resetAll,
+		Summary: "Takes all factors from a user", Find: lookup.In(s.Store, s.findOwner, (*owner).self), Do: s.resetAll,
 	}
 }
 

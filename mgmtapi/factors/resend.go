@@ -10,9 +10,11 @@ import (
 
 type resendRequest struct {
 	target
-	TemplateID string `query:"templateId" max:"100" doc:"Id of the SMS template of the message, for factors of the type sms. An unknown id chooses the built-in text."`
-	Lifetime   int    `query:"tokenLifetimeSeconds" min:"1" max:"86400" doc:"How long a code sent by e-mail is valid. Defaults to what the enrolment says."`
-	Body       struct {
+	TemplateID string `query:"templateId" max:"100" doc:"Id of the SMS template, for the type sms. An unknown id selects the built-in text."`
+
+	Lifetime int `query:"tokenLifetimeSeconds" min:"1" max:"86400" doc:"Validity of a code sent by email. Default: that of the enrollment."`
+
+	Body struct {
 		Type     string        `json:"factorType" doc:"Type of the factor."`
 		Provider string        `json:"provider" doc:"Whose factor it is."`
 		Profile  FactorProfile `json:"profile" doc:"Where to: where the enrolment goes."`

@@ -106,7 +106,7 @@ func factorOf(at mfa.Attempt) target { return target{owner: owner{User: at.User}
 // Verify implements mfa.Factors.
 func (s *Slice) Verify(ctx context.Context, at mfa.Attempt, then mfa.Then) error {
 	r := &verifyRequest{target: factorOf(at), Lifetime: defaultQuery.Lifetime, Body: &at.Proof}
-	if err := s.find(ctx, &r.target); err != nil {
+	if err := s.find(ctx, s.Store.Reader(), &r.target); err != nil {
 		return err
 	}
 	a := s.actOn(&r.target)
@@ -171,7 +171,7 @@ func (s *Slice) Enrollable(ctx context.Context, q docstore.Reader, _ docstore.Do
 func (s *Slice) Enroll(ctx context.Context, e mfa.Enrollment, then mfa.Then) error {
 	r := &enrolRequest{owner: owner{User: e.User}, enrolQuery: defaultQuery}
 	r.Body.Type, r.Body.Provider, r.Body.Profile, r.Body.Verify = e.Type, e.Provider, e.Profile, e.Proof
-	if err := s.findOwner(ctx, &r.owner); err != nil {
+	if err := s.findOwner(ctx, s.Store.Reader(), &r.owner); err != nil {
 		return err
 	}
 	_, err := s.enrolThen(ctx, r, func(a *act, shown Factor) error {
@@ -201,7 +201,7 @@ func forUser(embedded map[string]any) map[string]any {
 // Activate implements mfa.Factors.
 func (s *Slice) Activate(ctx context.Context, at mfa.Attempt, then mfa.Then) error {
 	r := &activateRequest{target: factorOf(at), Body: &at.Proof}
-	if err := s.find(ctx, &r.target); err != nil {
+	if err := s.find(ctx, s.Store.Reader(), &r.target); err != nil {
 		return err
 	}
 	return s.activateThen(ctx, r, func(a *act, shown any) error {

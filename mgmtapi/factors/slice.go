@@ -9,6 +9,7 @@ import (
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/internal/seal"
 	"github.com/scimwright/scimwright/mgmtapi/auth"
+	"github.com/scimwright/scimwright/mgmtapi/lookup"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/outbox"
 	"github.com/scimwright/scimwright/mgmtapi/password"
@@ -78,54 +79,53 @@ func (s *Slice) Routes() []rest.Route {
 	routes := []rest.Route{
 		rest.Op[enrolRequest, Factor]{
 			ID: "enrollFactor", Route: "POST " + root, Tag: tag, Scopes: writeScope,
-			Summary: "Enrols a factor", Find: func(ctx context.Context, r *enrolRequest) error { return s.findOwner(ctx, &r.owner) }, Do: s.enrol,
+			Summary: "Enrols a factor", Find: lookup.In(s.Store, s.findOwner, (*enrolRequest).self), Do: s.enrol,
 		},
 		rest.Op[target, Factor]{
 			ID: "getFactor", Route: "GET " + one, Tag: tag, Scopes: readScope,
-			Summary: "Reads a factor", Find: s.find, Do: s.get,
+			Summary: "Reads a factor", Find: lookup.In(s.Store, s.find, (*target).self), Do: s.get,
 		},
 		rest.Op[activateRequest, FactorOrActivation]{
 			ID: "activateFactor", Route: "POST " + one + "/lifecycle/activate", Tag: tag, Scopes: writeScope,
-			Summary: "Completes the enrolment of a factor", Find: s.findForActivate, Do: s.activate,
+			Summary: "Completes the enrolment of a factor", Find: lookup.In(s.Store, s.find, (*activateRequest).self), Do: s.activate,
 		},
 		rest.Op[activateRequest, FactorOrActivation]{
 			ID: "pollFactorActivation", Route: "POST " + one + "/lifecycle/activate/poll", Tag: tag, Scopes: writeScope,
-			Summary: "Asks how far the enrolment of a factor is that somebody else completes", Find: s.findForActivate, Do: s.pollActivation,
+			Summary: "Asks how far the enrolment of a factor is that somebody else completes",
+			Find:    lookup.In(s.Store, s.find, (*activateRequest).self), Do: s.pollActivation,
 		},
 		rest.Op[verifyRequest, Verification]{
 			ID: "verifyFactor", Route: "POST " + one + "/verify", Tag: tag, Scopes: writeScope, Also: http.StatusCreated,
 			Summary:     "Verifies a factor, or begins to",
 			Description: "Without a proof, it begins a verification where the factor needs that: a code is sent, or something to sign is given out.",
-			Find:        s.findForVerify, Do: s.verify,
+			Find:        lookup.In(s.Store, s.find, (*verifyRequest).self), Do: s.verify,
 		},
 		rest.Op[owner, rest.Page[Factor]]{
 			ID: "listFactors", Route: "GET " + root, Tag: tag, Scopes: readScope,
-			Summary: "Lists the factors of a user that are active or can be activated", Find: s.findOwner, Do: s.list,
+			Summary: "Lists the factors of a user that are active or can be activated", Find: lookup.In(s.Store, s.findOwner, (*owner).self),
+			Do: s.list,
 		},
 		rest.Op[owner, rest.Page[CatalogFactor]]{
 			ID: "listSupportedFactors", Route: "GET " + root + "/catalog", Tag: tag, Scopes: readScope,
-			Summary: "Lists the kinds of factors that a user can enrol", Find: s.findOwner, Do: s.catalog,
+			Summary: "Lists the kinds of factors that a user can enrol", Find: lookup.In(s.Store, s.findOwner, (*owner).self), Do: s.catalog,
 		},
 		rest.Op[owner, rest.Page[SecurityQuestion]]{
 			ID: "listSupportedSecurityQuestions", Route: "GET " + root + "/questions", Tag: tag, Scopes: readScope,
-			Summary: "Lists the security questions that a user can choose", Find: s.findOwner, Do: s.questions,
+			Summary: "Lists the security questions that a user can choose",
+			Find:    lookup.In(s.Store, s.findOwner, (*owner).self), Do: s.questions,
 		},
 		rest.Op[updateRequest, Factor]{
 			ID: "replaceFactor", Route: "PUT " + one, Tag: tag, Scopes: writeScope,
 			Summary: "Replaces the question and the answer of a security question",
-			Find:    func(ctx context.Context, r *updateRequest) error { return s.find(ctx, &r.target) }, Do: s.update,
+			Find:    lookup.In(s.Store, s.find, (*updateRequest).self), Do: s.update,
 		},
 		rest.Op[removeRequest, rest.NoContent]{
 			ID: "unenrollFactor", Route: "DELETE " + one, Tag: tag, Scopes: writeScope,
-			Summary: "Takes a factor from a user", Find: func(ctx context.Context, r *removeRequest) error {
-				return s.find(ctx, &r.target)
-			}, Do: s.unenrol,
+			Summary: "Takes a factor from a user", Find: lookup.In(s.Store, s.find, (*removeRequest).self), Do: s.unenrol,
 		},
 		rest.Op[resendRequest, Factor]{
 			ID: "resendEnrollFactor", Route: "POST " + one + "/resend", Tag: tag, Scopes: writeScope,
-			Summary: "Sends the code of an enrolment again", Find: func(ctx context.Context, r *resendRequest) error {
-				return s.find(ctx, &r.target)
-			}, Do: s.resend,
+			Summary: "Sends the code of an enrolment again", Find: lookup.In(s.Store, s.find, (*resendRequest).self), Do: s.resend,
 		},
 		rest.Op[qrRequest, rest.PNG]{
 			ID: "getFactorQRCode", Route: "GET " + one + "/qr/{token}", Tag: tag, Public: true,
@@ -133,11 +133,13 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[transactionRequest, Verification]{
 			ID: "getFactorTransactionStatus", Route: "GET " + one + "/transactions/{transactionId}", Tag: tag, Scopes: readScope,
-			Summary: "Asks how far a verification is that somebody else answers", Find: s.findTransaction, Do: s.poll,
+			Summary: "Asks how far a verification is that somebody else answers",
+			Find:    lookup.In(s.Store, s.findTransaction, (*transactionRequest).self), Do: s.poll,
 		},
 		rest.Op[transactionRequest, Verification]{
 			ID: "cancelFactorTransaction", Route: "DELETE " + one + "/transactions/{transactionId}", Tag: tag, Scopes: writeScope,
-			Status: http.StatusOK, Summary: "Cancels a verification that somebody else would answer", Find: s.findTransaction, Do: s.cancel,
+			Status: http.StatusOK, Summary: "Cancels a verification that somebody else would answer",
+			Find: lookup.In(s.Store, s.findTransaction, (*transactionRequest).self), Do: s.cancel,
 		},
 		s.resetRoute(),
 	}
@@ -155,8 +157,10 @@ type owner struct {
 	user docstore.Doc[model.User]
 }
 
-func (s *Slice) findOwner(ctx context.Context, o *owner) error {
-	return s.findOwnerIn(ctx, s.Store.Reader(), o, o.User)
+func (t *owner) self() *owner { return t }
+
+func (s *Slice) findOwner(ctx context.Context, q docstore.Reader, o *owner) error {
+	return s.findOwnerIn(ctx, q, o, o.User)
 }
 
 func (s *Slice) findOwnerIn(ctx context.Context, q docstore.Reader, o *owner, ref string) (err error) {
@@ -172,8 +176,10 @@ type target struct {
 	found docstore.Doc[model.Factor]
 }
 
-func (s *Slice) find(ctx context.Context, t *target) error {
-	return s.findIn(ctx, s.Store.Reader(), t, t.User)
+func (t *target) self() *target { return t }
+
+func (s *Slice) find(ctx context.Context, q docstore.Reader, t *target) error {
+	return s.findIn(ctx, q, t, t.User)
 }
 
 func (s *Slice) findIn(ctx context.Context, q docstore.Reader, t *target, ref string) (err error) {

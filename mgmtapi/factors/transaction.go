@@ -18,8 +18,10 @@ type transactionRequest struct {
 	transaction docstore.Doc[model.FactorTransaction]
 }
 
-func (s *Slice) findTransaction(ctx context.Context, r *transactionRequest) error {
-	return s.findTransactionIn(ctx, s.Store.Reader(), r, r.User)
+func (t *transactionRequest) self() *transactionRequest { return t }
+
+func (s *Slice) findTransaction(ctx context.Context, q docstore.Reader, r *transactionRequest) error {
+	return s.findTransactionIn(ctx, q, r, r.User)
 }
 
 func (s *Slice) findTransactionIn(ctx context.Context, q docstore.Reader, r *transactionRequest, ref string) (err error) {

@@ -11,13 +11,9 @@ import (
 
 type verifyRequest struct {
 	target
-	TemplateID string `query:"templateId" max:"100" doc:"Id of the SMS template of the message, for factors of the type sms. An unknown id chooses the built-in text."`
+	TemplateID string `query:"templateId" max:"100" doc:"Id of the SMS template, for the type sms. An unknown id selects the built-in text."`
 	Lifetime   int    `query:"tokenLifetimeSeconds" default:"300" min:"1" max:"86400" doc:"How long a code sent by e-mail is valid."`
 	Body       *Proof `body:"optional"`
-}
-
-func (s *Slice) findForVerify(ctx context.Context, r *verifyRequest) error {
-	return s.find(ctx, &r.target)
 }
 
 func (s *Slice) verify(ctx context.Context, r *verifyRequest) (Verification, error) {

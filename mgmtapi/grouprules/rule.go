@@ -3,6 +3,7 @@ package grouprules
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -33,13 +34,21 @@ type GroupRule struct {
 	ID             string                `json:"id" readOnly:"true" doc:"Id of the rule."`
 	Type           string                `json:"type" readOnly:"true" enum:"group_rule" doc:"Always group_rule."`
 	Name           string                `json:"name" readOnly:"true" doc:"Name of the rule."`
-	Status         model.GroupRuleStatus `json:"status" readOnly:"true" enum:"ACTIVE,INACTIVE,INVALID" doc:"Whether the rule works. An INVALID one assigns to a group that is gone, or contradicts other rules."`
+	Status         model.GroupRuleStatus `json:"status" readOnly:"true"`
 	Created        rest.Time             `json:"created" readOnly:"true" doc:"When the rule was made."`
 	LastUpdated    rest.Time             `json:"lastUpdated" readOnly:"true" doc:"When the rule last changed."`
 	Conditions     Conditions            `json:"conditions" readOnly:"true" doc:"Which users the rule is for."`
 	Actions        Actions               `json:"actions" readOnly:"true" doc:"What becomes of these users."`
 	AllGroupsValid bool                  `json:"allGroupsValid" readOnly:"true" doc:"Whether all groups of the rule are there."`
 	Embedded       *Embedded             `json:"_embedded,omitempty" readOnly:"true" doc:"What expand asked for."`
+}
+
+// MoreTags implements rest.Described.
+func (GroupRule) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"status": `enum:"ACTIVE,INACTIVE,INVALID" doc:"Whether the rule is applied. An INVALID rule assigns to a deleted group, or ` +
+			`contradicts other rules."`,
+	}
 }
 
 // Conditions say which users a rule is for.
@@ -290,10 +299,6 @@ type getRequest struct {
 	Expand string `query:"expand" doc:"groupIdToGroupNameMap adds the names of the groups."`
 }
 
-func (s *Slice) findForGet(ctx context.Context, r *getRequest) error {
-	return s.find(ctx, s.Store.Reader(), &r.target)
-}
-
 func (s *Slice) get(ctx context.Context, r *getRequest) (GroupRule, error) {
 	return s.show(ctx, s.Store.Reader(), r.found, r.Expand)
 }
@@ -301,10 +306,6 @@ func (s *Slice) get(ctx context.Context, r *getRequest) (GroupRule, error) {
 type replaceRequest struct {
 	target
 	Body RuleInput `body:"required"`
-}
-
-func (s *Slice) findForReplace(ctx context.Context, r *replaceRequest) error {
-	return s.find(ctx, s.Store.Reader(), &r.target)
 }
 
 func (s *Slice) replace(ctx context.Context, r *replaceRequest) (out GroupRule, err error) {
@@ -360,10 +361,6 @@ func sameSet(a, b []string) bool {
 type deleteRequest struct {
 	target
 	RemoveUsers bool `query:"removeUsers" default:"false" doc:"Whether the members that the rule made are taken out."`
-}
-
-func (s *Slice) findForDelete(ctx context.Context, r *deleteRequest) error {
-	return s.find(ctx, s.Store.Reader(), &r.target)
 }
 
 func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.NoContent, error) {

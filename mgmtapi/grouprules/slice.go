@@ -8,6 +8,7 @@ import (
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/authz"
+	"github.com/scimwright/scimwright/mgmtapi/lookup"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
@@ -44,26 +45,28 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[getRequest, GroupRule]{
 			ID: "getGroupRule", Route: "GET /api/v1/groups/rules/{ruleId}", Tag: tag, Scopes: readScope,
-			Summary: "Reads a group rule", Find: s.findForGet, Do: s.get,
+			Summary: "Reads a group rule", Find: lookup.In(s.Store, s.find, (*getRequest).self), Do: s.get,
 		},
 		rest.Op[replaceRequest, GroupRule]{
 			ID: "replaceGroupRule", Route: "PUT /api/v1/groups/rules/{ruleId}", Tag: tag, Scopes: writeScope,
 			Summary:     "Replaces name and conditions of a group rule",
-			Description: "The rule must not be active. Its groups cannot be changed.", Find: s.findForReplace, Do: s.replace,
+			Description: "The rule must not be active. Its groups cannot be changed.", Find: lookup.In(s.Store, s.find, (*replaceRequest).self),
+			Do: s.replace,
 		},
 		rest.Op[deleteRequest, rest.NoContent]{
 			ID: "deleteGroupRule", Route: "DELETE /api/v1/groups/rules/{ruleId}", Tag: tag, Scopes: writeScope, Status: http.StatusAccepted,
-			Summary: "Removes a group rule that is not active", Find: s.findForDelete, Do: s.delete,
+			Summary: "Removes a group rule that is not active", Find: lookup.In(s.Store, s.find, (*deleteRequest).self), Do: s.delete,
 		},
 		rest.Op[lifecycleRequest, rest.NoContent]{
 			ID: "activateGroupRule", Route: "POST /api/v1/groups/rules/{ruleId}/lifecycle/activate", Tag: tag, Scopes: writeScope,
 			Summary:     "Lets a group rule work",
 			Description: "All users that are neither STAGED nor DEPROVISIONED are looked at before the answer.",
-			Find:        s.findForLifecycle, Do: s.activate,
+			Find:        lookup.In(s.Store, s.find, (*lifecycleRequest).self), Do: s.activate,
 		},
 		rest.Op[lifecycleRequest, rest.NoContent]{
 			ID: "deactivateGroupRule", Route: "POST /api/v1/groups/rules/{ruleId}/lifecycle/deactivate", Tag: tag, Scopes: writeScope,
-			Summary: "Stops a group rule; the members that it made stay", Find: s.findForLifecycle, Do: s.deactivate,
+			Summary: "Stops a group rule; the members that it made stay", Find: lookup.In(s.Store, s.find, (*lifecycleRequest).self),
+			Do: s.deactivate,
 		},
 	}
 }
@@ -74,6 +77,8 @@ type target struct {
 
 	found docstore.Doc[model.GroupRule]
 }
+
+func (t *target) self() *target { return t }
 
 func (s *Slice) find(ctx context.Context, q docstore.Reader, t *target) (err error) {
 	t.found, err = s.GroupRules.Get(ctx, q, t.Rule)
@@ -88,10 +93,6 @@ func (s *Slice) log(ctx context.Context, tx *docstore.Tx, event audit.Type, rule
 }
 
 type lifecycleRequest struct{ target }
-
-func (s *Slice) findForLifecycle(ctx context.Context, r *lifecycleRequest) error {
-	return s.find(ctx, s.Store.Reader(), &r.target)
-}
 
 func (s *Slice) activate(ctx context.Context, r *lifecycleRequest) (rest.NoContent, error) {
 	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {

@@ -179,9 +179,9 @@ type GroupInput struct {
 	Profile Profile `json:"profile" doc:"Attributes of the group. The name is unique without regard to case."`
 }
 
-// Check checks the profile.
-func (r *groupInput) Check(_ context.Context, causes *rest.Causes) {
+func checkCreate(_ context.Context, r *createRequest, causes *rest.Causes) error {
 	checkProfile(&r.schema, r.Body.Profile, causes)
+	return nil
 }
 
 func (s *Slice) findForCreate(ctx context.Context, r *createRequest) (err error) {
@@ -214,10 +214,6 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (Group, error) {
 type getRequest struct {
 	target
 	Expand string `query:"expand" doc:"stats adds the numbers of what belongs to the group."`
-}
-
-func (s *Slice) findForGet(ctx context.Context, r *getRequest) error {
-	return s.find(ctx, s.Store.Reader(), &r.target)
 }
 
 func (s *Slice) get(ctx context.Context, r *getRequest) (Group, error) {
@@ -270,6 +266,11 @@ func (s *Slice) findForReplace(ctx context.Context, r *replaceRequest) (err erro
 	return err
 }
 
+func checkReplace(_ context.Context, r *replaceRequest, causes *rest.Causes) error {
+	checkProfile(&r.schema, r.Body.Profile, causes)
+	return nil
+}
+
 func (s *Slice) replace(ctx context.Context, r *replaceRequest) (Group, error) {
 	var doc docstore.Doc[model.Group]
 	err := s.Update(ctx, func(tx *docstore.Tx) (err error) {
@@ -299,10 +300,6 @@ func (s *Slice) replace(ctx context.Context, r *replaceRequest) (Group, error) {
 }
 
 type deleteRequest struct{ target }
-
-func (s *Slice) findForDelete(ctx context.Context, r *deleteRequest) error {
-	return s.find(ctx, s.Store.Reader(), &r.target)
-}
 
 func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.NoContent, error) {
 	err := s.Update(ctx, func(tx *docstore.Tx) error {

@@ -20,28 +20,26 @@ const (
 )
 
 type listRequest struct {
-	Search    string `query:"search" doc:"Expression over profile attributes, id, type and timestamps. Case does not count."`
-	Filter    string `query:"filter" doc:"Expression over id, type, lastUpdated and lastMembershipUpdated. Case counts."`
-	Q         string `query:"q" doc:"Beginning of the name. Exact matches come first."`
-	Limit     int    `query:"limit" min:"1" max:"10000" clamp:"true" doc:"Size of the page, at most 10000. Defaults to 200, and to 300 with q."`
-	After     string `query:"after" doc:"Cursor from the link to the next page."`
-	SortBy    string `query:"sortBy" doc:"Attribute to sort a search by."`
-	SortOrder string `query:"sortOrder" doc:"asc or desc; other values count as asc."`
-	Expand    string `query:"expand" doc:"stats adds the numbers of what belongs to each group."`
+	Search string `query:"search" doc:"Expression over profile attributes, id, type and timestamps. Case does not count."`
+	Filter string `query:"filter" doc:"Expression over id, type, lastUpdated and lastMembershipUpdated. Case counts."`
+	Q      string `query:"q" doc:"Beginning of the name. Exact matches come first."`
+	Limit  int    `query:"limit" min:"1" max:"10000" clamp:"true" doc:"Size of the page, at most 10000. Defaults to 200, and to 300 with q."`
+	search.Sorting
+	Expand string `query:"expand" doc:"stats adds the numbers of what belongs to each group."`
 }
 
 func (s *Slice) list(ctx context.Context, r *listRequest) (out rest.Page[Group], err error) {
-	given := 0
-	for _, expression := range []string{r.Search, r.Filter, r.Q} {
-		if expression != "" {
-			given++
-		}
+	list := search.List[model.Group]{
+		Collection: s.Groups, Visible: authz.Groups(ctx), Filter: filterLanguage, Search: s.searchLanguage,
+		// In the order of the folded names, an exact match comes before all that go on.
+		Quick: func(text string) (docstore.Cond, string) {
+			return docstore.Prefix(model.GroupByName, filter.Fold(text)), model.GroupByName
+		},
+		PageSize: pageSize, QuickSize: quickSize,
 	}
-	if given > 1 {
-		return out, rest.Fail(rest.CodeQueryAndFilter)
-	}
+	by := search.Request{Search: r.Search, Filter: r.Filter, Q: r.Q, Limit: r.Limit, Sorting: r.Sorting}
 	err = s.Store.View(ctx, func(q docstore.Reader) error {
-		page, err := s.query(ctx, q, r)
+		page, err := list.Read(ctx, q, &by)
 		if err != nil {
 			return err
 		}
@@ -56,55 +54,6 @@ func (s *Slice) list(ctx context.Context, r *listRequest) (out rest.Page[Group],
 		return nil
 	})
 	return out, err
-}
-
-func (s *Slice) query(ctx context.Context, q docstore.Reader, r *listRequest) (docstore.Page[model.Group], error) {
-	visible := authz.Groups(ctx)
-	query := docstore.Query[model.Group]{After: r.After, Limit: r.Limit, Match: both(nil, visible)}
-	if query.Limit == 0 {
-		query.Limit = pageSize
-	}
-	switch {
-	case r.Q != "":
-		if r.Limit == 0 {
-			query.Limit = quickSize
-		}
-		// In the order of the folded names, an exact match comes before all that go on.
-		query.Where, query.OrderBy, query.After = docstore.Prefix(model.GroupByName, filter.Fold(r.Q)), model.GroupByName, ""
-		page, err := s.Groups.Query(ctx, q, query)
-		page.Next = ""
-		return page, err
-	case r.Filter != "":
-		compiled, err := filterLanguage.Compile(r.Filter)
-		if err != nil {
-			return docstore.Page[model.Group]{}, err
-		}
-		query.Where, query.Match = compiled.Where, both(compiled.Match, visible)
-	case r.Search != "":
-		language, err := s.searchLanguage(ctx, q)
-		if err != nil {
-			return docstore.Page[model.Group]{}, err
-		}
-		compiled, err := language.Compile(r.Search)
-		if err != nil {
-			return docstore.Page[model.Group]{}, err
-		}
-		compiled.Match = both(compiled.Match, visible)
-		if r.SortBy != "" {
-			by := search.Sort{By: r.SortBy, Descending: strings.EqualFold(r.SortOrder, "desc")}
-			return language.Sorted(ctx, s.Groups, q, compiled, by, r.After, query.Limit)
-		}
-		query.Where, query.Match = compiled.Where, compiled.Match
-	}
-	return s.Groups.Query(ctx, q, query)
-}
-
-// both matches what match does and the caller may see; either may be nil, which is everything.
-func both(match func(*doc) bool, visible func(id string) bool) func(*doc) bool {
-	if visible == nil {
-		return match
-	}
-	return func(d *doc) bool { return visible(d.ID) && (match == nil || match(d)) }
 }
 
 type doc = docstore.Doc[model.Group]

@@ -65,10 +65,7 @@ type ofUserRequest struct {
 	found docstore.Doc[model.User]
 }
 
-func (s *Slice) findUser(ctx context.Context, r *ofUserRequest) (err error) {
-	r.found, err = auth.FindUser(ctx, s.Deps, s.Store.Reader(), r.User)
-	return err
-}
+func (r *ofUserRequest) at() (string, *docstore.Doc[model.User]) { return r.User, &r.found }
 
 func (s *Slice) ofUser(ctx context.Context, r *ofUserRequest) (out rest.Page[Group], err error) {
 	err = s.Store.View(ctx, func(q docstore.Reader) error {

@@ -34,10 +34,6 @@ func (s *Slice) owner(ctx context.Context, q docstore.Reader, kind model.OwnerTy
 
 type ownersRequest struct{ target }
 
-func (s *Slice) findForOwners(ctx context.Context, r *ownersRequest) error {
-	return s.find(ctx, s.Store.Reader(), &r.target)
-}
-
 func (s *Slice) listOwners(ctx context.Context, r *ownersRequest) (out rest.Page[Owner], err error) {
 	err = s.Store.View(ctx, func(q docstore.Reader) error {
 		return model.Each(ctx, q, s.GroupOwners, docstore.Eq(model.GroupOwnerByGroup, r.found.ID),
@@ -62,10 +58,6 @@ type OwnerInput struct {
 type addOwnerRequest struct {
 	target
 	Body OwnerInput `body:"required"`
-}
-
-func (s *Slice) findForAddOwner(ctx context.Context, r *addOwnerRequest) error {
-	return s.find(ctx, s.Store.Reader(), &r.target)
 }
 
 func (s *Slice) addOwner(ctx context.Context, r *addOwnerRequest) (out Owner, err error) {

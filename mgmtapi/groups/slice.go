@@ -7,6 +7,8 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/auth"
+	"github.com/scimwright/scimwright/mgmtapi/lookup"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
@@ -33,7 +35,7 @@ func (s *Slice) Routes() []rest.Route {
 	return []rest.Route{
 		rest.Op[createRequest, Group]{
 			ID: "createGroup", Route: "POST /api/v1/groups", Tag: tag, Scopes: writeScope,
-			Summary: "Creates a group", Find: s.findForCreate, Do: s.create,
+			Summary: "Creates a group", Find: s.findForCreate, Check: checkCreate, Do: s.create,
 		},
 		rest.Op[listRequest, rest.Page[Group]]{
 			ID: "listGroups", Route: "GET /api/v1/groups", Tag: tag, Scopes: readScope,
@@ -41,15 +43,15 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[getRequest, Group]{
 			ID: "getGroup", Route: "GET /api/v1/groups/{groupId}", Tag: tag, Scopes: readScope,
-			Summary: "Reads a group", Find: s.findForGet, Do: s.get,
+			Summary: "Reads a group", Find: lookup.In(s.Store, s.find, (*getRequest).self), Do: s.get,
 		},
 		rest.Op[replaceRequest, Group]{
 			ID: "replaceGroup", Route: "PUT /api/v1/groups/{groupId}", Tag: tag, Scopes: writeScope,
-			Summary: "Replaces the profile of a group", Find: s.findForReplace, Do: s.replace,
+			Summary: "Replaces the profile of a group", Find: s.findForReplace, Check: checkReplace, Do: s.replace,
 		},
 		rest.Op[deleteRequest, rest.NoContent]{
 			ID: "deleteGroup", Route: "DELETE /api/v1/groups/{groupId}", Tag: tag, Scopes: writeScope,
-			Summary: "Deletes a group", Find: s.findForDelete, Do: s.delete,
+			Summary: "Deletes a group", Find: lookup.In(s.Store, s.find, (*deleteRequest).self), Do: s.delete,
 		},
 		rest.Op[memberRequest, rest.NoContent]{
 			ID: "addGroupUser", Route: "PUT /api/v1/groups/{groupId}/users/{userId}", Tag: tag, Scopes: writeScope,
@@ -61,11 +63,11 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[ownersRequest, rest.Page[Owner]]{
 			ID: "listGroupOwners", Route: "GET /api/v1/groups/{groupId}/owners", Tag: tag, Scopes: readScope,
-			Summary: "Lists all owners of a group", Find: s.findForOwners, Do: s.listOwners,
+			Summary: "Lists all owners of a group", Find: lookup.In(s.Store, s.find, (*ownersRequest).self), Do: s.listOwners,
 		},
 		rest.Op[addOwnerRequest, Owner]{
 			ID: "addGroupOwner", Route: "POST /api/v1/groups/{groupId}/owners", Tag: tag, Scopes: writeScope, Status: http.StatusCreated,
-			Summary: "Gives a group an owner", Find: s.findForAddOwner, Do: s.addOwner,
+			Summary: "Gives a group an owner", Find: lookup.In(s.Store, s.find, (*addOwnerRequest).self), Do: s.addOwner,
 		},
 		rest.Op[removeOwnerRequest, rest.NoContent]{
 			ID: "removeGroupOwner", Route: "DELETE /api/v1/groups/{groupId}/owners/{ownerId}", Tag: tag, Scopes: writeScope,
@@ -73,7 +75,7 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[ofUserRequest, rest.Page[Group]]{
 			ID: "listUserGroups", Route: "GET /api/v1/users/{user}/groups", Tag: "Users", Scopes: []string{"svc.users.read"},
-			Summary: "Lists the groups of a user", Find: s.findUser, Do: s.ofUser,
+			Summary: "Lists the groups of a user", Find: auth.FoundUser(s.Deps, (*ofUserRequest).at), Do: s.ofUser,
 		},
 	}
 }
@@ -84,6 +86,8 @@ type target struct {
 
 	found docstore.Doc[model.Group]
 }
+
+func (t *target) self() *target { return t }
 
 func (s *Slice) find(ctx context.Context, q docstore.Reader, t *target) (err error) {
 	t.found, err = s.Groups.Get(ctx, q, t.Group)

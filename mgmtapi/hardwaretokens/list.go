@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/csv"
+	"reflect"
 	"strings"
 	"time"
 
@@ -23,13 +24,23 @@ const (
 )
 
 type listRequest struct {
-	Filter      string `query:"filter" doc:"Expression over profile.email, profile.serial, activated, user.id, created, status and lastVerified."`
-	SortBy      string `query:"sortBy" default:"created" enum:"profile.email,profile.serial,activated,user.id,created,status,lastVerified" doc:"What to sort by."`
+	Filter string `query:"filter" doc:"Expression over profile.email, profile.serial, activated, user.id, created, status and lastVerified."`
+
+	SortBy      string `query:"sortBy" default:"created" doc:"What to sort by."`
 	SortOrder   string `query:"sortOrder" doc:"ASC or DESC; other values count as ASC."`
 	Expand      string `query:"expand" enum:"user" doc:"user embeds the users."`
 	ForDownload bool   `query:"forDownload" doc:"Answers with a table of comma-separated values."`
-	Limit       int    `query:"limit" min:"1" max:"1000" clamp:"true" doc:"Size of the page, at most 200, or 1000 for a table. Defaults to 20, and to 1000 for a table."`
-	After       string `query:"after" doc:"Cursor from the link to the next page."`
+
+	Limit int `query:"limit" min:"1" max:"1000" clamp:"true" doc:"Page size, at most 200; for a table 1000. Default: 20; for a table 1000."`
+
+	After string `query:"after" doc:"Cursor from the link to the next page."`
+}
+
+// MoreTags implements rest.Described.
+func (listRequest) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"sortBy": `enum:"profile.email,profile.serial,activated,user.id,created,status,lastVerified"`,
+	}
 }
 
 // size is the size of the page.

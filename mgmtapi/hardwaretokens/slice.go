@@ -6,6 +6,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/internal/seal"
+	"github.com/scimwright/scimwright/mgmtapi/lookup"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
@@ -48,7 +49,7 @@ func (s *Slice) Routes() []rest.Route {
 	return []rest.Route{
 		rest.Op[createRequest, HardwareToken]{
 			ID: "uploadYubikeyOtpTokenSeed", Route: "POST " + root, Tag: tag, Scopes: write,
-			Summary: "Adds a hardware token by its seed", Do: s.create,
+			Summary: "Adds a hardware token by its seed", Check: checkCreate, Do: s.create,
 		},
 		rest.Op[listRequest, rest.Listing[HardwareToken]]{
 			ID: "listYubikeyOtpTokens", Route: "GET " + root, Tag: tag, Scopes: read,
@@ -56,11 +57,11 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[getRequest, HardwareToken]{
 			ID: "getYubikeyOtpTokenById", Route: "GET " + one, Tag: tag, Scopes: read,
-			Summary: "Reads a hardware token", Find: s.findForGet, Do: s.get,
+			Summary: "Reads a hardware token", Find: lookup.In(s.Store, s.find, (*getRequest).self), Do: s.get,
 		},
 		rest.Op[target, rest.NoContent]{
 			ID: "deleteYubikeyOtpToken", Route: "DELETE " + one, Tag: tag, Scopes: write,
-			Summary: "Deletes a hardware token that nobody has", Find: s.find, Do: s.delete,
+			Summary: "Deletes a hardware token that nobody has", Find: lookup.In(s.Store, s.find, (*target).self), Do: s.delete,
 		},
 	}
 }
@@ -72,7 +73,7 @@ type HardwareToken struct {
 	Created      rest.Time  `json:"created" readOnly:"true" doc:"When it was added."`
 	LastUpdated  rest.Time  `json:"lastUpdated" readOnly:"true" doc:"When it last changed."`
 	Activated    *rest.Time `json:"activated,omitempty" readOnly:"true" doc:"When the user has enrolled with it."`
-	LastVerified *rest.Time `json:"lastVerified,omitempty" readOnly:"true" doc:"When a password of it was last accepted, also of an earlier user."`
+	LastVerified *rest.Time `json:"lastVerified,omitempty" readOnly:"true" doc:"When a password was last accepted, also from an earlier user."`
 	Profile      Profile    `json:"profile" readOnly:"true" doc:"What is written on it."`
 	Links        rest.Links `json:"_links" readOnly:"true" doc:"Links to the token, its user and its factor."`
 	Embedded     *Embedded  `json:"_embedded,omitempty" readOnly:"true" doc:"The user, when expand asks for it."`
@@ -128,9 +129,9 @@ type target struct {
 	found docstore.Doc[model.HardwareToken]
 }
 
-func (s *Slice) find(ctx context.Context, t *target) error { return s.findIn(ctx, s.Store.Reader(), t) }
+func (t *target) self() *target { return t }
 
-func (s *Slice) findIn(ctx context.Context, q docstore.Reader, t *target) (err error) {
+func (s *Slice) find(ctx context.Context, q docstore.Reader, t *target) (err error) {
 	t.found, err = s.HardwareTokens.Get(ctx, q, t.ID)
 	return rest.Missing(err, kind, t.ID)
 }
@@ -139,8 +140,6 @@ type getRequest struct {
 	target
 	Expand string `query:"expand" enum:"user" doc:"user embeds the user."`
 }
-
-func (s *Slice) findForGet(ctx context.Context, r *getRequest) error { return s.find(ctx, &r.target) }
 
 func (s *Slice) get(ctx context.Context, r *getRequest) (HardwareToken, error) {
 	return s.expanded(ctx, s.Store.Reader(), r.found, r.Expand)

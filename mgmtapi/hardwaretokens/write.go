@@ -27,8 +27,8 @@ type createRequest struct {
 	seed   model.HardwareSeed
 }
 
-// Check reads the seed.
-func (r *createRequest) Check(_ context.Context, causes *rest.Causes) {
+// checkCreate reads the seed.
+func checkCreate(_ context.Context, r *createRequest, causes *rest.Causes) error {
 	var ok bool
 	if r.serial, ok = model.SerialNumber(r.Body.SerialNumber); !ok && !causes.Has("serialNumber") {
 		causes.Add("serialNumber", "The value must be a number of at most %d digits", model.SerialLength)
@@ -45,6 +45,7 @@ func (r *createRequest) Check(_ context.Context, causes *rest.Causes) {
 			causes.Add(secret.name, "The value must have %d hexadecimal digits", 2*len(secret.into))
 		}
 	}
+	return nil
 }
 
 // taken names the members of those indexes that are unique.
@@ -73,7 +74,7 @@ func (s *Slice) create(ctx context.Context, r *createRequest) (HardwareToken, er
 
 func (s *Slice) delete(ctx context.Context, t *target) (rest.NoContent, error) {
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
-		if err := s.findIn(ctx, tx, t); err != nil {
+		if err := s.find(ctx, tx, t); err != nil {
 			return err
 		}
 		if t.found.Value.User != "" {

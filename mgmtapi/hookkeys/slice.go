@@ -9,6 +9,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/internal/seal"
+	"github.com/scimwright/scimwright/mgmtapi/lookup"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/signkey"
 )
@@ -60,11 +61,12 @@ func (s *Slice) Routes() []rest.Route {
 			Summary: "Reads the public half of a hook key", Find: s.findPublic, Do: s.public,
 		},
 		rest.Op[replaceRequest, HookKey]{
-			ID: "replaceHookKey", Route: "PUT " + one, Tag: tag, Scopes: write, Summary: "Renames a hook key", Find: s.findForReplace, Do: s.replace,
+			ID: "replaceHookKey", Route: "PUT " + one, Tag: tag, Scopes: write, Summary: "Renames a hook key",
+			Find: lookup.In(s.Store, s.find, (*replaceRequest).self), Do: s.replace,
 		},
 		rest.Op[target, rest.NoContent]{
 			ID: "deleteHookKey", Route: "DELETE " + one, Tag: tag, Scopes: write, Summary: "Deletes a hook key that no inline hook uses",
-			Find: s.find, Do: s.delete,
+			Find: lookup.In(s.Store, s.find, (*target).self), Do: s.delete,
 		},
 	}
 }
@@ -140,9 +142,9 @@ type target struct {
 	found docstore.Doc[model.HookKey]
 }
 
-func (s *Slice) find(ctx context.Context, t *target) error { return s.findIn(ctx, s.Store.Reader(), t) }
+func (t *target) self() *target { return t }
 
-func (s *Slice) findIn(ctx context.Context, q docstore.Reader, t *target) (err error) {
+func (s *Slice) find(ctx context.Context, q docstore.Reader, t *target) (err error) {
 	t.found, err = s.HookKeys.Get(ctx, q, t.ID)
 	return rest.Missing(err, kind, t.ID)
 }
@@ -174,7 +176,7 @@ func (s *Slice) findForGet(ctx context.Context, r *getRequest) (err error) {
 		return err
 	}
 	t := target{ID: r.ID}
-	err = s.find(ctx, &t)
+	err = s.find(ctx, s.Store.Reader(), &t)
 	r.found = t.found
 	return err
 }

@@ -69,13 +69,9 @@ type replaceRequest struct {
 	Body HookKeyInput `body:"required"`
 }
 
-func (s *Slice) findForReplace(ctx context.Context, r *replaceRequest) error {
-	return s.find(ctx, &r.target)
-}
-
 func (s *Slice) replace(ctx context.Context, r *replaceRequest) (out HookKey, err error) {
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
-		if err := s.findIn(ctx, tx, &r.target); err != nil {
+		if err := s.find(ctx, tx, &r.target); err != nil {
 			return err
 		}
 		key := r.found.Value
@@ -95,7 +91,7 @@ func (s *Slice) replace(ctx context.Context, r *replaceRequest) (out HookKey, er
 
 func (s *Slice) delete(ctx context.Context, t *target) (rest.NoContent, error) {
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
-		if err := s.findIn(ctx, tx, t); err != nil {
+		if err := s.find(ctx, tx, t); err != nil {
 			return err
 		}
 		used, err := s.HookKeyUsed(ctx, tx, t.found.ID)

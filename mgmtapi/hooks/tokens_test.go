@@ -85,8 +85,10 @@ func TestTransformTokens(t *testing.T) {
 			{"op": "replace", "path": "/claims/name", "value": "Lady Ada"}, {"op": "add", "path": "/claims/big", "value": 12345678901234567890},
 			{"op": "replace", "path": "/token/lifetime/expiration", "value": 36000}]},
 		{"type": "com.svc.access.patch", "value": [
-			{"op": "add", "path": "/claims/new", "value": {"a": null}}, {"op": "add", "path": "/claims/new/b", "value": []}, {"op": "add", "path": "/claims/new/b/-", "value": 1},
-			{"op": "add", "path": "/claims/new/b/0", "value": 0}, {"op": "remove", "path": "/claims/place/room"}, {"op": "replace", "path": "/claims/teams/1", "value": "z"},
+			{"op": "add", "path": "/claims/new", "value": {"a": null}}, {"op": "add", "path": "/claims/new/b", "value": []},
+			{"op": "add", "path": "/claims/new/b/-", "value": 1},
+			{"op": "add", "path": "/claims/new/b/0", "value": 0}, {"op": "remove", "path": "/claims/place/room"},
+			{"op": "replace", "path": "/claims/teams/1", "value": "z"},
 			{"op": "remove", "path": "/claims/teams/0"}, {"op": "add", "path": "/claims/https:~1~1example.com~1x~0y", "value": true}]}]}`))
 	given := tokens()
 	about := hooks.TokenContext{
@@ -113,7 +115,8 @@ func TestTransformTokens(t *testing.T) {
 	require.Equal(t, "com.svc.oauth2.tokens.transform", event.EventType)
 	require.JSONEq(t, `{"context":{"protocol":{"type":"OAUTH2.0"},"policy":{"id":"00p1"}},
 		"identity":{"claims":{"sub":"00u1","name":"Ada"},"token":{"lifetime":{"expiration":3600}}},
-		"access":{"claims":{"iss":"https://as","sub":"ada","scp":["a"],"teams":["x","y"],"place":{"floor":3,"room":"b/c"}},"token":{"lifetime":{"expiration":3600}},"scopes":{"a":{"id":"scp1","action":"GRANT"}}}}`, string(event.Data))
+		"access":{"claims":{"iss":"https://as","sub":"ada","scp":["a"],"teams":["x","y"],"place":{"floor":3,"room":"b/c"}},
+			"token":{"lifetime":{"expiration":3600}},"scopes":{"a":{"id":"scp1","action":"GRANT"}}}}`, string(event.Data))
 	told := w.newest(t, "inline_hook.response.processed")
 	require.Equal(t, model.LogSuccess, told.Result)
 	require.Equal(t, "2", told.Debug["commands"])

@@ -82,10 +82,6 @@ type createBindingRequest struct {
 	} `body:"required"`
 }
 
-func (s *Slice) findForCreateBinding(ctx context.Context, r *createBindingRequest) error {
-	return s.inSet(ctx, s.Store.Reader(), &r.setTarget)
-}
-
 func (s *Slice) createBinding(ctx context.Context, r *createBindingRequest) (out BindingLinks, err error) {
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.inSet(ctx, tx, &r.setTarget); err != nil {
@@ -104,10 +100,6 @@ func (s *Slice) createBinding(ctx context.Context, r *createBindingRequest) (out
 type listBindingsRequest struct {
 	setTarget
 	After string `query:"after" doc:"Cursor from the link to the next page."`
-}
-
-func (s *Slice) findForListBindings(ctx context.Context, r *listBindingsRequest) error {
-	return s.inSet(ctx, s.Store.Reader(), &r.setTarget)
 }
 
 func (s *Slice) listBindings(ctx context.Context, r *listBindingsRequest) (Bindings, error) {
@@ -146,6 +138,8 @@ type bindingTarget struct {
 	role docstore.Doc[model.CustomRole]
 }
 
+func (t *bindingTarget) self() *bindingTarget { return t }
+
 func (t *bindingTarget) members() docstore.Cond {
 	return docstore.Eq(model.RoleMemberByBinding, model.RoleBindingKey(t.set.ID, t.role.ID))
 }
@@ -165,10 +159,6 @@ func (s *Slice) inBinding(ctx context.Context, q docstore.Reader, t *bindingTarg
 }
 
 type bindingRequest struct{ bindingTarget }
-
-func (s *Slice) findBinding(ctx context.Context, r *bindingRequest) error {
-	return s.inBinding(ctx, s.Store.Reader(), &r.bindingTarget)
-}
 
 func (s *Slice) getBinding(ctx context.Context, r *bindingRequest) (Binding, error) {
 	links := bindingLinks(ctx, r.set.ID, r.role.ID)
@@ -222,10 +212,6 @@ type listMembersRequest struct {
 	After string `query:"after" doc:"Cursor from the link to the next page."`
 }
 
-func (s *Slice) findForListMembers(ctx context.Context, r *listMembersRequest) error {
-	return s.inBinding(ctx, s.Store.Reader(), &r.bindingTarget)
-}
-
 func (s *Slice) listMembers(ctx context.Context, r *listMembersRequest) (Members, error) {
 	out := Members{Members: []Member{}}
 	err := s.Store.View(ctx, func(q docstore.Reader) error {
@@ -253,10 +239,6 @@ type addMembersRequest struct {
 	} `body:"required"`
 }
 
-func (s *Slice) findForAddMembers(ctx context.Context, r *addMembersRequest) error {
-	return s.inBinding(ctx, s.Store.Reader(), &r.bindingTarget)
-}
-
 func (s *Slice) addMembers(ctx context.Context, r *addMembersRequest) (out BindingLinks, err error) {
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.inBinding(ctx, tx, &r.bindingTarget); err != nil {
@@ -275,9 +257,7 @@ type memberRequest struct {
 	found docstore.Doc[model.RoleMember]
 }
 
-func (s *Slice) findMember(ctx context.Context, r *memberRequest) error {
-	return s.inMember(ctx, s.Store.Reader(), r)
-}
+func (t *memberRequest) self() *memberRequest { return t }
 
 func (s *Slice) inMember(ctx context.Context, q docstore.Reader, r *memberRequest) (err error) {
 	if err := s.inBinding(ctx, q, &r.bindingTarget); err != nil {

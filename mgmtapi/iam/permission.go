@@ -28,7 +28,7 @@ type Permissions struct {
 
 // Conditions limit a permission to profile attributes. There is either include or exclude.
 type Conditions struct {
-	Include map[string][]string `json:"include,omitempty" doc:"The attributes that the permission is about, under the key svc:ResourceAttribute/User/Profile."`
+	Include map[string][]string `json:"include,omitempty" doc:"Attributes that it covers, under the key svc:ResourceAttribute/User/Profile."`
 	Exclude map[string][]string `json:"exclude,omitempty" doc:"The attributes that the permission is not about, under the same key."`
 }
 
@@ -73,23 +73,22 @@ func (t *permissionTarget) permission() (*model.RolePermission, error) {
 	return p, nil
 }
 
+func (t *permissionTarget) self() *permissionTarget { return t }
+
+// withPermission returns the loader of a permission from that of its role.
+func withPermission(
+	role func(context.Context, docstore.Reader, *roleTarget) error,
+) func(context.Context, docstore.Reader, *permissionTarget) error {
+	return func(ctx context.Context, q docstore.Reader, t *permissionTarget) error {
+		if err := role(ctx, q, &t.roleTarget); err != nil {
+			return err
+		}
+		_, err := t.permission()
+		return err
+	}
+}
+
 type permissionRequest struct{ permissionTarget }
-
-func (s *Slice) findPermission(ctx context.Context, r *permissionRequest) error {
-	if err := s.custom(ctx, s.Store.Reader(), &r.roleTarget); err != nil {
-		return err
-	}
-	_, err := r.permission()
-	return err
-}
-
-func (s *Slice) findPermissionForRead(ctx context.Context, r *permissionRequest) error {
-	if err := s.readable(ctx, s.Store.Reader(), &r.roleTarget); err != nil {
-		return err
-	}
-	_, err := r.permission()
-	return err
-}
 
 func (s *Slice) getPermission(ctx context.Context, r *permissionRequest) (Permission, error) {
 	p, err := r.permission()
@@ -100,24 +99,38 @@ func (s *Slice) getPermission(ctx context.Context, r *permissionRequest) (Permis
 }
 
 func (s *Slice) deletePermission(ctx context.Context, r *permissionRequest) (rest.NoContent, error) {
-	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
-		if err := s.custom(ctx, tx, &r.roleTarget); err != nil {
-			return err
-		}
+	return rest.NoContent{}, s.changePermission(ctx, &r.permissionTarget, func(role *model.CustomRole) ([]audit.Type, error) {
 		if _, err := r.permission(); err != nil {
-			return err
+			return nil, err
 		}
-		role := r.found.Value
-		role.Permissions = slices.DeleteFunc(slices.Clone(role.Permissions), func(p model.RolePermission) bool { return p.Name == r.Name })
-		if _, err := s.CustomRoles.Update(ctx, tx, r.found.ID, r.found.Rev, role); err != nil {
-			return err
-		}
-		return s.logPermission(ctx, tx, audit.PermissionDelete, &r.permissionTarget)
+		role.Permissions = slices.DeleteFunc(role.Permissions, func(p model.RolePermission) bool { return p.Name == r.Name })
+		return []audit.Type{audit.PermissionDelete}, nil
 	})
 }
 
-func (s *Slice) logPermission(ctx context.Context, tx *docstore.Tx, event audit.Type, t *permissionTarget) error {
-	return s.log(ctx, tx, event, audit.Role(t.found.ID, t.found.Value.Label), audit.Permission(t.Name))
+// changePermission changes a custom role that has its own copy of the permissions. fn returns the events to log; without any, nothing is
+// stored.
+func (s *Slice) changePermission(ctx context.Context, t *permissionTarget, fn func(*model.CustomRole) ([]audit.Type, error)) error {
+	return s.Update(ctx, func(tx *docstore.Tx) error {
+		if err := s.custom(ctx, tx, &t.roleTarget); err != nil {
+			return err
+		}
+		role := t.found.Value
+		role.Permissions = slices.Clone(role.Permissions)
+		events, err := fn(&role)
+		if err != nil || len(events) == 0 {
+			return err
+		}
+		if _, err := s.CustomRoles.Update(ctx, tx, t.found.ID, t.found.Rev, role); err != nil {
+			return err
+		}
+		for _, event := range events {
+			if err := s.log(ctx, tx, event, audit.Role(t.found.ID, t.found.Value.Label), audit.Permission(t.Name)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 type setPermissionRequest struct {
@@ -163,22 +176,22 @@ func (s *Slice) attributes(ctx context.Context, q docstore.Reader) (map[string]b
 	return names, err
 }
 
-// Check checks the name of the permission and its conditions.
-func (r *setPermissionRequest) Check(_ context.Context, causes *rest.Causes) {
+// checkSetPermission checks the name of the permission and its conditions.
+func checkSetPermission(_ context.Context, r *setPermissionRequest, causes *rest.Causes) error {
 	if problem := permissionProblem(r.Name); problem != "" {
 		causes.Add("permissionType", "%s", problem)
 	}
 	c := r.Body.Conditions
 	if c == nil {
-		return
+		return nil
 	}
 	switch {
 	case !authz.Conditional(r.Name):
 		causes.Add("conditions", "Only %s and %s can have conditions", authz.UsersRead, authz.UsersProfile)
-		return
+		return nil
 	case (c.Include == nil) == (c.Exclude == nil):
 		causes.Add("conditions", "There must be either include or exclude")
-		return
+		return nil
 	}
 	r.conditions = &model.PermissionConditions{Exclude: c.Exclude != nil}
 	lists := c.Include
@@ -188,7 +201,7 @@ func (r *setPermissionRequest) Check(_ context.Context, causes *rest.Causes) {
 	names, ok := lists[conditionKey]
 	if !ok || len(lists) != 1 || len(names) == 0 {
 		causes.Add("conditions", "There must be attributes under the key %s, and no other key", conditionKey)
-		return
+		return nil
 	}
 	for _, name := range names {
 		switch {
@@ -198,55 +211,42 @@ func (r *setPermissionRequest) Check(_ context.Context, causes *rest.Causes) {
 			r.conditions.Attributes = append(r.conditions.Attributes, name)
 		}
 	}
+	return nil
 }
 
 func (s *Slice) addPermission(ctx context.Context, r *setPermissionRequest) (rest.NoContent, error) {
-	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
-		if err := s.custom(ctx, tx, &r.roleTarget); err != nil {
-			return err
-		}
-		role := r.found.Value
+	return rest.NoContent{}, s.changePermission(ctx, &r.permissionTarget, func(role *model.CustomRole) ([]audit.Type, error) {
 		if _, ok := role.Permission(r.Name); ok {
-			return rest.Invalid("permissionType", "The role has the permission already")
+			return nil, rest.Invalid("permissionType", "The role has the permission already")
 		}
 		now := s.Now()
-		role.Permissions = append(slices.Clone(role.Permissions),
+		role.Permissions = append(role.Permissions,
 			model.RolePermission{Name: r.Name, Conditions: r.conditions, Created: now, LastUpdated: now})
-		if _, err := s.CustomRoles.Update(ctx, tx, r.found.ID, r.found.Rev, role); err != nil {
-			return err
+		if r.conditions == nil {
+			return []audit.Type{audit.PermissionAdd}, nil
 		}
-		if err := s.logPermission(ctx, tx, audit.PermissionAdd, &r.permissionTarget); err != nil || r.conditions == nil {
-			return err
-		}
-		return s.logPermission(ctx, tx, audit.PermissionConditionAdd, &r.permissionTarget)
+		return []audit.Type{audit.PermissionAdd, audit.PermissionConditionAdd}, nil
 	})
 }
 
 func (s *Slice) replacePermission(ctx context.Context, r *setPermissionRequest) (out Permission, err error) {
-	err = s.Update(ctx, func(tx *docstore.Tx) error {
-		if err := s.custom(ctx, tx, &r.roleTarget); err != nil {
-			return err
-		}
-		role := r.found.Value
-		role.Permissions = slices.Clone(role.Permissions)
+	err = s.changePermission(ctx, &r.permissionTarget, func(role *model.CustomRole) ([]audit.Type, error) {
 		p, ok := role.Permission(r.Name)
 		if !ok {
-			return rest.NotFound("Permission", r.Name)
+			return nil, rest.NotFound("Permission", r.Name)
 		}
-		if reflect.DeepEqual(p.Conditions, r.conditions) {
-			out = renderPermission(ctx, r.found.ID, p)
-			return nil
-		}
-		event := audit.PermissionConditionAdd
-		if r.conditions == nil {
-			event = audit.PermissionConditionDelete
-		}
-		p.Conditions, p.LastUpdated = r.conditions, s.Now()
-		if _, err := s.CustomRoles.Update(ctx, tx, r.found.ID, r.found.Rev, role); err != nil {
-			return err
+		unchanged := reflect.DeepEqual(p.Conditions, r.conditions)
+		if !unchanged {
+			p.Conditions, p.LastUpdated = r.conditions, s.Now()
 		}
 		out = renderPermission(ctx, r.found.ID, p)
-		return s.logPermission(ctx, tx, event, &r.permissionTarget)
+		switch {
+		case unchanged:
+			return nil, nil
+		case r.conditions == nil:
+			return []audit.Type{audit.PermissionConditionDelete}, nil
+		}
+		return []audit.Type{audit.PermissionConditionAdd}, nil
 	})
 	return out, err
 }

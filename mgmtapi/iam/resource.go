@@ -174,10 +174,6 @@ type listResourcesRequest struct {
 	Limit int    `query:"limit" default:"100" min:"1" max:"1000" clamp:"true" doc:"Size of the page, at most 1000."`
 }
 
-func (s *Slice) findForListResources(ctx context.Context, r *listResourcesRequest) error {
-	return s.inSet(ctx, s.Store.Reader(), &r.setTarget)
-}
-
 func (s *Slice) listResources(ctx context.Context, r *listResourcesRequest) (SetResources, error) {
 	q := s.Store.Reader()
 	org, err := s.Org(ctx, q)
@@ -205,25 +201,16 @@ type addResourcesRequest struct {
 		Additions []string `json:"additions" required:"true" min:"1" max:"1000" doc:"Resources, each by its URL or its resource name."`
 	} `body:"required"`
 
-	slice  *Slice
-	names  []authz.Name
-	failed error
+	names []authz.Name
 }
 
-func (s *Slice) findForAddResources(ctx context.Context, r *addResourcesRequest) error {
-	r.slice = s
-	return s.inSet(ctx, s.Store.Reader(), &r.setTarget)
-}
-
-// Check finds the resources.
-func (r *addResourcesRequest) Check(ctx context.Context, causes *rest.Causes) {
-	r.names, r.failed = r.slice.resolve(ctx, r.slice.Store.Reader(), r.Body.Additions, "additions", causes)
+// checkAddResources finds the resources.
+func (s *Slice) checkAddResources(ctx context.Context, r *addResourcesRequest, causes *rest.Causes) (err error) {
+	r.names, err = s.resolve(ctx, s.Store.Reader(), r.Body.Additions, "additions", causes)
+	return err
 }
 
 func (s *Slice) addResources(ctx context.Context, r *addResourcesRequest) (ResourceSet, error) {
-	if r.failed != nil {
-		return ResourceSet{}, r.failed
-	}
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.inSet(ctx, tx, &r.setTarget); err != nil {
 			return err
@@ -239,38 +226,35 @@ func (s *Slice) addResources(ctx context.Context, r *addResourcesRequest) (Resou
 
 // conditioned is what can be excluded from a resource.
 type conditioned struct {
-	slice  *Slice
-	failed error
-
 	name    authz.Name
 	exclude []string
 }
 
-// check finds what is excluded.
-func (c *conditioned) check(ctx context.Context, given *ResourceConditions, causes *rest.Causes) {
-	if given == nil || c.failed != nil {
-		return
+// checkConditions finds what is excluded.
+func (s *Slice) checkConditions(ctx context.Context, c *conditioned, given *ResourceConditions, causes *rest.Causes) error {
+	if given == nil {
+		return nil
 	}
 	texts, ok := given.Exclude[excludeKey]
 	if !ok || len(given.Exclude) != 1 || len(texts) == 0 {
 		causes.Add("conditions", "There must be resource names under Exclude and %s, and nothing else", excludeKey)
-		return
+		return nil
 	}
 	if c.name.Form == 0 {
-		return // told already
+		return nil // told already
 	}
 	if !c.name.Collection() {
 		causes.Add("conditions", "Only a whole collection can have conditions")
-		return
+		return nil
 	}
-	q := c.slice.Store.Reader()
-	names, err := c.slice.resolve(ctx, q, texts, "conditions", causes)
-	if c.failed = err; err != nil {
-		return
+	q := s.Store.Reader()
+	names, err := s.resolve(ctx, q, texts, "conditions", causes)
+	if err != nil {
+		return err
 	}
-	org, err := c.slice.Org(ctx, q)
-	if c.failed = err; err != nil {
-		return
+	org, err := s.Org(ctx, q)
+	if err != nil {
+		return err
 	}
 	for _, name := range names {
 		if !name.Within(c.name) {
@@ -278,6 +262,7 @@ func (c *conditioned) check(ctx context.Context, given *ResourceConditions, caus
 		}
 		c.exclude = append(c.exclude, name.ORN(org.ID))
 	}
+	return nil
 }
 
 type addResourceRequest struct {
@@ -290,26 +275,21 @@ type addResourceRequest struct {
 	conditioned
 }
 
-func (s *Slice) findForAddResource(ctx context.Context, r *addResourceRequest) error {
-	r.slice = s
-	return s.inSet(ctx, s.Store.Reader(), &r.setTarget)
-}
-
-// Check finds the resource and what is excluded from it.
-func (r *addResourceRequest) Check(ctx context.Context, causes *rest.Causes) {
+// checkAddResource finds the resource and what is excluded from it.
+func (s *Slice) checkAddResource(ctx context.Context, r *addResourceRequest, causes *rest.Causes) error {
 	if r.Body.Resource != "" {
-		names, err := r.slice.resolve(ctx, r.slice.Store.Reader(), []string{r.Body.Resource}, "resourceOrnOrUrl", causes)
-		if r.failed = err; len(names) == 1 {
+		names, err := s.resolve(ctx, s.Store.Reader(), []string{r.Body.Resource}, "resourceOrnOrUrl", causes)
+		if err != nil {
+			return err
+		}
+		if len(names) == 1 {
 			r.name = names[0]
 		}
 	}
-	r.check(ctx, r.Body.Conditions, causes)
+	return s.checkConditions(ctx, &r.conditioned, r.Body.Conditions, causes)
 }
 
 func (s *Slice) addResource(ctx context.Context, r *addResourceRequest) (out SetResource, err error) {
-	if r.failed != nil {
-		return out, r.failed
-	}
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.inSet(ctx, tx, &r.setTarget); err != nil {
 			return err
@@ -350,6 +330,8 @@ type resourceTarget struct {
 	found docstore.Doc[model.SetResource]
 }
 
+func (t *resourceTarget) self() *resourceTarget { return t }
+
 func (s *Slice) inResource(ctx context.Context, q docstore.Reader, t *resourceTarget) (err error) {
 	if err := s.inSet(ctx, q, &t.setTarget); err != nil {
 		return err
@@ -362,10 +344,6 @@ func (s *Slice) inResource(ctx context.Context, q docstore.Reader, t *resourceTa
 }
 
 type resourceRequest struct{ resourceTarget }
-
-func (s *Slice) findResource(ctx context.Context, r *resourceRequest) error {
-	return s.inResource(ctx, s.Store.Reader(), &r.resourceTarget)
-}
 
 func (s *Slice) getResource(ctx context.Context, r *resourceRequest) (SetResource, error) {
 	org, err := s.Org(ctx, s.Store.Reader())
@@ -402,7 +380,6 @@ type replaceResourceRequest struct {
 }
 
 func (s *Slice) findForReplaceResource(ctx context.Context, r *replaceResourceRequest) error {
-	r.slice = s
 	q := s.Store.Reader()
 	if err := s.inResource(ctx, q, &r.resourceTarget); err != nil {
 		return err
@@ -415,15 +392,12 @@ func (s *Slice) findForReplaceResource(ctx context.Context, r *replaceResourceRe
 	return err
 }
 
-// Check finds what is excluded.
-func (r *replaceResourceRequest) Check(ctx context.Context, causes *rest.Causes) {
-	r.check(ctx, r.Body.Conditions, causes)
+// checkReplaceResource finds what is excluded.
+func (s *Slice) checkReplaceResource(ctx context.Context, r *replaceResourceRequest, causes *rest.Causes) error {
+	return s.checkConditions(ctx, &r.conditioned, r.Body.Conditions, causes)
 }
 
 func (s *Slice) replaceResource(ctx context.Context, r *replaceResourceRequest) (out SetResource, err error) {
-	if r.failed != nil {
-		return out, r.failed
-	}
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
 		if err := s.inResource(ctx, tx, &r.resourceTarget); err != nil {
 			return err

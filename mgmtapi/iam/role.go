@@ -52,7 +52,8 @@ func locate(ctx context.Context, doc docstore.Doc[model.CustomRole]) LocatedRole
 
 // RoleBody is what can be set of a custom role.
 type RoleBody struct {
-	Label       string `json:"label" required:"true" min:"1" max:"255" doc:"Name of the role. It looks neither like an id nor like a standard role."`
+	Label string `json:"label" required:"true" min:"1" max:"255" doc:"Name of the role. It looks neither like an id nor like a standard role."`
+
 	Description string `json:"description" required:"true" max:"1024" doc:"What the role is for."`
 }
 
@@ -72,8 +73,8 @@ type createRoleRequest struct {
 	} `body:"required"`
 }
 
-// Check checks the label and the permissions.
-func (r *createRoleRequest) Check(_ context.Context, causes *rest.Causes) {
+// checkCreateRole checks the label and the permissions.
+func checkCreateRole(_ context.Context, r *createRoleRequest, causes *rest.Causes) error {
 	r.Body.check(causes)
 	if len(r.Body.Permissions) == 0 {
 		causes.Blank("permissions")
@@ -83,6 +84,7 @@ func (r *createRoleRequest) Check(_ context.Context, causes *rest.Causes) {
 			causes.Add("permissions", "%s", problem)
 		}
 	}
+	return nil
 }
 
 // permissionProblem says why a custom role cannot have a permission.
@@ -119,15 +121,8 @@ func (s *Slice) createRole(ctx context.Context, r *createRoleRequest) (LocatedRo
 }
 
 func (s *Slice) listRoles(ctx context.Context, r *pageRequest) (CustomRoles, error) {
-	page, err := s.CustomRoles.Query(ctx, s.Store.Reader(), docstore.Query[model.CustomRole]{After: r.After, Limit: pageSize})
-	if err != nil {
-		return CustomRoles{}, err
-	}
-	out := CustomRoles{Roles: []CustomRole{}, Links: nextLinks(ctx, page.Next, nil)}
-	for _, doc := range page.Docs {
-		out.Roles = append(out.Roles, renderRole(ctx, doc))
-	}
-	return out, nil
+	roles, links, err := page(ctx, s, s.CustomRoles, r, renderRole)
+	return CustomRoles{Roles: roles, Links: links}, err
 }
 
 // roleTarget is the role that a path names.
@@ -136,6 +131,8 @@ type roleTarget struct {
 
 	found docstore.Doc[model.CustomRole]
 }
+
+func (t *roleTarget) self() *roleTarget { return t }
 
 // custom finds a custom role.
 func (s *Slice) custom(ctx context.Context, q docstore.Reader, t *roleTarget) (err error) {
@@ -171,14 +168,6 @@ func (s *Slice) readable(ctx context.Context, q docstore.Reader, t *roleTarget) 
 
 type roleRequest struct{ roleTarget }
 
-func (s *Slice) findRole(ctx context.Context, r *roleRequest) error {
-	return s.custom(ctx, s.Store.Reader(), &r.roleTarget)
-}
-
-func (s *Slice) findRoleForRead(ctx context.Context, r *roleRequest) error {
-	return s.readable(ctx, s.Store.Reader(), &r.roleTarget)
-}
-
 func (s *Slice) getRole(ctx context.Context, r *roleRequest) (CustomRole, error) {
 	return renderRole(ctx, r.found), nil
 }
@@ -188,12 +177,11 @@ type replaceRoleRequest struct {
 	Body RoleBody `body:"required"`
 }
 
-func (s *Slice) findForReplaceRole(ctx context.Context, r *replaceRoleRequest) error {
-	return s.custom(ctx, s.Store.Reader(), &r.roleTarget)
+// checkReplaceRole checks the label.
+func checkReplaceRole(_ context.Context, r *replaceRoleRequest, causes *rest.Causes) error {
+	r.Body.check(causes)
+	return nil
 }
-
-// Check checks the label.
-func (r *replaceRoleRequest) Check(_ context.Context, causes *rest.Causes) { r.Body.check(causes) }
 
 func (s *Slice) replaceRole(ctx context.Context, r *replaceRoleRequest) (LocatedRole, error) {
 	var doc docstore.Doc[model.CustomRole]

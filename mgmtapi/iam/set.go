@@ -58,26 +58,17 @@ type createSetRequest struct {
 		Resources []string `json:"resources" required:"true" min:"1" max:"1000" doc:"Resources, each by its URL or its resource name."`
 	} `body:"required"`
 
-	slice  *Slice
-	names  []authz.Name
-	failed error // reading what the resources name
+	names []authz.Name
 }
 
-func (s *Slice) prepareSet(_ context.Context, r *createSetRequest) error {
-	r.slice = s
-	return nil
-}
-
-// Check checks the label and finds the resources.
-func (r *createSetRequest) Check(ctx context.Context, causes *rest.Causes) {
+// checkCreateSet validates the label and finds the resources.
+func (s *Slice) checkCreateSet(ctx context.Context, r *createSetRequest, causes *rest.Causes) (err error) {
 	r.Body.check(causes)
-	r.names, r.failed = r.slice.resolve(ctx, r.slice.Store.Reader(), r.Body.Resources, "resources", causes)
+	r.names, err = s.resolve(ctx, s.Store.Reader(), r.Body.Resources, "resources", causes)
+	return err
 }
 
 func (s *Slice) createSet(ctx context.Context, r *createSetRequest) (ResourceSet, error) {
-	if r.failed != nil {
-		return ResourceSet{}, r.failed
-	}
 	id := model.NewID(model.KindResourceSet)
 	var doc docstore.Doc[model.ResourceSet]
 	err := s.Update(ctx, func(tx *docstore.Tx) (err error) {
@@ -97,15 +88,8 @@ func (s *Slice) createSet(ctx context.Context, r *createSetRequest) (ResourceSet
 }
 
 func (s *Slice) listSets(ctx context.Context, r *pageRequest) (ResourceSets, error) {
-	page, err := s.ResourceSets.Query(ctx, s.Store.Reader(), docstore.Query[model.ResourceSet]{After: r.After, Limit: pageSize})
-	if err != nil {
-		return ResourceSets{}, err
-	}
-	out := ResourceSets{ResourceSets: []ResourceSet{}, Links: nextLinks(ctx, page.Next, nil)}
-	for _, doc := range page.Docs {
-		out.ResourceSets = append(out.ResourceSets, renderSet(ctx, doc))
-	}
-	return out, nil
+	sets, links, err := page(ctx, s, s.ResourceSets, r, renderSet)
+	return ResourceSets{ResourceSets: sets, Links: links}, err
 }
 
 // setTarget is the resource set that a path names.
@@ -115,16 +99,14 @@ type setTarget struct {
 	set docstore.Doc[model.ResourceSet]
 }
 
+func (t *setTarget) self() *setTarget { return t }
+
 func (s *Slice) inSet(ctx context.Context, q docstore.Reader, t *setTarget) (err error) {
 	t.set, err = s.FindResourceSet(ctx, q, t.Set)
 	return rest.Missing(err, "ResourceSet", t.Set)
 }
 
 type setRequest struct{ setTarget }
-
-func (s *Slice) findSet(ctx context.Context, r *setRequest) error {
-	return s.inSet(ctx, s.Store.Reader(), &r.setTarget)
-}
 
 // findSetForRead also finds the fixed resource sets of the governance roles.
 func (s *Slice) findSetForRead(ctx context.Context, r *setRequest) error {
@@ -138,7 +120,7 @@ func (s *Slice) findSetForRead(ctx context.Context, r *setRequest) error {
 			return err
 		}
 	}
-	return s.findSet(ctx, r)
+	return s.inSet(ctx, s.Store.Reader(), &r.setTarget)
 }
 
 func (s *Slice) getSet(ctx context.Context, r *setRequest) (ResourceSet, error) {
@@ -150,12 +132,11 @@ type replaceSetRequest struct {
 	Body SetBody `body:"required"`
 }
 
-func (s *Slice) findForReplaceSet(ctx context.Context, r *replaceSetRequest) error {
-	return s.inSet(ctx, s.Store.Reader(), &r.setTarget)
+// checkReplaceSet checks the label.
+func checkReplaceSet(_ context.Context, r *replaceSetRequest, causes *rest.Causes) error {
+	r.Body.check(causes)
+	return nil
 }
-
-// Check checks the label.
-func (r *replaceSetRequest) Check(_ context.Context, causes *rest.Causes) { r.Body.check(causes) }
 
 func (s *Slice) replaceSet(ctx context.Context, r *replaceSetRequest) (ResourceSet, error) {
 	var doc docstore.Doc[model.ResourceSet]

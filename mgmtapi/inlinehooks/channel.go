@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,12 +42,22 @@ type ConfigInput struct {
 	Method     string           `json:"method" empty:"absent" enum:"POST" doc:"POST, which is the default."`
 	Headers    *[]HookHeader    `json:"headers" doc:"Headers that go with each call."`
 	AuthScheme *AuthSchemeInput `json:"authScheme" doc:"A header with a secret, for HTTP channels."`
-	AuthType   string           `json:"authType" empty:"absent" enum:"client_secret_post,private_key_jwt" doc:"How an OAUTH channel gets its access tokens. Defaults to client_secret_post."`
+	AuthType   string           `json:"authType" empty:"absent"`
 	TokenURL   string           `json:"tokenUrl" empty:"absent" doc:"Where it gets them, an https URL."`
 	ClientID   string           `json:"clientId" empty:"absent" max:"1024" doc:"As which client."`
-	Secret     string           `json:"clientSecret" empty:"absent" max:"4096" writeOnly:"true" doc:"The secret of the client, for client_secret_post."`
-	Scope      *string          `json:"scope" max:"1024" doc:"For which scopes."`
-	HookKeyID  string           `json:"hookKeyId" empty:"absent" doc:"Id of the hook key that signs, for private_key_jwt."`
+
+	Secret string `json:"clientSecret" empty:"absent" max:"4096" writeOnly:"true" doc:"The secret of the client, for client_secret_post."`
+
+	Scope     *string `json:"scope" max:"1024" doc:"For which scopes."`
+	HookKeyID string  `json:"hookKeyId" empty:"absent" doc:"Id of the hook key that signs, for private_key_jwt."`
+}
+
+// MoreTags implements rest.Described.
+func (ConfigInput) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"authType": `enum:"client_secret_post,private_key_jwt" doc:"How an OAUTH channel gets its access tokens. Default: ` +
+			`client_secret_post."`,
+	}
 }
 
 // AuthSchemeInput is a header with a secret as callers send it.

@@ -24,7 +24,7 @@ func (s *Slice) deactivate(ctx context.Context, t *target) (InlineHook, error) {
 // enter changes the status. A hook that has it already stays as it is.
 func (s *Slice) enter(ctx context.Context, t *target, status model.HookStatus, event audit.Type) (out InlineHook, err error) {
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
-		if err := s.findIn(ctx, tx, t); err != nil {
+		if err := s.find(ctx, tx, t); err != nil {
 			return err
 		}
 		if out = render(ctx, t.found); t.found.Value.Status == status {
@@ -50,7 +50,7 @@ func (s *Slice) enter(ctx context.Context, t *target, status model.HookStatus, e
 
 func (s *Slice) delete(ctx context.Context, t *target) (rest.NoContent, error) {
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
-		if err := s.findIn(ctx, tx, t); err != nil {
+		if err := s.find(ctx, tx, t); err != nil {
 			return err
 		}
 		if t.found.Value.Status != model.HookInactive {
@@ -71,10 +71,6 @@ func (s *Slice) delete(ctx context.Context, t *target) (rest.NoContent, error) {
 type executeRequest struct {
 	target
 	Body json.RawMessage `body:"required"`
-}
-
-func (s *Slice) findForExecute(ctx context.Context, r *executeRequest) error {
-	return s.find(ctx, &r.target)
 }
 
 func (s *Slice) execute(ctx context.Context, r *executeRequest) (json.RawMessage, error) {

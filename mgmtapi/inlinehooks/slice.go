@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"reflect"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/internal/seal"
 	"github.com/scimwright/scimwright/mgmtapi/hooks"
+	"github.com/scimwright/scimwright/mgmtapi/lookup"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
@@ -45,43 +47,44 @@ func (s *Slice) Routes() []rest.Route {
 	return []rest.Route{
 		rest.Op[createRequest, InlineHook]{
 			ID: "createInlineHook", Route: "POST " + root, Tag: tag, Scopes: write, Summary: "Registers an inline hook, which is active then",
-			Find: s.prepareCreate, Do: s.create,
+			Check: s.checkCreate, Do: s.create,
 		},
 		rest.Op[listRequest, rest.Page[InlineHook]]{
 			ID: "listInlineHooks", Route: "GET " + root, Tag: tag, Scopes: read, Summary: "Lists the inline hooks, all or those of a type",
 			Do: s.list,
 		},
 		rest.Op[target, InlineHook]{
-			ID: "getInlineHook", Route: "GET " + one, Tag: tag, Scopes: read, Summary: "Reads an inline hook", Find: s.find, Do: s.get,
+			ID: "getInlineHook", Route: "GET " + one, Tag: tag, Scopes: read, Summary: "Reads an inline hook",
+			Find: lookup.In(s.Store, s.find, (*target).self), Do: s.get,
 		},
 		rest.Op[replaceRequest, InlineHook]{
 			ID: "replaceInlineHook", Route: "PUT " + one, Tag: tag, Scopes: write,
 			Summary: "Replaces an inline hook; secrets that are not given stay",
-			Find:    s.findForReplace, Do: s.replace,
+			Find:    lookup.In(s.Store, s.find, (*replaceRequest).self), Check: s.checkReplace, Do: s.replace,
 		},
 		rest.Op[updateRequest, InlineHook]{
 			ID: "updateInlineHook", Route: "POST " + one, Tag: tag, Scopes: write, Summary: "Changes what is given of an inline hook",
-			Find: s.findForUpdate, Do: s.update,
+			Find: lookup.In(s.Store, s.find, (*updateRequest).self), Check: s.checkUpdate, Do: s.update,
 		},
 		rest.Op[target, rest.NoContent]{
 			ID: "deleteInlineHook", Route: "DELETE " + one, Tag: tag, Scopes: write, Summary: "Deletes an inline hook that is not active",
-			Find: s.find, Do: s.delete,
+			Find: lookup.In(s.Store, s.find, (*target).self), Do: s.delete,
 		},
 		rest.Op[target, InlineHook]{
 			ID: "activateInlineHook", Route: "POST " + one + "/lifecycle/activate", Tag: tag, Scopes: write,
 			Summary: "Lets an inline hook be called",
-			Find:    s.find, Do: s.activate,
+			Find:    lookup.In(s.Store, s.find, (*target).self), Do: s.activate,
 		},
 		rest.Op[target, InlineHook]{
 			ID: "deactivateInlineHook", Route: "POST " + one + "/lifecycle/deactivate", Tag: tag, Scopes: write,
 			Summary: "Stops an inline hook from being called",
-			Find:    s.find, Do: s.deactivate,
+			Find:    lookup.In(s.Store, s.find, (*target).self), Do: s.deactivate,
 		},
 		rest.Op[executeRequest, json.RawMessage]{
 			ID: "executeInlineHook", Route: "POST " + one + "/execute", Tag: tag, Scopes: write,
 			Summary:     "Calls the endpoint of an inline hook as a test",
 			Description: "The body is posted as it is, and what is answered is returned. It has no other effect.",
-			Find:        s.findForExecute, Do: s.execute,
+			Find:        lookup.In(s.Store, s.find, (*executeRequest).self), Do: s.execute,
 		},
 	}
 }
@@ -170,9 +173,9 @@ type target struct {
 	found docstore.Doc[model.InlineHook]
 }
 
-func (s *Slice) find(ctx context.Context, t *target) error { return s.findIn(ctx, s.Store.Reader(), t) }
+func (t *target) self() *target { return t }
 
-func (s *Slice) findIn(ctx context.Context, q docstore.Reader, t *target) (err error) {
+func (s *Slice) find(ctx context.Context, q docstore.Reader, t *target) (err error) {
 	t.found, err = s.InlineHooks.Get(ctx, q, t.ID)
 	return rest.Missing(err, kind, t.ID)
 }
@@ -182,7 +185,15 @@ func (s *Slice) get(ctx context.Context, t *target) (InlineHook, error) {
 }
 
 type listRequest struct {
-	Type string `query:"type" enum:"com.svc.oauth2.tokens.transform,com.svc.saml.tokens.transform,com.svc.import.transform,com.svc.user.pre-registration,com.svc.user.credential.password.import,com.svc.telephony.provider" doc:"Only hooks of the type."`
+	Type string `query:"type" doc:"Only hooks of the type."`
+}
+
+// MoreTags implements rest.Described.
+func (listRequest) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"type": `enum:"com.svc.oauth2.tokens.transform,com.svc.saml.tokens.transform,com.svc.import.transform,` +
+			`com.svc.user.pre-registration,com.svc.user.credential.password.import,com.svc.telephony.provider"`,
+	}
 }
 
 func (s *Slice) list(ctx context.Context, r *listRequest) (out rest.Page[InlineHook], err error) {

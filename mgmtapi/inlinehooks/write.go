@@ -2,6 +2,7 @@ package inlinehooks
 
 import (
 	"context"
+	"reflect"
 	"strings"
 
 	"github.com/scimwright/scimwright/internal/docstore"
@@ -16,9 +17,18 @@ const MaxHooks = 50
 // InlineHookInput is an inline hook as callers send it. What is read-only is ignored, so that a hook can be sent back as it was read.
 type InlineHookInput struct {
 	Name    string        `json:"name" empty:"absent" max:"255" doc:"Name of the hook."`
-	Type    string        `json:"type" empty:"absent" enum:"com.svc.oauth2.tokens.transform,com.svc.saml.tokens.transform,com.svc.import.transform,com.svc.user.pre-registration,com.svc.user.credential.password.import,com.svc.telephony.provider" doc:"What the hook is asked about. It cannot be changed."`
+	Type    string        `json:"type" empty:"absent"`
 	Version string        `json:"version" empty:"absent" enum:"1.0.0" doc:"1.0.0. It cannot be changed."`
 	Channel *ChannelInput `json:"channel" doc:"How the endpoint is called."`
+}
+
+// MoreTags implements rest.Described.
+func (InlineHookInput) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"type": `enum:"com.svc.oauth2.tokens.transform,com.svc.saml.tokens.transform,com.svc.import.transform,` +
+			`com.svc.user.pre-registration,com.svc.user.credential.password.import,com.svc.telephony.provider" doc:"What the hook is asked ` +
+			`about. It cannot be changed."`,
+	}
 }
 
 // checkChange rejects what an existing hook cannot become.
@@ -39,19 +49,12 @@ func blank(text string) bool { return strings.TrimSpace(text) == "" }
 type createRequest struct {
 	Body InlineHookInput `body:"required"`
 
-	slice   *Slice
 	channel model.HookChannel
 	secrets given
-	failed  error
 }
 
-func (s *Slice) prepareCreate(_ context.Context, r *createRequest) error {
-	r.slice = s
-	return nil
-}
-
-// Check checks the whole hook.
-func (r *createRequest) Check(ctx context.Context, causes *rest.Causes) {
+// checkCreate validates the whole hook.
+func (s *Slice) checkCreate(ctx context.Context, r *createRequest, causes *rest.Causes) (err error) {
 	for _, m := range []struct{ name, value string }{{"name", r.Body.Name}, {"type", r.Body.Type}, {"version", r.Body.Version}} {
 		if blank(m.value) {
 			causes.Blank(m.name)
@@ -59,15 +62,13 @@ func (r *createRequest) Check(ctx context.Context, causes *rest.Causes) {
 	}
 	if r.Body.Channel == nil {
 		causes.Blank("channel")
-		return
+		return nil
 	}
-	r.channel, r.secrets, r.failed = r.slice.merge(ctx, r.slice.Store.Reader(), model.HookChannel{}, r.Body.Channel, causes)
+	r.channel, r.secrets, err = s.merge(ctx, s.Store.Reader(), model.HookChannel{}, r.Body.Channel, causes)
+	return err
 }
 
 func (s *Slice) create(ctx context.Context, r *createRequest) (out InlineHook, err error) {
-	if r.failed != nil {
-		return InlineHook{}, r.failed
-	}
 	id := model.NewID(model.KindInlineHook)
 	hook := model.InlineHook{
 		Name: r.Body.Name, Type: model.HookType(r.Body.Type), Version: r.Body.Version, Status: model.HookActive, Channel: r.channel,
@@ -114,14 +115,6 @@ func (s *Slice) keyStays(ctx context.Context, tx *docstore.Tx, c *model.HookChan
 type replaceRequest struct {
 	target
 	Body InlineHookInput `body:"required"`
-
-	slice  *Slice
-	failed error
-}
-
-func (s *Slice) findForReplace(ctx context.Context, r *replaceRequest) error {
-	r.slice = s
-	return s.find(ctx, &r.target)
 }
 
 // base returns what a replacement leaves of a channel: the secrets, if the channel authenticates in the same way at the same place.
@@ -152,49 +145,37 @@ func moves(old model.HookChannel, in *ChannelInput) bool {
 	return elsewhere(in.Config.URI, old.URI) || elsewhere(in.Config.TokenURL, old.TokenURL)
 }
 
-// Check checks the whole hook.
-func (r *replaceRequest) Check(ctx context.Context, causes *rest.Causes) {
+// checkReplace validates the whole hook.
+func (s *Slice) checkReplace(ctx context.Context, r *replaceRequest, causes *rest.Causes) error {
 	if r.Body.Name == "" {
 		causes.Blank("name")
 	}
 	r.Body.checkChange(&r.found.Value, causes)
 	if r.Body.Channel == nil {
 		causes.Blank("channel")
-		return
+		return nil
 	}
-	_, _, r.failed = r.slice.merge(ctx, r.slice.Store.Reader(), base(r.found.Value.Channel, r.Body.Channel), r.Body.Channel, causes)
+	_, _, err := s.merge(ctx, s.Store.Reader(), base(r.found.Value.Channel, r.Body.Channel), r.Body.Channel, causes)
+	return err
 }
 
 func (s *Slice) replace(ctx context.Context, r *replaceRequest) (InlineHook, error) {
-	if r.failed != nil {
-		return InlineHook{}, r.failed
-	}
 	return s.write(ctx, &r.target, &r.Body, base)
 }
 
 type updateRequest struct {
 	target
 	Body InlineHookInput `body:"required"`
-
-	slice  *Slice
-	failed error
 }
 
-func (s *Slice) findForUpdate(ctx context.Context, r *updateRequest) error {
-	r.slice = s
-	return s.find(ctx, &r.target)
-}
-
-// Check checks the hook as it will be.
-func (r *updateRequest) Check(ctx context.Context, causes *rest.Causes) {
+// checkUpdate validates the hook as it will be.
+func (s *Slice) checkUpdate(ctx context.Context, r *updateRequest, causes *rest.Causes) error {
 	r.Body.checkChange(&r.found.Value, causes)
-	_, _, r.failed = r.slice.merge(ctx, r.slice.Store.Reader(), patched(r.found.Value.Channel, r.Body.Channel), r.Body.Channel, causes)
+	_, _, err := s.merge(ctx, s.Store.Reader(), patched(r.found.Value.Channel, r.Body.Channel), r.Body.Channel, causes)
+	return err
 }
 
 func (s *Slice) update(ctx context.Context, r *updateRequest) (InlineHook, error) {
-	if r.failed != nil {
-		return InlineHook{}, r.failed
-	}
 	return s.write(ctx, &r.target, &r.Body, patched)
 }
 
@@ -202,7 +183,7 @@ func (s *Slice) update(ctx context.Context, r *updateRequest) (InlineHook, error
 func (s *Slice) write(ctx context.Context, t *target, in *InlineHookInput,
 	start func(model.HookChannel, *ChannelInput) model.HookChannel) (out InlineHook, err error) {
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
-		if err := s.findIn(ctx, tx, t); err != nil {
+		if err := s.find(ctx, tx, t); err != nil {
 			return err
 		}
 		hook := t.found.Value

@@ -2,11 +2,13 @@ package mappings
 
 import (
 	"context"
+	"reflect"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/expression"
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/appprofile"
+	"github.com/scimwright/scimwright/mgmtapi/lookup"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
@@ -32,14 +34,14 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[target, Mapping]{
 			ID: "getProfileMapping", Route: "GET /api/v1/mappings/{mappingId}", Tag: tag, Scopes: read,
-			Summary: "Reads a profile mapping", Find: s.find, Do: s.get,
+			Summary: "Reads a profile mapping", Find: lookup.InView(s.Store, s.find, (*target).self), Do: s.get,
 		},
 		rest.Op[updateRequest, Mapping]{
 			ID: "updateProfileMapping", Route: "POST /api/v1/mappings/{mappingId}", Tag: tag, Scopes: write,
 			Summary: "Changes rules of a profile mapping",
 			Description: "A rule that is given takes the place of the one for its attribute, null removes it, and the others stay. The users of " +
 				"the application follow in the background.",
-			Find: s.findForUpdate, Do: s.update,
+			Find: lookup.InView(s.Store, s.find, (*updateRequest).self), Check: checkUpdate, Do: s.update,
 		},
 	}
 }
@@ -78,7 +80,14 @@ type Mapping struct {
 // Rule says how an attribute gets its value.
 type Rule struct {
 	Expression string           `json:"expression" readOnly:"true" doc:"Expression over the attributes of the source."`
-	PushStatus model.PushStatus `json:"pushStatus" readOnly:"true" enum:"PUSH,DONT_PUSH" doc:"PUSH gives the value at creation and at every update, DONT_PUSH at creation alone."`
+	PushStatus model.PushStatus `json:"pushStatus" readOnly:"true"`
+}
+
+// MoreTags implements rest.Described.
+func (Rule) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"pushStatus": `enum:"PUSH,DONT_PUSH" doc:"PUSH sets the value at creation and at every update, DONT_PUSH only at creation."`,
+	}
 }
 
 // ends are what a mapping connects.
@@ -157,11 +166,9 @@ type target struct {
 	appSchema  model.AppSchema
 }
 
-func (s *Slice) find(ctx context.Context, t *target) error {
-	return s.Store.View(ctx, func(q docstore.Reader) error { return s.findIn(ctx, q, t) })
-}
+func (t *target) self() *target { return t }
 
-func (s *Slice) findIn(ctx context.Context, q docstore.Reader, t *target) (err error) {
+func (s *Slice) find(ctx context.Context, q docstore.Reader, t *target) (err error) {
 	if t.found, err = s.Mappings.Get(ctx, q, t.MappingID); err != nil {
 		return rest.Missing(err, "ProfileMapping", t.MappingID)
 	}

@@ -30,12 +30,11 @@ type given struct {
 	PushStatus model.PushStatus `json:"pushStatus" empty:"absent" enum:"PUSH,DONT_PUSH" doc:"When the value is given. Defaults to PUSH."`
 }
 
-func (s *Slice) findForUpdate(ctx context.Context, r *updateRequest) error {
-	return s.find(ctx, &r.target)
+// checkUpdate checks the rules against both schemas as they were found.
+func checkUpdate(_ context.Context, r *updateRequest, causes *rest.Causes) error {
+	r.apply(&r.Body, causes)
+	return nil
 }
-
-// Check checks the rules against both schemas as they were found.
-func (r *updateRequest) Check(_ context.Context, causes *rest.Causes) { r.apply(&r.Body, causes) }
 
 // apply returns the changed rules with what is given, and records what is wrong with it.
 func (t *target) apply(b *body, causes *rest.Causes) map[string]*model.MappingRule {
@@ -74,7 +73,7 @@ func (t *target) apply(b *body, causes *rest.Causes) map[string]*model.MappingRu
 
 func (s *Slice) update(ctx context.Context, r *updateRequest) (Mapping, error) {
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
-		if err := s.findIn(ctx, tx, &r.target); err != nil {
+		if err := s.find(ctx, tx, &r.target); err != nil {
 			return err
 		}
 		var causes rest.Causes

@@ -30,19 +30,23 @@ type FactorProfile struct {
 	Extension    string `json:"phoneExtension" max:"15" doc:"What is dialled after the number, for calls."`
 	Email        string `json:"email" max:"100" doc:"Primary or secondary address of the user."`
 	CredentialID string `json:"credentialId" max:"255" doc:"Name of a token, or of the user with its vendor."`
-	SharedSecret string `json:"sharedSecret" max:"1024" writeOnly:"true" doc:"Secret of a token of a custom profile, in hexadecimal or Base32."`
+	SharedSecret string `json:"sharedSecret" max:"1024" writeOnly:"true" doc:"Secret of a token of a custom profile: hexadecimal or Base32."`
 }
 
 // SignInFactor is a factor as a user sees it who signs in: phone numbers and addresses are masked.
 type SignInFactor struct {
-	ID       string            `json:"id,omitempty" readOnly:"true" doc:"Id of the factor. Absent if it can be enrolled."`
-	Type     string            `json:"factorType" readOnly:"true" doc:"Type of the factor."`
-	Provider string            `json:"provider" readOnly:"true" doc:"Provider of the factor."`
-	Vendor   string            `json:"vendorName" readOnly:"true" doc:"Name of the provider."`
-	Status   string            `json:"status,omitempty" readOnly:"true" enum:"NOT_SETUP,PENDING_ACTIVATION" doc:"Status of a factor that is not complete."`
-	Profile  map[string]string `json:"profile,omitempty" readOnly:"true" doc:"Profile of the factor, by its type."`
-	Embedded map[string]any    `json:"_embedded,omitempty" readOnly:"true" doc:"challenge: what is to be signed. activation: what completes the enrollment."`
-	Links    rest.Links        `json:"_links,omitempty" readOnly:"true" doc:"What can be done with the factor."`
+	ID       string `json:"id,omitempty" readOnly:"true" doc:"Id of the factor. Absent if it can be enrolled."`
+	Type     string `json:"factorType" readOnly:"true" doc:"Type of the factor."`
+	Provider string `json:"provider" readOnly:"true" doc:"Provider of the factor."`
+	Vendor   string `json:"vendorName" readOnly:"true" doc:"Name of the provider."`
+
+	Status string `json:"status,omitempty" readOnly:"true" enum:"NOT_SETUP,PENDING_ACTIVATION" doc:"Status of a factor that is not complete."`
+
+	Profile map[string]string `json:"profile,omitempty" readOnly:"true" doc:"Profile of the factor, by its type."`
+
+	Embedded map[string]any `json:"_embedded,omitempty" readOnly:"true" doc:"challenge: what to sign. activation: what completes enrollment."`
+
+	Links rest.Links `json:"_links,omitempty" readOnly:"true" doc:"What can be done with the factor."`
 }
 
 // Attempt is a step of a verification, or of an enrollment.

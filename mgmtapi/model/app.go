@@ -4,6 +4,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/mgmtapi/catalog"
 	"github.com/scimwright/scimwright/scim/filter"
+	"reflect"
 )
 
 // AppStatus is the status of an application.
@@ -139,11 +140,20 @@ const (
 
 // UserNameTemplate says how a user name is made from a user.
 type UserNameTemplate struct {
-	Template string               `json:"template,omitempty" max:"1024" doc:"Text with expressions in ${...}. Defaults to ${source.login}."`
-	Type     UserNameTemplateType `json:"type" enum:"BUILT_IN,CUSTOM,NONE" default:"BUILT_IN" doc:"With NONE, every assignment supplies a user name."`
-	Suffix   string               `json:"suffix,omitempty" max:"100" doc:"Text put behind the result of the template."`
+	Template string `json:"template,omitempty" max:"1024" doc:"Text with expressions in ${...}. Defaults to ${source.login}."`
+
+	Type UserNameTemplateType `json:"type" enum:"BUILT_IN,CUSTOM,NONE" default:"BUILT_IN" doc:"NONE: each assignment supplies a user name."`
+
+	Suffix string `json:"suffix,omitempty" max:"100" doc:"Text put behind the result of the template."`
 	// PushStatus is Push if empty.
-	PushStatus PushStatus `json:"pushStatus,omitempty" enum:"PUSH,DONT_PUSH" empty:"absent" doc:"Whether user names follow later changes of the user. Defaults to PUSH."`
+	PushStatus PushStatus `json:"pushStatus,omitempty" empty:"absent"`
+}
+
+// MoreTags implements rest.Described.
+func (UserNameTemplate) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"pushStatus": `enum:"PUSH,DONT_PUSH" doc:"Whether user names follow later changes of the user. Default: PUSH."`,
+	}
 }
 
 // AppSettings are the settings of an application.
@@ -173,7 +183,14 @@ type AppVPN struct {
 
 // AppNetwork says from where the private network is needed.
 type AppNetwork struct {
-	Connection string `json:"connection" default:"DISABLED" empty:"absent" enum:"DISABLED,ANYWHERE,ON_NETWORK,OFF_NETWORK,ZONE" doc:"When the notice is shown; DISABLED for never."`
+	Connection string `json:"connection" default:"DISABLED" empty:"absent" doc:"When the notice is shown; DISABLED for never."`
+}
+
+// MoreTags implements rest.Described.
+func (AppNetwork) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"connection": `enum:"DISABLED,ANYWHERE,ON_NETWORK,OFF_NETWORK,ZONE"`,
+	}
 }
 
 // AppNotes are remarks shown to administrators and to users.

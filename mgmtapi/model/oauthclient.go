@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -92,9 +93,18 @@ type AppOAuthSettings struct {
 	ResponseTypes          []string `json:"response_types" doc:"What the client may ask of the authorization endpoint: code, token, id_token."`
 	GrantTypes             []string `json:"grant_types" doc:"The ways in which the client may get tokens."`
 	ApplicationType        string   `json:"application_type" doc:"What the client is: service, web, native or browser."`
-	ConsentMethod          string   `json:"consent_method" empty:"absent" enum:"TRUSTED,REQUIRED" default:"TRUSTED" doc:"Whether users are asked for their consent."`
-	IssuerMode             string   `json:"issuer_mode" empty:"absent" enum:"ORG_URL,DYNAMIC" default:"ORG_URL" doc:"Which address tokens name as their issuer; there is no other than that of the organisation."`
-	JWKS                   *AppJWKS `json:"jwks,omitempty" doc:"The public keys of a client that authenticates with private_key_jwt."`
+
+	ConsentMethod string `json:"consent_method" empty:"absent" enum:"TRUSTED,REQUIRED" default:"TRUSTED" doc:"Whether users must consent."`
+
+	IssuerMode string   `json:"issuer_mode" empty:"absent" default:"ORG_URL"`
+	JWKS       *AppJWKS `json:"jwks,omitempty" doc:"The public keys of a client that authenticates with private_key_jwt."`
+}
+
+// MoreTags implements rest.Described.
+func (AppOAuthSettings) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"issuer_mode": `enum:"ORG_URL,DYNAMIC" doc:"Which address tokens name as their issuer. The only one is that of the organization."`,
+	}
 }
 
 // AppJWKS is the set of public keys of an OAuth client (RFC 7517).

@@ -49,9 +49,9 @@ type Property struct {
 	Description string       `json:"description,omitempty" max:"1024" doc:"What the attribute is for."`
 	Type        PropertyType `json:"type,omitempty" empty:"absent" enum:"string,boolean,number,integer,array" doc:"Type of the values."`
 	Items       *Items       `json:"items,omitempty" doc:"Elements of an array."`
-	Format      Format       `json:"format,omitempty" empty:"absent" enum:"email,uri,date-time,country-code,language-code,locale,timezone" doc:"What a text holds."`
+	Format      Format       `json:"format,omitempty" empty:"absent" doc:"What a text holds."`
 	Required    *bool        `json:"required,omitempty" doc:"Every user needs a value. Users that have none are refused at their next update."`
-	Mutability  Mutability   `json:"mutability,omitempty" empty:"absent" enum:"READ_WRITE,READ_ONLY,IMMUTABLE,WRITE_ONLY" doc:"What callers may do to values."`
+	Mutability  Mutability   `json:"mutability,omitempty" empty:"absent" doc:"What callers may do to values."`
 	Scope       string       `json:"scope,omitempty" empty:"absent" enum:"NONE,SELF" doc:"Whether the value belongs to the user alone."`
 	Enum        []any        `json:"enum,omitempty" doc:"Accepted values."`
 	OneOf       []Choice     `json:"oneOf,omitempty" doc:"Accepted values with their titles."`
@@ -59,13 +59,28 @@ type Property struct {
 	MaxLength   *int         `json:"maxLength,omitempty" min:"1" doc:"Most characters of a text."`
 	Minimum     *float64     `json:"minimum,omitempty" doc:"Smallest number."`
 	Maximum     *float64     `json:"maximum,omitempty" doc:"Largest number."`
-	Pattern     *string      `json:"pattern,omitempty" max:"255" doc:"Regular expression that a login has to match as a whole, in place of an e-mail address. Empty text brings the e-mail address back."`
-	Unique      string       `json:"unique,omitempty" empty:"absent" enum:"UNIQUE_VALIDATED,NOT_UNIQUE" doc:"Whether no two users of the type may have the same value."`
+	Pattern     *string      `json:"pattern,omitempty" max:"255"`
+
+	Unique string `json:"unique,omitempty" empty:"absent" enum:"UNIQUE_VALIDATED,NOT_UNIQUE" doc:"Whether values are unique within the type."`
+
 	Permissions []Permission `json:"permissions,omitempty" doc:"What users may do to their own value."`
 	Master      *Master      `json:"master,omitempty" doc:"Where values come from."`
 	// What an attribute of an application is called in its target. Without a name it stays here.
-	ExternalName      string `json:"externalName,omitempty" empty:"absent" max:"255" doc:"Path of the attribute in the target of the application, as in name.honorificPrefix. An attribute without one is not sent."`
-	ExternalNamespace string `json:"externalNamespace,omitempty" empty:"absent" max:"255" doc:"URN of the schema that has the attribute in the target. Defaults to that of users."`
+	ExternalName      string `json:"externalName,omitempty" empty:"absent" max:"255"`
+	ExternalNamespace string `json:"externalNamespace,omitempty" empty:"absent" max:"255"`
+}
+
+// MoreTags implements rest.Described.
+func (Property) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"format":     `enum:"email,uri,date-time,country-code,language-code,locale,timezone"`,
+		"mutability": `enum:"READ_WRITE,READ_ONLY,IMMUTABLE,WRITE_ONLY"`,
+		"pattern": `doc:"Regular expression that a login must match as a whole, instead of being an email address. An empty string ` +
+			`restores the email address."`,
+		"externalName": `doc:"Path of the attribute on the target of the application, such as name.honorificPrefix. An attribute without ` +
+			`one is not sent."`,
+		"externalNamespace": `doc:"URN of the schema of the attribute on the target. Default: that of users."`,
+	}
 }
 
 // Items describes the elements of an array.

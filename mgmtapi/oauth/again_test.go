@@ -99,7 +99,8 @@ func TestRefreshToken_LimitedToCurrentGrant(t *testing.T) {
 // TestClientID_Reused verifies that a new client with the client_id of a deleted one inherits no tokens, policies or roles.
 func TestClientID_Reused(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t))
-	const robot = `{"name":"oidc_client","label":"Robot","signOnMode":"OPENID_CONNECT","credentials":{"oauthClient":{"client_id":%q,"token_endpoint_auth_method":"client_secret_basic"}},
+	const robot = `{"name":"oidc_client","label":"Robot","signOnMode":"OPENID_CONNECT",
+		"credentials":{"oauthClient":{"client_id":%q,"token_endpoint_auth_method":"client_secret_basic"}},
 		"settings":{"oauthClient":{"application_type":"service","grant_types":["client_credentials"],"response_types":["token"]}}}`
 	group := w.post("/api/v1/groups", `{"profile":{"name":"Sales"}}`).Value("id")
 	register := func() (app, secret string) {

@@ -22,7 +22,8 @@ func TestClient_LimitedByRoles(t *testing.T) {
 		for _, chosen := range []string{"", "my-own-id"} {
 			a := w.post("/api/v1/apps",
 				fmt.Sprintf(
-					`{"name":"oidc_client","label":"Robot","signOnMode":"OPENID_CONNECT","credentials":{"oauthClient":{"client_id":%q,"token_endpoint_auth_method":"client_secret_basic"}},
+					`{"name":"oidc_client","label":"Robot","signOnMode":"OPENID_CONNECT",
+				"credentials":{"oauthClient":{"client_id":%q,"token_endpoint_auth_method":"client_secret_basic"}},
 				"settings":{"oauthClient":{"application_type":"service","grant_types":["client_credentials"],"response_types":["token"]}}}`, chosen))
 			app, id, secret := a.Value("id"), a.Value("credentials.oauthClient.client_id"), a.Value("credentials.oauthClient.client_secret")
 			require.Equal(t, chosen == "", app == id)

@@ -15,9 +15,11 @@ import (
 
 // Client is an OAuth client on the wire (RFC 7591).
 type Client struct {
-	ID              string           `json:"client_id" readOnly:"true" doc:"Id of the client."`
-	Secret          string           `json:"client_secret,omitempty" readOnly:"true" doc:"Secret of the client, shown when it was made."`
-	IssuedAt        int64            `json:"client_id_issued_at" readOnly:"true" doc:"When the client was registered, in seconds of Unix time."`
+	ID     string `json:"client_id" readOnly:"true" doc:"Id of the client."`
+	Secret string `json:"client_secret,omitempty" readOnly:"true" doc:"Secret of the client, shown when it was made."`
+
+	IssuedAt int64 `json:"client_id_issued_at" readOnly:"true" doc:"When the client was registered, in seconds of Unix time."`
+
 	SecretExpiresAt int64            `json:"client_secret_expires_at" readOnly:"true" doc:"Always 0: secrets do not expire."`
 	Name            string           `json:"client_name" readOnly:"true" doc:"Name of the client."`
 	Method          model.AuthMethod `json:"token_endpoint_auth_method" readOnly:"true" doc:"How the client authenticates."`
@@ -27,9 +29,10 @@ type Client struct {
 
 // ClientInput is the body of a new or replaced client.
 type ClientInput struct {
-	ID     string           `json:"client_id" empty:"absent" doc:"Id of the client that is replaced, which may be left out. A new client is given one."`
+	ID string `json:"client_id" empty:"absent" doc:"Id of the client that is replaced, which may be left out. A new client is given one."`
+
 	Name   string           `json:"client_name" required:"true" max:"100" doc:"Name of the client."`
-	Method model.AuthMethod `json:"token_endpoint_auth_method" empty:"absent" doc:"How the client authenticates. Defaults to client_secret_basic."`
+	Method model.AuthMethod `json:"token_endpoint_auth_method" empty:"absent" doc:"Client authentication. Default: client_secret_basic."`
 	model.AppOAuthSettings
 }
 
@@ -95,8 +98,11 @@ type createClientRequest struct {
 	Body ClientInput `body:"required"`
 }
 
-// Check checks the settings.
-func (r *createClientRequest) Check(_ context.Context, causes *rest.Causes) { r.Body.settle(causes) }
+// checkCreateClient checks the settings.
+func checkCreateClient(_ context.Context, r *createClientRequest, causes *rest.Causes) error {
+	r.Body.settle(causes)
+	return nil
+}
 
 func (s *Slice) createClient(ctx context.Context, r *createClientRequest) (Client, error) {
 	id := model.NewID(model.KindApp)
@@ -152,11 +158,9 @@ type clientTarget struct {
 	found docstore.Doc[model.App]
 }
 
-func (s *Slice) findClient(ctx context.Context, t *clientTarget) error {
-	return s.loadClient(ctx, s.Store.Reader(), t)
-}
+func (t *clientTarget) self() *clientTarget { return t }
 
-func (s *Slice) loadClient(ctx context.Context, q docstore.Reader, t *clientTarget) (err error) {
+func (s *Slice) findClient(ctx context.Context, q docstore.Reader, t *clientTarget) (err error) {
 	t.found, err = s.FindOAuthClient(ctx, q, t.Client)
 	return rest.Missing(err, "OAuth2Client", t.Client)
 }
@@ -170,22 +174,19 @@ type replaceClientRequest struct {
 	Body ClientInput `body:"required"`
 }
 
-// Check checks the settings.
-func (r *replaceClientRequest) Check(_ context.Context, causes *rest.Causes) {
+// checkReplaceClient checks the settings.
+func checkReplaceClient(_ context.Context, r *replaceClientRequest, causes *rest.Causes) error {
 	r.Body.settle(causes)
 	if r.Body.ID != "" && r.Body.ID != r.Client {
 		causes.Add("client_id", "The client_id must be that of the path")
 	}
-}
-
-func (s *Slice) findForReplaceClient(ctx context.Context, r *replaceClientRequest) error {
-	return s.findClient(ctx, &r.clientTarget)
+	return nil
 }
 
 func (s *Slice) replaceClient(ctx context.Context, r *replaceClientRequest) (Client, error) {
 	var secret string
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
-		if err := s.loadClient(ctx, tx, &r.clientTarget); err != nil {
+		if err := s.findClient(ctx, tx, &r.clientTarget); err != nil {
 			return err
 		}
 		app, client := r.found.Value, *r.found.Value.Credentials.OAuthClient
@@ -208,7 +209,7 @@ func (s *Slice) replaceClient(ctx context.Context, r *replaceClientRequest) (Cli
 
 func (s *Slice) deleteClient(ctx context.Context, t *clientTarget) (rest.NoContent, error) {
 	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
-		if err := s.loadClient(ctx, tx, t); err != nil {
+		if err := s.findClient(ctx, tx, t); err != nil {
 			return err
 		}
 		if err := s.Apps.Delete(ctx, tx, t.found.ID); err != nil {

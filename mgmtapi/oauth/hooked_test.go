@@ -66,7 +66,8 @@ func TestTokenHook_ChangesTokens(t *testing.T) {
 		require.Equal(t, "3600", plain.Value("expires_in"))
 
 		endpoint.Answer(hookstest.JSON(200, `{"commands":[
-			{"type":"com.svc.access.patch","value":[{"op":"add","path":"/claims/team","value":{"name":"red"}},{"op":"replace","path":"/token/lifetime/expiration","value":600}]},
+			{"type":"com.svc.access.patch","value":[{"op":"add","path":"/claims/team","value":{"name":"red"}},
+				{"op":"replace","path":"/token/lifetime/expiration","value":600}]},
 			{"type":"com.svc.identity.patch","value":[{"op":"replace","path":"/claims/email","value":"a@example.org"}]}]}`))
 		a := ask()
 		access, identity := w.claims("/oauth2/default", a.Value("access_token")), w.claims("/oauth2/default", a.Value("id_token"))

@@ -66,14 +66,6 @@ func (p *place) audiences(endpoint string) []string {
 // tokenEndpoint is the last segment of token endpoints.
 const tokenEndpoint = "token"
 
-func (s *Slice) findForIntrospect(ctx context.Context, r *introspectRequest) error {
-	return s.findIssuing(ctx, &r.serverRequest)
-}
-
-func (s *Slice) findForRevoke(ctx context.Context, r *revokeRequest) error {
-	return s.findIssuing(ctx, &r.serverRequest)
-}
-
 // Introspection is what a token is worth (RFC 7662). Of one that is worth nothing only that is told.
 type Introspection struct {
 	Active    bool   `json:"active" readOnly:"true" doc:"Whether the token is worth anything."`

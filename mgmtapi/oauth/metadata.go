@@ -2,6 +2,7 @@ package oauth
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -24,20 +25,39 @@ type Metadata struct {
 	GrantTypes            []string `json:"grant_types_supported" readOnly:"true" doc:"The grant types that are issued for."`
 	SubjectTypes          []string `json:"subject_types_supported" readOnly:"true" doc:"public."`
 	Scopes                []string `json:"scopes_supported" readOnly:"true" doc:"The scopes that may be told of."`
-	TokenMethods          []string `json:"token_endpoint_auth_methods_supported" readOnly:"true" doc:"How clients authenticate at the token endpoint."`
-	IntrospectionMethods  []string `json:"introspection_endpoint_auth_methods_supported" readOnly:"true" doc:"How clients authenticate at the introspection endpoint."`
-	RevocationMethods     []string `json:"revocation_endpoint_auth_methods_supported" readOnly:"true" doc:"How clients authenticate at the revocation endpoint."`
-	SigningAlgorithms     []string `json:"token_endpoint_auth_signing_alg_values_supported" readOnly:"true" doc:"How clients may sign assertions."`
-	Claims                []string `json:"claims_supported" readOnly:"true" doc:"The claims that tokens may have."`
-	CodeChallengeMethods  []string `json:"code_challenge_methods_supported" readOnly:"true" doc:"None."`
-	RequestParameter      bool     `json:"request_parameter_supported" readOnly:"true" doc:"Always false."`
+
+	TokenMethods []string `json:"token_endpoint_auth_methods_supported" readOnly:"true" doc:"How clients authenticate at the token endpoint."`
+
+	IntrospectionMethods []string `json:"introspection_endpoint_auth_methods_supported" readOnly:"true"`
+	RevocationMethods    []string `json:"revocation_endpoint_auth_methods_supported" readOnly:"true"`
+
+	SigningAlgorithms []string `json:"token_endpoint_auth_signing_alg_values_supported" readOnly:"true" doc:"How clients may sign assertions."`
+
+	Claims               []string `json:"claims_supported" readOnly:"true" doc:"The claims that tokens may have."`
+	CodeChallengeMethods []string `json:"code_challenge_methods_supported" readOnly:"true" doc:"None."`
+	RequestParameter     bool     `json:"request_parameter_supported" readOnly:"true" doc:"Always false."`
+}
+
+// MoreTags implements rest.Described.
+func (Metadata) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"introspection_endpoint_auth_methods_supported": `doc:"How clients authenticate at the introspection endpoint."`,
+		"revocation_endpoint_auth_methods_supported":    `doc:"How clients authenticate at the revocation endpoint."`,
+	}
 }
 
 // OpenIDMetadata is the metadata of an OpenID provider (OpenID Connect Discovery).
 type OpenIDMetadata struct {
 	Metadata
-	AuthorizationEndpoint string   `json:"authorization_endpoint" readOnly:"true" doc:"Where users would be sent, a member that the format requires: no response type is supported."`
+	AuthorizationEndpoint string   `json:"authorization_endpoint" readOnly:"true"`
 	IDTokenAlgorithms     []string `json:"id_token_signing_alg_values_supported" readOnly:"true" doc:"How ID tokens are signed."`
+}
+
+// MoreTags implements rest.Described.
+func (OpenIDMetadata) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"authorization_endpoint": `doc:"Authorization endpoint. The format requires the member; no response type is supported."`,
+	}
 }
 
 // signingAlgorithm is how tokens are signed.

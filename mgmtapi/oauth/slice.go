@@ -14,6 +14,7 @@ import (
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/internal/seal"
 	"github.com/scimwright/scimwright/mgmtapi/issue"
+	"github.com/scimwright/scimwright/mgmtapi/lookup"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/password"
 )
@@ -85,10 +86,13 @@ func (s *Slice) Routes() []rest.Route {
 	return append(s.unserved(),
 		rest.Op[serverRequest, Metadata]{ID: "getWellKnownOAuthConfigurationCustomAS",
 			Route: "GET" + custom + "/.well-known/oauth-authorization-server", Tag: tag, Public: true, OAuth: true,
-			Summary: "Describes a custom authorization server (RFC 8414)", Find: s.findIssuing, Do: s.metadata},
+			Summary: "Describes a custom authorization server (RFC 8414)", Find: lookup.In(s.Store, s.findIssuing, (*serverRequest).self),
+			Do: s.metadata},
 		rest.Op[serverRequest, OpenIDMetadata]{ID: "getWellKnownOpenIDConfigurationCustomAS",
 			Route: "GET" + custom + "/.well-known/openid-configuration", Tag: tag, Public: true, OAuth: true,
-			Summary: "Describes a custom authorization server as an OpenID provider", Find: s.findIssuing, Do: s.openID},
+			Summary: "Describes a custom authorization server as an OpenID provider",
+			Find:    lookup.In(s.Store, s.findIssuing, (*serverRequest).self),
+			Do:      s.openID},
 		rest.Op[struct{}, Metadata]{ID: "getWellKnownOAuthConfiguration", Route: "GET /.well-known/oauth-authorization-server", Tag: tag,
 			Public: true, OAuth: true,
 			Summary: "Describes the org authorization server (RFC 8414)", Find: checkHost[struct{}], Do: s.orgMetadata},
@@ -96,22 +100,27 @@ func (s *Slice) Routes() []rest.Route {
 			Public: true, OAuth: true,
 			Summary: "Describes the org authorization server as an OpenID provider", Find: checkHost[struct{}], Do: s.orgOpenID},
 		rest.Op[serverRequest, KeySet]{ID: "oauthKeysCustomAS", Route: "GET" + custom + "/v1/keys", Tag: tag, Public: true, OAuth: true,
-			Summary: "Lists the public signing keys of a custom authorization server", Find: s.findActive, Do: s.keySet},
+			Summary: "Lists the public signing keys of a custom authorization server",
+			Find:    lookup.In(s.Store, s.findActive, (*serverRequest).self),
+			Do:      s.keySet},
 		rest.Op[struct{}, KeySet]{ID: "oauthKeys", Route: "GET" + orgServer + "/v1/keys", Tag: tag, Public: true, OAuth: true,
 			Summary: "Lists the public signing keys of the org authorization server", Do: s.orgKeySet},
 		rest.Op[tokenRequest, TokenResponse]{ID: "tokenCustomAS", Route: "POST" + custom + "/v1/token", Tag: tag, Public: true, OAuth: true,
 			Summary: "Issues tokens of a custom authorization server", Description: "Grant types: client_credentials, password and refresh_token.",
-			Find: s.findForToken, Do: s.token},
+			Find: lookup.In(s.Store, s.findIssuing, (*tokenRequest).self), Do: s.token},
 		rest.Op[orgTokenRequest, TokenResponse]{ID: "token", Route: "POST" + orgServer + "/v1/token", Tag: tag, Public: true, OAuth: true,
 			Summary:     "Issues access tokens for this API",
 			Description: "Grant type: client_credentials, with the scopes that the application was granted.", Find: checkHost[orgTokenRequest],
 			Do: s.orgToken},
 		rest.Op[introspectRequest, Introspection]{ID: "introspectCustomAS", Route: "POST" + custom + "/v1/introspect", Tag: tag, Public: true,
 			OAuth:   true,
-			Summary: "Tells what a token of a custom authorization server is worth (RFC 7662)", Find: s.findForIntrospect, Do: s.introspect},
+			Summary: "Tells what a token of a custom authorization server is worth (RFC 7662)",
+			Find:    lookup.In(s.Store, s.findIssuing, (*introspectRequest).self), Do: s.introspect},
 		rest.Op[revokeRequest, rest.NoContent]{ID: "revokeCustomAS", Route: "POST" + custom + "/v1/revoke", Tag: tag, Public: true, OAuth: true,
 			Status:  http.StatusOK,
-			Summary: "Revokes a token of a custom authorization server (RFC 7009)", Find: s.findForRevoke, Do: s.revoke},
+			Summary: "Revokes a token of a custom authorization server (RFC 7009)",
+			Find:    lookup.In(s.Store, s.findIssuing, (*revokeRequest).self),
+			Do:      s.revoke},
 
 		rest.Op[orgPresented, Introspection]{ID: "introspect", Route: "POST" + orgServer + "/v1/introspect", Tag: tag, Public: true, OAuth: true,
 			Summary: "Tells what a token of the org authorization server is worth (RFC 7662)", Find: checkHost[orgPresented], Do: s.introspectOrg},
@@ -124,13 +133,15 @@ func (s *Slice) Routes() []rest.Route {
 		rest.Op[createClientRequest, Client]{ID: "createClient", Route: "POST" + clients, Tag: clientTag, Scopes: writeScope,
 			Status:  http.StatusCreated,
 			Summary: "Registers an OAuth client (RFC 7591)", Description: "It is an application of the sign-on mode OPENID_CONNECT.",
-			Do: s.createClient},
+			Check: checkCreateClient, Do: s.createClient},
 		rest.Op[clientTarget, Client]{ID: "getClient", Route: "GET" + clients + "/{clientId}", Tag: clientTag, Scopes: readScope,
-			Summary: "Reads an OAuth client", Find: s.findClient, Do: s.getClient},
+			Summary: "Reads an OAuth client", Find: lookup.In(s.Store, s.findClient, (*clientTarget).self), Do: s.getClient},
 		rest.Op[replaceClientRequest, Client]{ID: "replaceClient", Route: "PUT" + clients + "/{clientId}", Tag: clientTag, Scopes: writeScope,
-			Summary: "Replaces the settings of an OAuth client", Find: s.findForReplaceClient, Do: s.replaceClient},
+			Summary: "Replaces the settings of an OAuth client", Find: lookup.In(s.Store, s.findClient, (*replaceClientRequest).self),
+			Check: checkReplaceClient, Do: s.replaceClient},
 		rest.Op[clientTarget, rest.NoContent]{ID: "deleteClient", Route: "DELETE" + clients + "/{clientId}", Tag: clientTag, Scopes: writeScope,
-			Summary: "Removes an OAuth client, which is its application", Find: s.findClient, Do: s.deleteClient},
+			Summary: "Removes an OAuth client, which is its application", Find: lookup.In(s.Store, s.findClient, (*clientTarget).self),
+			Do: s.deleteClient},
 	)
 }
 
@@ -151,7 +162,7 @@ func (s *Slice) unserved() []rest.Route {
 			if name == authorize {
 				routes = append(routes,
 					rest.Unsupported[customAuthorizeRequest]{
-						ID: id + "CustomAS", Route: at(custom), OAuth: true, Find: s.findForAuthorize,
+						ID: id + "CustomAS", Route: at(custom), OAuth: true, Find: lookup.In(s.Store, s.findActive, (*customAuthorizeRequest).self),
 						Error: func(r *customAuthorizeRequest) error { return r.refusal(grantTypes) },
 					},
 					rest.Unsupported[authorizeRequest]{
@@ -162,7 +173,8 @@ func (s *Slice) unserved() []rest.Route {
 				continue
 			}
 			routes = append(routes,
-				rest.Unsupported[serverRequest]{ID: id + "CustomAS", Route: at(custom), OAuth: true, Find: s.findActive},
+				rest.Unsupported[serverRequest]{ID: id + "CustomAS", Route: at(custom), OAuth: true,
+					Find: lookup.In(s.Store, s.findActive, (*serverRequest).self)},
 				rest.Unsupported[struct{}]{ID: id, Route: at(orgServer), OAuth: true},
 			)
 		}
@@ -179,10 +191,6 @@ type authorizeRequest struct {
 type customAuthorizeRequest struct {
 	serverRequest
 	authorizeRequest
-}
-
-func (s *Slice) findForAuthorize(ctx context.Context, r *customAuthorizeRequest) error {
-	return s.findActive(ctx, &r.serverRequest)
 }
 
 // refusal is the error of an authorization request to a server with other grant types.
@@ -205,9 +213,11 @@ type serverRequest struct {
 	issuer string // set by findIssuing
 }
 
+func (r *serverRequest) self() *serverRequest { return r }
+
 // findActive finds the server. One that is not active answers nothing.
-func (s *Slice) findActive(ctx context.Context, r *serverRequest) (err error) {
-	r.found, err = s.FindAuthServer(ctx, s.Store.Reader(), r.Server)
+func (s *Slice) findActive(ctx context.Context, q docstore.Reader, r *serverRequest) (err error) {
+	r.found, err = s.FindAuthServer(ctx, q, r.Server)
 	switch {
 	case errors.Is(err, docstore.ErrNotFound):
 		return rest.NotFound("AuthorizationServer", r.Server)
@@ -220,11 +230,11 @@ func (s *Slice) findActive(ctx context.Context, r *serverRequest) (err error) {
 }
 
 // findIssuing is findActive for operations whose answer depends on the issuer.
-func (s *Slice) findIssuing(ctx context.Context, r *serverRequest) error {
+func (s *Slice) findIssuing(ctx context.Context, q docstore.Reader, r *serverRequest) error {
 	if err := rest.CheckHost(ctx); err != nil {
 		return err
 	}
-	err := s.findActive(ctx, r)
+	err := s.findActive(ctx, q, r)
 	r.issuer = s.domains.Issuer(ctx, r.found)
 	return err
 }

@@ -34,10 +34,6 @@ type TokenResponse struct {
 	IDToken      string `json:"id_token,omitempty" readOnly:"true" doc:"The ID token, where openid was granted for a user."`
 }
 
-func (s *Slice) findForToken(ctx context.Context, r *tokenRequest) error {
-	return s.findIssuing(ctx, &r.serverRequest)
-}
-
 // grantTypes are those of custom servers.
 var grantTypes = []string{model.GrantClientCredentials, model.GrantPassword, model.GrantRefreshToken}
 

@@ -34,7 +34,9 @@ type Policy struct {
 	Priority    int        `json:"priority" readOnly:"true" doc:"Order of evaluation."`
 	System      bool       `json:"system" readOnly:"true" doc:"Whether it belongs to the system."`
 	Conditions  Conditions `json:"conditions" readOnly:"true" doc:"Whom it applies to."`
-	Settings    *Settings  `json:"settings,omitempty" doc:"Settings of the password policy, and of the enrollment policy where Optional Password is enabled."`
+
+	Settings *Settings `json:"settings,omitempty" doc:"Settings of the password policy; with Optional Password, of the enrollment policy too."`
+
 	Created     rest.Time  `json:"created" readOnly:"true" doc:"When it was made."`
 	LastUpdated rest.Time  `json:"lastUpdated" readOnly:"true" doc:"When it was last changed."`
 	Links       rest.Links `json:"_links" readOnly:"true" doc:"Links."`

@@ -3,6 +3,7 @@ package policies
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
 	"github.com/scimwright/scimwright/mgmtapi/auth"
+	"github.com/scimwright/scimwright/mgmtapi/lookup"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
@@ -38,7 +40,7 @@ type RuleConditions struct {
 // RulePeople are the users that a rule applies to.
 type RulePeople struct {
 	Users  *Selected `json:"users,omitempty" doc:"Ids of users."`
-	Groups *Selected `json:"groups,omitempty" doc:"Ids of groups, or EVERYONE. If neither users nor groups has an include, the rule applies to everyone."`
+	Groups *Selected `json:"groups,omitempty" doc:"Ids of groups, or EVERYONE. Without any included user or group, the rule applies to all."`
 }
 
 // Selected are the ids that count, and those that do not although they are included.
@@ -54,10 +56,14 @@ type AuthType struct {
 
 // RuleInput is the body of a new or replaced rule.
 type RuleInput struct {
-	Type       string         `json:"type" empty:"absent" enum:"SIGN_ON" doc:"Always SIGN_ON. Optional."`
-	Status     model.Status   `json:"status" empty:"absent" enum:"ACTIVE,INACTIVE" doc:"Whether it is in force. Default: ACTIVE for a new rule, unchanged otherwise."`
-	Name       string         `json:"name" required:"true" max:"255" doc:"Name, unique in its policy."`
-	Priority   int            `json:"priority" min:"0" doc:"Place among the rules, from 1. Default: the last place before the rule of the system for a new rule, unchanged otherwise."`
+	Type string `json:"type" empty:"absent" enum:"SIGN_ON" doc:"Always SIGN_ON. Optional."`
+
+	Status model.Status `json:"status" empty:"absent" enum:"ACTIVE,INACTIVE" doc:"Whether it is in force. Default: ACTIVE, or unchanged."`
+
+	Name string `json:"name" required:"true" max:"255" doc:"Name, unique in its policy."`
+
+	Priority int `json:"priority" min:"0" doc:"Position, from 1. Default: last before the system rule for a new rule, otherwise unchanged."`
+
 	Conditions RuleConditions `json:"conditions" doc:"Whom it applies to."`
 	Actions    RuleActions    `json:"actions" required:"true" doc:"What it does."`
 }
@@ -71,7 +77,15 @@ type RuleActions struct {
 type SignOnAction struct {
 	Access string `json:"access" required:"true" enum:"ALLOW,DENY" doc:"Whether users may sign in."`
 	Factor bool   `json:"requireFactor" default:"false" doc:"Demands a further factor after the password."`
-	Prompt string `json:"factorPromptMode" empty:"absent" enum:"ALWAYS,SESSION" doc:"How often the factor is demanded. Both values mean every sign-in, since each makes a session. Default with requireFactor: ALWAYS."`
+	Prompt string `json:"factorPromptMode" empty:"absent"`
+}
+
+// MoreTags implements rest.Described.
+func (SignOnAction) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"factorPromptMode": `enum:"ALWAYS,SESSION" doc:"Interval at which the factor is required. Both values mean every sign-in, since ` +
+			`each creates a session. Default with requireFactor: ALWAYS."`,
+	}
 }
 
 // own are the names and the actions of the rules that belong to the system. They describe what the service does anyway.
@@ -140,33 +154,35 @@ func (s *Slice) ruleRoutes() []rest.Route {
 	return []rest.Route{
 		rest.Op[target, rest.Page[Rule]]{
 			ID: "listPolicyRules", Route: "GET " + all, Tag: tag, Scopes: readScope,
-			Summary: "Lists the rules of a policy", Find: s.find, Do: s.listRules,
+			Summary: "Lists the rules of a policy", Find: lookup.In(s.Store, s.find, (*target).self), Do: s.listRules,
 		},
 		rest.Op[createRuleRequest, Rule]{
 			ID: "createPolicyRule", Route: "POST " + all, Tag: tag, Scopes: writeScope, Summary: "Adds a rule to the sign-on policy",
 			Description: "The first active rule that a user is among decides about a sign-in, the rule of the system comes last. " +
 				"Policies of other types have no further rules: 501.",
-			Find: func(ctx context.Context, r *createRuleRequest) error { return s.find(ctx, &r.target) }, Do: s.createRule,
+			Find: lookup.In(s.Store, s.find, (*createRuleRequest).self), Do: s.createRule,
 		},
 		rest.Op[ruleTarget, Rule]{
 			ID: "getPolicyRule", Route: "GET " + one, Tag: tag, Scopes: readScope,
-			Summary: "Reads a rule of a policy", Find: s.findRule, Do: s.getRule,
+			Summary: "Reads a rule of a policy", Find: lookup.In(s.Store, s.findRule, (*ruleTarget).self), Do: s.getRule,
 		},
 		rest.Op[replaceRuleRequest, Rule]{
 			ID: "replacePolicyRule", Route: "PUT " + one, Tag: tag, Scopes: writeScope, Summary: "Replaces a rule of the sign-on policy",
-			Find: func(ctx context.Context, r *replaceRuleRequest) error { return s.findRule(ctx, &r.ruleTarget) }, Do: s.replaceRule,
+			Find: lookup.In(s.Store, s.findRule, (*replaceRuleRequest).self), Do: s.replaceRule,
 		},
 		rest.Op[ruleTarget, rest.NoContent]{
 			ID: "deletePolicyRule", Route: "DELETE " + one, Tag: tag, Scopes: writeScope,
-			Summary: "Deletes a rule of the sign-on policy", Find: s.findRule, Do: s.deleteRule,
+			Summary: "Deletes a rule of the sign-on policy", Find: lookup.In(s.Store, s.findRule, (*ruleTarget).self), Do: s.deleteRule,
 		},
 		rest.Op[ruleTarget, rest.NoContent]{
 			ID: "activatePolicyRule", Route: "POST " + one + "/lifecycle/activate", Tag: tag, Scopes: writeScope,
-			Summary: "Puts a rule of the sign-on policy in force", Find: s.findRule, Do: s.enterRule(model.Active, audit.PolicyRuleActivate),
+			Summary: "Puts a rule of the sign-on policy in force", Find: lookup.In(s.Store, s.findRule, (*ruleTarget).self),
+			Do: s.enterRule(model.Active, audit.PolicyRuleActivate),
 		},
 		rest.Op[ruleTarget, rest.NoContent]{
 			ID: "deactivatePolicyRule", Route: "POST " + one + "/lifecycle/deactivate", Tag: tag, Scopes: writeScope,
-			Summary: "Puts a rule of the sign-on policy out of force", Find: s.findRule, Do: s.enterRule(model.Inactive, audit.PolicyRuleDeactivate),
+			Summary: "Puts a rule of the sign-on policy out of force", Find: lookup.In(s.Store, s.findRule, (*ruleTarget).self),
+			Do: s.enterRule(model.Inactive, audit.PolicyRuleDeactivate),
 		},
 	}
 }
@@ -179,8 +195,10 @@ type ruleTarget struct {
 	at int // place among the rules that can be changed, -1 for the rule of the system
 }
 
-func (s *Slice) findRule(ctx context.Context, t *ruleTarget) error {
-	if err := s.find(ctx, &t.target); err != nil {
+func (t *ruleTarget) self() *ruleTarget { return t }
+
+func (s *Slice) findRule(ctx context.Context, q docstore.Reader, t *ruleTarget) error {
+	if err := s.find(ctx, q, &t.target); err != nil {
 		return err
 	}
 	return t.locate()
@@ -216,7 +234,7 @@ type ruleChange func(tx *docstore.Tx, p *model.OrgPolicy) (model.SignOnRule, err
 // changeRules runs a change of the rules of a policy and logs it.
 func (s *Slice) changeRules(ctx context.Context, t *target, event audit.Type, change ruleChange) error {
 	return s.Update(ctx, func(tx *docstore.Tx) error {
-		if err := s.findIn(ctx, tx, t); err != nil {
+		if err := s.find(ctx, tx, t); err != nil {
 			return err
 		}
 		if t.found.Value.Type != model.PolicySignOn {

@@ -2,6 +2,7 @@ package policies
 
 import (
 	"cmp"
+	"reflect"
 	"time"
 
 	"github.com/scimwright/scimwright/internal/rest"
@@ -14,7 +15,7 @@ type Settings struct {
 	Password *PasswordPart `json:"password,omitempty" doc:"Passwords and lock-outs."`
 	Recovery *RecoveryPart `json:"recovery,omitempty" doc:"Recovery of forgotten passwords."`
 
-	Authenticators []Authenticator `json:"authenticators,omitempty" max:"1" doc:"Authenticators of the enrollment policy, where Optional Password is enabled."`
+	Authenticators []Authenticator `json:"authenticators,omitempty" max:"1" doc:"Authenticators of the enrollment policy (Optional Password)."`
 }
 
 // Authenticator is what users sign in with.
@@ -25,7 +26,15 @@ type Authenticator struct {
 
 // Enrollment says whether users have an authenticator.
 type Enrollment struct {
-	Self string `json:"self" required:"true" enum:"REQUIRED,OPTIONAL,NOT_ALLOWED" doc:"REQUIRED: a user without a password is PROVISIONED. OPTIONAL and NOT_ALLOWED: such a user is ACTIVE and signs in by e-mail, and administrators cannot set passwords."`
+	Self string `json:"self" required:"true"`
+}
+
+// MoreTags implements rest.Described.
+func (Enrollment) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"self": `enum:"REQUIRED,OPTIONAL,NOT_ALLOWED" doc:"REQUIRED: a user without a password is PROVISIONED. OPTIONAL and NOT_ALLOWED: ` +
+			`such a user is ACTIVE and signs in by email, and administrators cannot set passwords."`,
+	}
 }
 
 // passwordKey names the password among the authenticators.
@@ -59,22 +68,38 @@ type Complexity struct {
 	MinNumber         int      `json:"minNumber" default:"1" min:"0" max:"5" doc:"Digits, at least."`
 	MinSymbol         int      `json:"minSymbol" default:"0" min:"0" max:"5" doc:"Symbols, at least."`
 	ExcludeUsername   bool     `json:"excludeUsername" default:"true" doc:"Refuses passwords with parts of the login."`
-	ExcludeAttributes []string `json:"excludeAttributes" enum:"firstName,lastName" max:"2" doc:"Refuses passwords with the value of one of these attributes, when it has at least four characters."`
+	ExcludeAttributes []string `json:"excludeAttributes" max:"2"`
+}
+
+// MoreTags implements rest.Described.
+func (Complexity) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"excludeAttributes": `enum:"firstName,lastName" doc:"Rejects passwords with the value of one of these attributes, if it has at ` +
+			`least four characters."`,
+	}
 }
 
 // Age says for how long a password is good.
 type Age struct {
-	MaxAgeDays     int `json:"maxAgeDays" default:"0" min:"0" max:"999" doc:"When it has to be changed, which is found out at the next sign-in; 0 for never."`
+	MaxAgeDays int `json:"maxAgeDays" default:"0" min:"0" max:"999" doc:"Days until it must be changed, checked at sign-in. 0 means never."`
+
 	ExpireWarnDays int `json:"expireWarnDays" default:"0" min:"0" max:"0" doc:"Nobody is warned: always 0."`
-	MinAgeMinutes  int `json:"minAgeMinutes" default:"0" min:"0" max:"9999" doc:"How long it cannot be changed, where strict changes are asked for."`
+	MinAgeMinutes  int `json:"minAgeMinutes" default:"0" min:"0" max:"9999" doc:"Time until it can be changed, for strict changes."`
 	HistoryCount   int `json:"historyCount" default:"4" min:"0" max:"30" doc:"How many of the last passwords a new one must differ from."`
 }
 
 // Lockout says how often one may be wrong.
 type Lockout struct {
 	MaxAttempts         int  `json:"maxAttempts" default:"10" min:"0" max:"100" doc:"Failures in a row that lock a user out; 0 for none."`
-	AutoUnlockMinutes   int  `json:"autoUnlockMinutes" default:"0" min:"0" max:"99999" doc:"When a lock-out ends by itself, which is found out at the next sign-in; 0 for never."`
+	AutoUnlockMinutes   int  `json:"autoUnlockMinutes" default:"0" min:"0" max:"99999"`
 	ShowLockoutFailures bool `json:"showLockoutFailures" default:"true" doc:"Tells users who sign in that they are locked out."`
+}
+
+// MoreTags implements rest.Described.
+func (Lockout) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"autoUnlockMinutes": `doc:"When a lockout ends automatically, checked at the next sign-in. 0 means never."`,
+	}
 }
 
 // RecoveryPart is about the recovery of forgotten passwords.

@@ -6,6 +6,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/lookup"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
@@ -43,16 +44,17 @@ func (s *Slice) Routes() []rest.Route {
 			},
 		},
 		rest.Op[target, Policy]{
-			ID: "getPolicy", Route: "GET " + one, Tag: tag, Scopes: readScope, Summary: "Reads a policy", Find: s.find,
-			Do: func(ctx context.Context, r *target) (Policy, error) { return s.render(ctx, r.found, r.org), nil },
+			ID: "getPolicy", Route: "GET " + one, Tag: tag, Scopes: readScope, Summary: "Reads a policy",
+			Find: lookup.In(s.Store, s.find, (*target).self),
+			Do:   func(ctx context.Context, r *target) (Policy, error) { return s.render(ctx, r.found, r.org), nil },
 		},
 		rest.Op[replaceRequest, Policy]{
 			ID: "replacePolicy", Route: "PUT " + one, Tag: tag, Scopes: writeScope,
 			Summary: "Replaces a policy",
 			Description: "The description of every policy, and the settings of the one about passwords, can be replaced. Settings that are not " +
 				"given get the values they have at the beginning.",
-			Find: func(ctx context.Context, r *replaceRequest) error { return s.find(ctx, &r.target) },
-			Do:   s.replace,
+			Find:  lookup.In(s.Store, s.find, (*replaceRequest).self),
+			Check: checkReplace, Do: s.replace,
 		},
 	}, s.ruleRoutes()...)
 }
@@ -77,9 +79,9 @@ type target struct {
 	optional bool // Optional Password is enabled
 }
 
-func (s *Slice) find(ctx context.Context, t *target) error { return s.findIn(ctx, s.Store.Reader(), t) }
+func (t *target) self() *target { return t }
 
-func (s *Slice) findIn(ctx context.Context, q docstore.Reader, t *target) (err error) {
+func (s *Slice) find(ctx context.Context, q docstore.Reader, t *target) (err error) {
 	t.optional = s.OptionalPassword
 	if t.org, err = s.Org(ctx, q); err != nil {
 		return err
@@ -105,8 +107,8 @@ type replaceRequest struct {
 	Body PolicyInput `body:"required"`
 }
 
-// Check refuses what a policy of the system cannot be.
-func (r *replaceRequest) Check(_ context.Context, causes *rest.Causes) {
+// checkReplace refuses what a policy of the system cannot be.
+func checkReplace(_ context.Context, r *replaceRequest, causes *rest.Causes) error {
 	p, b := r.found.Value, r.Body
 	fixed := func(member, value string) { causes.Add(member, "A policy of the system keeps the value %s", value) }
 	if b.Type != string(p.Type) && !causes.Has("type") {
@@ -124,12 +126,13 @@ func (r *replaceRequest) Check(_ context.Context, causes *rest.Causes) {
 	if b.Settings != nil {
 		b.Settings.check(p.Type, r.optional, causes)
 	}
+	return nil
 }
 
 func (s *Slice) replace(ctx context.Context, r *replaceRequest) (Policy, error) {
 	var out Policy
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
-		if err := s.findIn(ctx, tx, &r.target); err != nil {
+		if err := s.find(ctx, tx, &r.target); err != nil {
 			return err
 		}
 		p := r.found.Value

@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode"
@@ -31,25 +32,50 @@ const (
 // Connection is a provisioning connection as callers see it. The token never
 // comes out.
 type Connection struct {
-	AuthScheme string            `json:"authScheme" readOnly:"true" enum:"TOKEN,OAUTH2,UNKNOWN" doc:"Kind of credentials; UNKNOWN when the application cannot have a connection."`
-	Status     string            `json:"status" readOnly:"true" enum:"ENABLED,DISABLED,UNKNOWN" doc:"Status; UNKNOWN when the application cannot have a connection."`
-	BaseURL    string            `json:"baseUrl,omitempty" doc:"Address below which the SCIM endpoints are."`
-	Profile    ConnectionProfile `json:"profile" doc:"Kind of credentials."`
-	Links      rest.Links        `json:"_links,omitempty" readOnly:"true" doc:"Links."`
+	AuthScheme string `json:"authScheme" readOnly:"true" enum:"TOKEN,OAUTH2,UNKNOWN" doc:"Kind of credentials. UNKNOWN: none are possible."`
+
+	Status string `json:"status" readOnly:"true" enum:"ENABLED,DISABLED,UNKNOWN" doc:"Status. UNKNOWN: a connection is not possible."`
+
+	BaseURL string            `json:"baseUrl,omitempty" doc:"Address below which the SCIM endpoints are."`
+	Profile ConnectionProfile `json:"profile" doc:"Kind of credentials."`
+	Links   rest.Links        `json:"_links,omitempty" readOnly:"true" doc:"Links."`
 }
 
 // ConnectionProfile says how a connection authenticates and finds users.
 type ConnectionProfile struct {
-	AuthScheme        string             `json:"authScheme,omitempty" empty:"absent" doc:"Kind of credentials: TOKEN, or OAUTH2 for access tokens by the client credentials grant. Defaults to the one that is known, and to TOKEN."`
-	Token             string             `json:"token,omitempty" empty:"absent" writeOnly:"true" max:"8192" doc:"The secret, for TOKEN. Left out, the one that is known stays; a baseUrl with another scheme, host or port needs it again."`
-	ClientID          string             `json:"clientId,omitempty" empty:"absent" max:"1024" doc:"Id of the client, for OAUTH2."`
-	ClientSecret      string             `json:"clientSecret,omitempty" empty:"absent" writeOnly:"true" max:"8192" doc:"Secret of the client, for OAUTH2. Left out, the one that is known stays; a baseUrl or tokenUrl with another scheme, host or port needs it again."`
-	TokenURL          string             `json:"tokenUrl,omitempty" empty:"absent" max:"2048" doc:"Address of the token endpoint, for OAUTH2: absolute, http or https, without user and fragment."`
-	Scope             string             `json:"scope,omitempty" empty:"absent" max:"2048" doc:"Scopes that are asked for, separated by blanks, for OAUTH2."`
-	HeaderFormat      model.HeaderFormat `json:"headerFormat,omitempty" empty:"absent" enum:"BEARER,RAW,BASIC" doc:"How the token is put into the Authorization header: behind Bearer, as it is, or as user:password in Base64. Defaults to BEARER."`
-	UserNameAttribute string             `json:"userNameAttribute,omitempty" empty:"absent" max:"255" doc:"Attribute by which users are looked up in the target. Defaults to userName."`
-	UpdateStyle       model.UpdateStyle  `json:"updateStyle,omitempty" empty:"absent" enum:"CATALOG,WIZARD,AUTO" doc:"Which SCIM requests update users and groups. CATALOG: PATCH for activation, deactivation, password and group membership, PUT for other updates. WIZARD: PUT for all. AUTO: WIZARD where the target's ServiceProviderConfig says that it has no PATCH, otherwise CATALOG. Defaults to WIZARD for a custom integration, and to CATALOG for others."`
-	Fallback          model.Fallback     `json:"fallback,omitempty" empty:"absent" enum:"LEARN,NONE" doc:"Whether another form of a SCIM request may be tried after a rejection or a success without effect. LEARN: yes, and the form that works is used from then on. NONE: never. Defaults to NONE."`
+	AuthScheme   string `json:"authScheme,omitempty" empty:"absent"`
+	Token        string `json:"token,omitempty" empty:"absent" writeOnly:"true" max:"8192"`
+	ClientID     string `json:"clientId,omitempty" empty:"absent" max:"1024" doc:"Id of the client, for OAUTH2."`
+	ClientSecret string `json:"clientSecret,omitempty" empty:"absent" writeOnly:"true" max:"8192"`
+	TokenURL     string `json:"tokenUrl,omitempty" empty:"absent" max:"2048"`
+
+	Scope string `json:"scope,omitempty" empty:"absent" max:"2048" doc:"Scopes that are asked for, separated by blanks, for OAUTH2."`
+
+	HeaderFormat      model.HeaderFormat `json:"headerFormat,omitempty" empty:"absent"`
+	UserNameAttribute string             `json:"userNameAttribute,omitempty" empty:"absent" max:"255"`
+	UpdateStyle       model.UpdateStyle  `json:"updateStyle,omitempty" empty:"absent"`
+	Fallback          model.Fallback     `json:"fallback,omitempty" empty:"absent"`
+}
+
+// MoreTags implements rest.Described.
+func (ConnectionProfile) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"authScheme": `doc:"Kind of credentials: TOKEN, or OAUTH2 for access tokens by the client credentials grant. Default: the stored ` +
+			`kind, or TOKEN."`,
+		"token": `doc:"The secret, for TOKEN. If omitted, the stored secret remains. A baseUrl with another scheme, host or port needs it ` +
+			`again."`,
+		"clientSecret": `doc:"Secret of the client, for OAUTH2. If omitted, the stored secret remains. A baseUrl or tokenUrl with another ` +
+			`scheme, host or port needs it again."`,
+		"tokenUrl": `doc:"Address of the token endpoint, for OAUTH2: absolute, http or https, without user and fragment."`,
+		"headerFormat": `enum:"BEARER,RAW,BASIC" doc:"How the token is sent in the Authorization header: after Bearer, as it is, or as ` +
+			`user:password in Base64. Default: BEARER."`,
+		"userNameAttribute": `doc:"Attribute by which users are found on the target. Default: userName."`,
+		"updateStyle": `enum:"CATALOG,WIZARD,AUTO" doc:"Which SCIM requests update users and groups. CATALOG: PATCH for activation, ` +
+			`deactivation, password and group membership, PUT for other updates. WIZARD: PUT for all. AUTO: WIZARD if the target's ` +
+			`ServiceProviderConfig reports no PATCH, otherwise CATALOG. Default: WIZARD for a custom integration, CATALOG for others."`,
+		"fallback": `enum:"LEARN,NONE" doc:"Whether another form of a SCIM request may be tried after a rejection or a success without ` +
+			`effect. LEARN: yes, and the form that works is used from then on. NONE: never. Default: NONE."`,
+	}
 }
 
 const defaultUserNameAttribute = "userName"
@@ -97,8 +123,16 @@ func (s *Slice) getConnection(ctx context.Context, req *appRequest) (Connection,
 }
 
 type connectionBody struct {
-	BaseURL string            `json:"baseUrl" empty:"absent" max:"2048" doc:"Address below which the SCIM endpoints are: absolute, http or https, without user, query and fragment. Left out, the one that is known stays."`
+	BaseURL string            `json:"baseUrl" empty:"absent" max:"2048"`
 	Profile ConnectionProfile `json:"profile" doc:"Kind of credentials."`
+}
+
+// MoreTags implements rest.Described.
+func (connectionBody) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"baseUrl": `doc:"Address of the parent of the SCIM endpoints: absolute, http or https, without user, query and fragment. If ` +
+			`omitted, the stored one remains."`,
+	}
 }
 
 type connectionRequest struct {
@@ -107,12 +141,8 @@ type connectionRequest struct {
 	Body     connectionBody `body:"required"`
 }
 
-func (s *Slice) findForConnection(ctx context.Context, req *connectionRequest) error {
-	return s.findApp(ctx, &req.appRequest)
-}
-
-// Check checks what was sent; what is missing depends on what is known.
-func (r *connectionRequest) Check(_ context.Context, causes *rest.Causes) {
+// checkConnection checks what was sent; what is missing depends on what is known.
+func checkConnection(_ context.Context, r *connectionRequest, causes *rest.Causes) error {
 	if r.Body.BaseURL != "" {
 		if problem := urlProblem(r.Body.BaseURL, false); problem != "" {
 			causes.Add("baseUrl", "%s", problem)
@@ -138,6 +168,7 @@ func (r *connectionRequest) Check(_ context.Context, causes *rest.Causes) {
 			causes.Add("profile.userNameAttribute", "The value must be the name of a SCIM attribute")
 		}
 	}
+	return nil
 }
 
 // urlProblem says why a text cannot be the base of SCIM endpoints, or the address of a token endpoint, which may have a query; "" when
@@ -313,7 +344,7 @@ func (s *Slice) putConnection(ctx context.Context, app string, rev int64, change
 	var stored *model.Connection
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
 		stored = nil
-		owner, err := s.appIn(ctx, tx, app)
+		owner, err := s.findApp(ctx, tx, app)
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package provisioning
 
 import (
 	"context"
+	"reflect"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/expression"
@@ -37,7 +38,7 @@ type CreateCapability struct {
 // UpdateCapability is about the update of users.
 type UpdateCapability struct {
 	Profile             *Switch         `json:"profile,omitempty" doc:"Changed profiles are sent to the target."`
-	LifecycleDeactivate *Switch         `json:"lifecycleDeactivate,omitempty" doc:"Users are deactivated in the target when they are deactivated here or lose their assignment."`
+	LifecycleDeactivate *Switch         `json:"lifecycleDeactivate,omitempty" doc:"Deactivates users who are deactivated or unassigned here."`
 	Password            *PasswordSwitch `json:"password,omitempty" doc:"Passwords are sent to the target."`
 }
 
@@ -49,9 +50,19 @@ type Switch struct {
 // PasswordSwitch turns the sending of passwords on or off. A password is at hand only when it is set, or typed at a sign-in: an
 // account that is made at another time begins with a random one.
 type PasswordSwitch struct {
-	Status string               `json:"status" empty:"absent" enum:"ENABLED,DISABLED" doc:"Whether it is on."`
-	Seed   model.PasswordSeed   `json:"seed,omitempty" empty:"absent" enum:"RANDOM,SVC" doc:"Which password is sent: that of the user, or a random one."`
-	Change model.PasswordChange `json:"change,omitempty" empty:"absent" enum:"KEEP_EXISTING,CHANGE" doc:"Whether accounts that exist get another password when that of the user changes; otherwise only new accounts get one."`
+	Status string `json:"status" empty:"absent" enum:"ENABLED,DISABLED" doc:"Whether it is on."`
+
+	Seed model.PasswordSeed `json:"seed,omitempty" empty:"absent" enum:"RANDOM,SVC" doc:"Which password is sent: the user's or a random one."`
+
+	Change model.PasswordChange `json:"change,omitempty" empty:"absent"`
+}
+
+// MoreTags implements rest.Described.
+func (PasswordSwitch) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"change": `enum:"KEEP_EXISTING,CHANGE" doc:"Whether existing accounts get another password when that of the user changes. ` +
+			`Otherwise only new accounts get one."`,
+	}
 }
 
 // feature is a row of the table of features.
@@ -198,8 +209,8 @@ type featureRequest struct {
 	feature feature
 }
 
-func (s *Slice) findForFeature(ctx context.Context, req *featureRequest) error {
-	if err := s.findApp(ctx, &req.appRequest); err != nil {
+func (s *Slice) findForFeature(ctx context.Context, req *featureRequest) (err error) {
+	if req.app, err = s.findApp(ctx, s.Store.Reader(), req.AppID); err != nil {
 		return err
 	}
 	var ok bool
@@ -243,11 +254,12 @@ func (s *Slice) findForFeatureUpdate(ctx context.Context, req *featureUpdate) er
 	return nil
 }
 
-// Check checks the settings of imports.
-func (req *featureUpdate) Check(_ context.Context, causes *rest.Causes) {
+// checkFeatureUpdate checks the settings of imports.
+func checkFeatureUpdate(_ context.Context, req *featureUpdate, causes *rest.Causes) error {
 	if req.feature.name == inbound {
 		req.Body.checkImport(req.imports, req.source, causes)
 	}
+	return nil
 }
 
 func (s *Slice) updateFeature(ctx context.Context, req *featureUpdate) (Feature, error) {

@@ -3,6 +3,7 @@ package provisioning
 import (
 	"cmp"
 	"context"
+	"reflect"
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/expression"
@@ -22,21 +23,46 @@ type ImportSettings struct {
 
 // ImportUserName says what the login of an imported user is made of.
 type ImportUserName struct {
-	Format     model.ImportUserName `json:"userNameFormat,omitempty" empty:"absent" enum:"EMAIL,LOGIN,CUSTOM" doc:"The e-mail address or the user name of the account, or what the expression gives. A rule for login in the mapping to users takes its place."`
-	Expression *string              `json:"userNameExpression,omitempty" max:"1024" doc:"Expression over the attributes of the account (appuser), for CUSTOM."`
+	Format model.ImportUserName `json:"userNameFormat,omitempty" empty:"absent"`
+
+	Expression *string `json:"userNameExpression,omitempty" max:"1024" doc:"Expression over the account's attributes (appuser), for CUSTOM."`
+}
+
+// MoreTags implements rest.Described.
+func (ImportUserName) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"userNameFormat": `enum:"EMAIL,LOGIN,CUSTOM" doc:"The email address or the user name of the account, or the result of the ` +
+			`expression. A rule for login in the mapping to users replaces it."`,
+	}
 }
 
 // ImportSchedule says when imports begin by themselves.
 type ImportSchedule struct {
-	Status      string       `json:"status" empty:"absent" enum:"ENABLED,DISABLED" doc:"ENABLED: imports of users begin at the times of both members, of which there must be one. DISABLED: imports begin when they are asked for."`
+	Status      string       `json:"status" empty:"absent"`
 	Full        *ImportTimes `json:"fullImport,omitempty" doc:"When all accounts are read."`
-	Incremental *ImportTimes `json:"incrementalImport,omitempty" doc:"When all accounts are read, too: SCIM has no way to read only those that have changed."`
+	Incremental *ImportTimes `json:"incrementalImport,omitempty" doc:"When all accounts are read as well: SCIM cannot read changes only."`
+}
+
+// MoreTags implements rest.Described.
+func (ImportSchedule) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"status": `enum:"ENABLED,DISABLED" doc:"ENABLED: imports of users start at the times of both members, of which at least one is ` +
+			`required. DISABLED: imports start on request."`,
+	}
 }
 
 // ImportTimes are the times at which an import begins.
 type ImportTimes struct {
-	Expression string `json:"expression" max:"255" doc:"UNIX cron expression of five fields: minute, hour, day of the month, month, day of the week. An empty text takes the times away."`
-	Timezone   string `json:"timezone,omitempty" empty:"absent" max:"64" doc:"IANA name of the zone that the expression is meant in. Defaults to UTC."`
+	Expression string `json:"expression" max:"255"`
+	Timezone   string `json:"timezone,omitempty" empty:"absent" max:"64" doc:"IANA time zone of the expression. Default: UTC."`
+}
+
+// MoreTags implements rest.Described.
+func (ImportTimes) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"expression": `doc:"UNIX cron expression of five fields: minute, hour, day of the month, month, day of the week. An empty string ` +
+			`removes the times."`,
+	}
 }
 
 func showTimes(t model.ImportTimes) *ImportTimes {
@@ -64,12 +90,22 @@ type ImportRules struct {
 
 // CreateAndMatch are the rules for users.
 type CreateAndMatch struct {
-	Exact          model.ImportMatch `json:"exactMatchCriteria,omitempty" empty:"absent" enum:"USERNAME,EMAIL" doc:"By what an account and a user are the same: the login that the account would get, or the e-mail address."`
-	Partial        *bool             `json:"allowPartialMatch,omitempty" doc:"Takes an account and a user for similar whose first and last names are the same."`
-	ConfirmPartial *bool             `json:"autoConfirmPartialMatch,omitempty" doc:"Links an account to the one user that it is similar to."`
-	ConfirmExact   *bool             `json:"autoConfirmExactMatch,omitempty" doc:"Links an account to the user that it matches."`
-	ConfirmNew     *bool             `json:"autoConfirmNewUsers,omitempty" doc:"Makes a user of an account that matches nobody."`
-	Activate       *bool             `json:"autoActivateNewUsers,omitempty" doc:"Activates users that are made; otherwise they are STAGED."`
+	Exact model.ImportMatch `json:"exactMatchCriteria,omitempty" empty:"absent"`
+
+	Partial *bool `json:"allowPartialMatch,omitempty" doc:"Takes an account and a user for similar whose first and last names are the same."`
+
+	ConfirmPartial *bool `json:"autoConfirmPartialMatch,omitempty" doc:"Links an account to the one user that it is similar to."`
+	ConfirmExact   *bool `json:"autoConfirmExactMatch,omitempty" doc:"Links an account to the user that it matches."`
+	ConfirmNew     *bool `json:"autoConfirmNewUsers,omitempty" doc:"Makes a user of an account that matches nobody."`
+	Activate       *bool `json:"autoActivateNewUsers,omitempty" doc:"Activates users that are made; otherwise they are STAGED."`
+}
+
+// MoreTags implements rest.Described.
+func (CreateAndMatch) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"exactMatchCriteria": `enum:"USERNAME,EMAIL" doc:"How an account and a user match: by the login that the account would get, or by ` +
+			`the email address."`,
+	}
 }
 
 func showImport(c *model.Connection) Capabilities {

@@ -3,6 +3,7 @@ package provisioning
 import (
 	"context"
 	"errors"
+	"reflect"
 	"strings"
 	"time"
 
@@ -15,15 +16,17 @@ import (
 
 // PushMapping is a group push mapping as callers see it.
 type PushMapping struct {
-	ID            string                  `json:"id" readOnly:"true" doc:"Id of the mapping."`
-	SourceGroupID string                  `json:"sourceGroupId" readOnly:"true" doc:"Group that is pushed."`
-	TargetGroupID string                  `json:"targetGroupId" readOnly:"true" doc:"Group of the application that stands for the one in the target."`
-	Status        model.PushMappingStatus `json:"status" readOnly:"true" enum:"ACTIVE,INACTIVE,ERROR" doc:"Status."`
-	Created       rest.Time               `json:"created" readOnly:"true" doc:"Time of creation."`
-	LastUpdated   rest.Time               `json:"lastUpdated" readOnly:"true" doc:"Time of the last change."`
-	LastPush      *rest.Time              `json:"lastPush" readOnly:"true" doc:"Time of the last successful push."`
-	ErrorSummary  string                  `json:"errorSummary" readOnly:"true" doc:"What the last push failed with."`
-	Links         rest.Links              `json:"_links" readOnly:"true" doc:"Links."`
+	ID            string `json:"id" readOnly:"true" doc:"Id of the mapping."`
+	SourceGroupID string `json:"sourceGroupId" readOnly:"true" doc:"Group that is pushed."`
+
+	TargetGroupID string `json:"targetGroupId" readOnly:"true" doc:"Group of the application that stands for the one in the target."`
+
+	Status       model.PushMappingStatus `json:"status" readOnly:"true" enum:"ACTIVE,INACTIVE,ERROR" doc:"Status."`
+	Created      rest.Time               `json:"created" readOnly:"true" doc:"Time of creation."`
+	LastUpdated  rest.Time               `json:"lastUpdated" readOnly:"true" doc:"Time of the last change."`
+	LastPush     *rest.Time              `json:"lastPush" readOnly:"true" doc:"Time of the last successful push."`
+	ErrorSummary string                  `json:"errorSummary" readOnly:"true" doc:"What the last push failed with."`
+	Links        rest.Links              `json:"_links" readOnly:"true" doc:"Links."`
 }
 
 func renderMapping(ctx context.Context, doc docstore.Doc[model.PushMapping]) PushMapping {
@@ -47,10 +50,6 @@ type listMappingsRequest struct {
 	LastUpdated   string `query:"lastUpdated" format:"date-time" doc:"Only mappings that changed at this time or later."`
 	SourceGroupID string `query:"sourceGroupId" doc:"Only mappings of this group."`
 	Status        string `query:"status" enum:"ACTIVE,INACTIVE,ERROR" doc:"Only mappings with this status."`
-}
-
-func (s *Slice) findForMappings(ctx context.Context, req *listMappingsRequest) error {
-	return s.findApp(ctx, &req.appRequest)
 }
 
 func (s *Slice) listMappings(ctx context.Context, req *listMappingsRequest) (rest.Page[PushMapping], error) {
@@ -82,10 +81,19 @@ func (s *Slice) listMappings(ctx context.Context, req *listMappingsRequest) (res
 }
 
 type createMappingBody struct {
-	SourceGroupID   string                  `json:"sourceGroupId" required:"true" doc:"Group to push."`
-	TargetGroupName string                  `json:"targetGroupName" empty:"absent" max:"255" doc:"Name of the group in the target, which is created when there is none. Either this or targetGroupId."`
-	TargetGroupID   string                  `json:"targetGroupId" empty:"absent" doc:"Group of the application that stands for one in the target."`
-	Status          model.PushMappingStatus `json:"status" default:"ACTIVE" enum:"ACTIVE,INACTIVE" doc:"Whether pushing starts at once."`
+	SourceGroupID   string `json:"sourceGroupId" required:"true" doc:"Group to push."`
+	TargetGroupName string `json:"targetGroupName" empty:"absent" max:"255"`
+
+	TargetGroupID string `json:"targetGroupId" empty:"absent" doc:"Group of the application that stands for one in the target."`
+
+	Status model.PushMappingStatus `json:"status" default:"ACTIVE" enum:"ACTIVE,INACTIVE" doc:"Whether pushing starts at once."`
+}
+
+// MoreTags implements rest.Described.
+func (createMappingBody) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"targetGroupName": `doc:"Name of the group on the target, which is created if it does not exist. Either this or targetGroupId."`,
+	}
 }
 
 type createMappingRequest struct {
@@ -93,18 +101,15 @@ type createMappingRequest struct {
 	Body createMappingBody `body:"required"`
 }
 
-func (s *Slice) findForCreateMapping(ctx context.Context, req *createMappingRequest) error {
-	return s.findApp(ctx, &req.appRequest)
-}
-
-// Check allows exactly one way to name the target.
-func (r *createMappingRequest) Check(_ context.Context, causes *rest.Causes) {
+// checkCreateMapping allows exactly one way to name the target.
+func checkCreateMapping(_ context.Context, r *createMappingRequest, causes *rest.Causes) error {
 	if r.Body.TargetGroupName != "" && strings.TrimSpace(r.Body.TargetGroupName) == "" {
 		causes.Blank("targetGroupName")
 	}
 	if (r.Body.TargetGroupName == "") == (r.Body.TargetGroupID == "") {
 		causes.Add("targetGroupName", "Give either targetGroupName or targetGroupId")
 	}
+	return nil
 }
 
 const pushedAlready = "sourceGroupId: The group is pushed to the application already"
@@ -222,11 +227,13 @@ type mappingRequest struct {
 	mapping docstore.Doc[model.PushMapping]
 }
 
-func (s *Slice) findForMapping(ctx context.Context, req *mappingRequest) (err error) {
-	if err := s.findApp(ctx, &req.appRequest); err != nil {
+func (t *mappingRequest) self() *mappingRequest { return t }
+
+func (s *Slice) findForMapping(ctx context.Context, q docstore.Reader, req *mappingRequest) (err error) {
+	if req.app, err = s.findApp(ctx, q, req.AppID); err != nil {
 		return err
 	}
-	req.mapping, err = s.findMapping(ctx, s.Store.Reader(), req)
+	req.mapping, err = s.findMapping(ctx, q, req)
 	return err
 }
 
@@ -244,16 +251,19 @@ func (s *Slice) getMapping(ctx context.Context, req *mappingRequest) (PushMappin
 }
 
 type patchMappingBody struct {
-	Status model.PushMappingStatus `json:"status" required:"true" enum:"ACTIVE,INACTIVE" doc:"INACTIVE pauses the pushes, ACTIVE resumes them with the whole membership."`
+	Status model.PushMappingStatus `json:"status" required:"true"`
+}
+
+// MoreTags implements rest.Described.
+func (patchMappingBody) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"status": `enum:"ACTIVE,INACTIVE" doc:"INACTIVE pauses the pushes, ACTIVE resumes them with all members."`,
+	}
 }
 
 type patchMappingRequest struct {
 	mappingRequest
 	Body patchMappingBody `body:"required"`
-}
-
-func (s *Slice) findForPatchMapping(ctx context.Context, req *patchMappingRequest) error {
-	return s.findForMapping(ctx, &req.mappingRequest)
 }
 
 func (s *Slice) patchMapping(ctx context.Context, req *patchMappingRequest) (PushMapping, error) {
@@ -287,10 +297,6 @@ func (s *Slice) patchMapping(ctx context.Context, req *patchMappingRequest) (Pus
 type deleteMappingRequest struct {
 	mappingRequest
 	DeleteTargetGroup bool `query:"deleteTargetGroup" required:"true" doc:"Whether the group in the target goes with the mapping."`
-}
-
-func (s *Slice) findForDeleteMapping(ctx context.Context, req *deleteMappingRequest) error {
-	return s.findForMapping(ctx, &req.mappingRequest)
 }
 
 func (s *Slice) deleteMapping(ctx context.Context, req *deleteMappingRequest) (rest.NoContent, error) {

@@ -7,6 +7,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/internal/seal"
+	"github.com/scimwright/scimwright/mgmtapi/lookup"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
@@ -84,24 +85,30 @@ func (s *Slice) Routes() []rest.Route {
 	return []rest.Route{
 		rest.Op[appRequest, Connection]{
 			ID: "getDefaultConnection", Route: "GET " + connection, Tag: connectionTag, Scopes: readScope,
-			Summary: "Reads the provisioning connection", Find: s.findApp, Do: s.getConnection,
+			Summary: "Reads the provisioning connection", Find: lookup.Found(s.Store, s.Apps.Get, "AppInstance", (*appRequest).at),
+			Do: s.getConnection,
 		},
 		rest.Op[connectionRequest, Connection]{
 			ID: "updateDefaultConnection", Route: "POST " + connection, Tag: connectionTag, Scopes: writeScope,
-			Summary: "Configures the provisioning connection", Find: s.findForConnection, Do: s.setConnection,
+			Summary: "Configures the provisioning connection", Find: lookup.Found(s.Store, s.Apps.Get, "AppInstance", (*connectionRequest).at),
+			Check: checkConnection, Do: s.setConnection,
 		},
 		rest.Op[appRequest, rest.NoContent]{
 			ID: "activateDefaultConnection", Route: "POST " + connection + "/lifecycle/activate", Tag: connectionTag, Scopes: writeScope,
-			Summary: "Verifies and activates the provisioning connection", Find: s.findApp, Do: s.activate,
+			Summary: "Verifies and activates the provisioning connection",
+			Find:    lookup.Found(s.Store, s.Apps.Get, "AppInstance", (*appRequest).at),
+			Do:      s.activate,
 		},
 		rest.Op[appRequest, rest.NoContent]{
 			ID: "deactivateDefaultConnection", Route: "POST " + connection + "/lifecycle/deactivate", Tag: connectionTag, Scopes: writeScope,
-			Summary: "Deactivates the provisioning connection and stops its traffic", Find: s.findApp, Do: s.deactivate,
+			Summary: "Deactivates the provisioning connection and stops its traffic",
+			Find:    lookup.Found(s.Store, s.Apps.Get, "AppInstance", (*appRequest).at), Do: s.deactivate,
 		},
 
 		rest.Op[appRequest, []Feature]{
 			ID: "listFeatures", Route: "GET " + features, Tag: featureTag, Scopes: readScope,
-			Summary: "Lists the provisioning features", Find: s.findApp, Do: s.listFeatures,
+			Summary: "Lists the provisioning features",
+			Find:    lookup.Found(s.Store, s.Apps.Get, "AppInstance", (*appRequest).at), Do: s.listFeatures,
 		},
 		rest.Op[featureRequest, Feature]{
 			ID: "getFeature", Route: "GET " + features + "/{featureName}", Tag: featureTag, Scopes: readScope,
@@ -109,28 +116,33 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[featureUpdate, Feature]{
 			ID: "updateFeature", Route: "PUT " + features + "/{featureName}", Tag: featureTag, Scopes: writeScope,
-			Summary: "Changes the capabilities of a provisioning feature that are sent", Find: s.findForFeatureUpdate, Do: s.updateFeature,
+			Summary: "Changes the capabilities of a provisioning feature that are sent", Find: s.findForFeatureUpdate, Check: checkFeatureUpdate,
+			Do: s.updateFeature,
 		},
 
 		rest.Op[listMappingsRequest, rest.Page[PushMapping]]{
 			ID: "listGroupPushMappings", Route: "GET " + mappings, Tag: pushTag, Scopes: pushReadScope,
-			Summary: "Lists the group push mappings", Find: s.findForMappings, Do: s.listMappings,
+			Summary: "Lists the group push mappings", Find: lookup.Found(s.Store, s.Apps.Get, "AppInstance", (*listMappingsRequest).at),
+			Do: s.listMappings,
 		},
 		rest.Op[createMappingRequest, PushMapping]{
 			ID: "createGroupPushMapping", Route: "POST " + mappings, Tag: pushTag, Scopes: pushWriteScope, Status: 201,
-			Summary: "Pushes a group to the target", Find: s.findForCreateMapping, Do: s.createMapping,
+			Summary: "Pushes a group to the target", Find: lookup.Found(s.Store, s.Apps.Get, "AppInstance", (*createMappingRequest).at),
+			Check: checkCreateMapping, Do: s.createMapping,
 		},
 		rest.Op[mappingRequest, PushMapping]{
 			ID: "getGroupPushMapping", Route: "GET " + mappings + "/{mappingId}", Tag: pushTag, Scopes: pushReadScope,
-			Summary: "Reads a group push mapping", Find: s.findForMapping, Do: s.getMapping,
+			Summary: "Reads a group push mapping", Find: lookup.In(s.Store, s.findForMapping, (*mappingRequest).self), Do: s.getMapping,
 		},
 		rest.Op[patchMappingRequest, PushMapping]{
 			ID: "updateGroupPushMapping", Route: "PATCH " + mappings + "/{mappingId}", Tag: pushTag, Scopes: pushWriteScope,
-			Summary: "Pauses or resumes a group push mapping", Find: s.findForPatchMapping, Do: s.patchMapping,
+			Summary: "Pauses or resumes a group push mapping", Find: lookup.In(s.Store, s.findForMapping, (*patchMappingRequest).self),
+			Do: s.patchMapping,
 		},
 		rest.Op[deleteMappingRequest, rest.NoContent]{
 			ID: "deleteGroupPushMapping", Route: "DELETE " + mappings + "/{mappingId}", Tag: pushTag, Scopes: pushWriteScope,
-			Summary: "Ends a group push mapping that is not active", Find: s.findForDeleteMapping, Do: s.deleteMapping,
+			Summary: "Ends a group push mapping that is not active", Find: lookup.In(s.Store, s.findForMapping, (*deleteMappingRequest).self),
+			Do: s.deleteMapping,
 		},
 	}
 }
@@ -141,13 +153,9 @@ type appRequest struct {
 	app docstore.Doc[model.App]
 }
 
-// findApp reads the application, or answers that there is none.
-func (s *Slice) findApp(ctx context.Context, req *appRequest) (err error) {
-	req.app, err = s.appIn(ctx, s.Store.Reader(), req.AppID)
-	return err
-}
+func (r *appRequest) at() (string, *docstore.Doc[model.App]) { return r.AppID, &r.app }
 
-func (s *Slice) appIn(ctx context.Context, q docstore.Reader, id string) (docstore.Doc[model.App], error) {
+func (s *Slice) findApp(ctx context.Context, q docstore.Reader, id string) (docstore.Doc[model.App], error) {
 	doc, err := s.Apps.Get(ctx, q, id)
 	return doc, rest.Missing(err, "AppInstance", id)
 }

@@ -2,6 +2,7 @@ package roles
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -18,13 +19,21 @@ type RoleAssignment struct {
 	Label          string         `json:"label" readOnly:"true" doc:"Name of the role for people."`
 	Type           model.RoleType `json:"type" readOnly:"true" doc:"Standard role, or CUSTOM."`
 	Status         string         `json:"status" readOnly:"true" enum:"ACTIVE" doc:"Always ACTIVE."`
-	AssignmentType string         `json:"assignmentType" readOnly:"true" enum:"USER,GROUP,CLIENT" doc:"What the role was given to. GROUP in the list of a user stands for a role that a group brings."`
+	AssignmentType string         `json:"assignmentType" readOnly:"true"`
 	Created        rest.Time      `json:"created" readOnly:"true" doc:"When the role was given."`
 	LastUpdated    rest.Time      `json:"lastUpdated" readOnly:"true" doc:"When the assignment last changed."`
 	Role           string         `json:"role,omitempty" readOnly:"true" doc:"Id of the custom role."`
 	ResourceSet    string         `json:"resource-set,omitempty" readOnly:"true" doc:"Id of the resource set of a custom role."`
 	Embedded       *Embedded      `json:"_embedded,omitempty" readOnly:"true" doc:"What expand asks for."`
 	Links          rest.Links     `json:"_links" readOnly:"true" doc:"Links to what belongs to the assignment."`
+}
+
+// MoreTags implements rest.Described.
+func (RoleAssignment) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"assignmentType": `enum:"USER,GROUP,CLIENT" doc:"What the role was assigned to. GROUP in the list of a user: a role of a group ` +
+			`that the user is in."`,
+	}
 }
 
 // Embedded is what is read along with an assignment.
@@ -133,10 +142,6 @@ type listRequest struct {
 	Expand string `query:"expand" doc:"targets/groups or targets/catalog/apps adds the targets of that kind."`
 }
 
-func (o of) findForList(ctx context.Context, r *listRequest) error {
-	return o.find(ctx, o.Store.Reader(), &r.assignee)
-}
-
 func (o of) list(ctx context.Context, r *listRequest) (out rest.Page[RoleAssignment], err error) {
 	err = o.Store.View(ctx, func(q docstore.Reader) error {
 		all, err := o.all(ctx, q, r.who)
@@ -186,8 +191,10 @@ func (s *Slice) embed(ctx context.Context, q docstore.Reader, h *held, expand st
 
 type assignRequest struct {
 	assignee
-	DisableNotifications bool           `query:"disableNotifications" default:"false" doc:"Whether the new administrator gets no notices. None are sent."`
-	Body                 AssignmentBody `body:"required"`
+
+	DisableNotifications bool `query:"disableNotifications" default:"false" doc:"Disables notices to the new administrator. None are sent."`
+
+	Body AssignmentBody `body:"required"`
 }
 
 // AssignmentBody says which role is given.
@@ -197,8 +204,8 @@ type AssignmentBody struct {
 	ResourceSet string         `json:"resource-set" empty:"absent" doc:"Id of the resource set of a custom role."`
 }
 
-// Check checks the type, and what a custom role needs beside.
-func (r *assignRequest) Check(_ context.Context, causes *rest.Causes) {
+// checkAssign checks the type, and what a custom role needs beside.
+func checkAssign(_ context.Context, r *assignRequest, causes *rest.Causes) error {
 	switch role := r.Body.Type; {
 	case role == "": // told already
 	case role == model.RoleCustom:
@@ -215,10 +222,7 @@ func (r *assignRequest) Check(_ context.Context, causes *rest.Causes) {
 		}
 		causes.Add("type", "The value must be one of %s", strings.Join(names, ", "))
 	}
-}
-
-func (o of) findForAssign(ctx context.Context, r *assignRequest) error {
-	return o.find(ctx, o.Store.Reader(), &r.assignee)
+	return nil
 }
 
 func (o of) assign(ctx context.Context, r *assignRequest) (out RoleAssignment, err error) {
@@ -289,14 +293,16 @@ type assignmentRequest struct {
 	found held
 }
 
+func (r *assignmentRequest) self() *assignmentRequest { return r }
+
 // findAssignment reads an assignment, of a user also one that a group brings.
-func (o of) findAssignment(ctx context.Context, r *assignmentRequest) error {
-	return o.among(ctx, o.Store.Reader(), r, o.all)
+func (o of) findAssignment(ctx context.Context, q docstore.Reader, r *assignmentRequest) error {
+	return o.among(ctx, q, r, o.all)
 }
 
 // findOwn reads an assignment that was made for the assignee itself.
-func (o of) findOwn(ctx context.Context, r *assignmentRequest) error {
-	return o.among(ctx, o.Store.Reader(), r, o.own)
+func (o of) findOwn(ctx context.Context, q docstore.Reader, r *assignmentRequest) error {
+	return o.among(ctx, q, r, o.own)
 }
 
 func (o of) among(

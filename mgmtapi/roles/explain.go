@@ -23,12 +23,14 @@ type Explanation struct {
 
 // ExplainedCheck is one of the needs of an operation.
 type ExplainedCheck struct {
-	Need        string           `json:"need" readOnly:"true" doc:"What a standard role must be able to do."`
-	Permissions []string         `json:"permissions" readOnly:"true" doc:"The permissions of which a custom role must have one."`
-	Resource    string           `json:"resource" readOnly:"true" doc:"Id of the resource, empty for a collection."`
-	Exists      bool             `json:"exists" readOnly:"true" doc:"Whether the resource exists. One that does not refuses nobody who may do the same elsewhere."`
-	Met         bool             `json:"met" readOnly:"true" doc:"Whether a role meets the need."`
-	Roles       []ExplainedGrant `json:"roles" readOnly:"true" doc:"What each role of the caller says."`
+	Need        string   `json:"need" readOnly:"true" doc:"What a standard role must be able to do."`
+	Permissions []string `json:"permissions" readOnly:"true" doc:"The permissions of which a custom role must have one."`
+	Resource    string   `json:"resource" readOnly:"true" doc:"Id of the resource, empty for a collection."`
+
+	Exists bool `json:"exists" readOnly:"true" doc:"Whether the resource exists. If not, rights on another resource of the kind suffice."`
+
+	Met   bool             `json:"met" readOnly:"true" doc:"Whether a role meets the need."`
+	Roles []ExplainedGrant `json:"roles" readOnly:"true" doc:"What each role of the caller says."`
 }
 
 // ExplainedGrant is how a role assignment stands to a need.
@@ -49,17 +51,18 @@ type explainRequest struct {
 	Path   string `query:"path" required:"true" doc:"Path of the request, without its query: /api/v1/users/00u1."`
 }
 
-// Check checks that one caller is named.
-func (r *explainRequest) Check(_ context.Context, causes *rest.Causes) {
+// checkExplain checks that one caller is named.
+func checkExplain(_ context.Context, r *explainRequest, causes *rest.Causes) error {
 	if (r.User == "") == (r.Client == "") {
 		causes.Add("user", "Either a user or a client must be given")
 	}
+	return nil
 }
 
 func (s *Slice) explainRoute() rest.Route {
 	return rest.Op[explainRequest, Explanation]{
 		ID: "explainAuthorization", Route: "GET /sandbox/v1/authz/explain", Tag: "Sandbox", Scopes: []string{"svc.sandbox.manage"},
-		Summary: "Explains which role permits a request, or why none does", Do: s.explain,
+		Summary: "Explains which role permits a request, or why none does", Check: checkExplain, Do: s.explain,
 	}
 }
 

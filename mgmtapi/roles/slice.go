@@ -7,6 +7,7 @@ import (
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/auth"
 	"github.com/scimwright/scimwright/mgmtapi/authz"
+	"github.com/scimwright/scimwright/mgmtapi/lookup"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
@@ -103,11 +104,14 @@ func (s *Slice) Routes() []rest.Route {
 		rest.Op[assignmentRequest, rest.Empty]{
 			ID: "assignAllAppsAsTargetToRoleForUser", Route: "PUT " + user.at + "/{roleAssignmentId}/targets/catalog/apps", Tag: targetTag,
 			Scopes:  writeScope,
-			Summary: "Lifts the limits of a user's role to applications", Find: user.findAssignment, Do: user.clearApps,
+			Summary: "Lifts the limits of a user's role to applications",
+			Find:    lookup.In(s.Store, user.findAssignment, (*assignmentRequest).self),
+			Do:      user.clearApps,
 		},
 		rest.Op[assignmentRequest, []AnyTarget]{
 			ID: "getRoleTargetsByUserIdAndRoleId", Route: "GET " + user.at + "/{roleAssignmentId}/targets", Tag: targetTag, Scopes: readScope,
-			Summary: "Lists all targets of a user's role", Find: user.findAssignment, Do: user.listTargets,
+			Summary: "Lists all targets of a user's role", Find: lookup.In(s.Store, user.findAssignment, (*assignmentRequest).self),
+			Do: user.listTargets,
 		},
 		rest.Op[catalogRequest, AppTarget]{
 			ID: "getCatalogApplication", Route: "GET /api/v1/catalog/apps/{appName}", Tag: targetTag, Scopes: readScope,
@@ -129,19 +133,19 @@ func (o of) assignments() []rest.Route {
 	return []rest.Route{
 		rest.Op[listRequest, rest.Page[RoleAssignment]]{
 			ID: o.id("listAssignedRolesForUser"), Route: "GET " + o.at, Tag: tag, Scopes: readScope,
-			Summary: "Lists the roles of " + o.name, Find: o.findForList, Do: o.list,
+			Summary: "Lists the roles of " + o.name, Find: lookup.In(o.Store, o.find, (*listRequest).self), Do: o.list,
 		},
 		rest.Op[assignRequest, RoleAssignment]{
 			ID: o.id("assignRoleToUser"), Route: "POST " + o.at, Tag: tag, Scopes: writeScope, Status: 201,
-			Summary: "Gives a role to " + o.name, Find: o.findForAssign, Do: o.assign,
+			Summary: "Gives a role to " + o.name, Find: lookup.In(o.Store, o.find, (*assignRequest).self), Check: checkAssign, Do: o.assign,
 		},
 		rest.Op[assignmentRequest, RoleAssignment]{
 			ID: o.id("getUserAssignedRole"), Route: "GET " + one, Tag: tag, Scopes: readScope,
-			Summary: "Reads a role of " + o.name, Find: o.findAssignment, Do: o.get,
+			Summary: "Reads a role of " + o.name, Find: lookup.In(o.Store, o.findAssignment, (*assignmentRequest).self), Do: o.get,
 		},
 		rest.Op[assignmentRequest, rest.NoContent]{
 			ID: o.id("unassignRoleFromUser"), Route: "DELETE " + one, Tag: tag, Scopes: writeScope,
-			Summary: "Takes a role from " + o.name, Find: o.findOwn, Do: o.unassign,
+			Summary: "Takes a role from " + o.name, Find: lookup.In(o.Store, o.findOwn, (*assignmentRequest).self), Do: o.unassign,
 		},
 	}
 }
@@ -152,6 +156,8 @@ type assignee struct {
 
 	who authz.Assignee
 }
+
+func (a *assignee) self() *assignee { return a }
 
 func (o of) find(ctx context.Context, q docstore.Reader, a *assignee) (err error) {
 	ref := a.Assignee

@@ -9,6 +9,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/lookup"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
@@ -23,35 +24,41 @@ func (o of) targets() []rest.Route {
 	return []rest.Route{
 		rest.Op[targetsRequest, rest.Page[GroupTarget]]{
 			ID: o.id("listGroupTargetsForRole"), Route: "GET " + groups, Tag: targetTag, Scopes: readScope,
-			Summary: "Lists the groups that a role of " + o.name + " is limited to", Find: o.findForTargets, Do: o.listGroups,
+			Summary: "Lists the groups that a role of " + o.name + " is limited to",
+			Find:    lookup.In(o.Store, o.findAssignment, (*targetsRequest).self), Do: o.listGroups,
 		},
 		rest.Op[groupTargetRequest, rest.NoContent]{
 			ID: o.id("assignGroupTargetToUserRole"), Route: "PUT " + group, Tag: targetTag, Scopes: writeScope,
-			Summary: "Limits a role of " + o.name + " to a group", Find: o.findGroup, Do: o.addGroup,
+			Summary: "Limits a role of " + o.name + " to a group",
+			Find:    lookup.In(o.Store, o.findGroup, (*groupTargetRequest).self), Do: o.addGroup,
 		},
 		rest.Op[groupTargetRequest, rest.NoContent]{
 			ID: o.id("unassignGroupTargetFromUserAdminRole"), Route: "DELETE " + group, Tag: targetTag, Scopes: writeScope,
-			Summary: "Drops a target group of a role of " + o.name, Find: o.findGroup, Do: o.dropGroup,
+			Summary: "Drops a target group of a role of " + o.name, Find: lookup.In(o.Store, o.findGroup, (*groupTargetRequest).self),
+			Do: o.dropGroup,
 		},
 		rest.Op[targetsRequest, rest.Page[AppTarget]]{
 			ID: o.id("listApplicationTargetsForApplicationAdministratorRoleForUser"), Route: "GET " + apps, Tag: targetTag, Scopes: readScope,
-			Summary: "Lists the applications that a role of " + o.name + " is limited to", Find: o.findForTargets, Do: o.listApps,
+			Summary: "Lists the applications that a role of " + o.name + " is limited to",
+			Find:    lookup.In(o.Store, o.findAssignment, (*targetsRequest).self), Do: o.listApps,
 		},
 		rest.Op[appTypeRequest, rest.NoContent]{
 			ID: o.id("assignAppTargetToAdminRoleForUser"), Route: "PUT " + app, Tag: targetTag, Scopes: writeScope,
-			Summary: "Limits a role of " + o.name + " to all applications of a kind", Find: o.findAppType, Do: o.addAppType,
+			Summary: "Limits a role of " + o.name + " to all applications of a kind",
+			Find:    lookup.In(o.Store, o.findAppType, (*appTypeRequest).self), Do: o.addAppType,
 		},
 		rest.Op[appTypeRequest, rest.NoContent]{
 			ID: o.id("unassignAppTargetFromAppAdminRoleForUser"), Route: "DELETE " + app, Tag: targetTag, Scopes: writeScope,
-			Summary: "Drops a kind of applications of a role of " + o.name, Find: o.findAppType, Do: o.dropAppType,
+			Summary: "Drops a kind of applications of a role of " + o.name, Find: lookup.In(o.Store, o.findAppType, (*appTypeRequest).self),
+			Do: o.dropAppType,
 		},
 		rest.Op[appRequest, rest.NoContent]{
 			ID: o.id("assignAppInstanceTargetToAppAdminRoleForUser"), Route: "PUT " + app + "/{appId}", Tag: targetTag, Scopes: writeScope,
-			Summary: "Limits a role of " + o.name + " to an application", Find: o.findApp, Do: o.addApp,
+			Summary: "Limits a role of " + o.name + " to an application", Find: lookup.In(o.Store, o.findApp, (*appRequest).self), Do: o.addApp,
 		},
 		rest.Op[appRequest, rest.NoContent]{
 			ID: o.id("unassignAppInstanceTargetFromAdminRoleForUser"), Route: "DELETE " + app + "/{appId}", Tag: targetTag, Scopes: writeScope,
-			Summary: "Drops a target application of a role of " + o.name, Find: o.findApp, Do: o.dropApp,
+			Summary: "Drops a target application of a role of " + o.name, Find: lookup.In(o.Store, o.findApp, (*appRequest).self), Do: o.dropApp,
 		},
 	}
 }
@@ -68,10 +75,6 @@ type targetsRequest struct {
 	assignmentRequest
 	Limit int    `query:"limit" default:"20" min:"1" max:"200" clamp:"true" doc:"Size of the page, at most 200."`
 	After string `query:"after" doc:"Cursor from the link to the next page."`
-}
-
-func (o of) findForTargets(ctx context.Context, r *targetsRequest) error {
-	return o.findAssignment(ctx, &r.assignmentRequest)
 }
 
 // page cuts a page out of targets, which are in the order of their numbers.
@@ -203,11 +206,13 @@ type groupTargetRequest struct {
 	group docstore.Doc[model.Group]
 }
 
-func (o of) findGroup(ctx context.Context, r *groupTargetRequest) (err error) {
-	if err := o.findOwn(ctx, &r.assignmentRequest); err != nil {
+func (r *groupTargetRequest) self() *groupTargetRequest { return r }
+
+func (o of) findGroup(ctx context.Context, q docstore.Reader, r *groupTargetRequest) (err error) {
+	if err := o.findOwn(ctx, q, &r.assignmentRequest); err != nil {
 		return err
 	}
-	r.group, err = o.Groups.Get(ctx, o.Store.Reader(), r.Group)
+	r.group, err = o.Groups.Get(ctx, q, r.Group)
 	return rest.Missing(err, "UserGroup", r.Group)
 }
 
@@ -230,11 +235,13 @@ type appTypeRequest struct {
 	Name string `path:"appName" doc:"Name of the catalog entry."`
 }
 
-func (o of) findAppType(ctx context.Context, r *appTypeRequest) error {
-	if err := o.findOwn(ctx, &r.assignmentRequest); err != nil {
+func (r *appTypeRequest) self() *appTypeRequest { return r }
+
+func (o of) findAppType(ctx context.Context, q docstore.Reader, r *appTypeRequest) error {
+	if err := o.findOwn(ctx, q, &r.assignmentRequest); err != nil {
 		return err
 	}
-	return o.isAppType(ctx, r.Name)
+	return o.isAppType(ctx, q, r.Name)
 }
 
 func appType(name string) model.LogParty {
@@ -268,11 +275,13 @@ type appRequest struct {
 	app docstore.Doc[model.App]
 }
 
-func (o of) findApp(ctx context.Context, r *appRequest) (err error) {
-	if err := o.findOwn(ctx, &r.assignmentRequest); err != nil {
+func (r *appRequest) self() *appRequest { return r }
+
+func (o of) findApp(ctx context.Context, q docstore.Reader, r *appRequest) (err error) {
+	if err := o.findOwn(ctx, q, &r.assignmentRequest); err != nil {
 		return err
 	}
-	r.app, err = o.Apps.Get(ctx, o.Store.Reader(), r.App)
+	r.app, err = o.Apps.Get(ctx, q, r.App)
 	if err == nil && r.app.Value.Name != r.Name {
 		return rest.NotFound("AppInstance", r.App)
 	}

@@ -119,9 +119,11 @@ func (s *Slice) catalogTarget(ctx context.Context, q docstore.Reader, name strin
 
 // AnyTarget is a target of either kind.
 type AnyTarget struct {
-	ORN            string     `json:"orn" readOnly:"true" doc:"Name of the resource."`
-	AssignmentType string     `json:"assignmentType" readOnly:"true" enum:"USER,GROUP" doc:"Whether the role is the user's own or comes from a group."`
-	Links          rest.Links `json:"_links" readOnly:"true" doc:"Link to the resource."`
+	ORN string `json:"orn" readOnly:"true" doc:"Name of the resource."`
+
+	AssignmentType string `json:"assignmentType" readOnly:"true" enum:"USER,GROUP" doc:"Whether the role is the user's own or from a group."`
+
+	Links rest.Links `json:"_links" readOnly:"true" doc:"Link to the resource."`
 }
 
 func (o of) listTargets(ctx context.Context, r *assignmentRequest) ([]AnyTarget, error) {
@@ -155,12 +157,12 @@ type catalogRequest struct {
 }
 
 // isAppType returns the error for a name that neither a catalog entry nor an application has.
-func (s *Slice) isAppType(ctx context.Context, name string) error {
+func (s *Slice) isAppType(ctx context.Context, q docstore.Reader, name string) error {
 	if _, ok := catalog.Named(name); ok {
 		return nil
 	}
 	// Custom applications have a name of their own.
-	n, err := s.Apps.Count(ctx, s.Store.Reader(), docstore.Eq(model.AppByName, name))
+	n, err := s.Apps.Count(ctx, q, docstore.Eq(model.AppByName, name))
 	if err == nil && n == 0 {
 		err = rest.NotFound("AppInstance", name)
 	}
@@ -168,7 +170,7 @@ func (s *Slice) isAppType(ctx context.Context, name string) error {
 }
 
 func (s *Slice) findCatalogEntry(ctx context.Context, r *catalogRequest) error {
-	return s.isAppType(ctx, r.Name)
+	return s.isAppType(ctx, s.Store.Reader(), r.Name)
 }
 
 func (s *Slice) catalogEntry(ctx context.Context, r *catalogRequest) (AppTarget, error) {

@@ -19,7 +19,7 @@ func (s *Slice) clockRoutes() []rest.Route {
 				"time, and keeps its distance " +
 				"to it over restarts and resets. Waits for the network and ids of SCIM resources follow the real time. " +
 				"The token of the request and the configured API token stay valid.",
-			Scopes: []string{manage}, Do: s.moveClock},
+			Scopes: []string{manage}, Check: checkClock, Do: s.moveClock},
 	}
 }
 
@@ -38,8 +38,8 @@ type clockRequest struct {
 	} `body:"required"`
 }
 
-// Check wants one of the three.
-func (r *clockRequest) Check(_ context.Context, causes *rest.Causes) {
+// checkClock wants one of the three.
+func checkClock(_ context.Context, r *clockRequest, causes *rest.Causes) error {
 	b, ways := r.Body, 0
 	for _, given := range []bool{b.Advance != nil, b.Now != nil, b.RealTime} {
 		if given {
@@ -53,6 +53,7 @@ func (r *clockRequest) Check(_ context.Context, causes *rest.Causes) {
 	case b.Advance != nil && (*b.Advance < 0 || *b.Advance > maxAdvance):
 		causes.Add("advanceSeconds", "The value must be between 0 and %d", maxAdvance)
 	}
+	return nil
 }
 
 type clockTime struct {

@@ -14,7 +14,7 @@ func (s *Slice) outboxRoutes() []rest.Route {
 		rest.Op[messagesRequest, []Message]{ID: "listMessages", Route: "GET /sandbox/v1/outbox", Tag: tag,
 			Summary:     "List the messages that would have been sent, newest first",
 			Description: "Messages hold one-time tokens and codes in clear: that is what the outbox is for. They last seven days at most.",
-			Scopes:      []string{manage}, Do: s.messages},
+			Scopes:      []string{manage}, Check: checkMessages, Do: s.messages},
 		rest.Op[struct{}, rest.NoContent]{ID: "deleteMessages", Route: "DELETE /sandbox/v1/outbox", Tag: tag,
 			Summary: "Empty the outbox", Scopes: []string{manage}, Do: s.deleteMessages},
 	}
@@ -30,15 +30,16 @@ type messagesRequest struct {
 	since time.Time
 }
 
-// Check reads the time.
-func (r *messagesRequest) Check(_ context.Context, causes *rest.Causes) {
+// checkMessages reads the time.
+func checkMessages(_ context.Context, r *messagesRequest, causes *rest.Causes) error {
 	if r.Since == "" {
-		return
+		return nil
 	}
 	var err error
 	if r.since, err = time.Parse(time.RFC3339, r.Since); err != nil {
 		causes.Add("since", "The value must be a timestamp as in RFC 3339")
 	}
+	return nil
 }
 
 // Message is a message that would have been sent.

@@ -82,9 +82,10 @@ func (s *Slice) listProviders(ctx context.Context, _ *rest.NoContent) ([]provide
 
 type createProviderRequest struct {
 	Body struct {
-		Name    string    `json:"name" required:"true" doc:"lower case letters and digits in words joined by hyphens; it is served at /t/NAME/scim/v2"`
+		Name string `json:"name" required:"true" doc:"lower case letters and digits in words joined by hyphens; it is served at /t/NAME/scim/v2"`
+
 		Quirks  []string  `json:"quirks" doc:"how it deviates to begin with"`
-		Lenient *[]string `json:"lenient" doc:"accept only these things outside the RFCs, none with an empty list; everything there is when absent"`
+		Lenient *[]string `json:"lenient" doc:"accept only these nonstandard things; none with an empty list; all if absent"`
 	} `body:"required"`
 }
 

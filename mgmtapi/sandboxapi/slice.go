@@ -9,6 +9,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/internal/sandboxport"
+	"github.com/scimwright/scimwright/mgmtapi/lookup"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/outbox"
 )
@@ -57,7 +58,8 @@ func (s *Slice) Routes() []rest.Route {
 		rest.Op[createTokenRequest, CreatedToken]{ID: "createAPIToken", Route: "POST /sandbox/v1/api-tokens", Tag: tag, Status: 201,
 			Summary: "Create an API token; its secret is shown only in this answer", Scopes: []string{manage}, Do: s.createToken},
 		rest.Op[provisionRequest, rest.NoContent]{ID: "provisionUsers", Route: "POST /sandbox/v1/apps/{app}/provision", Tag: tag, Status: 202,
-			Summary: "Provision assigned users now", Scopes: []string{manage}, Find: s.findAppToProvision, Do: s.provision},
+			Summary: "Provision assigned users now", Scopes: []string{manage},
+			Find: lookup.Found(s.Store, s.Apps.Get, "AppInstance", (*provisionRequest).at), Do: s.provision},
 	}
 	list = append(append(list, s.outboxRoutes()...), s.holdRoutes()...)
 	if s.o.Clock != nil {
@@ -76,10 +78,7 @@ type appRequest struct {
 	App string `path:"app" doc:"id of the app"`
 }
 
-func (s *Slice) findApp(ctx context.Context, r *appRequest) error {
-	_, err := s.Apps.Get(ctx, s.Store.Reader(), r.App)
-	return rest.Missing(err, "AppInstance", r.App)
-}
+func (r *appRequest) at() (string, *docstore.Doc[model.App]) { return r.App, nil }
 
 type drainRequest struct {
 	Timeout int `query:"timeoutSeconds" default:"30" min:"1" max:"600" doc:"how long to wait"`
@@ -125,10 +124,6 @@ type provisionRequest struct {
 	Body *struct {
 		UserIDs []string `json:"userIds" doc:"only these users; all assigned users when absent"`
 	} `body:"optional"`
-}
-
-func (s *Slice) findAppToProvision(ctx context.Context, r *provisionRequest) error {
-	return s.findApp(ctx, &r.appRequest)
 }
 
 func (s *Slice) provision(ctx context.Context, r *provisionRequest) (rest.NoContent, error) {

@@ -22,6 +22,8 @@ type appTarget struct {
 	leaving    []string                       // properties whose values are still being removed
 }
 
+func (t *appTarget) self() *appTarget { return t }
+
 func (t *appTarget) schema() model.AppSchema {
 	if t.found == nil {
 		return model.AppSchema{}
@@ -29,11 +31,7 @@ func (t *appTarget) schema() model.AppSchema {
 	return t.found.Value
 }
 
-func (s *Slice) findApp(ctx context.Context, t *appTarget) error {
-	return s.Store.View(ctx, func(q docstore.Reader) error { return s.findAppIn(ctx, q, t) })
-}
-
-func (s *Slice) findAppIn(ctx context.Context, q docstore.Reader, t *appTarget) (err error) {
+func (s *Slice) findApp(ctx context.Context, q docstore.Reader, t *appTarget) (err error) {
 	if t.app, err = s.Apps.Get(ctx, q, t.AppID); err != nil {
 		return rest.Missing(err, "AppInstance", t.AppID)
 	}
@@ -79,12 +77,11 @@ type appRequest struct {
 	Body body `body:"required"`
 }
 
-func (s *Slice) findForUpdateApp(ctx context.Context, r *appRequest) error {
-	return s.findApp(ctx, &r.appTarget)
+// checkApp checks the properties against the schema as it was found.
+func checkApp(_ context.Context, r *appRequest, causes *rest.Causes) error {
+	r.apply(causes)
+	return nil
 }
-
-// Check checks the properties against the schema as it was found.
-func (r *appRequest) Check(_ context.Context, causes *rest.Causes) { r.apply(causes) }
 
 func (r *appRequest) apply(causes *rest.Causes) model.AppSchema {
 	old := r.schema()
@@ -105,7 +102,7 @@ func (r *appRequest) apply(causes *rest.Causes) model.AppSchema {
 
 func (s *Slice) updateApp(ctx context.Context, r *appRequest) (Schema, error) {
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
-		if err := s.findAppIn(ctx, tx, &r.appTarget); err != nil {
+		if err := s.findApp(ctx, tx, &r.appTarget); err != nil {
 			return err
 		}
 		var causes rest.Causes

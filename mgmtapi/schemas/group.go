@@ -16,6 +16,8 @@ type groupTarget struct {
 	org   docstore.Doc[model.Org]
 }
 
+func (t *groupTarget) self() *groupTarget { return t }
+
 func (t *groupTarget) schema() model.GroupSchema {
 	if t.found == nil {
 		return model.GroupSchema{}
@@ -23,11 +25,7 @@ func (t *groupTarget) schema() model.GroupSchema {
 	return t.found.Value
 }
 
-func (s *Slice) findGroup(ctx context.Context, t *groupTarget) error {
-	return s.findGroupIn(ctx, s.Store.Reader(), t)
-}
-
-func (s *Slice) findGroupIn(ctx context.Context, q docstore.Reader, t *groupTarget) (err error) {
+func (s *Slice) findGroup(ctx context.Context, q docstore.Reader, t *groupTarget) (err error) {
 	if t.org, err = s.Orgs.Get(ctx, q, model.OrgDocument); err != nil {
 		return err
 	}
@@ -59,12 +57,11 @@ type groupRequest struct {
 	Body body `body:"required"`
 }
 
-func (s *Slice) findForUpdateGroup(ctx context.Context, r *groupRequest) error {
-	return s.findGroup(ctx, &r.groupTarget)
+// checkGroup checks the properties against the schema as it was found.
+func checkGroup(_ context.Context, r *groupRequest, causes *rest.Causes) error {
+	r.apply(causes)
+	return nil
 }
-
-// Check checks the properties against the schema as it was found.
-func (r *groupRequest) Check(_ context.Context, causes *rest.Causes) { r.apply(causes) }
 
 func (r *groupRequest) apply(causes *rest.Causes) model.GroupSchema {
 	old := r.schema()
@@ -80,7 +77,7 @@ func (r *groupRequest) apply(causes *rest.Causes) model.GroupSchema {
 
 func (s *Slice) updateGroup(ctx context.Context, r *groupRequest) (Schema, error) {
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
-		if err := s.findGroupIn(ctx, tx, &r.groupTarget); err != nil {
+		if err := s.findGroup(ctx, tx, &r.groupTarget); err != nil {
 			return err
 		}
 		var causes rest.Causes

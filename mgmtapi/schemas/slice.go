@@ -7,6 +7,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/mgmtapi/lookup"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
@@ -28,35 +29,35 @@ func (s *Slice) Routes() []rest.Route {
 	return []rest.Route{
 		rest.Op[userTarget, Schema]{
 			ID: "getUserSchema", Route: "GET /api/v1/meta/schemas/user/{schemaId}", Tag: tag, Scopes: read,
-			Summary: "Reads the schema of a user type", Find: s.findUser, Do: s.getUser,
+			Summary: "Reads the schema of a user type", Find: lookup.In(s.Store, s.findUser, (*userTarget).self), Do: s.getUser,
 		},
 		rest.Op[userRequest, Schema]{
 			ID: "updateUserSchema", Route: "POST /api/v1/meta/schemas/user/{schemaId}", Tag: tag, Scopes: write,
 			Summary: "Adds, changes and removes properties of a user type",
 			Description: "A property that is given replaces the one with its name; null removes it, and its values from all users of the type. " +
 				"Of base properties, the permissions can change, whether firstName and lastName are required, and the pattern of login.",
-			Find: s.findForUpdateUser, Do: s.updateUser,
+			Find: lookup.In(s.Store, s.findUser, (*userRequest).self), Check: checkUser, Do: s.updateUser,
 		},
 		rest.Op[groupTarget, Schema]{
 			ID: "getGroupSchema", Route: "GET /api/v1/meta/schemas/group/default", Tag: tag, Scopes: read,
-			Summary: "Reads the schema of groups", Find: s.findGroup, Do: s.getGroup,
+			Summary: "Reads the schema of groups", Find: lookup.In(s.Store, s.findGroup, (*groupTarget).self), Do: s.getGroup,
 		},
 		rest.Op[groupRequest, Schema]{
 			ID: "updateGroupSchema", Route: "POST /api/v1/meta/schemas/group/default", Tag: tag, Scopes: write,
 			Summary:     "Adds, changes and removes properties of groups",
 			Description: "A property that is given replaces the one with its name; null removes it, and its values from all groups.",
-			Find:        s.findForUpdateGroup, Do: s.updateGroup,
+			Find:        lookup.In(s.Store, s.findGroup, (*groupRequest).self), Check: checkGroup, Do: s.updateGroup,
 		},
 		rest.Op[appTarget, Schema]{
 			ID: "getApplicationUserSchema", Route: "GET /api/v1/meta/schemas/apps/{appId}/default", Tag: tag, Scopes: read,
-			Summary: "Reads the schema of the users of an application", Find: s.findApp, Do: s.getApp,
+			Summary: "Reads the schema of the users of an application", Find: lookup.InView(s.Store, s.findApp, (*appTarget).self), Do: s.getApp,
 		},
 		rest.Op[appRequest, Schema]{
 			ID: "updateApplicationUserProfile", Route: "POST /api/v1/meta/schemas/apps/{appId}/default", Tag: tag, Scopes: write,
 			Summary: "Adds, changes and removes properties of the users of an application",
 			Description: "A property that is given replaces the one with its name; null removes it, its values and its rule in the mappings. The " +
 				"users of the application follow in the background.",
-			Find: s.findForUpdateApp, Do: s.updateApp,
+			Find: lookup.InView(s.Store, s.findApp, (*appRequest).self), Check: checkApp, Do: s.updateApp,
 		},
 	}
 }
@@ -131,11 +132,9 @@ type userTarget struct {
 	userType docstore.Doc[model.UserType]
 }
 
-func (s *Slice) findUser(ctx context.Context, t *userTarget) error {
-	return s.findUserIn(ctx, s.Store.Reader(), t)
-}
+func (t *userTarget) self() *userTarget { return t }
 
-func (s *Slice) findUserIn(ctx context.Context, q docstore.Reader, t *userTarget) error {
+func (s *Slice) findUser(ctx context.Context, q docstore.Reader, t *userTarget) error {
 	id := t.SchemaID
 	if id == "default" {
 		org, err := s.Org(ctx, q)

@@ -18,13 +18,10 @@ type userRequest struct {
 	Body body `body:"required"`
 }
 
-func (s *Slice) findForUpdateUser(ctx context.Context, r *userRequest) error {
-	return s.findUser(ctx, &r.userTarget)
-}
-
-// Check checks the properties against the schema as it was found.
-func (r *userRequest) Check(_ context.Context, causes *rest.Causes) {
+// checkUser checks the properties against the schema as it was found.
+func checkUser(_ context.Context, r *userRequest, causes *rest.Causes) error {
 	r.Body.applyToUser(r.found.Value, causes)
+	return nil
 }
 
 // applyToUser returns the schema with what is given, and records what is wrong with it.
@@ -114,7 +111,7 @@ func differences(before model.Property, p *model.Property, path string, causes *
 
 func (s *Slice) updateUser(ctx context.Context, r *userRequest) (Schema, error) {
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
-		if err := s.findUserIn(ctx, tx, &r.userTarget); err != nil {
+		if err := s.findUser(ctx, tx, &r.userTarget); err != nil {
 			return err
 		}
 		var causes rest.Causes

@@ -19,11 +19,13 @@ type Session struct {
 	ExpiresAt                rest.Time  `json:"expiresAt" readOnly:"true" doc:"When the session ends by itself."`
 	Status                   string     `json:"status" readOnly:"true" enum:"ACTIVE,MFA_REQUIRED,MFA_ENROLL" doc:"Status."`
 	LastPasswordVerification *rest.Time `json:"lastPasswordVerification" readOnly:"true" doc:"When the password was last compared."`
-	LastFactorVerification   *rest.Time `json:"lastFactorVerification,omitempty" readOnly:"true" doc:"When a further factor was last verified."`
-	AMR                      []string   `json:"amr" readOnly:"true" doc:"Methods of the sign-in, as in RFC 8176."`
-	IdP                      IdP        `json:"idp" readOnly:"true" doc:"Who signed the user in."`
-	MFAActive                bool       `json:"mfaActive" readOnly:"true" doc:"Whether the user has a further factor."`
-	Links                    rest.Links `json:"_links" readOnly:"true" doc:"Links."`
+
+	LastFactorVerification *rest.Time `json:"lastFactorVerification,omitempty" readOnly:"true" doc:"When a further factor was last verified."`
+
+	AMR       []string   `json:"amr" readOnly:"true" doc:"Methods of the sign-in, as in RFC 8176."`
+	IdP       IdP        `json:"idp" readOnly:"true" doc:"Who signed the user in."`
+	MFAActive bool       `json:"mfaActive" readOnly:"true" doc:"Whether the user has a further factor."`
+	Links     rest.Links `json:"_links" readOnly:"true" doc:"Links."`
 }
 
 // IdP is who signed a user in.

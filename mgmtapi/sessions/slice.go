@@ -68,7 +68,7 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[clearRequest, rest.NoContent]{
 			ID: "revokeUserSessions", Route: "DELETE /api/v1/users/{user}/sessions", Tag: "Users", Scopes: []string{"svc.users.manage"},
-			Summary: "Ends all sessions of a user", Find: s.findUser, Do: s.clear,
+			Summary: "Ends all sessions of a user", Find: auth.FoundUser(s.Deps, (*clearRequest).at), Do: s.clear,
 		},
 	}
 }
@@ -111,10 +111,7 @@ type clearRequest struct {
 	found docstore.Doc[model.User]
 }
 
-func (s *Slice) findUser(ctx context.Context, r *clearRequest) (err error) {
-	r.found, err = auth.FindUser(ctx, s.Deps, s.Store.Reader(), r.User)
-	return err
-}
+func (r *clearRequest) at() (string, *docstore.Doc[model.User]) { return r.User, &r.found }
 
 func (s *Slice) clear(ctx context.Context, r *clearRequest) (rest.NoContent, error) {
 	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {

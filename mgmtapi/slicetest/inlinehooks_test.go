@@ -180,7 +180,10 @@ func TestHook_RejectsBadInput(t *testing.T) {
 		return config(fmt.Sprintf(`{"uri":"https://h.example.com","headers":[{"key":%q,"value":%q}],"authScheme":{"type":"HEADER",`+
 			`"key":"X-Key","value":"s"}}`, key, value))
 	}
-	const inURI, inKey, inValue, blank = "channel.config.uri: ", "channel.config.headers[0].key: ", "channel.config.headers[0].value: ", "The field cannot be left blank"
+	const (
+		inURI, blank   = "channel.config.uri: ", "The field cannot be left blank"
+		inKey, inValue = "channel.config.headers[0].key: ", "channel.config.headers[0].value: "
+	)
 	for name, c := range map[string]struct {
 		body   string
 		causes []string

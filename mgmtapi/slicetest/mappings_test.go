@@ -118,7 +118,8 @@ func TestMapping_ChangeMergedAndApplied(t *testing.T) {
 		w.Events()
 
 		changed := w.Post(path,
-			`{"properties":{"size":{"expression":"user.shoe"},"tags":{"expression":"user.tags"},"displayName":{"expression":"String.toUpperCase(user.nickName)"},"userType":null,
+			`{"properties":{"size":{"expression":"user.shoe"},"tags":{"expression":"user.tags"},
+			"displayName":{"expression":"String.toUpperCase(user.nickName)"},"userType":null,
 			"origin":{"expression":"app.label + \"/\" + user.login","pushStatus":"DONT_PUSH"}}}`).OK()
 		require.Equal(t, "user.lastName", changed.Text("properties", "familyName", "expression"), "what is not named stays")
 		require.Nil(t, changed.Value("properties", "userType"))

@@ -105,7 +105,8 @@ func TestAppSchema_EnforcedOnUsers(t *testing.T) {
 		}
 		schema(`"size":{"title":"Size","type":"integer","minimum":10},"skills":{"title":"Skills","type":"array","items":{"type":"string"}},
 			"color":{"title":"Color","type":"string","enum":["red"],"oneOf":[{"const":"red","title":"Red"}]},
-			"ro":{"title":"x","type":"string","mutability":"READ_ONLY"},"im":{"title":"x","type":"string","mutability":"IMMUTABLE"},"wo":{"title":"x","type":"string","mutability":"WRITE_ONLY"}`)
+			"ro":{"title":"x","type":"string","mutability":"READ_ONLY"},"im":{"title":"x","type":"string","mutability":"IMMUTABLE"},
+			"wo":{"title":"x","type":"string","mutability":"WRITE_ONLY"}`)
 
 		assign := func(user, profile string) *apptest.Answer {
 			return w.Post("/apps/"+app+"/users", `{"id":"`+user+`","profile":`+profile+`}`)

@@ -68,7 +68,8 @@ func TestGroupSchema_RejectsInvalidProperties(t *testing.T) {
 		apitest.Step{Name: "there is one schema", Do: "GET /api/v1/meta/schemas/group/osc0", Status: 404, Code: "E0000008"},
 		apitest.Step{Name: "all at once", Do: groupSchema, Status: 400, Code: "E0000001",
 			Body: `{"definitions":{"base":{"properties":{"name":{"required":false,"maxLength":9},"x":{"title":"x"}}},"custom":{"properties":{
-				"name":{"title":"x","type":"string"},"a":{"title":"x","type":"string","unique":"UNIQUE_VALIDATED"},"b":{"title":"x","type":"string","mutability":"WRITE_ONLY"},"c":{}}}}}`,
+				"name":{"title":"x","type":"string"},"a":{"title":"x","type":"string","unique":"UNIQUE_VALIDATED"},
+				"b":{"title":"x","type":"string","mutability":"WRITE_ONLY"},"c":{}}}}}`,
 			Causes: []string{
 				"definitions.base.properties.name.maxLength", "definitions.base.properties.name.required", "definitions.base.properties.x",
 				"definitions.custom.properties.a.unique", "definitions.custom.properties.b.mutability", "definitions.custom.properties.c.title",

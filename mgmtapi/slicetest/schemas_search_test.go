@@ -37,7 +37,8 @@ func TestUserSchema_SearchRulesTemplates(t *testing.T) {
 		apitest.Step{Do: schema,
 			Body: schemaCustom(
 				`"shoe":{"title":"Shoe","type":"number"},"driver":{"title":"Drives","type":"boolean"},"badge":{"title":"Badge","type":"string"},
-			"skills":{"title":"Skills","type":"array","items":{"type":"string"}},"secret":{"title":"Secret","type":"string","mutability":"WRITE_ONLY"}`)},
+			"skills":{"title":"Skills","type":"array","items":{"type":"string"}},
+			"secret":{"title":"Secret","type":"string","mutability":"WRITE_ONLY"}`)},
 		apitest.Step{Do: "POST /api/v1/users", Body: profile("a", `"shoe":41.5,"driver":true,"badge":"Äx","skills":["Go","scim"],"secret":"s"`),
 			Save: map[string]string{"a": "id"}},
 		apitest.Step{Do: "POST /api/v1/users", Body: profile("b", `"shoe":-3,"driver":false,"badge":"b"`), Save: map[string]string{"b": "id"}},

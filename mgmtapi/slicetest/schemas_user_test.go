@@ -58,7 +58,8 @@ const kinds = `
 	"site":{"title":"Site","type":"string","format":"uri"},
 	"color":{"title":"Color","type":"string","enum":["red","blue"],"oneOf":[{"const":"red","title":"Red"},{"const":"blue","title":"Blue"}]},
 	"skills":{"title":"Skills","type":"array","items":{"type":"string"}},
-	"levels":{"title":"Levels","type":"array","items":{"type":"integer","enum":[1,2],"oneOf":[{"const":1,"title":"One"},{"const":2,"title":"Two"}]}}`
+	"levels":{"title":"Levels","type":"array","items":{"type":"integer","enum":[1,2],
+		"oneOf":[{"const":1,"title":"One"},{"const":2,"title":"Two"}]}}`
 
 // Proves B-profile-28, B-profile-29.
 func TestUserSchema_EnforcedOnWrite(t *testing.T) {

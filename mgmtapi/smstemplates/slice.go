@@ -13,6 +13,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/lookup"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
@@ -44,29 +45,32 @@ func (s *Slice) Routes() []rest.Route {
 			ID: "listSmsTemplates", Route: "GET " + root, Tag: tag, Scopes: read, Summary: "Lists all SMS templates", Do: s.list,
 		},
 		rest.Op[createRequest, SMSTemplate]{
-			ID: "createSmsTemplate", Route: "POST " + root, Tag: tag, Scopes: write, Summary: "Creates an SMS template", Do: s.create,
+			ID: "createSmsTemplate", Route: "POST " + root, Tag: tag, Scopes: write, Summary: "Creates an SMS template", Check: checkCreate,
+			Do: s.create,
 		},
 		rest.Op[target, SMSTemplate]{
-			ID: "getSmsTemplate", Route: "GET " + one, Tag: tag, Scopes: read, Summary: "Reads an SMS template", Find: s.find,
-			Do: func(ctx context.Context, t *target) (SMSTemplate, error) { return render(ctx, t.found), nil },
+			ID: "getSmsTemplate", Route: "GET " + one, Tag: tag, Scopes: read, Summary: "Reads an SMS template",
+			Find: lookup.In(s.Store, s.find, (*target).self),
+			Do:   func(ctx context.Context, t *target) (SMSTemplate, error) { return render(ctx, t.found), nil },
 		},
 		rest.Op[replaceRequest, SMSTemplate]{
 			ID: "replaceSmsTemplate", Route: "PUT " + one, Tag: tag, Scopes: write, Summary: "Replaces an SMS template",
-			Find: func(ctx context.Context, r *replaceRequest) error { return s.find(ctx, &r.target) },
-			Do: func(ctx context.Context, r *replaceRequest) (SMSTemplate, error) {
+			Find:  lookup.In(s.Store, s.find, (*replaceRequest).self),
+			Check: checkReplace, Do: func(ctx context.Context, r *replaceRequest) (SMSTemplate, error) {
 				return s.change(ctx, &r.target, func(t *model.SMSTemplate) { *t = r.Body.stored() })
 			},
 		},
 		rest.Op[updateRequest, SMSTemplate]{
 			ID: "updateSmsTemplate", Route: "POST " + one, Tag: tag, Scopes: write, Summary: "Changes what is given of an SMS template",
 			Description: "Translations are merged: those of other languages stay.",
-			Find:        func(ctx context.Context, r *updateRequest) error { return s.find(ctx, &r.target) },
-			Do: func(ctx context.Context, r *updateRequest) (SMSTemplate, error) {
+			Find:        lookup.In(s.Store, s.find, (*updateRequest).self),
+			Check:       checkUpdate, Do: func(ctx context.Context, r *updateRequest) (SMSTemplate, error) {
 				return s.change(ctx, &r.target, r.Body.merge)
 			},
 		},
 		rest.Op[target, rest.NoContent]{
-			ID: "deleteSmsTemplate", Route: "DELETE " + one, Tag: tag, Scopes: write, Summary: "Deletes an SMS template", Find: s.find, Do: s.delete,
+			ID: "deleteSmsTemplate", Route: "DELETE " + one, Tag: tag, Scopes: write, Summary: "Deletes an SMS template",
+			Find: lookup.In(s.Store, s.find, (*target).self), Do: s.delete,
 		},
 	}
 }
@@ -97,10 +101,12 @@ func render(ctx context.Context, doc docstore.Doc[model.SMSTemplate]) SMSTemplat
 
 // Input is a whole template as a caller gives it.
 type Input struct {
-	Name         string            `json:"name" required:"true" max:"50" doc:"Name of the template."`
-	Type         string            `json:"type" required:"true" enum:"SMS_VERIFY_CODE" doc:"Type of the template."`
-	Template     string            `json:"template" required:"true" doc:"Text of the message, at most 161 characters. It must contain ${code}, and may contain ${org.name}."`
-	Translations map[string]string `json:"translations" max:"200" doc:"Texts in other languages, by language tag (BCP 47), with the rules of template."`
+	Name string `json:"name" required:"true" max:"50" doc:"Name of the template."`
+	Type string `json:"type" required:"true" enum:"SMS_VERIFY_CODE" doc:"Type of the template."`
+
+	Template string `json:"template" required:"true" doc:"Text of at most 161 characters. Must contain ${code}; may contain ${org.name}."`
+
+	Translations map[string]string `json:"translations" max:"200" doc:"Texts by language tag (BCP 47), with the rules of template."`
 }
 
 func (in *Input) stored() model.SMSTemplate {
@@ -109,10 +115,12 @@ func (in *Input) stored() model.SMSTemplate {
 
 // PartialInput is what a caller gives of a template.
 type PartialInput struct {
-	Name         string            `json:"name" empty:"absent" max:"50" doc:"Name of the template."`
-	Type         string            `json:"type" empty:"absent" enum:"SMS_VERIFY_CODE" doc:"Type of the template."`
-	Template     string            `json:"template" empty:"absent" doc:"Text of the message, at most 161 characters. It must contain ${code}, and may contain ${org.name}."`
-	Translations map[string]string `json:"translations" max:"200" doc:"Texts in other languages, by language tag (BCP 47), with the rules of template."`
+	Name string `json:"name" empty:"absent" max:"50" doc:"Name of the template."`
+	Type string `json:"type" empty:"absent" enum:"SMS_VERIFY_CODE" doc:"Type of the template."`
+
+	Template string `json:"template" empty:"absent" doc:"Text of at most 161 characters. Must contain ${code}; may contain ${org.name}."`
+
+	Translations map[string]string `json:"translations" max:"200" doc:"Texts by language tag (BCP 47), with the rules of template."`
 }
 
 // merge changes what is given.
@@ -173,8 +181,11 @@ type createRequest struct {
 	Body Input `body:"required"`
 }
 
-// Check checks the texts.
-func (r *createRequest) Check(_ context.Context, causes *rest.Causes) { r.Body.check(causes) }
+// checkCreate checks the texts.
+func checkCreate(_ context.Context, r *createRequest, causes *rest.Causes) error {
+	r.Body.check(causes)
+	return nil
+}
 
 func (in *Input) check(causes *rest.Causes) {
 	if in.Template != "" {
@@ -223,9 +234,9 @@ type target struct {
 	found docstore.Doc[model.SMSTemplate]
 }
 
-func (s *Slice) find(ctx context.Context, t *target) error { return s.findIn(ctx, s.Store.Reader(), t) }
+func (t *target) self() *target { return t }
 
-func (s *Slice) findIn(ctx context.Context, q docstore.Reader, t *target) (err error) {
+func (s *Slice) find(ctx context.Context, q docstore.Reader, t *target) (err error) {
 	t.found, err = s.SMSTemplates.Get(ctx, q, t.ID)
 	return rest.Missing(err, kind, t.ID)
 }
@@ -235,25 +246,29 @@ type replaceRequest struct {
 	Body Input `body:"required"`
 }
 
-// Check checks the texts.
-func (r *replaceRequest) Check(_ context.Context, causes *rest.Causes) { r.Body.check(causes) }
+// checkReplace checks the texts.
+func checkReplace(_ context.Context, r *replaceRequest, causes *rest.Causes) error {
+	r.Body.check(causes)
+	return nil
+}
 
 type updateRequest struct {
 	target
 	Body PartialInput `body:"required"`
 }
 
-// Check checks the texts.
-func (r *updateRequest) Check(_ context.Context, causes *rest.Causes) {
+// checkUpdate checks the texts.
+func checkUpdate(_ context.Context, r *updateRequest, causes *rest.Causes) error {
 	if r.Body.Template != "" {
 		checkText("template", r.Body.Template, causes)
 	}
 	checkTranslations(r.Body.Translations, causes)
+	return nil
 }
 
 func (s *Slice) change(ctx context.Context, t *target, apply func(*model.SMSTemplate)) (out SMSTemplate, err error) {
 	err = s.Update(ctx, func(tx *docstore.Tx) error {
-		if err := s.findIn(ctx, tx, t); err != nil {
+		if err := s.find(ctx, tx, t); err != nil {
 			return err
 		}
 		value := t.found.Value
@@ -270,7 +285,7 @@ func (s *Slice) change(ctx context.Context, t *target, apply func(*model.SMSTemp
 
 func (s *Slice) delete(ctx context.Context, t *target) (rest.NoContent, error) {
 	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
-		if err := s.findIn(ctx, tx, t); err != nil {
+		if err := s.find(ctx, tx, t); err != nil {
 			return err
 		}
 		if err := s.SMSTemplates.Delete(ctx, tx, t.found.ID); err != nil {

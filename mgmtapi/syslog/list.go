@@ -42,8 +42,8 @@ type listRequest struct {
 	words        []string
 }
 
-// Check reads the period and the words.
-func (r *listRequest) Check(_ context.Context, causes *rest.Causes) {
+// checkList reads the period and the words.
+func checkList(_ context.Context, r *listRequest, causes *rest.Causes) error {
 	for _, at := range []struct {
 		name, text string
 		to         *time.Time
@@ -68,6 +68,7 @@ func (r *listRequest) Check(_ context.Context, causes *rest.Causes) {
 		}
 		r.words[i] = strings.ToLower(word)
 	}
+	return nil
 }
 
 // period completes the period, which cannot begin before what is kept.

@@ -45,7 +45,7 @@ func (s *Slice) Routes() []rest.Route {
 			Summary: "Reads the system log",
 			Description: "In ascending order and without until, the list has a link to the next page even when that is empty yet: " +
 				"whoever follows it from time to time gets every event once.",
-			Do: s.list,
+			Check: checkList, Do: s.list,
 		},
 	}
 }

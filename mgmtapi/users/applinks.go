@@ -8,6 +8,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/mgmtapi/auth"
 	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/scim/filter"
@@ -22,9 +23,10 @@ type AppLink struct {
 	AppName          string `json:"appName" readOnly:"true" doc:"Name of the application."`
 	AppInstanceID    string `json:"appInstanceId" readOnly:"true" doc:"Id of the application."`
 	AppAssignmentID  string `json:"appAssignmentId" readOnly:"true" doc:"Id of the user in the application."`
-	CredentialsSetup bool   `json:"credentialsSetup" readOnly:"true" doc:"Whether the application needs credentials of the user that are missing."`
+	CredentialsSetup bool   `json:"credentialsSetup" readOnly:"true" doc:"Whether the application needs credentials that the user lacks."`
 	Hidden           bool   `json:"hidden" readOnly:"true" doc:"Whether the application is hidden in the browser."`
-	SortOrder        int    `json:"sortOrder" readOnly:"true" doc:"Position on the home page. Links with the same one are ordered by their labels."`
+
+	SortOrder int `json:"sortOrder" readOnly:"true" doc:"Position on the home page. Links with the same one are ordered by their labels."`
 }
 
 type appLinksRequest struct{ target }
@@ -33,7 +35,7 @@ func (s *Slice) appLinks() rest.Route {
 	return rest.Op[appLinksRequest, []AppLink]{
 		ID: "listAppLinks", Route: "GET /api/v1/users/{user}/appLinks", Tag: tag, Scopes: readScope,
 		Summary: "Lists the links that the active applications of a user put on the home page",
-		Find:    func(ctx context.Context, r *appLinksRequest) error { return s.find(ctx, &r.target) },
+		Find:    auth.FoundUser(s.Deps, (*appLinksRequest).at),
 		Do:      s.listAppLinks,
 	}
 }

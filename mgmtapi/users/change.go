@@ -7,6 +7,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/auth"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/password"
 )
@@ -36,9 +37,10 @@ type changeQuestionRequest struct {
 	policy model.PasswordSettings
 }
 
-// Check checks the recovery question.
-func (r *changeQuestionRequest) Check(_ context.Context, causes *rest.Causes) {
+// checkChangeQuestion checks the recovery question.
+func checkChangeQuestion(_ context.Context, r *changeQuestionRequest, causes *rest.Causes) error {
 	r.Body.RecoveryQuestion.check("recovery_question", &r.policy, causes)
+	return nil
 }
 
 // credentials are the operations of people on their own credentials, run for them by a caller.
@@ -48,31 +50,32 @@ func (s *Slice) credentials() []rest.Route {
 		rest.Op[changePasswordRequest, Credentials]{
 			ID: "changePassword", Route: path + "change_password", Tag: tag, Scopes: writeScope,
 			Summary: "Changes a password, knowing the old one",
-			Find:    func(ctx context.Context, r *changePasswordRequest) error { return s.find(ctx, &r.target) },
+			Find:    auth.FoundUser(s.Deps, (*changePasswordRequest).at),
 			Do:      s.changePassword,
 		},
 		rest.Op[changeQuestionRequest, Credentials]{
 			ID: "changeRecoveryQuestion", Route: path + "change_recovery_question", Tag: tag, Scopes: writeScope,
 			Summary: "Changes the recovery question, knowing the password",
 			Find: func(ctx context.Context, r *changeQuestionRequest) (err error) {
-				if err = s.find(ctx, &r.target); err == nil {
-					r.policy, err = s.PasswordPolicy(ctx, s.Store.Reader())
+				q := s.Store.Reader()
+				if r.found, err = auth.FindUser(ctx, s.Deps, q, r.User); err == nil {
+					r.policy, err = s.PasswordPolicy(ctx, q)
 				}
 				return err
 			},
-			Do: s.changeQuestion,
+			Check: checkChangeQuestion, Do: s.changeQuestion,
 		},
 		rest.Op[forgotRequest, ForgottenPassword]{
 			ID: "forgotPassword", Route: path + "forgot_password", Tag: tag, Scopes: writeScope,
 			Summary:     "Begins, or does, the recovery of a forgotten password",
 			Description: "Without a body, the address where the recovery goes on is sent to the user, or with sendEmail=false answered.",
-			Find:        func(ctx context.Context, r *forgotRequest) error { return s.find(ctx, &r.target) },
-			Do:          s.forgot,
+			Find:        auth.FoundUser(s.Deps, (*forgotRequest).at),
+			Check:       checkForgot, Do: s.forgot,
 		},
 		rest.Op[forgotQuestionRequest, Credentials]{
 			ID: "forgotPasswordSetNewPassword", Route: path + "forgot_password_recovery_question", Tag: tag, Scopes: writeScope,
 			Summary: "Sets a forgotten password by the answer to the recovery question",
-			Find:    func(ctx context.Context, r *forgotQuestionRequest) error { return s.find(ctx, &r.target) },
+			Find:    auth.FoundUser(s.Deps, (*forgotQuestionRequest).at),
 			Do: func(ctx context.Context, r *forgotQuestionRequest) (Credentials, error) {
 				return s.recoverPassword(ctx, &r.target, r.Body)
 			},

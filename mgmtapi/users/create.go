@@ -25,10 +25,8 @@ type createRequest struct {
 	NextLogin string     `query:"nextLogin" enum:"changePassword" doc:"Has the user change the password at the next login."`
 	Body      CreateUser `body:"required"`
 
-	slice   *Slice
 	guessed *basis                          // nil when there is no guess
 	schema  *docstore.Doc[model.UserSchema] // that the profile was checked with
-	failed  error                           // finding the schema
 	enroll  model.PasswordEnrollment
 }
 
@@ -37,11 +35,6 @@ type basis struct {
 	org      model.Org
 	schema   *docstore.Doc[model.UserSchema]
 	versions []docstore.Version // of both
-}
-
-func (s *Slice) prepareCreate(_ context.Context, r *createRequest) error {
-	r.slice = s
-	return nil
 }
 
 // CreateUser is the body of a new user.
@@ -60,21 +53,25 @@ func (r *createRequest) provider() model.ProviderType {
 	return model.ProviderService
 }
 
-// Check checks profile and credentials.
-func (r *createRequest) Check(ctx context.Context, causes *rest.Causes) {
+// checkCreate validates profile and credentials. The error for an unknown user type becomes the response only if causes is empty.
+func (s *Slice) checkCreate(ctx context.Context, r *createRequest, causes *rest.Causes) error {
 	profile := merge(nil, r.Body.Profile)
 	checkNulls(r.Body.Profile, causes)
-	if r.guessed = r.guess(profile); r.guessed != nil {
+	var unknown error
+	if r.guessed = s.guess(r.Body.Type, profile); r.guessed != nil {
 		r.schema = r.guessed.schema
-	} else if r.schema, r.failed = r.slice.schemaFor(ctx, r.slice.Store.Reader(), r.Body.Type, ""); r.failed == nil {
+	} else if r.schema, unknown = s.schemaFor(ctx, s.Store.Reader(), r.Body.Type, ""); unknown == nil {
 		checkProfile(&r.schema.Value, profile, causes)
 	}
 	provider := r.provider()
-	policy, err := r.slice.policyFor(ctx, r.Body.Credentials)
-	r.failed = cmp.Or(r.failed, err)
+	policy, err := s.policyFor(ctx, r.Body.Credentials)
+	if err != nil {
+		return cmp.Or(unknown, err)
+	}
 	r.Body.Credentials.check(&policy, profile, provider, causes)
-	r.enroll, err = r.slice.PasswordEnrollment(ctx, r.slice.Store.Reader())
-	r.failed = cmp.Or(r.failed, err)
+	if r.enroll, err = s.PasswordEnrollment(ctx, s.Store.Reader()); err != nil {
+		return cmp.Or(unknown, err)
+	}
 	r.Body.Credentials.checkEnrollment(r.enroll, causes)
 	switch provider {
 	case model.ProviderFederation, model.ProviderSocial:
@@ -84,13 +81,14 @@ func (r *createRequest) Check(ctx context.Context, causes *rest.Causes) {
 	case model.ProviderImport:
 		causes.Add("provider", "The provider %s cannot be given", provider)
 	}
+	return unknown
 }
 
-// guess is the basis of the last user without a type, if the profile is right under its schema: it is probably still the one. The
-// transaction finds out.
-func (r *createRequest) guess(profile map[string]any) *basis {
-	last := r.slice.lastBasis.Load()
-	if last == nil || r.Body.Type != nil {
+// guess returns the basis of the last user without a type if no type is given and the profile is valid under its schema. The basis is
+// probably unchanged. The transaction checks that.
+func (s *Slice) guess(given *Type, profile map[string]any) *basis {
+	last := s.lastBasis.Load()
+	if last == nil || given != nil {
 		return nil
 	}
 	var causes rest.Causes
@@ -134,7 +132,7 @@ func (r *createRequest) refuse() error {
 }
 
 func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
-	if err := cmp.Or(r.failed, r.refuse()); err != nil {
+	if err := r.refuse(); err != nil {
 		return User{}, err
 	}
 	user := model.User{

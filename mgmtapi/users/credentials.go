@@ -19,8 +19,8 @@ type CredentialsInput struct {
 // PasswordInput is a password as callers send it.
 type PasswordInput struct {
 	Value *string    `json:"value" writeOnly:"true" max:"72" doc:"The password."`
-	Hash  *HashInput `json:"hash" writeOnly:"true" doc:"A password that another system has hashed. No policy applies. It is verified at the first sign-in."`
-	Hook  *HookInput `json:"hook" writeOnly:"true" doc:"Says that another system has the password. The inline hook for password imports is asked at the first sign-in."`
+	Hash  *HashInput `json:"hash" writeOnly:"true" doc:"Password hashed by another system. No policy applies. Verified at the first sign-in."`
+	Hook  *HookInput `json:"hook" writeOnly:"true" doc:"Another system has the password. The password import hook verifies the first sign-in."`
 }
 
 // HookInput says which hook verifies a password.
@@ -51,7 +51,7 @@ func (h *HashInput) stored() *model.ImportedHash {
 // RecoveryInput is a recovery question with its answer.
 type RecoveryInput struct {
 	Question string `json:"question" required:"true" doc:"The question."`
-	Answer   string `json:"answer" writeOnly:"true" doc:"The answer, at least four characters. It is needed, but for a question that comes back as it was read."`
+	Answer   string `json:"answer" writeOnly:"true" doc:"The answer, at least four characters. Optional only for an unchanged question."`
 }
 
 // ProviderInput names a provider of credentials.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/mgmtapi/auth"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/password"
 )
@@ -55,7 +56,7 @@ type TemporaryPassword struct {
 func (s *Slice) expirePassword() rest.Route {
 	return rest.Op[expireRequest, ExpiredPassword]{
 		ID: "expirePassword", Route: expirePassword.route(), Tag: tag, Scopes: writeScope, Summary: expirePassword.summary,
-		Find: func(ctx context.Context, r *expireRequest) error { return s.find(ctx, &r.target) },
+		Find: auth.FoundUser(s.Deps, (*expireRequest).at),
 		Do: func(ctx context.Context, r *expireRequest) (ExpiredPassword, error) {
 			if r.TempPassword {
 				temporary, err := s.expireTemporarily(ctx, &r.target, r.Revoke)
@@ -75,7 +76,7 @@ func (s *Slice) expireWithTemporary() rest.Route {
 	return rest.Op[expireTemporaryRequest, TemporaryPassword]{
 		ID: "expirePasswordWithTempPassword", Route: expirePassword.route() + "_with_temp_password", Tag: tag, Scopes: writeScope,
 		Summary: "Gives a user a temporary password, to be changed at the next sign-in",
-		Find:    func(ctx context.Context, r *expireTemporaryRequest) error { return s.find(ctx, &r.target) },
+		Find:    auth.FoundUser(s.Deps, (*expireTemporaryRequest).at),
 		Do: func(ctx context.Context, r *expireTemporaryRequest) (TemporaryPassword, error) {
 			return s.expireTemporarily(ctx, &r.target, r.Revoke)
 		},

@@ -13,7 +13,7 @@ import (
 
 type forgotRequest struct {
 	target
-	SendEmail bool `query:"sendEmail" default:"true" doc:"Sends the user the address where the recovery goes on; with false, the answer has it."`
+	SendEmail bool `query:"sendEmail" default:"true" doc:"Emails the user the address that continues the recovery; if false, returns it."`
 	Body      struct {
 		Password         *PasswordValue  `json:"password" doc:"The new password."`
 		RecoveryQuestion *RecoveryAnswer `json:"recovery_question" doc:"The answer."`
@@ -30,8 +30,8 @@ func (r *forgotRequest) begins() bool {
 	return r.Body.Password == nil && r.Body.RecoveryQuestion == nil
 }
 
-// Check wants both the password and the answer, or neither.
-func (r *forgotRequest) Check(_ context.Context, causes *rest.Causes) {
+// checkForgot wants both the password and the answer, or neither.
+func checkForgot(_ context.Context, r *forgotRequest, causes *rest.Causes) error {
 	switch {
 	case r.begins():
 	case r.Body.Password == nil:
@@ -39,6 +39,7 @@ func (r *forgotRequest) Check(_ context.Context, causes *rest.Causes) {
 	case r.Body.RecoveryQuestion == nil:
 		causes.Blank("recovery_question")
 	}
+	return nil
 }
 
 type forgotQuestionRequest struct {
@@ -54,7 +55,8 @@ type forgottenPassword struct {
 
 // ForgottenPassword is the answer to the recovery of a password: where it goes on, or the credentials when it is done.
 type ForgottenPassword struct {
-	URL              string    `json:"resetPasswordUrl,omitempty" doc:"Where the user answers the recovery question and chooses a new password, with a one-time token that is valid for an hour."`
+	URL string `json:"resetPasswordUrl,omitempty" doc:"Where the user answers the question and sets a password. The token is valid for 1h."`
+
 	Password         *Password `json:"password,omitempty" doc:"Empty; present when there is a password."`
 	RecoveryQuestion *Recovery `json:"recovery_question,omitempty" doc:"Recovery question."`
 	Provider         *Provider `json:"provider,omitempty" doc:"Who checks the password."`

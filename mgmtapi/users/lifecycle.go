@@ -9,6 +9,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/auth"
 	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
@@ -119,21 +120,21 @@ func (s *Slice) lifecycle() []rest.Route {
 	return []rest.Route{
 		rest.Op[activateRequest, Activation]{
 			ID: "activateUser", Route: activate.route(), Tag: tag, Scopes: writeScope, Summary: activate.summary,
-			Find: func(ctx context.Context, r *activateRequest) error { return s.find(ctx, &r.target) },
+			Find: auth.FoundUser(s.Deps, (*activateRequest).at),
 			Do: func(ctx context.Context, r *activateRequest) (Activation, error) {
 				return s.startActivation(ctx, &r.target, activate, r.SendEmail)
 			},
 		},
 		rest.Op[reactivateRequest, Activation]{
 			ID: "reactivateUser", Route: reactivate.route(), Tag: tag, Scopes: writeScope, Summary: reactivate.summary,
-			Find: func(ctx context.Context, r *reactivateRequest) error { return s.find(ctx, &r.target) },
+			Find: auth.FoundUser(s.Deps, (*reactivateRequest).at),
 			Do: func(ctx context.Context, r *reactivateRequest) (Activation, error) {
 				return s.startActivation(ctx, &r.target, reactivate, r.SendEmail)
 			},
 		},
 		rest.Op[deactivateRequest, rest.Empty]{
 			ID: "deactivateUser", Route: deactivate.route(), Tag: tag, Scopes: writeScope, Summary: deactivate.summary,
-			Find: func(ctx context.Context, r *deactivateRequest) error { return s.find(ctx, &r.target) },
+			Find: auth.FoundUser(s.Deps, (*deactivateRequest).at),
 			Do: func(ctx context.Context, r *deactivateRequest) (rest.Empty, error) {
 				return rest.Empty{}, s.change(ctx, &r.target, r.Prefer,
 					func(ctx context.Context, tx *docstore.Tx, doc docstore.Doc[model.User], async bool) error {
@@ -150,7 +151,7 @@ func (s *Slice) lifecycle() []rest.Route {
 func (s *Slice) suspension(id, route string, t transition) rest.Route {
 	return rest.Op[suspendRequest, rest.Empty]{
 		ID: id, Route: route, Tag: tag, Scopes: writeScope, Summary: t.summary,
-		Find: func(ctx context.Context, r *suspendRequest) error { return s.find(ctx, &r.target) },
+		Find: auth.FoundUser(s.Deps, (*suspendRequest).at),
 		Do: func(ctx context.Context, r *suspendRequest) (rest.Empty, error) {
 			return rest.Empty{}, s.Update(ctx, func(tx *docstore.Tx) error {
 				if t.verb == suspend.verb {
@@ -393,10 +394,6 @@ type deleteRequest struct {
 	target
 	SendEmail bool   `query:"sendEmail" default:"false" doc:"Tells the administrator who asks of a deactivation, when it is done."`
 	Prefer    string `header:"Prefer" doc:"With respond-async, the answer comes before the work is done."`
-}
-
-func (s *Slice) findForDelete(ctx context.Context, r *deleteRequest) error {
-	return s.find(ctx, &r.target)
 }
 
 func (s *Slice) delete(ctx context.Context, r *deleteRequest) (rest.NoContent, error) {

@@ -21,21 +21,16 @@ const (
 )
 
 type listRequest struct {
-	Search    string `query:"search" doc:"Expression over profile attributes, id, status, timestamps and type.id. Case does not count."`
-	Filter    string `query:"filter" doc:"Expression over status, lastUpdated, id, and login, email, firstName and lastName of the profile. Case counts."`
-	Q         string `query:"q" doc:"Beginning of first name, last name, e-mail address or login."`
-	Limit     int    `query:"limit" min:"1" max:"200" clamp:"true" doc:"Size of the page, at most 200. Defaults to 200, and to 10 with q."`
-	After     string `query:"after" doc:"Cursor from the link to the next page."`
-	SortBy    string `query:"sortBy" doc:"Attribute to sort a search by."`
-	SortOrder string `query:"sortOrder" doc:"asc or desc; other values count as asc."`
+	Search string `query:"search" doc:"Expression over profile attributes, id, status, timestamps and type.id. Case does not count."`
+	Filter string `query:"filter" doc:"Expression over status, lastUpdated, id, profile.{login,email,firstName,lastName}. Case-sensitive."`
+	Q      string `query:"q" doc:"Beginning of first name, last name, e-mail address or login."`
+	Limit  int    `query:"limit" min:"1" max:"200" clamp:"true" doc:"Size of the page, at most 200. Defaults to 200, and to 10 with q."`
+	search.Sorting
 	// ContentType carries what to leave out, as in application/json; svc-response=omitCredentials.
 	ContentType string `header:"Content-Type"`
 }
 
 func (s *Slice) list(ctx context.Context, r *listRequest) (rest.Page[User], error) {
-	if count(r.Search != "", r.Filter != "", r.Q != "") > 1 {
-		return rest.Page[User]{}, rest.Fail(rest.CodeQueryAndFilter)
-	}
 	page, err := s.query(ctx, r)
 	if err != nil {
 		return rest.Page[User]{}, err
@@ -51,64 +46,30 @@ func (s *Slice) list(ctx context.Context, r *listRequest) (rest.Page[User], erro
 	return out, nil
 }
 
-func (s *Slice) query(ctx context.Context, r *listRequest) (docstore.Page[model.User], error) {
-	present := docstore.Not(docstore.Eq(model.UserByStatus, string(model.UserDeprovisioned)))
-	query := docstore.Query[model.User]{Where: present, After: r.After, Limit: r.Limit}
-	if query.Limit == 0 {
-		query.Limit = pageSize
-	}
-	reader := s.Store.Reader()
-	visible, err := authz.Users(ctx, reader, s.Deps)
+func (s *Slice) query(ctx context.Context, r *listRequest) (page docstore.Page[model.User], err error) {
+	by := search.Request{Search: r.Search, Filter: r.Filter, Q: r.Q, Limit: r.Limit, Sorting: r.Sorting}
+	visible, err := authz.Users(ctx, s.Store.Reader(), s.Deps)
 	if err != nil {
-		return docstore.Page[model.User]{}, err
-	}
-	query.Match = both(query.Match, visible)
-	switch {
-	case r.Q != "":
-		query.Where, query.After = docstore.All(present, startsWith(r.Q)), ""
-		if r.Limit == 0 {
-			query.Limit = quickSize
-		}
-		page, err := s.Users.Query(ctx, reader, query)
-		page.Next = ""
 		return page, err
-	case r.Filter != "":
-		compiled, err := filterLanguage.Compile(r.Filter)
-		if err != nil {
-			return docstore.Page[model.User]{}, err
-		}
-		query.Where, query.Match = compiled.Where, both(compiled.Match, visible)
-	case r.Search != "":
-		language, err := s.searchLanguage(ctx, reader)
-		if err != nil {
-			return docstore.Page[model.User]{}, err
-		}
-		language = restricted(language, authz.Searchable(ctx))
-		compiled, err := language.Compile(r.Search)
-		if err != nil {
-			return docstore.Page[model.User]{}, err
-		}
-		compiled.Match = both(compiled.Match, visible)
-		if r.SortBy != "" {
-			by := search.Sort{By: r.SortBy, Descending: strings.EqualFold(r.SortOrder, "desc")}
-			var page docstore.Page[model.User]
-			err := s.Store.View(ctx, func(q docstore.Reader) (err error) {
-				page, err = language.Sorted(ctx, s.Users, q, compiled, by, r.After, query.Limit)
-				return err
-			})
-			return page, err
-		}
-		query.Where, query.Match = compiled.Where, compiled.Match
 	}
-	return s.Users.Query(ctx, reader, query)
-}
-
-// both matches what match does and the caller may see; either may be nil, which is everything.
-func both(match func(*docstore.Doc[model.User]) bool, visible func(id string) bool) func(*docstore.Doc[model.User]) bool {
-	if visible == nil {
-		return match
+	present := docstore.Not(docstore.Eq(model.UserByStatus, string(model.UserDeprovisioned)))
+	list := search.List[model.User]{
+		Collection: s.Users, Present: present, Visible: visible, Filter: filterLanguage,
+		Search: func(ctx context.Context, q docstore.Reader) (search.Language[model.User], error) {
+			language, err := s.searchLanguage(ctx, q)
+			return restricted(language, authz.Searchable(ctx)), err
+		},
+		Quick:    func(text string) (docstore.Cond, string) { return docstore.All(present, startsWith(text)), "" },
+		PageSize: pageSize, QuickSize: quickSize,
 	}
-	return func(doc *docstore.Doc[model.User]) bool { return visible(doc.ID) && (match == nil || match(doc)) }
+	if !by.Sorted() {
+		return list.Read(ctx, s.Store.Reader(), &by)
+	}
+	err = s.Store.View(ctx, func(q docstore.Reader) (err error) {
+		page, err = list.Read(ctx, q, &by)
+		return err
+	})
+	return page, err
 }
 
 // restricted is the language without the attributes that the caller must not search by; allowed may be nil, which is all.
@@ -210,10 +171,7 @@ type membersRequest struct {
 	After string `query:"after" doc:"Cursor from the link to the next page."`
 }
 
-func (s *Slice) findGroup(ctx context.Context, r *membersRequest) error {
-	_, err := s.Groups.Get(ctx, s.Store.Reader(), r.Group)
-	return rest.Missing(err, "UserGroup", r.Group)
-}
+func (r *membersRequest) at() (string, *docstore.Doc[model.Group]) { return r.Group, nil }
 
 func (s *Slice) members(ctx context.Context, r *membersRequest) (out rest.Page[User], err error) {
 	err = s.Store.View(ctx, func(q docstore.Reader) error {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/mgmtapi/auth"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
@@ -13,21 +14,21 @@ const resetToken = 20
 
 type resetRequest struct {
 	target
-	SendEmail bool   `query:"sendEmail" default:"true" doc:"Sends the user the address where the new password is chosen; with false, the answer has it."`
+	SendEmail bool   `query:"sendEmail" default:"true" doc:"Emails the user the address for a new password; if false, returns it."`
 	Revoke    bool   `query:"revokeSessions" default:"false" doc:"Ends all sessions of the user."`
-	Provider  string `query:"provider" enum:"FEDERATION" doc:"Makes the user a federated one instead: password and recovery question go, and the user is ACTIVE."`
+	Provider  string `query:"provider" enum:"FEDERATION" doc:"Federates the user: deletes password and recovery question, and sets ACTIVE."`
 }
 
 // PasswordReset is the answer to a reset: an empty object, or where the password is chosen.
 type PasswordReset struct {
-	URL string `json:"resetPasswordUrl,omitempty" doc:"Where the user chooses a new password, with a one-time token that is valid for an hour."`
+	URL string `json:"resetPasswordUrl,omitempty" doc:"Where the user chooses a new password. The one-time token is valid for 1h."`
 }
 
 func (s *Slice) resetPassword() rest.Route {
 	return rest.Op[resetRequest, PasswordReset]{
 		ID: "resetPassword", Route: resetPassword.route(), Tag: tag, Scopes: writeScope, Summary: resetPassword.summary,
 		Description: "The password is kept until a new one is chosen, but nobody can sign in with it.",
-		Find:        func(ctx context.Context, r *resetRequest) error { return s.find(ctx, &r.target) },
+		Find:        auth.FoundUser(s.Deps, (*resetRequest).at),
 		Do:          s.reset,
 	}
 }
@@ -99,7 +100,7 @@ type unlockRequest struct{ target }
 func (s *Slice) unlock() rest.Route {
 	return rest.Op[unlockRequest, rest.Empty]{
 		ID: "unlockUser", Route: unlock.route(), Tag: tag, Scopes: writeScope, Summary: unlock.summary,
-		Find: func(ctx context.Context, r *unlockRequest) error { return s.find(ctx, &r.target) },
+		Find: auth.FoundUser(s.Deps, (*unlockRequest).at),
 		Do: func(ctx context.Context, r *unlockRequest) (rest.Empty, error) {
 			return rest.Empty{}, s.Update(ctx, func(tx *docstore.Tx) error {
 				doc, err := s.settled(ctx, tx, &r.target)
@@ -133,7 +134,7 @@ func (s *Slice) blocks() rest.Route {
 	return rest.Op[blocksRequest, []Block]{
 		ID: "listUserBlocks", Route: "GET /api/v1/users/{user}/blocks", Tag: tag, Scopes: readScope,
 		Summary: "Lists what blocks a user from signing in",
-		Find:    func(ctx context.Context, r *blocksRequest) error { return s.find(ctx, &r.target) },
+		Find:    auth.FoundUser(s.Deps, (*blocksRequest).at),
 		Do: func(_ context.Context, r *blocksRequest) ([]Block, error) {
 			return blocksOf(&r.found.Value), nil
 		},

@@ -8,6 +8,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/auth"
+	"github.com/scimwright/scimwright/mgmtapi/lookup"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/outbox"
 	"github.com/scimwright/scimwright/mgmtapi/password"
@@ -48,7 +49,7 @@ func (s *Slice) Routes() []rest.Route {
 	routes := []rest.Route{
 		rest.Op[createRequest, User]{
 			ID: "createUser", Route: "POST /api/v1/users", Tag: tag, Scopes: writeScope,
-			Summary: "Creates a user", Find: s.prepareCreate, Do: s.create,
+			Summary: "Creates a user", Check: s.checkCreate, Do: s.create,
 		},
 		rest.Op[listRequest, rest.Page[User]]{
 			ID: "listUsers", Route: "GET /api/v1/users", Tag: tag, Scopes: readScope,
@@ -58,23 +59,25 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[getRequest, User]{
 			ID: "getUser", Route: "GET /api/v1/users/{user}", Tag: tag, Scopes: readScope,
-			Summary: "Reads a user", Find: s.findForGet, Do: s.get,
+			Summary: "Reads a user", Find: auth.FoundUser(s.Deps, (*getRequest).at), Do: s.get,
 		},
 		rest.Op[updateRequest, User]{
 			ID: "updateUser", Route: "POST /api/v1/users/{user}", Tag: tag, Scopes: writeScope,
-			Summary: "Changes what is given of a user", Find: s.findForUpdate, Do: s.update,
+			Summary: "Changes what is given of a user", Find: lookup.In(s.Store, s.findForChange, (*updateRequest).self), Check: s.checkUpdate,
+			Do: s.update,
 		},
 		rest.Op[replaceRequest, User]{
 			ID: "replaceUser", Route: "PUT /api/v1/users/{user}", Tag: tag, Scopes: writeScope,
-			Summary: "Replaces the profile of a user, and what else is given", Find: s.findForReplace, Do: s.replace,
+			Summary: "Replaces the profile of a user, and what else is given", Find: lookup.In(s.Store, s.findForChange, (*replaceRequest).self),
+			Check: s.checkReplace, Do: s.replace,
 		},
 		rest.Op[deleteRequest, rest.NoContent]{
 			ID: "deleteUser", Route: "DELETE /api/v1/users/{user}", Tag: tag, Scopes: writeScope,
-			Summary: "Deactivates a user, or removes one that is DEPROVISIONED", Find: s.findForDelete, Do: s.delete,
+			Summary: "Deactivates a user, or removes one that is DEPROVISIONED", Find: auth.FoundUser(s.Deps, (*deleteRequest).at), Do: s.delete,
 		},
 		rest.Op[membersRequest, rest.Page[User]]{
 			ID: "listGroupUsers", Route: "GET /api/v1/groups/{groupId}/users", Tag: "Groups", Scopes: []string{"svc.groups.read"},
-			Summary: "Lists the members of a group", Find: s.findGroup, Do: s.members,
+			Summary: "Lists the members of a group", Find: lookup.Found(s.Store, s.Groups.Get, "UserGroup", (*membersRequest).at), Do: s.members,
 		},
 	}
 	return slices.Concat(append(routes, s.appLinks()), s.lifecycle(), s.credentials())
@@ -87,10 +90,7 @@ type target struct {
 	found docstore.Doc[model.User]
 }
 
-func (s *Slice) find(ctx context.Context, t *target) (err error) {
-	t.found, err = auth.FindUser(ctx, s.Deps, s.Store.Reader(), t.User)
-	return err
-}
+func (t *target) at() (string, *docstore.Doc[model.User]) { return t.User, &t.found }
 
 // settled is again for changes of the status: while one waits to be done, there is no other.
 func (s *Slice) settled(ctx context.Context, tx *docstore.Tx, t *target) (docstore.Doc[model.User], error) {

@@ -10,6 +10,7 @@ import (
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/mgmtapi/audit"
+	"github.com/scimwright/scimwright/mgmtapi/auth"
 	"github.com/scimwright/scimwright/mgmtapi/authz"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 	"github.com/scimwright/scimwright/mgmtapi/password"
@@ -29,8 +30,6 @@ type change struct {
 	IfMatch string     `header:"If-Match" doc:"Entity tag of the user as it was read."`
 	Body    UpdateUser `body:"required"`
 
-	slice  *Slice
-	failed error // finding the schema
 	// shown and changeable are the attributes that the caller may see and change; nil for all.
 	shown, changeable func(attribute string) bool
 }
@@ -39,22 +38,15 @@ type updateRequest struct{ change }
 
 type replaceRequest struct{ change }
 
-func (s *Slice) findForUpdate(ctx context.Context, r *updateRequest) error {
-	return s.findForChange(ctx, &r.change)
-}
+func (c *change) self() *change { return c }
 
-func (s *Slice) findForReplace(ctx context.Context, r *replaceRequest) error {
-	return s.findForChange(ctx, &r.change)
-}
-
-func (s *Slice) findForChange(ctx context.Context, c *change) error {
-	c.slice = s
-	err := s.find(ctx, &c.target)
+func (s *Slice) findForChange(ctx context.Context, q docstore.Reader, c *change) (err error) {
+	c.found, err = auth.FindUser(ctx, s.Deps, q, c.User)
 	if err == nil {
-		c.shown, err = authz.Shown(ctx, s.Store.Reader(), s.Deps, c.found.ID)
+		c.shown, err = authz.Shown(ctx, q, s.Deps, c.found.ID)
 	}
 	if err == nil {
-		c.changeable, err = authz.Changeable(ctx, s.Store.Reader(), s.Deps, c.found.ID)
+		c.changeable, err = authz.Changeable(ctx, q, s.Deps, c.found.ID)
 	}
 	return err
 }
@@ -96,12 +88,13 @@ func (r *updateRequest) profileOf(_ *model.UserSchema, old map[string]any) map[s
 	return merge(old, r.sent())
 }
 
-// Check checks what the update makes of the user.
-func (r *updateRequest) Check(ctx context.Context, causes *rest.Causes) {
-	r.check(ctx, r.profileOf, causes)
+// checkUpdate validates the user that results from the update.
+func (s *Slice) checkUpdate(ctx context.Context, r *updateRequest, causes *rest.Causes) error {
+	err := s.checkChange(ctx, &r.change, r.profileOf, causes)
 	if t := r.Body.Type; t != nil && t.ID != "" && t.ID != r.found.Value.Type {
 		causes.Add("type", "The user type can only be changed by a full replacement")
 	}
+	return err
 }
 
 // profileOf is what a replacement makes of a profile.
@@ -123,19 +116,18 @@ func defined(schema *model.UserSchema, profile map[string]any) map[string]any {
 	return out
 }
 
-// Check checks what the replacement makes of the user.
-func (r *replaceRequest) Check(ctx context.Context, causes *rest.Causes) {
-	r.check(ctx, r.profileOf, causes)
+// checkReplace validates the user that results from the replacement.
+func (s *Slice) checkReplace(ctx context.Context, r *replaceRequest, causes *rest.Causes) error {
+	return s.checkChange(ctx, &r.change, r.profileOf, causes)
 }
 
 // profiler computes the profile from the one before.
 type profiler func(schema *model.UserSchema, old map[string]any) map[string]any
 
-func (c *change) check(ctx context.Context, profileOf profiler, causes *rest.Causes) {
-	found, err := c.slice.schemaFor(ctx, c.slice.Store.Reader(), c.Body.Type, c.found.Value.Type)
+func (s *Slice) checkChange(ctx context.Context, c *change, profileOf profiler, causes *rest.Causes) error {
+	found, err := s.schemaFor(ctx, s.Store.Reader(), c.Body.Type, c.found.Value.Type)
 	if err != nil {
-		c.failed = err
-		return
+		return err
 	}
 	schema := &found.Value
 	profile := profileOf(schema, c.found.Value.Profile)
@@ -144,23 +136,22 @@ func (c *change) check(ctx context.Context, profileOf profiler, causes *rest.Cau
 	}
 	checkProfile(schema, profile, causes)
 	c.Body.Credentials.dropRead(c.found.Value.Recovery)
-	policy, err := c.slice.policyFor(ctx, c.Body.Credentials)
+	policy, err := s.policyFor(ctx, c.Body.Credentials)
 	if err != nil {
-		c.failed = err
-		return
+		return err
 	}
 	c.Body.Credentials.check(&policy, profile, c.found.Value.Provider, causes)
-	enroll, err := c.slice.PasswordEnrollment(ctx, c.slice.Store.Reader())
+	enroll, err := s.PasswordEnrollment(ctx, s.Store.Reader())
 	if err != nil {
-		c.failed = err
-		return
+		return err
 	}
 	c.Body.Credentials.checkEnrollment(enroll, causes)
 	if value, given := c.Body.Credentials.password(); given && c.Strict && !causes.Has("password") {
-		if broken := c.slice.unfit(&policy, &c.found.Value, value); len(broken) > 0 {
+		if broken := s.unfit(&policy, &c.found.Value, value); len(broken) > 0 {
 			causes.Add("password", "%s", password.DescribeBroken(broken))
 		}
 	}
+	return nil
 }
 
 // unfit lists the rules that a password breaks because of those before it.
@@ -178,9 +169,6 @@ func (s *Slice) replace(ctx context.Context, r *replaceRequest) (User, error) {
 
 // write changes a user. The profile is computed from the user as the transaction finds it.
 func (s *Slice) write(ctx context.Context, c *change, profileOf profiler) (User, error) {
-	if c.failed != nil {
-		return User{}, c.failed
-	}
 	secrets, err := s.hashSecrets(ctx, c.Body.Credentials)
 	if err != nil {
 		return User{}, err

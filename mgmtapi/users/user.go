@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -16,8 +17,8 @@ import (
 // User is a user on the wire.
 type User struct {
 	ID              string       `json:"id" readOnly:"true" doc:"Id of the user."`
-	Status          string       `json:"status" readOnly:"true" enum:"STAGED,PROVISIONED,ACTIVE,RECOVERY,LOCKED_OUT,PASSWORD_EXPIRED,SUSPENDED,DEPROVISIONED" doc:"Status, see the lifecycle operations."`
-	TransitioningTo string       `json:"transitioningToStatus,omitempty" readOnly:"true" enum:"PROVISIONED,ACTIVE,DEPROVISIONED" doc:"Status the user is on the way to; present only while that waits to be done."`
+	Status          string       `json:"status" readOnly:"true" doc:"Status, see the lifecycle operations."`
+	TransitioningTo string       `json:"transitioningToStatus,omitempty" readOnly:"true"`
 	Created         rest.Time    `json:"created" readOnly:"true" doc:"When the user was created."`
 	Activated       *rest.Time   `json:"activated" readOnly:"true" doc:"When the user was last activated from STAGED or DEPROVISIONED."`
 	StatusChanged   *rest.Time   `json:"statusChanged" readOnly:"true" doc:"When the status last changed."`
@@ -31,6 +32,15 @@ type User struct {
 	Links           rest.Links   `json:"_links" readOnly:"true" doc:"Links to what can be done in the user's status."`
 
 	tag string
+}
+
+// MoreTags implements rest.Described.
+func (User) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"status": `enum:"STAGED,PROVISIONED,ACTIVE,RECOVERY,LOCKED_OUT,PASSWORD_EXPIRED,SUSPENDED,DEPROVISIONED"`,
+		"transitioningToStatus": `enum:"PROVISIONED,ACTIVE,DEPROVISIONED" doc:"Status that the user is changing to. Present only while the ` +
+			`change is pending."`,
+	}
 }
 
 // Embedded is what is read along with a user.
@@ -232,8 +242,6 @@ type getRequest struct {
 	// ContentType carries what to leave out, as in application/json; svc-response=omitCredentials.
 	ContentType string `header:"Content-Type"`
 }
-
-func (s *Slice) findForGet(ctx context.Context, r *getRequest) error { return s.find(ctx, &r.target) }
 
 func (s *Slice) get(ctx context.Context, r *getRequest) (User, error) {
 	out, err := s.single(ctx, s.Store.Reader(), r.found)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/mgmtapi/lookup"
 	"github.com/scimwright/scimwright/mgmtapi/model"
 )
 
@@ -22,7 +23,7 @@ func (s *Slice) Routes() []rest.Route {
 	return []rest.Route{
 		rest.Op[createRequest, UserType]{
 			ID: "createUserType", Route: "POST /api/v1/meta/types/user", Tag: tag, Scopes: write,
-			Summary: "Creates a user type with the base schema", Do: s.create,
+			Summary: "Creates a user type with the base schema", Check: checkCreate, Do: s.create,
 		},
 		rest.Op[struct{}, rest.Page[UserType]]{
 			ID: "listUserTypes", Route: "GET /api/v1/meta/types/user", Tag: tag, Scopes: read,
@@ -30,32 +31,35 @@ func (s *Slice) Routes() []rest.Route {
 		},
 		rest.Op[target, UserType]{
 			ID: "getUserType", Route: "GET /api/v1/meta/types/user/{typeId}", Tag: tag, Scopes: read,
-			Summary: "Reads a user type", Find: s.find, Do: s.get,
+			Summary: "Reads a user type", Find: lookup.In(s.Store, s.find, (*target).self), Do: s.get,
 		},
 		rest.Op[updateRequest, UserType]{
 			ID: "updateUserType", Route: "POST /api/v1/meta/types/user/{typeId}", Tag: tag, Scopes: write,
-			Summary: "Changes what is given of a user type", Find: s.findForUpdate, Do: s.update,
+			Summary: "Changes what is given of a user type", Find: lookup.In(s.Store, s.find, (*updateRequest).self), Check: checkUpdate,
+			Do: s.update,
 		},
 		rest.Op[replaceRequest, UserType]{
 			ID: "replaceUserType", Route: "PUT /api/v1/meta/types/user/{typeId}", Tag: tag, Scopes: write,
-			Summary: "Replaces a user type", Find: s.findForReplace, Do: s.replace,
+			Summary: "Replaces a user type", Find: lookup.In(s.Store, s.find, (*replaceRequest).self), Check: checkReplace, Do: s.replace,
 		},
 		rest.Op[target, rest.NoContent]{
 			ID: "deleteUserType", Route: "DELETE /api/v1/meta/types/user/{typeId}", Tag: tag, Scopes: write,
-			Summary: "Deletes a user type that no user has", Find: s.find, Do: s.delete,
+			Summary: "Deletes a user type that no user has", Find: lookup.In(s.Store, s.find, (*target).self), Do: s.delete,
 		},
 	}
 }
 
 // UserType is a user type on the wire.
 type UserType struct {
-	ID            string     `json:"id" readOnly:"true" doc:"Id of the type."`
-	Name          string     `json:"name" readOnly:"true" doc:"Name of the type, as a variable is named."`
-	DisplayName   string     `json:"displayName" readOnly:"true" doc:"Name of the type for people."`
-	Description   *string    `json:"description" readOnly:"true" doc:"What the type is for."`
-	Default       bool       `json:"default" readOnly:"true" doc:"Whether users that name no type get this one."`
-	Created       rest.Time  `json:"created" readOnly:"true" doc:"When the type was created."`
-	CreatedBy     string     `json:"createdBy" readOnly:"true" doc:"Id of the user who created the type; of the organization for the default one."`
+	ID          string    `json:"id" readOnly:"true" doc:"Id of the type."`
+	Name        string    `json:"name" readOnly:"true" doc:"Name of the type, as a variable is named."`
+	DisplayName string    `json:"displayName" readOnly:"true" doc:"Name of the type for people."`
+	Description *string   `json:"description" readOnly:"true" doc:"What the type is for."`
+	Default     bool      `json:"default" readOnly:"true" doc:"Whether users that name no type get this one."`
+	Created     rest.Time `json:"created" readOnly:"true" doc:"When the type was created."`
+
+	CreatedBy string `json:"createdBy" readOnly:"true" doc:"Id of the user who created the type; of the organization for the default one."`
+
 	LastUpdated   rest.Time  `json:"lastUpdated" readOnly:"true" doc:"When the type was last changed."`
 	LastUpdatedBy string     `json:"lastUpdatedBy" readOnly:"true" doc:"Id of the user who last changed the type."`
 	Links         rest.Links `json:"_links" readOnly:"true" doc:"Links to the type and its schema."`
@@ -93,9 +97,9 @@ type target struct {
 	org   model.Org
 }
 
-func (s *Slice) find(ctx context.Context, t *target) error { return s.findIn(ctx, s.Store.Reader(), t) }
+func (t *target) self() *target { return t }
 
-func (s *Slice) findIn(ctx context.Context, q docstore.Reader, t *target) (err error) {
+func (s *Slice) find(ctx context.Context, q docstore.Reader, t *target) (err error) {
 	if t.org, err = s.Org(ctx, q); err != nil {
 		return err
 	}

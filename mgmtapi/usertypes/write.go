@@ -18,7 +18,7 @@ var namePattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 
 // body is what callers give of a user type. What is read-only is ignored, so that a type can be sent back as it was read.
 type body struct {
-	Name        string  `json:"name" empty:"absent" max:"100" doc:"Name of the type, as a variable is named: a letter, then letters, digits and underscores."`
+	Name        string  `json:"name" empty:"absent" max:"100" doc:"Name of the type: a letter, then letters, digits and underscores."`
 	DisplayName string  `json:"displayName" empty:"absent" max:"255" doc:"Name of the type for people."`
 	Description *string `json:"description" max:"1024" doc:"What the type is for."`
 }
@@ -61,8 +61,11 @@ type createRequest struct {
 	Body body `body:"required"`
 }
 
-// Check checks the names.
-func (r *createRequest) Check(_ context.Context, causes *rest.Causes) { r.Body.check(causes) }
+// checkCreate checks the names.
+func checkCreate(_ context.Context, r *createRequest, causes *rest.Causes) error {
+	r.Body.check(causes)
+	return nil
+}
 
 func (s *Slice) create(ctx context.Context, r *createRequest) (UserType, error) {
 	caller := rest.Caller(ctx).UserID
@@ -103,14 +106,11 @@ type updateRequest struct {
 	Body body `body:"required"`
 }
 
-func (s *Slice) findForUpdate(ctx context.Context, r *updateRequest) error {
-	return s.find(ctx, &r.target)
-}
-
-// Check checks the name.
-func (r *updateRequest) Check(_ context.Context, causes *rest.Causes) {
+// checkUpdate checks the name.
+func checkUpdate(_ context.Context, r *updateRequest, causes *rest.Causes) error {
 	r.Body.checkNames(causes)
 	r.checkDefault(&r.Body, causes)
+	return nil
 }
 
 func (s *Slice) update(ctx context.Context, r *updateRequest) (UserType, error) {
@@ -122,14 +122,11 @@ type replaceRequest struct {
 	Body body `body:"required"`
 }
 
-func (s *Slice) findForReplace(ctx context.Context, r *replaceRequest) error {
-	return s.find(ctx, &r.target)
-}
-
-// Check checks the names.
-func (r *replaceRequest) Check(_ context.Context, causes *rest.Causes) {
+// checkReplace checks the names.
+func checkReplace(_ context.Context, r *replaceRequest, causes *rest.Causes) error {
 	r.Body.check(causes)
 	r.checkDefault(&r.Body, causes)
+	return nil
 }
 
 // checkDefault refuses another name for the default type.
@@ -149,7 +146,7 @@ func (s *Slice) replace(ctx context.Context, r *replaceRequest) (UserType, error
 func (s *Slice) write(ctx context.Context, t *target, given *body) (UserType, error) {
 	var out UserType
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
-		if err := s.findIn(ctx, tx, t); err != nil {
+		if err := s.find(ctx, tx, t); err != nil {
 			return err
 		}
 		value := t.found.Value
@@ -167,7 +164,7 @@ func (s *Slice) write(ctx context.Context, t *target, given *body) (UserType, er
 
 func (s *Slice) delete(ctx context.Context, t *target) (rest.NoContent, error) {
 	err := s.Update(ctx, func(tx *docstore.Tx) error {
-		if err := s.findIn(ctx, tx, t); err != nil {
+		if err := s.find(ctx, tx, t); err != nil {
 			return err
 		}
 		if t.found.Value.Default {
