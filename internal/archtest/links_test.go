@@ -20,7 +20,8 @@ func TestCheckLinks_FindsEach(t *testing.T) {
 	write := func(name, text string) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
-	write("README.md", "[a](docs/a.md) [b](docs/a.md#one-two-of-x) [c](https://example.com/x) [d](docs) [e](#top)\n# Top\n```\n[f](none.md)\n```\n")
+	write("README.md",
+		"[a](docs/a.md) [b](docs/a.md#one-two-of-x) [c](https://example.com/x) [d](docs) [e](#top)\n# Top\n```\n[f](none.md)\n```\n")
 	write("docs/a.md", "## One, `two` of x\n[up](../README.md#top)\n")
 	broken, err := CheckLinks(dir)
 	require.NoError(t, err)

@@ -13,8 +13,8 @@ type Sandbox struct {
 	Clock     Clock
 	// Reset restores the initial content, and seeds it if seed is true.
 	Reset func(ctx context.Context, seed bool) error
-	// Beside lists operations that another handler serves behind mgmtapi.API.Authorize. /sandbox/v1/authz/explain also explains them.
-	Beside []rest.Info
+	// Guarded lists operations that another handler serves behind mgmtapi.API.Authorize. /sandbox/v1/authz/explain also explains them.
+	Guarded []rest.Info
 }
 
 type contextKey struct{}

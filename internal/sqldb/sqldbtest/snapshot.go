@@ -77,7 +77,8 @@ func Described(t testing.TB, db *sql.DB, d sqldb.Dialect, in, prefix string) (ou
 	if d == sqldb.Postgres {
 		like := strings.ReplaceAll(prefix, "_", `\_`) + "%"
 		for _, query := range []string{
-			`SELECT table_name, ordinal_position, column_name, data_type, collation_name, is_nullable, column_default, is_identity, identity_generation
+			`SELECT table_name, ordinal_position, column_name, data_type, collation_name, is_nullable, column_default, is_identity,
+				identity_generation
 				FROM information_schema.columns WHERE table_schema = $1 AND table_name LIKE $2 ORDER BY 1, 2`,
 			`SELECT tablename, indexname, indexdef FROM pg_indexes WHERE schemaname = $1 AND tablename LIKE $2 ORDER BY 1, 2`,
 			`SELECT conrelid::regclass::text, conname, contype, pg_get_constraintdef(oid) FROM pg_constraint
