@@ -67,9 +67,9 @@ race: ## run all tests with the race detector
 # requests run, because all other tests send one request after the other. `make race` omits nothing.
 RACING := ./engine/internal/connect ./engine/internal/lane ./engine/internal/probe ./engine/sqlstore ./scimserver ./scimserver/memstore ./scimserver/observe \
 	./scimserver/sqlstore ./scimserver/tenants ./conformance ./conformance/observed ./internal/docstore ./internal/sqldb ./scim/wirelog \
-	./mgmtapi/hooks ./mgmtapi/issue
+	./mgmtapi/internal/hooks/calls ./mgmtapi/internal/tokens
 RACING_TESTS := Parallel|Concurrent|Outlives|BusyLane|Scheduled|StoppedServer|WalkGroupPush|CachedCaller|Reset_During|KeysOf|ValidatedInTransaction|AsyncTransition_Survives
-RACING_TOGETHER := ./mgmtapi/apps ./mgmtapi/authn ./mgmtapi/factors ./mgmtapi/slicetest ./mgmtapi/users ./cmd/internal/sandbox
+RACING_TOGETHER := ./mgmtapi/internal/apps/apps ./mgmtapi/internal/signin/authn ./mgmtapi/internal/signin/factors ./mgmtapi/internal/slicetest ./mgmtapi/internal/directory/users ./cmd/internal/sandbox
 
 .PHONY: race-short race-packages race-together
 race-short: ## run the tests of concurrent code with the race detector

@@ -106,8 +106,8 @@ func checkImports(f File) []string {
 		switch {
 		case isOurs && ours != f.Package && !allowed(rule, f, ours):
 			broken = append(broken, fmt.Sprintf("%s/%s imports %s: %s", f.Package, f.Name, ours, rule.Why))
-		case isOurs && crossesSlices(f.Package, ours):
-			broken = append(broken, fmt.Sprintf("%s/%s imports %s: no slice of the management API imports another", f.Package, f.Name, ours))
+		case isOurs && !roomMayImport(f.Package, ours, f.Test):
+			broken = append(broken, fmt.Sprintf("%s/%s imports %s: see Rooms in internal/archtest/rooms.go", f.Package, f.Name, ours))
 		case !isOurs && rule.StdlibOnly && !f.Test && strings.Contains(strings.SplitN(imp, "/", 2)[0], ".") && !rule.besides(imp):
 			broken = append(broken, fmt.Sprintf("%s/%s imports %s: standard library only, because %s", f.Package, f.Name, imp, rule.Why))
 		}
@@ -141,17 +141,6 @@ func allowed(r Rule, f File, imp string) bool {
 
 func (r Rule) besides(imp string) bool {
 	return slices.ContainsFunc(r.Besides, func(pattern string) bool { return match(imp, pattern) })
-}
-
-// crossesSlices reports whether one slice of the management API imports another.
-func crossesSlices(from, to string) bool {
-	a, okA := strings.CutPrefix(from, slicesRoot)
-	b, okB := strings.CutPrefix(to, slicesRoot)
-	if !okA || !okB {
-		return false
-	}
-	a, b = strings.SplitN(a, "/", 2)[0], strings.SplitN(b, "/", 2)[0]
-	return a != b && !slices.Contains(sharedBySlices, a) && !slices.Contains(sharedBySlices, b)
 }
 
 // match reports whether the package path matches the pattern: a path, "path/..." for a path and all below it, "..." for everything, or

@@ -27,18 +27,21 @@ func TestCheck_FindsEachViolation(t *testing.T) {
 		file File
 		want string
 	}{
-		{"the engine imports the management API", File{Package: "engine/internal/plan", Imports: []string{ours("mgmtapi/model")}, Doc: doc},
-			"engine/internal/plan/x.go imports mgmtapi/model"},
+		{"the engine imports the management API",
+			File{Package: "engine/internal/plan", Imports: []string{ours("mgmtapi/internal/core/model")}, Doc: doc},
+			"engine/internal/plan/x.go imports mgmtapi/internal/core/model"},
 		{"a check shares code with the server", File{Package: "conformance/checks", Imports: []string{ours("scim/filter")}, Doc: doc},
 			"would hide a bug"},
 		{"a check's test shares code with the server",
 			File{Package: "conformance/checks", Imports: []string{ours("scimserver")}, Test: true, Doc: doc}, "imports scimserver"},
-		{"one slice imports another", File{Package: "mgmtapi/users", Imports: []string{ours("mgmtapi/groups")}, Doc: doc}, "no slice"},
+		{"one slice imports another",
+			File{Package: "mgmtapi/internal/directory/users", Imports: []string{ours("mgmtapi/internal/directory/groups")}, Doc: doc}, "see Rooms"},
 		{"the protocol package imports a library",
 			File{Package: "scim/filter", Imports: []string{"github.com/stretchr/testify/require"}, Doc: doc},
 			"standard library only"},
 		{"the sandbox imports a package below the management API",
-			File{Package: "cmd/internal/sandbox", Imports: []string{ours("mgmtapi/model")}, Test: true, Doc: doc}, "only what embedders import"},
+			File{Package: "cmd/internal/sandbox", Imports: []string{ours("mgmtapi/internal/core/model")}, Test: true, Doc: doc},
+			"only what embedders import"},
 		{"a driver outside its package", File{Package: "internal/docstore", Imports: []string{"github.com/mattn/go-sqlite3"}, Doc: doc},
 			"drivers and cgo"},
 		{"a package opens databases itself", File{Package: "scimserver/sqlstore", Imports: []string{ours("internal/sqldb/sqlopen")}, Doc: doc},
@@ -61,7 +64,7 @@ func TestCheck_NoFalsePositives(t *testing.T) {
 	doc := "Package x is for tests."
 	for _, f := range []File{
 		{Package: "engine/internal/plan", Imports: []string{Module + "/scim", Module + "/engine", "net/http"}, Doc: doc},
-		{Package: "mgmtapi/users", Imports: []string{Module + "/internal/rest", Module + "/internal/docstore"}, Doc: doc},
+		{Package: "mgmtapi/internal/directory/users", Imports: []string{Module + "/internal/rest", Module + "/internal/docstore"}, Doc: doc},
 		{Package: "cmd/internal/sandbox", Imports: []string{Module + "/engine", Module + "/scimserver", Module + "/internal/sqldb/sqlopen"},
 			Doc: doc},
 		{Package: "engine/enginetest", Imports: []string{"testing", Module + "/internal/sqldb/sqldbtest"}, Doc: doc},

@@ -191,17 +191,6 @@ var Rules = []Rule{
 	{Package: "cmd/scimwright", May: []string{"cmd/internal/cli/...", "cmd/internal/sandbox"}, Why: "a main reads its arguments and exits"},
 }
 
-// slicesRoot is the parent of the slices: the packages under mgmtapi that serve operations. No slice imports another; one uses
-// another through the model or a hook that mgmtapi wires.
-const slicesRoot = "mgmtapi/"
-
-// sharedBySlices are the packages under mgmtapi that every slice may import. slicetest contains only tests.
-var sharedBySlices = []string{
-	"search", "lookup", "model", "auth", "authz", "apitest", "catalog", "appprofile", "desired", "audit", "password", "signkey", "outbox",
-	"issue",
-	"hooks", "otp", "fido", "mfa", "yubikey", "imports", "assembly", "slicetest",
-}
-
 // Confined lists imports that only the named packages may have outside test files.
 var Confined = []struct {
 	Import string
@@ -213,7 +202,7 @@ var Confined = []struct {
 	{"github.com/jackc/pgx/v5/stdlib", []string{"internal/sqldb/sqlopen"}, "drivers stay in one place"},
 	{"internal/sqldb/sqlopen", []string{"cmd/internal/sandbox/...", "cmd/internal/cli/...", "cmd/scimwright", "internal/sqldb/sqldbtest"},
 		"only mains, the composition root and test helpers open databases"},
-	{"mgmtapi/assembly", []string{"mgmtapi", "mgmtapi/apitest/..."}, "the management API is opened by mgmtapi.Open"},
+	{"mgmtapi/internal/assembly", []string{"mgmtapi", "mgmtapi/internal/apitest/..."}, "the management API is opened by mgmtapi.Open"},
 	{"go.yaml.in/yaml/v3", nil, "all YAML is read by github.com/goccy/go-yaml, so that all files follow the same rules"},
 	{"gopkg.in/yaml.v3", nil, "all YAML is read by github.com/goccy/go-yaml, so that all files follow the same rules"},
 	{"testing", []string{"*test"}, "test support is in packages whose names end in test"},

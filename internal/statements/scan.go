@@ -16,7 +16,7 @@ import (
 
 // Test is a test function or fuzz target of the module.
 type Test struct {
-	Name   string   // folder and function, such as mgmtapi/hooks/TestCall_Limits
+	Name   string   // directory and function, such as mgmtapi/internal/hooks/calls/TestCall_Limits
 	Proves []string // the statements in its doc comment
 	Idle   string   // why the test never runs, empty if it runs
 }
