@@ -244,8 +244,18 @@ func (d *document) object(s *shape, schema *openapi3.Schema) *openapi3.Schema {
 	return schema
 }
 
+// SchemaNamer is implemented by types whose component of the OpenAPI document has a name that does not follow from their package. Names of
+// components are a part of the API: generated clients name their types after them.
+type SchemaNamer interface {
+	// SchemaName returns the name of the component.
+	SchemaName() string
+}
+
 // nameFor returns the name of the type, with its package if another type has the same name.
 func (d *document) nameFor(t reflect.Type) string {
+	if named, ok := reflect.Zero(t).Interface().(SchemaNamer); ok {
+		return named.SchemaName()
+	}
 	clean := strings.NewReplacer("[", ".", "]", "", ",", ".", "*", "", "/", ".").Replace
 	name := t.Name()
 	name = clean(strings.ToUpper(name[:1]) + name[1:])
