@@ -14,28 +14,28 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// A CleanupResult says what [Cleanup] did.
+// A CleanupResult describes what [Cleanup] did.
 type CleanupResult struct {
 	// Target is the base URL that the journal names.
 	Target string
-	// Removed counts the objects that were deleted, Absent those that were not there any more.
+	// Removed is the number of deleted objects, Absent the number of objects that no longer existed.
 	Removed, Absent int
-	// Leftovers could not be removed. The journal stays when there are any.
+	// Leftovers are objects that could not be removed. If there are any, the journal is not deleted.
 	Leftovers []Leftover
 }
 
-// Cleanup removes what a run that was killed left behind, going by its journal. The target's URL is the journal's; its
-// token, headers and transport are the caller's, and only Timeout, RequestTimeout, Now and Logger of the options count.
+// Cleanup removes the objects that an aborted run left on the target, using its journal. The URL of the target is that of the journal;
+// token, headers and transport are those of the parameter. Of the options only Timeout, RequestTimeout, Now and Logger are used.
 //
-// An object is only deleted when it still carries the marker of that run in its name; everything else is left alone and
-// reported. The error is a [*UsageError] when the file is no journal.
+// Cleanup deletes an object only if its name still carries the marker of that run. It does not modify other objects, but reports them. The
+// error is a [*UsageError] if the file is not a journal.
 func Cleanup(ctx context.Context, path string, target Target, opts Options) (*CleanupResult, error) {
 	header, open, places, err := readJournal(path)
 	if err != nil {
 		return nil, err
 	}
 	opts = opts.withDefaults()
-	opts.AllowWrites, opts.Journal = true, "" // consent was given to the run that is being finished
+	opts.AllowWrites, opts.Journal = true, "" // consent was given to the aborted run
 	target.URL = header.Target
 	s, err := newSession(target, opts)
 	if err != nil {
@@ -54,20 +54,20 @@ func Cleanup(ctx context.Context, path string, target Target, opts Options) (*Cl
 		return result, nil
 	}
 	if err := os.Remove(path); err != nil {
-		return result, fmt.Errorf("conformance: everything is cleaned up, but the journal stays: %w", err)
+		return result, fmt.Errorf("conformance: all objects are removed, but the journal could not be deleted: %w", err)
 	}
 	return result, nil
 }
 
 const (
-	// sweepPage is how many objects a sweep asks for at once, maxSweeps how often.
+	// sweepPage is the page size of a sweep, maxSweeps the maximum number of pages.
 	sweepPage = 100
 	maxSweeps = 20
 )
 
-// sweep removes what carries the run's marker although no answer has said that it was created: what a target refused and
-// stored all the same, or stored twice. It returns how many objects it removed. A target that cannot filter by the beginning
-// of a name is not searched.
+// sweep removes objects that carry the run's marker although no response reported them as created: objects that a target stored in spite of
+// an error response, or stored twice. It returns the number of removed objects. It skips targets that do not support the filter operator
+// sw.
 func (e *estate) sweep(ctx context.Context, run string, places map[place]bool) (removed int) {
 	for _, p := range slices.SortedFunc(maps.Keys(places), func(a, b place) int {
 		return strings.Compare(a.collection+a.attribute, b.collection+b.attribute)
@@ -128,7 +128,7 @@ func (e *estate) finish(ctx context.Context, run string, open openEntry, result 
 		case !slices.ContainsFunc([]string{object.name, object.ID, found.Text(secondName)}, func(text string) bool {
 			return strings.HasPrefix(strings.ToLower(text), run)
 		}):
-			e.leave(object, "it does not carry the marker of the run any more, so it was left alone")
+			e.leave(object, "it no longer carries the marker of the run, so it was not deleted")
 		default:
 			e.remove(ctx, []*Created{object})
 			if len(e.leftovers) == before {
@@ -151,7 +151,7 @@ func (e *estate) find(ctx context.Context, open openEntry) []*scim.Object {
 	if object.ID != "" {
 		lookups = append(lookups, Request{Method: http.MethodGet, Path: object.Path()})
 	}
-	// A body without a name was rejected or never sent: there is nothing to search for.
+	// A body without a name was rejected or never sent, so there is no object to search for.
 	if open.created == "" && open.name != "" {
 		lookups = append(lookups,
 			Request{Method: http.MethodGet, Path: open.collection,

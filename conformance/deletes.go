@@ -54,7 +54,7 @@ func (e *estate) confirmDeletes(ctx context.Context, all bool) (kept int) {
 
 // confirmDelete reads one object that the target claims to have deleted. It returns 1 if the object became a leftover, else 0.
 func (e *estate) confirmDelete(ctx context.Context, d pendingDelete) int {
-	said := fmt.Sprintf("DELETE %s answered %s", d.object.Path(), statusText(d.status))
+	said := fmt.Sprintf("DELETE %s returned %s", d.object.Path(), statusText(d.status))
 	res, err := e.wire.call(ctx, Request{Method: http.MethodGet, Path: d.object.Path()}, true)
 	switch {
 	case err == nil && slices.Contains([]int{http.StatusNotFound, http.StatusGone}, res.Status):
@@ -63,13 +63,13 @@ func (e *estate) confirmDelete(ctx context.Context, d pendingDelete) int {
 		}
 		return 0
 	case err == nil && res.OK() && res.Object().Text("id") == d.object.ID:
-		e.leave(d.object, said+", but "+res.Name+" still finds it")
+		e.leave(d.object, said+", but "+res.Name+" still returns it")
 	case d.status == http.StatusNoContent:
 		return 0 // the response was correct, and nothing contradicts it
 	case err != nil:
-		e.leave(d.object, said+", and whether it is gone could not be seen: "+err.Error())
+		e.leave(d.object, said+", and the deletion could not be verified: "+err.Error())
 	default:
-		e.leave(d.object, said+", and whether it is gone could not be seen: "+res.Name+" answered "+statusText(res.Status))
+		e.leave(d.object, said+", and the deletion could not be verified: "+res.Name+" answered "+statusText(res.Status))
 	}
 	if d.status == http.StatusNoContent {
 		e.reopen(d.object)

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// An estate is everything that a run creates on the target, and the journal that leads to it.
+// An estate tracks the objects that a run creates on the target, and the journal that lists them.
 type estate struct {
 	wire    *wire
 	run     string // the marker: part of the name of every created object
 	journal *journal
 	naming  map[string]string // the attribute that names the objects of a collection
-	owned   map[string]bool   // the paths of what the run has created and not removed
+	owned   map[string]bool   // the paths of the objects that the run has created and not removed
 	wrote   bool              // the target has created an object
 	broken  error             // the journal cannot be written: no further writes
 
@@ -28,7 +28,7 @@ type estate struct {
 
 type builtFixture struct {
 	objects map[string]*Created
-	blocked string // why there are no objects
+	blocked string // why the fixture could not be built
 }
 
 func newEstate(w *wire, run string, j *journal) *estate {

@@ -10,7 +10,7 @@ type session struct {
 	opts  Options
 	caps  *Capabilities
 	shown map[string]bool // the attributes that responses have had: "/Users/nickname"
-	lag   time.Duration   // the time that the target needs to show what was written
+	lag   time.Duration   // the time that the target needs to show a write
 
 	wire     *wire
 	estate   *estate
@@ -37,14 +37,14 @@ func newSession(target Target, opts Options) (*session, error) {
 	return s, nil
 }
 
-// received passes a response to all that learns from the responses of a run.
+// received passes a response to all parts of the run that collect data from responses.
 func (s *session) received(req Request, res *Response) {
 	s.recordShown(req, res)
 	s.rights.observe(req, res)
 	s.watching.observe(&ObservedExchange{Response: res, Request: req, Capabilities: s.caps, Base: s.wire.base.String()}, s.wire.secrets)
 }
 
-// fixture returns the objects of a fixture, which it builds once in a run. If they cannot be built, it returns the reason.
+// fixture returns the objects of a fixture. It builds them on the first call. If they cannot be built, it returns the reason.
 func (s *session) fixture(ctx context.Context, t *T, f *Fixture) (map[string]*Created, string) {
 	built, ok := s.estate.fixtures[f]
 	if !ok {
@@ -60,7 +60,7 @@ func (s *session) fixture(ctx context.Context, t *T, f *Fixture) (map[string]*Cr
 	return built.objects, built.blocked
 }
 
-// cleanupContext returns a context for removing objects, which also works after an interruption. It ends after a share of the timeout.
+// cleanupContext returns a context for removing objects that does not end with ctx. It ends after a share of the timeout.
 func (s *session) cleanupContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), min(maxCleanup, s.opts.Timeout/cleanupShare))
 }

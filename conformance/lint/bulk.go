@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// bulkOperations returns the operations of a job or of its result, after judging that they are there.
+// bulkOperations returns the operations of a bulk request or response. It reports a finding if there are none.
 func (l *linter) bulkOperations(n *node) []*node {
 	operations := n.given("Operations")
 	switch {
@@ -27,7 +27,7 @@ func (l *linter) bulkOperations(n *node) []*node {
 	return out
 }
 
-// bulkRequest judges a bulk job (RFC 7644 section 3.7).
+// bulkRequest validates a bulk request (RFC 7644 section 3.7).
 func (l *linter) bulkRequest(n *node) {
 	if v := n.given("failOnErrors"); v != nil {
 		if limit, ok := v.integer(); !ok || limit < 1 {
@@ -39,7 +39,7 @@ func (l *linter) bulkRequest(n *node) {
 	for _, o := range operations {
 		if id := o.given("bulkId"); id.string() != "" {
 			if ids[id.text] {
-				l.broken(id, "bulk.bulk-id-unique", "another bulkId than that of an earlier operation", id)
+				l.broken(id, "bulk.bulk-id-unique", "a bulkId that no earlier operation has", id)
 			}
 			ids[id.text] = true
 		}
@@ -89,7 +89,7 @@ func (l *linter) bulkOperation(o *node) {
 	}
 }
 
-// references judges the texts bulkId:x in a value.
+// references validates the strings bulkId:x in a value.
 func (l *linter) references(v *node, ids map[string]bool) {
 	if v == nil {
 		return
@@ -97,7 +97,7 @@ func (l *linter) references(v *node, ids map[string]bool) {
 	if i := strings.Index(v.text, "bulkId:"); v.kind == kindString && i >= 0 {
 		id, _, _ := strings.Cut(v.text[i+len("bulkId:"):], "/")
 		if !ids[id] {
-			l.broken(v, "bulk.reference", "the bulkId of an operation of the job", v)
+			l.broken(v, "bulk.reference", "the bulkId of an operation of the request", v)
 		}
 	}
 	for _, m := range v.members {
@@ -108,7 +108,7 @@ func (l *linter) references(v *node, ids map[string]bool) {
 	}
 }
 
-// bulkResponse judges the answer to a bulk job.
+// bulkResponse validates a bulk response.
 func (l *linter) bulkResponse(n *node) {
 	if v := n.given("failOnErrors"); v != nil {
 		l.broken(v, "bulkresponse.fail-on-errors", "nothing", v)
@@ -117,7 +117,7 @@ func (l *linter) bulkResponse(n *node) {
 		method, status := strings.ToUpper(o.given("method").string()), o.given("status")
 		code := status
 		if status.is(kindObject) {
-			code = status.given("code") // the form of an example of RFC 7644 section 3.7.3, which an erratum corrects
+			code = status.given("code") // the form of an example in RFC 7644 section 3.7.3, which an erratum corrects
 		}
 		switch {
 		case status == nil:
@@ -130,7 +130,7 @@ func (l *linter) bulkResponse(n *node) {
 			l.broken(status, "bulkresponse.status-text", "a text", status)
 		}
 		failed := code.text[0] != '2'
-		// An operation that was refused may have named nothing that has a location; one that met another state has.
+		// A rejected operation may lack a location, because its resource may not exist. With 409 or 412 the resource exists.
 		addressed := !failed || method != "POST" && (code.text == "409" || code.text == "412")
 		if addressed && o.given("location").string() == "" {
 			l.missing(o, "location", "bulkresponse.location", "the URI of the resource")

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// boolean judges that a member is a boolean.
+// boolean validates that a member is a boolean.
 func (l *linter) boolean(n *node, name, rule string) {
 	switch v := n.given(name); {
 	case v == nil:
@@ -16,7 +16,7 @@ func (l *linter) boolean(n *node, name, rule string) {
 	}
 }
 
-// wholeNumber judges that a member is an integer, not less than the least.
+// wholeNumber validates that a member is an integer, not less than least.
 func (l *linter) wholeNumber(n *node, name, rule string) {
 	v := n.given(name)
 	if v == nil {
@@ -26,7 +26,7 @@ func (l *linter) wholeNumber(n *node, name, rule string) {
 	}
 }
 
-// named judges that a member is a text that is not empty.
+// textual validates that a member is a non-empty string, and returns it.
 func (l *linter) textual(n *node, name, rule, want string) *node {
 	v := n.given(name)
 	switch {
@@ -40,7 +40,7 @@ func (l *linter) textual(n *node, name, rule, want string) *node {
 	return nil
 }
 
-// feature judges that a member is an object, and returns it.
+// feature validates that a member is an object, and returns it.
 func (l *linter) feature(n *node, name, rule string) *node {
 	v := n.given(name)
 	switch {
@@ -57,7 +57,7 @@ func (l *linter) feature(n *node, name, rule string) *node {
 
 var schemeTypes = []string{"oauth", "oauth2", "oauthbearertoken", "httpbasic", "httpdigest"}
 
-// serviceProviderConfig judges a ServiceProviderConfig (RFC 7643 section 5, RFC 9865 section 4).
+// serviceProviderConfig validates a ServiceProviderConfig (RFC 7643 section 5, RFC 9865 section 4).
 func (l *linter) serviceProviderConfig(n *node) {
 	for _, name := range []string{"patch", "changePassword", "sort", "etag"} {
 		l.feature(n, name, "config.feature")
@@ -100,7 +100,7 @@ func (l *linter) serviceProviderConfig(n *node) {
 	}
 }
 
-// resourceType judges a ResourceType (RFC 7643 section 6).
+// resourceType validates a ResourceType (RFC 7643 section 6).
 func (l *linter) resourceType(n *node) {
 	l.textual(n, "name", "resourcetype.name", "a text")
 	if endpoint := l.textual(n, "endpoint", "resourcetype.endpoint", "a path such as /Users"); endpoint != nil &&
@@ -122,7 +122,7 @@ func (l *linter) resourceType(n *node) {
 	}
 }
 
-// schemaDocument judges a Schema (RFC 7643 section 7).
+// schemaDocument validates a Schema (RFC 7643 section 7).
 func (l *linter) schemaDocument(n *node) {
 	l.textual(n, "id", "schema.id", "a URN")
 	attributes := n.given("attributes")
@@ -132,7 +132,7 @@ func (l *linter) schemaDocument(n *node) {
 	case attributes.kind != kindArray:
 		l.broken(attributes, "schema.attributes", "an array", attributes)
 	default:
-		// The schema of schemas itself is the one exception to the rule that nothing complex is in something complex.
+		// The schema of schemas is the only exception to the rule that complex attributes are not nested.
 		l.definitions(attributes, strings.HasSuffix(strings.ToLower(n.get("id").string()), "core:2.0:schema"), false)
 	}
 }
@@ -184,10 +184,10 @@ func (l *linter) definition(d *node, nested, inside bool) {
 		}
 	}
 	if d.get("mutability").string() == "writeOnly" && d.given("returned").string() != "never" {
-		l.broken(d.get("mutability"), "schema.write-only", "returned never", d.get("returned"))
+		l.broken(d.get("mutability"), "schema.write-only", "never", d.get("returned"))
 	}
 	if v := d.given("referenceTypes"); v != nil && (v.kind != kindArray || len(v.items) > 0 && kind.string() != "reference") {
-		l.broken(v, "schema.reference-types", "an array, at a reference", v)
+		l.broken(v, "schema.reference-types", "an array, for a reference attribute", v)
 	}
 	subs := d.given("subAttributes")
 	complex := kind.string() == "complex"

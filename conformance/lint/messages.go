@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// list judges a ListResponse (RFC 7644 section 3.4.2) with its resources.
+// list validates a ListResponse (RFC 7644 section 3.4.2) with its resources.
 func (l *linter) list(n *node) {
 	resources := n.given("Resources")
 	if resources != nil && resources.kind != kindArray {
@@ -27,7 +27,7 @@ func (l *linter) list(n *node) {
 	perPage, counted := n.given("itemsPerPage").integer()
 	switch {
 	case n.given("totalResults") == nil && n.given("nextCursor") != nil:
-		// RFC 9865 lets a list with cursors leave it out.
+		// RFC 9865 permits a list with cursors without totalResults.
 	case n.given("totalResults") == nil:
 		l.missing(n, "totalResults", "list.total-results", "an integer")
 	case !whole || total < count:
@@ -54,7 +54,7 @@ func (l *linter) list(n *node) {
 		}
 		if id := item.given("id"); id.string() != "" {
 			if ids[id.text] {
-				l.broken(id, "list.ids", "another id than that of an earlier resource", id)
+				l.broken(id, "list.ids", "an id that no earlier resource has", id)
 			}
 			ids[id.text] = true
 		}
@@ -62,7 +62,7 @@ func (l *linter) list(n *node) {
 	}
 }
 
-// scimTypes are the registered keywords with the statuses that fit (RFC 7644 table 9, RFC 9865 section 2.1).
+// scimTypes are the registered keywords with their permitted statuses (RFC 7644 table 9, RFC 9865 section 2.1).
 var scimTypes = map[string][]string{
 	"invalidFilter": {"400", "403"}, "tooMany": {"400"}, "uniqueness": {"400", "409"}, "mutability": {"400", "409"},
 	"invalidSyntax": {"400", "413", "415"},
@@ -73,14 +73,14 @@ var scimTypes = map[string][]string{
 
 var threeDigits = regexp.MustCompile(`^[1-5]\d\d$`)
 
-// error judges an Error message (RFC 7644 section 3.12).
+// error validates an Error message (RFC 7644 section 3.12).
 func (l *linter) error(n *node) {
 	status := n.given("status")
 	switch {
 	case status == nil:
-		l.missing(n, "status", "error.status", "a text of three digits")
+		l.missing(n, "status", "error.status", "a string of three digits")
 	case !threeDigits.MatchString(status.string()):
-		l.broken(status, "error.status", "a text of three digits", status)
+		l.broken(status, "error.status", "a string of three digits", status)
 	}
 	if kind := n.given("scimType"); kind != nil {
 		statuses, known := scimTypes[kind.string()]
@@ -96,7 +96,7 @@ func (l *linter) error(n *node) {
 	}
 }
 
-// search judges a SearchRequest (RFC 7644 section 3.4.3).
+// search validates a SearchRequest (RFC 7644 section 3.4.3).
 func (l *linter) search(n *node) {
 	for _, name := range []string{"filter", "sortBy", "sortOrder", "cursor"} {
 		if v := n.given(name); v != nil && v.kind != kindString {
@@ -120,7 +120,7 @@ func (l *linter) search(n *node) {
 			continue
 		}
 		if v.kind != kindArray {
-			l.broken(v, "search.member", "an array of texts", v)
+			l.broken(v, "search.member", "an array of strings", v)
 			continue
 		}
 		for _, item := range v.items {
@@ -132,7 +132,7 @@ func (l *linter) search(n *node) {
 		}
 	}
 	if both := n.given("excludedAttributes"); both != nil && n.given("attributes") != nil {
-		l.broken(both, "search.both-projections", "one of the two", both)
+		l.broken(both, "search.both-projections", "attributes or excludedAttributes", both)
 	}
 	if v := n.given("filter"); v.is(kindString) {
 		l.filter(v)

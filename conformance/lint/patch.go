@@ -9,7 +9,7 @@ import (
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
-// patch judges a PatchOp message (RFC 7644 section 3.5.2).
+// patch validates a PatchOp message (RFC 7644 section 3.5.2).
 func (l *linter) patch(n *node) {
 	operations := n.given("Operations")
 	switch {
@@ -76,7 +76,7 @@ func (l *linter) operation(o *node) {
 
 func (n *node) isGiven() bool { return n != nil && n.kind != kindNull }
 
-// hide makes a value and all that is in it a secret.
+// hide marks a value and everything in it as secret.
 func (n *node) hide() {
 	if n == nil {
 		return
@@ -90,7 +90,7 @@ func (n *node) hide() {
 	}
 }
 
-// patchObject judges the value of an operation without a path.
+// patchObject validates the value of an operation without a path.
 func (l *linter) patchObject(value *node) {
 	for _, m := range value.members {
 		if slices.ContainsFunc(commonNames, func(c string) bool { return scim.EqualName(c, m.name) }) {
@@ -114,8 +114,8 @@ func (l *linter) patchObject(value *node) {
 	}
 }
 
-// target judges what a path names, as far as the schemas are known. The resource type is not known: the first schema that has
-// the attribute decides.
+// target validates the attribute that a path names, if its schema is known. The resource type is unknown: the first schema with the
+// attribute decides.
 func (l *linter) target(path, value *node, op string) {
 	name, rest, filtered := strings.Cut(path.text, "[")
 	a, sub := l.find(name)
@@ -152,19 +152,19 @@ func (l *linter) target(path, value *node, op string) {
 	}
 }
 
-// written judges the value of a whole attribute. An element may be added to a multi-valued attribute without an array.
+// written validates the value of a whole attribute. An element may be added to a multi-valued attribute without an array.
 func (l *linter) written(value *node, a *schema.Attribute, op string) {
 	if a.MultiValued && op == scim.OpAdd && value.kind != kindArray {
 		l.element(value, a)
 		return
 	}
 	before := l.opts.Partial
-	l.opts.Partial = op != scim.OpAdd && !a.MultiValued // a complex value may be a part of the whole
+	l.opts.Partial = op != scim.OpAdd && !a.MultiValued // a complex value may lack sub-attributes
 	l.attribute(value, a)
 	l.opts.Partial = before
 }
 
-// find returns the definition that a path without filter names.
+// find returns the definition of the attribute that a path without filter names.
 func (l *linter) find(name string) (a, sub *schema.Attribute) {
 	p, err := scim.ParseAttrPath(name)
 	if err != nil {

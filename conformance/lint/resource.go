@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
-// resource judges a resource of users' data. Base is the URN of its base schema, "" to find it out.
+// resource validates a resource such as User. base is the URN of its base schema, "" if it is to be detected.
 func (l *linter) resource(n *node, base string, urns []string, from Side) {
 	if base == "" {
 		base = l.baseOf(n, urns)
@@ -46,7 +46,7 @@ func (l *linter) resource(n *node, base string, urns []string, from Side) {
 	}
 }
 
-// textNodes returns the elements that are texts.
+// textNodes returns the elements that are strings.
 func (n *node) textNodes() []*node {
 	var out []*node
 	if n != nil {
@@ -59,8 +59,8 @@ func (n *node) textNodes() []*node {
 	return out
 }
 
-// baseOf finds the base schema: User or Group, else the known schema that is no container of the object; without schemas,
-// what the members look like.
+// baseOf returns the base schema: User or Group, else the known schema that is not the name of an extension object. Without schemas, it
+// depends on the members.
 func (l *linter) baseOf(n *node, urns []string) string {
 	for _, core := range []string{scim.UserSchema, scim.GroupSchema} {
 		if slices.ContainsFunc(urns, func(u string) bool { return scim.EqualName(u, core) }) {
@@ -74,7 +74,7 @@ func (l *linter) baseOf(n *node, urns []string) string {
 	}
 	switch {
 	case slices.ContainsFunc(urns, func(u string) bool { return l.schema(u) == nil }):
-		return "" // it may be the base schema of a type that is not known here
+		return "" // possibly the base schema of an unknown resource type
 	case n.get("userName") != nil:
 		return scim.UserSchema
 	case n.get("members") != nil, len(urns) == 0 && n.get("displayName") != nil:
@@ -83,7 +83,7 @@ func (l *linter) baseOf(n *node, urns []string) string {
 	return ""
 }
 
-// extensions judges the objects that are named by URNs.
+// extensions validates the objects that have a URN as name.
 func (l *linter) extensions(n *node, core *schema.Schema, urns []string) {
 	listed := func(urn string) bool {
 		return slices.ContainsFunc(urns, func(u string) bool { return scim.EqualName(u, urn) })
@@ -100,7 +100,7 @@ func (l *linter) extensions(n *node, core *schema.Schema, urns []string) {
 				l.broken(m.value, "schemas.extension-unnamed", m.name+" in schemas", nil)
 			}
 		case s == nil:
-			// A path such as urn:...:User:department, which some clients send in place of an object.
+			// Some clients send a path such as urn:...:User:department in place of an object.
 			l.at(m.at, m.value.path, "resource.extension-container", "an object named by the URN of the extension", m.value.show())
 		case m.value.kind != kindObject:
 			l.broken(m.value, "resource.kind", "an object", m.value)
@@ -128,7 +128,7 @@ func isURN(name string) bool { return strings.HasPrefix(strings.ToLower(name), "
 // commonNames are the attributes of every resource (RFC 7643 section 3.1).
 var commonNames = []string{"schemas", "id", "externalId", "meta"}
 
-// attributes judges the top level of a resource.
+// attributes validates the top level of a resource.
 func (l *linter) attributes(n *node, core *schema.Schema, from Side) {
 	l.members(n, core.Attributes, func(m member) bool {
 		for _, common := range commonNames {
@@ -158,7 +158,7 @@ func (l *linter) attributes(n *node, core *schema.Schema, from Side) {
 		case a.Secret() && from == Server:
 			l.broken(v, "resource.no-password", "nothing", &node{kind: kindString, secret: true})
 		case a.Secret() && from == Unknown:
-			l.broken(v, "resource.password-here", "nothing, should this be an answer", &node{kind: kindString, secret: true})
+			l.broken(v, "resource.password-here", "no password in a response", &node{kind: kindString, secret: true})
 		case a.Mutability == schema.ReadOnly && from == Client && a.Name == "groups" && len(v.items) > 0:
 			l.broken(v, "resource.membership", "nothing", v)
 		case a.Mutability == schema.ReadOnly && from == Client && a.Name != "groups":
@@ -167,7 +167,8 @@ func (l *linter) attributes(n *node, core *schema.Schema, from Side) {
 	}
 }
 
-// members judges the members of an object by their definitions. Other takes those that have none, and says whether it did.
+// members validates the members of an object by their definitions. other handles members without a definition, and reports whether it
+// accepted them.
 func (l *linter) members(n *node, defined []*schema.Attribute, other func(member) bool) {
 	for _, m := range n.members {
 		a := attributeNamed(defined, m.name)
@@ -198,7 +199,7 @@ func (l *linter) spelling(m member, name string) {
 	}
 }
 
-// attribute judges the whole value of an attribute.
+// attribute validates the whole value of an attribute.
 func (l *linter) attribute(v *node, a *schema.Attribute) {
 	switch {
 	case v.kind == kindNull, v.kind == kindBroken:
@@ -241,13 +242,13 @@ func (l *linter) elements(v *node, a *schema.Attribute) {
 	}
 }
 
-// A shape says how the values of a simple type look.
+// A shape describes the values of a simple type.
 type shape struct {
 	kind kind
-	rule string // for the wrong kind
+	rule string // the rule for a wrong JSON kind
 	want string
-	text *regexp.Regexp // for the right kind; nil allows all
-	form string         // the rule for a text that does not match
+	text *regexp.Regexp // the form of strings; nil permits all
+	form string         // the rule for a string that does not match
 }
 
 var shapes = map[schema.Type]shape{
@@ -262,7 +263,7 @@ var shapes = map[schema.Type]shape{
 		form: "resource.reference"},
 }
 
-// element judges a single value.
+// element validates a single value.
 func (l *linter) element(v *node, a *schema.Attribute) {
 	if v.kind == kindBroken {
 		return
@@ -303,7 +304,7 @@ func isBase64(s string) bool {
 	return padded == nil || bare == nil
 }
 
-// syntaxRules are the rules for what values look like beyond their type. User names are for the server to judge.
+// syntaxRules are the rules for the syntax of values beyond their type. The syntax of user names depends on the server.
 var syntaxRules = map[schema.Syntax]struct{ rule, want string }{
 	schema.URL:            {"resource.profile-url", "an absolute URL"},
 	schema.LanguageRanges: {"resource.preferred-language", "languages as in Accept-Language"},
@@ -331,13 +332,13 @@ func (l *linter) syntax(v *node, a *schema.Attribute) {
 	}
 }
 
-// isAddress is generous: what a mail system takes is its own business.
+// isAddress reports whether a string may be an email address. It is lenient, because mail systems differ in the addresses that they accept.
 func isAddress(s string) bool {
 	at := strings.LastIndexByte(s, '@')
 	return at > 0 && at < len(s)-1 && !strings.ContainsAny(s[at:], " \t\r\n,;<>")
 }
 
-// required judges what must be there.
+// required reports absent required attributes.
 func (l *linter) required(n *node, core *schema.Schema) {
 	special := map[string]string{scim.UserSchema + "userName": "resource.required-username",
 		scim.GroupSchema + "displayName": "resource.required-displayname"}
@@ -350,7 +351,7 @@ func (l *linter) requiredOf(n *node, defined []*schema.Attribute, rule func(*sch
 	}
 	for _, a := range defined {
 		if !a.Required || a.Mutability == schema.ReadOnly || rule == nil && a.Name == "value" {
-			continue // a missing value has rules of its own
+			continue // another rule covers a missing value
 		}
 		id := "resource.required"
 		if rule != nil && rule(a) != "" {
@@ -360,23 +361,23 @@ func (l *linter) requiredOf(n *node, defined []*schema.Attribute, rule func(*sch
 		case v == nil:
 			l.missing(n, a.Name, id, "a value")
 		case v.kind == kindString && strings.TrimSpace(v.text) == "":
-			l.broken(v, id, "a value that is not empty", v)
+			l.broken(v, id, "a non-empty value", v)
 		}
 	}
 }
 
-// common judges id, externalId and meta.
+// common validates id, externalId and meta.
 func (l *linter) common(n *node, core *schema.Schema, from Side) {
 	id := n.given("id")
 	switch {
 	case id == nil && from == Server:
 		l.missing(n, "id", "resource.id", "a text")
 	case id != nil && (id.kind != kindString || id.text == "" && from != Client):
-		l.broken(id, "resource.id", "a text that is not empty", id)
+		l.broken(id, "resource.id", "a non-empty string", id)
 	case id != nil && strings.Contains(id.text, "bulkId") && from != Client:
 		l.broken(id, "resource.id-bulkid", "an id without the word bulkId", id)
 	case id != nil && id.text != "" && from == Client:
-		l.broken(id, "resource.client-id", "no id, where the resource is new", id)
+		l.broken(id, "resource.client-id", "no id in a new resource", id)
 	}
 	if e := n.given("externalId"); e != nil && e.kind != kindString {
 		l.broken(e, "resource.kind", "a text", e)
@@ -399,7 +400,7 @@ func (l *linter) meta(meta, id *node, core *schema.Schema, from Side) {
 		}
 	}
 	if from == Client {
-		return // what a client sends of it is ignored
+		return // servers ignore what a client sends in it
 	}
 	if kind := meta.given("resourceType"); kind != nil &&
 		(scim.EqualName(core.ID, scim.UserSchema) || scim.EqualName(core.ID, scim.GroupSchema)) && kind.string() != core.Name {
