@@ -17,12 +17,12 @@ import (
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/internal/seal"
 	"github.com/scimwright/scimwright/internal/sqldb"
-	"github.com/scimwright/scimwright/mgmtapi/assembly"
-	"github.com/scimwright/scimwright/mgmtapi/auth"
-	"github.com/scimwright/scimwright/mgmtapi/desired"
-	"github.com/scimwright/scimwright/mgmtapi/hooks"
-	"github.com/scimwright/scimwright/mgmtapi/imports"
-	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/access/callers"
+	"github.com/scimwright/scimwright/mgmtapi/internal/apps/desired"
+	"github.com/scimwright/scimwright/mgmtapi/internal/apps/imports"
+	"github.com/scimwright/scimwright/mgmtapi/internal/assembly"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/hooks/calls"
 )
 
 // API is the management API. It is an http.Handler for /api/v1, /oauth2, /.well-known, /app, /home and /assets/logos.
@@ -118,10 +118,10 @@ func (o *Options) checkBases() error {
 // inside returns the options of the parts, without a store.
 func (o *Options) inside(ctx context.Context) (assembly.Options, error) {
 	in := assembly.Options{
-		RateLimits: auth.Limits(o.Limits), BaseURL: o.BaseURL, Aliases: o.Aliases, CustomDomain: o.CustomDomain,
+		RateLimits: callers.Limits(o.Limits), BaseURL: o.BaseURL, Aliases: o.Aliases, CustomDomain: o.CustomDomain,
 		DynamicIssuer: o.DynamicIssuer, Subdomain: o.Subdomain, HashCost: o.HashCost, MaxBody: o.MaxBody, AnswerReplays: o.AnswerReplays,
 		RelaxedFIDO: o.RelaxedFIDO, OptionalPassword: o.OptionalPassword, Now: o.Now, Logger: o.Logger,
-		Hooks: hooks.Network{
+		Hooks: calls.Network{
 			CA: o.Hooks.CA, CAOption: o.Hooks.CAOption, Timeout: o.Hooks.Timeout,
 			Egress: egress.Policy{Range: egress.Range(o.Hooks.Reach), Allow: o.Hooks.Allow, Own: o.Hooks.Own},
 		},

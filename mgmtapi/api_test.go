@@ -11,8 +11,8 @@ import (
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi/apitest"
-	"github.com/scimwright/scimwright/mgmtapi/assembly"
+	"github.com/scimwright/scimwright/mgmtapi/internal/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/internal/assembly"
 )
 
 func TestMain(m *testing.M) { os.Exit(sqldbtest.Main(m)) }

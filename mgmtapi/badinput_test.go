@@ -16,9 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi/apitest"
-	"github.com/scimwright/scimwright/mgmtapi/assembly"
-	"github.com/scimwright/scimwright/mgmtapi/provisioning"
+	"github.com/scimwright/scimwright/mgmtapi/internal/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/internal/apps/connections"
+	"github.com/scimwright/scimwright/mgmtapi/internal/assembly"
 )
 
 // bad is an input that an operation must refuse.
@@ -67,7 +67,7 @@ type organisation struct {
 // reachable takes every target for one that answers.
 type reachable struct{}
 
-func (reachable) TestConnection(context.Context, provisioning.Endpoint) error { return nil }
+func (reachable) TestConnection(context.Context, connections.Endpoint) error { return nil }
 
 func newOrganisation(t *testing.T) *organisation {
 	t.Helper()

@@ -19,9 +19,9 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi/apitest"
-	"github.com/scimwright/scimwright/mgmtapi/assembly"
-	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/internal/assembly"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
 // What the benchmarks compare takes turns of this length, so that what else the machine does slows all down alike. The metrics are

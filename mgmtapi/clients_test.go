@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/internal/apitest"
 )
 
 // What client libraries send that a strict reading would refuse, beside the leniencies of the conventions. Each was found by running a

@@ -3,8 +3,8 @@ package mgmtapi
 import (
 	"context"
 
-	"github.com/scimwright/scimwright/mgmtapi/model"
-	"github.com/scimwright/scimwright/mgmtapi/provisioning"
+	"github.com/scimwright/scimwright/mgmtapi/internal/apps/connections"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
 // ConnectionTester tests connections to SCIM service providers.
@@ -73,10 +73,10 @@ func credentials(header model.HeaderFormat, secret string, oauth *model.Connecti
 	return c
 }
 
-// tester is a ConnectionTester as package provisioning needs it.
+// tester is a ConnectionTester as package connections needs it.
 type tester struct{ ConnectionTester }
 
-func (t tester) TestConnection(ctx context.Context, e provisioning.Endpoint) error {
+func (t tester) TestConnection(ctx context.Context, e connections.Endpoint) error {
 	return t.ConnectionTester.TestConnection(ctx,
 		Endpoint{App: e.App, BaseURL: e.BaseURL, Credentials: credentials(e.Header, e.Token, e.OAuth)})
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi/apitest"
-	"github.com/scimwright/scimwright/mgmtapi/apitest/apptest"
-	"github.com/scimwright/scimwright/mgmtapi/assembly"
-	"github.com/scimwright/scimwright/mgmtapi/auth"
+	"github.com/scimwright/scimwright/mgmtapi/internal/access/callers"
+	"github.com/scimwright/scimwright/mgmtapi/internal/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/internal/apitest/apptest"
+	"github.com/scimwright/scimwright/mgmtapi/internal/assembly"
 )
 
 // person is the body of a user, with further members at its end.
@@ -151,7 +151,7 @@ func TestConventions(t *testing.T) {
 }
 
 func TestConventions_ResponseHeaders(t *testing.T) {
-	e := apitest.New(t, sqldbtest.SQLite(t), func(o *assembly.Options) { o.RateLimits = auth.Limits{} })
+	e := apitest.New(t, sqldbtest.SQLite(t), func(o *assembly.Options) { o.RateLimits = callers.Limits{} })
 	for do, want := range map[string]int{
 		"GET /api/v1/users": 600, "GET /api/v1/users/me": 2000, "GET /api/v1/groups": 500, "GET /api/v1/apps": 100,
 		"GET /api/v1/apps/nobody": 500,

@@ -19,8 +19,8 @@ import (
 
 	"github.com/scimwright/scimwright/internal/sandboxport"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi/apitest"
-	"github.com/scimwright/scimwright/mgmtapi/assembly"
+	"github.com/scimwright/scimwright/mgmtapi/internal/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/internal/assembly"
 )
 
 // FuzzOperations sends series of requests to operations of the OpenAPI document: with what their schemas describe, with what they

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/scimwright/scimwright/mgmtapi/imports"
+	"github.com/scimwright/scimwright/mgmtapi/internal/apps/imports"
 )
 
 // ImportProgress is what the API has done with the accounts that an import of users has found.

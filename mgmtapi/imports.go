@@ -6,8 +6,8 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/rest"
-	"github.com/scimwright/scimwright/mgmtapi/imports"
-	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/apps/imports"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 	"github.com/scimwright/scimwright/scim"
 )
 

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/scimwright/scimwright/internal/rest"
-	"github.com/scimwright/scimwright/mgmtapi/imports"
-	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/apps/imports"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
 // reads is an Importer that answers what a test sets.

@@ -18,10 +18,10 @@ import (
 	"github.com/scimwright/scimwright/internal/goldentest"
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/internal/sandboxport"
-	"github.com/scimwright/scimwright/mgmtapi/apitest"
-	"github.com/scimwright/scimwright/mgmtapi/assembly"
-	"github.com/scimwright/scimwright/mgmtapi/audit"
-	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/internal/assembly"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/audit"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
 // ownOperations are served beside those of the specification, each with its reason.
@@ -370,8 +370,12 @@ func shape(do string) string { return pathVariable.ReplaceAllString(do, "{}") }
 func facts(t *testing.T) apitest.Coverage {
 	t.Helper()
 	all := apitest.Coverage{}
-	files, err := filepath.Glob(filepath.Join("*", filepath.FromSlash(apitest.RecordFile)))
-	require.NoError(t, err)
+	var files []string
+	for _, depth := range []string{"*", filepath.Join("*", "*")} {
+		found, err := filepath.Glob(filepath.Join("internal", depth, filepath.FromSlash(apitest.RecordFile)))
+		require.NoError(t, err)
+		files = append(files, found...)
+	}
 	require.NotEmpty(t, files)
 	for _, file := range files {
 		require.NoError(t, apitest.ReadFacts(all, filepath.Dir(filepath.Dir(file))))

@@ -11,8 +11,8 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi/apitest"
-	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 )
 
 // Proves A-api-01, A-api-02, B-api-04, C-api-04.

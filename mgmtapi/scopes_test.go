@@ -12,8 +12,8 @@ import (
 	"github.com/scimwright/scimwright/internal/rest"
 	"github.com/scimwright/scimwright/internal/sandboxport"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi/apitest"
-	"github.com/scimwright/scimwright/mgmtapi/assembly"
+	"github.com/scimwright/scimwright/mgmtapi/internal/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/internal/assembly"
 )
 
 // scoped is an authorizer of callers who hold scopes: the manage scope of an area implies its read scope, and an operation that names

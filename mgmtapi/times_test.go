@@ -9,7 +9,7 @@ import (
 
 	"github.com/scimwright/scimwright/internal/sqldb"
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
-	"github.com/scimwright/scimwright/mgmtapi/apitest"
+	"github.com/scimwright/scimwright/mgmtapi/internal/apitest"
 )
 
 // orderOfTimes checks the times of every object below a value: none is earlier than its creation, and lastUpdated is not earlier than what

@@ -7,8 +7,8 @@ import (
 	"fmt"
 
 	"github.com/scimwright/scimwright/internal/docstore"
-	"github.com/scimwright/scimwright/mgmtapi/desired"
-	"github.com/scimwright/scimwright/mgmtapi/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/apps/desired"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
 	"github.com/scimwright/scimwright/scim"
 )
 

@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// AttrPath names an attribute or sub-attribute in attribute notation (RFC 7644 section 3.10): [URN ":"] Name ["." Sub].
-// Name is empty when the path is the URN of an extension itself, which is outside the grammar but widely sent.
+// AttrPath names an attribute or sub-attribute in attribute notation (RFC 7644 section 3.10): [URN ":"] Name ["." Sub]. Name is empty when
+// the path is the URN of an extension itself. The grammar does not allow this, but many clients send it.
 type AttrPath struct {
 	URN, Name, Sub string
 }
 
-// ParseAttrPath splits s at its last colon into URN and name, and the name at its dot. Names follow the ATTRNAME rule of
-// RFC 7643 section 2.1 and may also be "$ref" (which that rule forgets). A URN that ends in something other than a name,
-// such as "urn:example:2.0", is taken for a path that names an extension.
+// ParseAttrPath splits s at its last colon into URN and name, and the name at its dot. Names follow the ATTRNAME rule of RFC 7643 section
+// 2.1 and may also be "$ref", which that rule omits. If the part after the last colon of a URN is not a valid name, as in
+// "urn:example:2.0", the whole path names an extension.
 //
-// A bare URN that does end in a name reads as URN and Name (the dot inside "2.0" never separates); only who knows the
-// schemas can tell, and schema.ResourceType.Resolve does.
+// A bare URN whose last part is a valid name is parsed as URN and Name. The dot inside "2.0" never separates. Only the schemas can resolve
+// this ambiguity; schema.ResourceType.Resolve does so.
 func ParseAttrPath(s string) (AttrPath, error) {
 	var p AttrPath
 	name := s
@@ -53,10 +53,10 @@ func (p AttrPath) String() string {
 	return p.URN + ":" + s
 }
 
-// IsZero says whether the path names nothing.
+// IsZero reports whether the path is empty.
 func (p AttrPath) IsZero() bool { return p == AttrPath{} }
 
-// Equal says whether two paths are the same but for letter case.
+// Equal reports whether two paths are equal, ignoring case.
 func (p AttrPath) Equal(q AttrPath) bool {
 	return EqualName(p.Name, q.Name) && EqualName(p.Sub, q.Sub) && EqualName(p.URN, q.URN)
 }

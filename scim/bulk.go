@@ -5,15 +5,15 @@ import (
 	"strconv"
 )
 
-// BulkRequest is a job of operations (RFC 7644 section 3.7). FailOnErrors is the number of errors after which the server
-// stops; nil means it does not stop.
+// BulkRequest is a request with several operations (RFC 7644 section 3.7). FailOnErrors is the number of errors after which the server
+// stops. Nil means no limit.
 type BulkRequest struct {
 	FailOnErrors *int
 	Operations   []BulkOperation
 }
 
-// BulkOperation is one operation of a job, or its result. Data holds the body of a POST, PUT or PATCH (a whole PatchOp
-// message for a PATCH). In a result Status is the HTTP status, Location the resource and Response the error, if any.
+// BulkOperation is one operation of a bulk request, or its result. Data holds the body of a POST, PUT or PATCH (for a PATCH a complete
+// PatchOp message). In a result, Status is the HTTP status, Location the URI of the resource, and Response the error, if any.
 type BulkOperation struct {
 	Method   string
 	BulkID   string
@@ -25,13 +25,13 @@ type BulkOperation struct {
 	Response *Object
 }
 
-// BulkResponse is the answer to a bulk job: a result for each operation that was tried.
+// BulkResponse is the response to a bulk request. It has one result per attempted operation.
 type BulkResponse struct {
 	Operations []BulkOperation
 }
 
-// ParseBulkRequest reads the message. It checks shapes only; methods, paths and bulkIds are the server's to judge, one
-// by one. The error is a *Error, 400 invalidSyntax or invalidValue.
+// ParseBulkRequest reads the message. It checks the structure only. The server validates methods, paths and bulkIds per operation. The
+// error is a *Error, 400 invalidSyntax or invalidValue.
 func ParseBulkRequest(o *Object) (*BulkRequest, error) {
 	operations, err := bulkOperations(o, BulkRequestMessage)
 	if err != nil {

@@ -11,23 +11,23 @@ import (
 	"github.com/scimwright/scimwright/scim/internal/jsonlit"
 )
 
-// Limits of [Decode]. Resources of RFC 7643 are four levels deep and have some thirty members; what goes beyond these
-// limits is an attack on the reader.
+// Limits of [Decode]. Resources of RFC 7643 are four levels deep and have about thirty members. The limits protect the decoder against
+// malicious input.
 const (
-	// MaxDepth is the number of objects and arrays that may be open at once.
+	// MaxDepth is the maximum number of nested objects and arrays.
 	MaxDepth = 32
-	// MaxMembers is the number of members an object may have.
+	// MaxMembers is the maximum number of members per object.
 	MaxMembers = 1024
-	// MaxValueDepth is the MaxDepth of [DecodeValue].
+	// MaxValueDepth is the maximum nesting depth of [DecodeValue].
 	MaxValueDepth = 512
 )
 
-// linearMembers is the size up to which comparing names one by one beats a map.
+// linearMembers is the number of members up to which a linear comparison of names is faster than a map.
 const linearMembers = 16
 
-// SyntaxError says where a text is not the one JSON object that was expected.
+// SyntaxError reports where the input is not the single JSON object or value that was expected.
 type SyntaxError struct {
-	Offset int64 // bytes before the offending place
+	Offset int64 // number of bytes before the error
 	Msg    string
 }
 
@@ -35,9 +35,9 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%s (at byte %d)", e.Msg, e.Offset)
 }
 
-// Decode reads exactly one JSON object: valid UTF-8 without byte order mark, no name twice in an object (whatever its
-// letter case), nothing after it, and within [MaxDepth] and [MaxMembers]. Half a surrogate pair in an escape is refused.
-// The error is a *SyntaxError. Numbers keep their spelling. The strings of the result share one copy of data.
+// Decode reads exactly one JSON object. The input must be valid UTF-8 without byte order mark, and nothing may follow the object. An object
+// must not have two members whose names are equal ignoring case. [MaxDepth] and [MaxMembers] apply. Decode rejects an escape that is half
+// of a surrogate pair. The error is a *SyntaxError. Numbers keep their spelling. The strings of the result share one copy of data.
 func Decode(data []byte) (*Object, error) {
 	d, err := newDecoder(data)
 	if err != nil {
@@ -45,7 +45,7 @@ func Decode(data []byte) (*Object, error) {
 	}
 	d.space()
 	if d.pos >= len(d.s) {
-		return nil, d.fail("the text is empty, a JSON object is expected")
+		return nil, d.fail("the input is empty, a JSON object is expected")
 	}
 	if d.s[d.pos] != '{' {
 		return nil, d.fail("a JSON object is expected")
@@ -60,9 +60,9 @@ func Decode(data []byte) (*Object, error) {
 	return o, nil
 }
 
-// DecodeValue reads exactly one JSON value of any kind that is not SCIM: it is as strict as [Decode], but names that differ in case are
-// different ones, objects have any number of members, and [MaxValueDepth] bounds the depth. Objects are map[string]any, arrays []any,
-// numbers json.Number.
+// DecodeValue reads exactly one JSON value of any kind that is not SCIM. It is as strict as [Decode], with three differences: names that
+// differ in case are different names, the number of members is not limited, and the depth is limited by [MaxValueDepth]. Objects are
+// returned as map[string]any, arrays as []any, numbers as json.Number.
 func DecodeValue(data []byte) (any, error) {
 	d, err := newDecoder(data)
 	if err != nil {
@@ -99,8 +99,8 @@ func invalidUTF8(s string) int64 {
 	return int64(len(s))
 }
 
-// decoder reads JSON from s. The members and elements of open objects and arrays grow on two stacks, so that each
-// finished one is copied once, to its exact size.
+// decoder reads JSON from s. The members and elements of open objects and arrays are collected on two stacks. A finished object or array is
+// copied once, to its exact size.
 type decoder struct {
 	s        string
 	pos      int
@@ -118,7 +118,7 @@ func newDecoder(data []byte) (*decoder, error) {
 	}
 	d := &decoder{s: string(data), maxDepth: MaxDepth, maxMembers: MaxMembers}
 	if !utf8.ValidString(d.s) {
-		return nil, &SyntaxError{invalidUTF8(d.s), "the text is not valid UTF-8"}
+		return nil, &SyntaxError{invalidUTF8(d.s), "the input is not valid UTF-8"}
 	}
 	return d, nil
 }
@@ -305,7 +305,7 @@ func (d *decoder) names(base int) error {
 	}
 }
 
-// checkName refuses a name that the object open since base already has.
+// checkName rejects a name that the object that starts at base already has.
 func (d *decoder) checkName(name string, base int, seen map[string]struct{}) (map[string]struct{}, error) {
 	members := d.members[base:]
 	switch {
@@ -314,7 +314,7 @@ func (d *decoder) checkName(name string, base int, seen map[string]struct{}) (ma
 	case len(members) < linearMembers:
 		for i := range members {
 			if members[i].Name == name || !d.exact && EqualName(members[i].Name, name) {
-				return nil, fmt.Errorf("the name %q comes twice in an object", name)
+				return nil, fmt.Errorf("the name %q occurs twice in an object", name)
 			}
 		}
 		return nil, nil
@@ -326,13 +326,13 @@ func (d *decoder) checkName(name string, base int, seen map[string]struct{}) (ma
 	}
 	key := d.key(name)
 	if _, twice := seen[key]; twice {
-		return nil, fmt.Errorf("the name %q comes twice in an object", name)
+		return nil, fmt.Errorf("the name %q occurs twice in an object", name)
 	}
 	seen[key] = struct{}{}
 	return seen, nil
 }
 
-// key maps the names that an object may not have twice to the same string.
+// key maps names that are duplicates of each other to the same string.
 func (d *decoder) key(name string) string {
 	if d.exact {
 		return name

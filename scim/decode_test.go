@@ -37,7 +37,7 @@ func TestDecode_Rejects(t *testing.T) {
 		{"a string", `"x"`, 0, "object is expected"},
 		{"text after the object", `{} x`, 3, "after"},
 		{"two objects", `{}{}`, 2, "after"},
-		{"a name twice", `{"a":1,"a":2}`, 7, `"a" comes twice`},
+		{"a name twice", `{"a":1,"a":2}`, 7, `"a" occurs twice`},
 		{"a name twice in another case", `{"userName":1,"USERNAME":2}`, 14, "twice"},
 		{"a name twice by an escape", `{"a":1,"\u0061":2}`, 7, "twice"},
 		{"a name twice inside", `{"x":[{"b":{"a":1,"A":2}}]}`, 18, "twice"},
@@ -67,8 +67,8 @@ func TestDecode_Rejects(t *testing.T) {
 		{"an exponent without digits", `{"a":1e+}`, 8, "bad number"},
 		{"a plus", `{"a":+1}`, 5, "value is expected"},
 		{"NaN", `{"a":NaN}`, 5, "value is expected"},
-		{"half a word", `{"a":tru}`, 5, "value is expected"},
-		{"a word too long", `{"a":nullx}`, 9, "comma"},
+		{"a truncated literal", `{"a":tru}`, 5, "value is expected"},
+		{"a literal with extra letters", `{"a":nullx}`, 9, "comma"},
 		{"a comment", `{"a":1/**/}`, 6, "comma"},
 		{"no value", `{"a":}`, 5, "value is expected"},
 	} {
@@ -85,7 +85,7 @@ func TestDecode_Rejects(t *testing.T) {
 	}
 }
 
-// manyMembers is an object of n members n0, n1... and one more.
+// manyMembers returns an object with n members n0, n1... and one more.
 func manyMembers(n int, last string) string {
 	var b strings.Builder
 	b.WriteByte('{')
@@ -103,7 +103,7 @@ func TestDecode_MaximumSizes(t *testing.T) {
 	require.Equal(t, MaxMembers, o.Len())
 }
 
-// genStored makes stored values.
+// genStored generates stored values.
 func genStored(depth int) *rapid.Generator[any] {
 	simple := []*rapid.Generator[any]{
 		rapid.Just[any](nil), rapid.Just[any](true), rapid.Just[any](false),
@@ -156,7 +156,7 @@ func TestObject_RoundTrip(t *testing.T) {
 	})
 }
 
-// native gives a stored value the shape encoding/json gives it.
+// native converts a stored value to the form that encoding/json returns.
 func native(v any) any {
 	switch v := v.(type) {
 	case *Object:
@@ -184,12 +184,12 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// What we take, encoding/json takes, with the same meaning.
+		// encoding/json must accept every input that Decode accepts, with the same meaning.
 		var want any
 		d := json.NewDecoder(bytes.NewReader(data))
 		d.UseNumber()
 		if err := d.Decode(&want); err != nil {
-			t.Fatalf("encoding/json refuses it: %v", err)
+			t.Fatalf("encoding/json rejects it: %v", err)
 		}
 		if diff := cmp.Diff(want, native(o)); diff != "" {
 			t.Fatal(diff)
@@ -201,7 +201,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// sampleUser is about one kilobyte.
+// sampleUser is about 1 KiB.
 const sampleUser = `{
   "schemas": ["urn:ietf:params:scim:schemas:core:2.0:User", "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"],
   "id": "2819c223-7f76-453a-919d-413861904646",
@@ -212,8 +212,10 @@ const sampleUser = `{
   "emails": [{"value": "bjensen@example.com", "type": "work", "primary": true}, {"value": "babs@jensen.org", "type": "home"}],
   "phoneNumbers": [{"value": "tel:+1-555-555-5555", "type": "work"}],
   "title": "Tour Guide", "preferredLanguage": "en-US", "locale": "en-US", "timezone": "America/Los_Angeles", "active": true,
-  "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User": {"employeeNumber": "701984", "costCenter": "4130", "manager": {"value": "26118915"}},
-  "meta": {"resourceType": "User", "created": "2010-01-23T04:56:22Z", "lastModified": "2011-05-13T04:42:34Z", "version": "W/\"3694e05e9dff591\"", "location": "https://example.com/v2/Users/2819c223"}
+  "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User": {"employeeNumber": "701984", "costCenter": "4130",
+    "manager": {"value": "26118915"}},
+  "meta": {"resourceType": "User", "created": "2010-01-23T04:56:22Z", "lastModified": "2011-05-13T04:42:34Z",
+    "version": "W/\"3694e05e9dff591\"", "location": "https://example.com/v2/Users/2819c223"}
 }`
 
 func BenchmarkDecode(b *testing.B) {
@@ -254,7 +256,7 @@ func TestDecodeValue(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, many, 2*MaxMembers+1)
 	for in, msg := range map[string]string{
-		`{"a":1,"a":2}`: `"a" comes twice`, `[{"x":[{"b":1,"\u0062":2}]}]`: `"b" comes twice`, manyMembers(40, `"n7":0`): `"n7" comes twice`,
+		`{"a":1,"a":2}`: `"a" occurs twice`, `[{"x":[{"b":1,"\u0062":2}]}]`: `"b" occurs twice`, manyMembers(40, `"n7":0`): `"n7" occurs twice`,
 		`[` + deep + `]`: "levels", `[] x`: "after the JSON value", ``: "value is expected", "\xEF\xBB\xBF[]": "byte order mark",
 		"\"\xff\"":   "UTF-8",
 		`["\ud83d"]`: "escape",

@@ -1,8 +1,8 @@
-// Package scim holds the vocabulary of SCIM 2.0 (RFC 7643, RFC 7644, RFC 9865): resources as ordered JSON objects whose
-// names ignore letter case, the protocol's messages, its errors and its attribute names.
+// Package scim holds the data types of SCIM 2.0 (RFC 7643, RFC 7644, RFC 9865): resources as ordered JSON objects with case-insensitive
+// names, protocol messages, errors and attribute names.
 //
-// It reads and writes; it does not judge. What an attribute may hold is the business of package schema, what a filter
-// means of package filter, how a PATCH changes a resource of package patch. No HTTP happens here.
+// It reads and writes these types without validating them against a schema. Package schema defines what an attribute may hold, package
+// filter what a filter means, and package patch how a PATCH changes a resource. Package scim does not use HTTP.
 package scim
 
 // MediaType is the media type of every SCIM message (RFC 7644 section 3.1).

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// AppendJSON appends the JSON text of the object to dst, members in order. It writes what MarshalJSON does, without the
-// second pass encoding/json makes over it.
+// AppendJSON appends the JSON encoding of the object to dst, members in order. The output equals that of MarshalJSON, without the second
+// pass of encoding/json.
 func (o *Object) AppendJSON(dst []byte) []byte {
 	dst = append(dst, '{')
 	if o != nil {
@@ -22,7 +22,7 @@ func (o *Object) AppendJSON(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// AppendValue appends the JSON text of a stored value (see [Object]) to dst.
+// AppendValue appends the JSON encoding of a stored value (see [Object]) to dst.
 func AppendValue(dst []byte, v any) []byte {
 	switch v := v.(type) {
 	case bool:
@@ -45,14 +45,14 @@ func AppendValue(dst []byte, v any) []byte {
 			dst = AppendValue(dst, e)
 		}
 		return append(dst, ']')
-	default: // nil; nothing else is ever stored
+	default: // nil; no other kind is stored
 		return append(dst, "null"...)
 	}
 }
 
 const hexDigits = "0123456789abcdef"
 
-// appendString writes a JSON string. Text that is not valid UTF-8 (it can come in through Set) becomes U+FFFD.
+// appendString writes a JSON string. Invalid UTF-8, which Set accepts, becomes U+FFFD.
 func appendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	from := 0

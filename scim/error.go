@@ -7,27 +7,27 @@ import (
 	"strconv"
 )
 
-// Type is the keyword that tells the kinds of a 400 or 409 apart (RFC 7644 table 9, RFC 9865 section 2.1).
+// Type is the keyword that distinguishes the kinds of a 400 or 409 (RFC 7644 table 9, RFC 9865 section 2.1).
 type Type string
 
 // The registered keywords.
 const (
-	InvalidFilter Type = "invalidFilter" // filter syntax, or a comparison the attribute cannot take
-	TooMany       Type = "tooMany"       // more results than the server is willing to give
+	InvalidFilter Type = "invalidFilter" // filter syntax, or a comparison that the attribute does not allow
+	TooMany       Type = "tooMany"       // more results than the server returns
 	Uniqueness    Type = "uniqueness"    // a value is in use or reserved
-	Mutability    Type = "mutability"    // the change does not fit the attribute's mutability
-	InvalidSyntax Type = "invalidSyntax" // the body is malformed or not the message expected
+	Mutability    Type = "mutability"    // the attribute's mutability does not allow the change
+	InvalidSyntax Type = "invalidSyntax" // the body is malformed or not the expected message
 	InvalidPath   Type = "invalidPath"   // a PATCH path is malformed
-	NoTarget      Type = "noTarget"      // a PATCH path yields nothing to operate on
-	InvalidValue  Type = "invalidValue"  // a value is missing, or does not fit the operation, the type or the schema
+	NoTarget      Type = "noTarget"      // a PATCH path selects nothing
+	InvalidValue  Type = "invalidValue"  // a value is missing, or is not valid for the operation, the type or the schema
 	InvalidVers   Type = "invalidVers"   // the protocol version is not supported
 	Sensitive     Type = "sensitive"     // the URI carries personal data
-	InvalidCursor Type = "invalidCursor" // the cursor is not one of ours
-	ExpiredCursor Type = "expiredCursor" // the cursor is too old
-	InvalidCount  Type = "invalidCount"  // the count does not fit the cursor
+	InvalidCursor Type = "invalidCursor" // the cursor was not issued by this server
+	ExpiredCursor Type = "expiredCursor" // the cursor has expired
+	InvalidCount  Type = "invalidCount"  // the count is not valid for the cursor
 )
 
-// Error is an error as it goes over the wire (RFC 7644 section 3.12). Detail is text for the client.
+// Error is an error message in its JSON form (RFC 7644 section 3.12). Detail is the human-readable description.
 type Error struct {
 	Status   int // the HTTP status
 	ScimType Type
@@ -54,7 +54,7 @@ func (e *Error) Error() string {
 	return s
 }
 
-// MarshalJSON writes the Error message; status is a string, as RFC 7644 section 3.12 demands.
+// MarshalJSON writes the Error message. The member status is a string, as RFC 7644 section 3.12 requires.
 func (e Error) MarshalJSON() ([]byte, error) {
 	o := message(ErrorMessage)
 	if e.ScimType != "" {
@@ -67,8 +67,8 @@ func (e Error) MarshalJSON() ([]byte, error) {
 	return o.MarshalJSON()
 }
 
-// UnmarshalJSON reads an Error message; status may be a string or, as some servers send it, a number. It fails when the
-// object does not name the Error schema or has no usable status.
+// UnmarshalJSON reads an Error message. The member status may be a string or, as some servers send it, a number. UnmarshalJSON fails if the
+// object does not name the Error schema or has no valid status.
 func (e *Error) UnmarshalJSON(data []byte) error {
 	o, err := decodeMessage(data, ErrorMessage)
 	if err != nil {
@@ -82,12 +82,12 @@ func (e *Error) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// message starts a protocol message.
+// message returns a new protocol message.
 func message(urn string) *Object {
 	return &Object{members: []Member{{Name: "schemas", Value: []any{urn}}}}
 }
 
-// decodeMessage reads a protocol message and checks that it is the one expected.
+// decodeMessage reads a protocol message and checks that it names the schema urn.
 func decodeMessage(data []byte, urn string) (*Object, error) {
 	o, err := Decode(data)
 	if err != nil {
@@ -105,7 +105,7 @@ func checkMessage(o *Object, urn string) error {
 	return fmt.Errorf("schemas does not name %s", urn)
 }
 
-// wireStatus reads the member "status", 0 when absent.
+// wireStatus reads the member "status". It returns 0 if the member is absent.
 func wireStatus(o *Object) (int, error) {
 	v, _ := o.Get("status")
 	var text string

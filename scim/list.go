@@ -7,22 +7,22 @@ import (
 	"strconv"
 )
 
-// ListResponse is the answer to a query (RFC 7644 section 3.4.2, cursors: RFC 9865 section 2).
+// ListResponse is the response to a query (RFC 7644 section 3.4.2, cursors: RFC 9865 section 2).
 type ListResponse struct {
-	TotalResults   int // all matches; negative when not known, and then left out (RFC 9865 allows it with cursors)
-	StartIndex     int // 1-based; 0 is left out
-	ItemsPerPage   int // the resources in this page
+	TotalResults   int // number of all matches; negative if unknown, and then omitted (RFC 9865 allows it with cursors)
+	StartIndex     int // 1-based; 0 is omitted
+	ItemsPerPage   int // number of resources in this page
 	NextCursor     string
 	PreviousCursor string
 	Resources      []*Resource
 }
 
-// MarshalJSON writes the message; Resources is always there, if empty.
+// MarshalJSON writes the message. It always writes Resources, even if empty.
 func (l ListResponse) MarshalJSON() ([]byte, error) {
 	return l.AppendJSON(nil), nil
 }
 
-// AppendJSON appends the JSON text of the message to dst.
+// AppendJSON appends the JSON encoding of the message to dst.
 func (l ListResponse) AppendJSON(dst []byte) []byte {
 	o := message(ListResponseMessage)
 	if l.TotalResults >= 0 {
@@ -46,9 +46,8 @@ func (l ListResponse) AppendJSON(dst []byte) []byte {
 	return o.AppendJSON(dst)
 }
 
-// UnmarshalJSON reads the message. It fails when the object does not name the ListResponse schema, so that some other
-// answer is never taken for an empty list; when Resources holds something other than objects; and when a count is not a
-// whole JSON number.
+// UnmarshalJSON reads the message. It fails if the object does not name the ListResponse schema, so that another kind of response is never
+// mistaken for an empty list. It also fails if Resources holds something other than objects, or if a count is not a whole JSON number.
 func (l *ListResponse) UnmarshalJSON(data []byte) error {
 	o, err := decodeMessage(data, ListResponseMessage)
 	if err != nil {
@@ -79,7 +78,7 @@ func (l *ListResponse) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// wholeNumber hands the number stored under name to set; absence and null are fine.
+// wholeNumber passes the number stored under name to set. An absent or null member is not an error.
 func wholeNumber(o *Object, name string, set func(int)) error {
 	v, _ := o.Get(name)
 	if v == nil {

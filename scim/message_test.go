@@ -12,7 +12,7 @@ func objects() cmp.Option {
 	return cmp.Comparer(func(a, b *Object) bool { return Equal(a, b) })
 }
 
-// roundTrip writes a message, compares the text, and reads it back.
+// roundTrip writes a message, compares its JSON, and reads it back.
 func roundTrip[T any](t *testing.T, v T, text string) {
 	t.Helper()
 	got, err := json.Marshal(v)
@@ -113,9 +113,9 @@ func TestParsePatchRequest(t *testing.T) {
 		{"an object for the list", `{` + urn + `,"Operations":{"op":"add"}}`, InvalidSyntax},
 		{"a string for an operation", `{` + urn + `,"Operations":["add"]}`, InvalidSyntax},
 		{"no op", `{` + urn + `,"Operations":[{"path":"a"}]}`, InvalidSyntax},
-		{"op is no string", `{` + urn + `,"Operations":[{"op":1}]}`, InvalidSyntax},
+		{"op is not a string", `{` + urn + `,"Operations":[{"op":1}]}`, InvalidSyntax},
 		{"an unknown op", `{` + urn + `,"Operations":[{"op":"move"}]}`, InvalidValue},
-		{"path is no string", `{` + urn + `,"Operations":[{"op":"add","path":1}]}`, InvalidPath},
+		{"path is not a string", `{` + urn + `,"Operations":[{"op":"add","path":1}]}`, InvalidPath},
 		{"an empty path", `{` + urn + `,"Operations":[{"op":"add","path":""}]}`, InvalidPath},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// Object is a complex value: attributes in the order they came, found without regard to letter case (RFC 7643 section 2.1).
+// Object is a complex value: attributes in their original order with case-insensitive names (RFC 7643 section 2.1).
 //
-// A value is one of: nil, bool, string, json.Number, []any, *Object. Nothing else is ever stored. The zero value is an
-// empty object. The reading methods accept a nil receiver, which reads as an empty object. An Object may be read by
-// several goroutines at once as long as none changes it.
+// A value is one of: nil, bool, string, json.Number, []any, *Object. No other kind is stored. The zero value is an empty object. The
+// reading methods accept a nil receiver and treat it as an empty object. Several goroutines may read an Object concurrently if none of them
+// changes it.
 type Object struct {
 	members []Member
 }
@@ -21,8 +21,8 @@ type Member struct {
 	Value any
 }
 
-// NewObject returns an object with the given members; a later member replaces an earlier one of the same name.
-// Values are normalised as by [Object.Set].
+// NewObject returns an object with the given members. A later member replaces an earlier one of the same name. Values are normalized as by
+// [Object.Set].
 func NewObject(members ...Member) *Object {
 	o := &Object{members: make([]Member, 0, len(members))}
 	for _, m := range members {
@@ -31,7 +31,7 @@ func NewObject(members ...Member) *Object {
 	return o
 }
 
-// Grow makes room for n more members, so that setting them allocates once.
+// Grow reserves space for n more members, so that setting them allocates once.
 func (o *Object) Grow(n int) { o.members = slices.Grow(o.members, n) }
 
 // Len returns the number of members.
@@ -50,10 +50,10 @@ func (o *Object) Get(name string) (any, bool) {
 	return nil, false
 }
 
-// Set stores value under name. An existing member keeps its position and its spelling; a new one goes to the end.
+// Set stores value under name. An existing member keeps its position and its spelling. A new one is appended.
 //
-// The value is normalised by [Value] and is not copied when it is of a stored kind already. Set panics when the value has
-// no JSON form (a channel, a NaN): that is a mistake in the calling program. Use Value first where the data could cause it.
+// The value is normalized by [Value]; a value of a stored kind is not copied. Set panics if the value cannot be represented in JSON (a
+// channel, a NaN), because that is a programming error. Call Value first if the input could contain such a value.
 func (o *Object) Set(name string, value any) {
 	v, err := Value(value)
 	if err != nil {
@@ -66,7 +66,7 @@ func (o *Object) Set(name string, value any) {
 	o.members = append(o.members, Member{Name: name, Value: v})
 }
 
-// Delete removes the member and says whether there was one.
+// Delete removes the member and reports whether it existed.
 func (o *Object) Delete(name string) bool {
 	i := o.find(name)
 	if i < 0 {
@@ -76,7 +76,7 @@ func (o *Object) Delete(name string) bool {
 	return true
 }
 
-// All yields the members in order. The object must not gain or lose members meanwhile.
+// All yields the members in order. No member may be added or removed during the iteration.
 func (o *Object) All() iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
 		if o == nil {
@@ -90,7 +90,7 @@ func (o *Object) All() iter.Seq2[string, any] {
 	}
 }
 
-// Copy returns a copy with members of its own that shares their values; nil for nil.
+// Copy returns a copy with its own member list that shares the values. It returns nil for nil.
 func (o *Object) Copy() *Object {
 	if o == nil {
 		return nil
@@ -98,7 +98,7 @@ func (o *Object) Copy() *Object {
 	return &Object{members: slices.Clone(o.members)}
 }
 
-// Clone returns a deep copy; nil for nil.
+// Clone returns a deep copy. It returns nil for nil.
 func (o *Object) Clone() *Object {
 	if o == nil {
 		return nil
@@ -129,21 +129,21 @@ func CloneValue(v any) any {
 	}
 }
 
-// Text returns the string stored under name, "" when there is none or it is not a string.
+// Text returns the string stored under name, or "" if the member is absent or not a string.
 func (o *Object) Text(name string) string {
 	v, _ := o.Get(name)
 	s, _ := v.(string)
 	return s
 }
 
-// Bool returns the boolean stored under name; ok is false when there is none.
+// Bool returns the boolean stored under name. ok is false if the member is absent or not a boolean.
 func (o *Object) Bool(name string) (value, ok bool) {
 	v, _ := o.Get(name)
 	value, ok = v.(bool)
 	return value, ok
 }
 
-// Complex returns the object stored under name, nil when there is none. Since the reading methods accept nil,
+// Complex returns the object stored under name, or nil if it is absent. The reading methods accept nil, so
 // o.Complex("name").Text("familyName") is always safe.
 func (o *Object) Complex(name string) *Object {
 	v, _ := o.Get(name)
@@ -151,7 +151,8 @@ func (o *Object) Complex(name string) *Object {
 	return c
 }
 
-// Array returns the values stored under name. A single value reads as one element, null and absence as none.
+// Array returns the values stored under name. A single value is returned as one element. For null and an absent member, Array returns no
+// elements.
 func (o *Object) Array(name string) []any {
 	v, _ := o.Get(name)
 	switch v := v.(type) {
@@ -196,8 +197,8 @@ func (o *Object) find(name string) int {
 	return -1
 }
 
-// EqualName says whether two attribute names or URNs are the same. Only ASCII letters fold: names are ASCII (RFC 7643
-// section 2.1), and folding more would let a look-alike pass for a known attribute.
+// EqualName reports whether two attribute names or URNs are equal. Only ASCII letters are folded: names are ASCII (RFC 7643 section 2.1),
+// and more folding would match look-alike characters with a known attribute.
 func EqualName(a, b string) bool {
 	if len(a) != len(b) {
 		return false

@@ -19,7 +19,7 @@ func TestObject_NamesIgnoreCase(t *testing.T) {
 	require.True(t, o.Delete("Active"))
 	require.False(t, o.Delete("active"))
 	require.Equal(t, 2, o.Len())
-	_, ok := o.Get("\u212A") // the Kelvin sign is no k
+	_, ok := o.Get("\u212A") // the Kelvin sign is not a k
 	require.False(t, ok)
 	require.False(t, EqualName("[", "{"))
 	require.False(t, EqualName("@", "`"))
@@ -95,7 +95,7 @@ func TestValue(t *testing.T) {
 		{"an int64", int64(-5), `-5`},
 		{"another integer", uint8(5), `5`},
 		{"a float", 1.5, `1.5`},
-		{"a great float", 1e21, `1e+21`},
+		{"a large float", 1e21, `1e+21`},
 		{"a time", now, `"2026-01-02T02:04:05.006Z"`},
 		{"strings", []string{"a", "b"}, `["a","b"]`},
 		{"no strings", []string(nil), `[]`},
@@ -133,7 +133,7 @@ func TestValue_CopiesListIfNeeded(t *testing.T) {
 	raw := []any{1}
 	_, err = Value(raw)
 	require.NoError(t, err)
-	require.Equal(t, 1, raw[0], "the caller's list stays as it was")
+	require.Equal(t, 1, raw[0], "the caller's list is unchanged")
 }
 
 func TestEqual(t *testing.T) {

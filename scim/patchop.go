@@ -18,17 +18,17 @@ type PatchRequest struct {
 	Operations []PatchOperation
 }
 
-// PatchOperation is one operation. Op keeps the spelling it was sent with; Path is empty when there is none.
+// PatchOperation is one operation. Op keeps its original spelling. Path is empty if absent.
 type PatchOperation struct {
 	Op, Path string
 	Value    any  // a stored kind, see [Object]
-	HasValue bool // tells a value of null from none
+	HasValue bool // distinguishes a null value from an absent one
 }
 
-// ParsePatchRequest reads the message: it must name the PatchOp schema and hold one or more operations, each with an op
-// that is add, remove or replace in whatever letter case. A path of null counts as absent; an empty one is no path of the
-// grammar. Members the RFC does not name are ignored. The error is a *Error: 400 invalidSyntax when this is not a PATCH
-// message, invalidPath for a bad path, invalidValue for a bad op.
+// ParsePatchRequest reads the message. It must name the PatchOp schema and hold one or more operations. The op of each operation is add,
+// remove or replace, ignoring case. A null path counts as absent. An empty path is invalid. Members that the RFC does not define are
+// ignored. The error is a *Error: 400 invalidSyntax if this is not a PATCH message, invalidPath for an invalid path, invalidValue for an
+// invalid op.
 func ParsePatchRequest(o *Object) (*PatchRequest, error) {
 	if err := checkMessage(o, PatchOpMessage); err != nil {
 		return nil, Errorf(http.StatusBadRequest, InvalidSyntax, "%v", err)
@@ -64,7 +64,7 @@ func (p *PatchOperation) read(o *Object) *Error {
 	switch strings.ToLower(p.Op) {
 	case OpAdd, OpRemove, OpReplace:
 	default:
-		return Errorf(http.StatusBadRequest, InvalidValue, "op %q is none of add, remove, replace", p.Op)
+		return Errorf(http.StatusBadRequest, InvalidValue, "op %q is not one of add, remove, replace", p.Op)
 	}
 	switch path, _ := o.Get("path"); path := path.(type) {
 	case nil:

@@ -4,7 +4,8 @@ import "time"
 
 // Resource is a SCIM resource: an object with the common attributes of RFC 7643 section 3.1.
 //
-// The zero value is an empty resource: new(Resource) and the Set method of Object build one, DecodeResource reads one from JSON.
+// The zero value is an empty resource. Build one with new(Resource) and the Set method of Object, or read one from JSON with
+// DecodeResource.
 type Resource struct {
 	Object
 }
@@ -19,16 +20,16 @@ type Meta struct {
 // ID returns the identifier the service provider issued.
 func (r *Resource) ID() string { return r.Text("id") }
 
-// SetID sets the identifier; a new one goes to the end of the object, so set it right after "schemas".
+// SetID sets the identifier. A new one is appended to the object, so set it right after "schemas".
 func (r *Resource) SetID(id string) { r.Set("id", id) }
 
 // ExternalID returns the provisioning client's identifier.
 func (r *Resource) ExternalID() string { return r.Text("externalId") }
 
-// Schemas returns the schema URNs as sent.
+// Schemas returns the schema URNs in their original spelling.
 func (r *Resource) Schemas() []string { return r.texts("schemas") }
 
-// HasSchema says whether "schemas" names the URN, in whatever letter case.
+// HasSchema reports whether "schemas" contains the URN, ignoring case.
 func (r *Resource) HasSchema(urn string) bool {
 	for _, v := range r.Array("schemas") {
 		if s, ok := v.(string); ok && EqualName(s, urn) {
@@ -38,7 +39,7 @@ func (r *Resource) HasSchema(urn string) bool {
 	return false
 }
 
-// AddSchema adds the URN to "schemas" unless it is there.
+// AddSchema adds the URN to "schemas" unless it is already present.
 func (r *Resource) AddSchema(urn string) {
 	if r.HasSchema(urn) {
 		return
@@ -47,7 +48,7 @@ func (r *Resource) AddSchema(urn string) {
 	r.Set("schemas", append(have[:len(have):len(have)], urn))
 }
 
-// Meta reads the attribute "meta"; instants that do not parse are zero.
+// Meta returns the attribute "meta". Timestamps that cannot be parsed are zero.
 func (r *Resource) Meta() Meta {
 	m := r.Complex("meta")
 	return Meta{
@@ -67,7 +68,7 @@ func instant(s string) time.Time {
 	return t
 }
 
-// SetMeta replaces the attribute "meta". Zero fields are left out; instants are written in UTC as [TimeFormat].
+// SetMeta replaces the attribute "meta". Zero fields are omitted. Timestamps are written in UTC as [TimeFormat].
 func (r *Resource) SetMeta(m Meta) {
 	o := &Object{members: make([]Member, 0, 5)}
 	text := func(name, value string) {
@@ -88,7 +89,7 @@ func (r *Resource) SetMeta(m Meta) {
 	r.Set("meta", o)
 }
 
-// Clone returns a deep copy; nil for nil.
+// Clone returns a deep copy. It returns nil for nil.
 func (r *Resource) Clone() *Resource {
 	if r == nil {
 		return nil

@@ -5,22 +5,22 @@ import (
 	"net/http"
 )
 
-// SearchRequest is a query sent by POST to .search (RFC 7644 section 3.4.3; cursor: RFC 9865). Nil fields were not given.
+// SearchRequest is a query sent by POST to .search (RFC 7644 section 3.4.3; cursor: RFC 9865). Nil fields are absent.
 type SearchRequest struct {
 	Attributes, ExcludedAttributes []string
 	Filter, SortBy, SortOrder      string
 	StartIndex, Count              *int
-	Cursor                         *string // may be given and empty: the first page of a walk
+	Cursor                         *string // an empty string requests the first page
 }
 
-// ParseSearchRequest reads the message. The error is a *Error, 400 invalidSyntax, invalidValue, or
-// invalidCount for the count of a query by cursor.
+// ParseSearchRequest reads the message. The error is a *Error, 400 invalidSyntax, invalidValue, or invalidCount for the count of a query
+// with a cursor.
 func ParseSearchRequest(o *Object) (*SearchRequest, error) {
 	if err := checkMessage(o, SearchRequestMessage); err != nil {
 		return nil, Errorf(http.StatusBadRequest, InvalidSyntax, "%v", err)
 	}
 	var s SearchRequest
-	var bad error // the first fault
+	var bad error // the first error
 	kind := InvalidValue
 	note := func(err error) {
 		if bad == nil {

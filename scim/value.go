@@ -14,12 +14,12 @@ import (
 	"github.com/scimwright/scimwright/scim/internal/jsonlit"
 )
 
-// TimeFormat is how this module writes instants: xsd:dateTime with milliseconds (RFC 7643 section 2.3.5).
+// TimeFormat is the format in which this module writes timestamps: xsd:dateTime with milliseconds (RFC 7643 section 2.3.5).
 const TimeFormat = "2006-01-02T15:04:05.000Z07:00"
 
-// Value converts a Go value to a stored kind (see [Object]): integers and floats to json.Number, slices to []any, maps to
-// objects sorted by key, a time.Time to its [TimeFormat] text in UTC, any other type by way of its JSON form. A value of a
-// stored kind comes back as it is, not copied. It fails for what JSON cannot express.
+// Value converts a Go value to a stored kind (see [Object]): integers and floats to json.Number, slices to []any, maps to objects sorted by
+// key, a time.Time to a string in [TimeFormat] in UTC, any other type through its JSON encoding. A value of a stored kind is returned
+// unchanged, not copied. Value fails for a value that JSON cannot represent.
 func Value(value any) (any, error) {
 	switch v := value.(type) {
 	case nil, bool, string:
@@ -52,7 +52,7 @@ func Value(value any) (any, error) {
 		return v.UTC().Format(TimeFormat), nil
 	case []any:
 		if v != nil && !slices.ContainsFunc(v, notStored) {
-			return value, nil // as it came, not packed into an interface again
+			return value, nil // the argument itself, not converted to an interface again
 		}
 		return values(v)
 	case []string:
@@ -63,7 +63,7 @@ func Value(value any) (any, error) {
 		o := &Object{members: make([]Member, 0, len(v))}
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			if o.find(name) >= 0 {
-				return nil, fmt.Errorf("the name %q comes twice in a map", name)
+				return nil, fmt.Errorf("the name %q occurs twice in a map", name)
 			}
 			e, err := Value(v[name])
 			if err != nil {
@@ -77,7 +77,7 @@ func Value(value any) (any, error) {
 	}
 }
 
-// values normalises the elements and copies the slice only when one of them changes.
+// values normalizes the elements and copies the slice only if one of them changes.
 func values(in []any) (any, error) {
 	if in == nil {
 		return []any{}, nil
@@ -132,8 +132,8 @@ func viaJSON(v any) (any, error) {
 	return d.value()
 }
 
-// Equal compares two stored values deeply. The order of an object's members and the case of their names do not count; the
-// order of array elements does. Numbers are equal by value: 1 equals 1.0 and 1e0.
+// Equal compares two stored values deeply. The order of an object's members and the case of their names are ignored; the order of array
+// elements is not. Numbers are equal by value: 1 equals 1.0 and 1e0.
 func Equal(a, b any) bool {
 	switch a := a.(type) {
 	case *Object:
@@ -145,7 +145,7 @@ func Equal(a, b any) bool {
 			return true
 		}
 		for i, m := range a.members {
-			// Two representations of one resource mostly agree in their order too.
+			// Two representations of the same resource usually have the same order, too.
 			v := b.members[i].Value
 			if !EqualName(m.Name, b.members[i].Name) {
 				if v, ok = b.Get(m.Name); !ok {
@@ -181,19 +181,19 @@ func CompareNumbers(a, b json.Number) int {
 	case x.exp != y.exp:
 		return x.sign * cmp.Compare(x.exp, y.exp)
 	default:
-		// Both are 0.digits times ten to the same power; a missing digit is a zero, and shorter sorts first.
+		// Both are 0.digits times ten to the same power. A missing digit is a zero, and the shorter one sorts first.
 		return x.sign * cmp.Compare(x.digits, y.digits)
 	}
 }
 
-// IsInteger says whether the number is a whole one, however it is spelled (RFC 7643 section 2.3.4 wants no fraction).
+// IsInteger reports whether the number is an integer, however it is spelled (RFC 7643 section 2.3.4 does not allow a fraction).
 func IsInteger(n json.Number) bool {
 	d := parseDecimal(string(n))
 	return int64(len(d.digits)) <= max(d.exp, 0)
 }
 
-// decimal is sign * 0.digits * 10^exp; digits has no zero at either end and is empty for zero. Exponents beyond int64
-// saturate: such numbers only need to sort to the far ends.
+// decimal is sign * 0.digits * 10^exp; digits has no zero at either end and is empty for zero. Exponents outside int64 saturate: such
+// numbers only need to sort first or last.
 type decimal struct {
 	sign   int
 	digits string

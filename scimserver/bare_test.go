@@ -21,17 +21,17 @@ import (
 	"github.com/scimwright/scimwright/scimserver"
 )
 
-// The load of BenchmarkAgainstBare: so many clients at a time, and so many requests before the turn passes to the other
-// handler. Turns are short so that what else the machine does slows both down alike.
+// The load of BenchmarkAgainstBare: the number of concurrent clients, and the number of requests per turn of a handler. Turns are short so
+// that other load on the machine affects both handlers equally.
 const (
 	bareClients = 32
 	bareTurn    = 500
 )
 
-// BenchmarkAgainstBare compares requests over loopback with handlers of net/http that do the least that could be called the
-// same. The two take turns, twice for each b.N requests. Metrics: "throughput" is that of the server in parts of that of the
-// bare handler, the median of all pairs of turns; "cpu" is the processor time of a bare request, its client included, in
-// parts of that of a request to the server, which other work on the machine disturbs less.
+// BenchmarkAgainstBare compares requests over loopback with minimal handlers of net/http that do comparable work. The two handlers take
+// turns, two turns each per b.N requests. The metric "throughput" is the throughput of the server divided by that of the bare handler, the
+// median of all pairs of turns. "cpu" is the processor time of a bare request, including its client, divided by that of a request to the
+// server; other load on the machine affects it less.
 func BenchmarkAgainstBare(b *testing.B) {
 	db := sqldbtest.SQLite(b, sqldbtest.Durable)
 	store := storeOn(b, db)
@@ -120,12 +120,12 @@ func BenchmarkAgainstBare(b *testing.B) {
 			b.ReportMetric(cpu[0].Seconds()/cpu[1].Seconds(), "cpu")
 			b.ReportMetric(float64(took[0].Nanoseconds())/float64(b.N), "bare-ns/op")
 			b.ReportMetric(float64(took[1].Nanoseconds())/float64(b.N), "scim-ns/op")
-			b.ReportMetric(0, "ns/op") // means nothing here
+			b.ReportMetric(0, "ns/op") // has no meaning here
 		})
 	}
 }
 
-// requestAtOnce sends requests by as many clients as bareClients.
+// requestAtOnce sends requests from bareClients concurrent clients.
 func requestAtOnce(b *testing.B, requests int, send func() error) {
 	b.Helper()
 	var left atomic.Int64
@@ -144,7 +144,7 @@ func requestAtOnce(b *testing.B, requests int, send func() error) {
 	require.NoError(b, clients.Wait())
 }
 
-// request sends one request and reads its answer.
+// request sends one request and reads its response.
 func request(client *http.Client, method, target string, body []byte, want int) error {
 	req, err := http.NewRequest(method, target, bytes.NewReader(body))
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 	"github.com/scimwright/scimwright/scimserver"
 )
 
-// benchUsers is how many users there are before a benchmark begins.
+// benchUsers is the number of users before a benchmark starts.
 const benchUsers = 1000
 
-// benchHandler is a server with users, on a database that waits for the disk.
+// benchHandler returns a server with users on a database with durable writes.
 func benchHandler(b *testing.B, db *sqldb.DB) (h http.Handler, ids []string) {
 	b.Helper()
 	h, err := scimserver.New(scimserver.Options{Store: storeOn(b, db), Tokens: scimserver.StaticTokens(token)})
@@ -82,7 +82,7 @@ func BenchmarkPost(b *testing.B) {
 	}, sqldbtest.Durable)
 }
 
-// BenchmarkAddMember adds and removes one member of groups of different sizes, which must cost the same.
+// BenchmarkAddMember adds and removes one member of groups of different sizes, which must have the same cost.
 func BenchmarkAddMember(b *testing.B) {
 	for _, size := range []int{10, benchUsers - 1} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
@@ -110,11 +110,11 @@ func BenchmarkAddMember(b *testing.B) {
 	}
 }
 
-// bulkCreates is how many users a job of BenchmarkThousandCreates makes.
+// bulkCreates is the number of users that a bulk request of BenchmarkThousandCreates creates.
 const bulkCreates = 1000
 
-// BenchmarkThousandCreates compares one bulk job with as many single requests, one after another, which must take at least
-// five times as long.
+// BenchmarkThousandCreates compares one bulk request with the same number of sequential single requests, which must take at least five
+// times as long.
 func BenchmarkThousandCreates(b *testing.B) {
 	sqldbtest.EachBench(b, func(b *testing.B, db *sqldb.DB) {
 		h, _ := benchHandler(b, db)

@@ -17,14 +17,14 @@ import (
 	"github.com/scimwright/scimwright/scimserver"
 )
 
-// bodyTaker is a request with a body.
-type bodyTaker struct {
+// bodyRequest is a request with a body.
+type bodyRequest struct {
 	name, method, path string
-	valid              string // a body that is right, and would change something if it can
+	valid              string // a valid body, which causes a change if the request can
 }
 
-// bodyTakers are all requests that take a body, for a user and a group that exist.
-func bodyTakers(user, group string) []bodyTaker {
+// bodyRequests returns all requests that have a body, for an existing user and group.
+func bodyRequests(user, group string) []bodyRequest {
 	text := func(v any) string {
 		b, _ := json.Marshal(v)
 		return string(b)
@@ -32,7 +32,7 @@ func bodyTakers(user, group string) []bodyTaker {
 	newUser := object{"schemas": []string{scim.UserSchema}, "userName": "new"}
 	change := patchOf(op("replace", "displayName", "new"))
 	search := object{"schemas": []string{scim.SearchRequestMessage}, "count": 1}
-	return []bodyTaker{
+	return []bodyRequest{
 		{"POST", "POST", "/Users", text(newUser)},
 		{"PUT", "PUT", user, text(newUser)},
 		{"PATCH", "PATCH", user, text(change)},
@@ -46,14 +46,14 @@ func bodyTakers(user, group string) []bodyTaker {
 	}
 }
 
-// lateSubject accepts every token as that of a user whose id is known later.
+// lateSubject accepts every token as that of a user whose id is set later.
 type lateSubject struct{ id *string }
 
 func (l lateSubject) VerifyToken(context.Context, string) (scimserver.Grant, error) {
 	return scimserver.Grant{Subject: scimserver.Subject{Type: "User", ID: *l.id}}, nil
 }
 
-// meIs makes the token that of a user.
+// meIs assigns every token to a user.
 func meIs(id *string) func(*scimserver.Options) {
 	return func(o *scimserver.Options) { o.Tokens = lateSubject{id} }
 }
@@ -66,44 +66,44 @@ func TestBody_RejectsBrokenJSON(t *testing.T) {
 		team := h.newGroup(t, "team", ann.id())
 		before := h.get(t, "").text
 		whole := map[string]func(valid string) string{
-			"nothing":                  func(string) string { return "" },
-			"an array":                 func(valid string) string { return "[" + valid + "]" },
-			"a string":                 func(string) string { return `"x"` },
-			"null":                     func(string) string { return "null" },
-			"a byte order mark":        func(valid string) string { return "\uFEFF" + valid },
-			"UTF-16":                   func(valid string) string { return "\xff\xfe" + strings.Join(strings.Split(valid, ""), "\x00") },
-			"text behind the object":   func(valid string) string { return valid + "x" },
-			"a second object":          func(valid string) string { return valid + valid },
-			"the end is missing":       func(valid string) string { return valid[:len(valid)-1] },
-			"a schemas attribute more": func(valid string) string { return strings.Replace(valid, "{", `{"SCHEMAS":[],`, 1) },
+			"nothing":                    func(string) string { return "" },
+			"an array":                   func(valid string) string { return "[" + valid + "]" },
+			"a string":                   func(string) string { return `"x"` },
+			"null":                       func(string) string { return "null" },
+			"a byte order mark":          func(valid string) string { return "\uFEFF" + valid },
+			"UTF-16":                     func(valid string) string { return "\xff\xfe" + strings.Join(strings.Split(valid, ""), "\x00") },
+			"text after the object":      func(valid string) string { return valid + "x" },
+			"a second object":            func(valid string) string { return valid + valid },
+			"a missing end":              func(valid string) string { return valid[:len(valid)-1] },
+			"a second schemas attribute": func(valid string) string { return strings.Replace(valid, "{", `{"SCHEMAS":[],`, 1) },
 		}
 		for name, member := range map[string]string{
-			"a name twice": `"x":1,"x":1`, "a name twice in other letters": `"x":1,"X":2`, "a name twice inside": `"x":[{"a":1,"a":1}]`,
-			"NaN": `"x":NaN`, "Infinity": `"x":-Infinity`, "a number with a zero before it": `"x":01`, "a number with a plus": `"x":+1`,
-			"half a number": `"x":1.`,
-			"single quotes": `"x":'a'`, "an unknown escape": `"x":"\x41"`, "half a surrogate pair": `"x":"\ud800"`,
+			"a name twice": `"x":1,"x":1`, "a name twice in another case": `"x":1,"X":2`, "a name twice inside": `"x":[{"a":1,"a":1}]`,
+			"NaN": `"x":NaN`, "Infinity": `"x":-Infinity`, "a number with a leading zero": `"x":01`, "a number with a plus": `"x":+1`,
+			"a number without fraction digits": `"x":1.`,
+			"single quotes":                    `"x":'a'`, "an unknown escape": `"x":"\x41"`, "half a surrogate pair": `"x":"\ud800"`,
 			"invalid UTF-8": "\"x\":\"\xc3\x28\"", "invalid UTF-8 in a name": "\"\xff\":1",
-			"an overlong encoding": "\"x\":\"\xc0\xaf\"", "a raw control character": "\"x\":\"a\x00b\"", "a comma too many": `"x":1,`,
-			"a comment":               `"x":1/**/`,
-			"deep nesting":            `"x":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000),
-			"nesting that never ends": `"x":` + strings.Repeat(`{"a":`, 100_000),
-			"too many members":        `"x":{"0":0` + manyNames(3000) + `}`,
+			"an overlong encoding": "\"x\":\"\xc0\xaf\"", "a raw control character": "\"x\":\"a\x00b\"", "a trailing comma": `"x":1,`,
+			"a comment":        `"x":1/**/`,
+			"deep nesting":     `"x":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000),
+			"unclosed nesting": `"x":` + strings.Repeat(`{"a":`, 100_000),
+			"too many members": `"x":{"0":0` + manyNames(3000) + `}`,
 		} {
 			whole[name] = func(valid string) string { return valid[:len(valid)-1] + "," + member + "}" }
 		}
-		for _, request := range bodyTakers("/Users/"+ann.id(), "/Groups/"+team.id()) {
+		for _, request := range bodyRequests("/Users/"+ann.id(), "/Groups/"+team.id()) {
 			for _, name := range slices.Sorted(maps.Keys(whole)) {
 				t.Run(request.name+" with "+name, func(t *testing.T) {
 					a := h.do(t, request.method, request.path, whole[name](request.valid)).wantError(t, http.StatusBadRequest, scim.InvalidSyntax)
-					require.Regexp(t, `\(at byte \d+\)`, a.body.Text("detail"), "the position")
+					require.Regexp(t, `\(at byte \d+\)`, a.body.Text("detail"), "the detail contains the position")
 				})
 			}
 		}
-		require.Equal(t, before, h.get(t, "").text, "nothing was changed")
+		require.Equal(t, before, h.get(t, "").text, "no resource was changed")
 	}, meIs(&me))
 }
 
-// manyNames is that many members more.
+// manyNames returns n additional members.
 func manyNames(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -112,7 +112,8 @@ func manyNames(n int) string {
 	return b.String()
 }
 
-// Wrong values name their attribute, in POST, PUT, PATCH and in bulk jobs alike, and nothing is changed.
+// TestBody_ErrorNamesAttribute checks for POST, PUT, PATCH and bulk requests that the error of an invalid value names its attribute, and
+// that nothing is changed.
 func TestBody_ErrorNamesAttribute(t *testing.T) {
 	measured := schema.UserType()
 	measured.Extensions = append(measured.Extensions,
@@ -152,7 +153,7 @@ func TestBody_ErrorNamesAttribute(t *testing.T) {
 				}
 				for _, change := range []object{op("replace", attribute, value), op("add", attribute, value)} {
 					if attribute == "name" || attribute == "emails" {
-						change["op"] = "replace" // a plain value is added to the list
+						change["op"] = "replace" // add would append a plain value to the list
 					}
 					a := h.patch(t, path, op("replace", "title", "new"), change).wantError(t, http.StatusBadRequest, scim.InvalidValue)
 					require.Contains(t, a.body.Text("detail"), name, "PATCH")
@@ -163,7 +164,7 @@ func TestBody_ErrorNamesAttribute(t *testing.T) {
 					wantFailure(t, result, "400", scim.InvalidValue)
 					require.Contains(t, result.Complex("response").Text("detail"), name, "bulk")
 				}
-				require.Equal(t, before, h.get(t, "").text, "nothing was changed")
+				require.Equal(t, before, h.get(t, "").text, "no resource was changed")
 			})
 		}
 	}

@@ -12,10 +12,11 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// bulkWindow is the most operations of a job that run at once. They share the commits of a store that has group commit.
+// bulkWindow is the maximum number of operations of a bulk request that run concurrently. They share the commits of a store that has group
+// commit.
 const bulkWindow = 128
 
-// bulkMethods are the methods an operation may have.
+// bulkMethods are the valid methods of an operation.
 var bulkMethods = []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 
 // bulkJob is one bulk request (RFC 7644 section 3.7).
@@ -26,23 +27,23 @@ type bulkJob struct {
 	byID map[string]*bulkOp // the POST operations by bulkId
 }
 
-// bulkOp is one operation of a job.
+// bulkOp is one operation of a bulk request.
 type bulkOp struct {
 	scim.BulkOperation
-	err     error         // a mistake that is seen before anything runs
-	t       *resourceType // nil when the path names none
-	target  string        // the id in the path; it may be a reference still
-	refs    []string      // the bulkIds that path and data refer to
-	claims  []string      // the unique values that a POST takes
-	alone   bool          // cannot run beside other operations
-	created string        // the id that a POST has made
-	result  *scim.BulkOperation
+	err          error         // an error detected before any operation runs
+	t            *resourceType // nil if the path names no resource type
+	target       string        // the id in the path; it may be an unresolved reference
+	refs         []string      // the bulkIds that path and data refer to
+	uniqueValues []string      // the unique values that a POST sets
+	exclusive    bool          // must not run concurrently with other operations
+	created      string        // the id of the resource that a POST created
+	result       *scim.BulkOperation
 }
 
-// bulk answers POST on /Bulk. The job as a whole is not atomic, each operation is.
+// bulk handles POST on /Bulk. The request as a whole is not atomic, each operation is.
 //
-// The operations take effect as if one ran after the other in the order of the request, but for those that refer to a
-// resource which is created later: they wait for it. POST operations that refer to each other in a circle succeed or fail
+// The result is the same as if the operations ran one after the other in the order of the request, with two exceptions. An operation that
+// refers to a resource created later in the request waits for it. POST operations that refer to each other in a cycle succeed or fail
 // together.
 func (s *server) bulk(r *request) (*reply, error) {
 	req, err := s.readBulk(r)
@@ -58,11 +59,11 @@ func (s *server) bulk(r *request) (*reply, error) {
 	}
 	errorsLeft := -1
 	if req.FailOnErrors != nil {
-		// 0 and 1 are the same: the job ends with the first error.
+		// 0 and 1 mean the same: the request stops at the first error.
 		errorsLeft = max(*req.FailOnErrors, 1)
 	}
 	for pending := j.units(); len(pending) > 0 && errorsLeft != 0; {
-		// No more at once than errors are accepted: what comes after the last of them must not have run.
+		// The window is limited to the number of accepted errors: operations after the last accepted error must not have run.
 		most := bulkWindow
 		if errorsLeft > 0 {
 			most = min(most, errorsLeft)
@@ -86,7 +87,7 @@ func (s *server) bulk(r *request) (*reply, error) {
 	return &reply{status: http.StatusOK, body: answer}, nil
 }
 
-// readBulk reads the request and applies the limits: over one of them nothing is executed.
+// readBulk reads the request and applies the limits. If a limit is exceeded, no operation is executed.
 func (s *server) readBulk(r *request) (*scim.BulkRequest, error) {
 	r.Body = http.MaxBytesReader(nil, r.Body, s.limits.MaxBulkPayload)
 	body, err := s.readObject(r)
@@ -111,12 +112,12 @@ func (s *server) readBulk(r *request) (*scim.BulkRequest, error) {
 	return req, nil
 }
 
-// prepare checks the shape of an operation.
+// prepare checks the structure of an operation.
 func (j *bulkJob) prepare(o scim.BulkOperation) *bulkOp {
 	op := &bulkOp{BulkOperation: o}
 	op.err = j.check(op)
 	if op.err == nil {
-		op.claims, op.alone = op.reach()
+		op.uniqueValues, op.exclusive = op.constraints()
 	}
 	if op.BulkID != "" && op.Method == http.MethodPost && j.byID[op.BulkID] == nil {
 		j.byID[op.BulkID] = op
@@ -132,7 +133,7 @@ func (j *bulkJob) check(op *bulkOp) error {
 		return bad(scim.InvalidSyntax, "method is missing")
 	}
 	if !slices.Contains(bulkMethods, op.Method) {
-		return bad(scim.InvalidValue, "method %s is none of %s", quoteSome([]string{op.Method})[0], strings.Join(bulkMethods, ", "))
+		return bad(scim.InvalidValue, "method %s is not one of %s", quoteSome([]string{op.Method})[0], strings.Join(bulkMethods, ", "))
 	}
 	if op.Path == "" {
 		return bad(scim.InvalidSyntax, "path is missing")
@@ -145,25 +146,25 @@ func (j *bulkJob) check(op *bulkOp) error {
 	}
 	if op.Method == http.MethodPost {
 		if op.BulkID == "" {
-			return bad(scim.InvalidSyntax, "bulkId is missing; POST needs one")
+			return bad(scim.InvalidSyntax, "bulkId is missing; POST requires one")
 		}
 		if j.byID[op.BulkID] != nil {
-			return bad(scim.InvalidValue, "an earlier operation has this bulkId")
+			return bad(scim.InvalidValue, "an earlier operation has the same bulkId")
 		}
 	}
 	if op.Data == nil && op.Method != http.MethodDelete {
-		return bad(scim.InvalidSyntax, "data is missing or no object; %s needs it", op.Method)
+		return bad(scim.InvalidSyntax, "data is missing or not an object; %s requires it", op.Method)
 	}
 	return nil
 }
 
-// route finds the resource type and the id that a path names.
+// route determines the resource type and the id that a path names.
 func (j *bulkJob) route(op *bulkOp) error {
 	endpoint, last, single := strings.Cut(strings.TrimSuffix(op.Path[1:], "/"), "/")
 	i := slices.IndexFunc(j.s.types, func(t *resourceType) bool { return t.path == endpoint })
 	id, err := url.PathUnescape(last)
 	if i < 0 || err != nil || strings.Contains(last, "/") || single && !plausibleID(id) {
-		return scim.Errorf(http.StatusNotFound, "", "there is nothing at this path")
+		return scim.Errorf(http.StatusNotFound, "", "no endpoint at this path")
 	}
 	op.t, op.target = j.s.types[i], id
 	route := j.s.routes[endpoint]
@@ -176,7 +177,7 @@ func (j *bulkJob) route(op *bulkOp) error {
 	return nil
 }
 
-// run executes units side by side.
+// run executes units concurrently.
 func (j *bulkJob) run(ctx context.Context, window []*bulkUnit) {
 	if len(window) == 1 {
 		j.runUnit(ctx, window[0])
@@ -190,7 +191,7 @@ func (j *bulkJob) run(ctx context.Context, window []*bulkUnit) {
 }
 
 func (j *bulkJob) runUnit(ctx context.Context, u *bulkUnit) {
-	if u.circle {
+	if u.cycle {
 		j.runCycle(ctx, u.ops)
 	} else {
 		op := u.ops[0]
@@ -199,16 +200,16 @@ func (j *bulkJob) runUnit(ctx context.Context, u *bulkUnit) {
 	u.done = true
 }
 
-// execute runs one operation as the single request that it stands for.
+// execute runs one operation as the equivalent single request.
 func (j *bulkJob) execute(ctx context.Context, op *bulkOp) *reply {
 	id, data, err := j.resolve(op)
 	if err != nil {
-		return j.s.answerTo(op.request(ctx, op.Method).Request, err)
+		return j.s.errorReplyFor(op.request(ctx, op.Method).Request, err)
 	}
 	return j.call(ctx, op, op.Method, id, data)
 }
 
-// call runs the action of a method. It answers in any case, as the server does for a request.
+// call runs the action of a method. It always returns a reply, also after an error or a panic.
 func (j *bulkJob) call(ctx context.Context, op *bulkOp, method, id string, data *scim.Object) (rep *reply) {
 	r := op.request(ctx, method)
 	r.base, r.id, r.body = j.base, id, data
@@ -223,12 +224,12 @@ func (j *bulkJob) call(ctx context.Context, op *bulkOp, method, id string, data 
 	}
 	rep, err := j.s.routes[path][method](r)
 	if err != nil {
-		return j.s.answerTo(r.Request, err)
+		return j.s.errorReplyFor(r.Request, err)
 	}
 	return rep
 }
 
-// request is the request that an operation stands for. Its version is the precondition (RFC 7644 section 3.7).
+// request returns the single request that is equivalent to an operation. Its version is the precondition (RFC 7644 section 3.7).
 func (op *bulkOp) request(ctx context.Context, method string) *request {
 	h := &http.Request{Method: method, URL: &url.URL{Path: "/Bulk"}, Header: http.Header{}}
 	if op.Version != "" && method == op.Method {
@@ -237,7 +238,7 @@ func (op *bulkOp) request(ctx context.Context, method string) *request {
 	return &request{Request: h.WithContext(ctx), inBulk: true}
 }
 
-// finish keeps what an operation was answered with.
+// finish stores the reply of an operation as its result.
 func (op *bulkOp) finish(j *bulkJob, rep *reply) {
 	res := &scim.BulkOperation{Method: op.Method, BulkID: op.BulkID, Status: rep.status, Version: rep.etag, Location: rep.location}
 	switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/scimserver"
 )
 
-// bulkOf is the body of a bulk request.
+// bulkOf returns the body of a bulk request.
 func bulkOf(operations ...object) object {
 	return object{"schemas": []string{scim.BulkRequestMessage}, "Operations": append([]object{}, operations...)}
 }
@@ -30,7 +30,7 @@ func bulkOp(method, path string, data any) object {
 	return o
 }
 
-// bulk sends a job and returns what came back for its operations.
+// bulk sends a bulk request and returns the results of its operations.
 func (h *harness) bulk(t testing.TB, body object) []*scim.Object {
 	t.Helper()
 	a := h.do(t, http.MethodPost, "/Bulk", body).want(t, http.StatusOK)
@@ -44,7 +44,7 @@ func (h *harness) bulk(t testing.TB, body object) []*scim.Object {
 	return out
 }
 
-// statuses lists the statuses of results, which must be strings.
+// statuses returns the statuses of results, which must be strings.
 func statuses(results []*scim.Object) string {
 	var out []string
 	for _, r := range results {
@@ -53,8 +53,8 @@ func statuses(results []*scim.Object) string {
 	return strings.Join(out, " ")
 }
 
-// made is the id of the resource of the result with a bulkId.
-func made(t testing.TB, h *harness, results []*scim.Object, bulkID string) string {
+// createdID returns the id of the resource in the result with a bulkId.
+func createdID(t testing.TB, h *harness, results []*scim.Object, bulkID string) string {
 	t.Helper()
 	i := slices.IndexFunc(results, func(r *scim.Object) bool { return r.Text("bulkId") == bulkID })
 	require.GreaterOrEqual(t, i, 0, bulkID)
@@ -89,10 +89,10 @@ func TestBulk_MatchesSingleRequests(t *testing.T) {
 		for i, method := range []string{"POST", "PUT", "PATCH", "PATCH", "DELETE"} {
 			require.Equal(t, method, results[i].Text("method"))
 			_, there := results[i].Get("response")
-			require.False(t, there, "a success needs no response")
+			require.False(t, there, "a successful result has no response")
 		}
 		require.Equal(t, "echoed", results[1].Text("bulkId"))
-		bob := h.get(t, "/Users/"+made(t, h, results, "new"))
+		bob := h.get(t, "/Users/"+createdID(t, h, results, "new"))
 		require.Equal(t, bob.header.Get("ETag"), results[0].Text("version"))
 		now := h.get(t, "/Users/"+ann.id())
 		require.Equal(t, `"anna"`, now.json("userName"))
@@ -114,7 +114,7 @@ func TestBulk_References(t *testing.T) {
 			}
 			return ids
 		}
-		t.Run("to what is created before and after, in data, extensions, $ref and paths", func(t *testing.T) {
+		t.Run("to resources created before and after, in data, extensions, $ref and paths", func(t *testing.T) {
 			old := h.newGroup(t, "old")
 			managed := user("managed",
 				object{scim.EnterpriseUserSchema: object{"manager": object{"value": "bulkId:boss", "$ref": "../Users/bulkId:boss"}}})
@@ -129,8 +129,8 @@ func TestBulk_References(t *testing.T) {
 				bulkOp("PUT", "/Users/bulkId:u", user("u2")),
 			))
 			require.Equal(t, "204 201 201 201 201 204 204 200", statuses(results))
-			u, boss, m := made(t, h, results, "u"), made(t, h, results, "boss"), made(t, h, results, "managed")
-			require.Equal(t, []string{m, boss}, memberIDs(made(t, h, results, "g")))
+			u, boss, m := createdID(t, h, results, "u"), createdID(t, h, results, "boss"), createdID(t, h, results, "managed")
+			require.Equal(t, []string{m, boss}, memberIDs(createdID(t, h, results, "g")))
 			require.Equal(t, []string{u}, memberIDs(old.id()))
 			require.Equal(t, `"u2"`, h.get(t, "/Users/"+u).json("userName"))
 			manager := h.get(t, "/Users/"+m).body.Complex(scim.EnterpriseUserSchema).Complex("manager")
@@ -138,15 +138,15 @@ func TestBulk_References(t *testing.T) {
 			require.Equal(t, "../Users/"+boss, manager.Text("$ref"))
 			require.NotContains(t, h.get(t, "/Users").text+h.get(t, "/Groups").text, "bulkId")
 		})
-		t.Run("in circles", func(t *testing.T) {
+		t.Run("in cycles", func(t *testing.T) {
 			results := h.bulk(t, bulkOf(
-				bulkPost("a", "/Groups", group("circle a", "bulkId:b")),
-				bulkPost("b", "/Groups", group("circle b", "bulkId:c", "bulkId:x")),
-				bulkPost("c", "/Groups", group("circle c", "bulkId:a")),
-				bulkPost("x", "/Users", user("circle x", object{scim.EnterpriseUserSchema: object{"manager": object{"value": "bulkId:x"}}})),
+				bulkPost("a", "/Groups", group("cycle a", "bulkId:b")),
+				bulkPost("b", "/Groups", group("cycle b", "bulkId:c", "bulkId:x")),
+				bulkPost("c", "/Groups", group("cycle c", "bulkId:a")),
+				bulkPost("x", "/Users", user("cycle x", object{scim.EnterpriseUserSchema: object{"manager": object{"value": "bulkId:x"}}})),
 			))
 			require.Equal(t, "201 201 201 201", statuses(results))
-			a, b, c, x := made(t, h, results, "a"), made(t, h, results, "b"), made(t, h, results, "c"), made(t, h, results, "x")
+			a, b, c, x := createdID(t, h, results, "a"), createdID(t, h, results, "b"), createdID(t, h, results, "c"), createdID(t, h, results, "x")
 			require.Equal(t, []string{b}, memberIDs(a))
 			require.ElementsMatch(t, []string{c, x}, memberIDs(b))
 			require.Equal(t, []string{a}, memberIDs(c))
@@ -155,7 +155,7 @@ func TestBulk_References(t *testing.T) {
 				require.Equal(t, h.get(t, "/Groups/"+id).header.Get("ETag"), results[i].Text("version"), "the version of the finished resource")
 			}
 		})
-		t.Run("a circle of which one part fails leaves nothing", func(t *testing.T) {
+		t.Run("a cycle with a failed operation creates nothing", func(t *testing.T) {
 			results := h.bulk(t, bulkOf(
 				bulkPost("a", "/Groups", group("broken a", "bulkId:b")),
 				bulkPost("b", "/Groups", object{"schemas": []string{scim.GroupSchema}, "members": refs("bulkId:a")}),
@@ -169,7 +169,7 @@ func TestBulk_References(t *testing.T) {
 			total, _ := h.get(t, filtered("/Groups", `displayName sw "broken"`)).list(t, "id")
 			require.Equal(t, "0", total)
 		})
-		t.Run("to nothing fails the operation alone", func(t *testing.T) {
+		t.Run("an unknown reference fails only its operation", func(t *testing.T) {
 			results := h.bulk(t, bulkOf(
 				bulkPost("g", "/Groups", group("lonely", "bulkId:nobody")),
 				bulkPost("bad", "/Users", user("")),
@@ -181,7 +181,7 @@ func TestBulk_References(t *testing.T) {
 			wantFailure(t, results[1], "400", scim.InvalidValue)
 			wantFailure(t, results[2], "409", "")
 			wantFailure(t, results[3], "409", "")
-			made(t, h, results, "ok")
+			createdID(t, h, results, "ok")
 			for _, r := range results[:4] {
 				require.NotContains(t, r.Text("location"), "bulkId")
 			}
@@ -192,18 +192,18 @@ func TestBulk_References(t *testing.T) {
 // TestBulk_KeepsOrder checks that the server executes bulk operations in order if one affects another.
 func TestBulk_KeepsOrder(t *testing.T) {
 	everyStore(t, func(t *testing.T, h *harness) {
-		t.Run("the first of two creates with one unique value stands", func(t *testing.T) {
+		t.Run("the first of two creates with the same unique value succeeds", func(t *testing.T) {
 			var ops []object
 			for i := range 20 {
 				ops = append(ops, bulkPost(fmt.Sprint(i), "/Users", user([]string{"twin", "TWIN"}[i%2])))
 			}
 			results := h.bulk(t, bulkOf(ops...))
-			made(t, h, results, "0")
+			createdID(t, h, results, "0")
 			for _, r := range results[1:] {
 				wantFailure(t, r, "409", scim.Uniqueness)
 			}
 		})
-		t.Run("a name can be freed and taken again", func(t *testing.T) {
+		t.Run("a name can be released and used again", func(t *testing.T) {
 			first := h.newUser(t, "name")
 			results := h.bulk(t, bulkOf(
 				bulkOp("DELETE", "/Users/"+first.id(), nil),
@@ -215,7 +215,7 @@ func TestBulk_KeepsOrder(t *testing.T) {
 			))
 			require.Equal(t, "204 201 200 201 200 200", statuses(results))
 		})
-		t.Run("what happens to one resource happens in turn", func(t *testing.T) {
+		t.Run("operations on one resource run in order", func(t *testing.T) {
 			u := h.newUser(t, "turns")
 			ops := []object{}
 			for i := range 30 {
@@ -264,7 +264,7 @@ func TestBulk_FailOnErrors(t *testing.T) {
 				prefix := fmt.Sprintf("fail%v-", test.failOnErrors)
 				require.Equal(t, test.want, statuses(h.bulk(t, merge(bulkOf(job(prefix)...), []object{{"failOnErrors": test.failOnErrors}}))))
 				total, _ := h.get(t, filtered("/Users", `userName sw "`+prefix+`"`)).list(t, "id")
-				require.Equal(t, fmt.Sprint(strings.Count(test.want, "201")), total, "what came before stays, what came after never ran")
+				require.Equal(t, fmt.Sprint(strings.Count(test.want, "201")), total, "earlier operations take effect, later operations do not run")
 			})
 		}
 	})
@@ -290,9 +290,9 @@ func TestBulk_InvalidOperations(t *testing.T) {
 		{"a path without a slash", bulkPost("b", "Users", user("x")), "400", scim.InvalidValue},
 		{"an unknown endpoint", bulkPost("b", "/Printers", user("x")), "404", ""},
 		{"discovery", bulkPost("b", "/Schemas", user("x")), "404", ""},
-		{"bulk itself", bulkPost("b", "/Bulk", bulkOf()), "404", ""},
+		{"the endpoint Bulk", bulkPost("b", "/Bulk", bulkOf()), "404", ""},
 		{"a deeper path", bulkOp("DELETE", ann+"/name", nil), "404", ""},
-		{"a path that climbs", bulkOp("DELETE", "/Users/../"+ann, nil), "404", ""},
+		{"a path with ..", bulkOp("DELETE", "/Users/../"+ann, nil), "404", ""},
 		{"an unknown resource", bulkOp("DELETE", "/Users/unknown", nil), "404", ""},
 		{"a resource of another type", bulkOp("DELETE", "/Groups"+strings.TrimPrefix(ann, "/Users"), nil), "404", ""},
 		{"POST on a resource", bulkPost("b", ann, user("x")), "405", ""},
@@ -301,9 +301,9 @@ func TestBulk_InvalidOperations(t *testing.T) {
 		{"POST without bulkId", bulkOp("POST", "/Users", user("x")), "400", scim.InvalidSyntax},
 		{"POST without data", bulkOp("POST", "/Users", nil), "400", scim.InvalidSyntax},
 		{"PUT without data", bulkOp("PUT", ann, nil), "400", scim.InvalidSyntax},
-		{"data that is text", bulkOp("PUT", ann, "{}"), "400", scim.InvalidSyntax},
-		{"PATCH with data that is no PatchOp", bulkOp("PATCH", ann, user("x")), "400", scim.InvalidSyntax},
-		{"a taken name", bulkPost("b", "/Users", user("ANN")), "409", scim.Uniqueness},
+		{"data that is a string", bulkOp("PUT", ann, "{}"), "400", scim.InvalidSyntax},
+		{"PATCH with data that is not a PatchOp", bulkOp("PATCH", ann, user("x")), "400", scim.InvalidSyntax},
+		{"a name in use", bulkPost("b", "/Users", user("ANN")), "409", scim.Uniqueness},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			results := h.bulk(t, bulkOf(test.operation))
@@ -311,13 +311,13 @@ func TestBulk_InvalidOperations(t *testing.T) {
 			wantFailure(t, results[0], test.status, test.scimType)
 		})
 	}
-	t.Run("a bulkId that is given twice", func(t *testing.T) {
+	t.Run("a duplicate bulkId", func(t *testing.T) {
 		results := h.bulk(t, bulkOf(bulkPost("b", "/Users", user("first")), bulkPost("b", "/Users", user("second"))))
-		made(t, h, results[:1], "b")
+		createdID(t, h, results[:1], "b")
 		wantFailure(t, results[1], "400", scim.InvalidValue)
 	})
 	total, _ := h.get(t, "/Users").list(t, "id")
-	require.Equal(t, "2", total, "nothing else was created or deleted")
+	require.Equal(t, "2", total, "no other resource was created or deleted")
 }
 
 func TestBulk_RejectsWholeRequest(t *testing.T) {
@@ -336,9 +336,10 @@ func TestBulk_RejectsWholeRequest(t *testing.T) {
 		{"too large", bulkOf(bulkPost("b", "/Users", user(strings.Repeat("x", 2000)))), 413, "", "maxPayloadSize (2000)"},
 		{"no schema", object{"Operations": []object{}}, 400, scim.InvalidSyntax, ""},
 		{"no Operations", object{"schemas": []string{scim.BulkRequestMessage}}, 400, scim.InvalidSyntax, ""},
-		{"an operation that is no object", object{"schemas": []string{scim.BulkRequestMessage}, "Operations": []any{1}}, 400, scim.InvalidSyntax,
+		{"an operation that is not an object", object{"schemas": []string{scim.BulkRequestMessage}, "Operations": []any{1}}, 400,
+			scim.InvalidSyntax,
 			""},
-		{"failOnErrors below zero", merge(bulkOf(), []object{{"failOnErrors": -1}}), 400, scim.InvalidValue, ""},
+		{"a negative failOnErrors", merge(bulkOf(), []object{{"failOnErrors": -1}}), 400, scim.InvalidValue, ""},
 		{"no JSON", "{", 400, scim.InvalidSyntax, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -346,7 +347,7 @@ func TestBulk_RejectsWholeRequest(t *testing.T) {
 			require.Contains(t, a.body.Text("detail"), test.detail)
 		})
 	}
-	require.Empty(t, h.bulk(t, bulkOf()), "nothing to do")
+	require.Empty(t, h.bulk(t, bulkOf()), "no operations")
 	total, _ := h.get(t, "/Users").list(t, "id")
 	require.Equal(t, "0", total)
 	config := h.get(t, "/ServiceProviderConfig")

@@ -9,21 +9,21 @@ import (
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
-// The order in which the operations of a bulk job run. They run side by side where nobody can tell the difference.
+// The order in which the operations of a bulk request run. They run concurrently if the result does not depend on the order.
 
-// bulkUnit is what runs as one: an operation, or POST operations that refer to each other in a circle.
+// bulkUnit is an operation, or several POST operations that refer to each other in a cycle and run together.
 type bulkUnit struct {
-	ops    []*bulkOp
-	circle bool
-	after  []*bulkUnit // what it has to wait for
-	done   bool
+	ops   []*bulkOp
+	cycle bool
+	after []*bulkUnit // the units that have to finish first
+	done  bool
 }
 
 func (u *bulkUnit) ready() bool {
 	return !slices.ContainsFunc(u.after, func(other *bulkUnit) bool { return !other.done })
 }
 
-// units returns the units of a job in the order of their first operations.
+// units returns the units of a bulk request in the order of their first operations.
 func (j *bulkJob) units() []*bulkUnit {
 	needs := j.needs()
 	var units []*bulkUnit
@@ -38,7 +38,7 @@ func (j *bulkJob) units() []*bulkUnit {
 			units = append(units, u)
 		}
 		u.ops = append(u.ops, op)
-		u.circle = len(u.ops) > 1 || slices.Contains(needs[i], i)
+		u.cycle = len(u.ops) > 1 || slices.Contains(needs[i], i)
 		of[i] = u
 	}
 	for i := range j.ops {
@@ -51,8 +51,8 @@ func (j *bulkJob) units() []*bulkUnit {
 	return units
 }
 
-// needs lists for each operation the positions of those that have to run before it: the POST operations that it refers to
-// and the one before it on the same resource.
+// needs returns for each operation the positions of the operations that have to run first: the POST operations that it refers to and the
+// previous operation on the same resource.
 func (j *bulkJob) needs() [][]int {
 	position := make(map[*bulkOp]int, len(j.ops))
 	for i, op := range j.ops {
@@ -82,8 +82,7 @@ func (j *bulkJob) needs() [][]int {
 	return needs
 }
 
-// components numbers the strongly connected components of a graph (Tarjan's algorithm): nodes that reach each other get the
-// same number.
+// components numbers the strongly connected components of a graph (Tarjan's algorithm). Nodes that reach each other get the same number.
 func components(edges [][]int) []int {
 	var (
 		component = make([]int, len(edges))
@@ -123,9 +122,9 @@ func components(edges [][]int) []int {
 	return component
 }
 
-// nextWindow takes the units that run next: the first that is ready and, up to the given number, those behind it whose
-// order to it and to everything they overtake makes no difference. Something is always ready: what waits for each other is
-// one unit.
+// nextWindow returns the units to run next: the first one that is ready, and later ones that are independent of the units in the window and
+// of all units that they overtake. The window has at most the given number of units. At least one unit is always ready, because operations
+// that wait for each other form one unit.
 func nextWindow(pending []*bulkUnit, most int) (window, rest []*bulkUnit) {
 	var overtaken []*bulkUnit
 	for i, u := range pending {
@@ -145,20 +144,20 @@ func nextWindow(pending []*bulkUnit, most int) (window, rest []*bulkUnit) {
 	return window, overtaken
 }
 
-// independent says whether two units may run in either order or at once: both create, both patch or both delete, nobody
-// takes or frees a unique value of the other, and no precondition has to see what the other did. Operations on one resource
-// and those that refer to each other are ordered already.
+// independent reports whether two units may run concurrently or in any order. Both must create, patch or delete. Neither may set or free a
+// unique value of the other, and no precondition may depend on the other. Operations on one resource and operations that refer to each
+// other are ordered already.
 func independent(a, b *bulkUnit) bool {
 	x, y := a.ops[0], b.ops[0]
-	if a.circle || b.circle || x.alone || y.alone || x.Method != y.Method {
+	if a.cycle || b.cycle || x.exclusive || y.exclusive || x.Method != y.Method {
 		return false
 	}
-	return !slices.ContainsFunc(x.claims, func(claim string) bool { return slices.Contains(y.claims, claim) })
+	return !slices.ContainsFunc(x.uniqueValues, func(claim string) bool { return slices.Contains(y.uniqueValues, claim) })
 }
 
-// reach returns the unique values that an operation takes, if it is a POST, and whether it cannot run beside others: a PUT
-// or PATCH that may free a unique value for another operation, or one with a precondition.
-func (op *bulkOp) reach() (claims []string, alone bool) {
+// constraints returns the unique values that an operation sets, if it is a POST, and whether it must run alone. A PUT or PATCH runs alone
+// if it may free a unique value for another operation, and an operation with a precondition always does.
+func (op *bulkOp) constraints() (claims []string, alone bool) {
 	unique := uniquePaths(op.t.ResourceType)
 	switch op.Method {
 	case http.MethodPost:
@@ -175,7 +174,7 @@ func (op *bulkOp) reach() (claims []string, alone bool) {
 	return claims, alone || op.Version != ""
 }
 
-// patchReaches says whether a PATCH names one of the attributes. One that cannot be read does nothing.
+// patchReaches reports whether a PATCH names one of the attributes. It is false for a malformed PATCH, which has no effect.
 func patchReaches(data *scim.Object, t *resourceType, unique []scim.AttrPath) bool {
 	req, err := scim.ParsePatchRequest(data)
 	if err != nil {
@@ -197,7 +196,7 @@ func patchReaches(data *scim.Object, t *resourceType, unique []scim.AttrPath) bo
 	return false
 }
 
-// uniquePaths lists the attributes that a type declares unique.
+// uniquePaths returns the attributes that a type declares unique.
 func uniquePaths(t *schema.ResourceType) []scim.AttrPath {
 	var paths []scim.AttrPath
 	isUnique := func(a *schema.Attribute) bool { return a.Uniqueness == schema.Server || a.Uniqueness == schema.Global }
@@ -220,7 +219,7 @@ func uniquePaths(t *schema.ResourceType) []scim.AttrPath {
 	return paths
 }
 
-// valuesAt lists the values of an attribute in a representation.
+// valuesAt returns the values of an attribute in a representation.
 func valuesAt(o *scim.Object, path scim.AttrPath) []any {
 	if path.URN != "" {
 		o = o.Complex(path.URN)

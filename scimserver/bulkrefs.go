@@ -9,14 +9,14 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// bulkRef begins a reference to the resource that another operation of the job creates (RFC 7644 section 3.7.2).
+// bulkRef is the prefix of a reference to the resource that another operation of the request creates (RFC 7644 section 3.7.2).
 const bulkRef = "bulkId:"
 
-// quotedRef is a reference inside of a PATCH path: members[value eq "bulkId:x"].
+// quotedRef is a reference inside a PATCH path: members[value eq "bulkId:x"].
 var quotedRef = regexp.MustCompile(`"bulkId:([^"\\]+)"`)
 
-// rewriteText replaces the references in a text: one that is the whole text, in a "$ref" the last segment, in the "path" of
-// a PATCH operation a quoted one. The name is that of the attribute.
+// rewriteText replaces the references in a string: the whole string, the last segment of a "$ref", and a quoted reference in the "path" of
+// a PATCH operation. name is the name of the attribute.
 func rewriteText(name, text string, replace func(bulkID string) string) string {
 	if id, ok := strings.CutPrefix(text, bulkRef); ok {
 		return replace(id)
@@ -34,7 +34,7 @@ func rewriteText(name, text string, replace func(bulkID string) string) string {
 	return text
 }
 
-// rewriteRefs replaces the references in a value. The result shares what has none.
+// rewriteRefs replaces the references in a value. Parts without references are shared with the result.
 func rewriteRefs(name string, v any, replace func(bulkID string) string) any {
 	switch v := v.(type) {
 	case string:
@@ -55,7 +55,7 @@ func rewriteRefs(name string, v any, replace func(bulkID string) string) any {
 	return v
 }
 
-// refsIn lists the references in a value.
+// refsIn returns the references in a value.
 func refsIn(name string, v any) []string {
 	var ids []string
 	rewriteRefs(name, v, func(id string) string {
@@ -65,7 +65,7 @@ func refsIn(name string, v any) []string {
 	return ids
 }
 
-// collectRefs lists what path and data refer to, each once.
+// collectRefs collects the references in path and data, each once.
 func (op *bulkOp) collectRefs() {
 	if op.err != nil {
 		return
@@ -80,8 +80,8 @@ func (op *bulkOp) collectRefs() {
 	op.refs = slices.Compact(op.refs)
 }
 
-// resolve returns the id and the data of an operation with permanent ids for references. It fails when the operation is
-// wrong in itself or refers to what has not been created.
+// resolve returns the id and the data of an operation with permanent ids instead of references. It fails if the operation is invalid or
+// refers to a resource that was not created.
 func (j *bulkJob) resolve(op *bulkOp) (id string, data *scim.Object, err error) {
 	if op.err != nil {
 		return "", nil, op.err
@@ -94,7 +94,7 @@ func (j *bulkJob) resolve(op *bulkOp) (id string, data *scim.Object, err error) 
 	return j.realID(op.target), j.filled(op, op.Data), nil
 }
 
-// filled is data with permanent ids.
+// filled returns data with permanent ids.
 func (j *bulkJob) filled(op *bulkOp, data *scim.Object) *scim.Object {
 	if len(op.refs) == 0 || data == nil {
 		return data
@@ -105,14 +105,15 @@ func (j *bulkJob) filled(op *bulkOp, data *scim.Object) *scim.Object {
 func (j *bulkJob) checkRef(ref string) error {
 	switch other := j.byID[ref]; {
 	case other == nil:
-		return scim.Errorf(http.StatusBadRequest, scim.InvalidValue, "no POST of this job has the bulkId %s", quoteSome([]string{ref})[0])
+		return scim.Errorf(http.StatusBadRequest, scim.InvalidValue, "no POST of this bulk request has the bulkId %s",
+			quoteSome([]string{ref})[0])
 	case other.created == "":
 		return scim.Errorf(http.StatusConflict, "", "the operation with the bulkId %s failed", quoteSome([]string{ref})[0])
 	}
 	return nil
 }
 
-// realID is the permanent id for the id of a path; a reference to what was not created stays.
+// realID returns the permanent id for the id of a path. A reference to a resource that was not created is returned unchanged.
 func (j *bulkJob) realID(id string) string {
 	if ref, ok := strings.CutPrefix(id, bulkRef); ok && j.byID[ref] != nil && j.byID[ref].created != "" {
 		return j.byID[ref].created

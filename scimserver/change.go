@@ -6,17 +6,17 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// maxAttempts is how often a change is tried when other processes change the same resource at the same time.
+// maxAttempts is the maximum number of attempts for a change if other processes change the same resource concurrently.
 const maxAttempts = 16
 
-// edit makes the new state of a resource from the current one, which it must not change. It may be called several times.
+// edit returns the new state of a resource. It must not modify current, and it may be called several times.
 type edit func(current *scim.Resource) (*scim.Resource, error)
 
-// change reads a resource, checks the request's preconditions, edits it and stores the result, all on one version. When the
-// edit makes no difference nothing is stored, so that version and lastModified stay.
+// change reads a resource, checks the request's preconditions, edits the resource and stores the result, all on one version. If the edit
+// changes nothing, nothing is stored, so that version and lastModified stay.
 //
-// The edit sees a user's password as its hash, so that it can remove it, leave it or replace it by a password; and of a
-// group's members those in the scope.
+// The edit gets the hash of a user's password in place of the password, so that it can remove, keep or replace it. Of a group's members it
+// gets those in the scope.
 func (s *server) change(r *request, t *resourceType, scope memberScope, apply edit) (*Record, error) {
 	ctx := r.Context()
 	unlock, err := s.locks.lock(ctx, r.id)
@@ -56,7 +56,7 @@ func (s *server) change(r *request, t *resourceType, scope memberScope, apply ed
 	return nil, ErrConflict
 }
 
-// editable is the state of a resource that an edit works on.
+// editable returns the state of a resource that an edit works on.
 func (s *server) editable(r *request, t *resourceType, rec *Record, scope memberScope) (*scim.Resource, error) {
 	full, err := s.complete(r.Context(), r.base, t, []*Record{rec}, false)
 	if err != nil {

@@ -6,24 +6,24 @@ import (
 	"time"
 )
 
-// contender is one of the things that a benchmark compares.
+// contender is one of the functions that a benchmark compares.
 type contender struct {
 	name string
 	run  func(b *testing.B)
 }
 
-// turnTime is how long a contender keeps its turn, at least once.
+// turnTime is the minimum duration of a contender's turn. A turn has at least one call.
 const turnTime = 20 * time.Millisecond
 
-// compete runs the contenders in turns, so that other work on the machine slows them down alike, and compares each with the
-// first. The metric "us" is the cost in microseconds, "growth" that cost in parts of the first one's, and "cpu-growth" the same
-// of the processor time alone, without waiting for the disk; all are medians of all turns.
+// compete runs the contenders in turns, so that other load on the machine affects all equally, and compares each with the first. The metric
+// "us" is the cost in microseconds, "growth" is that cost divided by the cost of the first, and "cpu-growth" is the same ratio for
+// processor time only, without waiting for the disk. All are medians of all turns.
 func compete(b *testing.B, all []contender) {
 	costs, growth, cpuGrowth := make([][]float64, len(all)), make([][]float64, len(all)), make([][]float64, len(all))
 	took, used := make([]float64, len(all)), make([]float64, len(all))
 	for round := 0; b.Loop(); round++ {
 		for k := range all {
-			i := (round + k) % len(all) // nobody is always behind the same other one
+			i := (round + k) % len(all) // the order rotates between rounds
 			n, started, busy := 0, time.Now(), cpuTime()
 			for n == 0 || time.Since(started) < turnTime {
 				all[i].run(b)
@@ -37,7 +37,7 @@ func compete(b *testing.B, all []contender) {
 			cpuGrowth[i] = append(cpuGrowth[i], used[i]/used[0])
 		}
 	}
-	b.ReportMetric(0, "ns/op") // of all contenders together: means nothing
+	b.ReportMetric(0, "ns/op") // of all contenders together: has no meaning
 	for i, c := range all {
 		b.ReportMetric(median(costs[i]), "us/"+c.name)
 		if i > 0 {

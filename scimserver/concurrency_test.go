@@ -19,9 +19,9 @@ func everyStore(t *testing.T, run func(t *testing.T, h *harness)) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) { run(t, serve(t, storeOn(t, db))) })
 }
 
-// parallel sends n requests at once and returns the answers.
-func parallel(n int, send func(i int) *answer) []*answer {
-	answers := make([]*answer, n)
+// parallel sends n requests concurrently and returns the responses.
+func parallel(n int, send func(i int) *response) []*response {
+	answers := make([]*response, n)
 	start := make(chan struct{})
 	var wg sync.WaitGroup
 	for i := range n {
@@ -35,7 +35,7 @@ func parallel(n int, send func(i int) *answer) []*answer {
 	return answers
 }
 
-func count(answers []*answer, status int) int {
+func count(answers []*response, status int) int {
 	n := 0
 	for _, a := range answers {
 		if a.status == status {
@@ -49,7 +49,7 @@ func TestParallelPosts_CreateOneUser(t *testing.T) {
 	everyStore(t, func(t *testing.T, h *harness) {
 		const n = 24
 		names := []string{"ann", "Ann", "ANN"}
-		answers := parallel(n, func(i int) *answer { return h.do(t, http.MethodPost, "/Users", user(names[i%len(names)])) })
+		answers := parallel(n, func(i int) *response { return h.do(t, http.MethodPost, "/Users", user(names[i%len(names)])) })
 		require.Equal(t, 1, count(answers, http.StatusCreated))
 		for _, a := range answers {
 			if a.status != http.StatusCreated {
@@ -67,7 +67,7 @@ func TestTwoWritersWithOneETag(t *testing.T) {
 		path := "/Users/" + ann.id()
 		tag := ann.header.Get("ETag")
 		for round := range 5 {
-			answers := parallel(2, func(i int) *answer {
+			answers := parallel(2, func(i int) *response {
 				body := user("ann", object{"title": fmt.Sprintf("%d by %d", round, i)})
 				return h.do(t, http.MethodPut, path, body, header("If-Match", tag))
 			})
@@ -92,10 +92,10 @@ func TestParallelPatches_AllApplied(t *testing.T) {
 		}
 		team := h.newGroup(t, "team")
 		path := "/Groups/" + team.id()
-		answers := parallel(n, func(i int) *answer { return h.patch(t, path, op("add", "members", refs(ids[i]))) })
+		answers := parallel(n, func(i int) *response { return h.patch(t, path, op("add", "members", refs(ids[i]))) })
 		require.Equal(t, n, count(answers, http.StatusNoContent))
 		require.Len(t, h.get(t, path).body.Array("members"), n)
-		answers = parallel(n, func(i int) *answer {
+		answers = parallel(n, func(i int) *response {
 			return h.patch(t, path, op("remove", fmt.Sprintf("members[value eq %q]", ids[i])))
 		})
 		require.Equal(t, n, count(answers, http.StatusNoContent))
@@ -120,7 +120,7 @@ func TestReads_AtomicUserPatch(t *testing.T) {
 					}
 					a := h.do(t, http.MethodGet, path, nil)
 					if a.json("title") != a.json("nickName") {
-						t.Errorf("half a change is seen: %s", a.text)
+						t.Errorf("a partial change is visible: %s", a.text)
 						return
 					}
 				}
@@ -152,7 +152,7 @@ func TestReads_AtomicGroupPatch(t *testing.T) {
 					a := h.do(t, http.MethodGet, path+"?attributes=displayName,members.display", nil)
 					members := a.body.Array("members")
 					if len(members) != 1 || members[0].(*scim.Object).Text("display") != a.body.Text("displayName") {
-						t.Errorf("half a change is seen: %s", a.text)
+						t.Errorf("a partial change is visible: %s", a.text)
 						return
 					}
 				}
@@ -167,7 +167,7 @@ func TestReads_AtomicGroupPatch(t *testing.T) {
 	})
 }
 
-// With a store that creates several resources in one step, a circle of references is there as a whole or not at all.
+// TestReads_AtomicBulkCycle checks for a store that creates several resources in one step that no read sees a part of a cycle.
 func TestReads_AtomicBulkCycle(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		h := serve(t, storeOn(t, db))
@@ -177,14 +177,14 @@ func TestReads_AtomicBulkCycle(t *testing.T) {
 			for ended := false; !ended; {
 				select {
 				case <-done:
-					ended = true // and look once more
+					ended = true // and read once more
 				default:
 				}
 				a := h.do(t, http.MethodGet, "/Groups?count=1000", nil)
 				for _, v := range a.body.Array("Resources") {
 					g := v.(*scim.Object)
 					if len(g.Array("members")) != 1 || g.Complex("meta").Text("version") != `W/"1"` {
-						t.Errorf("a group without the member that it was to be created with: %s", scim.AppendValue(nil, g))
+						t.Errorf("a group without its initial member: %s", scim.AppendValue(nil, g))
 						return
 					}
 				}
@@ -209,7 +209,7 @@ func TestParallelDelete_LeavesNoMember(t *testing.T) {
 		team := h.newGroup(t, "team")
 		for i := range 10 {
 			ann := h.newUser(t, fmt.Sprintf("ann %d", i))
-			answers := parallel(2, func(i int) *answer {
+			answers := parallel(2, func(i int) *response {
 				if i == 0 {
 					return h.do(t, http.MethodDelete, "/Users/"+ann.id(), nil)
 				}

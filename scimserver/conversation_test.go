@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// TestRecordedConversations replays what provisioning clients send, and checks each answer.
+// TestRecordedConversations replays recorded requests of provisioning clients, and checks each response.
 func TestRecordedConversations(t *testing.T) {
 	conversations, err := fixtures.Conversations()
 	require.NoError(t, err)
@@ -57,7 +57,7 @@ func TestRecordedConversations(t *testing.T) {
 	}
 }
 
-func requireContains(t *testing.T, want string, a *answer, title string) {
+func requireContains(t *testing.T, want string, a *response, title string) {
 	t.Helper()
 	var w, g any
 	require.NoError(t, json.Unmarshal([]byte(want), &w), want)
@@ -65,7 +65,7 @@ func requireContains(t *testing.T, want string, a *answer, title string) {
 	require.True(t, contains(w, g), "%s\n%s\nwant %s\ngot  %s", title, a.call, want, a.text)
 }
 
-// contains says whether got holds everything of want.
+// contains reports whether got contains everything in want.
 func contains(want, got any) bool {
 	switch want := want.(type) {
 	case map[string]any:
@@ -85,7 +85,7 @@ func contains(want, got any) bool {
 	return want == got
 }
 
-// TestRFCSamplesRoundTrip stores the example resources of RFC 7643 and gets back what a client may write of them.
+// TestRFCSamplesRoundTrip stores the example resources of RFC 7643 and compares the attributes that a client may write.
 func TestRFCSamplesRoundTrip(t *testing.T) {
 	samples, err := fixtures.RFCSamples()
 	require.NoError(t, err)
@@ -97,7 +97,7 @@ func TestRFCSamplesRoundTrip(t *testing.T) {
 				endpoint := "/Users"
 				if strings.Contains(name, "group") {
 					endpoint = "/Groups"
-					want.Delete("members") // of users that do not exist here
+					want.Delete("members") // the users do not exist here
 				}
 				body := string(want.AppendJSON(nil))
 				a := h.do(t, http.MethodPost, endpoint, body).want(t, http.StatusCreated)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// cpuTime is the processor time that this process has used, zero when that is not known.
+// cpuTime returns the processor time used by this process, or zero if it is unavailable.
 func cpuTime() time.Duration {
 	var usage syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) != nil {

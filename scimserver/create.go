@@ -8,7 +8,7 @@ import (
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
-// create answers POST on an endpoint (RFC 7644 section 3.3).
+// create handles POST on an endpoint (RFC 7644 section 3.3).
 func (s *server) create(r *request, t *resourceType) (*reply, error) {
 	p, err := r.projection()
 	if err != nil {
@@ -27,10 +27,10 @@ func (s *server) create(r *request, t *resourceType) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.shown(r, t, http.StatusCreated, rec, p)
+	return s.resourceReply(r, t, http.StatusCreated, rec, p)
 }
 
-// newRecord is what a representation asks to be created.
+// newRecord returns the record to create from a representation.
 func (s *server) newRecord(t *resourceType, id string, body *scim.Object) (NewRecord, error) {
 	clean, err := t.Clean(&scim.Resource{Object: *body}, s.cleaning())
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *server) newRecord(t *resourceType, id string, body *scim.Object) (NewRe
 	return NewRecord{Record: rec, Members: members}, err
 }
 
-// cleaning is how representations are cleaned.
+// cleaning returns the options for cleaning representations.
 func (s *server) cleaning() schema.CleanOptions {
 	return schema.CleanOptions{
 		RefuseUnknown:        !s.accept.Has(lenient.UnknownAttributes),
@@ -49,9 +49,9 @@ func (s *server) cleaning() schema.CleanOptions {
 	}
 }
 
-// record takes apart a clean representation: what the store keeps elsewhere leaves the resource. The old record gives what
-// does not change; a password that is its hash is that same password. The record shares values with the representation,
-// which is not changed any more.
+// record converts a clean representation to a record: it removes the attributes that the store holds separately. Unchanged fields are
+// copied from the old record. A password that equals the stored hash is the unchanged password. The record shares values with the
+// representation, which must not be changed afterwards.
 func (s *server) record(t *resourceType, clean *scim.Resource, old *Record) (rec *Record, members []string, err error) {
 	rec = &Record{
 		Type: old.Type, ID: old.ID, Version: old.Version, Created: old.Created, LastModified: old.LastModified,
@@ -82,7 +82,7 @@ func (s *server) record(t *resourceType, clean *scim.Resource, old *Record) (rec
 	return rec, members, nil
 }
 
-// displayOf is what others show for a resource.
+// displayOf returns the display name of a resource, which other resources show for it.
 func displayOf(r *scim.Resource) string {
 	for _, name := range []string{"displayName", "userName"} {
 		if text := r.Text(name); text != "" {

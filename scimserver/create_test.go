@@ -13,7 +13,7 @@ import (
 
 func TestCreateUser(t *testing.T) {
 	eachStore(t, func(t *testing.T, h *harness) {
-		t.Run("answers with the whole resource and its location", func(t *testing.T) {
+		t.Run("returns the complete resource and its location", func(t *testing.T) {
 			a := h.do(t, http.MethodPost, "/Users", `{
 				"schemas": ["urn:ietf:params:scim:schemas:core:2.0:User", "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"],
 				"userName": "Full", "externalId": "x1", "NAME": {"GivenName": "Ann", "familyName": "Lee"}, "nickName": null, "photos": [],
@@ -34,20 +34,20 @@ func TestCreateUser(t *testing.T) {
 			meta := (&scim.Resource{Object: *a.body}).Meta()
 			require.Equal(t, "User", meta.ResourceType)
 			require.Equal(t, location, meta.Location)
-			require.Equal(t, meta.Created, meta.LastModified, "created and changed at once")
+			require.Equal(t, meta.Created, meta.LastModified, "created equals lastModified")
 			require.WithinDuration(t, time.Now(), meta.Created, time.Minute)
-			require.Equal(t, a.text, h.get(t, "/Users/"+a.id()).text, "reads back the same")
+			require.Equal(t, a.text, h.get(t, "/Users/"+a.id()).text, "a GET returns the same resource")
 		})
-		t.Run("ignores what only the server may set", func(t *testing.T) {
+		t.Run("ignores read-only attributes", func(t *testing.T) {
 			a := h.newUser(t, "readonly",
 				object{"id": "mine", "groups": []any{}, "meta": object{"resourceType": "X", "created": "2001-01-01T00:00:00Z"}})
 			require.NotEqual(t, "mine", a.id())
 			require.Equal(t, `"User"`, a.json("meta.resourceType"))
 			require.NotContains(t, a.json("meta.created"), "2001")
 			require.Equal(t, "null", a.json("groups"))
-			require.Equal(t, "null", a.json("externalId"), "the server invents no externalId")
+			require.Equal(t, "null", a.json("externalId"), "the server generates no externalId")
 		})
-		t.Run("takes what Entra and Okta send", func(t *testing.T) {
+		t.Run("accepts the requests of Entra and Okta", func(t *testing.T) {
 			a := h.newUser(t, "lenient", object{"active": "True", "roles": []any{}, "displayName": nil,
 				"schemas": []string{scim.UserSchema, scim.EnterpriseUserSchema, "urn:example:unknown"}, "unknown": 1,
 				"name": object{"formatted": "L", "unknown": true}})
@@ -73,21 +73,21 @@ func TestCreate_RejectsBadInput(t *testing.T) {
 			scimType scim.Type
 			detail   string
 		}{
-			{"a taken userName", "/Users", user("Taken"), 409, scim.Uniqueness, "userName"},
-			{"a taken userName in other letters", "/Users", user("tAKEN"), 409, scim.Uniqueness, "userName"},
+			{"a userName in use", "/Users", user("Taken"), 409, scim.Uniqueness, "userName"},
+			{"a userName in use, in another case", "/Users", user("tAKEN"), 409, scim.Uniqueness, "userName"},
 			{"a user without a name", "/Users", `{"schemas":["` + scim.UserSchema + `"]}`, 400, scim.InvalidValue, "userName"},
 			{"an empty userName", "/Users", user(""), 400, scim.InvalidValue, "userName"},
 			{"a group without a name", "/Groups", `{"schemas":["` + scim.GroupSchema + `"]}`, 400, scim.InvalidValue, "displayName"},
 			{"no schemas", "/Users", `{"userName":"x"}`, 400, scim.InvalidValue, "schemas"},
 			{"the wrong schema", "/Users", `{"schemas":["` + scim.GroupSchema + `"],"userName":"x"}`, 400, scim.InvalidValue, "schemas"},
-			{"an object where a string belongs", "/Users", user("x", object{"displayName": object{}}), 400, scim.InvalidValue, "displayName"},
-			{"a string where an object belongs", "/Users", user("x", object{"name": "Ann"}), 400, scim.InvalidValue, "name"},
+			{"an object instead of a string", "/Users", user("x", object{"displayName": object{}}), 400, scim.InvalidValue, "displayName"},
+			{"a string instead of an object", "/Users", user("x", object{"name": "Ann"}), 400, scim.InvalidValue, "name"},
 			{"a number for a boolean", "/Users", user("x", object{"active": 1}), 400, scim.InvalidValue, "active"},
 			{"two primary values", "/Users", user("x", object{"emails": []object{{"value": "a", "primary": true}, {"value": "b", "primary": true}}}),
 				400, scim.InvalidValue, "emails"},
 			{"an empty password", "/Users", user("x", object{"password": ""}), 400, scim.InvalidValue, "password"},
 			{"an unknown member", "/Groups", group("g", "nobody"), 400, scim.InvalidValue, "nobody"},
-			{"a member id no resource can have", "/Groups", group("g", strings.Repeat("x", 2000)), 400, scim.InvalidValue, "members"},
+			{"a member with an impossible id", "/Groups", group("g", strings.Repeat("x", 2000)), 400, scim.InvalidValue, "members"},
 			{"broken JSON", "/Users", `{"schemas":`, 400, scim.InvalidSyntax, "byte"},
 			{"an empty body", "/Users", ``, 400, scim.InvalidSyntax, ""},
 			{"an array", "/Users", `[]`, 400, scim.InvalidSyntax, ""},
@@ -103,9 +103,9 @@ func TestCreate_RejectsBadInput(t *testing.T) {
 			})
 		}
 		total, _ := h.get(t, "/Users").list(t, "id")
-		require.Equal(t, "1", total, "nothing was stored")
+		require.Equal(t, "1", total, "no resource was stored")
 		total, _ = h.get(t, "/Groups").list(t, "id")
-		require.Equal(t, "0", total, "nothing was stored")
+		require.Equal(t, "0", total, "no resource was stored")
 	})
 }
 
@@ -130,7 +130,7 @@ func TestCreate_DuplicateExternalIDs(t *testing.T) {
 	})
 }
 
-// RFC 7644 sections 5 and 7.8: names are prepared before they are compared.
+// TestUserNamesCompareByPRECIS checks RFC 7644 sections 5 and 7.8: names are prepared before they are compared.
 func TestUserNamesCompareByPRECIS(t *testing.T) {
 	eachStore(t, func(t *testing.T, h *harness) {
 		for _, same := range [][]string{
@@ -141,7 +141,7 @@ func TestUserNamesCompareByPRECIS(t *testing.T) {
 			{"\u0130da", "i\u0307da"},
 		} {
 			a := h.newUser(t, same[0])
-			require.Equal(t, same[0], a.body.Text("userName"), "it is kept as it was sent")
+			require.Equal(t, same[0], a.body.Text("userName"), "the name is stored as sent")
 			for _, name := range same {
 				_, found := h.get(t, filtered("/Users", `userName eq `+string(scim.AppendValue(nil, name)))).list(t, "id")
 				require.Equal(t, []string{a.id()}, found, "%q", name)

@@ -16,23 +16,23 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// CursorOptions tunes cursor paging (RFC 9865).
+// CursorOptions configures cursor paging (RFC 9865).
 type CursorOptions struct {
-	// Key encrypts cursors. Servers that share a store and a key take each other's cursors, and those from before a restart.
-	// Defaults to a random key of this handler.
+	// Key encrypts cursors. Servers that share a store and a key accept each other's cursors, and cursors from before a restart. Default: a
+	// random key per handler.
 	Key []byte
-	// Timeout is how long a cursor can be used; advertised as pagination.cursorTimeout. Defaults to one hour.
+	// Timeout is the lifetime of a cursor; advertised as pagination.cursorTimeout. Default: 1h.
 	Timeout time.Duration
 }
 
-// DefaultCursorTimeout is how long cursors can be used unless CursorOptions says otherwise.
+// DefaultCursorTimeout is the default of CursorOptions.Timeout.
 const DefaultCursorTimeout = time.Hour
 
-// maxCursor bounds the cursors that are looked at, in bytes; none of ours is longer.
+// maxCursor is the maximum length of a cursor that is decrypted, in bytes. The cursors of this server are shorter.
 const maxCursor = 8 << 10
 
-// cursors makes and reads cursors. A cursor is a place in an order, encrypted: clients can neither read nor forge it, and it
-// is good for one query of one client only. It holds no rights: every page is a query of its own.
+// cursors creates and reads cursors. A cursor is an encrypted position in an order: clients can neither read nor forge it, and it is valid
+// for one query of one client only. It grants no access: every page is a separate query.
 type cursors struct {
 	aead    cipher.AEAD
 	timeout time.Duration
@@ -56,14 +56,14 @@ func newCursors(o CursorOptions) (cursors, error) {
 	return cursors{aead: aead, timeout: cmp.Or(o.Timeout, DefaultCursorTimeout)}, nil
 }
 
-// cursor is what is inside of one. Without a key and an order it stands for the beginning.
+// cursor is the decrypted content of a cursor.
 type cursor struct {
 	Key      *string `json:"k,omitempty"`
 	Type     int     `json:"y,omitempty"`
 	Order    int64   `json:"o,omitempty"`
-	Start    bool    `json:"a,omitempty"` // the beginning; there is no place
+	Start    bool    `json:"a,omitempty"` // the start of the order, without a position
 	Backward bool    `json:"b,omitempty"`
-	Total    int     `json:"n"` // all matches, as counted for the first page
+	Total    int     `json:"n"` // number of all matches, counted for the first page
 	Made     int64   `json:"t"` // Unix time in milliseconds
 }
 
@@ -74,7 +74,7 @@ func (c cursor) place() *place {
 	return &place{key: c.Key, typ: c.Type, order: c.Order}
 }
 
-// seal makes the text of a cursor that is good for what it is bound to.
+// seal returns the encrypted cursor, which is valid for the binding bound.
 func (cs cursors) seal(c cursor, bound []byte) (string, error) {
 	c.Made = time.Now().UnixMilli()
 	plain, err := json.Marshal(c)
@@ -84,10 +84,10 @@ func (cs cursors) seal(c cursor, bound []byte) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(cs.aead.Seal(nil, nil, plain, bound)), nil
 }
 
-// open reads the text of a cursor. One that was never made and one that belongs to somebody else are told alike.
+// open decrypts a cursor. It returns the same error for an invalid cursor and for a cursor with another binding.
 func (cs cursors) open(text string, bound []byte) (cursor, error) {
 	invalid := scim.Errorf(http.StatusBadRequest, scim.InvalidCursor,
-		"the cursor is none that this query was given; an empty one asks for the first page")
+		"the cursor was not issued for this query; use an empty cursor for the first page")
 	if len(text) > maxCursor {
 		return cursor{}, invalid
 	}
@@ -104,14 +104,15 @@ func (cs cursors) open(text string, bound []byte) (cursor, error) {
 		return cursor{}, invalid
 	}
 	if time.Since(time.UnixMilli(c.Made)) >= cs.timeout {
-		return cursor{}, scim.Errorf(http.StatusBadRequest, scim.ExpiredCursor, "the cursor has expired, as cursors do after %s; begin again",
+		return cursor{}, scim.Errorf(http.StatusBadRequest, scim.ExpiredCursor,
+			"the cursor has expired: cursors are valid for %s; use an empty cursor for the first page",
 			cs.timeout)
 	}
 	return c, nil
 }
 
-// binding is what a cursor is good for: this service, this client, this query. The projection and the size of the page may
-// change between pages.
+// binding returns what a cursor is valid for: this service, this client, this query. The projection and the size of the page may change
+// between pages.
 func (s *server) binding(r *request, q *query, types []*resourceType) []byte {
 	names := make([]string, len(types))
 	for i, t := range types {
@@ -121,8 +122,8 @@ func (s *server) binding(r *request, q *query, types []*resourceType) []byte {
 	return fmt.Appendf(nil, "%q %x %q %q %q %t", s.prefix, client, names, q.filterText, q.ordering.by.String(), q.ordering.reverse)
 }
 
-// answerCursor answers a query that has asked for cursors.
-func (s *server) answerCursor(r *request, q *query, types []*resourceType) (*reply, error) {
+// runCursorQuery handles a query with a cursor.
+func (s *server) runCursorQuery(r *request, q *query, types []*resourceType) (*reply, error) {
 	bound := s.binding(r, q, types)
 	at := cursor{Start: true}
 	if *q.cursor != "" {
@@ -133,7 +134,7 @@ func (s *server) answerCursor(r *request, q *query, types []*resourceType) (*rep
 	}
 	look := q.search
 	look.after = at.place()
-	look.limit++ // one more tells whether another page follows
+	look.limit++ // one more, to detect whether another page follows
 	if at.Backward {
 		look.ordering.reverse = !look.ordering.reverse
 	}
@@ -150,7 +151,7 @@ func (s *server) answerCursor(r *request, q *query, types []*resourceType) (*rep
 		slices.Reverse(hits)
 	}
 	list := &scim.ListResponse{TotalResults: at.Total}
-	next, previous := around(at, hits, more, q.ordering.reverse)
+	next, previous := neighbors(at, hits, more, q.ordering.reverse)
 	if list.NextCursor, err = s.seal(next, bound); err != nil {
 		return nil, err
 	}
@@ -173,28 +174,28 @@ func (s *server) seal(c *cursor, bound []byte) (string, error) {
 	}
 	text, err := s.cursors.seal(*c, bound)
 	if err != nil {
-		return "", fmt.Errorf("make a cursor: %w", err)
+		return "", fmt.Errorf("create a cursor: %w", err)
 	}
 	return text, nil
 }
 
-// around returns the cursors of the pages behind and before the page at a cursor, nil where there is none. More says that the
-// walk, in its direction, goes on.
-func around(at cursor, page []hit, more, descending bool) (next, previous *cursor) {
+// neighbors returns the cursors of the pages after and before the page at a cursor, or nil if such a page does not exist. more reports that
+// there are further resources in the direction of the cursor.
+func neighbors(at cursor, page []hit, more, descending bool) (next, previous *cursor) {
 	from := func(p place, backward bool) *cursor {
 		return &cursor{Key: p.key, Type: p.typ, Order: p.order, Backward: backward, Total: at.Total}
 	}
 	switch {
-	case at.Backward && len(page) == 0 && !more: // all that was before is gone, so what follows is the first page
+	case at.Backward && len(page) == 0 && !more: // all previous resources were deleted, so the next page is the first one
 		return &cursor{Start: true, Total: at.Total}, nil
-	case len(page) == 0: // the end was deleted, or no resources were asked for
+	case len(page) == 0: // the last resources were deleted, or count is 0
 		here := at
 		if more {
 			next = &here
 		}
 		if !at.Start && !at.Backward {
 			behind := *at.place()
-			if behind.order++; descending { // so that the resource at the place itself is before it
+			if behind.order++; descending { // so that the resource at the position itself is before it
 				behind.order -= 2
 			}
 			previous = from(behind, true)

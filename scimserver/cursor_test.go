@@ -18,8 +18,8 @@ import (
 	"github.com/scimwright/scimwright/scimserver"
 )
 
-// byCursor asks for a page by cursor, by GET or, with search, by POST.
-func (h *harness) byCursor(t testing.TB, endpoint string, search bool, params object, cursor string) *answer {
+// byCursor requests a page by cursor, by GET or, with search, by POST.
+func (h *harness) byCursor(t testing.TB, endpoint string, search bool, params object, cursor string) *response {
 	t.Helper()
 	params = maps.Clone(params)
 	params["cursor"] = cursor
@@ -36,8 +36,8 @@ func (h *harness) byCursor(t testing.TB, endpoint string, search bool, params ob
 	return h.do(t, http.MethodGet, endpoint+"?"+query.Encode(), nil)
 }
 
-// cursors returns nextCursor and previousCursor, "" when they are absent.
-func (a *answer) cursors(t testing.TB) (next, previous string) {
+// cursors returns nextCursor and previousCursor, or "" if absent.
+func (a *response) cursors(t testing.TB) (next, previous string) {
 	t.Helper()
 	for name, dest := range map[string]*string{"nextCursor": &next, "previousCursor": &previous} {
 		if v, ok := a.body.Get(name); ok {
@@ -48,7 +48,7 @@ func (a *answer) cursors(t testing.TB) (next, previous string) {
 	return next, previous
 }
 
-func labels(t testing.TB, a *answer) []string {
+func labels(t testing.TB, a *response) []string {
 	t.Helper()
 	a.want(t, http.StatusOK)
 	out := []string{}
@@ -101,7 +101,7 @@ func TestCursors_WalkBothDirections(t *testing.T) {
 					t.Run(fmt.Sprint(endpoint, params, count), func(t *testing.T) {
 						params["count"] = count
 						var forth, back []string
-						names := func(a *answer) []string {
+						names := func(a *response) []string {
 							_ = labels(t, a)
 							var out []string
 							for _, r := range a.body.Array("Resources") {
@@ -117,7 +117,7 @@ func TestCursors_WalkBothDirections(t *testing.T) {
 							a := h.byCursor(t, endpoint, page%2 == 1, params, cursor)
 							forth = append(forth, names(a)...)
 							next, prev := a.cursors(t)
-							require.Equal(t, page == 0, prev == "", "previousCursor is on every page but the first")
+							require.Equal(t, page == 0, prev == "", "every page except the first has previousCursor")
 							if cursor, previous = next, prev; next == "" {
 								break
 							}
@@ -131,8 +131,8 @@ func TestCursors_WalkBothDirections(t *testing.T) {
 							require.NotEmpty(t, next)
 							previous = prev
 						}
-						last := len(all) - len(back) // how many are on the last page
-						require.True(t, slices.Equal(all[:len(back)], back), "the way back shows what lies before the last page: %v", back)
+						last := len(all) - len(back) // number of resources on the last page
+						require.True(t, slices.Equal(all[:len(back)], back), "the pages backwards contain all resources before the last page: %v", back)
 						require.LessOrEqual(t, last, count)
 					})
 				}
@@ -161,7 +161,7 @@ func TestCursors_SurviveDeletions(t *testing.T) {
 			first := h.byCursor(t, "/Users", false, params, "")
 			require.Equal(t, names[:2], labels(t, first))
 			next, _ := first.cursors(t)
-			remove(names[1], names[2]) // where the cursor stands, and what follows
+			remove(names[1], names[2]) // the resource at the cursor, and the next one
 			second := h.byCursor(t, "/Users", false, params, next)
 			require.Equal(t, names[3:5], labels(t, second))
 			next, previous := second.cursors(t)
@@ -175,7 +175,7 @@ func TestCursors_SurviveDeletions(t *testing.T) {
 			next, previous = end.cursors(t)
 			require.Empty(t, next)
 			require.Equal(t, []string{names[3], names[4]}, labels(t, h.byCursor(t, "/Users", false, params, previous)),
-				"the page before the end that is gone")
+				"the page before the deleted end")
 			_, previous = second.cursors(t)
 			remove(names[0])
 			back = h.byCursor(t, "/Users", false, params, previous)
@@ -220,7 +220,7 @@ func TestCursors_BoundToQueryAndClient(t *testing.T) {
 			http.StatusBadRequest, scim.InvalidCursor)
 		other := serve(t, newMapStore())
 		other.do(t, http.MethodGet, "/Users?cursor="+cursor, nil).wantError(t, http.StatusBadRequest, scim.InvalidCursor)
-		require.Equal(t, []string{"user2", "user3"}, labels(t, h.byCursor(t, "/Users", true, params, cursor)), "and it is good still")
+		require.Equal(t, []string{"user2", "user3"}, labels(t, h.byCursor(t, "/Users", true, params, cursor)), "the cursor is still valid")
 		require.NotContains(t, cursor, "user")
 	})
 }
@@ -247,11 +247,11 @@ func TestCursors_Parameters(t *testing.T) {
 			require.Empty(t, labels(t, a))
 			require.Equal(t, "5", a.json("totalResults"))
 			next, previous := a.cursors(t)
-			require.NotEmpty(t, next, "there is more")
+			require.NotEmpty(t, next, "there are more resources")
 			require.Empty(t, previous)
 			require.Equal(t, []string{"user0"}, labels(t, h.get(t, "/Users?count=1&cursor="+next)), "count may change")
 		}
-		t.Run("refusals", func(t *testing.T) {
+		t.Run("errors", func(t *testing.T) {
 			for params, want := range map[string]scim.Type{
 				"cursor=&count=ten": scim.InvalidCount, "cursor=&count=1.5": scim.InvalidCount, "cursor=&startIndex=1": scim.InvalidValue,
 				"cursor=&cursor=": scim.InvalidValue,
@@ -285,7 +285,7 @@ func TestCursors_Expire(t *testing.T) {
 		o, err := scim.Decode(send(h, http.MethodGet, "/Users?cursor=&count=1", "").Body.Bytes())
 		require.NoError(t, err)
 		next := "/Users?count=1&cursor=" + o.Text("nextCursor")
-		time.Sleep(time.Minute - time.Millisecond) // the clock of the bubble
+		time.Sleep(time.Minute - time.Millisecond) // the fake clock of the synctest bubble
 		require.Equal(t, http.StatusOK, send(h, http.MethodGet, next, "").Code)
 		time.Sleep(time.Millisecond)
 		w := send(h, http.MethodGet, next, "")
@@ -309,7 +309,7 @@ func TestCursors_SharedByKey(t *testing.T) {
 		http.StatusBadRequest, scim.InvalidCursor)
 }
 
-// eachDatabase is eachStore with PostgreSQL as well.
+// eachDatabase is eachStore including PostgreSQL.
 func eachDatabase(t *testing.T, run func(t *testing.T, h *harness)) {
 	eachStore(t, run)
 	t.Run("postgres", func(t *testing.T) { run(t, serve(t, storeOn(t, sqldbtest.Postgres(t)))) })

@@ -15,7 +15,7 @@ import (
 	"github.com/scimwright/scimwright/scimserver"
 )
 
-// The documents of a resource type with every characteristic and every data type, and an extension it requires.
+// The documents of a resource type with every characteristic and every data type, and of a required extension.
 const (
 	deviceURN = "urn:example:schemas:Device"
 	assetURN  = "urn:example:schemas:Asset"
@@ -36,7 +36,8 @@ const (
 		{"name":"site","type":"reference","referenceTypes":["external"],"caseExact":true},
 		{"name":"owner","type":"complex","subAttributes":[{"name":"value"},{"name":"$ref","type":"reference","referenceTypes":["User"]}]},
 		{"name":"aliases","multiValued":true},
-		{"name":"disks","type":"complex","multiValued":true,"subAttributes":[{"name":"name","required":true},{"name":"size","type":"integer"},{"name":"primary","type":"boolean"}]}]}`
+		{"name":"disks","type":"complex","multiValued":true,"subAttributes":[
+			{"name":"name","required":true},{"name":"size","type":"integer"},{"name":"primary","type":"boolean"}]}]}`
 	assetSchema = `{"schemas":["` + scim.SchemaSchema + `"],"id":"` + assetURN + `","name":"Asset","attributes":[
 		{"name":"number","required":true,"uniqueness":"server"},{"name":"room"}]}`
 	deviceType = `{"schemas":["` + scim.ResourceTypeSchema + `"],"id":"Device","name":"Device","endpoint":"/Devices","schema":"` + deviceURN +
@@ -44,7 +45,7 @@ const (
 		"schemaExtensions":[{"schema":"` + assetURN + `","required":true}]}`
 )
 
-// eachCustom runs a test over servers of the device type, which enforce every declared uniqueness.
+// eachCustom runs a test with servers of the device type, which enforce every declared uniqueness.
 func eachCustom(t *testing.T, run func(t *testing.T, h *harness)) {
 	types, err := schema.Load(fstest.MapFS{
 		"device.json": {Data: []byte(deviceSchema)}, "asset.json": {Data: []byte(assetSchema)}, "type.json": {Data: []byte(deviceType)},
@@ -55,12 +56,12 @@ func eachCustom(t *testing.T, run func(t *testing.T, h *harness)) {
 	})
 }
 
-// device is the body of a device; its asset number is made of the serial.
+// device returns the body of a device. Its asset number is derived from the serial.
 func device(serial string, more ...object) object {
 	return merge(object{"schemas": []string{deviceURN, assetURN}, "serial": serial, assetURN: object{"number": "N-" + serial}}, more)
 }
 
-func (h *harness) newDevice(t testing.TB, serial string, more ...object) *answer {
+func (h *harness) newDevice(t testing.TB, serial string, more ...object) *response {
 	t.Helper()
 	return h.do(t, http.MethodPost, "/Devices", device(serial, more...)).want(t, http.StatusCreated)
 }
@@ -92,7 +93,7 @@ func TestCustomType_AllOperations(t *testing.T) {
 		require.Equal(t, "null", a.json("owner"))
 		a = h.do(t, http.MethodPut, path, device("s1", object{"ports": 5})).want(t, http.StatusOK)
 		require.Equal(t, "5", a.json("ports"))
-		require.Equal(t, "null", a.json("disks"), "a PUT clears what it does not name")
+		require.Equal(t, "null", a.json("disks"), "a PUT removes the attributes that it does not name")
 		h.do(t, http.MethodDelete, path, nil).want(t, http.StatusNoContent)
 		h.do(t, http.MethodGet, path, nil).want(t, http.StatusNotFound)
 		require.Equal(t, `[{"schema":"`+assetURN+`","required":true}]`, h.get(t, "/ResourceTypes/Device").json("schemaExtensions"))
@@ -143,7 +144,7 @@ func TestCustomType_Characteristics(t *testing.T) {
 			refused(400, scim.InvalidFilter, "GET", filtered("/Devices", `pin eq "5678"`), nil)
 		})
 		t.Run("returned", func(t *testing.T) {
-			require.Equal(t, `"n"`, a.json("notes"), "on request: a write names it")
+			require.Equal(t, `"n"`, a.json("notes"), "on request: included after a write that names it")
 			require.Equal(t, "null", h.get(t, path).json("notes"))
 			require.Equal(t, `"n"`, h.get(t, path+"?attributes=notes").json("notes"))
 			require.Equal(t, `"Desk"`, h.get(t, path+"?attributes=code").json("label"), "always")
@@ -156,7 +157,7 @@ func TestCustomType_Characteristics(t *testing.T) {
 				require.Equal(t, want, total, filter)
 			}
 		})
-		t.Run("canonicalValues suggest", func(t *testing.T) {
+		t.Run("canonicalValues are not enforced", func(t *testing.T) {
 			require.Equal(t, `"green"`, a.json("color"))
 		})
 		t.Run("uniqueness, of extension attributes too", func(t *testing.T) {

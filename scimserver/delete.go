@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// delete answers DELETE on one resource (RFC 7644 section 3.6).
+// delete handles DELETE on one resource (RFC 7644 section 3.6).
 func (s *server) delete(r *request, t *resourceType) (*reply, error) {
 	unlock, err := s.locks.lock(r.Context(), r.id)
 	if err != nil {

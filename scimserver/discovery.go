@@ -8,17 +8,17 @@ import (
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
-// refuseFilter answers a filter on a discovery endpoint (RFC 7644 section 4). Other query parameters are ignored there.
-func refuseFilter(r *request) error {
+// rejectFilter rejects a filter on a discovery endpoint (RFC 7644 section 4). Other query parameters are ignored there.
+func rejectFilter(r *request) error {
 	if r.params.Has("filter") {
 		return scim.Errorf(http.StatusForbidden, "", "discovery endpoints cannot be filtered")
 	}
 	return nil
 }
 
-// getServiceProviderConfig says what this server can do (RFC 7643 section 5, RFC 9865 section 4).
+// getServiceProviderConfig returns the features of this server (RFC 7643 section 5, RFC 9865 section 4).
 func (s *server) getServiceProviderConfig(r *request) (*reply, error) {
-	if err := refuseFilter(r); err != nil {
+	if err := rejectFilter(r); err != nil {
 		return nil, err
 	}
 	supported := func(yes bool, more ...scim.Member) *scim.Object {
@@ -41,7 +41,7 @@ func (s *server) getServiceProviderConfig(r *request) (*reply, error) {
 		scim.Member{Name: "defaultPageSize", Value: s.limits.DefaultPage},
 		scim.Member{Name: "maxPageSize", Value: s.limits.MaxPage},
 	)
-	if seconds := int(s.cursors.timeout.Seconds()); seconds > 0 { // it is a positive number of whole ones
+	if seconds := int(s.cursors.timeout.Seconds()); seconds > 0 { // the value must be a positive integer
 		pagination.Set("cursorTimeout", seconds)
 	}
 	doc.Set("pagination", pagination)
@@ -55,7 +55,7 @@ func (s *server) getServiceProviderConfig(r *request) (*reply, error) {
 	return s.discovered(r, doc, "ServiceProviderConfig", "/ServiceProviderConfig"), nil
 }
 
-// discovered completes a discovery document and answers with it.
+// discovered completes a discovery document and returns it as reply.
 func (s *server) discovered(r *request, doc *scim.Resource, resourceType, path string) *reply {
 	doc = located(r, doc, resourceType, path)
 	return &reply{status: http.StatusOK, body: doc}
@@ -67,7 +67,7 @@ func located(r *request, doc *scim.Resource, resourceType, path string) *scim.Re
 	return doc
 }
 
-// schemaDocuments returns the documents of all schemas that answers of this server follow, each once.
+// schemaDocuments returns the documents of all schemas that responses of this server use, each once.
 func schemaDocuments(types []*schema.ResourceType) []*scim.Resource {
 	var all []*schema.Schema
 	for _, rt := range types {
@@ -89,7 +89,7 @@ func schemaDocuments(types []*schema.ResourceType) []*scim.Resource {
 }
 
 func (s *server) listSchemas(r *request) (*reply, error) {
-	if err := refuseFilter(r); err != nil {
+	if err := rejectFilter(r); err != nil {
 		return nil, err
 	}
 	docs := make([]*scim.Resource, len(s.schemas))
@@ -100,7 +100,7 @@ func (s *server) listSchemas(r *request) (*reply, error) {
 }
 
 func (s *server) getSchema(r *request) (*reply, error) {
-	if err := refuseFilter(r); err != nil {
+	if err := rejectFilter(r); err != nil {
 		return nil, err
 	}
 	for _, doc := range s.schemas {
@@ -112,7 +112,7 @@ func (s *server) getSchema(r *request) (*reply, error) {
 }
 
 func (s *server) listResourceTypes(r *request) (*reply, error) {
-	if err := refuseFilter(r); err != nil {
+	if err := rejectFilter(r); err != nil {
 		return nil, err
 	}
 	docs := make([]*scim.Resource, len(s.types))
@@ -123,7 +123,7 @@ func (s *server) listResourceTypes(r *request) (*reply, error) {
 }
 
 func (s *server) getResourceType(r *request) (*reply, error) {
-	if err := refuseFilter(r); err != nil {
+	if err := rejectFilter(r); err != nil {
 		return nil, err
 	}
 	for _, t := range s.types {
@@ -134,7 +134,7 @@ func (s *server) getResourceType(r *request) (*reply, error) {
 	return nil, ErrNotFound
 }
 
-// discoveryList answers with all documents; paging does not apply to them.
+// discoveryList returns a reply with all documents. Paging does not apply to them.
 func discoveryList(docs []*scim.Resource) *reply {
 	return &reply{status: http.StatusOK, body: &scim.ListResponse{
 		TotalResults: len(docs), StartIndex: 1, ItemsPerPage: len(docs), Resources: docs,

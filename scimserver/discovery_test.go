@@ -21,9 +21,12 @@ func TestServiceProviderConfig_MatchesBehavior(t *testing.T) {
 	sameJSON(t, `{
 		"schemas": ["urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"],
 		"patch": {"supported": true}, "bulk": {"supported": true, "maxOperations": 1000, "maxPayloadSize": 8388608},
-		"filter": {"supported": true, "maxResults": 7}, "changePassword": {"supported": true}, "sort": {"supported": true}, "etag": {"supported": true},
-		"pagination": {"cursor": true, "index": true, "defaultPaginationMethod": "index", "defaultPageSize": 3, "maxPageSize": 7, "cursorTimeout": 3600},
-		"authenticationSchemes": [{"type": "oauthbearertoken", "name": "OAuth Bearer Token", "description": "A bearer token in the Authorization header",
+		"filter": {"supported": true, "maxResults": 7}, "changePassword": {"supported": true},
+		"sort": {"supported": true}, "etag": {"supported": true},
+		"pagination": {"cursor": true, "index": true, "defaultPaginationMethod": "index",
+			"defaultPageSize": 3, "maxPageSize": 7, "cursorTimeout": 3600},
+		"authenticationSchemes": [{"type": "oauthbearertoken", "name": "OAuth Bearer Token",
+			"description": "A bearer token in the Authorization header",
 			"specUri": "https://www.rfc-editor.org/info/rfc6750", "primary": true}],
 		"meta": {"resourceType": "ServiceProviderConfig", "location": "`+h.url+`/ServiceProviderConfig"}}`, a.body)
 
@@ -54,7 +57,7 @@ func TestDiscovery_Lists(t *testing.T) {
 				listed := v.(*scim.Object)
 				id := listed.Text("id")
 				single := h.get(t, test.path+"/"+url.PathEscape(id))
-				require.True(t, scim.Equal(listed, single.body), "%s is the same alone and in the list", id)
+				require.True(t, scim.Equal(listed, single.body), "%s is equal as single document and in the list", id)
 				require.Equal(t, h.url+test.path+"/"+id, listed.Complex("meta").Text("location"))
 				require.Equal(t, test.kind, listed.Complex("meta").Text("resourceType"))
 				require.NotEmpty(t, listed.Array("schemas"))
@@ -96,7 +99,7 @@ func TestCustomType_Served(t *testing.T) {
 		device := object{"schemas": []string{"urn:example:2.0:Device"}, "serial": "S1", "note": "n", "pin": "1234"}
 		a := h.do(t, http.MethodPost, "/Devices", device).want(t, http.StatusCreated)
 		path := "/Devices/" + a.id()
-		require.Equal(t, `"n"`, a.json("note"), "an answer to a write that named it")
+		require.Equal(t, `"n"`, a.json("note"), "included in the response to a write that named it")
 		require.Equal(t, "null", a.json("pin"))
 		a = h.get(t, path)
 		require.Equal(t, "null", a.json("note"), "returned on request only")
@@ -106,7 +109,7 @@ func TestCustomType_Served(t *testing.T) {
 		device["serial"] = "S2"
 		h.do(t, http.MethodPut, path, device).wantError(t, http.StatusBadRequest, scim.Mutability)
 		total, _ := h.get(t, filtered("/Devices", `serial eq "s1"`)).list(t, "id")
-		require.Equal(t, "0", total, "serial compares exactly")
+		require.Equal(t, "0", total, "serial is compared exactly")
 		total, _ = h.get(t, filtered("/Devices", `serial eq "S1"`)).list(t, "id")
 		require.Equal(t, "1", total)
 		h.patch(t, path, op("replace", "note", "m")).want(t, http.StatusOK)
@@ -129,14 +132,14 @@ func TestNew_RejectsBadOptions(t *testing.T) {
 	_, err := scimserver.New(good())
 	require.NoError(t, err)
 	for name, change := range map[string]func(*scimserver.Options){
-		"no store":                  func(o *scimserver.Options) { o.Store = nil },
-		"no tokens":                 func(o *scimserver.Options) { o.Tokens = nil },
-		"a prefix without a slash":  func(o *scimserver.Options) { o.Prefix = "scim" },
-		"a relative base URL":       func(o *scimserver.Options) { o.BaseURL = "/scim" },
-		"a base URL with a query":   func(o *scimserver.Options) { o.BaseURL = "https://example.com/?a" },
-		"a password cost too low":   func(o *scimserver.Options) { o.PasswordCost = 1 },
-		"two types at one endpoint": func(o *scimserver.Options) { o.Types = []*schema.ResourceType{schema.UserType(), schema.UserType()} },
-		"an endpoint that is ours": func(o *scimserver.Options) {
+		"no store":                        func(o *scimserver.Options) { o.Store = nil },
+		"no tokens":                       func(o *scimserver.Options) { o.Tokens = nil },
+		"a prefix without a slash":        func(o *scimserver.Options) { o.Prefix = "scim" },
+		"a relative base URL":             func(o *scimserver.Options) { o.BaseURL = "/scim" },
+		"a base URL with a query":         func(o *scimserver.Options) { o.BaseURL = "https://example.com/?a" },
+		"a password cost that is too low": func(o *scimserver.Options) { o.PasswordCost = 1 },
+		"two types at one endpoint":       func(o *scimserver.Options) { o.Types = []*schema.ResourceType{schema.UserType(), schema.UserType()} },
+		"an endpoint of the protocol": func(o *scimserver.Options) {
 			rt := schema.UserType()
 			rt.Endpoint = "/Schemas"
 			o.Types = []*schema.ResourceType{rt}

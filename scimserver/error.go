@@ -13,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// methodError is a 405 with the methods that are allowed.
+// methodError is a 405 with the allowed methods.
 type methodError struct {
 	method string
 	allow  []string
@@ -23,9 +23,9 @@ func (e *methodError) Error() string {
 	return fmt.Sprintf("%s is not allowed here; allowed: %s", e.method, strings.Join(e.allow, ", "))
 }
 
-// answerTo turns an error into the answer for the client. What the client did not cause is logged with an id, and only the
-// id is told.
-func (s *server) answerTo(r *http.Request, err error) *reply {
+// errorReplyFor converts an error to the reply for the client. An error that the client did not cause is logged with an id, and the reply
+// contains only the id.
+func (s *server) errorReplyFor(r *http.Request, err error) *reply {
 	var (
 		wire    *scim.Error
 		syntax  *scim.SyntaxError
@@ -49,21 +49,21 @@ func (s *server) answerTo(r *http.Request, err error) *reply {
 	case errors.As(err, &tooBig):
 		return errorReply(scim.Errorf(http.StatusRequestEntityTooLarge, "", "the body is larger than %d bytes", tooBig.Limit))
 	case errors.As(err, &unique):
-		return errorReply(scim.Errorf(http.StatusConflict, scim.Uniqueness, "another resource has this %s", unique.Attribute))
+		return errorReply(scim.Errorf(http.StatusConflict, scim.Uniqueness, "another resource has the same %s", unique.Attribute))
 	case errors.As(err, &unknown):
 		return errorReply(scim.Errorf(http.StatusBadRequest, scim.InvalidValue,
-			"members: there is no resource %s", strings.Join(quoteSome(unknown.IDs), ", ")))
+			"members: resource not found: %s", strings.Join(quoteSome(unknown.IDs), ", ")))
 	case errors.Is(err, ErrNotFound):
-		return errorReply(scim.Errorf(http.StatusNotFound, "", "there is no such resource"))
+		return errorReply(scim.Errorf(http.StatusNotFound, "", "resource not found"))
 	case errors.Is(err, ErrConflict):
-		return errorReply(scim.Errorf(http.StatusConflict, "", "the resource keeps being changed by others; try again"))
+		return errorReply(scim.Errorf(http.StatusConflict, "", "other requests changed the resource in every attempt; try again"))
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return errorReply(scim.Errorf(http.StatusServiceUnavailable, "", "the request was given up before it was answered"))
+		return errorReply(scim.Errorf(http.StatusServiceUnavailable, "", "the request was canceled before it was complete"))
 	}
 	return s.internalError(r, errorAttr(err))
 }
 
-// panicReply answers for a handler that panicked.
+// panicReply returns the reply for a handler that panicked.
 func (s *server) panicReply(r *http.Request, value any) *reply {
 	return s.internalError(r, slog.Any("panic", value), slog.String("stack", string(debug.Stack())))
 }
@@ -79,7 +79,7 @@ func errorReply(e *scim.Error) *reply {
 	return &reply{status: e.Status, body: e}
 }
 
-// quoteSome quotes the first few texts, so that a hostile list does not make a hostile answer.
+// quoteSome quotes the first few strings, so that a long list in the request does not result in a long response.
 func quoteSome(texts []string) []string {
 	const most, longest = 5, 80
 	var out []string

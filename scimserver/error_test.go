@@ -42,7 +42,7 @@ func TestPathsAndMethods(t *testing.T) {
 			require.Equal(t, test.allow, a.header.Get("Allow"))
 		})
 	}
-	t.Run("OPTIONS tells the methods", func(t *testing.T) {
+	t.Run("OPTIONS returns the methods", func(t *testing.T) {
 		a := h.do(t, http.MethodOptions, "/Users", nil).want(t, http.StatusNoContent)
 		require.Equal(t, "GET, HEAD, OPTIONS, POST", a.header.Get("Allow"))
 	})
@@ -109,7 +109,7 @@ func TestLimits(t *testing.T) {
 	h.patch(t, "/Users/"+ann.id(), change, change, change, change).wantError(t, http.StatusRequestEntityTooLarge, "")
 }
 
-// faultyStore fails as told when a resource is read.
+// faultyStore returns the given error or panics when a resource is read.
 type faultyStore struct {
 	scimserver.Store
 	fail func() error
@@ -136,7 +136,7 @@ func TestInternalError_ShowsOnlyID(t *testing.T) {
 			h.get(t, "/Users")
 		})
 	}
-	t.Run("a request that was given up", func(t *testing.T) {
+	t.Run("a canceled request", func(t *testing.T) {
 		h := serve(t, faultyStore{newMapStore(), func() error { return context.DeadlineExceeded }})
 		h.do(t, http.MethodGet, "/Users/x", nil).wantError(t, http.StatusServiceUnavailable, "")
 	})

@@ -8,9 +8,9 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// versionTag is the entity tag of a record, used for meta.version and the ETag header alike (RFC 7644 section 3.14). It is a
-// weak one: it stands for what clients can write, while the groups of a user and the display names of members, which are
-// derived, change without it.
+// versionTag returns the entity tag of a record, for meta.version and the ETag header (RFC 7644 section 3.14). The tag is weak because it
+// covers only the attributes that clients can write. The groups of a user and the display names of members are derived and change without
+// it.
 func versionTag(rec *Record) string {
 	return `W/"` + strconv.FormatInt(rec.Version, 10) + `"`
 }
@@ -27,8 +27,8 @@ func precondition(h http.Header, rec *Record) error {
 	return nil
 }
 
-// matchesTag says whether a list of entity tags has the given one. RFC 9110 wants If-Match to compare strongly, by which a
-// weak tag matches nothing; RFC 7644 uses weak tags there, so opaque values are compared and "W/" is passed over.
+// matchesTag reports whether a list of entity tags contains the given one. RFC 9110 requires a strong comparison for If-Match, by which a
+// weak tag matches nothing. RFC 7644 uses weak tags there, so matchesTag compares the opaque values and ignores "W/".
 func matchesTag(values []string, tag string) bool {
 	tag = strings.TrimPrefix(tag, "W/")
 	for _, value := range values {

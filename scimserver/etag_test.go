@@ -30,7 +30,7 @@ func TestETags(t *testing.T) {
 
 				for _, test := range []struct {
 					header, value string
-					get, change   int // what GET and a change are answered with; the change is a PATCH without effect
+					get, change   int // status of a GET and of a change, which is a PATCH without effect
 				}{
 					{"If-None-Match", second, 304, 412},
 					{"If-None-Match", second[2:], 304, 412},
@@ -62,7 +62,7 @@ func TestETags(t *testing.T) {
 						h.do(t, http.MethodDelete, path, nil, header(test.header, test.value)).wantError(t, http.StatusPreconditionFailed, "")
 					})
 				}
-				require.Equal(t, second, h.get(t, path).header.Get("ETag"), "nothing has changed")
+				require.Equal(t, second, h.get(t, path).header.Get("ETag"), "the resource is unchanged")
 				h.do(t, http.MethodPatch, endpoint+"/unknown", patchOf(op("add", "displayName", "x")), header("If-Match", "*")).wantError(t,
 					http.StatusNotFound, "")
 				h.do(t, http.MethodDelete, path, nil, header("If-Match", second)).want(t, http.StatusNoContent)

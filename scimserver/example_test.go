@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/scimserver/memstore"
 )
 
-// A SCIM server over a store in memory; package memstore shows how little one of one's own takes.
+// A SCIM server with a store in memory. Package memstore is a template for other stores.
 func Example() {
 	handler, err := scimserver.New(scimserver.Options{
 		Store:  memstore.New(),
@@ -49,6 +49,6 @@ func Example() {
 	call("GET", "/Users?filter=userName+eq+%22ANN%22", "")
 	// Output:
 	// 201 Created {UserName:ann Detail: TotalResults:0}
-	// 409 Conflict {UserName: Detail:another resource has this userName TotalResults:0}
+	// 409 Conflict {UserName: Detail:another resource has the same userName TotalResults:0}
 	// 200 OK {UserName: Detail: TotalResults:1}
 }

@@ -13,8 +13,7 @@ import (
 	"github.com/scimwright/scimwright/scimserver"
 )
 
-// FuzzRequest sends hostile bodies, filters and paths, and wants that no client mistake is answered by a 5xx and every
-// answer is SCIM.
+// FuzzRequest sends malicious bodies, filters and paths. No client error may result in a 5xx, and every response must be SCIM.
 func FuzzRequest(f *testing.F) {
 	store := sqliteStore(f)
 	handler, err := scimserver.New(scimserver.Options{Store: store, Tokens: scimserver.StaticTokens(token), PasswordCost: 4})
@@ -62,7 +61,7 @@ func FuzzRequest(f *testing.F) {
 		}
 		m := methods[int(method)%len(methods)]
 		if m == http.MethodDelete {
-			target += "x" // the two resources stay
+			target += "x" // the two resources must not be deleted
 		}
 		if filter != "" {
 			target += "?filter=" + url.QueryEscape(filter)
@@ -79,13 +78,13 @@ func FuzzRequest(f *testing.F) {
 			return
 		}
 		if _, err := scim.Decode(w.Body.Bytes()); err != nil {
-			t.Fatalf("%s %s: the answer is not JSON: %v\n%s", m, target, err, w.Body)
+			t.Fatalf("%s %s: the response is not JSON: %v\n%s", m, target, err, w.Body)
 		}
 	})
 }
 
-// FuzzBulk sends hostile bulk bodies, and wants that no job is answered by a 5xx as a whole or in part, that every answer is SCIM and
-// not out of proportion, and that what was there stays.
+// FuzzBulk sends malicious bulk requests. Neither a request nor an operation may result in a 5xx, every response must be SCIM and of
+// proportionate size, and existing resources must not be deleted.
 func FuzzBulk(f *testing.F) {
 	handler, err := scimserver.New(scimserver.Options{Store: newMapStore(), Tokens: scimserver.StaticTokens(token), PasswordCost: 4,
 		Limits: scimserver.Limits{MaxBulkOperations: 30, MaxBulkPayload: 1 << 16}})
@@ -119,7 +118,7 @@ func FuzzBulk(f *testing.F) {
 	}
 	f.Add(`{"schemas":["`+scim.BulkRequestMessage+`"],"failOnErrors":1,"Operations":[null,1,{"method":1,"path":[],"bulkId":{},"data":[]}]}`,
 		uint8(0), "", "", "", uint8(0), "", "", "")
-	// operation is one of a job. What is no JSON object comes as a text in one.
+	// operation returns one operation. Data that is not a JSON object is sent as a string.
 	operation := func(method uint8, path, bulkID, data string) *scim.Object {
 		o, err := scim.Decode([]byte(data))
 		if err != nil {
@@ -140,17 +139,17 @@ func FuzzBulk(f *testing.F) {
 		}
 		answer, err := scim.Decode(w.Body.Bytes())
 		if err != nil {
-			t.Fatalf("%s: the answer is not JSON: %v\n%s", body, err, w.Body)
+			t.Fatalf("%s: the response is not JSON: %v\n%s", body, err, w.Body)
 		}
 		if w.Body.Len() > 10*len(body)+30*1000 {
-			t.Fatalf("an answer of %d bytes to %d", w.Body.Len(), len(body))
+			t.Fatalf("a response of %d bytes to a request of %d bytes", w.Body.Len(), len(body))
 		}
 		for _, v := range answer.Array("Operations") {
 			result := v.(*scim.Object)
 			if strings.HasPrefix(result.Text("status"), "5") {
 				t.Fatalf("%s: %s", body, result.AppendJSON(nil))
 			}
-			// What a job made goes again, so that the store does not grow with the number of runs.
+			// Created resources are deleted, so that the store does not grow with the number of runs.
 			if location := result.Text("location"); result.Text("status") == "201" {
 				if w := send(handler, http.MethodDelete, strings.TrimPrefix(location, "http://localhost"), ""); w.Code != http.StatusNoContent &&
 					w.Code != http.StatusNotFound {
@@ -159,7 +158,7 @@ func FuzzBulk(f *testing.F) {
 			}
 		}
 		if w := send(handler, http.MethodGet, group, ""); w.Code != http.StatusOK && !strings.Contains(body, group) {
-			t.Fatalf("%s: the group is gone", body)
+			t.Fatalf("%s: the group was deleted", body)
 		}
 	})
 }

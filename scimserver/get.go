@@ -2,7 +2,7 @@ package scimserver
 
 import "net/http"
 
-// get answers GET on one resource (RFC 7644 section 3.4.1).
+// get handles GET on one resource (RFC 7644 section 3.4.1).
 func (s *server) get(r *request, t *resourceType) (*reply, error) {
 	p, err := r.projection()
 	if err != nil {
@@ -15,5 +15,5 @@ func (s *server) get(r *request, t *resourceType) (*reply, error) {
 	if values := r.Header.Values("If-None-Match"); len(values) > 0 && matchesTag(values, versionTag(rec)) {
 		return &reply{status: http.StatusNotModified, etag: versionTag(rec)}, nil
 	}
-	return s.shown(r, t, http.StatusOK, rec, p)
+	return s.resourceReply(r, t, http.StatusOK, rec, p)
 }

@@ -17,7 +17,7 @@ func TestGet(t *testing.T) {
 		ann := h.newUser(t, "ann")
 		path := "/Users/" + ann.id()
 
-		t.Run("gives location and version", func(t *testing.T) {
+		t.Run("returns location and version", func(t *testing.T) {
 			a := h.get(t, path)
 			require.Equal(t, h.url+path, a.header.Get("Location"))
 			require.Equal(t, ann.header.Get("ETag"), a.header.Get("ETag"))
@@ -28,7 +28,7 @@ func TestGet(t *testing.T) {
 			require.Empty(t, a.text)
 			require.Equal(t, ann.header.Get("ETag"), a.header.Get("ETag"))
 		})
-		t.Run("tolerates a slash at the end", func(t *testing.T) {
+		t.Run("allows a trailing slash", func(t *testing.T) {
 			h.get(t, path+"/")
 			h.get(t, "/Users/")
 		})
@@ -38,19 +38,19 @@ func TestGet(t *testing.T) {
 				h.do(t, http.MethodGet, "/Users/"+id, nil).wantError(t, http.StatusNotFound, "")
 			})
 		}
-		t.Run("a user is no group", func(t *testing.T) {
+		t.Run("a user is not a group", func(t *testing.T) {
 			h.do(t, http.MethodGet, "/Groups/"+ann.id(), nil).wantError(t, http.StatusNotFound, "")
 		})
 	})
 }
 
 func TestLocation_StartsWithBaseURL(t *testing.T) {
-	t.Run("the request's own by default", func(t *testing.T) {
+	t.Run("from the request by default", func(t *testing.T) {
 		h := serve(t, newMapStore())
 		a := h.do(t, http.MethodPost, "/Users", user("ann"), func(r *http.Request) { r.Host = "idm.example.com" }).want(t, http.StatusCreated)
 		require.Equal(t, "http://idm.example.com"+prefix+"/Users/"+a.id(), a.header.Get("Location"))
 	})
-	t.Run("the configured one", func(t *testing.T) {
+	t.Run("from the configuration", func(t *testing.T) {
 		h := serve(t, newMapStore(), func(o *scimserver.Options) { o.BaseURL = "https://proxy.example.com/scim/" })
 		a := h.newUser(t, "ann")
 		require.Equal(t, "https://proxy.example.com/scim/Users/"+a.id(), a.header.Get("Location"))

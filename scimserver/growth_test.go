@@ -19,7 +19,7 @@ import (
 
 var million = flag.Bool("scimserver.million", false, "measure growth with 1,000,000 users too")
 
-// grownUser is the i-th user of the growth benchmarks.
+// grownUser returns the i-th user of the growth benchmarks.
 func grownUser(i int) *scimserver.Record {
 	name := fmt.Sprintf("user%07d", i)
 	o, err := scim.DecodeResource([]byte(benchUser(name)))
@@ -30,18 +30,18 @@ func grownUser(i int) *scimserver.Record {
 	return &scimserver.Record{Type: "User", ID: "id-" + name, Resource: o, Display: name}
 }
 
-// largeGroup is the size of the group "large", when there are so many users.
+// largeGroup is the maximum size of the group "large".
 const largeGroup = 100_000
 
-// stride is the distance from one member of a group to the next, so that members are everywhere among the users.
+// stride returns the distance between the members of a group, so that they are distributed over all users.
 func stride(users, size int) int { return users / size }
 
-// grow fills a store with users, and groups of 10 and of as many as there are, largeGroup at most.
+// grow fills a store with users, a group of 10, and a group of all users, with largeGroup members at most.
 func grow(b *testing.B, store scimserver.Store, users int) {
 	b.Helper()
 	var next atomic.Int64
 	work, ctx := errgroup.WithContext(b.Context())
-	for range 256 { // they share commits
+	for range 256 { // concurrent creates share commits
 		work.Go(func() error {
 			for i := int(next.Add(1)) - 1; i < users; i = int(next.Add(1)) - 1 {
 				if _, err := store.Create(ctx, grownUser(i), nil); err != nil {
@@ -65,7 +65,7 @@ func grow(b *testing.B, store scimserver.Store, users int) {
 	}
 }
 
-// grown is a server with users, and what the requests of the growth benchmarks need of it.
+// grown is a server with users, and the data that the requests of the growth benchmarks need.
 type grown struct {
 	h              http.Handler
 	users          int
@@ -109,21 +109,22 @@ func (g *grown) ask(b *testing.B, method, target, body string, want int) []byte 
 	return w.Body.Bytes()
 }
 
-// anyone is the name of another member of "large" with each call, so that users have one group whatever their number.
-func (g *grown) anyone() string {
+// nextMember returns the name of another member of "large" with each call, so that the user is in one group regardless of the number of
+// users.
+func (g *grown) nextMember() string {
 	size := min(g.users, largeGroup)
 	g.turn = (g.turn + 7919) % size
 	return fmt.Sprintf("user%07d", g.turn*stride(g.users, size))
 }
 
-// task is a request to a server, or a few.
+// task is one or several requests to a server.
 type task func(b *testing.B, g *grown)
 
 func getting(target func(g *grown) string) task {
 	return func(b *testing.B, g *grown) { g.ask(b, http.MethodGet, target(g), "", http.StatusOK) }
 }
 
-// moving removes a member of a group and adds it again.
+// moving returns a task that removes a member of a group and adds it again.
 func moving(group string) task {
 	return func(b *testing.B, g *grown) {
 		for _, operation := range []string{`{"op":"remove","path":"members[value eq \"id-user0000000\"]"}`,
@@ -141,20 +142,20 @@ func posting(b *testing.B, g *grown) {
 
 func patching(b *testing.B, g *grown) {
 	g.made++
-	g.ask(b, http.MethodPatch, "/Users/id-"+g.anyone(),
+	g.ask(b, http.MethodPatch, "/Users/id-"+g.nextMember(),
 		fmt.Sprintf(`{"schemas":[%q],"Operations":[{"op":"replace","path":"nickName","value":"n%d"}]}`, scim.PatchOpMessage, g.made),
 		http.StatusOK)
 }
 
-// page is a list of 100. Pages are compared without groups, which not all users have.
+// page returns a task that reads a list of 100. Pages are compared without groups, which not all users have.
 func page(rest func(g *grown) string) task {
 	return getting(func(g *grown) string { return "/Users?count=100&excludedAttributes=groups" + rest(g) })
 }
 
 func constantly(text string) func(*grown) string { return func(*grown) string { return text } }
 
-// BenchmarkGrowth measures every kind of request with few users and with many, and the far end of lists against their
-// beginning. What is compared takes turns; see compete.
+// BenchmarkGrowth measures every kind of request with few users and with many, and the end of lists against their start. The compared tasks
+// take turns; see compete.
 func BenchmarkGrowth(b *testing.B) {
 	sizes := []int{1000, 100_000}
 	if *million {
@@ -168,9 +169,11 @@ func BenchmarkGrowth(b *testing.B) {
 		name string
 		task task
 	}{
-		{"get", getting(func(g *grown) string { return "/Users/id-" + g.anyone() })},
-		{"userName-eq", getting(func(g *grown) string { return "/Users?filter=" + url.QueryEscape(`userName eq "`+g.anyone()+`"`) })},
-		{"externalId-eq", getting(func(g *grown) string { return "/Users?filter=" + url.QueryEscape(`externalId eq "e-`+g.anyone()+`"`) })},
+		{"get", getting(func(g *grown) string { return "/Users/id-" + g.nextMember() })},
+		{"userName-eq", getting(func(g *grown) string { return "/Users?filter=" + url.QueryEscape(`userName eq "`+g.nextMember()+`"`) })},
+		{"externalId-eq", getting(func(g *grown) string {
+			return "/Users?filter=" + url.QueryEscape(`externalId eq "e-`+g.nextMember()+`"`)
+		})},
 		{"post", posting},
 		{"patch", patching},
 		{"group-without-members", getting(constantly("/Groups/id-large?excludedAttributes=members"))},

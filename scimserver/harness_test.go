@@ -23,14 +23,14 @@ const (
 	prefix = "/scim/v2"
 )
 
-// harness is a server on loopback and a client that speaks to it.
+// harness is a server on loopback and a client for it.
 type harness struct {
 	url  string // base URL of the service
 	log  *bytes.Buffer
 	http *http.Client
 }
 
-// serve starts a server over the store.
+// serve starts a server with the store.
 func serve(t testing.TB, store scimserver.Store, change ...func(*scimserver.Options)) *harness {
 	t.Helper()
 	log := &bytes.Buffer{}
@@ -51,14 +51,14 @@ func serve(t testing.TB, store scimserver.Store, change ...func(*scimserver.Opti
 	return &harness{url: server.URL + prefix, log: log, http: server.Client()}
 }
 
-// eachStore runs a test over a store that leaves filters to the server and one that has indexes.
+// eachStore runs a test with a store that leaves filters to the server and one that has indexes.
 func eachStore(t *testing.T, run func(t *testing.T, h *harness), change ...func(*scimserver.Options)) {
 	t.Run("map store", func(t *testing.T) { run(t, serve(t, newMapStore(), change...)) })
 	t.Run("sqlite", func(t *testing.T) { run(t, serve(t, sqliteStore(t), change...)) })
 }
 
-// answer is what came back.
-type answer struct {
+// response is a response.
+type response struct {
 	status int
 	header http.Header
 	text   string
@@ -70,8 +70,8 @@ func header(name, value string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set(name, value) }
 }
 
-// do sends a request. A body is JSON text or a value to be made into it.
-func (h *harness) do(t testing.TB, method, path string, body any, with ...func(*http.Request)) *answer {
+// do sends a request. The body is a JSON string or a value to encode as JSON.
+func (h *harness) do(t testing.TB, method, path string, body any, with ...func(*http.Request)) *response {
 	t.Helper()
 	var text []byte
 	switch b := body.(type) {
@@ -100,7 +100,7 @@ func (h *harness) do(t testing.TB, method, path string, body any, with ...func(*
 	defer resp.Body.Close()
 	data, err := io.ReadAll(resp.Body)
 	require.NoError(t, err)
-	a := &answer{status: resp.StatusCode, header: resp.Header, text: string(data), call: fmt.Sprintf("%s %s %s", method, path, text)}
+	a := &response{status: resp.StatusCode, header: resp.Header, text: string(data), call: fmt.Sprintf("%s %s %s", method, path, text)}
 	if len(data) > 0 {
 		require.Equal(t, scim.MediaType, resp.Header.Get("Content-Type"), a.call)
 		a.body, err = scim.Decode(data)
@@ -109,15 +109,15 @@ func (h *harness) do(t testing.TB, method, path string, body any, with ...func(*
 	return a
 }
 
-// want fails the test unless the answer has the status.
-func (a *answer) want(t testing.TB, status int) *answer {
+// want fails the test unless the response has the status.
+func (a *response) want(t testing.TB, status int) *response {
 	t.Helper()
 	require.Equal(t, status, a.status, "%s\n%s", a.call, a.text)
 	return a
 }
 
-// wantError checks a SCIM error in every respect.
-func (a *answer) wantError(t testing.TB, status int, scimType scim.Type) *answer {
+// wantError checks all parts of a SCIM error.
+func (a *response) wantError(t testing.TB, status int, scimType scim.Type) *response {
 	t.Helper()
 	a.want(t, status)
 	require.Equal(t, []any{scim.ErrorMessage}, a.body.Array("schemas"), a.text)
@@ -127,10 +127,10 @@ func (a *answer) wantError(t testing.TB, status int, scimType scim.Type) *answer
 	return a
 }
 
-func (a *answer) id() string { return a.body.Text("id") }
+func (a *response) id() string { return a.body.Text("id") }
 
-// json returns a part of the answer as compact text: the member at a path like "meta.version", or everything.
-func (a *answer) json(path string) string {
+// json returns a part of the response as compact JSON: the member at a path like "meta.version", or the whole body.
+func (a *response) json(path string) string {
 	var v any = a.body
 	for name := range strings.SplitSeq(path, ".") {
 		o, _ := v.(*scim.Object)
@@ -140,7 +140,7 @@ func (a *answer) json(path string) string {
 }
 
 // list returns totalResults and the named attribute of each listed resource.
-func (a *answer) list(t testing.TB, attribute string) (total string, values []string) {
+func (a *response) list(t testing.TB, attribute string) (total string, values []string) {
 	t.Helper()
 	a.want(t, http.StatusOK)
 	require.Equal(t, []any{scim.ListResponseMessage}, a.body.Array("schemas"))
@@ -152,20 +152,20 @@ func (a *answer) list(t testing.TB, attribute string) (total string, values []st
 	return a.json("totalResults"), values
 }
 
-// filtered is the path of a filtered list.
+// filtered returns the path of a filtered list.
 func filtered(endpoint, filter string, more ...string) string {
 	return endpoint + "?filter=" + url.QueryEscape(filter) + strings.Join(append([]string{""}, more...), "&")
 }
 
 type object = map[string]any
 
-// user is the body of a user.
+// user returns the body of a user.
 func user(name string, more ...object) object {
 	o := object{"schemas": []string{scim.UserSchema}, "userName": name}
 	return merge(o, more)
 }
 
-// group is the body of a group of the given members.
+// group returns the body of a group with the given members.
 func group(name string, members ...string) object {
 	o := object{"schemas": []string{scim.GroupSchema}, "displayName": name}
 	if len(members) > 0 {
@@ -191,12 +191,12 @@ func merge(o object, more []object) object {
 	return o
 }
 
-// patchOf is the body of a PATCH.
+// patchOf returns the body of a PATCH.
 func patchOf(operations ...object) object {
 	return object{"schemas": []string{scim.PatchOpMessage}, "Operations": operations}
 }
 
-// op is one operation: op(op, path) without, op(op, path, value) with a value; an empty path is left out.
+// op returns one operation: op(op, path) without a value, op(op, path, value) with one. An empty path is omitted.
 func op(name, path string, value ...any) object {
 	o := object{"op": name}
 	if path != "" {
@@ -208,27 +208,27 @@ func op(name, path string, value ...any) object {
 	return o
 }
 
-func (h *harness) newUser(t testing.TB, name string, more ...object) *answer {
+func (h *harness) newUser(t testing.TB, name string, more ...object) *response {
 	t.Helper()
 	return h.do(t, http.MethodPost, "/Users", user(name, more...)).want(t, http.StatusCreated)
 }
 
-func (h *harness) newGroup(t testing.TB, name string, members ...string) *answer {
+func (h *harness) newGroup(t testing.TB, name string, members ...string) *response {
 	t.Helper()
 	return h.do(t, http.MethodPost, "/Groups", group(name, members...)).want(t, http.StatusCreated)
 }
 
-func (h *harness) get(t testing.TB, path string) *answer {
+func (h *harness) get(t testing.TB, path string) *response {
 	t.Helper()
 	return h.do(t, http.MethodGet, path, nil).want(t, http.StatusOK)
 }
 
-func (h *harness) patch(t testing.TB, path string, operations ...object) *answer {
+func (h *harness) patch(t testing.TB, path string, operations ...object) *response {
 	t.Helper()
 	return h.do(t, http.MethodPatch, path, patchOf(operations...))
 }
 
-// sameJSON compares a resource with the JSON it should be, whatever the order of names.
+// sameJSON compares a resource with the expected JSON, ignoring the order of names.
 func sameJSON(t testing.TB, want string, got *scim.Object) {
 	t.Helper()
 	o, err := scim.Decode([]byte(want))

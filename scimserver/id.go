@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// newID returns a UUID of version 7 (RFC 9562): 48 bits of milliseconds, so that new ids land at one end of an index, and
-// 74 random bits.
+// newID returns a UUID of version 7 (RFC 9562): 48 bits of milliseconds, so that new ids are added at the end of an index, and 74 random
+// bits.
 func newID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails

@@ -11,15 +11,15 @@ import (
 	"github.com/scimwright/scimwright/scimserver"
 )
 
-// leniencyCases has a request for each leniency: what is accepted with it alone and refused when it alone is missing. A
-// PATCH goes to a user, or a group of that user; a POST creates a user.
+// leniencyCases has a request for each leniency, which is accepted with this leniency alone and rejected if only this one is missing. A
+// PATCH changes a user, or a group of that user. A POST creates a user.
 var leniencyCases = []struct {
 	name     string
 	method   string
 	endpoint string
 	body     func(user string) object
 	refused  scim.Type
-	shown    string // a part of the resource afterwards
+	shown    string // a part of the resource after the request
 	want     string
 }{
 	{"op-case", "PATCH", "/Users", func(string) object { return patchOf(op("Replace", "nickName", "x")) }, scim.InvalidValue, "nickName",
@@ -63,7 +63,7 @@ var leniencyCases = []struct {
 
 // TestLeniency_Independent checks that an embedder can disable each leniency separately.
 func TestLeniency_Independent(t *testing.T) {
-	tested := lenient.EmptyReferences | lenient.JSONValues // below
+	tested := lenient.EmptyReferences | lenient.JSONValues // see the tests below
 	for _, test := range leniencyCases {
 		t.Run(test.name, func(t *testing.T) {
 			set, err := lenient.Parse(test.name)
@@ -95,19 +95,21 @@ func TestLeniency_Independent(t *testing.T) {
 	require.Equal(t, lenient.All, tested, "every leniency has a case")
 }
 
-// A JSON text is no error by the RFC: there it is a value.
+// TestLeniency_JSONValues checks the leniency for a JSON object in a string, which the RFC treats as a plain value and not as an error.
 func TestLeniency_JSONValues(t *testing.T) {
 	change := op("add", "roles", []object{{"value": `{"id":"06b07648","value":"25","displayName":"Role1234"}`}})
 	h := serve(t, newMapStore())
 	path := "/Users/" + h.newUser(t, "ann").id()
 	require.Equal(t, `[{"value":"25","display":"Role1234"}]`, h.patch(t, path, change).want(t, http.StatusOK).json("roles"))
-	require.Equal(t, `[{"value":"25","display":"Role1234"}]`, h.patch(t, path, change).want(t, http.StatusOK).json("roles"), "twice is once")
+	require.Equal(t, `[{"value":"25","display":"Role1234"}]`, h.patch(t, path, change).want(t, http.StatusOK).json("roles"),
+		"equal values are merged")
 	literal := serve(t, newMapStore(), func(o *scimserver.Options) { o.Refuse = lenient.JSONValues })
 	path = "/Users/" + literal.newUser(t, "ann").id()
 	require.Contains(t, literal.patch(t, path, change).want(t, http.StatusOK).json("roles"), `\"id\"`)
 }
 
-// What Entra ID sends for an app with one role a user: the primary one, named by a filter with a string.
+// TestLeniency_PrimaryRoleFilter sends the request of Entra ID for an app with one role per user: the primary role, selected by a filter
+// with a string.
 func TestLeniency_PrimaryRoleFilter(t *testing.T) {
 	const path = `roles[primary eq "True"].value`
 	eachStore(t, func(t *testing.T, h *harness) {
@@ -132,7 +134,7 @@ func TestLeniency_PrimaryRoleFilter(t *testing.T) {
 	strict.patch(t, ann, op("replace", `roles[primary eq true].value`, "Owner")).want(t, http.StatusOK)
 }
 
-// An empty reference is no error by the RFC: there it is a value.
+// TestLeniency_EmptyReferences checks the leniency for an empty reference, which the RFC treats as a value and not as an error.
 func TestLeniency_EmptyReferences(t *testing.T) {
 	manager := scim.EnterpriseUserSchema + ":manager"
 	managed := object{"schemas": []string{scim.UserSchema, scim.EnterpriseUserSchema},

@@ -17,16 +17,16 @@ type query struct {
 	search
 	filterText        string
 	sortBy, sortOrder string
-	cursor            *string // nil unless pages are asked for by cursor; "" asks for the first
+	cursor            *string // nil for paging by index; "" requests the first page
 	projection        schema.Projection
 }
 
-// list answers GET on an endpoint (RFC 7644 section 3.4.2).
+// list handles GET on an endpoint (RFC 7644 section 3.4.2).
 func (s *server) list(r *request, t *resourceType) (*reply, error) {
 	return s.listTypes(r, t)
 }
 
-// queryRoot answers GET on the root, a query over all resource types (RFC 7644 section 3.4.2.1).
+// queryRoot handles GET on the root, a query over all resource types (RFC 7644 section 3.4.2.1).
 func (s *server) queryRoot(r *request) (*reply, error) {
 	return s.listTypes(r, s.types...)
 }
@@ -36,7 +36,7 @@ func (s *server) listTypes(r *request, types ...*resourceType) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.answerQuery(r, q, types)
+	return s.runQuery(r, q, types)
 }
 
 // urlQuery reads a query from the URL.
@@ -49,7 +49,7 @@ func (s *server) urlQuery(r *request) (query, error) {
 	}
 	for _, name := range []string{"filter", "startIndex", "count", "sortBy", "sortOrder", "cursor"} {
 		if len(r.params[name]) > 1 {
-			return query{}, scim.Errorf(http.StatusBadRequest, scim.InvalidValue, "%s is given more than once", name)
+			return query{}, scim.Errorf(http.StatusBadRequest, scim.InvalidValue, "%s occurs more than once", name)
 		}
 	}
 	var err error
@@ -74,8 +74,8 @@ func (s *server) urlQuery(r *request) (query, error) {
 	return s.readQuery(&req)
 }
 
-// wholeParam reads a whole number from the URL, nil when it is not there. What is out of range becomes the nearest number
-// that is not.
+// wholeParam reads an integer from the URL. It returns nil if the parameter is absent. A number out of range becomes the nearest number in
+// the range.
 func wholeParam(r *request, name string) (*int, error) {
 	if !r.params.Has(name) {
 		return nil, nil
@@ -92,7 +92,7 @@ func wholeParam(r *request, name string) (*int, error) {
 func (s *server) readQuery(req *scim.SearchRequest) (query, error) {
 	q := query{filterText: req.Filter, sortBy: strings.TrimSpace(req.SortBy), sortOrder: req.SortOrder, cursor: req.Cursor}
 	if req.StartIndex != nil && req.Cursor != nil {
-		return query{}, scim.Errorf(http.StatusBadRequest, scim.InvalidValue, "startIndex and cursor exclude each other")
+		return query{}, scim.Errorf(http.StatusBadRequest, scim.InvalidValue, "startIndex and cursor are mutually exclusive")
 	}
 	q.limit = s.limits.DefaultPage
 	if req.StartIndex != nil {
@@ -118,8 +118,8 @@ func (s *server) parseFilter(text string) (filter.Expr, error) {
 	return filter.Parse(text)
 }
 
-// answerQuery answers a query over one type, or over several of them.
-func (s *server) answerQuery(r *request, q query, types []*resourceType) (*reply, error) {
+// runQuery handles a query over one or several types.
+func (s *server) runQuery(r *request, q query, types []*resourceType) (*reply, error) {
 	if len(types) == 1 && q.filter != nil {
 		if err := filter.Check(q.filter, types[0].ResourceType, s.accept); err != nil {
 			return nil, err
@@ -131,7 +131,7 @@ func (s *server) answerQuery(r *request, q query, types []*resourceType) (*reply
 		return nil, err
 	}
 	if q.cursor != nil {
-		return s.answerCursor(r, &q, types)
+		return s.runCursorQuery(r, &q, types)
 	}
 	hits, total, err := s.findPage(r.Context(), r.base, &q.search, types)
 	if err != nil {
@@ -148,7 +148,7 @@ func (s *server) answerQuery(r *request, q query, types []*resourceType) (*reply
 	return &reply{status: http.StatusOK, body: list}, nil
 }
 
-// representHits is represent for resources of several types, whose order it keeps.
+// representHits is represent for resources of several types. It keeps their order.
 func (s *server) representHits(r *request, hits []hit, p schema.Projection) ([]*scim.Resource, error) {
 	out := make([]*scim.Resource, len(hits))
 	places := map[*resourceType][]int{}

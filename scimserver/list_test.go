@@ -88,7 +88,7 @@ func TestFilter(t *testing.T) {
 				search := object{"schemas": []string{scim.SearchRequestMessage}, "filter": test.filter}
 				a := h.do(t, http.MethodPost, "/Users/.search", search)
 				_, found := a.list(t, "userName")
-				require.Equal(t, names, found, "the same by .search")
+				require.Equal(t, names, found, "the same result by .search")
 			})
 		}
 		for _, test := range []struct{ filter, want string }{
@@ -122,7 +122,7 @@ func TestFilter(t *testing.T) {
 				h.do(t, http.MethodGet, filtered("/Users", filter), nil).wantError(t, http.StatusBadRequest, scim.InvalidFilter)
 			})
 		}
-		t.Run("encodings of a blank are equal", func(t *testing.T) {
+		t.Run("both encodings of a space are equal", func(t *testing.T) {
 			for _, path := range []string{"/Users?filter=userName+eq+%22ann%22", "/Users?filter=userName%20eq%20%22ann%22"} {
 				total, _ := h.get(t, path).list(t, "id")
 				require.Equal(t, "1", total)
@@ -171,7 +171,7 @@ func TestPaging(t *testing.T) {
 				h.do(t, http.MethodGet, "/Users?"+params, nil).wantError(t, http.StatusBadRequest, scim.InvalidValue)
 			})
 		}
-		t.Run("search pages the same way", func(t *testing.T) {
+		t.Run("search returns the same pages", func(t *testing.T) {
 			a := h.do(t, http.MethodPost, "/Users/.search",
 				object{"schemas": []string{scim.SearchRequestMessage}, "startIndex": 5, "count": 4, "attributes": []string{"userName"}})
 			total, names := a.list(t, "userName")
@@ -261,7 +261,7 @@ func TestRootQueryMixesTypes(t *testing.T) {
 			t.Run(test.filter, func(t *testing.T) {
 				search := object{"schemas": []string{scim.SearchRequestMessage}, "filter": test.filter,
 					"attributes": []string{"userName", "displayName"}}
-				for _, a := range []*answer{h.get(t, filtered("", test.filter, "attributes=userName,displayName")),
+				for _, a := range []*response{h.get(t, filtered("", test.filter, "attributes=userName,displayName")),
 					h.do(t, http.MethodPost, "/.search", search).want(t, http.StatusOK)} {
 					var names []string
 					for _, r := range a.body.Array("Resources") {
@@ -288,10 +288,10 @@ func TestSearch_RejectsBadInput(t *testing.T) {
 		body     any
 		scimType scim.Type
 	}{
-		"a body that is no search": {object{"schemas": []string{scim.PatchOpMessage}}, scim.InvalidSyntax},
-		"no schemas":               {object{"filter": "title pr"}, scim.InvalidSyntax},
-		"a bad filter":             {object{"schemas": []string{scim.SearchRequestMessage}, "filter": "title"}, scim.InvalidFilter},
-		"a count in words":         {object{"schemas": []string{scim.SearchRequestMessage}, "count": "ten"}, scim.InvalidValue},
+		"a body that is not a search": {object{"schemas": []string{scim.PatchOpMessage}}, scim.InvalidSyntax},
+		"no schemas":                  {object{"filter": "title pr"}, scim.InvalidSyntax},
+		"a bad filter":                {object{"schemas": []string{scim.SearchRequestMessage}, "filter": "title"}, scim.InvalidFilter},
+		"a count in words":            {object{"schemas": []string{scim.SearchRequestMessage}, "count": "ten"}, scim.InvalidValue},
 		"both projections": {
 			object{"schemas": []string{scim.SearchRequestMessage}, "attributes": []string{"a"}, "excludedAttributes": []string{"b"}},
 			scim.InvalidValue},

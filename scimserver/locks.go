@@ -5,8 +5,8 @@ import (
 	"hash/maphash"
 )
 
-// locks lets the changes of one resource in this process wait for each other. Correctness does not depend on them, a store
-// refuses stale writes; they keep many writers of one group from working in vain.
+// locks serializes the changes of one resource in this process. Correctness does not depend on them, because a store rejects stale writes.
+// They avoid repeated attempts if many requests change one group.
 type locks struct {
 	seed  maphash.Seed
 	slots []chan struct{}
@@ -23,7 +23,7 @@ func newLocks() locks {
 	return l
 }
 
-// lock waits for the lock of an id and returns what gives it back.
+// lock waits for the lock of an id and returns the function that releases it.
 func (l locks) lock(ctx context.Context, id string) (unlock func(), err error) {
 	slot := l.slots[maphash.String(l.seed, id)%lockSlots]
 	select {

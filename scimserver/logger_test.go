@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/scimserver"
 )
 
-// An embedder that sets no logger sees internal errors in its own log.
+// TestOptions_LoggerDefault checks that a server without a logger writes internal errors to the default log.
 func TestOptions_LoggerDefault(t *testing.T) {
 	var log bytes.Buffer
 	before := slog.Default()

@@ -6,9 +6,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// meRoute is what answers at /Me, which stands for the resource that the token belongs to (RFC 7644 section 3.11). The
-// answers name the resource itself as their location. A POST, by which somebody would register, is not implemented: tokens
-// here belong to a resource that exists already or to none.
+// meRoute returns the route of /Me, the resource that the token belongs to (RFC 7644 section 3.11). Its responses have the location of the
+// resource itself. POST on /Me, a self-registration, is not implemented: a token belongs to a resource that exists already or to none.
 func (s *server) meRoute() route {
 	rt := route{http.MethodPost: func(*request) (*reply, error) {
 		return nil, scim.Errorf(http.StatusNotImplemented, "", "this server does not create resources at /Me")
@@ -26,11 +25,11 @@ func (s *server) meRoute() route {
 	return rt
 }
 
-// subject returns the type of the resource that the request's token belongs to. For a token that belongs to none there is
-// no /Me, which is 501 by the RFC; 404 is what a subject gets whose resource has been deleted.
+// subject returns the type of the resource that the request's token belongs to. If the token belongs to none, the error is 501, as the RFC
+// requires. If the resource was deleted, the response is 404.
 func (s *server) subject(r *request) (*resourceType, error) {
 	if r.grant.Subject == (Subject{}) {
-		return nil, scim.Errorf(http.StatusNotImplemented, "", "the token does not belong to a resource, so there is no /Me for it")
+		return nil, scim.Errorf(http.StatusNotImplemented, "", "the token does not belong to a resource, so /Me is not available")
 	}
 	t := s.typeNamed(r.grant.Subject.Type)
 	if t == nil || !plausibleID(r.grant.Subject.ID) {

@@ -13,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/scimserver"
 )
 
-// ownTokens accepts every token "Type/id" as that of the resource; "reader Type/id" may only read.
+// ownTokens accepts every token "Type/id" as that of the resource; "reader Type/id" is read-only.
 type ownTokens struct{}
 
 func (ownTokens) VerifyToken(_ context.Context, text string) (scimserver.Grant, error) {
@@ -56,7 +56,7 @@ func TestMe_ReturnsTokenResource(t *testing.T) {
 			h.do(t, http.MethodPut, "/Me", user("x"), own, header("If-Match", `W/"99"`)).wantError(t, http.StatusPreconditionFailed, "")
 			h.do(t, http.MethodPut, "/Me", user("BOB"), own).wantError(t, http.StatusConflict, scim.Uniqueness)
 		})
-		t.Run("not changed by a token that only reads", func(t *testing.T) {
+		t.Run("not changed with a read-only token", func(t *testing.T) {
 			reader := as("reader User/" + bob.id())
 			h.do(t, http.MethodGet, "/Me", nil, reader).want(t, http.StatusOK)
 			for _, method := range []string{http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodPost} {
@@ -66,14 +66,14 @@ func TestMe_ReturnsTokenResource(t *testing.T) {
 		t.Run("not created", func(t *testing.T) {
 			h.do(t, http.MethodPost, "/Me", user("carl"), own).wantError(t, http.StatusNotImplemented, "")
 		})
-		t.Run("deleted, and then gone", func(t *testing.T) {
+		t.Run("deleted, and then not found", func(t *testing.T) {
 			h.do(t, http.MethodDelete, "/Me", nil, own).want(t, http.StatusNoContent)
 			h.do(t, http.MethodGet, "/Users/"+ann.id(), nil).wantError(t, http.StatusNotFound, "")
 			for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodPatch, http.MethodDelete} {
 				h.do(t, method, "/Me", patchOf(op("remove", "nickName")), own).wantError(t, http.StatusNotFound, "")
 			}
 		})
-		t.Run("not there for a token of no resource", func(t *testing.T) {
+		t.Run("not available for a token without resource", func(t *testing.T) {
 			for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodPatch, http.MethodDelete} {
 				h.do(t, method, "/Me", user("x")).wantError(t, http.StatusNotImplemented, "")
 			}

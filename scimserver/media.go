@@ -11,11 +11,11 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// jsonMediaType is the media type that clients may use beside scim.MediaType (RFC 7644 section 3.8).
+// jsonMediaType is the media type that clients may use in addition to scim.MediaType (RFC 7644 section 3.8).
 const jsonMediaType = "application/json"
 
-// acceptable checks the Accept header. Every answer is application/scim+json, which is JSON too; a client that takes
-// neither is told so.
+// acceptable checks the Accept header. Every response is application/scim+json, which is also JSON. A client that accepts neither gets an
+// error.
 func acceptable(values []string) error {
 	if len(values) == 0 {
 		return nil
@@ -35,7 +35,7 @@ func acceptable(values []string) error {
 			}
 		}
 	}
-	return scim.Errorf(http.StatusNotAcceptable, "", "answers are %s; the Accept header does not allow that", scim.MediaType)
+	return scim.Errorf(http.StatusNotAcceptable, "", "responses are %s, which the Accept header does not allow", scim.MediaType)
 }
 
 // readObject reads the JSON object of a request body.
@@ -53,8 +53,7 @@ func (s *server) readObject(r *request) (*scim.Object, error) {
 	return scim.Decode(body)
 }
 
-// readable checks that the body is JSON in UTF-8. A request that does not say what its body is gets the benefit of the
-// doubt.
+// readable checks that the body is JSON in UTF-8. A request without a content type is accepted.
 func readable(h http.Header) error {
 	if coding := h.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return scim.Errorf(http.StatusUnsupportedMediaType, "", "content coding %q is not supported", coding)
@@ -73,10 +72,10 @@ func readable(h http.Header) error {
 	return nil
 }
 
-// readError explains why a body could not be read. Unless it was too big, the client broke off.
+// readError returns the error for a body that could not be read: it was too large, or the client aborted the request.
 func readError(err error) error {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return err
 	}
-	return scim.Errorf(http.StatusBadRequest, scim.InvalidSyntax, "the body could not be read to its end")
+	return scim.Errorf(http.StatusBadRequest, scim.InvalidSyntax, "the body could not be read completely")
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// membersOf returns the attribute "members" of each group, and puts the records that fit them into groups.
+// membersOf returns the attribute "members" of each group, and replaces the records in groups by those that match the members.
 func (s *server) membersOf(ctx context.Context, base string, t *resourceType, groups []*Record) ([][]any, error) {
 	values := make([][]any, len(groups))
 	for i, rec := range groups {
-		rec, members, err := s.settled(ctx, t, rec)
+		rec, members, err := s.consistentGroup(ctx, t, rec)
 		if err != nil {
 			return nil, err
 		}
@@ -22,15 +22,15 @@ func (s *server) membersOf(ctx context.Context, base string, t *resourceType, gr
 	return values, nil
 }
 
-// settleAttempts is how often the members of a group are read while others keep changing it. The last attempt holds off
-// the writers in this process.
-const settleAttempts = 4
+// consistencyAttempts is the number of attempts to read the members of a group while it is being changed. The last attempt locks out the
+// writers in this process.
+const consistencyAttempts = 4
 
-// settled returns a group and its members as they were at one moment: every change of the members is a change of the
-// group's version, so the version is the same before and after the members are read.
-func (s *server) settled(ctx context.Context, t *resourceType, rec *Record) (*Record, []Member, error) {
+// consistentGroup returns a consistent state of a group and its members. Every change of the members changes the group's version, so the
+// state is consistent if the version is the same before and after the members are read.
+func (s *server) consistentGroup(ctx context.Context, t *resourceType, rec *Record) (*Record, []Member, error) {
 	for attempt := 1; ; attempt++ {
-		if attempt == settleAttempts {
+		if attempt == consistencyAttempts {
 			unlock, err := s.locks.lock(ctx, rec.ID)
 			if err != nil {
 				return nil, nil, err
@@ -43,18 +43,18 @@ func (s *server) settled(ctx context.Context, t *resourceType, rec *Record) (*Re
 		}
 		now, err := s.store.Get(ctx, t.Name, rec.ID)
 		switch {
-		case errors.Is(err, ErrNotFound): // deleted just now, and its members gone with it
+		case errors.Is(err, ErrNotFound): // deleted in the meantime, together with its members
 			return rec, nil, nil
 		case err != nil:
 			return nil, nil, err
-		case now.Version == rec.Version || attempt > settleAttempts:
+		case now.Version == rec.Version || attempt > consistencyAttempts:
 			return now, members, nil
 		}
 		rec = now
 	}
 }
 
-// memberValues is the attribute "members" of a group (RFC 7643 section 4.2).
+// memberValues returns the attribute "members" of a group (RFC 7643 section 4.2).
 func (s *server) memberValues(base string, members []Member) []any {
 	values := make([]any, len(members))
 	for i, m := range members {
@@ -87,7 +87,7 @@ func memberIDs(r *scim.Resource) []string {
 	return ids
 }
 
-// checkMembers returns the members of a group that a client sent. Each needs a value that an id can have.
+// checkMembers returns the members of a group that a client sent. Each needs a value that is a possible id.
 func checkMembers(r *scim.Resource) ([]string, error) {
 	for _, v := range r.Array(attrMembers) {
 		m, _ := v.(*scim.Object)

@@ -9,15 +9,14 @@ import (
 	"github.com/scimwright/scimwright/scim/filter"
 )
 
-// memberScope says which members of a group a change has to look at. Adding one member to a large group must not read the
-// group, so a PATCH is applied to the group as it would be if it had only the members that the operations name.
+// memberScope defines which members of a group a change has to read. Adding one member to a large group must not read all its members, so a
+// PATCH is applied to the group as if it had only the members that the operations name.
 type memberScope struct {
 	all bool
-	ids []string // when not all
+	ids []string // if not all
 }
 
-// patchScope finds the members that the operations of a PATCH name. Whatever is not certain to concern named members only
-// concerns all of them.
+// patchScope returns the members that the operations of a PATCH name. If an operation may affect other members, the scope is all members.
 func patchScope(req *scim.PatchRequest, t *resourceType) memberScope {
 	var scope memberScope
 	for _, op := range req.Operations {
@@ -63,7 +62,7 @@ func (m *memberScope) add(op scim.PatchOperation, t *resourceType) {
 	}
 }
 
-// isMembers says whether a path names the members of a group.
+// isMembers reports whether a path names the members of a group.
 func isMembers(path scim.AttrPath, t *resourceType) bool {
 	if resolved, ok := t.Resolve(path); ok && resolved.Attribute != nil {
 		return !resolved.Extension && resolved.Attribute.Name == attrMembers
@@ -88,7 +87,8 @@ func (m *memberScope) addValues(v any) {
 	}
 }
 
-// addNamed adds the members that a filter names and says whether it names them all: value eq "x", and such joined by or.
+// addNamed adds the members that a filter names and reports whether it names them all. Such filters are value eq "x", and several of these
+// joined by or.
 func (m *memberScope) addNamed(e filter.Expr) bool {
 	switch e := e.(type) {
 	case filter.Or:
@@ -104,7 +104,7 @@ func (m *memberScope) addNamed(e filter.Expr) bool {
 	return false
 }
 
-// addID adds a member unless no resource can have that id.
+// addID adds a member, unless the string is not a possible id.
 func (m *memberScope) addID(id string) {
 	if plausibleID(id) {
 		m.ids = append(m.ids, id)

@@ -12,14 +12,14 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// CheckPassword says whether a password is the one a Record.PasswordHash was made of. Passwords are the same by RFC 8265
-// (OpaqueString): how accents are composed and which space is used makes no difference.
+// CheckPassword reports whether a Record.PasswordHash belongs to the password. Passwords are compared by RFC 8265 (OpaqueString): the
+// composition of accents and the kind of space are ignored.
 func CheckPassword(hash, password string) bool {
 	password, err := precis.OpaqueString.String(password)
 	return err == nil && bcrypt.CompareHashAndPassword([]byte(hash), prehash(password)) == nil
 }
 
-// hashPassword returns what is kept of a password.
+// hashPassword returns the hash that is stored for a password.
 func (s *server) hashPassword(password string) (string, error) {
 	if password == "" {
 		return "", scim.Errorf(http.StatusBadRequest, scim.InvalidValue, "password is empty")
@@ -27,7 +27,7 @@ func (s *server) hashPassword(password string) (string, error) {
 	password, err := precis.OpaqueString.String(password)
 	if err != nil {
 		return "", scim.Errorf(http.StatusBadRequest, scim.InvalidValue,
-			"password has characters that no password may have by RFC 8265, such as control characters")
+			"password has characters that RFC 8265 does not allow, such as control characters")
 	}
 	hash, err := bcrypt.GenerateFromPassword(prehash(password), s.passwordCost)
 	if err != nil {
@@ -36,7 +36,7 @@ func (s *server) hashPassword(password string) (string, error) {
 	return string(hash), nil
 }
 
-// prehash brings a password of any length below the 72 bytes that bcrypt looks at, and without NUL, where it would stop.
+// prehash maps a password of any length to less than the 72 bytes that bcrypt uses, and without NUL, at which bcrypt would stop.
 func prehash(password string) []byte {
 	sum := sha256.Sum256([]byte(password))
 	return []byte(base64.StdEncoding.EncodeToString(sum[:]))

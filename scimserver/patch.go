@@ -7,10 +7,10 @@ import (
 	"github.com/scimwright/scimwright/scim/patch"
 )
 
-// patch answers PATCH on one resource (RFC 7644 section 3.5.2): all operations or none.
+// patch handles PATCH on one resource (RFC 7644 section 3.5.2). Either all operations take effect or none.
 //
-// The answer is the resource, but for groups: those are answered without a body unless attributes or excludedAttributes
-// ask for one, since to change one member of a large group must not send all of them back.
+// The response contains the resource, except for groups: it has no body for a group unless attributes or excludedAttributes request one,
+// because changing one member of a large group must not return all members.
 func (s *server) patch(r *request, t *resourceType) (*reply, error) {
 	p, err := r.projection()
 	if err != nil {
@@ -25,7 +25,7 @@ func (s *server) patch(r *request, t *resourceType) (*reply, error) {
 		return nil, err
 	}
 	if n := len(req.Operations); n > s.limits.MaxPatchOperations {
-		return nil, scim.Errorf(http.StatusRequestEntityTooLarge, "", "%d operations are more than the limit of %d", n,
+		return nil, scim.Errorf(http.StatusRequestEntityTooLarge, "", "%d operations exceed the limit of %d", n,
 			s.limits.MaxPatchOperations)
 	}
 	for _, op := range req.Operations {
@@ -45,5 +45,5 @@ func (s *server) patch(r *request, t *resourceType) (*reply, error) {
 	if t.isGroup && !r.params.Has("attributes") && !r.params.Has("excludedAttributes") {
 		return &reply{status: http.StatusNoContent, etag: versionTag(rec)}, nil
 	}
-	return s.shown(r, t, http.StatusOK, rec, p)
+	return s.resourceReply(r, t, http.StatusOK, rec, p)
 }

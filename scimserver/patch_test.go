@@ -17,7 +17,7 @@ func TestPatchUser(t *testing.T) {
 		for _, test := range []struct {
 			name       string
 			operations []object
-			want       string // the members besides id, schemas and meta
+			want       string // the members except id, schemas and meta
 		}{
 			{"replace an attribute", []object{op("replace", "active", false)},
 				`{"userName":"ann","name":{"givenName":"Ann","familyName":"Lee"},"emails":[{"value":"w@example.com","type":"work","primary":true}],` +
@@ -25,10 +25,10 @@ func TestPatchUser(t *testing.T) {
 			{"replace without a path, as Okta sends it", []object{op("replace", "", object{"active": false})},
 				`{"userName":"ann","name":{"givenName":"Ann","familyName":"Lee"},"emails":[{"value":"w@example.com","type":"work","primary":true}],` +
 					`"active":false}`},
-			{"what Entra sends by default", []object{op("Replace", "active", "False"), op("Add", `emails[type eq "home"].value`, "h@example.com")},
+			{"the default request of Entra", []object{op("Replace", "active", "False"), op("Add", `emails[type eq "home"].value`, "h@example.com")},
 				`{"userName":"ann","name":{"givenName":"Ann","familyName":"Lee"},"emails":[{"value":"w@example.com","type":"work","primary":true},` +
 					`{"type":"home","value":"h@example.com"}],"active":false}`},
-			{"what Entra sends with its flag",
+			{"the request of Entra with its flag",
 				[]object{op("replace", "", object{"name.givenName": "Anna", scim.EnterpriseUserSchema + ":department": "D"})},
 				`{"userName":"ann","name":{"givenName":"Anna","familyName":"Lee"},"emails":[{"value":"w@example.com","type":"work","primary":true}],` +
 					`"active":true,"` + scim.EnterpriseUserSchema + `":{"department":"D"}}`},
@@ -37,7 +37,7 @@ func TestPatchUser(t *testing.T) {
 				`{"userName":"ann","name":{"givenName":"A","familyName":"Lee"},"emails":[{"value":"n@example.com"}],"active":true}`},
 			{"remove a sub-attribute", []object{op("remove", "name.familyName")},
 				`{"userName":"ann","name":{"givenName":"Ann"},"emails":[{"value":"w@example.com","type":"work","primary":true}],"active":true}`},
-			{"a new primary", []object{op("add", "emails", []object{{"value": "p@example.com", "primary": true}})},
+			{"a new primary element", []object{op("add", "emails", []object{{"value": "p@example.com", "primary": true}})},
 				`{"userName":"ann","name":{"givenName":"Ann","familyName":"Lee"},"emails":[{"value":"w@example.com","type":"work","primary":false},` +
 					`{"value":"p@example.com","primary":true}],"active":true}`},
 		} {
@@ -55,7 +55,7 @@ func TestPatchUser(t *testing.T) {
 
 		ann := h.newUser(t, "ann", object{"active": true})
 		path := "/Users/" + ann.id()
-		t.Run("no difference keeps version and lastModified", func(t *testing.T) {
+		t.Run("a change without effect keeps version and lastModified", func(t *testing.T) {
 			for _, operation := range []object{op("replace", "active", true), op("add", "userName", "ann"), op("remove", "title"),
 				op("replace", "", object{"id": ann.id()})} {
 				require.Equal(t, ann.text, h.patch(t, path, operation).want(t, http.StatusOK).text)
@@ -67,20 +67,20 @@ func TestPatchUser(t *testing.T) {
 			status    int
 			scimType  scim.Type
 		}{
-			{"a taken userName", op("replace", "userName", "TAKEN"), 409, scim.Uniqueness},
+			{"a userName in use", op("replace", "userName", "TAKEN"), 409, scim.Uniqueness},
 			{"remove without a path", op("remove", ""), 400, scim.NoTarget},
 			{"a bad path", op("replace", "emails[", 1), 400, scim.InvalidPath},
 			{"a read-only attribute", op("replace", "meta.version", "1"), 400, scim.Mutability},
 			{"a derived attribute", op("add", "groups", []object{{"value": "g"}}), 400, scim.Mutability},
 			{"another id", op("replace", "id", "x"), 400, scim.Mutability},
 			{"a required attribute removed", op("remove", "userName"), 400, scim.Mutability},
-			{"no match to replace", op("replace", `emails[value co "nowhere"].value`, "x"), 400, scim.NoTarget},
+			{"a replace without match", op("replace", `emails[value co "nowhere"].value`, "x"), 400, scim.NoTarget},
 			{"a wrong type", op("replace", "active", "maybe"), 400, scim.InvalidValue},
 			{"no value", op("add", "title"), 400, scim.InvalidValue},
 			{"an unknown op", op("move", "title", "x"), 400, scim.InvalidValue},
 			{"an empty password", op("replace", "password", ""), 400, scim.InvalidValue},
 		} {
-			t.Run("refuses "+test.name+" and undoes everything before it", func(t *testing.T) {
+			t.Run("refuses "+test.name+" and reverts all previous operations", func(t *testing.T) {
 				h.patch(t, path, op("replace", "active", false), op("add", "nickName", "n"), test.operation).wantError(t, test.status, test.scimType)
 				require.Equal(t, ann.text, h.get(t, path).text)
 			})
@@ -88,13 +88,13 @@ func TestPatchUser(t *testing.T) {
 		for name, body := range map[string]any{
 			"no schemas":    object{"Operations": []object{op("add", "title", "x")}},
 			"no operations": object{"schemas": []string{scim.PatchOpMessage}},
-			"none at all":   patchOf(),
+			"no body":       patchOf(),
 		} {
-			t.Run("refuses a body with "+name, func(t *testing.T) {
+			t.Run("rejects a body with "+name, func(t *testing.T) {
 				h.do(t, http.MethodPatch, path, body).wantError(t, http.StatusBadRequest, scim.InvalidSyntax)
 			})
 		}
-		t.Run("an extension comes into schemas and leaves it", func(t *testing.T) {
+		t.Run("an extension is added to schemas and removed", func(t *testing.T) {
 			a := h.patch(t, path, op("add", scim.EnterpriseUserSchema+":department", "D")).want(t, http.StatusOK)
 			require.Equal(t, `["`+scim.UserSchema+`","`+scim.EnterpriseUserSchema+`"]`, a.json("schemas"))
 			a = h.patch(t, path, op("remove", scim.EnterpriseUserSchema+":department")).want(t, http.StatusOK)

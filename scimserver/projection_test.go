@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// names lists the members of an object in alphabetical order.
+// names returns the member names of an object in alphabetical order.
 func names(o *scim.Object) string {
 	var out []string
 	for name := range o.All() {
@@ -49,7 +49,7 @@ func TestProjection(t *testing.T) {
 				listed := h.get(t, "/Users?"+test.params).body.Array("Resources")[0].(*scim.Object)
 				require.Equal(t, test.want, names(listed), "in a list")
 				patched := h.patch(t, "/Users/"+ann.id()+"?"+test.params, op("replace", "title", "boss")).want(t, http.StatusOK)
-				require.Equal(t, test.want, names(patched.body), "in the answer to a PATCH")
+				require.Equal(t, test.want, names(patched.body), "in the response to a PATCH")
 			})
 		}
 		t.Run("sub-attributes", func(t *testing.T) {
@@ -67,13 +67,13 @@ func TestProjection(t *testing.T) {
 			a = h.do(t, http.MethodPut, "/Users/"+a.id()+"?excludedAttributes=title,meta", user("bob", object{"title": "u"})).want(t, http.StatusOK)
 			require.Equal(t, "id schemas userName", names(a.body))
 		})
-		t.Run("both at once are refused before anything is done", func(t *testing.T) {
+		t.Run("both together are rejected before any change", func(t *testing.T) {
 			h.do(t, http.MethodPost, "/Users?attributes=id&excludedAttributes=meta", user("eve")).wantError(t, http.StatusBadRequest,
 				scim.InvalidValue)
 			total, _ := h.get(t, filtered("/Users", `userName eq "eve"`)).list(t, "id")
 			require.Equal(t, "0", total)
 		})
-		t.Run("a filter sees what the answer does not show", func(t *testing.T) {
+		t.Run("a filter uses attributes that the response omits", func(t *testing.T) {
 			total, _ := h.get(t, filtered("/Users", `title eq "boss" and groups pr`, "attributes=userName")).list(t, "id")
 			require.Equal(t, "1", total)
 		})

@@ -6,8 +6,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// replace answers PUT on one resource (RFC 7644 section 3.5.1). Attributes that are not sent are cleared, but for the
-// password, which no client can read and so cannot send back.
+// replace handles PUT on one resource (RFC 7644 section 3.5.1). Attributes that are absent are removed, except the password, which clients
+// cannot read and therefore cannot send back.
 func (s *server) replace(r *request, t *resourceType) (*reply, error) {
 	p, err := r.projection()
 	if err != nil {
@@ -27,5 +27,5 @@ func (s *server) replace(r *request, t *resourceType) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.shown(r, t, http.StatusOK, rec, p)
+	return s.resourceReply(r, t, http.StatusOK, rec, p)
 }

@@ -15,9 +15,9 @@ func TestPut(t *testing.T) {
 		ann := h.newUser(t, "ann", object{"externalId": "x", "title": "boss", "emails": []object{{"value": "a@example.com"}}})
 		h.newUser(t, "bob")
 		path := "/Users/" + ann.id()
-		put := func(t *testing.T, body any) *answer { t.Helper(); return h.do(t, http.MethodPut, path, body) }
+		put := func(t *testing.T, body any) *response { t.Helper(); return h.do(t, http.MethodPut, path, body) }
 
-		t.Run("replaces what clients can write and clears what is not sent", func(t *testing.T) {
+		t.Run("replaces the writable attributes and removes absent ones", func(t *testing.T) {
 			a := put(t, user("ann", object{"nickName": "A", "emails": []object{{"value": "b@example.com"}}})).want(t, http.StatusOK)
 			sameJSON(t, `{"schemas":["`+scim.UserSchema+`"],"userName":"ann","nickName":"A","emails":[{"value":"b@example.com"}]}`,
 				without(a.body, "id", "meta"))
@@ -26,10 +26,10 @@ func TestPut(t *testing.T) {
 			require.NotEqual(t, ann.json("meta.version"), a.json("meta.version"))
 			require.Equal(t, a.text, h.get(t, path).text)
 		})
-		t.Run("ignores what only the server may set, and whole answers sent back", func(t *testing.T) {
+		t.Run("ignores read-only attributes, and accepts a complete response sent back", func(t *testing.T) {
 			now := h.get(t, path)
 			a := put(t, now.text).want(t, http.StatusOK)
-			require.Equal(t, now.text, a.text, "nothing changed, not even the version")
+			require.Equal(t, now.text, a.text, "the resource and its version are unchanged")
 			a = put(t,
 				user("ann",
 					object{"id": "other", "groups": []object{{"value": "g"}}, "meta": object{"version": "9", "created": "2001-01-01T00:00:00Z"}})).want(t,
@@ -38,16 +38,16 @@ func TestPut(t *testing.T) {
 			require.Equal(t, ann.json("meta.created"), a.json("meta.created"))
 			require.Equal(t, "null", a.json("groups"))
 		})
-		t.Run("null and an empty array clear", func(t *testing.T) {
+		t.Run("null and an empty array remove an attribute", func(t *testing.T) {
 			put(t, user("ann", object{"title": "t", "emails": []object{{"value": "b@example.com"}}})).want(t, http.StatusOK)
 			a := put(t, user("ann", object{"title": nil, "emails": []object{}})).want(t, http.StatusOK)
 			require.Equal(t, "null", a.json("title"))
 			require.Equal(t, "null", a.json("emails"))
 		})
-		t.Run("keeps its own userName in other letters", func(t *testing.T) {
+		t.Run("accepts its own userName in another case", func(t *testing.T) {
 			require.Equal(t, `"ANN"`, put(t, user("ANN")).want(t, http.StatusOK).json("userName"))
 		})
-		t.Run("refuses and changes nothing", func(t *testing.T) {
+		t.Run("rejects a request and changes nothing", func(t *testing.T) {
 			before := h.get(t, path).text
 			put(t, user("BOB")).wantError(t, http.StatusConflict, scim.Uniqueness)
 			put(t, `{"schemas":["`+scim.UserSchema+`"]}`).wantError(t, http.StatusBadRequest, scim.InvalidValue)
@@ -88,6 +88,6 @@ func TestStrict_RejectsNonstandardInput(t *testing.T) {
 		ann := h.newUser(t, "ann")
 		team := h.newGroup(t, "team", ann.id())
 		h.patch(t, "/Groups/"+team.id(), op("remove", "members", refs(ann.id()))).wantError(t, http.StatusBadRequest, scim.InvalidValue)
-		require.Len(t, h.get(t, "/Groups/"+team.id()).body.Array("members"), 1, "the group is not emptied")
+		require.Len(t, h.get(t, "/Groups/"+team.id()).body.Array("members"), 1, "the group keeps its members")
 	}, func(o *scimserver.Options) { o.Refuse = scimserver.Strict })
 }

@@ -15,8 +15,8 @@ func (r *request) projection() (schema.Projection, error) {
 	return schema.ParseProjection(r.params["attributes"], r.params["excludedAttributes"])
 }
 
-// writtenBy lists the attributes and sub-attributes that a representation names. Those which are returned on request are in the
-// answer to a write that named them (RFC 7643 section 7).
+// writtenBy returns the attributes and sub-attributes that a representation names. Those that are returned on request are included in the
+// response to a write that named them (RFC 7643 section 7).
 func writtenBy(body *scim.Object, t *resourceType) []scim.AttrPath {
 	var paths []scim.AttrPath
 	for name, value := range body.All() {
@@ -34,7 +34,7 @@ func writtenBy(body *scim.Object, t *resourceType) []scim.AttrPath {
 	return paths
 }
 
-// appendWritten appends a path and those of the sub-attributes that its value names.
+// appendWritten appends a path and the paths of the sub-attributes that its value names.
 func appendWritten(paths []scim.AttrPath, path scim.AttrPath, value any) []scim.AttrPath {
 	begin := len(paths)
 	paths = append(paths, path)
@@ -57,7 +57,7 @@ func appendWritten(paths []scim.AttrPath, path scim.AttrPath, value any) []scim.
 	return paths
 }
 
-// written is writtenBy for types where that makes a difference to the answer.
+// written is writtenBy for types whose responses depend on it. For other types it returns nil.
 func (t *resourceType) written(body *scim.Object) []scim.AttrPath {
 	if !t.onRequest {
 		return nil
@@ -73,7 +73,7 @@ func writtenByOperation(op scim.PatchOperation, t *resourceType) []scim.AttrPath
 	}
 	path, err := filter.ParsePath(op.Path)
 	if err != nil {
-		return nil // about to be refused
+		return nil // will be rejected
 	}
 	if path.Sub != "" {
 		path.Attr.Sub = path.Sub
@@ -84,8 +84,8 @@ func writtenByOperation(op scim.PatchOperation, t *resourceType) []scim.AttrPath
 	return appendWritten(nil, path.Attr, op.Value)
 }
 
-// represent turns records of one type into what the client sees. What it does not see is not read. It replaces records by
-// newer ones as complete does.
+// represent converts records of one type to the representations for the client. It does not read data that the projection omits. Like
+// complete, it replaces records by newer ones.
 func (s *server) represent(ctx context.Context, base string, t *resourceType, recs []*Record, p schema.Projection) ([]*scim.Resource,
 	error) {
 	full, err := s.complete(ctx, base, t, recs, shows(t, p))
@@ -98,7 +98,7 @@ func (s *server) represent(ctx context.Context, base string, t *resourceType, re
 	return full, nil
 }
 
-// shows says whether a projection leaves anything of the type's derived attribute.
+// shows reports whether a projection includes the type's derived attribute or a part of it.
 func shows(t *resourceType, p schema.Projection) bool {
 	is := func(path scim.AttrPath) bool {
 		return scim.EqualName(path.Name, t.derived()) && (path.URN == "" || scim.EqualName(path.URN, t.Schema.ID))
@@ -109,9 +109,9 @@ func shows(t *resourceType, p schema.Projection) bool {
 	return !slices.ContainsFunc(p.ExcludedAttributes, func(path scim.AttrPath) bool { return is(path) && path.Sub == "" })
 }
 
-// complete adds id and meta to records and, when asked, the attribute that is derived from the membership relation. A group
-// that changes while its members are read is replaced, in recs too, by a record that fits the members. The results share
-// values with the records: they may be projected, not changed.
+// complete adds id and meta to records and, on demand, the attribute that is derived from the membership relation. If a group changes while
+// its members are read, its record is replaced, also in recs, by one that matches the members. The results share values with the records:
+// they may be projected, not changed.
 func (s *server) complete(ctx context.Context, base string, t *resourceType, recs []*Record, derived bool) ([]*scim.Resource, error) {
 	relation := make([][]any, len(recs))
 	if derived {
@@ -129,7 +129,7 @@ func (s *server) complete(ctx context.Context, base string, t *resourceType, rec
 	out := make([]*scim.Resource, len(recs))
 	for i, rec := range recs {
 		r := &scim.Resource{}
-		r.Grow(rec.Resource.Len() + 3) // id, meta and what is derived
+		r.Grow(rec.Resource.Len() + 3) // id, meta and the derived attribute
 		r.Set("schemas", rec.Resource.Array("schemas"))
 		r.SetID(rec.ID)
 		for name, value := range rec.Resource.All() {
@@ -156,15 +156,15 @@ func location(base string, t *resourceType, id string) string {
 	return base + "/" + t.path + "/" + url.PathEscape(id)
 }
 
-// pointer is the answer to an operation of a bulk job, which shows no resource.
-func pointer(base string, t *resourceType, status int, rec *Record) *reply {
+// bulkReply returns the reply to an operation of a bulk request, which contains no resource.
+func bulkReply(base string, t *resourceType, status int, rec *Record) *reply {
 	return &reply{status: status, id: rec.ID, location: location(base, t, rec.ID), etag: versionTag(rec)}
 }
 
-// shown is the answer that shows one resource.
-func (s *server) shown(r *request, t *resourceType, status int, rec *Record, p schema.Projection) (*reply, error) {
+// resourceReply returns a reply that contains one resource.
+func (s *server) resourceReply(r *request, t *resourceType, status int, rec *Record, p schema.Projection) (*reply, error) {
 	if r.inBulk {
-		return pointer(r.base, t, status, rec), nil
+		return bulkReply(r.base, t, status, rec), nil
 	}
 	recs := []*Record{rec}
 	resources, err := s.represent(r.Context(), r.base, t, recs, p)

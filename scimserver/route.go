@@ -16,40 +16,40 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// anySegment stands for an id in the routes.
+// anySegment is the placeholder for an id in the routes.
 const anySegment = "*"
 
-// maxSegment bounds the ids of a request path, in bytes.
+// maxSegment is the maximum length of an id in a request path, in bytes.
 const maxSegment = 512
 
-// action answers one request; what it returns is written by the server alone.
+// action handles one request. Only the server writes its reply.
 type action func(r *request) (*reply, error)
 
-// route is what answers below one path, by method. A route without actions is a part of SCIM that is not implemented.
+// route maps the methods of one path to actions. A route without actions is a part of SCIM that is not implemented.
 type route map[string]action
 
-// request is a request that has passed authentication.
+// request is an authenticated request.
 type request struct {
 	*http.Request
 	params url.Values
-	base   string       // what locations begin with
-	id     string       // the last path segment, where the route has one
-	body   *scim.Object // what was in the body when it is read already
-	inBulk bool         // an operation of a bulk job, whose answer shows no resource
+	base   string       // the URL prefix of locations
+	id     string       // the last path segment, if the route has an id
+	body   *scim.Object // the body, if it was read already
+	inBulk bool         // an operation of a bulk request, whose reply contains no resource
 	grant  Grant
 }
 
-// reply is an answer. Without a body only the headers are sent.
+// reply is a response. Without a body only the headers are sent.
 type reply struct {
 	status   int
-	id       string // of the resource that is shown
+	id       string // of the resource in the body
 	location string
 	etag     string
 	header   http.Header
 	body     any // *scim.Resource, *scim.ListResponse, scim.BulkResponse or *scim.Error
 }
 
-// addRoutes fills the table of routes, whose keys are paths without the prefix and the first slash.
+// addRoutes builds the table of routes. Its keys are paths without the prefix and the leading slash.
 func (s *server) addRoutes() error {
 	s.routes = map[string]route{
 		"":                      {http.MethodGet: s.queryRoot},
@@ -64,7 +64,7 @@ func (s *server) addRoutes() error {
 	}
 	for _, t := range s.types {
 		if _, taken := s.routes[t.path]; taken {
-			return fmt.Errorf("scimserver: resource type %s: endpoint %q is taken", t.Name, t.Endpoint)
+			return fmt.Errorf("scimserver: resource type %s: endpoint %q is already in use", t.Name, t.Endpoint)
 		}
 		s.routes[t.path] = route{
 			http.MethodGet:  func(r *request) (*reply, error) { return s.list(r, t) },
@@ -83,7 +83,7 @@ func (s *server) addRoutes() error {
 	return nil
 }
 
-// allow lists the methods of a route for the Allow header.
+// allow returns the methods of a route for the Allow header.
 func (rt route) allow() []string {
 	out := []string{http.MethodOptions}
 	for method := range rt {
@@ -96,15 +96,14 @@ func (rt route) allow() []string {
 	return out
 }
 
-// ServeHTTP answers one request and turns a panic into a 500.
+// ServeHTTP handles one request and converts a panic to a 500.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, s.limits.MaxBody)
-	s.write(w, r, s.answer(r))
+	s.write(w, r, s.handle(r))
 }
 
-// answer finds and runs the action. Credentials are checked first, so that without them nothing is told, not even which
-// paths exist.
-func (s *server) answer(r *http.Request) (rep *reply) {
+// handle finds and runs the action. It checks the credentials first: without them, a client learns nothing, not even which paths exist.
+func (s *server) handle(r *http.Request) (rep *reply) {
 	defer func() {
 		if value := recover(); value != nil {
 			rep = s.panicReply(r, value)
@@ -112,7 +111,7 @@ func (s *server) answer(r *http.Request) (rep *reply) {
 	}()
 	rep, err := s.dispatch(r)
 	if err != nil {
-		return s.answerTo(r, err)
+		return s.errorReplyFor(r, err)
 	}
 	return rep
 }
@@ -130,14 +129,14 @@ func (s *server) dispatch(r *http.Request) (*reply, error) {
 		return nil, err
 	}
 	if !ok {
-		return nil, scim.Errorf(http.StatusNotFound, "", "there is nothing at this path")
+		return nil, scim.Errorf(http.StatusNotFound, "", "no endpoint at this path")
 	}
 	if len(rt) == 0 {
 		return nil, scim.Errorf(http.StatusNotImplemented, "", "this server does not implement this part of SCIM")
 	}
 	method := r.Method
 	if method == http.MethodHead {
-		method = http.MethodGet // net/http leaves the body out
+		method = http.MethodGet // net/http omits the body
 	}
 	if method == http.MethodOptions {
 		return &reply{status: http.StatusNoContent, header: http.Header{"Allow": {strings.Join(rt.allow(), ", ")}}}, nil
@@ -156,7 +155,7 @@ func (s *server) dispatch(r *http.Request) (*reply, error) {
 	return act(&request{Request: r, params: params, base: s.base(r), id: id, grant: grant})
 }
 
-// find returns the route of a path and its id. One slash at the end is tolerated.
+// find returns the route of a path and its id. One trailing slash is allowed.
 func (s *server) find(u *url.URL) (rt route, id string, ok bool, err error) {
 	path, ok, err := s.below(u.EscapedPath())
 	if err != nil || !ok {
@@ -174,13 +173,13 @@ func (s *server) find(u *url.URL) (rt route, id string, ok bool, err error) {
 	return rt, id, ok, nil
 }
 
-// plausibleID says whether a text can be an id at all. What cannot is never handed to a store: databases have their own
-// ideas about NUL and broken UTF-8.
+// plausibleID reports whether a string can be an id. Other strings are never passed to a store: databases differ in their handling of NUL
+// and invalid UTF-8.
 func plausibleID(id string) bool {
 	return id != "" && len(id) <= maxSegment && utf8.ValidString(id) && !strings.ContainsFunc(id, unicode.IsControl)
 }
 
-// base returns what the locations of an answer begin with.
+// base returns the URL prefix of the locations in a response.
 func (s *server) base(r *http.Request) string {
 	if s.baseURL != "" {
 		return s.baseURL
@@ -192,13 +191,13 @@ func (s *server) base(r *http.Request) string {
 	return scheme + "://" + r.Host + s.prefix
 }
 
-// write sends an answer.
+// write sends a response.
 func (s *server) write(w http.ResponseWriter, r *http.Request, rep *reply) {
 	h := w.Header()
 	for name, values := range rep.header {
 		h[name] = values
 	}
-	// Resources are personal data: nobody but the client may keep them, and it has to ask before it uses them again.
+	// Resources are personal data: only the client may store them, and it must revalidate them before reuse.
 	h.Set("Cache-Control", "private, no-cache")
 	h.Set("X-Content-Type-Options", "nosniff")
 	if rep.location != "" {
@@ -215,7 +214,7 @@ func (s *server) write(w http.ResponseWriter, r *http.Request, rep *reply) {
 	defer s.giveBuffer(buffer)
 	body, err := encode((*buffer)[:0], rep.body)
 	if err != nil {
-		rep = s.internalError(r, errorAttr(fmt.Errorf("encode the answer: %w", err)))
+		rep = s.internalError(r, errorAttr(fmt.Errorf("encode the response: %w", err)))
 		body, _ = encode(nil, rep.body)
 	}
 	*buffer = body
@@ -223,11 +222,11 @@ func (s *server) write(w http.ResponseWriter, r *http.Request, rep *reply) {
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(rep.status)
 	if _, err := w.Write(body); err != nil && !errors.Is(err, http.ErrBodyNotAllowed) {
-		s.log.DebugContext(r.Context(), "the client did not take the answer", errorAttr(err))
+		s.log.DebugContext(r.Context(), "the response could not be sent", errorAttr(err))
 	}
 }
 
-// encode appends the JSON text of an answer to dst.
+// encode appends the JSON encoding of a response body to dst.
 func encode(dst []byte, body any) ([]byte, error) {
 	if a, ok := body.(interface{ AppendJSON([]byte) []byte }); ok {
 		return a.AppendJSON(dst), nil
@@ -239,7 +238,7 @@ func encode(dst []byte, body any) ([]byte, error) {
 	return buf.Bytes(), err
 }
 
-// The sizes in bytes of the buffers that answers are written into: at first, and up to which one is kept for other answers.
+// The sizes in bytes of the buffers for responses: the initial size, and the maximum size of a buffer that is reused.
 const (
 	firstBuffer = 2 << 10
 	keptBuffer  = 64 << 10

@@ -17,9 +17,9 @@ import (
 	"github.com/scimwright/scimwright/scimserver"
 )
 
-// Single sentences of the RFCs that no other test is about.
+// Single sentences of the RFCs that no other test covers.
 
-// RFC 7643 sections 2.3.8 and 3.
+// TestMembersAndSchemas_OrderIgnored checks RFC 7643 sections 2.3.8 and 3.
 func TestMembersAndSchemas_OrderIgnored(t *testing.T) {
 	eachStore(t, func(t *testing.T, h *harness) {
 		members := []string{
@@ -34,11 +34,11 @@ func TestMembersAndSchemas_OrderIgnored(t *testing.T) {
 		require.True(t, scim.Equal(without(forth.body, "meta"), without(back.body, "meta")), "%s\n%s", forth.text, back.text)
 		require.Equal(t, `"whatever I like"`, string(scim.AppendValue(nil, forth.body.Array("roles")[0].(*scim.Object).Text("value"))))
 		require.Equal(t, `[{"value":"free text"}]`, forth.json("entitlements"))
-		require.Equal(t, `"L"`, forth.json("name.familyName"), "core attributes are at the top")
+		require.Equal(t, `"L"`, forth.json("name.familyName"), "core attributes are at the top level")
 	})
 }
 
-// RFC 7643 section 3.1: the common attributes are what they are, whatever a schema says of them, and every type has them.
+// TestCommonAttributes_NotRedefinable checks RFC 7643 section 3.1: a schema cannot change the common attributes, and every type has them.
 func TestCommonAttributes_NotRedefinable(t *testing.T) {
 	types, err := schema.Load(fstest.MapFS{
 		"schema.json": {
@@ -74,7 +74,7 @@ func TestCommonAttributes_NotRedefinable(t *testing.T) {
 	}
 }
 
-// RFC 7643 sections 2.3.4, 2.3.6, 2.3.7, 2.4 and 3.1, RFC 7644 section 3.4.2.2.
+// TestComparisonsByTypeAndCharacteristic checks RFC 7643 sections 2.3.4, 2.3.6, 2.3.7, 2.4 and 3.1, and RFC 7644 section 3.4.2.2.
 func TestComparisonsByTypeAndCharacteristic(t *testing.T) {
 	types, err := schema.Load(
 		fstest.MapFS{"device.json": {Data: []byte(deviceSchema)}, "asset.json": {Data: []byte(assetSchema)},
@@ -110,7 +110,7 @@ func TestComparisonsByTypeAndCharacteristic(t *testing.T) {
 	}
 }
 
-// RFC 7643 section 7: what is write-only is a secret, whatever else its definition says.
+// TestWriteOnlyAttributes_Unreadable checks RFC 7643 section 7: a write-only attribute is secret, regardless of the rest of its definition.
 func TestWriteOnlyAttributes_Unreadable(t *testing.T) {
 	types := []*schema.ResourceType{schema.UserType(), schema.GroupType()}
 	types[0].Extensions = append(types[0].Extensions,
@@ -121,7 +121,7 @@ func TestWriteOnlyAttributes_Unreadable(t *testing.T) {
 		}}})
 	run := func(t *testing.T, h *harness) {
 		vault := object{"pin": "s3cret-pin", "always": "s3cret-always", "keys": []object{{"name": "k", "value": "s3cret-key"}}}
-		quiet := func(a *answer) *answer {
+		quiet := func(a *response) *response {
 			t.Helper()
 			require.Less(t, a.status, 300, a.text)
 			require.NotContains(t, a.text, "s3cret", a.call)
@@ -155,7 +155,8 @@ func TestWriteOnlyAttributes_Unreadable(t *testing.T) {
 	})
 }
 
-// RFC 7644 section 3.9: attributes and excludedAttributes mean the same wherever a resource is answered.
+// TestProjection_SameOnEveryMethod checks RFC 7644 section 3.9: attributes and excludedAttributes have the same meaning in every response
+// with a resource.
 func TestProjection_SameOnEveryMethod(t *testing.T) {
 	var me string
 	eachStore(t, func(t *testing.T, h *harness) {
@@ -168,7 +169,7 @@ func TestProjection_SameOnEveryMethod(t *testing.T) {
 		path := "/Users/" + me
 		h.newGroup(t, "team", me)
 		find := object{"schemas": []string{scim.SearchRequestMessage}, "filter": `userName eq "ann"`}
-		listed := func(a *answer) *scim.Object {
+		listed := func(a *response) *scim.Object {
 			return a.want(t, http.StatusOK).body.Array("Resources")[0].(*scim.Object)
 		}
 		methods := map[string]func(t *testing.T, query string) *scim.Object{
@@ -206,7 +207,8 @@ func TestProjection_SameOnEveryMethod(t *testing.T) {
 			},
 		}
 		const ext = scim.EnterpriseUserSchema
-		all := `{"emails":[{"value":"a@example.com","type":"work"},{"value":"b@example.com"}],"groups":"?","id":"?","meta":"?","name":{"givenName":"A","familyName":"L"},"nickName":"n","title":"boss","userName":"ann",
+		all := `{"emails":[{"value":"a@example.com","type":"work"},{"value":"b@example.com"}],
+			"groups":"?","id":"?","meta":"?","name":{"givenName":"A","familyName":"L"},"nickName":"n","title":"boss","userName":"ann",
 			"` + ext + `":{"department":"D","division":"E","manager":{"value":"m","$ref":"../Users/m"}}}`
 		for _, test := range []struct{ query, want string }{
 			{"", all},
@@ -231,24 +233,24 @@ func TestProjection_SameOnEveryMethod(t *testing.T) {
 			for name, answer := range methods {
 				t.Run(name+" "+test.query, func(t *testing.T) {
 					got := answer(t, test.query)
-					require.NotEmpty(t, got.Array("schemas"), "schemas is always there")
+					require.NotEmpty(t, got.Array("schemas"), "schemas is always present")
 					got = without(got, "schemas")
 					want, err := scim.Decode([]byte(test.want))
 					require.NoError(t, err)
-					unlike(got, want)
+					fillPlaceholders(got, want)
 					require.True(t, scim.Equal(want, got), "want %s\ngot  %s", want.AppendJSON(nil), got.AppendJSON(nil))
 				})
 			}
 			t.Run("POST "+test.query, func(t *testing.T) {
 				a := h.do(t, "POST", "/Users?"+test.query, body("ann2")).want(t, http.StatusCreated)
 				defer h.do(t, "DELETE", "/Users/"+a.id(), nil)
-				require.Equal(t, h.url+"/Users/"+a.id(), a.header.Get("Location"), "whatever the body shows")
+				require.Equal(t, h.url+"/Users/"+a.id(), a.header.Get("Location"), "independent of the projection")
 				require.NotEmpty(t, a.header.Get("ETag"))
 				got := without(a.body, "schemas")
 				want, err := scim.Decode([]byte(strings.ReplaceAll(test.want, `"ann"`, `"ann2"`)))
 				require.NoError(t, err)
-				want.Delete("groups") // it is in none
-				unlike(got, want)
+				want.Delete("groups") // the new user is in no group
+				fillPlaceholders(got, want)
 				require.True(t, scim.Equal(want, got), "want %s\ngot  %s", want.AppendJSON(nil), got.AppendJSON(nil))
 			})
 		}
@@ -257,12 +259,12 @@ func TestProjection_SameOnEveryMethod(t *testing.T) {
 		}
 		results := h.bulk(t, bulkOf(bulkOp("PATCH", path, patchOf(op("replace", "title", "boss")))))
 		_, shown := results[0].Get("response")
-		require.False(t, shown, "bulk shows no resource, so there is nothing to project")
+		require.False(t, shown, "a bulk result contains no resource to project")
 	}, meIs(&me))
 }
 
-// unlike puts in the place of each "?" in want what is there.
-func unlike(got, want *scim.Object) {
+// fillPlaceholders replaces each "?" in want by the actual value.
+func fillPlaceholders(got, want *scim.Object) {
 	for name, value := range want.All() {
 		there, _ := got.Get(name)
 		if value == "?" && there != nil {
@@ -270,12 +272,12 @@ func unlike(got, want *scim.Object) {
 		}
 		inner, isObject := value.(*scim.Object)
 		if o, ok := there.(*scim.Object); ok && isObject {
-			unlike(o, inner)
+			fillPlaceholders(o, inner)
 		}
 	}
 }
 
-// searchOf is a search with the projection of a query string.
+// searchOf returns a search with the projection of a query string.
 func searchOf(t *testing.T, search object, query string) string {
 	t.Helper()
 	values, err := url.ParseQuery(query)

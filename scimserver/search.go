@@ -2,12 +2,12 @@ package scimserver
 
 import "github.com/scimwright/scimwright/scim"
 
-// search answers POST on .search below an endpoint (RFC 7644 section 3.4.3).
+// search handles POST on .search below an endpoint (RFC 7644 section 3.4.3).
 func (s *server) search(r *request, t *resourceType) (*reply, error) {
 	return s.searchTypes(r, t)
 }
 
-// searchRoot answers POST on .search at the root.
+// searchRoot handles POST on .search at the root.
 func (s *server) searchRoot(r *request) (*reply, error) {
 	return s.searchTypes(r, s.types...)
 }
@@ -25,5 +25,5 @@ func (s *server) searchTypes(r *request, types ...*resourceType) (*reply, error)
 	if err != nil {
 		return nil, err
 	}
-	return s.answerQuery(r, q, types)
+	return s.runQuery(r, q, types)
 }

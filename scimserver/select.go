@@ -12,16 +12,16 @@ import (
 	"github.com/scimwright/scimwright/scim/filter"
 )
 
-// search says which resources of some types to find, and in which order.
+// search defines which resources of some types to find, and in which order.
 type search struct {
-	filter        filter.Expr // nil when there is none
+	filter        filter.Expr // nil means no filter
 	ordering      ordering
-	after         *place // where to begin; nil is the beginning
-	offset, limit int    // from there
-	groups        bool   // the answer shows the derived groups of users
+	after         *place // the position after which the page starts; nil means the start
+	offset, limit int    // relative to after
+	groups        bool   // the response includes the derived groups of users
 }
 
-// hit is a resource that was found. The record is nil where only the place is known.
+// hit is a matching resource. The record is nil if only the position is stored.
 type hit struct {
 	place
 	t   *resourceType
@@ -29,16 +29,16 @@ type hit struct {
 	rec *Record
 }
 
-// tooMany refuses a query that matches more than the limit (RFC 7644 section 3.4.2.1).
+// tooMany rejects a query that matches more resources than the limit (RFC 7644 section 3.4.2.1).
 func (s *server) tooMany(total int) error {
 	if most := s.limits.MaxResults; most > 0 && total > most {
-		return scim.Errorf(http.StatusBadRequest, scim.TooMany, "the query matches more than %d resources; narrow it by a filter", most)
+		return scim.Errorf(http.StatusBadRequest, scim.TooMany, "the query matches more than %d resources; use a more specific filter", most)
 	}
 	return nil
 }
 
-// findPage returns one page and the number of all matches, which is not counted when the page begins somewhere. Hits without
-// a record are for load.
+// findPage returns one page and the number of all matches. The number is not counted if the search has a start position. Use load to read
+// the records of hits without one.
 func (s *server) findPage(ctx context.Context, base string, q *search, types []*resourceType) ([]hit, int, error) {
 	if q.ordering.sorted() && len(types) > 1 {
 		return s.findMerged(ctx, base, q, types)
@@ -69,7 +69,7 @@ func (s *server) findPage(ctx context.Context, base string, q *search, types []*
 	return out, total, nil
 }
 
-// findMerged sorts several types into each other.
+// findMerged sorts the resources of several types into one order.
 func (s *server) findMerged(ctx context.Context, base string, q *search, types []*resourceType) ([]hit, int, error) {
 	part := *q
 	part.offset, part.limit = 0, q.offset+q.limit
@@ -95,7 +95,7 @@ func (s *server) findMerged(ctx context.Context, base string, q *search, types [
 	return all[min(q.offset, len(all)):min(part.limit, len(all))], total, nil
 }
 
-// compareHits orders hits as the query asks for.
+// compareHits compares hits in the order of the query.
 func (q *search) compareHits(a, b hit) int {
 	if q.ordering.reverse {
 		a, b = b, a
@@ -103,12 +103,12 @@ func (q *search) compareHits(a, b hit) int {
 	return q.ordering.compare(a.place, b.place)
 }
 
-// findType is findPage for the n-th of all types.
+// findType is findPage for the n-th of several types.
 func (s *server) findType(ctx context.Context, base string, q *search, t *resourceType, n, types int) ([]hit, int, error) {
 	if types > 1 && q.filter != nil && filter.Check(q.filter, t.ResourceType, s.accept) != nil {
-		return nil, 0, nil // a filter may fit one type and not another; where it does not fit, nothing matches
+		return nil, 0, nil // a filter may be invalid for one of several types; it matches no resource of that type
 	}
-	// What is merged or far out is collected by its places, not by its records.
+	// For merged types and large offsets, scan collects positions instead of records.
 	if q.offset == 0 && q.limit > s.limits.MaxPage+1 {
 		return s.scan(ctx, base, q, t, n)
 	}
@@ -121,21 +121,21 @@ func (s *server) findType(ctx context.Context, base string, q *search, t *resour
 	return s.scan(ctx, base, q, t, n)
 }
 
-// fromIndex asks the store, which may decline.
+// fromIndex queries the store. exact is false if the store has no suitable index.
 func (s *server) fromIndex(ctx context.Context, base string, selector Selector, q *search, t *resourceType, n int) (hits []hit, total int,
 	exact bool, err error) {
 	ask := Query{Type: t.Name, Filter: q.filter, Reverse: q.ordering.reverse, Offset: q.offset, Limit: q.limit, Groups: q.groups && t.isUser}
-	ask.SortBy, _ = q.ordering.path(t) // without it, all are equal
+	ask.SortBy, _ = q.ordering.path(t) // if the type lacks the attribute, all keys are equal
 	if q.after != nil {
 		ask.After = &Position{Key: q.after.key, Order: q.after.order}
-		// Among equal keys, a type stands as a whole before or behind the resource where the page begins.
+		// Among equal keys, all resources of a type are before or after the start position.
 		switch {
 		case n < q.after.typ:
 			ask.After.Order = math.MaxInt64
 		case n > q.after.typ:
 			ask.After.Order = 0
 		}
-		if ask.SortBy.IsZero() && q.after.key != nil { // all of this type stand behind those with a key
+		if ask.SortBy.IsZero() && q.after.key != nil { // resources of this type are after all resources with a key
 			if !ask.Reverse {
 				ask.After = &Position{}
 			} else {
@@ -154,7 +154,7 @@ func (s *server) fromIndex(ctx context.Context, base string, selector Selector, 
 	return hits, found.Total, true, err
 }
 
-// hits finds the places of records.
+// hits computes the positions of records.
 func (s *server) hits(ctx context.Context, base string, q *search, t *resourceType, n int, recs []*Record) ([]hit, error) {
 	out := make([]hit, len(recs))
 	for i, rec := range recs {
@@ -172,7 +172,7 @@ func (s *server) hits(ctx context.Context, base string, q *search, t *resourceTy
 	return out, nil
 }
 
-// load reads the records that hits lack. Who was deleted meanwhile is left out.
+// load reads the missing records of hits. It omits resources that were deleted in the meantime.
 func (s *server) load(ctx context.Context, hits []hit) ([]hit, error) {
 	out := hits[:0]
 	for _, h := range hits {
@@ -191,17 +191,17 @@ func (s *server) load(ctx context.Context, hits []hit) ([]hit, error) {
 	return out, nil
 }
 
-// scanBatch is how many candidates of a scan are looked at together.
+// scanBatch is the number of candidates of a scan that are tested together.
 const scanBatch = 100
 
-// scan tests every candidate of a type. In the order of creation it keeps no more than the page, in others the places up to
-// the end of the page.
+// scan tests every candidate of a type. In the order of creation it stores only the page, in other orders the positions up to the end of
+// the page.
 func (s *server) scan(ctx context.Context, base string, q *search, t *resourceType, n int) ([]hit, int, error) {
 	sc := &scan{search: q, server: s, base: base, t: t, typ: n}
 	sc.inOrder = !q.ordering.sorted() && !q.ordering.reverse
 	if !sc.inOrder && q.offset+q.limit > s.limits.MaxSortStart+s.limits.MaxPage+1 {
 		return nil, 0, scim.Errorf(http.StatusBadRequest, scim.TooMany,
-			"startIndex is more than %d, which is too far for this order; a cursor reaches it", s.limits.MaxSortStart)
+			"startIndex exceeds %d, the limit for this sort order; use a cursor", s.limits.MaxSortStart)
 	}
 	sc.needs = t.filterNeeds(q.filter)
 	if path, ok := q.ordering.path(t); ok {
@@ -227,7 +227,7 @@ func (s *server) scan(ctx context.Context, base string, q *search, t *resourceTy
 				return nil, 0, err
 			}
 			if err := s.tooMany(sc.total); err != nil {
-				return nil, 0, err // no need to find them all
+				return nil, 0, err // the remaining matches do not matter
 			}
 			if batch = batch[:0]; sc.done() {
 				return sc.page, sc.total, nil
@@ -244,7 +244,7 @@ func (s *server) scan(ctx context.Context, base string, q *search, t *resourceTy
 	return sc.page, sc.total, nil
 }
 
-// scan is a scan under way.
+// scan is the state of a scan in progress.
 type scan struct {
 	*search
 	server           *server
@@ -252,16 +252,16 @@ type scan struct {
 	t                *resourceType
 	typ              int
 	needs, sortNeeds needs
-	inOrder          bool  // the order asked for is the one in which the store yields
-	page             []hit // when in order
+	inOrder          bool  // the requested order is the order of Store.Scan
+	page             []hit // if inOrder
 	window           window
 	total            int
 }
 
-// done says whether nothing that is to come matters.
+// done reports whether the page is complete and the total need not be counted.
 func (sc *scan) done() bool { return sc.inOrder && sc.after != nil && len(sc.page) == sc.limit }
 
-// test takes in what matches of a batch.
+// test adds the matches of a batch.
 func (sc *scan) test(ctx context.Context, batch []*Record) error {
 	matches, err := sc.server.matching(ctx, sc.base, sc.t, batch, sc.filter, sc.needs)
 	if err != nil {
@@ -283,14 +283,14 @@ func (sc *scan) test(ctx context.Context, batch []*Record) error {
 	}
 	for _, h := range hits {
 		if sc.after == nil || sc.compareHits(hit{place: *sc.after}, h) < 0 {
-			h.rec = nil // its place is all that is remembered
+			h.rec = nil // only the position is stored
 			sc.window.add(h)
 		}
 	}
 	return nil
 }
 
-// matching returns the records that a filter matches.
+// matching returns the records that match a filter.
 func (s *server) matching(ctx context.Context, base string, t *resourceType, recs []*Record, f filter.Expr, n needs) ([]*Record, error) {
 	if f == nil {
 		return recs, nil
@@ -308,16 +308,16 @@ func (s *server) matching(ctx context.Context, base string, t *resourceType, rec
 	return out, nil
 }
 
-// needs says what has to be added to a stored resource before an attribute can be looked at.
+// needs is the data that must be added to a stored resource before an attribute can be read.
 type needs int
 
 const (
 	needsNothing needs = iota
 	needsMeta          // id or meta
-	needsDerived       // the attribute made from the membership relation
+	needsDerived       // the attribute derived from the membership relation
 )
 
-// needs says where an attribute is.
+// needs returns the data that an attribute needs.
 func (t *resourceType) needs(path scim.AttrPath) needs {
 	switch {
 	case t.derived() != "" && scim.EqualName(path.Name, t.derived()):
@@ -346,7 +346,7 @@ func (t *resourceType) filterNeeds(f filter.Expr) needs {
 	return most
 }
 
-// readable returns the resources of records with what is needed added.
+// readable returns the resources of records, including the needed data.
 func (s *server) readable(ctx context.Context, base string, t *resourceType, recs []*Record, n needs) ([]*scim.Resource, error) {
 	if n > needsNothing {
 		return s.complete(ctx, base, t, recs, n == needsDerived)
@@ -358,12 +358,12 @@ func (s *server) readable(ctx context.Context, base string, t *resourceType, rec
 	return out, nil
 }
 
-// window keeps the first hits of any number of them.
+// window keeps the first size hits of all added hits.
 type window struct {
 	compare func(a, b hit) int
 	size    int
-	kept    []hit // up to twice the size, so that most additions cost no sorting
-	full    bool  // the first size of kept are sorted, and the last of these bounds what can still come in
+	kept    []hit // up to twice the size, so that most additions need no sorting
+	full    bool  // the first size elements of kept are sorted, and hits after the last of them are dropped
 }
 
 func (w *window) add(h hit) {
@@ -376,7 +376,7 @@ func (w *window) add(h hit) {
 	}
 }
 
-// sorted returns the window.
+// sorted returns the hits in the window, sorted.
 func (w *window) sorted() []hit {
 	slices.SortFunc(w.kept, w.compare)
 	return w.kept[:min(w.size, len(w.kept))]

@@ -20,48 +20,49 @@ import (
 
 // Options configures a server. Store and Tokens are required.
 type Options struct {
-	// Store keeps the resources.
+	// Store stores the resources.
 	Store Store
-	// Tokens decides which bearer tokens are accepted.
+	// Tokens verifies bearer tokens.
 	Tokens TokenVerifier
-	// Types are the resource types to serve. Defaults to schema.UserType() and schema.GroupType().
+	// Types are the resource types to serve. Default: schema.UserType() and schema.GroupType().
 	Types []*schema.ResourceType
-	// Prefix is the path below which the server is mounted, such as "/scim/v2". Requests arrive with it in their path;
-	// do not strip it. Defaults to "".
+	// Prefix is the path below which the server is mounted, such as "/scim/v2". Requests must arrive with the prefix in their path; do not
+	// strip it. Default: "".
 	Prefix string
-	// BaseURL is what locations and references begin with, Prefix included and without a slash at the end. Defaults to
-	// the scheme and host of each request followed by Prefix; set it when a proxy stands in front.
+	// BaseURL is the URL prefix of locations and references, including Prefix and without a trailing slash. Default: the scheme and host of
+	// each request followed by Prefix. Set it if the server is behind a proxy.
 	BaseURL string
-	// Limits bounds what one request may cost.
+	// Limits limits the cost of one request.
 	Limits Limits
-	// Cursors tunes paging by cursor.
+	// Cursors configures paging by cursor.
 	Cursors CursorOptions
-	// PasswordCost is the bcrypt cost of stored passwords. Defaults to bcrypt.DefaultCost.
+	// PasswordCost is the bcrypt cost of stored passwords. Default: bcrypt.DefaultCost.
 	PasswordCost int
-	// Refuse is what to refuse of the things that well-known clients send outside the RFCs; lenient.Rules lists them.
-	// Defaults to nothing: they are read as they are meant. Strict refuses them all.
+	// Refuse is the set of nonstandard requests of well-known clients to reject; lenient.Rules lists them. Default: none, so all are accepted
+	// with their intended meaning. Strict rejects all of them.
 	Refuse lenient.Set
-	// Logger gets internal errors and panics. Default: slog.Default.
+	// Logger logs internal errors and panics. Default: slog.Default.
 	Logger *slog.Logger
 }
 
-// Strict is all that [Options.Refuse] can name.
+// Strict is the set of all leniencies, for [Options.Refuse].
 const Strict = lenient.All
 
-// Limits bounds what one request may cost. Zero fields have their defaults.
+// Limits limits the cost of one request. Zero fields have their defaults.
 type Limits struct {
-	MaxBody     int64 // bytes of a request body, else 413. Defaults to 8 MiB
-	MaxFilter   int   // bytes of a filter, else 400. Defaults to filter.MaxLength, which is also the most
-	MaxPage     int   // resources in one page; advertised as filter.maxResults. Defaults to 1000
-	DefaultPage int   // resources in one page when the request names no count. Defaults to 100
-	// MaxResults is how many resources a query may match, on whichever pages, else 400 tooMany. Defaults to any number.
+	MaxBody     int64 // bytes of a request body, else 413. Default: 8 MiB
+	MaxFilter   int   // bytes of a filter, else 400. Default and maximum: filter.MaxLength
+	MaxPage     int   // resources per page; advertised as filter.maxResults. Default: 1000
+	DefaultPage int   // resources per page if the request has no count. Default: 100
+	// MaxResults is the maximum number of resources that a query may match on all pages, else 400 tooMany. Zero means no limit.
 	MaxResults int
-	// MaxSortStart is how far startIndex reaches into an order that no index of the store gives, else 400 tooMany: what comes
-	// before has to be remembered. Cursors reach everything. Defaults to 100,000.
+	// MaxSortStart is the maximum startIndex for an order that has no index in the store, else 400 tooMany, because the server must hold all
+	// previous positions in memory. Cursors have no such limit. Default: 100,000.
 	MaxSortStart       int
-	MaxPatchOperations int // operations in one PATCH, else 413. Defaults to 1000
-	MaxBulkOperations  int // operations in one bulk request, else 413; advertised as bulk.maxOperations. Defaults to 1000
-	// bytes of a bulk request, else 413; advertised as bulk.maxPayloadSize. Defaults to MaxBody, which is also the most
+	MaxPatchOperations int // operations per PATCH, else 413. Default: 1000
+	MaxBulkOperations  int // operations per bulk request, else 413; advertised as bulk.maxOperations. Default: 1000
+	// MaxBulkPayload is the maximum number of bytes of a bulk request, else 413; advertised as bulk.maxPayloadSize. Default and maximum:
+	// MaxBody.
 	MaxBulkPayload int64
 }
 
@@ -92,20 +93,20 @@ type server struct {
 	routes       map[string]route
 	schemas      []*scim.Resource // the documents of /Schemas, without meta.location
 	locks        locks
-	buffers      sync.Pool // of *[]byte, for the text of answers
+	buffers      sync.Pool // of *[]byte, for the encoding of responses
 }
 
-// resourceType is a type that is served, with the part this server knows by heart.
+// resourceType is a served type with the properties that the server treats specially.
 type resourceType struct {
 	*schema.ResourceType
-	path    string // the endpoint without its slash: "Users"
+	path    string // the endpoint without its leading slash: "Users"
 	isUser  bool   // has a password and derived groups
-	isGroup bool   // has members, which are a relation
+	isGroup bool   // has members, which are stored as a relation
 
 	onRequest bool // has attributes that are returned on request
 }
 
-// derived is the attribute that is made from the membership relation, "" when the type has none.
+// derived returns the name of the attribute that is derived from the membership relation, or "" if the type has none.
 func (t *resourceType) derived() string {
 	switch {
 	case t.isUser:
@@ -116,14 +117,14 @@ func (t *resourceType) derived() string {
 	return ""
 }
 
-// Attributes that have a place of their own in the store.
+// Attributes that are stored separately from the resource.
 const (
 	attrGroups   = "groups"
 	attrMembers  = "members"
 	attrPassword = "password"
 )
 
-// New returns the handler. It fails when the options contradict themselves.
+// New returns the handler. It fails if the options are invalid.
 func New(o Options) (http.Handler, error) {
 	s := &server{
 		store:        o.Store,
@@ -143,7 +144,7 @@ func New(o Options) (http.Handler, error) {
 		return nil, errors.New("scimserver: Options.Tokens is required")
 	}
 	if s.prefix != "" && s.prefix[0] != '/' {
-		return nil, fmt.Errorf("scimserver: Options.Prefix %q does not begin with a slash", o.Prefix)
+		return nil, fmt.Errorf("scimserver: Options.Prefix %q does not start with a slash", o.Prefix)
 	}
 	if s.baseURL != "" {
 		if u, err := url.Parse(s.baseURL); err != nil || !u.IsAbs() || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
@@ -184,7 +185,7 @@ func New(o Options) (http.Handler, error) {
 	return s, nil
 }
 
-// typeNamed returns the served type of that name, nil when there is none.
+// typeNamed returns the served type with that name, or nil.
 func (s *server) typeNamed(name string) *resourceType {
 	for _, t := range s.types {
 		if t.Name == name {

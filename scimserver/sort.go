@@ -15,10 +15,10 @@ import (
 
 // ordering is the order of a query (RFC 7644 section 3.4.2.3). The zero value is the order of creation, type by type.
 type ordering struct {
-	by      scim.AttrPath                     // as the client spelt it; zero for the order of creation
-	keys    map[*resourceType]schema.Resolved // what to sort each type by; types without the attribute are left out
+	by      scim.AttrPath                     // in the client's spelling; zero for the order of creation
+	keys    map[*resourceType]schema.Resolved // the sort attribute of each type; types without the attribute are absent
 	numeric bool
-	reverse bool // the whole order is turned around
+	reverse bool // the whole order is reversed
 }
 
 // The values of sortOrder.
@@ -27,8 +27,8 @@ const (
 	descending = "descending"
 )
 
-// newOrdering checks sortBy and sortOrder. The latter says nothing without the former. An attribute that a type does not
-// have is one that its resources have no value for, as in filters.
+// newOrdering checks sortBy and sortOrder. sortOrder has no effect without sortBy. If a type does not define the attribute, its resources
+// have no value for it, as in filters.
 func newOrdering(sortBy, sortOrder string, types []*resourceType) (ordering, error) {
 	if sortBy == "" {
 		return ordering{}, nil
@@ -59,7 +59,7 @@ func newOrdering(sortBy, sortOrder string, types []*resourceType) (ordering, err
 	return o, nil
 }
 
-// sortable completes and checks what sortBy names.
+// sortable completes and checks the attribute that sortBy names.
 func sortable(r schema.Resolved) (schema.Resolved, error) {
 	refuse := func(why string) (schema.Resolved, error) {
 		return r, scim.Errorf(http.StatusBadRequest, scim.InvalidValue, "sortBy: %s %s", r.Path, why)
@@ -75,12 +75,12 @@ func sortable(r schema.Resolved) (schema.Resolved, error) {
 		r.Path.Sub = r.Sub.Name
 	}
 	if r.Attribute.Secret() || valueOf(r).Secret() {
-		return refuse("is never returned, and its order would tell its values")
+		return refuse("is never returned, and sorting by it would disclose its values")
 	}
 	return r, nil
 }
 
-// valueOf is the definition of the values that a path leads to.
+// valueOf returns the definition of the values that a path selects.
 func valueOf(r schema.Resolved) *schema.Attribute {
 	if r.Sub != nil {
 		return r.Sub
@@ -90,23 +90,23 @@ func valueOf(r schema.Resolved) *schema.Attribute {
 
 func isNumber(a *schema.Attribute) bool { return a.Type == schema.Integer || a.Type == schema.Decimal }
 
-// sorted says whether there is another order than that of creation.
+// sorted reports whether the order differs from the order of creation.
 func (o *ordering) sorted() bool { return !o.by.IsZero() }
 
-// path is the attribute to sort a type by, in canonical spelling; false when the type does not have it.
+// path returns the attribute to sort a type by, in canonical spelling. It returns false if the type does not define it.
 func (o *ordering) path(t *resourceType) (scim.AttrPath, bool) {
 	r, ok := o.keys[t]
 	return r.Path, ok
 }
 
-// place is where a resource stands in an ordering.
+// place is the position of a resource in an ordering.
 type place struct {
 	key   *string // as in Position
-	typ   int     // the place of its type among those of the query
+	typ   int     // the index of its type in the types of the query
 	order int64   // Record.Order
 }
 
-// compare orders two places as they are without reverse.
+// compare compares two places, ignoring reverse.
 func (o *ordering) compare(a, b place) int {
 	switch {
 	case a.key == nil && b.key != nil:
@@ -128,11 +128,11 @@ func (o *ordering) compareKeys(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// maxNumberKey is the length of the longest number that can be sorted by; longer ones, which no attribute needs, count as
-// missing rather than swell cursors.
+// maxNumberKey is the maximum length of a number that is used as sort key. A longer number, which no attribute needs, counts as missing, so
+// that it does not enlarge cursors.
 const maxNumberKey = 100
 
-// key is what a resource is sorted by (see Position): of several values the primary one, else the first.
+// key returns the sort key of a resource (see Position): of several values the primary one, otherwise the first.
 func (o *ordering) key(t *resourceType, resource *scim.Resource) *string {
 	r, ok := o.keys[t]
 	if !ok {
@@ -154,7 +154,7 @@ func (o *ordering) key(t *resourceType, resource *scim.Resource) *string {
 	return keyOf(valueOf(r), v)
 }
 
-// primary is the element of a multi-valued attribute that stands for it.
+// primary returns the element of a multi-valued attribute that is used for sorting.
 func primary(list []any) any {
 	for _, v := range list {
 		element, _ := v.(*scim.Object)
@@ -199,14 +199,14 @@ func keyOf(a *schema.Attribute, v any) *string {
 	return &key
 }
 
-// shorten cuts a text to MaxSortKey bytes, a digest of the whole included. What is not cut is shorter.
+// shorten truncates a string to MaxSortKey bytes, including a digest of the whole string. A string that is not truncated is shorter.
 func shorten(s string) string {
 	if len(s) < MaxSortKey {
-		return strings.Clone(s) // it may be a part of the stored text, which must not be kept for it
+		return strings.Clone(s) // s may share memory with a longer string, which must not be kept alive
 	}
 	sum := sha256.Sum256([]byte(s))
 	digest := base64.RawURLEncoding.EncodeToString(sum[:])
 	room := MaxSortKey - len(digest)
-	head := strings.ToValidUTF8(s[:room], "") // a character may be cut in two
+	head := strings.ToValidUTF8(s[:room], "") // removes half a character at the end
 	return head + strings.Repeat(" ", room-len(head)) + digest
 }

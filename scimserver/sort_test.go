@@ -17,7 +17,7 @@ import (
 func TestSort(t *testing.T) {
 	const enterprise = scim.EnterpriseUserSchema
 	eachStore(t, func(t *testing.T, h *harness) {
-		// Created in this order, so that ties stay in it.
+		// Resources with equal keys are sorted in this order of creation.
 		ids := map[string]string{}
 		for _, u := range []struct {
 			name string
@@ -72,7 +72,7 @@ func TestSort(t *testing.T) {
 						total, names := h.get(t, "/Users?"+sortBy+order+filter).list(t, "userName")
 						require.Equal(t, "5", total)
 						if test.by == "meta.created" && strings.Join(names, " ") != strings.Join(want, " ") {
-							t.Fatal(names) // ties of one millisecond are in the order of creation too
+							t.Fatal(names) // resources of the same millisecond are in the order of creation, too
 						}
 						require.Equal(t, want, names, order+filter)
 						var paged []string
@@ -81,15 +81,15 @@ func TestSort(t *testing.T) {
 							require.Equal(t, "5", total)
 							paged = append(paged, page...)
 						}
-						require.Equal(t, want, paged, "the pages make the list")
+						require.Equal(t, want, paged, "the pages together equal the list")
 					}
 				}
 				a := h.do(t, http.MethodPost, "/Users/.search", object{"schemas": []string{scim.SearchRequestMessage}, "sortBy": test.by, "count": 3})
 				_, names := a.list(t, "userName")
-				require.Equal(t, want[:3], names, "the same by .search")
+				require.Equal(t, want[:3], names, "the same result by .search")
 			})
 		}
-		t.Run("a filter and a projection go with it", func(t *testing.T) {
+		t.Run("sorting can be combined with a filter and a projection", func(t *testing.T) {
 			total, names := h.get(t, "/Users?sortBy=title&attributes=userName&filter="+url.QueryEscape(`title pr`)).list(t, "userName")
 			require.Equal(t, "3", total)
 			require.Equal(t, []string{"carol", "dan", "ann"}, names)
@@ -102,13 +102,13 @@ func TestSort(t *testing.T) {
 				require.Equal(t, ascending[4-i], name)
 			}
 		})
-		t.Run("sortOrder says nothing without sortBy", func(t *testing.T) {
+		t.Run("sortOrder has no effect without sortBy", func(t *testing.T) {
 			for _, order := range []string{"descending", "sideways"} {
 				_, names := h.get(t, "/Users?sortOrder="+order).list(t, "userName")
 				require.Equal(t, []string{"dan", "Bob", "carol", "ann", "eve"}, names)
 			}
 		})
-		t.Run("a root query sorts the types into each other", func(t *testing.T) {
+		t.Run("a root query sorts the types together", func(t *testing.T) {
 			for params, want := range map[string]string{
 				"sortBy=displayName":                                    "adam's team x X - - -",
 				"sortBy=displayName&sortOrder=descending":               "- - - X x team adam's",
@@ -163,7 +163,7 @@ func TestSortByEveryType(t *testing.T) {
 				require.Equal(t, want, strings.Join(labels, " "), by)
 			}
 			_, labels := h.get(t, "/Devices?sortBy=long").list(t, "label")
-			require.Equal(t, "3", labels[0], "what is cut still sorts by its beginning")
+			require.Equal(t, "3", labels[0], "a truncated value is sorted by its start")
 		})
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/scimwright/scimwright/scimserver"
 )
 
-// Two service providers on one database have a layout each. Neither sees anything of the other.
+// TestServiceProviders_Isolated checks that two service providers in one database, each with its own tables, cannot see each other's data.
 func TestServiceProviders_Isolated(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		a, b := scimstore.NewLayout("tenant_a"), scimstore.NewLayout("tenant_b")
@@ -52,7 +52,7 @@ func TestServiceProviders_Isolated(t *testing.T) {
 
 		now := other.do(t, http.MethodGet, "/Groups/"+group1, nil, tokenB).want(t, http.StatusOK)
 		require.Contains(t, now.text, secret)
-		require.Equal(t, `"W/\"1\""`, now.json("meta.version"), "and nothing of it has changed")
+		require.Equal(t, `"W/\"1\""`, now.json("meta.version"), "the resource is unchanged")
 	})
 }
 
@@ -61,18 +61,18 @@ func TestTokens_ExpiryAndReadOnly(t *testing.T) {
 	clock := start
 	h := serve(t, newMapStore(), func(o *scimserver.Options) {
 		o.Tokens = scimserver.Tokens(func() time.Time { return clock },
-			scimserver.Token{Value: "for ever"},
+			scimserver.Token{Value: "unlimited"},
 			scimserver.Token{Value: "a minute", Expires: start.Add(time.Minute)},
 			scimserver.Token{Value: "reader", Grant: scimserver.Grant{ReadOnly: true}},
 			scimserver.Token{})
 	})
 	status := func(method, text string) int { return h.do(t, method, "/Users", user("u"), as(text)).status }
-	require.Equal(t, http.StatusOK, status(http.MethodGet, "for ever"))
+	require.Equal(t, http.StatusOK, status(http.MethodGet, "unlimited"))
 	require.Equal(t, http.StatusOK, status(http.MethodGet, "a minute"))
 	require.Equal(t, http.StatusOK, status(http.MethodGet, "reader"))
 	require.Equal(t, http.StatusForbidden, status(http.MethodPost, "reader"))
 	clock = start.Add(time.Minute)
-	require.Equal(t, http.StatusUnauthorized, status(http.MethodGet, "a minute"), "from the moment on")
-	require.Equal(t, http.StatusCreated, status(http.MethodPost, "for ever"))
+	require.Equal(t, http.StatusUnauthorized, status(http.MethodGet, "a minute"), "expired at this time")
+	require.Equal(t, http.StatusCreated, status(http.MethodPost, "unlimited"))
 	require.Equal(t, http.StatusUnauthorized, status(http.MethodGet, "unknown"))
 }

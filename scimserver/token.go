@@ -12,19 +12,18 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// TokenVerifier decides which bearer tokens (RFC 6750) are accepted.
+// TokenVerifier verifies bearer tokens (RFC 6750).
 type TokenVerifier interface {
-	// VerifyToken returns what a token that is good now allows, and [ErrBadToken] for any other. Another error means that
-	// it could not be decided, and is answered as an internal error.
+	// VerifyToken returns the grant of a valid token, and [ErrBadToken] for any other token. Another error means that the token could not be
+	// verified; the server then returns an internal error.
 	VerifyToken(ctx context.Context, token string) (Grant, error)
 }
 
-// Grant is what a token allows. The zero value allows everything.
+// Grant defines what a token allows. The zero value allows everything.
 type Grant struct {
-	// ReadOnly refuses changes with 403.
+	// ReadOnly rejects changes with 403.
 	ReadOnly bool
-	// Subject is the resource that the token belongs to, which is what /Me stands for. Defaults to none: the token is a
-	// client's own.
+	// Subject is the resource that the token belongs to, which is the resource at /Me. Default: none, the token belongs to a client.
 	Subject Subject
 }
 
@@ -37,17 +36,17 @@ type Subject struct {
 // ErrBadToken is returned for tokens that are unknown, expired or revoked.
 var ErrBadToken = errors.New("scimserver: the token is not valid")
 
-// Token is a bearer token with what it allows.
+// Token is a bearer token with its grant.
 type Token struct {
 	Value string
-	// Digest is the SHA-256 of the value, for who does not keep the value itself. It counts when Value is empty.
+	// Digest is the SHA-256 of the value, for callers that do not store the value. It is used if Value is empty.
 	Digest [sha256.Size]byte
-	// Expires is when the token stops being good. Defaults to never.
+	// Expires is the time at which the token becomes invalid. Zero means never.
 	Expires time.Time
 	Grant
 }
 
-// StaticTokens accepts each of the given tokens for everything and for ever. See [Tokens].
+// StaticTokens returns a verifier that accepts each of the given tokens without restriction or expiration. See [Tokens].
 func StaticTokens(values ...string) TokenVerifier {
 	tokens := make([]Token, len(values))
 	for i, value := range values {
@@ -56,8 +55,8 @@ func StaticTokens(values ...string) TokenVerifier {
 	return Tokens(nil, tokens...)
 }
 
-// Tokens accepts each of the given tokens until it expires. It keeps their SHA-256 only and compares in constant time. The
-// empty token is never accepted. Of several with one value the last counts. now is the clock; it defaults to time.Now.
+// Tokens returns a verifier that accepts each of the given tokens until it expires. It stores only their SHA-256 and compares in constant
+// time. It never accepts the empty token. Of several tokens with the same value, the last one is used. now is the clock. Default: time.Now.
 func Tokens(now func() time.Time, tokens ...Token) TokenVerifier {
 	if now == nil {
 		now = time.Now
@@ -103,16 +102,16 @@ func (l tokenList) VerifyToken(_ context.Context, token string) (Grant, error) {
 	return t.grant, nil
 }
 
-// authenticate checks the Authorization header of a request. A refusal is an *authError.
+// authenticate checks the Authorization header of a request. For invalid credentials the error is an *authError.
 func (s *server) authenticate(r *http.Request) (Grant, error) {
 	values := r.Header.Values("Authorization")
 	if len(values) == 0 {
-		return Grant{}, &authError{detail: "this service wants a bearer token"}
+		return Grant{}, &authError{detail: "a bearer token is required"}
 	}
 	scheme, token, _ := strings.Cut(values[0], " ")
 	token = strings.TrimSpace(token)
 	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || token == "" {
-		return Grant{}, &authError{detail: "the Authorization header does not carry one bearer token"}
+		return Grant{}, &authError{detail: "the Authorization header must contain exactly one bearer token"}
 	}
 	grant, err := s.tokens.VerifyToken(r.Context(), token)
 	if errors.Is(err, ErrBadToken) {
@@ -121,7 +120,7 @@ func (s *server) authenticate(r *http.Request) (Grant, error) {
 	return grant, err
 }
 
-// permits says whether a request is one that the grant allows. A search is a POST that changes nothing.
+// permits reports whether the grant allows a request. A search is a POST that changes nothing.
 func (g Grant) permits(r *http.Request) bool {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
@@ -130,7 +129,7 @@ func (g Grant) permits(r *http.Request) bool {
 	return !g.ReadOnly || strings.HasSuffix(r.URL.Path, "/.search")
 }
 
-// authError is a 401. The code is that of RFC 6750 section 3.1; none is given when the request carried no token at all.
+// authError is a 401. The code is that of RFC 6750 section 3.1; it is empty if the request had no token.
 type authError struct {
 	code, detail string
 }

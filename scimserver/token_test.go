@@ -34,10 +34,10 @@ func TestTokens(t *testing.T) {
 	}{
 		{"the first token", "Bearer " + token, 200, ""},
 		{"another token", "Bearer second-token", 200, ""},
-		{"the scheme in other letters", "bEARER " + token, 200, ""},
+		{"the scheme in another case", "bEARER " + token, 200, ""},
 		{"an unknown token", "Bearer wrong", 401, `Bearer realm="SCIM", error="invalid_token"`},
-		{"a token in other letters", "Bearer The-Token", 401, `Bearer realm="SCIM", error="invalid_token"`},
-		{"the beginning of a token", "Bearer the-toke", 401, `Bearer realm="SCIM", error="invalid_token"`},
+		{"a token in another case", "Bearer The-Token", 401, `Bearer realm="SCIM", error="invalid_token"`},
+		{"the start of a token", "Bearer the-toke", 401, `Bearer realm="SCIM", error="invalid_token"`},
 		{"an empty token", "Bearer ", 401, `Bearer realm="SCIM"`},
 		{"no scheme", token, 401, `Bearer realm="SCIM"`},
 		{"another scheme", "Basic " + token, 401, `Bearer realm="SCIM"`},
@@ -77,7 +77,7 @@ func TestTokens_VerifierFailure(t *testing.T) {
 	require.NotContains(t, h.log.String(), token)
 }
 
-// readOnlyToken accepts one token, for reading.
+// readOnlyToken accepts one token, which is read-only.
 type readOnlyToken string
 
 func (r readOnlyToken) VerifyToken(_ context.Context, token string) (scimserver.Grant, error) {

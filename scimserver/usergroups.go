@@ -28,8 +28,8 @@ func (s *server) groupsOfAll(ctx context.Context, base string, users []*Record) 
 	return values, nil
 }
 
-// directGroups returns, by user id, the groups that users are direct members of. The store is asked for those it has not told
-// already.
+// directGroups returns, by user id, the groups that users are direct members of. It queries the store only for users whose record has no
+// groups.
 func (s *server) directGroups(ctx context.Context, users []*Record) (map[string][]Membership, error) {
 	var ask []string
 	direct := map[string][]Membership{}
@@ -49,14 +49,14 @@ func (s *server) directGroups(ctx context.Context, users []*Record) (map[string]
 	return direct, err
 }
 
-// groupsOf returns, by user id, all groups that users belong to: the direct ones first, then those that these groups are
-// members of, level by level. Groups that contain each other do no harm.
+// groupsOf returns, by user id, all groups that users belong to: the direct ones first, then the groups that contain these groups, level by
+// level. Groups that contain each other are handled.
 func (s *server) groupsOf(ctx context.Context, users []*Record) (map[string][]group, error) {
 	direct, err := s.directGroups(ctx, users)
 	if err != nil || len(direct) == 0 {
 		return nil, err
 	}
-	parents := map[string][]Membership{} // of every group met so far
+	parents := map[string][]Membership{} // of every group found so far
 	for next := unread(parents, direct); len(next) > 0; {
 		found, err := s.memberOf(ctx, next)
 		if err != nil {
@@ -80,7 +80,7 @@ func (s *server) groupsOf(ctx context.Context, users []*Record) (map[string][]gr
 		for _, m := range memberships {
 			add(m, false)
 		}
-		for i := 0; i < len(all); i++ { // all grows meanwhile
+		for i := 0; i < len(all); i++ { // the loop appends to all
 			for _, m := range parents[all[i].Group] {
 				add(m, true)
 			}
@@ -98,7 +98,7 @@ func (s *server) memberOf(ctx context.Context, ids []string) (map[string][]Membe
 	return found, nil
 }
 
-// unread lists the groups in found that are not yet known.
+// unread returns the groups in found that are not in known.
 func unread(known map[string][]Membership, found map[string][]Membership) []string {
 	var ids []string
 	for _, memberships := range found {
@@ -112,7 +112,7 @@ func unread(known map[string][]Membership, found map[string][]Membership) []stri
 	return slices.Compact(ids)
 }
 
-// groupValues is the attribute "groups" of a user (RFC 7643 section 4.1.2).
+// groupValues returns the attribute "groups" of a user (RFC 7643 section 4.1.2).
 func (s *server) groupValues(base string, groups []group) []any {
 	if len(groups) == 0 {
 		return nil

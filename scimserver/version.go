@@ -8,13 +8,13 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// The version of the protocol in a path (RFC 7644 section 3.13): /scim/v2/Users. It may be left out; another one is refused.
+// The protocol version in a path (RFC 7644 section 3.13): /scim/v2/Users. It may be omitted; an unsupported version is rejected.
 
 const protocolVersion = "v2"
 
 var versionSegment = regexp.MustCompile(`^v[0-9]+$`)
 
-// withoutVersion is a prefix without the version at its end.
+// withoutVersion returns a prefix without the version at its end.
 func withoutVersion(prefix string) string {
 	before, last := prefix[:max(strings.LastIndexByte(prefix, '/'), 0)], prefix[strings.LastIndexByte(prefix, '/')+1:]
 	if versionSegment.MatchString(last) {
@@ -23,8 +23,8 @@ func withoutVersion(prefix string) string {
 	return prefix
 }
 
-// below returns what a path says below the prefix, without the slashes at its ends and without a version. ok is false for a
-// path elsewhere; the error is 400 invalidVers.
+// below returns the part of a path after the prefix, without leading and trailing slashes and without a version. ok is false for a path
+// outside the prefix. The error is 400 invalidVers.
 func (s *server) below(path string) (rest string, ok bool, err error) {
 	if rest, ok = strings.CutPrefix(path, s.prefix); !ok || rest != "" && rest[0] != '/' {
 		if rest, ok = strings.CutPrefix(path, withoutVersion(s.prefix)); !ok || rest != "" && rest[0] != '/' {
@@ -37,7 +37,7 @@ func (s *server) below(path string) (rest string, ok bool, err error) {
 	case !versionSegment.MatchString(first) || s.routes[first] != nil:
 		return rest, true, nil
 	case first != protocolVersion:
-		return "", false, scim.Errorf(http.StatusBadRequest, scim.InvalidVers, "version %s of the protocol is not served here; %s is",
+		return "", false, scim.Errorf(http.StatusBadRequest, scim.InvalidVers, "protocol version %s is not supported; use %s",
 			quoteSome([]string{first})[0], protocolVersion)
 	}
 	return after, true, nil

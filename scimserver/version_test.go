@@ -15,7 +15,7 @@ import (
 	"github.com/scimwright/scimwright/scimserver"
 )
 
-// The harness mounts the server at /scim/v2.
+// TestVersionsInPaths checks paths with and without a version. The harness mounts the server at /scim/v2.
 func TestVersionsInPaths(t *testing.T) {
 	h := serve(t, newMapStore())
 	ann := h.newUser(t, "ann")
@@ -23,7 +23,7 @@ func TestVersionsInPaths(t *testing.T) {
 	self := ann.body.Complex("meta").Text("location")
 	for _, base := range []string{"/scim/v2", "/scim", "/scim/v2/v2"} {
 		a := h.do(t, http.MethodGet, root+base+"/Users/"+ann.id(), nil).want(t, http.StatusOK)
-		require.Equal(t, self, a.body.Complex("meta").Text("location"), "there is one name for a resource")
+		require.Equal(t, self, a.body.Complex("meta").Text("location"), "a resource has one location")
 		h.do(t, http.MethodGet, root+base+"/Users", nil).want(t, http.StatusOK)
 		h.do(t, http.MethodGet, root+base+"/ServiceProviderConfig", nil).want(t, http.StatusOK)
 		created := h.do(t, http.MethodPost, root+base+"/Users", user("bob"+base)).want(t, http.StatusCreated)
@@ -41,7 +41,7 @@ func TestVersionsInPaths(t *testing.T) {
 	h.get(t, "/Users/"+ann.id())
 }
 
-// RFC 7643 section 2.4: references to a resource are the same with, without and with another version.
+// TestReferences_SameInEveryVersion checks RFC 7643 section 2.4: references to a resource are equal with, without and with another version.
 func TestReferences_SameInEveryVersion(t *testing.T) {
 	eachStore(t, func(t *testing.T, h *harness) {
 		ann := h.newUser(t, "ann")
@@ -69,17 +69,17 @@ func TestReferences_SameInEveryVersion(t *testing.T) {
 			require.Equal(t, "0", total, other)
 		}
 		require.Equal(t, h.url+"/Users/"+ann.id(), h.get(t, "/Groups/"+group.id()).body.Array("members")[0].(*scim.Object).Text("$ref"),
-			"the reference shown is that of the version served")
+			"a reference has the supported version")
 	})
 }
 
-// RFC 7644 section 7.2: the handler is served over TLS, 1.2 at least, and says so in its locations.
+// TestServedOverTLS checks RFC 7644 section 7.2: the handler works over TLS 1.2 or later, and its locations have the scheme https.
 func TestServedOverTLS(t *testing.T) {
 	handler, err := scimserver.New(
 		scimserver.Options{Store: newMapStore(), Tokens: scimserver.StaticTokens(token), Prefix: prefix, PasswordCost: 4})
 	require.NoError(t, err)
 	server := httptest.NewUnstartedServer(handler)
-	server.Config.ErrorLog = log.New(io.Discard, "", 0) // it would tell of the handshake that fails
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // suppresses the log of the failed handshake
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
@@ -94,15 +94,16 @@ func TestServedOverTLS(t *testing.T) {
 	transport := server.Client().Transport.(*http.Transport).Clone()
 	transport.TLSClientConfig.MaxVersion = tls.VersionTLS11
 	_, err = (&http.Client{Transport: transport}).Get(server.URL + prefix + "/Users")
-	require.Error(t, err, "nothing older")
+	require.Error(t, err, "older TLS versions are rejected")
 }
 
-// RFC 7644 section 3.4.2.2: a filter sees what the answer to the creation or change showed, defaults included.
+// TestFilters_MatchShownValues checks RFC 7644 section 3.4.2.2: a filter matches the values in the response to the creation or change,
+// including defaults.
 func TestFilters_MatchShownValues(t *testing.T) {
 	eachStore(t, func(t *testing.T, h *harness) {
 		bare := h.newUser(t, "bare")
 		patched := h.patch(t, "/Users/"+h.newUser(t, "patched").id(), op("add", "active", false)).want(t, http.StatusOK)
-		for _, a := range []*answer{bare, patched} {
+		for _, a := range []*response{bare, patched} {
 			self := ` and id eq "` + a.id() + `"`
 			for _, name := range []string{"active", "userName", "displayName", "title", "locale", "emails", "name", "groups", "meta", "schemas",
 				"id", "externalId"} {

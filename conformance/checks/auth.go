@@ -12,13 +12,13 @@ import (
 var auth = []check{
 	{
 		ID:           "auth.missing-credentials",
-		Title:        "A request for users without credentials answers 401",
+		Title:        "A request for users without credentials is rejected with 401",
 		Requirements: reqs("RFC7644-2-03", "RFC7644-3.12-08"),
 		Level:        should,
 		Needs:        needs(conformance.NeedCredentials, conformance.NeedUser),
 		Requests:     1,
-		Why:          "Everything this endpoint stores is personal data, and everything it accepts changes who may log in.",
-		Fix:          "Authenticate before routing, and answer 401 when the Authorization header is absent.",
+		Why:          "All data of this endpoint is personal data, and every write changes who can log in.",
+		Fix:          "Authenticate before routing, and return 401 when the Authorization header is absent.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Call(ctx, conformance.Request{Method: "GET", Path: "/Users", Credentials: conformance.WithoutCredentials()})
 			t.Expect("status of "+res.Name+" without credentials", 401, res.Status)
@@ -27,67 +27,67 @@ var auth = []check{
 	},
 	{
 		ID:           "auth.every-method",
-		Title:        "No method is open without credentials: creating, replacing, patching and deleting answer 401 as well",
+		Title:        "Creating, replacing, patching and deleting without credentials are rejected with 401",
 		Requirements: reqs("RFC7644-2-03", "RFC7644-2-04"),
 		Level:        should,
 		Needs:        needs(conformance.NeedCredentials, conformance.NeedUser, conformance.NeedWrite),
 		Requests:     6,
-		Why:          "Access rules written per route tend to forget one; a forgotten POST lets anybody create an account.",
+		Why:          "Access rules written per route tend to omit one route; a forgotten POST lets any client create an account.",
 		Fix:          "Put authentication in front of the whole SCIM path, not into single handlers.",
 		Run:          authEveryMethod,
 	},
 	{
 		ID:           "auth.wrong-token",
-		Title:        "A wrong token answers 401",
+		Title:        "A wrong token is rejected with 401",
 		Requirements: reqs("RFC7644-3.12-08", "RFC7644-2-03"),
 		Level:        should,
 		Needs:        needs(conformance.NeedCredentials, conformance.NeedUser),
 		Requests:     2,
-		Why:          "A server that only looks whether there is a token is open to everybody.",
-		Fix:          "Compare the token with the stored ones, in constant time, and answer 401 when it is unknown.",
+		Why:          "A server that only checks whether a token is present is open to any client.",
+		Fix:          "Compare the token with the stored ones in constant time, and return 401 when it is unknown.",
 		Run:          authWrongToken,
 	},
 	{
 		ID:           "auth.www-authenticate",
-		Title:        "A 401 names the authentication schemes in WWW-Authenticate",
+		Title:        "A 401 response names the authentication schemes in WWW-Authenticate",
 		Requirements: reqs("RFC7644-2-02"),
 		Level:        must,
 		Needs:        needs(conformance.NeedCredentials, conformance.NeedUser),
 		Requests:     1,
-		Why:          "RFC 7644 section 2 and HTTP itself want the header on every 401; clients choose the scheme by it.",
+		Why:          "RFC 7644 section 2 and HTTP require the header on every 401; clients choose the scheme from it.",
 		Fix:          "Send WWW-Authenticate: Bearer with every 401.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Call(ctx, conformance.Request{Method: "GET", Path: "/Users", Credentials: conformance.WithoutCredentials()})
-			t.SkipIf(res.Status != 401, "the target does not answer 401")
+			t.SkipIf(res.Status != 401, "the target does not return 401")
 			t.Holds(res.Header.Get("WWW-Authenticate") != "", "WWW-Authenticate header of the 401", "at least one scheme, such as Bearer",
 				res.Header.Get("WWW-Authenticate"))
 		},
 	},
 	{
 		ID:           "auth.error-body",
-		Title:        "The body of a 401 is a SCIM Error",
+		Title:        "The body of a 401 response is a SCIM Error",
 		Requirements: reqs("RFC7644-3.12-01", "RFC7644-3.12-02"),
 		Level:        should,
 		Needs:        needs(conformance.NeedCredentials, conformance.NeedUser),
 		Requests:     1,
 		Why:          "Clients show the detail of the Error to the administrator who has to correct the token.",
-		Fix:          "Let the middleware that refuses credentials write the Error message of RFC 7644 section 3.12.",
+		Fix:          "Let the middleware that rejects credentials write the Error message of RFC 7644 section 3.12.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Call(ctx, conformance.Request{Method: "GET", Path: "/Users", Credentials: conformance.WithoutCredentials()})
-			t.SkipIf(res.Status != 401, "the target does not answer 401")
+			t.SkipIf(res.Status != 401, "the target does not return 401")
 			t.Holds(slices.Contains(texts(res.Object(), "schemas"), scim.ErrorMessage), "schemas of the 401 body", scim.ErrorMessage,
 				string(res.Body))
 		},
 	},
 	{
 		ID:           "auth.unknown-path",
-		Title:        "Without credentials an id that does not exist looks like one that does",
+		Title:        "Without credentials, an unknown id gets the same response as a known one",
 		Requirements: reqs("RFC7644-2-03"),
 		Level:        should,
 		Needs:        needs(conformance.NeedCredentials, conformance.NeedUser, conformance.NeedWrite),
 		Requests:     4,
-		Why:          "An answer that differs tells strangers which ids exist.",
-		Fix:          "Authenticate before looking anything up.",
+		Why:          "A different response tells an attacker which ids exist.",
+		Fix:          "Authenticate before looking up the resource.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "present", nil)
 			present := t.Call(ctx, conformance.Request{Method: "GET", Path: u.Path(), Credentials: conformance.WithoutCredentials()})
@@ -124,7 +124,7 @@ func authWrongToken(ctx context.Context, t *T) {
 		if authorization == "Bearer " {
 			what = "status of " + res.Name + " with an empty token"
 		}
-		// RFC 6750 answers a malformed header with 400.
+		// RFC 6750 defines 400 for a malformed header.
 		t.Holds(res.Status == 401 || res.Status == 400 && authorization == "Bearer ", what, "401", res.Status)
 	}
 }

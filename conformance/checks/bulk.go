@@ -16,24 +16,24 @@ var (
 	bulkGroups = needs(conformance.NeedWrite, conformance.NeedUser, conformance.NeedGroup, conformance.NeedBulk)
 )
 
-const whyBulk = "A client that loads ten thousand accounts at once reads nothing but these results."
+const whyBulk = "A client that loads ten thousand accounts in one request reads only these results."
 
 var bulk = []check{
 	{
 		ID: "bulk.advertised",
-		Title: "A job is processed when the ServiceProviderConfig says that bulk is supported, and refused without a server error when " +
-			"it says not",
+		Title: "A bulk request is processed if the ServiceProviderConfig declares bulk as supported, and otherwise rejected without a " +
+			"server error",
 		Requirements: reqs("RFC7644-3.7-01"),
 		Level:        should,
 		Needs:        writesUsers,
 		Requests:     1,
-		Why:          "Clients choose between one job and many requests by it.",
-		Fix:          "Set bulk.supported to what is true; answer 501 or 404 when bulk is not supported.",
+		Why:          "Clients use it to choose between one bulk request and many single requests.",
+		Fix:          "Set bulk.supported to the actual value; return 501 or 404 when bulk is not supported.",
 		Run:          bulkAdvertised,
 	},
 	{
 		ID:           "bulk.post",
-		Title:        "A POST of a job creates the resource and reports 201 with its bulkId and location",
+		Title:        "A POST in a bulk request creates the resource and reports 201 with its bulkId and location",
 		Requirements: reqs("RFC7644-3.7-16", "RFC7644-3.7-25", "RFC7644-3.7-13", "RFC7644-3.7-19"),
 		Level:        must,
 		Needs:        bulkUsers,
@@ -41,7 +41,7 @@ var bulk = []check{
 		Why:          whyBulk,
 		Fix:          "Report method, bulkId, location and status for every POST.",
 		Run: func(ctx context.Context, t *T) {
-			where := createdPath(t, processed(ctx, t, posting(t, "new", nil)), "/Users", "new")
+			where := createdPath(t, postBulkOK(ctx, t, postOperation(t, "new", nil)), "/Users", "new")
 			after := t.Get(ctx, where)
 			t.Require("status of GET of the new user", 200, after.Status)
 			t.Expect("userName of the new user", t.UserName("new"), value(after.Object(), "userName"))
@@ -49,83 +49,82 @@ var bulk = []check{
 	},
 	{
 		ID:           "bulk.response",
-		Title:        "The answer to a job is a BulkResponse with a result for every operation",
+		Title:        "The response to a bulk request is a BulkResponse with a result for every operation",
 		Requirements: reqs("RFC7644-3.7-03", "RFC7644-3.7.3-01", "RFC7644-3.7-05", "RFC7644-3.7-04"),
 		Level:        must,
 		Needs:        bulkUsers,
 		Requests:     4,
 		Why:          whyBulk,
-		Fix: "Answer schemas [urn:ietf:params:scim:api:messages:2.0:BulkResponse] and Operations, and nothing of the request's own " +
-			"members.",
-		Run: bulkResponse,
+		Fix:          "Return schemas [urn:ietf:params:scim:api:messages:2.0:BulkResponse] and Operations, and no members of the request.",
+		Run:          bulkResponse,
 	},
 	{
 		ID:           "bulk.status-text",
-		Title:        "The status of a result is a JSON text such as \"201\"",
+		Title:        "The status of a result is a JSON string such as \"201\"",
 		Requirements: reqs("RFC7644-3.7-17"),
 		Level:        should,
 		Needs:        bulkUsers,
 		Requests:     2,
-		Why:          "Typed clients declare it as a text, as the examples of RFC 7644 section 3.7.3 show it.",
+		Why:          "Typed clients declare it as a string, as in the examples of RFC 7644 section 3.7.3.",
 		Fix:          "Write \"status\":\"201\", neither 201 nor {\"code\":\"201\"}.",
 		Run: func(ctx context.Context, t *T) {
-			res := processed(ctx, t, posting(t, "typed", nil))
-			t.Expect("status of POST in the job", "201", value(result(t, res, "POST", "typed"), "status"))
+			res := postBulkOK(ctx, t, postOperation(t, "typed", nil))
+			t.Expect("status of POST in the bulk request", "201", value(result(t, res, "POST", "typed"), "status"))
 		},
 	},
 	{
 		ID:           "bulk.put",
-		Title:        "A PUT of a job replaces the resource and reports its location",
+		Title:        "A PUT in a bulk request replaces the resource and reports its location",
 		Requirements: reqs("RFC7644-3.7-27", "RFC7644-3.7-13"),
 		Level:        must,
 		Needs:        bulkUsers,
 		Requests:     4,
 		Why:          whyBulk,
-		Fix:          "Treat every operation as the request that it stands for.",
+		Fix:          "Process every operation like the equivalent single request.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "put", nil)
-			res := processed(ctx, t,
+			res := postBulkOK(ctx, t,
 				doc{"method": "PUT", "path": u.Path(), "data": t.User("put", doc{"name": doc{"givenName": "Ada", "familyName": "Byron"}})})
-			t.Expect("status of PUT in the job", 200, code(result(t, res, "PUT", u.ID)))
+			t.Expect("status of PUT in the bulk request", 200, resultStatus(result(t, res, "PUT", u.ID)))
 			t.Expect("name.givenName read back", "Ada", value(t.Read(ctx, u.Path()).Object(), "name.givenName"))
 		},
 	},
 	{
 		ID:           "bulk.patch",
-		Title:        "A PATCH of a job changes the resource and reports its location",
+		Title:        "A PATCH in a bulk request changes the resource and reports its location",
 		Requirements: reqs("RFC7644-3.7-27", "RFC7644-3.7-12", "RFC7644-3.7-13"),
 		Level:        must,
 		Needs:        append(slices.Clone(bulkUsers), conformance.NeedPatch),
 		Requests:     4,
 		Why:          whyBulk,
-		Fix:          "Take data of a PATCH as a whole PatchOp message.",
+		Fix:          "Read data of a PATCH as a complete PatchOp message.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "patch", nil)
-			res := processed(ctx, t, patching(u.Path(), doc{"op": "replace", "path": "name.givenName", "value": "Ada"}))
-			status := code(result(t, res, "PATCH", u.ID))
-			t.Holds(status == 200 || status == 204, "status of PATCH in the job", "200 or 204", status)
+			res := postBulkOK(ctx, t, patchOperation(u.Path(), doc{"op": "replace", "path": "name.givenName", "value": "Ada"}))
+			status := resultStatus(result(t, res, "PATCH", u.ID))
+			t.Holds(status == 200 || status == 204, "status of PATCH in the bulk request", "200 or 204", status)
 			t.Expect("name.givenName read back", "Ada", value(t.Read(ctx, u.Path()).Object(), "name.givenName"))
 		},
 	},
 	{
 		ID:           "bulk.delete",
-		Title:        "A DELETE of a job removes the resource and reports 204 and its location",
+		Title:        "A DELETE in a bulk request removes the resource and reports 204 and its location",
 		Requirements: reqs("RFC7644-3.7-27", "RFC7644-3.7-13", "RFC7644-3.6-01"),
 		Level:        must,
 		Needs:        bulkUsers,
 		Requests:     3,
 		Why:          whyBulk,
-		Fix:          "Treat every operation as the request that it stands for.",
+		Fix:          "Process every operation like the equivalent single request.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "delete", nil)
-			res := processed(ctx, t, doc{"method": "DELETE", "path": u.Path()})
-			t.Expect("status of DELETE in the job", 204, code(result(t, res, "DELETE", u.ID)))
+			res := postBulkOK(ctx, t, doc{"method": "DELETE", "path": u.Path()})
+			t.Expect("status of DELETE in the bulk request", 204, resultStatus(result(t, res, "DELETE", u.ID)))
 			t.Expect("status of GET of the deleted user", 404, t.Get(ctx, u.Path()).Status)
 		},
 	},
 	{
 		ID:           "bulk.mixed",
-		Title:        "One job has operations of several methods on several resource types",
+		Title:        "One bulk request can contain operations of several methods on several resource types",
 		Requirements: reqs("RFC7644-3.7-27", "RFC7644-3.7-16"),
 		Level:        must,
 		Needs:        append(slices.Clone(bulkGroups), conformance.NeedPatch),
@@ -136,24 +135,24 @@ var bulk = []check{
 	},
 	{
 		ID:           "bulk.order",
-		Title:        "Operations of a job on one resource take effect in their order",
+		Title:        "Operations of a bulk request on one resource take effect in their order",
 		Requirements: reqs("RFC7644-3.7-26"),
 		Level:        must,
 		Needs:        append(slices.Clone(bulkUsers), conformance.NeedPatch),
 		Requests:     4,
-		Why:          "The last change is the one the client wants to keep.",
-		Fix:          "Reorder only what does not depend on each other.",
+		Why:          "The client expects the result of the last change.",
+		Fix:          "Reorder only operations that do not depend on each other.",
 		Run:          bulkOrder,
 	},
 	{
 		ID:           "bulk.error",
-		Title:        "A failed operation has its status and the Error that the single request would get",
+		Title:        "A failed operation reports the status and the Error of the equivalent single request",
 		Requirements: reqs("RFC7644-3.7-14", "RFC7644-3.7-18", "RFC7644-3.7-16", "RFC7644-3.7.3-02"),
 		Level:        must,
 		Needs:        bulkUsers,
 		Requests:     2,
-		Why:          "Without it nobody learns which of ten thousand accounts failed, and why.",
-		Fix:          "Put a whole Error message into response for every status that is not 2xx.",
+		Why:          "Without it the client cannot determine which of ten thousand accounts failed, and why.",
+		Fix:          "Put a complete Error message into response for every status other than 2xx.",
 		Run:          bulkError,
 	},
 	{
@@ -163,55 +162,56 @@ var bulk = []check{
 		Level:        must,
 		Needs:        bulkUsers,
 		Requests:     1,
-		Why:          "It is the only thing by which a client finds the operation that failed.",
+		Why:          "It is the only member that identifies the failed operation.",
 		Fix:          "Set location from the path of the operation.",
 		Run: func(ctx context.Context, t *T) {
-			res := processed(ctx, t, doc{"method": "DELETE", "path": "/Users/" + t.AbsentID()})
+			res := postBulkOK(ctx, t, doc{"method": "DELETE", "path": "/Users/" + t.AbsentID()})
 			list := results(res)
 			t.Must(len(list) == 1, "number of results", "1", len(list))
-			t.Expect("status of DELETE of an unknown id", 404, code(list[0]))
+			t.Expect("status of DELETE of an unknown id", 404, resultStatus(list[0]))
 			t.Holds(path.Base(list[0].Text("location")) == t.AbsentID(), "location of DELETE of an unknown id",
-				"an address that ends in "+t.AbsentID(), value(list[0], "location"))
+				"a URI that ends in "+t.AbsentID(), value(list[0], "location"))
 		},
 	},
 	{
 		ID:           "bulk.conflict",
-		Title:        "A duplicate inside a job is refused with 409 for that operation only",
+		Title:        "A duplicate in a bulk request is rejected with 409 for that operation only",
 		Requirements: reqs("RFC7644-3.7-27", "RFC7644-3.3-09"),
 		Level:        must,
 		Needs:        bulkUsers,
 		Requests:     3,
-		Why:          "Directories have duplicates; they must not stop the rest.",
+		Why:          "Directories contain duplicates; a duplicate must not stop the other operations.",
 		Fix:          "Check uniqueness per operation.",
 		Run:          bulkConflict,
 	},
 	{
 		ID:           "bulk.continues",
-		Title:        "Without failOnErrors all operations are processed, whichever fail",
+		Title:        "Without failOnErrors, all operations are processed even if some fail",
 		Requirements: reqs("RFC7644-3.7-21"),
 		Level:        must,
 		Needs:        bulkUsers,
 		Requests:     4,
 		Why:          "One bad record must not stop a whole import.",
-		Fix:          "Go on after an error unless failOnErrors says otherwise.",
+		Fix:          "Continue after an error unless the count of failOnErrors is reached.",
 		Run: func(ctx context.Context, t *T) {
-			res := processed(ctx, t, posting(t, "first", nil), failing(t, "bad"), failing(t, "worse"), posting(t, "last", nil))
+			res := postBulkOK(ctx, t, postOperation(t, "first", nil), failingOperation(t, "bad"), failingOperation(t, "worse"),
+				postOperation(t, "last", nil))
 			t.Expect("status of GET of the user after two failures", 200, t.Get(ctx, createdPath(t, res, "/Users", "last")).Status)
 		},
 	},
 	{
 		ID:           "bulk.fail-on-errors",
-		Title:        "failOnErrors 1 ends the job with the first error; what was done before stays done",
+		Title:        "failOnErrors 1 stops processing after the first error; completed operations remain",
 		Requirements: reqs("RFC7644-3.7-23", "RFC7644-3.7-22", "RFC7644-3.7-24"),
 		Level:        must,
 		Needs:        append(slices.Clone(bulkUsers), conformance.NeedFilter),
 		Requests:     4,
-		Why:          "A client that asks to stop does so because going on would do harm.",
-		Fix:          "Count errors; process nothing more when the count is reached.",
+		Why:          "A client that sets failOnErrors expects harm from continuing after errors.",
+		Fix:          "Count errors; process no further operations when the count is reached.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Post(ctx, "/Bulk",
 				doc{"schemas": []string{scim.BulkRequestMessage}, "failOnErrors": 1,
-					"Operations": []doc{posting(t, "before", nil), failing(t, "bad"), posting(t, "after", nil)}})
+					"Operations": []doc{postOperation(t, "before", nil), failingOperation(t, "bad"), postOperation(t, "after", nil)}})
 			t.Require("status of "+res.Name, 200, res.Status)
 			t.Expect("status of GET of the user before the error", 200, t.Get(ctx, createdPath(t, res, "/Users", "before")).Status)
 			found := t.Get(ctx, "/Users", "filter", "userName eq "+quote(t.UserName("after")))
@@ -220,12 +220,12 @@ var bulk = []check{
 	},
 	{
 		ID:           "bulk.fail-on-errors-counts",
-		Title:        "failOnErrors 2 goes on after the first error and ends with the second",
+		Title:        "failOnErrors 2 continues after the first error and stops after the second",
 		Requirements: reqs("RFC7644-3.7-22", "RFC7644-3.7-23"),
 		Level:        must,
 		Needs:        append(slices.Clone(bulkUsers), conformance.NeedFilter),
 		Requests:     4,
-		Why:          "The number is how much a client is willing to lose.",
+		Why:          "The number is the count of errors that the client accepts.",
 		Fix:          "Compare the number of errors with failOnErrors, not with 1.",
 		Run:          bulkFailOnErrorsCounts,
 	},
@@ -233,8 +233,8 @@ var bulk = []check{
 
 func bulkAdvertised(ctx context.Context, t *T) {
 	supported, known := t.Capabilities.Supports("bulk")
-	t.SkipIf(!known, "the ServiceProviderConfig does not say whether bulk is supported")
-	res := job(ctx, t, doc{"method": "DELETE", "path": "/Users/" + t.AbsentID()})
+	t.SkipIf(!known, "the ServiceProviderConfig does not declare whether bulk is supported")
+	res := postBulk(ctx, t, doc{"method": "DELETE", "path": "/Users/" + t.AbsentID()})
 	if supported {
 		t.Expect("status of "+res.Name+", advertised as supported", 200, res.Status)
 		return
@@ -248,84 +248,87 @@ func bulkAdvertised(ctx context.Context, t *T) {
 func bulkResponse(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "old", nil)
 	res := t.Post(ctx, "/Bulk", doc{"schemas": []string{scim.BulkRequestMessage}, "failOnErrors": 5,
-		"Operations": []doc{posting(t, "one", nil), posting(t, "two", nil), failing(t, "three"), {"method": "DELETE", "path": u.Path()}}})
+		"Operations": []doc{postOperation(t, "one", nil), postOperation(t, "two", nil), failingOperation(t, "three"),
+			{"method": "DELETE", "path": u.Path()}}})
 	t.Require("status of "+res.Name, 200, res.Status)
-	t.Holds(slices.Contains(texts(res.Object(), "schemas"), scim.BulkResponseMessage), "schemas of the answer", scim.BulkResponseMessage,
+	t.Holds(slices.Contains(texts(res.Object(), "schemas"), scim.BulkResponseMessage), "schemas of the response", scim.BulkResponseMessage,
 		value(res.Object(), "schemas"))
 	t.Expect("number of results", 4, len(results(res)))
 	_, there := res.Object().Get("failOnErrors")
-	t.Holds(!there, "failOnErrors in the answer", "absent", value(res.Object(), "failOnErrors"))
+	t.Holds(!there, "failOnErrors in the response", "absent", value(res.Object(), "failOnErrors"))
 }
 
 func bulkMixed(ctx context.Context, t *T) {
 	changed, removed := t.CreateUser(ctx, "changed", nil), t.CreateUser(ctx, "removed", nil)
-	res := processed(ctx, t, posting(t, "user", nil), bulkGroup(t, "group"),
-		patching(changed.Path(), doc{"op": "replace", "path": "name.givenName", "value": "Ada"}), doc{"method": "DELETE", "path": removed.Path()})
+	res := postBulkOK(ctx, t, postOperation(t, "user", nil), groupOperation(t, "group"),
+		patchOperation(changed.Path(), doc{"op": "replace", "path": "name.givenName", "value": "Ada"}),
+		doc{"method": "DELETE", "path": removed.Path()})
 	t.Expect("status of GET of the new user", 200, t.Get(ctx, createdPath(t, res, "/Users", "user")).Status)
 	t.Expect("status of GET of the new group", 200, t.Get(ctx, createdPath(t, res, "/Groups", "group")).Status)
 	t.Expect("name.givenName of the changed user", "Ada", value(t.Read(ctx, changed.Path()).Object(), "name.givenName"))
-	t.Expect("status of DELETE in the job", 204, code(result(t, res, "DELETE", removed.ID)))
+	t.Expect("status of DELETE in the bulk request", 204, resultStatus(result(t, res, "DELETE", removed.ID)))
 }
 
 func bulkOrder(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "ordered", nil)
-	processed(ctx, t, patching(u.Path(), doc{"op": "replace", "path": "name.givenName", "value": "One"}),
-		patching(u.Path(), doc{"op": "add", "path": "name.middleName", "value": "Kept"}),
-		patching(u.Path(), doc{"op": "replace", "path": "name.givenName", "value": "Two"}))
+	postBulkOK(ctx, t, patchOperation(u.Path(), doc{"op": "replace", "path": "name.givenName", "value": "One"}),
+		patchOperation(u.Path(), doc{"op": "add", "path": "name.middleName", "value": "Kept"}),
+		patchOperation(u.Path(), doc{"op": "replace", "path": "name.givenName", "value": "Two"}))
 	o := t.Read(ctx, u.Path()).Object()
 	t.Expect("name.givenName, replaced twice", "Two", value(o, "name.givenName"))
 	t.Expect("name.middleName, added in between", "Kept", value(o, "name.middleName"))
 }
 
 func bulkError(ctx context.Context, t *T) {
-	res := processed(ctx, t, posting(t, "fine", nil), failing(t, "failed"))
+	res := postBulkOK(ctx, t, postOperation(t, "fine", nil), failingOperation(t, "failed"))
 	o := result(t, res, "POST", "failed")
-	t.Expect("status of the failed operation", 400, code(o))
+	t.Expect("status of the failed operation", 400, resultStatus(o))
 	e := o.Complex("response")
 	t.Must(e != nil, "response of the failed operation", "an Error", value(o, "response"))
 	t.Holds(slices.Contains(texts(e, "schemas"), scim.ErrorMessage), "response.schemas of the failed operation", scim.ErrorMessage,
 		value(e, "schemas"))
 	t.Expect("response.status of the failed operation", "400", value(e, "status"))
-	t.Warn(e.Text("detail") != "", "response.detail of the failed operation", "a text", value(e, "detail"))
+	t.Warn(e.Text("detail") != "", "response.detail of the failed operation", "a string", value(e, "detail"))
 }
 
 func bulkConflict(ctx context.Context, t *T) {
-	twin := posting(t, "twin", nil)
+	twin := postOperation(t, "twin", nil)
 	twin["bulkId"] = "second"
-	res := processed(ctx, t, posting(t, "twin", nil), twin, posting(t, "other", nil))
-	t.Expect("status of the first POST of a userName", 201, code(result(t, res, "POST", "twin")))
-	t.Expect("status of the second POST of a userName", 409, code(result(t, res, "POST", "second")))
-	t.Expect("status of the POST after it", 201, code(result(t, res, "POST", "other")))
+	res := postBulkOK(ctx, t, postOperation(t, "twin", nil), twin, postOperation(t, "other", nil))
+	t.Expect("status of the first POST of a userName", 201, resultStatus(result(t, res, "POST", "twin")))
+	t.Expect("status of the second POST of a userName", 409, resultStatus(result(t, res, "POST", "second")))
+	t.Expect("status of the POST after it", 201, resultStatus(result(t, res, "POST", "other")))
 }
 
 func bulkFailOnErrorsCounts(ctx context.Context, t *T) {
 	res := t.Post(ctx, "/Bulk", doc{"schemas": []string{scim.BulkRequestMessage}, "failOnErrors": 2,
-		"Operations": []doc{failing(t, "bad"), posting(t, "between", nil), failing(t, "worse"), posting(t, "after", nil)}})
+		"Operations": []doc{failingOperation(t, "bad"), postOperation(t, "between", nil), failingOperation(t, "worse"),
+			postOperation(t, "after", nil)}})
 	t.Require("status of "+res.Name, 200, res.Status)
 	t.Expect("status of GET of the user between the errors", 200, t.Get(ctx, createdPath(t, res, "/Users", "between")).Status)
 	found := t.Get(ctx, "/Users", "filter", "userName eq "+quote(t.UserName("after")))
 	t.Expect("number of users that were created after the second error", 0, len(found.IDs()))
 }
 
-// job posts a bulk job.
-func job(ctx context.Context, t *T, operations ...doc) *conformance.Response {
+// postBulk posts a bulk request.
+func postBulk(ctx context.Context, t *T, operations ...doc) *conformance.Response {
 	return t.Post(ctx, "/Bulk", doc{"schemas": []string{scim.BulkRequestMessage}, "Operations": operations})
 }
 
-// processed posts a bulk job that has to be processed, whatever becomes of its operations.
-func processed(ctx context.Context, t *T, operations ...doc) *conformance.Response {
-	res := job(ctx, t, operations...)
+// postBulkOK posts a bulk request and requires status 200, whatever the status of its operations.
+func postBulkOK(ctx context.Context, t *T, operations ...doc) *conformance.Response {
+	res := postBulk(ctx, t, operations...)
 	t.Require("status of "+res.Name, 200, res.Status)
 	return res
 }
 
-// posting is an operation that creates a user, whose bulkId is the label.
-func posting(t *T, label string, extra doc) doc {
+// postOperation returns an operation that creates a user, with the label as bulkId.
+func postOperation(t *T, label string, extra doc) doc {
 	return doc{"method": "POST", "path": "/Users", "bulkId": label, "data": t.User(label, extra)}
 }
 
-// bulkGroup is an operation that creates a group with members, whose bulkId is the label.
-func bulkGroup(t *T, label string, members ...string) doc {
+// groupOperation returns an operation that creates a group with members, with the label as bulkId.
+func groupOperation(t *T, label string, members ...string) doc {
 	extra := doc{}
 	var list []doc
 	for _, m := range members {
@@ -337,15 +340,15 @@ func bulkGroup(t *T, label string, members ...string) doc {
 	return doc{"method": "POST", "path": "/Groups", "bulkId": label, "data": t.Group(label, extra)}
 }
 
-// patching is an operation that patches a resource.
-func patching(where string, operations ...doc) doc {
+// patchOperation returns an operation that patches a resource.
+func patchOperation(where string, operations ...doc) doc {
 	return doc{"method": "PATCH", "path": where, "data": doc{"schemas": []string{scim.PatchOpMessage}, "Operations": operations}}
 }
 
-// failing is an operation that no target accepts: a user without a userName.
-func failing(t *T, label string) doc { return posting(t, label, doc{"userName": omit}) }
+// failingOperation returns an operation that every target rejects: a user without a userName.
+func failingOperation(t *T, label string) doc { return postOperation(t, label, doc{"userName": omit}) }
 
-// results returns the results of a job that are objects.
+// results returns the results of a bulk request that are objects.
 func results(res *conformance.Response) []*scim.Object {
 	var out []*scim.Object
 	for _, v := range res.Object().Array("Operations") {
@@ -356,8 +359,8 @@ func results(res *conformance.Response) []*scim.Object {
 	return out
 }
 
-// result finds the result of a POST by its bulkId, that of another method by the id in its location, and ends the check when
-// there is none.
+// result returns the result of an operation, and ends the check if it is absent. A POST is found by its bulkId, another method by the id in
+// its location.
 func result(t *T, res *conformance.Response, method, key string) *scim.Object {
 	t.About(res)
 	for _, o := range results(res) {
@@ -369,8 +372,8 @@ func result(t *T, res *conformance.Response, method, key string) *scim.Object {
 	return nil
 }
 
-// code returns the status of a result as a number, however it is written; 0 when there is none.
-func code(o *scim.Object) int {
+// resultStatus returns the status of a result as a number, for every form in which servers write it; 0 if absent.
+func resultStatus(o *scim.Object) int {
 	v, _ := o.Get("status")
 	if inner, ok := v.(*scim.Object); ok {
 		v, _ = inner.Get("code")
@@ -384,11 +387,11 @@ func jsonText(v any) string {
 	return strings.TrimSuffix(strings.TrimPrefix(string(o.AppendJSON(nil)), `{"v":`), "}")
 }
 
-// createdPath returns the path of what a POST of a job created, and ends the check when it created nothing.
+// createdPath returns the path of the resource that a POST in a bulk request created, and ends the check if it created none.
 func createdPath(t *T, res *conformance.Response, where, bulkID string) string {
 	o := result(t, res, "POST", bulkID)
-	t.Must(code(o) == 201, "status of POST "+bulkID+" in the job", "201", value(o, "status"))
+	t.Must(resultStatus(o) == 201, "status of POST "+bulkID+" in the bulk request", "201", value(o, "status"))
 	id := path.Base(o.Text("location"))
-	t.Must(o.Text("location") != "", "location of POST "+bulkID+" in the job", "the address of the new resource", value(o, "location"))
+	t.Must(o.Text("location") != "", "location of POST "+bulkID+" in the bulk request", "the URI of the new resource", value(o, "location"))
 	return where + "/" + id
 }

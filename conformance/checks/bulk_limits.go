@@ -13,7 +13,7 @@ import (
 var bulkLimits = []check{
 	{
 		ID:           "bulk.operation-atomic",
-		Title:        "A PATCH of a job that fails half-way changes nothing",
+		Title:        "A PATCH in a bulk request that fails partway changes nothing",
 		Requirements: reqs("RFC7644-3.7-27", "RFC7644-3.5.2-28"),
 		Level:        must,
 		Needs:        append(slices.Clone(bulkUsers), conformance.NeedPatch),
@@ -22,20 +22,21 @@ var bulkLimits = []check{
 		Fix:          fixAtomic,
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "atom", nil)
-			res := processed(ctx, t, patching(u.Path(), doc{"op": "replace", "path": "name.givenName", "value": "Half-way"}, doc{"op": "remove"}))
-			t.SkipIf(code(result(t, res, "PATCH", u.ID)) < 400, "the target does not refuse the failing operation, which is another check's finding")
-			t.Expect("name.givenName after the refused PATCH", "Conformance", value(t.Read(ctx, u.Path()).Object(), "name.givenName"))
+			res := postBulkOK(ctx, t,
+				patchOperation(u.Path(), doc{"op": "replace", "path": "name.givenName", "value": "Half-way"}, doc{"op": "remove"}))
+			t.SkipIf(resultStatus(result(t, res, "PATCH", u.ID)) < 400, "the target accepts the failing operation, which is another check's finding")
+			t.Expect("name.givenName after the rejected PATCH", "Conformance", value(t.Read(ctx, u.Path()).Object(), "name.givenName"))
 		},
 	},
 	{
 		ID:           "bulk.precondition",
-		Title:        "An operation whose version is not the current one answers 412 and changes nothing",
+		Title:        "An operation with an outdated version is rejected with 412 and changes nothing",
 		Requirements: reqs("RFC7644-3.7-09"),
 		Level:        must,
 		Needs:        append(slices.Clone(bulkUsers), conformance.NeedETag),
 		Requests:     5,
-		Why:          "The client wrote down which state it wants to change.",
-		Fix:          "Treat version as If-Match.",
+		Why:          "The client states with version which revision of the resource it intends to change.",
+		Fix:          "Treat version like the If-Match header.",
 		Run:          bulkPrecondition,
 	},
 	{
@@ -45,38 +46,38 @@ var bulkLimits = []check{
 		Level:        should,
 		Needs:        append(slices.Clone(bulkUsers), conformance.NeedETag),
 		Requests:     3,
-		Why:          "The client can go on changing the resource without reading it.",
-		Fix:          "Put the entity tag into version.",
+		Why:          "With the version, the client can change the resource again without reading it.",
+		Fix:          "Set version to the entity tag of the resource.",
 		Run:          bulkVersion,
 	},
 	{
 		ID:           "bulk.max-operations",
-		Title:        "A job with more than maxOperations operations answers 413 and names the limit",
+		Title:        "A bulk request with more than maxOperations operations is rejected with 413 and the limit in detail",
 		Requirements: reqs("RFC7644-3.7.4-02", "RFC7644-3.7.4-04", "RFC7644-3.7.4-01"),
 		Level:        must,
 		Needs:        bulkUsers,
 		Requests:     1,
-		Why:          "The client has to learn how to cut its job.",
-		Fix:          "Count before executing; answer 413 with the limit in detail.",
+		Why:          "Without the limit, the client cannot split its request.",
+		Fix:          "Count the operations before executing them; return 413 with the limit in detail.",
 		Run:          bulkMaxOperations,
 	},
 	{
 		ID:           "bulk.max-payload",
-		Title:        "A job larger than maxPayloadSize answers 413 and names the limit",
+		Title:        "A bulk request larger than maxPayloadSize is rejected with 413 and the limit in detail",
 		Requirements: reqs("RFC7644-3.7.4-03", "RFC7644-3.7.4-04", "RFC7644-3.7.4-01"),
 		Level:        must,
 		Needs:        bulkUsers,
 		Requests:     1,
-		Why:          "The client has to learn how to cut its job.",
-		Fix:          "Bound the body before reading it whole; answer 413 with the limit in detail.",
+		Why:          "Without the limit, the client cannot split its request.",
+		Fix:          "Limit the body before reading it whole; return 413 with the limit in detail.",
 		Run: func(ctx context.Context, t *T) {
 			limit := numberAt(t, "maxPayloadSize")
-			t.SkipIf(limit <= 0 || limit > 2<<20, "bulk.maxPayloadSize is missing or too large to try")
-			res := job(ctx, t,
+			t.SkipIf(limit <= 0 || limit > 2<<20, "bulk.maxPayloadSize is missing or too large to test")
+			res := postBulk(ctx, t,
 				doc{"method": "PUT", "path": "/Users/" + t.AbsentID(), "data": t.User("large", doc{"displayName": strings.Repeat("x", limit)})})
-			t.Require("status of a job that is too large", 413, res.Status)
+			t.Require("status of a bulk request over the limit", 413, res.Status)
 			t.Holds(strings.Contains(res.Object().Text("detail"), strconv.Itoa(limit)), "detail of the 413",
-				"a text with the limit "+strconv.Itoa(limit), res.Object().Text("detail"))
+				"a string with the limit "+strconv.Itoa(limit), res.Object().Text("detail"))
 		},
 	},
 }
@@ -90,35 +91,35 @@ func bulkPrecondition(ctx context.Context, t *T) {
 		return doc{"method": "PUT", "path": u.Path(), "version": stale,
 			"data": t.User("versioned", doc{"name": doc{"givenName": name, "familyName": "Byron"}})}
 	}
-	res := processed(ctx, t, change("One"), change("Two"))
+	res := postBulkOK(ctx, t, change("One"), change("Two"))
 	var statuses []int
 	for _, o := range results(res) {
-		statuses = append(statuses, code(o))
+		statuses = append(statuses, resultStatus(o))
 	}
 	t.Expect("statuses of two PUTs with the same version", []int{200, 412}, statuses)
 	t.Expect("name.givenName read back", "One", value(t.Read(ctx, u.Path()).Object(), "name.givenName"))
 }
 
 func bulkVersion(ctx context.Context, t *T) {
-	res := processed(ctx, t, posting(t, "versioned", nil))
+	res := postBulkOK(ctx, t, postOperation(t, "versioned", nil))
 	version := value(result(t, res, "POST", "versioned"), "version")
 	read := t.Read(ctx, createdPath(t, res, "/Users", "versioned")).Object()
 	t.About(res)
-	t.Expect("version of POST in the job, compared with meta.version in GET", value(read, "meta.version"), version)
-	t.Holds(version != nil, "version of POST in the job", "the entity tag", version)
+	t.Expect("version of POST in the bulk request, compared with meta.version in GET", value(read, "meta.version"), version)
+	t.Holds(version != nil, "version of POST in the bulk request", "the entity tag", version)
 }
 
 func bulkMaxOperations(ctx context.Context, t *T) {
 	limit := numberAt(t, "maxOperations")
-	t.SkipIf(limit <= 0 || limit > 2000, "bulk.maxOperations is missing or too large to try")
+	t.SkipIf(limit <= 0 || limit > 2000, "bulk.maxOperations is missing or too large to test")
 	operations := slices.Repeat([]doc{{"method": "DELETE", "path": "/Users/" + t.AbsentID()}}, limit+1)
-	res := job(ctx, t, operations...)
-	t.Require("status of a job with one operation too many", 413, res.Status)
+	res := postBulk(ctx, t, operations...)
+	t.Require("status of a bulk request with one operation too many", 413, res.Status)
 	t.Holds(strings.Contains(res.Object().Text("detail"), strconv.Itoa(limit)), "detail of the 413",
-		"a text with the limit "+strconv.Itoa(limit), res.Object().Text("detail"))
+		"a string with the limit "+strconv.Itoa(limit), res.Object().Text("detail"))
 }
 
-// numberAt returns a limit of the ServiceProviderConfig's bulk, 0 when it is absent.
+// numberAt returns a limit from bulk of the ServiceProviderConfig; 0 if absent.
 func numberAt(t *T, name string) int {
 	n, _ := strconv.Atoi(jsonText(value(t.Capabilities.ServiceProviderConfig, "bulk."+name)))
 	return n

@@ -11,87 +11,89 @@ import (
 var bulkMalformed = []check{
 	{
 		ID:           "bulk.message-schema",
-		Title:        "A job without the BulkRequest schema is refused with 400",
+		Title:        "A bulk request without the BulkRequest schema is rejected with 400",
 		Requirements: reqs("RFC7644-3.7-02"),
 		Level:        must,
 		Needs:        bulkUsers,
 		Requests:     1,
-		Why:          "The schema tells a message from a resource.",
+		Why:          "The schema distinguishes a message from a resource.",
 		Fix:          "Require schemas [urn:ietf:params:scim:api:messages:2.0:BulkRequest].",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Post(ctx, "/Bulk",
 				doc{"schemas": []string{scim.PatchOpMessage}, "Operations": []doc{{"method": "DELETE", "path": "/Users/" + t.AbsentID()}}})
-			refused(t, res, 400, "invalidSyntax", "invalidValue")
+			expectError(t, res, 400, "invalidSyntax", "invalidValue")
 		},
 	},
 	{
 		ID:           "bulk.no-operations",
-		Title:        "A job without Operations is refused with 400",
+		Title:        "A bulk request without Operations is rejected with 400",
 		Requirements: reqs("RFC7644-3.7-05"),
 		Level:        must,
 		Needs:        bulkUsers,
 		Requests:     1,
-		Why:          "A message that was cut short must not look like a success.",
+		Why:          "A truncated message must not be reported as a success.",
 		Fix:          "Require Operations.",
 		Run: func(ctx context.Context, t *T) {
-			refused(t, t.Post(ctx, "/Bulk", doc{"schemas": []string{scim.BulkRequestMessage}}), 400, "invalidSyntax", "invalidValue")
+			expectError(t, t.Post(ctx, "/Bulk", doc{"schemas": []string{scim.BulkRequestMessage}}), 400, "invalidSyntax", "invalidValue")
 		},
 	},
-	malformedBulk("unknown-method", "An operation with a method that jobs do not have is refused", "RFC7644-3.7-06", "the method GET", must, 1,
+	malformedBulk("unknown-method", "An operation with a method that bulk requests do not support is rejected", "RFC7644-3.7-06",
+		"the method GET", must, 1,
 		func(t *T) doc { return doc{"method": "GET", "path": "/Users/" + t.AbsentID()} }),
-	malformedBulk("no-method", "An operation without a method is refused", "RFC7644-3.7-06", "no method", must, 1, func(t *T) doc {
+	malformedBulk("no-method", "An operation without a method is rejected", "RFC7644-3.7-06", "no method", must, 1, func(t *T) doc {
 		return doc{"path": "/Users/" + t.AbsentID()}
 	}),
-	malformedBulk("no-path", "An operation without a path is refused", "RFC7644-3.7-10", "no path", must, 1, func(*T) doc {
+	malformedBulk("no-path", "An operation without a path is rejected", "RFC7644-3.7-10", "no path", must, 1, func(*T) doc {
 		return doc{"method": "DELETE"}
 	}),
-	malformedBulk("no-data", "A PUT without data is refused", "RFC7644-3.7-11", "no data", must, 1, func(t *T) doc {
+	malformedBulk("no-data", "A PUT without data is rejected", "RFC7644-3.7-11", "no data", must, 1, func(t *T) doc {
 		return doc{"method": "PUT", "path": "/Users/" + t.AbsentID()}
 	}),
-	malformedBulk("no-bulk-id", "A POST without a bulkId is refused", "RFC7644-3.7-07", "no bulkId", must, 1, func(t *T) doc {
-		op := posting(t, "nameless", nil)
+	malformedBulk("no-bulk-id", "A POST without a bulkId is rejected", "RFC7644-3.7-07", "no bulkId", must, 1, func(t *T) doc {
+		op := postOperation(t, "nameless", nil)
 		delete(op, "bulkId")
 		return op
 	}),
-	malformedBulk("unknown-path", "An operation on an endpoint that does not exist is refused", "RFC7644-3.7-27", "an unknown endpoint", must,
+	malformedBulk("unknown-path", "An operation on an endpoint that does not exist is rejected", "RFC7644-3.7-27", "an unknown endpoint", must,
 		1,
 		func(t *T) doc {
 			return doc{"method": "POST", "path": "/ScimconfNothing", "bulkId": "x", "data": t.User("lost", nil)}
 		}),
-	malformedBulk("absolute-path", "A path that is an absolute URL is refused", "RFC7644-3.7-10", "an absolute URL as path", must, 1,
+	malformedBulk("absolute-path", "An operation whose path is an absolute URL is rejected", "RFC7644-3.7-10", "an absolute URL as path", must,
+		1,
 		func(t *T) doc {
 			return doc{"method": "DELETE", "path": "https://scimconf.example.com/Users/" + t.AbsentID()}
 		}),
 	{
 		ID:           "bulk.same-bulk-id",
-		Title:        "Of two operations with one bulkId at least one is refused",
+		Title:        "Of two operations with the same bulkId, at least one is rejected",
 		Requirements: reqs("RFC7644-3.7-08"),
 		Level:        may,
 		Needs:        bulkUsers,
 		Requests:     2,
-		Why:          "The results cannot be told apart, and references do not know whom they mean.",
-		Fix:          "Refuse the second operation, or the job.",
+		Why:          "The client cannot distinguish the results, and references to the bulkId are ambiguous.",
+		Fix:          "Reject the second operation, or the whole bulk request.",
 		Run: func(ctx context.Context, t *T) {
-			second := posting(t, "second", nil)
+			second := postOperation(t, "second", nil)
 			second["bulkId"] = "first"
-			isRefused(t, job(ctx, t, posting(t, "first", nil), second), "a bulkId that another one has")
+			expectRejected(t, postBulk(ctx, t, postOperation(t, "first", nil), second), "a duplicate bulkId")
 		},
 	},
 }
 
-// isRefused expects that a job with a malformed operation is refused, or that the operation is.
-func isRefused(t *T, res *conformance.Response, what string) {
+// expectRejected expects that a bulk request with a malformed operation is rejected, or that the operation is.
+func expectRejected(t *T, res *conformance.Response, what string) {
 	if res.Status != 200 {
-		t.Holds(res.Status >= 400 && res.Status < 500, "status of a job with "+what, "400, or 200 with a failed operation", res.Status)
+		t.Holds(res.Status >= 400 && res.Status < 500, "status of a bulk request with "+what, "400, or 200 with a failed operation", res.Status)
 		return
 	}
 	list := results(res)
-	t.Must(len(list) > 0, "results of a job with "+what, "one that failed", len(list))
-	last := code(list[len(list)-1])
+	t.Must(len(list) > 0, "number of results of a bulk request with "+what, "at least 1", len(list))
+	last := resultStatus(list[len(list)-1])
 	t.Holds(last >= 400 && last < 500, "status of the operation with "+what, "400", last)
 }
 
-// malformedBulk is a check of an operation that has to be refused.
+// malformedBulk returns a check that a malformed operation is rejected.
 func malformedBulk(id, title, requirement, what string, level conformance.Level, requests int, op func(t *T) doc) check {
 	return check{
 		ID:           "bulk." + id,
@@ -100,8 +102,8 @@ func malformedBulk(id, title, requirement, what string, level conformance.Level,
 		Level:        level,
 		Needs:        bulkUsers,
 		Requests:     requests,
-		Why:          "A job that is half understood does something that nobody asked for.",
-		Fix:          "Check the shape of every operation; answer 400 for it, or for the whole job.",
-		Run:          func(ctx context.Context, t *T) { isRefused(t, job(ctx, t, op(t)), what) },
+		Why:          "A server that executes a malformed operation makes changes that the client did not request.",
+		Fix:          "Validate every operation; return 400 for the operation or for the whole bulk request.",
+		Run:          func(ctx context.Context, t *T) { expectRejected(t, postBulk(ctx, t, op(t)), what) },
 	}
 }

@@ -17,14 +17,14 @@ var (
 )
 
 const (
-	whySchema = "A client that reads the schema builds its requests by it."
-	fixSchema = "Enforce what the schema says, or change the schema."
+	whySchema = "Clients build their requests from the schema; a server that does not follow it breaks them."
+	fixSchema = "Enforce the schema, or change it."
 )
 
 var characteristics = []check{
 	{
 		ID:           "characteristics.required",
-		Title:        "An object without an attribute that its schema requires is refused",
+		Title:        "An object without a required attribute is rejected",
 		Requirements: reqs("RFC7643-7-32", "RFC7644-3.3-11"),
 		Level:        must,
 		Needs:        writesAny,
@@ -35,7 +35,7 @@ var characteristics = []check{
 	},
 	{
 		ID:           "characteristics.required-sub-attribute",
-		Title:        "A value without a sub-attribute that its schema requires is refused",
+		Title:        "A value without a required sub-attribute is rejected",
 		Requirements: reqs("RFC7643-7-32"),
 		Level:        must,
 		Needs:        writesAny,
@@ -46,7 +46,7 @@ var characteristics = []check{
 	},
 	{
 		ID:           "characteristics.required-extension",
-		Title:        "An object without an extension that its type requires is refused",
+		Title:        "An object without a required extension is rejected",
 		Requirements: reqs("RFC7643-6-10"),
 		Level:        must,
 		Needs:        writesAny,
@@ -62,8 +62,8 @@ var characteristics = []check{
 		Level:        must,
 		Needs:        writesAny,
 		Requests:     3,
-		Why:          "Clients send back what they have read.",
-		Fix:          "Drop readOnly attributes of the body.",
+		Why:          "Clients send back attributes that they have read.",
+		Fix:          "Ignore readOnly attributes in the body.",
 		Run:          characteristicsReadOnlyCreate,
 	},
 	{
@@ -73,19 +73,19 @@ var characteristics = []check{
 		Level:        must,
 		Needs:        writesAny,
 		Requests:     4,
-		Why:          "Clients send back what they have read.",
-		Fix:          "Drop readOnly attributes of the body.",
+		Why:          "Clients send back attributes that they have read.",
+		Fix:          "Ignore readOnly attributes in the body.",
 		Run:          characteristicsReadOnlyReplace,
 	},
 	{
 		ID:           "characteristics.read-only-patch",
-		Title:        "readOnly attributes are not changed by PATCH, and the attempt is refused",
+		Title:        "A PATCH of a readOnly attribute is rejected and does not change it",
 		Requirements: reqs("RFC7644-3.5.2-14", "RFC7644-3.5.2-17"),
 		Level:        must,
 		Needs:        patchesAny,
 		Requests:     4,
-		Why:          "A success would tell the client that something has changed.",
-		Fix:          "Check mutability per operation and answer 400 mutability.",
+		Why:          "After a success response, the client assumes a change that did not happen.",
+		Fix:          "Check mutability for each operation and return 400 with scimType mutability.",
 		Run:          characteristicsReadOnlyPatch,
 	},
 	{
@@ -95,30 +95,30 @@ var characteristics = []check{
 		Level:        must,
 		Needs:        writesAny,
 		Requests:     3,
-		Why:          "A PUT has all attributes; without this nothing could be replaced.",
-		Fix:          "Compare the value with the stored one, and let it pass when it is the same.",
+		Why:          "A PUT contains all attributes; if the repeated value were rejected, no client could replace the object.",
+		Fix:          "Compare the value with the stored one, and accept it when they are equal.",
 		Run:          characteristicsImmutableSame,
 	},
 	{
 		ID:           "characteristics.immutable-replace",
-		Title:        "A PUT does not change an immutable attribute that has a value, and is refused",
+		Title:        "A PUT that changes an existing value of an immutable attribute is rejected and does not change it",
 		Requirements: reqs("RFC7643-7-18", "RFC7644-3.5.1-07"),
 		Level:        must,
 		Needs:        writesAny,
 		Requests:     4,
-		Why:          "Other systems rely on it never changing.",
-		Fix:          "Answer 400 mutability when the value differs from the stored one.",
+		Why:          "Other systems rely on the value never changing.",
+		Fix:          "Return 400 with scimType mutability when the value differs from the stored one.",
 		Run:          characteristicsImmutableReplace,
 	},
 	{
 		ID:           "characteristics.immutable-patch",
-		Title:        "A PATCH does not change an immutable attribute that has a value, and is refused",
+		Title:        "A PATCH that changes an existing value of an immutable attribute is rejected and does not change it",
 		Requirements: reqs("RFC7644-3.5.2-15", "RFC7644-3.5.2-17"),
 		Level:        must,
 		Needs:        patchesAny,
 		Requests:     4,
-		Why:          "Other systems rely on it never changing.",
-		Fix:          "Answer 400 mutability when there is a value already.",
+		Why:          "Other systems rely on the value never changing.",
+		Fix:          "Return 400 with scimType mutability when the attribute already has a value.",
 		Run:          characteristicsImmutablePatch,
 	},
 	{
@@ -128,8 +128,8 @@ var characteristics = []check{
 		Level:        must,
 		Needs:        writesAny,
 		Requests:     4,
-		Why:          "Otherwise it could be set on creation only.",
-		Fix:          "Refuse changes of a value, not the first value.",
+		Why:          "Otherwise the attribute could be set only on creation.",
+		Fix:          "Reject changes of an existing value, not the first value.",
 		Run:          characteristicsImmutableFirstPut,
 	},
 	{
@@ -139,132 +139,133 @@ var characteristics = []check{
 		Level:        must,
 		Needs:        patchesAny,
 		Requests:     4,
-		Why:          "Otherwise it could be set on creation only.",
-		Fix:          "Refuse changes of a value, not the first value.",
+		Why:          "Otherwise the attribute could be set only on creation.",
+		Fix:          "Reject changes of an existing value, not the first value.",
 		Run:          characteristicsImmutableFirstPatch,
 	},
 	{
 		ID:           "characteristics.immutable-omitted",
-		Title:        "A PUT without an immutable attribute keeps its value",
+		Title:        "A PUT without an immutable attribute preserves its value",
 		Requirements: reqs("RFC7644-3.5.1-10"),
 		Level:        should,
 		Needs:        writesAny,
 		Requests:     4,
-		Why:          "What cannot change cannot be removed by leaving it out.",
-		Fix:          "Carry the stored value over, or refuse the PUT.",
+		Why:          "An immutable value cannot be removed by omitting it.",
+		Fix:          "Preserve the stored value, or reject the PUT.",
 		Run:          characteristicsImmutableOmitted,
 	},
 	{
 		ID:           "characteristics.write-only",
-		Title:        "writeOnly attributes are in no answer",
+		Title:        "writeOnly attributes appear in no response",
 		Requirements: reqs("RFC7643-7-19"),
 		Level:        must,
 		Needs:        writesAny,
 		Requests:     6,
-		Why:          "They are secrets.",
-		Fix:          "Leave writeOnly attributes out of every representation.",
+		Why:          "writeOnly attributes hold secrets such as passwords.",
+		Fix:          "Omit writeOnly attributes from every representation.",
 		Run:          characteristicsWriteOnly,
 	},
 	{
 		ID:           "characteristics.returned-never",
-		Title:        "Attributes that are never returned cannot be asked for by name",
+		Title:        "Attributes that are never returned are absent even when requested by name",
 		Requirements: reqs("RFC7643-7-21"),
 		Level:        must,
 		Needs:        writesAny,
 		Requests:     6,
-		Why:          "They are secrets.",
-		Fix:          "Apply returned:never after attributes.",
+		Why:          "Attributes that are never returned hold secrets such as passwords.",
+		Fix:          "Apply returned:never after the attributes parameter.",
 		Run: func(ctx context.Context, t *T) {
-			traits(t, "is returned never", trait(func(a attrDef) bool { return a.returned == "never" && a.writable() && a.sample("x") != nil }),
+			traits(t, "is never returned", trait(func(a attrDef) bool { return a.returned == "never" && a.writable() && a.sample("x") != nil }),
 				func(td typeDef, a attrDef) {
 					if where, _, _ := created(ctx, t, td, a, a.sample(t.Prefix()+"secret")); where != "" {
-						t.Holds(a.of(a.asked(ctx, t, where)) == nil, td.naming(a)+", asked for by name", "absent", "it is there")
+						t.Holds(a.of(a.requested(ctx, t, where)) == nil, td.describe(a)+", requested by name", "absent", "present")
 					}
 				})
 		},
 	},
 	{
 		ID:           "characteristics.returned-always",
-		Title:        "Attributes that are always returned survive attributes and excludedAttributes",
+		Title:        "Attributes that are always returned are present whatever attributes and excludedAttributes request",
 		Requirements: reqs("RFC7643-7-20"),
 		Level:        must,
 		Needs:        writesAny,
 		Requests:     4,
 		Why:          whySchema,
-		Fix:          "Add the attributes that are always returned after every projection.",
+		Fix:          "After every projection, add the attributes that are always returned.",
 		Run:          characteristicsReturnedAlways,
 	},
 	{
 		ID:           "characteristics.returned-request",
-		Title:        "Attributes that are returned on request are left out until they are asked for",
+		Title:        "Attributes that are returned on request are omitted unless requested",
 		Requirements: reqs("RFC7643-7-24"),
 		Level:        must,
 		Needs:        writesAny,
 		Requests:     4,
-		Why:          "They are large or costly: members of a large group, for example.",
-		Fix:          "Leave them out of the default representation and add them for attributes.",
+		Why:          "They are large or expensive, for example the members of a large group.",
+		Fix:          "Omit them from the default representation, and add them when the attributes parameter names them.",
 		Run:          characteristicsReturnedRequest,
 	},
 	{
 		ID:           "characteristics.returned-request-written",
-		Title:        "Attributes that are returned on request are in the answer to the POST that sets them",
+		Title:        "Attributes that are returned on request are in the response to the POST that sets them",
 		Requirements: reqs("RFC7643-7-25"),
 		Level:        must,
 		Needs:        writesAny,
 		Requests:     2,
-		Why:          "The client sees what became of what it sent.",
-		Fix:          "Add the attributes of the request's body to the answer's representation.",
+		Why:          "The client sees how the server stored the values that it sent.",
+		Fix:          "Add the attributes of the request body to the representation in the response.",
 		Run: func(ctx context.Context, t *T) {
 			traits(t, "is returned on request",
 				trait(func(a attrDef) bool { return a.returned == "request" && a.writable() && a.sample("x") != nil }), func(td typeDef, a attrDef) {
 					if where, _, res := created(ctx, t, td, a, a.sample("written")); where != "" {
-						t.Expect(td.naming(a)+" in the answer to POST", a.sample("written"), a.of(res.Object()))
+						t.Expect(td.describe(a)+" in the response to POST", a.sample("written"), a.of(res.Object()))
 					}
 				})
 		},
 	},
 	{
 		ID:           "characteristics.unique",
-		Title:        "A second object with a value that has to be unique is refused; the object itself keeps it",
+		Title:        "A duplicate of a unique value is rejected, except for the object that already has the value",
 		Requirements: reqs("RFC7643-7-27", "RFC7643-7-26"),
 		Level:        should,
 		Needs:        writesAny,
 		Requests:     8,
-		Why:          "Two objects of one key cannot be told apart.",
-		Fix:          "Keep a unique index for every attribute with uniqueness server or global; leave the object itself out of the comparison.",
-		Run:          characteristicsUnique,
+		Why:          "Clients cannot distinguish two objects with the same key.",
+		Fix: "Create a unique index for every attribute with uniqueness server or global; exclude the object itself from the " +
+			"comparison.",
+		Run: characteristicsUnique,
 	},
 	{
 		ID:           "characteristics.unique-other-case",
-		Title:        "A unique value that is not caseExact is taken in every letter case",
+		Title:        "A unique value that is not caseExact is unique case-insensitively",
 		Requirements: reqs("RFC7643-7-27", "RFC7643-7-14"),
 		Level:        should,
 		Needs:        writesAny,
 		Requests:     6,
-		Why:          "What compares equal in filters must not exist twice.",
-		Fix:          "Fold the value in the unique index unless the attribute is caseExact.",
+		Why:          "Values that are equal in filters must not exist twice.",
+		Fix:          "Index the case-folded value unless the attribute is caseExact.",
 		Run:          characteristicsUniqueOtherCase,
 	},
 	{
 		ID:           "characteristics.case-kept",
-		Title:        "The letter case of caseExact values is kept",
+		Title:        "The case of caseExact values is preserved",
 		Requirements: reqs("RFC7643-7-15"),
 		Level:        must,
 		Needs:        writesAny,
 		Requests:     3,
-		Why:          "A key of another system does not match any more in another case.",
-		Fix:          "Store values as they came.",
+		Why:          "A key of another system no longer matches after its case changes.",
+		Fix:          "Store values as received.",
 		Run:          characteristicsCaseKept,
 	},
 	{
 		ID:           "characteristics.canonical-values",
-		Title:        "A value that is not among the canonical ones is kept or refused",
+		Title:        "A value that is not among the canonical values is stored or rejected",
 		Requirements: reqs("RFC7643-7-13", "RFC7643-2.3.1-02"),
 		Level:        should,
 		Needs:        writesAny,
 		Requests:     3,
-		Why:          "A value that is silently exchanged for another one is wrong data.",
-		Fix:          "Store the value, or answer 400 invalidValue.",
+		Why:          "A value that is silently replaced with another is wrong data.",
+		Fix:          "Store the value, or return 400 invalidValue.",
 		Run:          characteristicsCanonicalValues,
 	},
 }
@@ -274,7 +275,7 @@ func characteristicsRequired(ctx context.Context, t *T) {
 		return a.required && a.writable() && (a.urn == "" || slices.Contains(td.mandatory, a.urn))
 	}, func(td typeDef, a attrDef) {
 		res := t.Post(ctx, td.endpoint, td.with(t, a.label(""), a, omit))
-		t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST without "+td.naming(a), "400", res.Status)
+		t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST without "+td.describe(a), "400", res.Status)
 	})
 }
 
@@ -294,7 +295,7 @@ func characteristicsRequiredSubAttribute(ctx context.Context, t *T) {
 			v = []any{part}
 		}
 		res := t.Post(ctx, td.endpoint, td.with(t, a.label(""), a, v))
-		t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST with an incomplete "+td.naming(a), "400", res.Status)
+		t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST with an incomplete "+td.describe(a), "400", res.Status)
 	})
 }
 
@@ -303,7 +304,7 @@ func characteristicsRequiredExtension(ctx context.Context, t *T) {
 	for _, td := range types(t) {
 		for _, urn := range td.mandatory {
 			if !slices.ContainsFunc(td.attributes, func(a attrDef) bool { return a.urn == urn && a.required }) {
-				continue // nothing in it is required, so absence and emptiness are the same
+				continue // without required attributes, an absent extension is valid
 			}
 			found = true
 			body := td.fresh(t, "bare")
@@ -321,9 +322,9 @@ func characteristicsReadOnlyCreate(ctx context.Context, t *T) {
 		func(td typeDef, a attrDef) {
 			forged := a.sample("scimconf-forged")
 			where, _, res := created(ctx, t, td, a, forged)
-			if t.Holds(res.OK(), "status of a POST with "+td.naming(a), "201", res.Status) {
+			if t.Holds(res.OK(), "status of a POST with "+td.describe(a), "201", res.Status) {
 				got := a.of(t.Read(ctx, where).Object())
-				t.Holds(!scim.Equal(plain(forged), got), td.naming(a), "the target's own value, or absent", got)
+				t.Holds(!scim.Equal(plain(forged), got), td.describe(a), "the target's own value, or absent", got)
 			}
 		})
 }
@@ -339,9 +340,9 @@ func characteristicsReadOnlyReplace(ctx context.Context, t *T) {
 			forged := a.sample("scimconf-forged")
 			a.set(body, forged)
 			res := t.Put(ctx, where, body)
-			t.Expect("status of a PUT with "+td.naming(a), 200, res.Status)
+			t.Expect("status of a PUT with "+td.describe(a), 200, res.Status)
 			got := a.of(t.Read(ctx, where).Object())
-			t.Holds(!scim.Equal(plain(forged), got), td.naming(a), "the target's own value, or absent", got)
+			t.Holds(!scim.Equal(plain(forged), got), td.describe(a), "the target's own value, or absent", got)
 		})
 }
 
@@ -354,9 +355,9 @@ func characteristicsReadOnlyPatch(ctx context.Context, t *T) {
 			}
 			forged := a.sample("scimconf-forged")
 			res := t.Patch(ctx, where, doc{"op": "replace", "path": a.path(), "value": forged})
-			t.Warn(res.Status == 400, "status of a PATCH of "+td.naming(a), "400", res.Status)
+			t.Warn(res.Status == 400, "status of a PATCH of "+td.describe(a), "400", res.Status)
 			got := a.of(t.Read(ctx, where).Object())
-			t.Holds(!scim.Equal(plain(forged), got), td.naming(a), "the target's own value, or absent", got)
+			t.Holds(!scim.Equal(plain(forged), got), td.describe(a), "the target's own value, or absent", got)
 		})
 }
 
@@ -364,7 +365,7 @@ func characteristicsImmutableSame(ctx context.Context, t *T) {
 	traits(t, "is immutable", settable, func(td typeDef, a attrDef) {
 		if where, body, _ := created(ctx, t, td, a, a.sample("first")); where != "" {
 			res := t.Put(ctx, where, body)
-			t.Expect("status of a PUT that repeats "+td.naming(a), 200, res.Status)
+			t.Expect("status of a PUT that repeats "+td.describe(a), 200, res.Status)
 		}
 	})
 }
@@ -374,8 +375,8 @@ func characteristicsImmutableReplace(ctx context.Context, t *T) {
 		if where, body, _ := created(ctx, t, td, a, a.sample("first")); where != "" {
 			a.set(body, a.sample("second"))
 			res := t.Put(ctx, where, body)
-			t.Warn(res.Status == 400, "status of a PUT that changes "+td.naming(a), "400", res.Status)
-			t.Expect(td.naming(a)+" after the PUT", a.sample("first"), a.of(t.Read(ctx, where).Object()))
+			t.Warn(res.Status == 400, "status of a PUT that changes "+td.describe(a), "400", res.Status)
+			t.Expect(td.describe(a)+" after the PUT", a.sample("first"), a.of(t.Read(ctx, where).Object()))
 		}
 	})
 }
@@ -384,8 +385,8 @@ func characteristicsImmutablePatch(ctx context.Context, t *T) {
 	traits(t, "is immutable", settable, func(td typeDef, a attrDef) {
 		if where, _, _ := created(ctx, t, td, a, a.sample("first")); where != "" {
 			res := t.Patch(ctx, where, doc{"op": "replace", "path": a.path(), "value": a.sample("second")})
-			t.Expect("status of a PATCH that changes "+td.naming(a), 400, res.Status)
-			t.Expect(td.naming(a)+" after the PATCH", a.sample("first"), a.of(t.Read(ctx, where).Object()))
+			t.Expect("status of a PATCH that changes "+td.describe(a), 400, res.Status)
+			t.Expect(td.describe(a)+" after the PATCH", a.sample("first"), a.of(t.Read(ctx, where).Object()))
 		}
 	})
 }
@@ -396,8 +397,8 @@ func characteristicsImmutableFirstPut(ctx context.Context, t *T) {
 		if where := td.address(t.Post(ctx, td.endpoint, body)); where != "" {
 			a.set(body, a.sample("first"))
 			res := t.Put(ctx, where, body)
-			t.Expect("status of a PUT that sets "+td.naming(a), 200, res.Status)
-			t.Expect(td.naming(a), a.sample("first"), a.of(t.Read(ctx, where).Object()))
+			t.Expect("status of a PUT that sets "+td.describe(a), 200, res.Status)
+			t.Expect(td.describe(a), a.sample("first"), a.of(t.Read(ctx, where).Object()))
 		}
 	})
 }
@@ -406,7 +407,7 @@ func characteristicsImmutableFirstPatch(ctx context.Context, t *T) {
 	traits(t, "is immutable", settable, func(td typeDef, a attrDef) {
 		if where := td.address(t.Post(ctx, td.endpoint, td.fresh(t, a.label("")))); where != "" {
 			succeeded(t, t.Patch(ctx, where, doc{"op": "add", "path": a.path(), "value": a.sample("first")}), 200, 204)
-			t.Expect(td.naming(a), a.sample("first"), a.of(t.Read(ctx, where).Object()))
+			t.Expect(td.describe(a), a.sample("first"), a.of(t.Read(ctx, where).Object()))
 		}
 	})
 }
@@ -416,7 +417,7 @@ func characteristicsImmutableOmitted(ctx context.Context, t *T) {
 		if where, body, _ := created(ctx, t, td, a, a.sample("first")); where != "" {
 			a.set(body, omit)
 			t.Put(ctx, where, body)
-			t.Expect(td.naming(a)+" after a PUT without it", a.sample("first"), a.of(t.Read(ctx, where).Object()))
+			t.Expect(td.describe(a)+" after a PUT without it", a.sample("first"), a.of(t.Read(ctx, where).Object()))
 		}
 	})
 }
@@ -428,18 +429,18 @@ func characteristicsWriteOnly(ctx context.Context, t *T) {
 			if where == "" {
 				return
 			}
-			t.Holds(a.of(res.Object()) == nil, td.naming(a)+" in the answer to POST", "absent", "it is there")
-			t.Holds(a.of(t.Get(ctx, where).Object()) == nil, td.naming(a)+" in GET", "absent", "it is there")
+			t.Holds(a.of(res.Object()) == nil, td.describe(a)+" in the response to POST", "absent", "present")
+			t.Holds(a.of(t.Get(ctx, where).Object()) == nil, td.describe(a)+" in GET", "absent", "present")
 		})
 }
 
 func characteristicsReturnedAlways(ctx context.Context, t *T) {
-	traits(t, "is returned always", trait(func(a attrDef) bool { return a.returned == "always" && a.writable() && a.sample("x") != nil }),
+	traits(t, "is always returned", trait(func(a attrDef) bool { return a.returned == "always" && a.writable() && a.sample("x") != nil }),
 		func(td typeDef, a attrDef) {
 			if where, _, _ := created(ctx, t, td, a, a.sample("kept")); where != "" {
-				t.Expect(td.naming(a)+" when another attribute is asked for", a.sample("kept"),
+				t.Expect(td.describe(a)+" when another attribute is requested", a.sample("kept"),
 					a.of(t.Get(ctx, where, "attributes", td.carrier).Object()))
-				t.Expect(td.naming(a)+" when it is excluded", a.sample("kept"), a.of(t.Get(ctx, where, "excludedAttributes", a.path()).Object()))
+				t.Expect(td.describe(a)+" when it is excluded", a.sample("kept"), a.of(t.Get(ctx, where, "excludedAttributes", a.path()).Object()))
 			}
 		})
 }
@@ -448,44 +449,44 @@ func characteristicsReturnedRequest(ctx context.Context, t *T) {
 	traits(t, "is returned on request", trait(func(a attrDef) bool { return a.returned == "request" && a.writable() && a.sample("x") != nil }),
 		func(td typeDef, a attrDef) {
 			if where, _, _ := created(ctx, t, td, a, a.sample("asked")); where != "" {
-				t.Holds(a.of(t.Get(ctx, where).Object()) == nil, td.naming(a)+" in a plain GET", "absent", "it is there")
-				t.Expect(td.naming(a)+" when it is asked for", a.sample("asked"), a.of(a.asked(ctx, t, where)))
+				t.Holds(a.of(t.Get(ctx, where).Object()) == nil, td.describe(a)+" in a plain GET", "absent", "present")
+				t.Expect(td.describe(a)+" when requested", a.sample("asked"), a.of(a.requested(ctx, t, where)))
 			}
 		})
 }
 
 func characteristicsUnique(ctx context.Context, t *T) {
-	traits(t, "has to be unique", uniqueAttribute, func(td typeDef, a attrDef) {
+	traits(t, "is unique", uniqueAttribute, func(td typeDef, a attrDef) {
 		v := a.sample(t.Prefix() + "unique")
 		where, body, _ := created(ctx, t, td, a, v)
 		if where == "" {
 			return
 		}
 		own := t.Put(ctx, where, body)
-		t.Holds(own.Status != 409, "status of a PUT that keeps the own "+td.naming(a), "200", own.Status)
+		t.Holds(own.Status != 409, "status of a PUT that repeats the object's own "+td.describe(a), "200", own.Status)
 		second := t.Post(ctx, td.endpoint, td.with(t, a.label("-second"), a, v))
-		t.Holds(second.Status == 409 || second.Status == 400, "status of a second POST of one "+td.naming(a), "409", second.Status)
+		t.Holds(second.Status == 409 || second.Status == 400, "status of a second POST with the same "+td.describe(a), "409", second.Status)
 	})
 }
 
 func characteristicsUniqueOtherCase(ctx context.Context, t *T) {
-	traits(t, "has to be unique in any letter case",
+	traits(t, "is unique case-insensitively",
 		func(td typeDef, a attrDef) bool { return uniqueAttribute(td, a) && !a.caseExact && a.kind == "string" }, func(td typeDef, a attrDef) {
 			if where, _, _ := created(ctx, t, td, a, t.Prefix()+"shadow"); where != "" {
 				second := t.Post(ctx, td.endpoint, td.with(t, a.label("-second"), a, strings.ToUpper(t.Prefix()+"shadow")))
-				t.Holds(second.Status == 409 || second.Status == 400, "status of a second POST of one "+td.naming(a)+" in capitals", "409",
+				t.Holds(second.Status == 409 || second.Status == 400, "status of a second POST with the same "+td.describe(a)+" in upper case", "409",
 					second.Status)
 			}
 		})
 }
 
 func characteristicsCaseKept(ctx context.Context, t *T) {
-	traits(t, "is a caseExact text", func(td typeDef, a attrDef) bool {
+	traits(t, "is a caseExact string", func(td typeDef, a attrDef) bool {
 		return ownAttribute(td, a) && a.caseExact && a.kind == "string" && !a.multi && a.writable() && !a.hidden() && len(a.canonical) == 0 &&
 			!carries(td, a)
 	}, func(td typeDef, a attrDef) {
 		if where, _, _ := created(ctx, t, td, a, "MiXeD-Case"); where != "" {
-			t.Expect(td.naming(a), "MiXeD-Case", a.of(t.Read(ctx, where).Object()))
+			t.Expect(td.describe(a), "MiXeD-Case", a.of(t.Read(ctx, where).Object()))
 		}
 	})
 }
@@ -496,25 +497,25 @@ func characteristicsCanonicalValues(ctx context.Context, t *T) {
 	}, func(td typeDef, a attrDef) {
 		where, _, res := created(ctx, t, td, a, "scimconf-other")
 		if where == "" {
-			t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST with another "+td.naming(a), "201, or 400", res.Status)
+			t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST with a non-canonical "+td.describe(a), "201, or 400", res.Status)
 			return
 		}
 		got := a.of(t.Read(ctx, where).Object())
-		t.Holds(got == nil || got == "scimconf-other", td.naming(a), "scimconf-other, or absent", got)
+		t.Holds(got == nil || got == "scimconf-other", td.describe(a), "scimconf-other, or absent", got)
 	})
 }
 
-// uniqueAttribute selects writable attributes that are unique, but for those that name test objects.
+// uniqueAttribute selects writable attributes that are unique, except those that hold the name of test objects.
 func uniqueAttribute(td typeDef, a attrDef) bool {
 	return ownAttribute(td, a) && (a.uniqueness == "server" || a.uniqueness == "global") && a.writable() && !a.multi && a.sample("x") != nil &&
 		!carries(td, a) && (a.urn == "" || slices.Contains(td.mandatory, a.urn))
 }
 
-// ownAttribute selects attributes of resource types and extensions that RFC 7643 does not define, and of the enterprise
-// extension: only their values are free of rules of their own.
+// ownAttribute selects attributes of custom resource types and of extensions, including the enterprise extension. Only their values can be
+// chosen freely: servers have rules for the other attributes.
 func ownAttribute(td typeDef, a attrDef) bool { return td.custom() || a.urn != "" }
 
-// carries says whether the attribute is the one that carries the name of a test object.
+// carries reports whether the attribute holds the name of a test object.
 func carries(td typeDef, a attrDef) bool { return a.urn == "" && a.name == td.carrier }
 
 // trait selects attributes by a condition on the definition alone.
@@ -522,15 +523,15 @@ func trait(has func(a attrDef) bool) func(typeDef, attrDef) bool {
 	return func(_ typeDef, a attrDef) bool { return has(a) }
 }
 
-// naming says which attribute of which type a finding is about.
-func (td typeDef) naming(a attrDef) string { return a.path() + " of " + td.name }
+// describe returns the path of an attribute and the name of its type, for findings.
+func (td typeDef) describe(a attrDef) string { return a.path() + " of " + td.name }
 
 // settable selects immutable attributes that may be absent.
 func settable(td typeDef, a attrDef) bool {
 	return a.mutability == "immutable" && !a.required && !carries(td, a) && a.sample("x") != nil && !a.hidden()
 }
 
-// asked reads an object with the attribute asked for by name.
-func (a attrDef) asked(ctx context.Context, t *T, where string) *scim.Object {
+// requested reads an object with the attribute requested by name.
+func (a attrDef) requested(ctx context.Context, t *T, where string) *scim.Object {
 	return t.Get(ctx, where, "attributes", a.path()).Object()
 }

@@ -13,28 +13,31 @@ import (
 
 // characteristicValues are the checks of data types and of multi-valued attributes.
 var characteristicValues = []check{
-	kindCheck("integer", "integer", "Values with a fraction, texts and objects do not become integers", "RFC7643-2.3.4-01", 12, isWholeNumber,
-		1.5, "many", doc{"value": 1}, []int{1}),
-	kindCheck("decimal", "decimal", "Texts and objects do not become decimals", "RFC7643-2.3.3-01", 2, isNumber, "heavy", doc{"value": 1}),
-	kindCheck("boolean", "boolean", "Texts and numbers do not become booleans other than true and false", "RFC7643-2.3.2-01", 2,
+	kindCheck("integer", "integer", "Fractions, strings and objects are not stored in an integer attribute", "RFC7643-2.3.4-01", 12,
+		isWholeNumber, 1.5, "many", doc{"value": 1}, []int{1}),
+	kindCheck("decimal", "decimal", "Strings and objects are not stored in a decimal attribute", "RFC7643-2.3.3-01", 2, isNumber, "heavy",
+		doc{"value": 1}),
+	kindCheck("boolean", "boolean", "Values other than true and false are not stored in a boolean attribute", "RFC7643-2.3.2-01", 2,
 		func(v any) bool { _, ok := v.(bool); return ok }, "perhaps", doc{"value": true}),
-	kindCheck("date-time", "dateTime", "What is no date with a time does not become a dateTime", "RFC7643-2.3.5-02", 3, isDateTime,
-		"2026-01-31", "yesterday", 5),
-	kindCheck("binary", "binary", "What is not base64 does not become binary", "RFC7643-2.3.6-01", 2, isBase64, "not base64!", 5),
-	kindCheck("string", "string", "Numbers and objects do not become texts of another type", "RFC7643-2.3-02", 26, isText, 5,
+	kindCheck("date-time", "dateTime", "Values that are not a date with a time are not stored in a dateTime attribute",
+		"RFC7643-2.3.5-02", 3, isDateTime, "2026-01-31", "yesterday", 5),
+	kindCheck("binary", "binary", "Values that are not base64 are not stored in a binary attribute", "RFC7643-2.3.6-01", 2, isBase64,
+		"not base64!", 5),
+	kindCheck("string", "string", "Numbers and objects are not stored in a string attribute", "RFC7643-2.3-02", 26, isText, 5,
 		doc{"value": "x"}),
-	kindCheck("complex", "complex", "Texts and numbers do not become complex values", "RFC7643-2.3-02", 2,
+	kindCheck("complex", "complex", "Numbers and arrays of strings are not stored in a complex attribute", "RFC7643-2.3-02", 2,
 		func(v any) bool { _, ok := v.(*scim.Object); return ok }, 5, []string{"x"}),
-	kindCheck("reference", "reference", "Numbers and objects do not become references", "RFC7643-2.3.7-01", 2, isText, 5, doc{"value": "x"}),
+	kindCheck("reference", "reference", "Numbers and objects are not stored in a reference attribute", "RFC7643-2.3.7-01", 2, isText, 5,
+		doc{"value": "x"}),
 	{
 		ID:           "characteristics.instant",
-		Title:        "A dateTime with a time zone comes back as the same instant",
+		Title:        "A dateTime with a time zone offset represents the same time when it is read back",
 		Requirements: reqs("RFC7643-2.3.5-01", "RFC7644-3.1-05"),
 		Level:        must,
 		Needs:        writesAny,
 		Requests:     3,
-		Why:          "Two hours are the difference between a contract that runs and one that has ended.",
-		Fix:          "Convert instants; do not cut the zone off.",
+		Why:          "A time that shifts by two hours ends a contract too early or too late.",
+		Fix:          "Convert the time between zones; do not drop the offset.",
 		Run:          characteristicsInstant,
 	},
 	{
@@ -44,35 +47,35 @@ var characteristicValues = []check{
 		Level:        must,
 		Needs:        writesAny,
 		Requests:     6,
-		Why:          "A reader that expects an array fails on the object, for accounts with one value only.",
-		Fix:          "Write an array for every attribute with multiValued true.",
+		Why:          "A client that expects an array fails on a single object, which it gets only for accounts with one value.",
+		Fix:          "Return an array for every attribute with multiValued true.",
 		Run:          characteristicsMultiValued,
 	},
 	{
 		ID:           "characteristics.primary",
-		Title:        "Two primary values are refused, or one of them stays",
+		Title:        "Two primary values are rejected, or at most one of them is stored",
 		Requirements: reqs("RFC7643-2.4-04"),
 		Level:        must,
 		Needs:        writesAny,
 		Requests:     1,
-		Why:          "primary is there to choose one.",
-		Fix:          "Answer 400 invalidValue, or keep one.",
+		Why:          "primary selects one value; with two of them, clients cannot choose.",
+		Fix:          "Return 400 invalidValue, or store one primary value.",
 		Run:          characteristicsPrimary,
 	},
 	{
 		ID:           "characteristics.duplicates",
-		Title:        "The same value is not returned twice",
+		Title:        "A repeated value is not returned twice",
 		Requirements: reqs("RFC7643-2.4-11"),
 		Level:        should,
 		Needs:        writesAny,
 		Requests:     6,
-		Why:          "Synchronisations that compare lists never come to rest.",
-		Fix:          "Drop repeated values when storing.",
+		Why:          "Synchronizations that compare lists find a difference in every run.",
+		Fix:          "Remove repeated values before storing.",
 		Run:          characteristicsDuplicates,
 	},
 	{
 		ID:           "characteristics.round-trip",
-		Title:        "Every attribute that a schema describes as writable and readable comes back as it was sent",
+		Title:        "Every attribute that a schema describes as writable and readable is returned as sent",
 		Requirements: reqs("RFC7644-3.1-05", "RFC7643-7-23"),
 		Level:        must,
 		Needs:        writesAny,
@@ -90,7 +93,8 @@ func characteristicsInstant(ctx context.Context, t *T) {
 		if where, _, _ := created(ctx, t, td, a, "2026-01-31T12:20:30+02:00"); where != "" {
 			text, _ := a.of(t.Read(ctx, where).Object()).(string)
 			got, err := time.Parse(time.RFC3339, text)
-			t.Holds(err == nil && got.Equal(time.Date(2026, 1, 31, 10, 20, 30, 0, time.UTC)), td.naming(a), "2026-01-31T10:20:30Z in any zone", text)
+			t.Holds(err == nil && got.Equal(time.Date(2026, 1, 31, 10, 20, 30, 0, time.UTC)), td.describe(a), "2026-01-31T10:20:30Z in any zone",
+				text)
 		}
 	})
 }
@@ -102,7 +106,7 @@ func characteristicsMultiValued(ctx context.Context, t *T) {
 		if where, _, _ := created(ctx, t, td, a, a.sample("one")); where != "" {
 			got := a.of(t.Read(ctx, where).Object())
 			list, isList := got.([]any)
-			t.Holds(isList && len(list) == 1, td.naming(a), "an array of one value", got)
+			t.Holds(isList && len(list) == 1, td.describe(a), "an array of one value", got)
 		}
 	})
 }
@@ -116,7 +120,8 @@ func characteristicsPrimary(ctx context.Context, t *T) {
 		one["primary"], two["primary"] = true, true
 		where, _, res := created(ctx, t, td, a, []any{one, two})
 		if where == "" {
-			t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST with two primary values in "+td.naming(a), "400, or 201 with one",
+			t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST with two primary values in "+td.describe(a),
+				"400, or 201 with one primary value",
 				res.Status)
 			return
 		}
@@ -125,7 +130,7 @@ func characteristicsPrimary(ctx context.Context, t *T) {
 			holder = holder.Complex(a.urn)
 		}
 		n := primaries(holder, a.name)
-		t.Holds(n <= 1, "number of primary values in "+td.naming(a), "at most 1", n)
+		t.Holds(n <= 1, "number of primary values in "+td.describe(a), "at most 1", n)
 	})
 }
 
@@ -135,7 +140,7 @@ func characteristicsDuplicates(ctx context.Context, t *T) {
 	}, func(td typeDef, a attrDef) {
 		if where, _, _ := created(ctx, t, td, a, []any{a.element("same"), a.element("same"), a.element("other")}); where != "" {
 			list, _ := a.of(t.Read(ctx, where).Object()).([]any)
-			t.Expect("number of values of "+td.naming(a)+" of which two are the same", 2, len(list))
+			t.Expect("number of values of "+td.describe(a)+" of which two are the same", 2, len(list))
 		}
 	})
 }
@@ -160,18 +165,18 @@ func characteristicsRoundTrip(ctx context.Context, t *T) {
 		res := t.Post(ctx, td.endpoint, body)
 		where := td.address(res)
 		if where == "" {
-			t.Note("%s with all attributes could not be created: %s answered %d", td.name, res.Name, res.Status)
+			t.Note("%s with all attributes could not be created: %s returned %d", td.name, res.Name, res.Status)
 			continue
 		}
 		o := t.Read(ctx, where).Object()
 		for _, a := range written {
-			t.Expect(td.naming(a), a.sample(t.Prefix()+a.name), a.of(o))
+			t.Expect(td.describe(a), a.sample(t.Prefix()+a.name), a.of(o))
 		}
 	}
 	t.SkipIf(!found, "the target describes no attributes beyond those of RFC 7643")
 }
 
-// kindCheck is a check that values which do not fit a data type are refused, or not stored as they are.
+// kindCheck returns a check that values of the wrong data type are rejected or not stored as sent.
 func kindCheck(word, kind, title, requirement string, requests int, fits func(v any) bool, wrong ...any) check {
 	return check{
 		ID:           "characteristics." + word,
@@ -180,10 +185,10 @@ func kindCheck(word, kind, title, requirement string, requests int, fits func(v 
 		Level:        must,
 		Needs:        writesAny,
 		Requests:     requests,
-		Why:          "A value of another type breaks every reader after it.",
-		Fix:          "Check the type of every value against the schema; answer 400 invalidValue.",
+		Why:          "A value of another type breaks every client that reads it.",
+		Fix:          "Check the type of every value against the schema; return 400 invalidValue.",
 		Run: func(ctx context.Context, t *T) {
-			traits(t, "is of the type "+kind, func(td typeDef, a attrDef) bool {
+			traits(t, "is of type "+kind, func(td typeDef, a attrDef) bool {
 				return ownAttribute(td, a) && a.kind == kind && a.writable() && !a.hidden() && !a.multi && len(a.canonical) == 0 && !carries(td, a)
 			}, func(td typeDef, a attrDef) {
 				for i, v := range wrong {
@@ -191,19 +196,19 @@ func kindCheck(word, kind, title, requirement string, requests int, fits func(v 
 					res := t.Post(ctx, td.endpoint, body)
 					where := td.address(res)
 					if where == "" {
-						t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST with "+jsonText(plain(v))+" as "+td.naming(a),
-							"400, or 201 with a value that fits", res.Status)
+						t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST with "+jsonText(plain(v))+" as "+td.describe(a),
+							"400, or 201 with a value of the right type", res.Status)
 						continue
 					}
 					got := a.of(t.Read(ctx, where).Object())
-					t.Holds(got == nil || fits(got), td.naming(a)+" after a POST with "+jsonText(plain(v)), "absent, or a "+kind, got)
+					t.Holds(got == nil || fits(got), td.describe(a)+" after a POST with "+jsonText(plain(v)), "absent, or a "+kind, got)
 				}
 			})
 		},
 	}
 }
 
-// plain turns what a body holds into what package scim writes.
+// plain converts a value of a request body to the value types of package scim.
 func plain(v any) any {
 	out, err := scim.Value(v)
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Short names for what nearly every check uses.
+// Short names for identifiers that nearly every check uses.
 type (
 	check = conformance.Check
 	doc   = conformance.Doc
 
-	// T is what a check works with.
+	// T sends the requests of a check and records its findings.
 	T = conformance.T
 )
 
@@ -26,10 +26,10 @@ const (
 	may     = conformance.May
 )
 
-// omit leaves a default member of a user or group out.
+// omit removes a default member of a user or group.
 var omit = conformance.Omit
 
-// needs lists the needs of a check; writing to users comes with most of them.
+// needs returns the needs of a check as a slice.
 func needs(n ...conformance.Need) []conformance.Need { return n }
 
 var writesUsers = needs(conformance.NeedWrite, conformance.NeedUser)
@@ -39,9 +39,9 @@ func reqs(ids ...string) []string { return ids }
 // dateTime is xsd:dateTime with date and time (RFC 7643 section 2.3.5).
 var dateTime = regexp.MustCompile(`^-?\d{4,}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?$`)
 
-// refused expects an error status and says whether it came. When the answer names a scimType it must be one of those that
-// fit; leaving it out is permitted.
-func refused(t *T, res *conformance.Response, status int, fitting ...string) bool {
+// expectError expects an error status and reports whether it was returned. A scimType in the response must be one of fitting; an absent
+// scimType is permitted.
+func expectError(t *T, res *conformance.Response, status int, fitting ...string) bool {
 	ok := t.Expect("status of "+res.Name, status, res.Status)
 	if kind := res.ScimType(); ok && kind != "" && len(fitting) > 0 {
 		t.Warn(slices.Contains(fitting, kind), "scimType of "+res.Name, strings.Join(fitting, " or "), kind)
@@ -49,7 +49,7 @@ func refused(t *T, res *conformance.Response, status int, fitting ...string) boo
 	return ok
 }
 
-// succeeded requires a 2xx answer to something that the check is about.
+// succeeded requires that the response has one of the wanted statuses.
 func succeeded(t *T, res *conformance.Response, wants ...int) {
 	t.Must(slices.Contains(wants, res.Status), "status of "+res.Name, wording(wants), res.Status)
 }
@@ -62,8 +62,8 @@ func wording(statuses []int) string {
 	return strings.Join(words, " or ")
 }
 
-// value returns what a dotted path of member names leads to, nil when something on the way is absent. A step into an array
-// is its index.
+// value returns the value at a dotted path of member names, nil if a part of the path is absent. An array element is addressed by its
+// index.
 func value(o *scim.Object, path string) any {
 	var at any = o
 	for step := range strings.SplitSeq(path, ".") {
@@ -83,7 +83,7 @@ func value(o *scim.Object, path string) any {
 	return at
 }
 
-// has tells whether a member is there with a value that counts: null and [] are as good as absent (RFC 7643 section 2.5).
+// has reports whether a member is present with a value: null and [] count as absent (RFC 7643 section 2.5).
 func has(o *scim.Object, name string) bool {
 	v, ok := o.Get(name)
 	if list, isList := v.([]any); isList {
@@ -92,7 +92,7 @@ func has(o *scim.Object, name string) bool {
 	return ok && v != nil
 }
 
-// values collects one sub-attribute of a multi-valued attribute, sorted; elements without it are left out.
+// values returns one sub-attribute of all elements of a multi-valued attribute, sorted; elements without it are omitted.
 func values(o *scim.Object, attribute, sub string) []string {
 	out := []string{}
 	for _, item := range o.Array(attribute) {
@@ -104,7 +104,7 @@ func values(o *scim.Object, attribute, sub string) []string {
 	return out
 }
 
-// element returns the element of a multi-valued attribute whose sub-attribute has the given text, or nil.
+// element returns the element of a multi-valued attribute whose sub-attribute has the given value, or nil.
 func element(o *scim.Object, attribute, sub, text string) *scim.Object {
 	for _, item := range o.Array(attribute) {
 		if e, ok := item.(*scim.Object); ok && e.Text(sub) == text {
@@ -114,7 +114,7 @@ func element(o *scim.Object, attribute, sub, text string) *scim.Object {
 	return nil
 }
 
-// texts returns the texts of an array of texts.
+// texts returns the strings of an array of strings.
 func texts(o *scim.Object, name string) []string {
 	list := o.Array(name)
 	if list == nil {
@@ -136,7 +136,7 @@ func sorted(words ...string) []string {
 	return out
 }
 
-// labels translates ids into the labels of the check's own objects, sorted; strangers are left out.
+// labels translates ids into the labels of the check's own objects, sorted; other ids are omitted.
 func labels(objects map[string]*conformance.Created, ids []string) []string {
 	out := []string{}
 	for label, o := range objects {
@@ -150,7 +150,7 @@ func labels(objects map[string]*conformance.Created, ids []string) []string {
 	return out
 }
 
-// quote writes a filter operand: a JSON text without characters that need more than a backslash.
+// quote returns a filter operand: a JSON string. It escapes only backslashes and quotation marks.
 func quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }

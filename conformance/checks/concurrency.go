@@ -10,34 +10,34 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-const whyRace = "Synchronisations run side by side; what is lost between them nobody notices."
+const whyRace = "Synchronizations run concurrently; a lost change goes unnoticed."
 
 var concurrency = []check{
 	{
 		ID:           "concurrency.create-once",
-		Title:        "Of several POSTs of one userName at once exactly one succeeds; the others get 409",
+		Title:        "Of several concurrent POSTs with the same userName exactly one succeeds; the rest are rejected with 409",
 		Requirements: reqs("RFC7644-3.3-09", "RFC7643-4.1.1-02"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     7,
-		Why:          "Two accounts of one name cannot be told apart any more.",
-		Fix:          "Let a unique index of the database decide, not a query before the insert; map its error to 409.",
+		Why:          "Clients cannot distinguish two accounts with the same name.",
+		Fix:          "Enforce uniqueness with a unique index of the database, not with a query before the insert; map its error to 409.",
 		Run:          concurrencyCreateOnce,
 	},
 	{
 		ID:           "concurrency.create-many",
-		Title:        "Different users created at once get different ids",
+		Title:        "Users that are created concurrently get different ids",
 		Requirements: reqs("RFC7643-3.1-06", "RFC7644-3.3-05"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     12,
-		Why:          "An id that two accounts share gives one person the rights of the other.",
+		Why:          "An id that two accounts share gives one user the rights of the other.",
 		Fix:          "Take ids from a generator that is safe for concurrent use.",
 		Run:          concurrencyCreateMany,
 	},
 	{
 		ID:           "concurrency.add-members",
-		Title:        "Members that are added at once are all there afterwards",
+		Title:        "Members that are added concurrently are all stored",
 		Requirements: reqs("RFC7644-3.5.2.1-07"),
 		Level:        must,
 		Needs:        patchesGroups,
@@ -48,7 +48,7 @@ var concurrency = []check{
 	},
 	{
 		ID:           "concurrency.patch-attributes",
-		Title:        "Changes of different attributes at once are all there afterwards",
+		Title:        "Concurrent changes of different attributes are all stored",
 		Requirements: reqs("RFC7644-3.5.2.3-04", "RFC7644-3.5.2.3-02"),
 		Level:        must,
 		Needs:        patches,
@@ -59,46 +59,46 @@ var concurrency = []check{
 	},
 	{
 		ID:           "concurrency.put-whole",
-		Title:        "Of several PUTs at once one wins as a whole",
+		Title:        "After several concurrent PUTs, the resource has the complete state of one of them",
 		Requirements: reqs("RFC7644-3.5.1-03"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     7,
-		Why:          "A mixture of two states is a state that nobody wanted.",
+		Why:          "A mixture of two states is a state that no client requested.",
 		Fix:          "Store a replacement in one transaction.",
 		Run:          concurrencyPutWhole,
 	},
 	{
 		ID:           "concurrency.delete",
-		Title:        "Of several DELETEs at once one answers 204 and none a server error",
+		Title:        "Of several concurrent DELETEs, one returns 204 and none returns a server error",
 		Requirements: reqs("RFC7644-3.6-04", "RFC7644-3.6-01"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     6,
-		Why:          "A repeated request of a client that timed out is normal.",
-		Fix:          "Answer 404 when the row is gone already.",
+		Why:          "Clients repeat requests after a timeout.",
+		Fix:          "Return 404 when the row is already deleted.",
 		Run:          concurrencyDelete,
 	},
 	{
 		ID:           "concurrency.patch-and-delete",
-		Title:        "A PATCH beside a DELETE brings nothing back",
+		Title:        "A PATCH concurrent with a DELETE does not restore the resource",
 		Requirements: reqs("RFC7644-3.6-01"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     5,
-		Why:          "An account that returns after its deletion is a way in for somebody who left.",
-		Fix:          "Update only what is there; never insert on update.",
+		Why:          "An account that reappears after its deletion gives a former employee access.",
+		Fix:          "Update existing rows only; never insert on update.",
 		Run:          concurrencyPatchAndDelete,
 	},
 	{
 		ID:           "concurrency.read-your-writes",
-		Title:        "What was written is there for the next reader at once, by id and by name",
+		Title:        "A write is visible to the next read immediately, by id and by name",
 		Requirements: reqs("RFC7644-3.1-05"),
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedFilter),
 		Requests:     8,
-		Why:          "A client that does not find the account it has just made makes another one.",
-		Fix:          "Read from where the write went, or wait for the index before answering.",
+		Why:          "A client that does not find the account it has just created creates a second one.",
+		Fix:          "Read from the store that received the write, or wait for the index before responding.",
 		Run:          concurrencyReadYourWrites,
 	},
 }
@@ -112,10 +112,11 @@ func concurrencyCreateOnce(ctx context.Context, t *T) {
 			created++
 			continue
 		}
-		t.Holds(res.Status == 409 || res.Status == 429 || res.Status == 503, "status of one of several POSTs of one userName", "201 or 409",
+		t.Holds(res.Status == 409 || res.Status == 429 || res.Status == 503, "status of one of several POSTs with the same userName",
+			"201 or 409",
 			res.Status)
 	}
-	t.Expect("number of users of one userName", 1, created)
+	t.Expect("number of users with the same userName", 1, created)
 }
 
 func concurrencyCreateMany(ctx context.Context, t *T) {
@@ -125,11 +126,11 @@ func concurrencyCreateMany(ctx context.Context, t *T) {
 	}
 	answers := t.CallConcurrently(ctx, posts...)
 	ids := map[string]bool{}
-	done := settled(t, answers)
+	done := succeededIndexes(t, answers)
 	for _, i := range done {
 		t.About(answers[i])
 		ids[answers[i].Object().Text("id")] = true
-		t.Expect("userName of a user created beside others", t.UserName(fmt.Sprint("n", i)), value(answers[i].Object(), "userName"))
+		t.Expect("userName of a user created concurrently with others", t.UserName(fmt.Sprint("n", i)), value(answers[i].Object(), "userName"))
 	}
 	t.Expect("number of different ids", len(done), len(ids))
 }
@@ -142,10 +143,10 @@ func concurrencyAddMembers(ctx context.Context, t *T) {
 		adds = append(adds, patchRequestOf(g.Path(), doc{"op": "add", "path": "members", "value": []doc{{"value": users[name].ID}}}))
 	}
 	var want []string
-	for _, i := range settled(t, t.CallConcurrently(ctx, adds...)) {
+	for _, i := range succeededIndexes(t, t.CallConcurrently(ctx, adds...)) {
 		want = append(want, names[i])
 	}
-	membersAre(ctx, t, "after adding them at once", g, users, want...)
+	membersAre(ctx, t, "after adding them concurrently", g, users, want...)
 }
 
 func concurrencyPatchAttributes(ctx context.Context, t *T) {
@@ -155,10 +156,10 @@ func concurrencyPatchAttributes(ctx context.Context, t *T) {
 	for _, p := range paths {
 		changes = append(changes, patchRequestOf(u.Path(), doc{"op": "replace", "path": p, "value": "New"}))
 	}
-	done := settled(t, t.CallConcurrently(ctx, changes...))
+	done := succeededIndexes(t, t.CallConcurrently(ctx, changes...))
 	o := t.Read(ctx, u.Path()).Object()
 	for _, i := range done {
-		t.Expect(paths[i]+" after changes at once", "New", value(o, paths[i]))
+		t.Expect(paths[i]+" after concurrent changes", "New", value(o, paths[i]))
 	}
 }
 
@@ -170,10 +171,10 @@ func concurrencyPutWhole(ctx context.Context, t *T) {
 			conformance.Request{Method: "PUT", Path: u.Path(),
 				Body: t.User("torn", doc{"name": doc{"givenName": name, "familyName": name}, "displayName": name})})
 	}
-	settled(t, t.CallConcurrently(ctx, puts...))
+	succeededIndexes(t, t.CallConcurrently(ctx, puts...))
 	o := t.Read(ctx, u.Path()).Object()
 	given := value(o, "name.givenName")
-	t.Holds(given != "Conformance", "name.givenName after PUTs at once", "that of one of them", given)
+	t.Holds(given != "Conformance", "name.givenName after concurrent PUTs", "the value of one of the PUTs", given)
 	t.Expect("name.familyName, compared with name.givenName", given, value(o, "name.familyName"))
 	if has(o, "displayName") {
 		t.Expect("displayName, compared with name.givenName", given, value(o, "displayName"))
@@ -189,7 +190,7 @@ func concurrencyDelete(ctx context.Context, t *T) {
 			gone++
 			continue
 		}
-		t.Holds(res.Status == 404 || yielded(res.Status), "status of one of several DELETEs", "204 or 404", res.Status)
+		t.Holds(res.Status == 404 || isConflictStatus(res.Status), "status of one of several DELETEs", "204 or 404", res.Status)
 	}
 	t.Holds(gone >= 1, "number of DELETEs that succeeded", "at least 1", gone)
 	t.Expect("status of GET afterwards", 404, t.Get(ctx, u.Path()).Status)
@@ -201,9 +202,10 @@ func concurrencyPatchAndDelete(ctx context.Context, t *T) {
 	answers := t.CallConcurrently(ctx, change, conformance.Request{Method: "DELETE", Path: u.Path()}, change)
 	for _, res := range answers {
 		t.About(res)
-		t.Holds(res.OK() || res.Status == 404 || yielded(res.Status), "status of "+res.Name+" beside others", "a success or 404", res.Status)
+		t.Holds(res.OK() || res.Status == 404 || isConflictStatus(res.Status), "status of "+res.Name+" concurrent with other requests",
+			"a success or 404", res.Status)
 	}
-	t.SkipIf(!answers[1].OK(), "blocked: the target declined the DELETE")
+	t.SkipIf(!answers[1].OK(), "blocked: the target rejected the DELETE")
 	t.Expect("status of GET afterwards", 404, t.Get(ctx, u.Path()).Status)
 }
 
@@ -212,36 +214,38 @@ func concurrencyReadYourWrites(ctx context.Context, t *T) {
 	t.Expect("status of GET right after POST", 200, t.Get(ctx, u.Path()).Status)
 	byName := "userName eq " + quote(t.UserName("fresh"))
 	t.Expect("ids found by name right after POST", []string{u.ID}, t.Get(ctx, "/Users", "filter", byName).IDs())
-	t.SkipIf(!t.Put(ctx, u.Path(), renaming(t, "fresh", "Changed")).OK(), "blocked: the user could not be replaced")
+	t.SkipIf(!t.Put(ctx, u.Path(), renamedUser(t, "fresh", "Changed")).OK(), "blocked: the user could not be replaced")
 	t.Expect("name.givenName right after PUT", "Changed", value(t.Get(ctx, u.Path()).Object(), "name.givenName"))
 	for _, o := range t.Get(ctx, "/Users", "filter", byName).Resources() {
 		t.Expect("name.givenName in a list right after PUT", "Changed", value(o, "name.givenName"))
 	}
 	t.SkipIf(!t.Delete(ctx, u.Path()).OK(), "blocked: the user could not be deleted")
-	t.Expect("number found by name right after DELETE", 0, len(t.Get(ctx, "/Users", "filter", byName).IDs()))
+	t.Expect("number of users found by name right after DELETE", 0, len(t.Get(ctx, "/Users", "filter", byName).IDs()))
 }
 
-// yielded tells whether a target has declined a request because of another one, which is honest: nothing was lost.
-func yielded(status int) bool {
+// isConflictStatus reports whether a target rejected a request because of a concurrent one. Such a rejection is permitted: no change is
+// lost.
+func isConflictStatus(status int) bool {
 	return slices.Contains(
 		[]int{http.StatusConflict, http.StatusPreconditionFailed, http.StatusTooManyRequests, http.StatusServiceUnavailable}, status)
 }
 
-// settled expects that each of several requests at once succeeded or was declined, and returns which ones succeeded.
-func settled(t *T, answers []*conformance.Response) (done []int) {
+// succeededIndexes expects that each of several concurrent requests succeeded or was rejected because of another one, and returns the
+// indexes of the successful ones.
+func succeededIndexes(t *T, answers []*conformance.Response) (done []int) {
 	for i, res := range answers {
 		t.About(res)
 		if res.OK() {
 			done = append(done, i)
 			continue
 		}
-		t.Holds(yielded(res.Status), "status of one of several "+res.Name+" at once", "a success, or 409, 412, 429 or 503", res.Status)
+		t.Holds(isConflictStatus(res.Status), "status of one of several concurrent "+res.Name, "a success, or 409, 412, 429 or 503", res.Status)
 	}
-	t.SkipIf(len(done) == 0, "blocked: the target declined all of them")
+	t.SkipIf(len(done) == 0, "blocked: the target rejected all requests")
 	return done
 }
 
-// patchRequestOf is a PATCH as a value.
+// patchRequestOf returns a PATCH request.
 func patchRequestOf(where string, operations ...doc) conformance.Request {
 	return conformance.Request{Method: http.MethodPatch, Path: where,
 		Body: doc{"schemas": []string{scim.PatchOpMessage}, "Operations": operations}}

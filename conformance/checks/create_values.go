@@ -11,8 +11,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// keptWhole is a check that attributes come back as they were sent.
-func keptWhole(id, title, urn string, n []conformance.Need, sent doc) check {
+// roundTrip returns a check that attributes are returned as sent.
+func roundTrip(id, title, urn string, n []conformance.Need, sent doc) check {
 	return check{
 		ID:           "create." + id,
 		Title:        title,
@@ -20,27 +20,27 @@ func keptWhole(id, title, urn string, n []conformance.Need, sent doc) check {
 		Level:        must,
 		Needs:        n,
 		Requests:     3,
-		Why:          "An attribute that gets lost is sent again at every synchronisation, and never arrives.",
-		Fix:          "Store and return what the schema lists, or take it out of the schema.",
+		Why:          "An attribute that is lost is sent again in every synchronization, and never stored.",
+		Fix:          "Store and return every attribute that the schema lists, or remove it from the schema.",
 		Run: func(ctx context.Context, t *T) {
 			extra := sent
 			if urn != scim.UserSchema {
 				extra = extended(sent)
 			}
 			res := t.Post(ctx, "/Users", t.User("whole", extra))
-			t.SkipIf(res.Status >= 400 && res.Status < 500, "the target has rules of its own for these values")
+			t.SkipIf(res.Status >= 400 && res.Status < 500, "the target rejects these values by its own rules")
 			succeeded(t, res, 201)
 			o := t.Read(ctx, "/Users/"+url.PathEscape(res.Object().Text("id"))).Object()
 			if urn != scim.UserSchema {
 				o = o.Complex(urn)
 			}
-			unlike(t, urn, sent, o)
+			compareStored(t, urn, sent, o)
 		},
 	}
 }
 
-// A storedKind is a check that values of the wrong JSON type are refused, or at least not stored as they are.
-func storedKind(id, title, attribute string, requests int, fits func(v any) bool, wrong ...any) check {
+// wrongKind returns a check that values of the wrong JSON type are rejected or not stored as sent.
+func wrongKind(id, title, attribute string, requests int, fits func(v any) bool, wrong ...any) check {
 	return check{
 		ID:           "create." + id,
 		Title:        title,
@@ -48,15 +48,15 @@ func storedKind(id, title, attribute string, requests int, fits func(v any) bool
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     requests,
-		Why:          "A value of another type breaks every reader after it.",
-		Fix:          "Check the JSON type of every value; answer 400 invalidValue.",
+		Why:          "A value of another type breaks every client that reads it.",
+		Fix:          "Check the JSON type of every value; return 400 invalidValue.",
 		Run: func(ctx context.Context, t *T) {
 			for i, v := range wrong {
 				res := t.Post(ctx, "/Users", t.User(fmt.Sprint("kind", i), doc{attribute: v}))
 				what := attribute + " after a POST with " + jsonText(plain(v))
 				if !res.OK() {
 					t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST with "+jsonText(plain(v))+" as "+attribute,
-						"400, or 201 with a value that fits", res.Status)
+						"400, or 201 with a value of the right type", res.Status)
 					continue
 				}
 				got := value(t.Read(ctx, "/Users/"+url.PathEscape(res.Object().Text("id"))).Object(), attribute)
@@ -67,7 +67,7 @@ func storedKind(id, title, attribute string, requests int, fits func(v any) bool
 }
 
 var createValues = []check{
-	keptWhole("core-attributes", "Every single-valued attribute of the User schema comes back as it was sent", scim.UserSchema, writesUsers,
+	roundTrip("core-attributes", "Every single-valued attribute of the User schema is returned as sent", scim.UserSchema, writesUsers,
 		doc{
 			"displayName": "Ada Byron", "nickName": "Ada", "title": "Countess", "userType": "Employee", "preferredLanguage": "en-GB",
 			"locale": "en-GB", "timezone": "Europe/London",
@@ -75,167 +75,167 @@ var createValues = []check{
 			"name": doc{"formatted": "Dr. Ada King Byron III", "familyName": "Byron", "givenName": "Ada", "middleName": "King",
 				"honorificPrefix": "Dr.", "honorificSuffix": "III"},
 		}),
-	keptWhole("multi-valued-attributes", "Every multi-valued attribute of the User schema comes back as it was sent", scim.UserSchema,
+	roundTrip("multi-valued-attributes", "Every multi-valued attribute of the User schema is returned as sent", scim.UserSchema,
 		writesUsers, doc{
 			"phoneNumbers": []doc{{"value": "tel:+1-201-555-0123", "type": "work"}, {"value": "tel:+1-201-555-0124", "type": "mobile"}},
 			"ims":          []doc{{"value": "ada", "type": "xmpp"}}, "photos": []doc{{"value": "https://example.com/ada.jpg", "type": "photo"}},
 			"entitlements": []doc{{"value": "engines", "type": "use"}}, "roles": []doc{{"value": "mathematician", "type": "main"}},
 		}),
-	keptWhole("addresses", "An address comes back with all its parts", scim.UserSchema, writesUsers, doc{
+	roundTrip("addresses", "An address is returned with all its sub-attributes", scim.UserSchema, writesUsers, doc{
 		"addresses": []doc{
 			{"type": "work", "streetAddress": "12 St James's Square\nSecond floor", "locality": "London", "region": "LDN", "postalCode": "SW1Y 4JH",
 				"country": "GB", "formatted": "12 St James's Square\nLondon"}},
 	}),
-	keptWhole("enterprise-attributes", "Every attribute of the enterprise extension comes back as it was sent", scim.EnterpriseUserSchema,
+	roundTrip("enterprise-attributes", "Every attribute of the enterprise extension is returned as sent", scim.EnterpriseUserSchema,
 		append(slices.Clone(writesUsers), conformance.NeedEnterprise),
 		doc{"employeeNumber": "701984", "costCenter": "4130", "organization": "Universal Studios", "division": "Theme Park",
 			"department": "Tour Operations"}),
 	{
 		ID:           "create.manager",
-		Title:        "The manager of a user comes back with its value, and with the address of that user",
+		Title:        "The manager of a user is returned with its value and the URI of that user",
 		Requirements: reqs("RFC7644-3.1-05", "RFC7643-4.3-02"),
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedEnterprise),
 		Requests:     5,
-		Why:          "Approvals go to the manager.",
-		Fix:          "Store manager.value; build $ref from it.",
+		Why:          "Approval requests are sent to the manager.",
+		Fix:          "Store manager.value; derive $ref from it.",
 		Run:          createManager,
 	},
 	{
 		ID:           "create.odd-user-name",
-		Title:        "A userName with plus, percent, quotes and letters of any script is kept and found, or refused",
+		Title:        "A userName with plus, percent, quotes and letters of any script is stored and found, or rejected",
 		Requirements: reqs("RFC7643-2.3.1-01", "RFC7644-3.4.2.2-09"),
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedFilter),
 		Requests:     4,
-		Why:          "Such names exist, and clients look accounts up by them.",
-		Fix:          "Decode percent-encoding once, and read filter operands as JSON texts.",
+		Why:          "Such names exist, and clients look up accounts by them.",
+		Fix:          "Decode percent-encoding once, and read filter operands as JSON strings.",
 		Run:          createOddUserName,
 	},
 	{
 		ID:           "create.long-text",
-		Title:        "A text of two thousand characters is kept whole, or refused",
+		Title:        "A string of two thousand characters is stored whole, or rejected",
 		Requirements: reqs("RFC7643-2.3.1-01"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "A text that is cut off without an error is wrong for ever.",
-		Fix:          "Answer 400 when a text is longer than the column.",
+		Why:          "A value that is truncated without an error stays wrong unnoticed.",
+		Fix:          "Return 400 when a string is longer than the column.",
 		Run:          createLongText,
 	},
 	{
 		ID:           "create.many-emails",
-		Title:        "Fifty e-mail addresses are kept, or refused",
+		Title:        "Fifty email addresses are stored, or rejected",
 		Requirements: reqs("RFC7644-3.1-05", "RFC7643-2.4-01"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "Aliases pile up over the years; the one that gets lost is the one in use.",
-		Fix:          "Answer 400 when there are too many.",
+		Why:          "Aliases accumulate over the years; a lost one may still be in use.",
+		Fix:          "Return 400 when there are too many.",
 		Run:          createManyEmails,
 	},
 	{
 		ID:           "create.null-user-name",
-		Title:        "A user whose userName is null is refused with 400",
+		Title:        "A user whose userName is null is rejected with 400",
 		Requirements: reqs("RFC7643-4.1.1-01", "RFC7643-2.5-01"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     1,
-		Why:          "An account without a name cannot be found, linked or logged in to.",
-		Fix:          "Treat null like a missing member before checking what is required.",
+		Why:          "An account without a name cannot be found, linked or used to log in.",
+		Fix:          "Treat null like an absent member before checking required attributes.",
 		Run: func(ctx context.Context, t *T) {
-			refused(t, t.Post(ctx, "/Users", t.User("null", doc{"userName": nil})), 400, "invalidValue", "invalidSyntax")
+			expectError(t, t.Post(ctx, "/Users", t.User("null", doc{"userName": nil})), 400, "invalidValue", "invalidSyntax")
 		},
 	},
 	{
 		ID:           "create.no-schemas",
-		Title:        "A user without schemas is refused, or gets the schema that the endpoint stands for",
+		Title:        "A user without schemas is rejected, or gets the schema of the endpoint",
 		Requirements: reqs("RFC7643-3-01"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     1,
-		Why:          "A resource that does not name its schemas cannot be read by anybody who goes by them.",
-		Fix:          "Answer 400 invalidSyntax or invalidValue to a body without schemas.",
+		Why:          "Clients that interpret a resource by its schemas cannot read it.",
+		Fix:          "Return 400 invalidSyntax or invalidValue for a body without schemas.",
 		Run:          createNoSchemas,
 	},
 	{
 		ID:           "create.unknown-schema",
-		Title:        "A schema that the type does not have is refused or dropped, and never returned",
+		Title:        "A schema that the resource type does not have is rejected or removed, and never returned",
 		Requirements: reqs("RFC7643-3-03"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "Entra ID names schemas that no server has; readers would take them for real.",
-		Fix:          "Drop undeclared URIs from schemas, or answer 400.",
+		Why:          "Entra ID sends schemas that no server has; clients would treat a returned schema as supported.",
+		Fix:          "Remove undeclared URIs from schemas, or return 400.",
 		Run:          createUnknownSchema,
 	},
 	{
 		ID:           "create.unnamed-extension",
-		Title:        "Extension data that schemas does not name is refused, dropped, or named in the answer",
+		Title:        "Extension data whose URN is not in schemas is rejected, removed, or returned with the URN in schemas",
 		Requirements: reqs("RFC7643-3-06"),
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedEnterprise),
 		Requests:     3,
-		Why:          "Data that no schema explains cannot be read by anybody.",
-		Fix:          "List every extension that has data.",
+		Why:          "Clients cannot interpret data without its schema.",
+		Fix:          "List every extension that has data in schemas.",
 		Run:          createUnnamedExtension,
 	},
 	{
 		ID:           "create.unknown-attribute",
-		Title:        "An attribute that no schema has is ignored or refused, and not returned",
+		Title:        "An attribute that no schema defines is ignored or rejected, and not returned",
 		Requirements: reqs("RFC7644-3.3-13"),
 		Level:        should,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "What the schema does not list no reader expects.",
-		Fix:          "Drop unknown attributes, or answer 400.",
+		Why:          "Clients do not expect attributes that the schema does not list.",
+		Fix:          "Ignore unknown attributes, or return 400.",
 		Run:          createUnknownAttribute,
 	},
-	storedKind("kind-text", "Numbers, lists and objects do not become a displayName of another type", "displayName", 3, isText, 5,
+	wrongKind("kind-text", "Numbers, arrays and objects are not stored in displayName", "displayName", 3, isText, 5,
 		[]string{"x"}, doc{"value": "x"}),
-	storedKind("kind-boolean", "Numbers and objects do not become an active of another type", "active", 2,
+	wrongKind("kind-boolean", "Numbers and objects are not stored in active", "active", 2,
 		func(v any) bool { _, ok := v.(bool); return ok }, 5, doc{"value": true}),
-	storedKind("kind-complex", "Numbers and lists do not become a name of another type", "name", 2,
+	wrongKind("kind-complex", "Numbers and arrays are not stored in name", "name", 2,
 		func(v any) bool { _, ok := v.(*scim.Object); return ok }, 5, []string{"x"}),
-	storedKind("kind-list", "Texts do not become e-mail addresses of another type", "emails", 4, func(v any) bool {
+	wrongKind("kind-list", "Strings and arrays of numbers are not stored in emails", "emails", 4, func(v any) bool {
 		list, ok := v.([]any)
 		return ok && !slices.ContainsFunc(list, func(e any) bool { _, isObject := e.(*scim.Object); return !isObject })
 	}, "x", []int{5}),
 	{
 		ID:           "create.failed-creates-nothing",
-		Title:        "A POST that is refused creates nothing",
+		Title:        "A POST that is rejected creates nothing",
 		Requirements: reqs("RFC7644-3.3-12"),
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedFilter),
 		Requests:     6,
-		Why:          "The client tries again after mending its request, and would find its own half-made account.",
+		Why:          "After fixing its request, the client would find its own incomplete account.",
 		Fix:          "Validate before storing, or store in a transaction.",
 		Run:          createFailedCreatesNothing,
 	},
 	{
 		ID:           "create.external-id-shared",
-		Title:        "Two users may have one externalId",
+		Title:        "Two users may have the same externalId",
 		Requirements: reqs("RFC7643-3.1-16"),
 		Level:        should,
 		Needs:        writesUsers,
 		Requests:     4,
-		Why:          "externalId belongs to the client; two clients choose the same.",
+		Why:          "externalId belongs to the client; two clients may choose the same value.",
 		Fix:          "Do not make externalId unique.",
 		Run: func(ctx context.Context, t *T) {
 			t.CreateUser(ctx, "one", doc{"externalId": t.Prefix() + "shared"})
 			res := t.Post(ctx, "/Users", t.User("two", doc{"externalId": t.Prefix() + "shared"}))
-			t.Expect("status of a second POST of one externalId", 201, res.Status)
+			t.Expect("status of a second POST with the same externalId", 201, res.Status)
 		},
 	},
 	{
 		ID:           "create.repeated-emails",
-		Title:        "The same value of the same type is not returned twice",
+		Title:        "A repeated email of the same type is not returned twice",
 		Requirements: reqs("RFC7643-2.4-11"),
 		Level:        should,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "Synchronisations that compare lists never come to rest.",
-		Fix:          "Drop repeated values when storing.",
+		Why:          "Synchronizations that compare lists find a difference in every run.",
+		Fix:          "Remove repeated values before storing.",
 		Run:          createRepeatedEmails,
 	},
 	{
@@ -246,7 +246,7 @@ var createValues = []check{
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedEnterprise),
 		Requests:     3,
 		Why:          "JSON objects have no order; many clients sort their members.",
-		Fix:          "Read the whole object before looking at schemas.",
+		Fix:          "Read the whole object before evaluating schemas.",
 		Run:          createMemberOrder,
 	},
 	{
@@ -256,8 +256,8 @@ var createValues = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "Whoever can write groups at the user gives himself rights. Okta sends an empty list.",
-		Fix:          "Drop groups from what clients send.",
+		Why:          "A client that can write groups of a user can grant rights to itself. Okta sends an empty list.",
+		Fix:          "Ignore groups in request bodies.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Post(ctx, "/Users", t.User("grouped", doc{"groups": []doc{{"value": t.AbsentID(), "display": "Administrators"}}}))
 			succeeded(t, res, 201)
@@ -267,37 +267,37 @@ var createValues = []check{
 	},
 	{
 		ID:           "create.read-only-in-capitals",
-		Title:        "readOnly attributes in a POST are ignored in any letter case",
+		Title:        "readOnly attributes in a POST are ignored whatever the case of their names",
 		Requirements: reqs("RFC7643-3.1-10", "RFC7643-2.1-01"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     2,
-		Why:          "A rule that holds for id and not for ID can be walked around.",
-		Fix:          "Look attributes up without regard to case before checking mutability.",
+		Why:          "A rule that applies to id but not to ID can be bypassed.",
+		Fix:          "Look up attributes case-insensitively before checking mutability.",
 		Run: func(ctx context.Context, t *T) {
 			forged := t.Prefix() + "forged"
 			res := t.Post(ctx, "/Users", t.User("capitals", doc{"ID": forged, "META": doc{"resourceType": "Group"}}))
 			succeeded(t, res, 201)
-			t.Holds(res.Object().Text("id") != forged, "id of the new user", "one that the server issued", forged)
+			t.Holds(res.Object().Text("id") != forged, "id of the new user", "an id that the server assigned", forged)
 			t.Holds(value(res.Object(), "meta.resourceType") != "Group", "meta.resourceType", "the server's own value",
 				value(res.Object(), "meta.resourceType"))
 		},
 	},
 	{
 		ID:           "create.no-extension",
-		Title:        "A user without extension data is created, and schemas names no extension",
+		Title:        "A user without extension data is created, and schemas contains no extension",
 		Requirements: reqs("RFC7643-6-11", "RFC7643-3-03"),
 		Level:        should,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "Not every user has an employee number.",
+		Why:          "Not every user has extension data such as an employee number.",
 		Fix:          "List only the extensions that have data.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "plain", nil)
 			o := t.Read(ctx, u.Path()).Object()
 			if o.Complex(scim.EnterpriseUserSchema).Len() == 0 {
 				t.Holds(!slices.Contains(texts(o, "schemas"), scim.EnterpriseUserSchema), "schemas of a user without enterprise data",
-					"the User schema", value(o, "schemas"))
+					"only the User schema", value(o, "schemas"))
 			}
 		},
 	},
@@ -310,7 +310,7 @@ func createManager(ctx context.Context, t *T) {
 	t.SkipIf(undeclared(t, scim.EnterpriseUserSchema, "manager"), "the target's schema does not have manager")
 	t.Expect("manager.value", boss.ID, look(o, "@manager.value"))
 	if ref, _ := look(o, "@manager.$ref").(string); ref != "" {
-		t.Holds(strings.HasSuffix(ref, "Users/"+boss.ID), "manager.$ref", "an address that ends in Users/"+boss.ID, ref)
+		t.Holds(strings.HasSuffix(ref, "Users/"+boss.ID), "manager.$ref", "a URI that ends in Users/"+boss.ID, ref)
 	}
 }
 
@@ -336,7 +336,7 @@ func createLongText(ctx context.Context, t *T) {
 	}
 	o := t.Read(ctx, "/Users/"+url.PathEscape(res.Object().Text("id"))).Object()
 	got, there := o.Get("displayName")
-	t.Holds(!there || got == long, "displayName read back", "the whole text of 1,998 characters",
+	t.Holds(!there || got == long, "displayName read back", "the whole string of 1,998 characters",
 		fmt.Sprintf("%d characters", len(fmt.Sprint(got))))
 }
 
@@ -349,7 +349,7 @@ func createManyEmails(ctx context.Context, t *T) {
 	}
 	res := t.Post(ctx, "/Users", t.User("aliases", doc{"emails": emails}))
 	if !res.OK() {
-		t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST with fifty e-mail addresses", "201, or 400", res.Status)
+		t.Holds(res.Status >= 400 && res.Status < 500, "status of a POST with fifty email addresses", "201, or 400", res.Status)
 		return
 	}
 	t.Expect("emails.value", want, values(t.Read(ctx, "/Users/"+url.PathEscape(res.Object().Text("id"))).Object(), "emails", "value"))
@@ -363,7 +363,7 @@ func createNoSchemas(ctx context.Context, t *T) {
 	}
 	t.Inform("status of a POST without schemas", "400", res.Status)
 	o := t.Read(ctx, "/Users/"+url.PathEscape(res.Object().Text("id"))).Object()
-	t.Holds(slices.Contains(texts(o, "schemas"), scim.UserSchema), "schemas of what came of it", scim.UserSchema, value(o, "schemas"))
+	t.Holds(slices.Contains(texts(o, "schemas"), scim.UserSchema), "schemas of the created user", scim.UserSchema, value(o, "schemas"))
 }
 
 func createUnknownSchema(ctx context.Context, t *T) {
@@ -410,7 +410,7 @@ func createFailedCreatesNothing(ctx context.Context, t *T) {
 		}
 		want := map[string]int{"first": 1, "bad": 0}[label]
 		found := t.Get(ctx, "/Users", "filter", "userName eq "+quote(t.UserName(label)))
-		t.Expect("number of users named "+t.UserName(label)+" after the refused POST", want, len(found.IDs()))
+		t.Expect("number of users named "+t.UserName(label)+" after the rejected POST", want, len(found.IDs()))
 	}
 }
 
@@ -418,7 +418,7 @@ func createRepeatedEmails(ctx context.Context, t *T) {
 	same := doc{"value": t.UserName("same"), "type": "work"}
 	res := t.Post(ctx, "/Users", t.User("repeated", doc{"emails": []doc{same, same}}))
 	if res.Status == 400 {
-		t.Inform("status of a POST with a repeated e-mail address", "201", res.Status)
+		t.Inform("status of a POST with a repeated email address", "201", res.Status)
 		return
 	}
 	succeeded(t, res, 201)
@@ -427,7 +427,7 @@ func createRepeatedEmails(ctx context.Context, t *T) {
 }
 
 func createMemberOrder(ctx context.Context, t *T) {
-	// The members of an object without order, written by hand: the extension first, schemas last and reversed.
+	// The body is composed by hand to fix the order of members: the extension first, schemas last and in reverse order.
 	body := extended(doc{"department": "Engines"})
 	whole := t.User("ordered", body)
 	delete(whole, "schemas")
@@ -442,9 +442,8 @@ func createMemberOrder(ctx context.Context, t *T) {
 	t.Expect("department", "Engines", look(o, "@department"))
 }
 
-// unlike compares what was sent with what is read back, attribute by attribute, and leaves out what the target's schema does
-// not have.
-func unlike(t *T, urn string, sent doc, holder *scim.Object) {
+// compareStored compares the attributes sent with those read back, and skips attributes that the target's schema does not define.
+func compareStored(t *T, urn string, sent doc, holder *scim.Object) {
 	names := []string{}
 	for name := range sent {
 		names = append(names, name)
@@ -456,7 +455,7 @@ func unlike(t *T, urn string, sent doc, holder *scim.Object) {
 		}
 		got, there := holder.Get(name)
 		if t.Capabilities.Schema(urn) == nil && !there {
-			continue // without a schema nobody knows whether the target has the attribute
+			continue // without a schema, support for the attribute is unknown
 		}
 		switch want := sent[name].(type) {
 		case []doc:

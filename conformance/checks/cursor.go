@@ -11,27 +11,27 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Paging by cursor (RFC 9865). The checks ask targets only that say in their ServiceProviderConfig that they do it.
+// cursors are the needs of the checks of paging by cursor (RFC 9865): only targets whose ServiceProviderConfig declares support.
 var cursors = needs(conformance.NeedUser, conformance.NeedWrite, conformance.NeedFilter, conformance.NeedCursor)
 
-const cursorFix = "See RFC 9865 section 2: an empty cursor asks for the first page, nextCursor stands in every page but the last, " +
-	"previousCursor never in the first."
+const cursorFix = "See RFC 9865 section 2: an empty cursor requests the first page, every page but the last has nextCursor, and the " +
+	"first page never has previousCursor."
 
 var cursorPaging = []check{
 	{
 		ID:           "cursor.next",
-		Title:        "The first of several pages has a nextCursor, which is a text",
+		Title:        "The first of several pages has a nextCursor that is a string",
 		Requirements: reqs("RFC9865-2-06", "RFC9865-2-01", "RFC9865-2-14", "RFC9865-2.4-02"),
 		Level:        must,
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "Without it a client takes the first page for everything.",
+		Why:          "Without it a client treats the first page as the complete list.",
 		Fix:          cursorFix,
 		Run: func(ctx context.Context, t *T) {
 			res := firstByCursor(ctx, t, "2")
 			text, isText := value(res.Object(), "nextCursor").(string)
-			t.Holds(isText && text != "", "nextCursor of a page of two out of five", "a text", value(res.Object(), "nextCursor"))
+			t.Holds(isText && text != "", "nextCursor of a page of two out of five", "a string", value(res.Object(), "nextCursor"))
 		},
 	},
 	{
@@ -42,8 +42,8 @@ var cursorPaging = []check{
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "Clients read it with the code that reads every list.",
-		Fix:          "Answer with the ListResponse of RFC 7644, with the cursors beside Resources.",
+		Why:          "Clients read it with the same code as every other list.",
+		Fix:          "Return the ListResponse of RFC 7644, with the cursors next to Resources.",
 		Run:          cursorEnvelope,
 	},
 	{
@@ -54,7 +54,7 @@ var cursorPaging = []check{
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "Clients show a button for it.",
+		Why:          "Clients that show a button for the previous page would show it on the first page.",
 		Fix:          cursorFix,
 		Run: func(ctx context.Context, t *T) {
 			res := firstByCursor(ctx, t, "2")
@@ -63,62 +63,62 @@ var cursorPaging = []check{
 	},
 	{
 		ID:           "cursor.chain",
-		Title:        "Following nextCursor to the end visits everybody exactly once",
+		Title:        "Following nextCursor to the last page returns every user exactly once",
 		Requirements: reqs("RFC9865-2-07", "RFC9865-2-06"),
 		Level:        must,
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     3,
-		Why:          "Whom an import does not see is deactivated; whom it sees twice is created twice.",
-		Fix:          "Let a cursor stand for a place in a stable order.",
+		Why:          "An import deactivates users that it does not see, and creates users twice that it sees twice.",
+		Fix:          "Let a cursor represent a position in a stable order.",
 		Run: func(ctx context.Context, t *T) {
 			ids, _ := chain(ctx, t, "2")
-			t.Expect("users on all pages", sorted(strings.Fields(everybody)...), labels(t.Fixture, ids))
+			t.Expect("users on all pages", sorted(strings.Fields(allPeople)...), labels(t.Fixture, ids))
 			t.Expect("number of items on all pages", 5, len(ids))
 		},
 	},
 	{
 		ID:           "cursor.last-page",
-		Title:        "The chain of cursors ends",
+		Title:        "Following nextCursor ends at a page without nextCursor",
 		Requirements: reqs("RFC9865-2-07"),
 		Level:        must,
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     3,
-		Why:          "A nextCursor on every page sends clients round for ever.",
-		Fix:          "Leave nextCursor out when nothing follows.",
+		Why:          "With a nextCursor on every page, clients never stop paging.",
+		Fix:          "Omit nextCursor on the last page.",
 		Run: func(ctx context.Context, t *T) {
 			_, pages := chain(ctx, t, "2")
-			t.Holds(pages < 10, "number of pages of two out of five", "3, and one more where the end is not known before",
-				"10, and still a nextCursor")
+			t.Holds(pages < 10, "number of pages of two out of five", "3, or 4 if the target cannot know the last page in advance",
+				"10, and the last one still has a nextCursor")
 		},
 	},
 	{
 		ID:           "cursor.whole",
-		Title:        "Everything on one page needs no nextCursor",
+		Title:        "A page that contains all users has no nextCursor",
 		Requirements: reqs("RFC9865-2-07"),
 		Level:        must,
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "A nextCursor says that there is more.",
-		Fix:          "Leave nextCursor out when nothing follows.",
+		Why:          "nextCursor means that more pages follow; clients send a useless request.",
+		Fix:          "Omit nextCursor on the last page.",
 		Run: func(ctx context.Context, t *T) {
 			res := firstByCursor(ctx, t, "50")
-			t.SkipIf(len(res.IDs()) != 5, "the target returns smaller pages than asked for")
+			t.SkipIf(len(res.IDs()) != 5, "the target returns smaller pages than requested")
 			t.Holds(!has(res.Object(), "nextCursor"), "nextCursor of a page of five out of five, with count=50", "absent",
 				value(res.Object(), "nextCursor"))
 		},
 	},
 	{
 		ID:           "cursor.count",
-		Title:        "A page by cursor never holds more items than count",
+		Title:        "A page by cursor contains at most count items",
 		Requirements: reqs("RFC9865-2-05"),
 		Level:        must,
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "Clients size their buffers by it.",
+		Why:          "Clients allocate buffers for count items.",
 		Fix:          "Apply count to every page, not only to the first.",
 		Run: func(ctx context.Context, t *T) {
 			first := firstByCursor(ctx, t, "2")
@@ -129,28 +129,28 @@ var cursorPaging = []check{
 	},
 	{
 		ID:           "cursor.count-zero",
-		Title:        "count=0 by cursor returns no items",
+		Title:        "A page by cursor with count=0 has no items",
 		Requirements: reqs("RFC9865-2-04"),
 		Level:        must,
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "It is how clients ask for a number.",
-		Fix:          "Tell count=0 from an absent count.",
+		Why:          "Clients request the number of users this way.",
+		Fix:          "Distinguish count=0 from an absent count.",
 		Run: func(ctx context.Context, t *T) {
 			t.Expect("items of a page with count=0", 0, len(firstByCursor(ctx, t, "0").Resources()))
 		},
 	},
 	{
 		ID:           "cursor.count-negative",
-		Title:        "A negative count by cursor is read as 0",
+		Title:        "A negative count by cursor is treated as 0",
 		Requirements: reqs("RFC9865-2-03"),
 		Level:        may,
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "Section 2 of RFC 9865 says so, while its table of errors has invalidCount for it: both are seen.",
-		Fix:          "Clamp count to 0.",
+		Why:          "RFC 9865 section 2 requires it, but its table of errors has invalidCount for it; servers do both.",
+		Fix:          "Treat a negative count as 0.",
 		Run: func(ctx context.Context, t *T) {
 			res := byCursor(ctx, t, "", "-1")
 			t.Require("status of a page with count=-1", 200, res.Status)
@@ -159,32 +159,32 @@ var cursorPaging = []check{
 	},
 	{
 		ID:           "cursor.count-garbage",
-		Title:        "A count by cursor that is no number is refused with 400 invalidCount or ignored",
+		Title:        "A count by cursor that is not a number is rejected with 400 invalidCount, or ignored",
 		Requirements: reqs("RFC9865-2.1-04", "RFC9865-2.1-01"),
 		Level:        should,
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "A 500 for a typing mistake hides the mistake.",
-		Fix:          "Answer 400 with scimType invalidCount.",
+		Why:          "A 500 hides the client's error.",
+		Fix:          "Return 400 with scimType invalidCount.",
 		Run: func(ctx context.Context, t *T) {
 			res := byCursor(ctx, t, "", "many")
-			t.Require("400 or 200 for count=many", true, res.Status == 400 || res.Status == 200)
+			t.Require("status of a page with count=many is 400 or 200", true, res.Status == 400 || res.Status == 200)
 			if kind := res.ScimType(); res.Status == 400 && kind != "" {
-				t.Expect("scimType for count=many", "invalidCount", kind)
+				t.Expect("scimType of a page with count=many", "invalidCount", kind)
 			}
 		},
 	},
 	{
 		ID:           "cursor.count-changed",
-		Title:        "A count that changes between pages loses nobody, or is refused with 400",
+		Title:        "A count that changes between pages loses no users, or is rejected with 400",
 		Requirements: reqs("RFC9865-2.1-04"),
 		Level:        should,
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "Clients adapt their pages to what they can take.",
-		Fix:          "Let a cursor stand for a place, not for a number of pages; or answer 400 invalidCount.",
+		Why:          "Clients adapt the page size to their capacity.",
+		Fix:          "Let a cursor represent a position, not a number of pages, or return 400 invalidCount.",
 		Run:          cursorCountChanged,
 	},
 	{
@@ -195,7 +195,7 @@ var cursorPaging = []check{
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "Clients put cursors into URLs as they are; a plus or a slash arrives as something else.",
+		Why:          "Clients put cursors into URLs unencoded; a plus or a slash changes its meaning there.",
 		Fix:          "Use unpadded base64url, or digits and letters.",
 		Run: func(ctx context.Context, t *T) {
 			cursor := nextCursor(t, firstByCursor(ctx, t, "2"))
@@ -204,50 +204,50 @@ var cursorPaging = []check{
 	},
 	{
 		ID:           "cursor.total",
-		Title:        "totalResults of a list by cursor, where it is given, counts all matches",
+		Title:        "totalResults of a list by cursor, if present, counts all matches",
 		Requirements: reqs("RFC9865-2-13"),
 		Level:        may,
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "It may be left out, or be an estimate; a number that is given is believed.",
-		Fix:          "Count the matches of the query, or leave totalResults out.",
+		Why:          "totalResults may be absent or an estimate, but clients rely on a number that is present.",
+		Fix:          "Count the matches of the query, or omit totalResults.",
 		Run:          cursorTotal,
 	},
 	{
 		ID:           "cursor.invalid",
-		Title:        "A cursor that was never given out is refused with 400 invalidCursor",
+		Title:        "A cursor that the server never issued is rejected with 400 invalidCursor",
 		Requirements: reqs("RFC9865-2.1-02", "RFC9865-2.1-01"),
 		Level:        should,
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "A client whose cursor is answered with the first page begins again and never ends.",
-		Fix:          "Answer 400 with scimType invalidCursor.",
+		Why:          "A client that gets the first page for such a cursor starts again and never finishes.",
+		Fix:          "Return 400 with scimType invalidCursor.",
 		Run:          cursorInvalid,
 	},
 	{
 		ID:           "cursor.tampered",
-		Title:        "A cursor that was changed is refused, without a server error",
+		Title:        "A modified cursor is rejected without a server error",
 		Requirements: reqs("RFC9865-2.1-02", "RFC9865-5.2-04"),
 		Level:        should,
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "A cursor that can be edited reads what its holder was not given.",
-		Fix:          "Sign or encrypt cursors, or keep them on the server.",
+		Why:          "With a cursor that can be modified, a client can read data that it was not granted.",
+		Fix:          "Sign or encrypt cursors, or store them on the server.",
 		Run:          cursorTampered,
 	},
 	{
 		ID:           "cursor.other-filter",
-		Title:        "A cursor is refused for another filter than the one it was given for",
+		Title:        "A cursor is rejected with another filter than the one it was issued for",
 		Requirements: reqs("RFC9865-2.1-05"),
 		Level:        may,
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "A place in one result means nothing in another.",
-		Fix:          "Bind the cursor to the query, and answer 400 invalidCursor for others.",
+		Why:          "A position in one result is meaningless in another.",
+		Fix:          "Bind the cursor to the query, and return 400 invalidCursor for another query.",
 		Run: func(ctx context.Context, t *T) {
 			cursor := nextCursor(t, firstByCursor(ctx, t, "2"))
 			res := t.Get(ctx, "/Users", "filter", bounded(t)+" and active eq true", "cursor", cursor, "count", "2")
@@ -256,14 +256,14 @@ var cursorPaging = []check{
 	},
 	{
 		ID:           "cursor.other-endpoint",
-		Title:        "A cursor of users is refused for groups",
+		Title:        "A cursor of users is rejected for groups",
 		Requirements: reqs("RFC9865-2.1-05"),
 		Level:        should,
 		Needs:        append(slices.Clone(cursors), conformance.NeedGroup),
 		Fixture:      people,
 		Requests:     2,
-		Why:          "A place among users means nothing among groups.",
-		Fix:          "Bind the cursor to the endpoint, and answer 400 invalidCursor for others.",
+		Why:          "A position among users is meaningless among groups.",
+		Fix:          "Bind the cursor to the endpoint, and return 400 invalidCursor for another endpoint.",
 		Run: func(ctx context.Context, t *T) {
 			cursor := nextCursor(t, firstByCursor(ctx, t, "2"))
 			res := t.Get(ctx, "/Groups", "cursor", cursor, "count", "2")
@@ -272,59 +272,59 @@ var cursorPaging = []check{
 	},
 	{
 		ID:           "cursor.again",
-		Title:        "A cursor can be used again as long as it is valid, and gives the same page",
+		Title:        "A valid cursor can be used again and returns the same page",
 		Requirements: reqs("RFC9865-4-06"),
 		Level:        should,
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     3,
-		Why:          "A client whose connection broke asks for the page once more.",
-		Fix:          "Keep a cursor until its time is over, also when it was used.",
+		Why:          "A client requests a page again after a broken connection.",
+		Fix:          "Accept a cursor until it expires, even if it was used.",
 		Run: func(ctx context.Context, t *T) {
 			cursor := nextCursor(t, firstByCursor(ctx, t, "2"))
 			one, two := byCursor(ctx, t, cursor, "2"), byCursor(ctx, t, cursor, "2")
-			t.Require("status of the page when it is asked for again", one.Status, two.Status)
-			t.Expect("ids of the page when it is asked for again", one.IDs(), two.IDs())
+			t.Require("status of the page when requested again", one.Status, two.Status)
+			t.Expect("ids of the page when requested again", one.IDs(), two.IDs())
 		},
 	},
 	{
 		ID:           "cursor.previous",
-		Title:        "previousCursor, where it is given, leads back to the page before",
+		Title:        "previousCursor, if present, leads to the previous page",
 		Requirements: reqs("RFC9865-2-08", "RFC9865-2-09"),
 		Level:        may,
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     3,
-		Why:          "It is optional; who offers it is taken at the word.",
+		Why:          "previousCursor is optional, but clients rely on it when present.",
 		Fix:          cursorFix,
 		Run:          cursorPrevious,
 	},
 	{
 		ID:           "cursor.sorted",
-		Title:        "Pages by cursor follow the order that sortBy asks for",
+		Title:        "Pages by cursor follow the order of sortBy",
 		Requirements: reqs("RFC9865-2.2-01"),
 		Level:        should,
 		Needs:        append(slices.Clone(cursors), conformance.NeedSort),
 		Fixture:      people,
 		Requests:     3,
-		Why:          "Sorting each page for itself gives no order at all.",
-		Fix:          "Let the cursor hold the place in the order asked for.",
+		Why:          "Sorting each page separately gives no overall order.",
+		Fix:          "Store the position in the requested order in the cursor.",
 		Run: func(ctx context.Context, t *T) {
-			t.SkipIf(!kept(t, "name"), "the target does not keep name as it was sent")
+			t.SkipIf(!fixtureStored(t, "name"), "the target does not store name as sent")
 			ids, _ := chain(ctx, t, "2", "sortBy", "name.familyName", "sortOrder", "descending")
 			t.Expect("order of all pages by name.familyName, descending", []string{"eve", "ada", "dan", "cyd", "bob"}, inOrder(t, ids))
 		},
 	},
 	{
 		ID:           "cursor.projected",
-		Title:        "attributes= works on every page by cursor",
+		Title:        "attributes= applies to every page by cursor",
 		Requirements: reqs("RFC7644-3.9-01", "RFC7644-3.9-02"),
 		Level:        must,
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "Imports ask for two or three attributes of everybody.",
-		Fix:          "Project the items of every page.",
+		Why:          "Imports request two or three attributes of all users.",
+		Fix:          "Apply the projection to the items of every page.",
 		Run:          cursorProjected,
 	},
 	{
@@ -335,20 +335,20 @@ var cursorPaging = []check{
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     3,
-		Why:          "Clients that keep filters out of URLs page as well.",
+		Why:          "Clients that do not put filters into URLs use paging as well.",
 		Fix:          "Read cursor from the message like the other members.",
 		Run:          cursorSearch,
 	},
 	{
 		ID:           "cursor.with-index",
-		Title:        "startIndex and cursor in one request are refused, or one of them is ignored",
+		Title:        "A request with both startIndex and cursor is rejected, or one of them is ignored",
 		Requirements: reqs("RFC9865-2.4-04"),
 		Level:        should,
 		Needs:        append(slices.Clone(cursors), conformance.NeedIndex),
 		Fixture:      people,
 		Requests:     1,
-		Why:          "A mix of both pages skips users.",
-		Fix:          "Answer 400, or let one of the two decide.",
+		Why:          "A mix of both methods skips users.",
+		Fix:          "Return 400, or ignore one of the two.",
 		Run:          cursorWithIndex,
 	},
 	{
@@ -359,8 +359,8 @@ var cursorPaging = []check{
 		Needs:        append(slices.Clone(cursors), conformance.NeedIndex),
 		Fixture:      people,
 		Requests:     1,
-		Why:          "Clients that know nothing of cursors send startIndex next.",
-		Fix:          "Answer as pagination.defaultPaginationMethod says: with startIndex, or with nextCursor.",
+		Why:          "Clients without cursor support send startIndex next.",
+		Fix:          "Use the method that pagination.defaultPaginationMethod states: respond with startIndex, or with nextCursor.",
 		Run:          cursorDefaultMethod,
 	},
 	{
@@ -371,11 +371,11 @@ var cursorPaging = []check{
 		Needs:        cursors,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "Clients allocate what the ServiceProviderConfig announces.",
-		Fix:          "Cap count at pagination.maxPageSize.",
+		Why:          "Clients allocate buffers of the advertised size.",
+		Fix:          "Limit count to pagination.maxPageSize.",
 		Run: func(ctx context.Context, t *T) {
 			most := limit(t.Capabilities.ServiceProviderConfig.Complex("pagination"), "maxPageSize")
-			t.SkipIf(most <= 0, "the ServiceProviderConfig names no maxPageSize")
+			t.SkipIf(most <= 0, "the ServiceProviderConfig has no maxPageSize")
 			res := t.Get(ctx, "/Users", "cursor", "", "count", strconv.Itoa(most+1))
 			t.Require("status of a page with count="+strconv.Itoa(most+1), 200, res.Status)
 			t.Holds(len(res.Resources()) <= most, "items of a page with count="+strconv.Itoa(most+1), "at most "+strconv.Itoa(most),
@@ -403,7 +403,7 @@ func cursorCountChanged(ctx context.Context, t *T) {
 	t.Require("status of the second page", 200, second.Status)
 	ids := append(first.IDs(), second.IDs()...)
 	if !has(second.Object(), "nextCursor") {
-		t.Expect("users on a page of one and a page of fifty", sorted(strings.Fields(everybody)...), labels(t.Fixture, ids))
+		t.Expect("users on a page of one and a page of fifty", sorted(strings.Fields(allPeople)...), labels(t.Fixture, ids))
 	}
 }
 
@@ -442,7 +442,7 @@ func cursorPrevious(ctx context.Context, t *T) {
 	first := firstByCursor(ctx, t, "2")
 	second := byCursor(ctx, t, nextCursor(t, first), "2")
 	previous := second.Object().Text("previousCursor")
-	t.SkipIf(previous == "", "the target gives no previousCursor")
+	t.SkipIf(previous == "", "the target returns no previousCursor")
 	back := byCursor(ctx, t, previous, "2")
 	t.Expect("ids of the page that previousCursor of the second page leads to, compared with the first", first.IDs(), back.IDs())
 }
@@ -467,7 +467,7 @@ func cursorSearch(ctx context.Context, t *T) {
 			break
 		}
 	}
-	t.Expect("users on all pages", sorted(strings.Fields(everybody)...), labels(t.Fixture, ids))
+	t.Expect("users on all pages", sorted(strings.Fields(allPeople)...), labels(t.Fixture, ids))
 }
 
 func cursorWithIndex(ctx context.Context, t *T) {
@@ -477,24 +477,24 @@ func cursorWithIndex(ctx context.Context, t *T) {
 	}
 	t.Require("status of a page with startIndex and cursor", 200, res.Status)
 	index, cursor := has(res.Object(), "startIndex"), has(res.Object(), "nextCursor")
-	t.Holds(index != cursor, "members of the answer", "either startIndex or nextCursor", res.Object())
+	t.Holds(index != cursor, "members of the response", "either startIndex or nextCursor", res.Object())
 }
 
 func cursorDefaultMethod(ctx context.Context, t *T) {
 	method := t.Capabilities.ServiceProviderConfig.Complex("pagination").Text("defaultPaginationMethod")
-	t.SkipIf(method == "", "the ServiceProviderConfig names no default method")
+	t.SkipIf(method == "", "the ServiceProviderConfig has no defaultPaginationMethod")
 	res := t.Get(ctx, "/Users", "filter", bounded(t), "count", "2")
 	t.Require("status of a list without startIndex and cursor", 200, res.Status)
-	t.SkipIf(len(res.IDs()) != 2, "the target returns other pages than asked for")
+	t.SkipIf(len(res.IDs()) != 2, "the target does not return pages of the requested size")
 	if method == "cursor" {
-		t.Holds(has(res.Object(), "nextCursor"), "nextCursor of a page of two out of five, while cursor is the default", "a text",
+		t.Holds(has(res.Object(), "nextCursor"), "nextCursor of a page of two out of five, while cursor is the default", "a string",
 			value(res.Object(), "nextCursor"))
 		return
 	}
 	t.Expect("startIndex of a page of two out of five, while index is the default", 1, value(res.Object(), "startIndex"))
 }
 
-// limit returns an integer member, 0 when it is none.
+// limit returns an integer member, 0 if it is absent or not an integer.
 func limit(o *scim.Object, name string) int {
 	v, _ := o.Get(name)
 	if n, ok := v.(interface{ Int64() (int64, error) }); ok {
@@ -505,26 +505,26 @@ func limit(o *scim.Object, name string) int {
 	return 0
 }
 
-// byCursor asks for a page of the people of the fixture; an empty cursor asks for the first one.
+// byCursor requests a page of the users of the fixture; an empty cursor requests the first one.
 func byCursor(ctx context.Context, t *T, cursor, count string, query ...string) *conformance.Response {
 	return t.Get(ctx, "/Users", append([]string{"filter", bounded(t), "cursor", cursor, "count", count}, query...)...)
 }
 
-// firstByCursor is byCursor for the first page, which must come.
+// firstByCursor requests the first page by cursor and requires status 200.
 func firstByCursor(ctx context.Context, t *T, count string, query ...string) *conformance.Response {
 	res := byCursor(ctx, t, "", count, query...)
 	t.Require("status of the first page of a list by cursor", 200, res.Status)
 	return res
 }
 
-// nextCursor returns the cursor of the next page, and skips the check when there is none.
+// nextCursor returns the cursor of the next page, and skips the check if it is absent.
 func nextCursor(t *T, res *conformance.Response) string {
 	cursor := res.Object().Text("nextCursor")
 	t.SkipIf(cursor == "", "blocked: the first of several pages has no nextCursor")
 	return cursor
 }
 
-// chain follows nextCursor from the first page to the end and returns all ids and the number of pages.
+// chain follows nextCursor to the last page, for at most 10 pages, and returns all ids and the number of pages.
 func chain(ctx context.Context, t *T, count string, query ...string) (ids []string, pages int) {
 	res := firstByCursor(ctx, t, count, query...)
 	for pages = 1; ; pages++ {

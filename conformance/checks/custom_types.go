@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	whyType = "A resource type that is listed is one that clients will use."
-	fixType = "Serve every listed resource type like users and groups."
+	whyType = "Clients use every resource type that the server lists."
+	fixType = "Support every listed resource type like users and groups."
 )
 
 var customTypes = []check{
 	{
 		ID:           "types.create",
-		Title:        "Objects of every listed type are created: 201, id, Location, and meta.resourceType as the type is called",
+		Title:        "Objects of every listed type are created with 201, id, Location, and the name of the type in meta.resourceType",
 		Requirements: reqs("RFC7644-3.3-05", "RFC7643-6-03", "RFC7644-3.3-07", "RFC7643-3.1-20"),
 		Level:        must,
 		Needs:        writesAny,
@@ -28,7 +28,7 @@ var customTypes = []check{
 	},
 	{
 		ID:           "types.read",
-		Title:        "Objects of every listed type are read by id, and unknown ids answer 404",
+		Title:        "Objects of every listed type are read by id, and unknown ids return 404",
 		Requirements: reqs("RFC7644-3.4.1-01", "RFC7644-3.4.1-02"),
 		Level:        must,
 		Needs:        writesAny,
@@ -70,7 +70,7 @@ var customTypes = []check{
 		Fix:          fixType,
 		Run: func(ctx context.Context, t *T) {
 			eachCustom(t, func(td typeDef) {
-				c, _ := instance(ctx, t, td, "delete")
+				c, _ := createInstance(ctx, t, td, "delete")
 				t.Expect("status of DELETE", 204, t.Delete(ctx, c.Path()).Status)
 				t.Expect("status of GET afterwards", 404, t.Get(ctx, c.Path()).Status)
 			})
@@ -78,7 +78,7 @@ var customTypes = []check{
 	},
 	{
 		ID:           "types.find",
-		Title:        "Objects of every listed type are found by a filter, and the list is of that type alone",
+		Title:        "Objects of every listed type are found by a filter, and the list contains only objects of that type",
 		Requirements: reqs("RFC7644-3.4.2.2-09", "RFC7643-6-05"),
 		Level:        must,
 		Needs:        append(slices.Clone(writesAny), conformance.NeedFilter),
@@ -89,13 +89,13 @@ var customTypes = []check{
 	},
 	{
 		ID:           "types.malformed",
-		Title:        "Malformed bodies for every listed type are refused with 400",
+		Title:        "Malformed bodies for every listed type are rejected with 400",
 		Requirements: reqs("RFC7644-3.3-10", "RFC7644-3.12-07"),
 		Level:        should,
 		Needs:        writesAny,
 		Requests:     2,
-		Why:          "A 500 is retried for ever.",
-		Fix:          "Read bodies of all types by the same code.",
+		Why:          "Clients retry a 500 indefinitely.",
+		Fix:          "Use the same body parser for all types.",
 		Run:          typesMalformed,
 	},
 }
@@ -105,9 +105,9 @@ func typesCreate(ctx context.Context, t *T) {
 		res := t.Post(ctx, td.endpoint, td.fresh(t, "new"))
 		t.Require("status of "+res.Name, 201, res.Status)
 		id := res.Object().Text("id")
-		t.Holds(id != "", "id of the new "+td.name, "a text", id)
+		t.Holds(id != "", "id of the new "+td.name, "a string", id)
 		t.Holds(strings.HasSuffix(res.Header.Get("Location"), td.endpoint+"/"+id), "Location header",
-			"an address that ends in "+td.endpoint+"/"+id, res.Header.Get("Location"))
+			"a URI that ends in "+td.endpoint+"/"+id, res.Header.Get("Location"))
 		t.Expect("meta.resourceType", td.name, value(res.Object(), "meta.resourceType"))
 		t.Holds(slices.Contains(texts(res.Object(), "schemas"), td.schema), "schemas", td.schema+" among them", value(res.Object(), "schemas"))
 	})
@@ -115,7 +115,7 @@ func typesCreate(ctx context.Context, t *T) {
 
 func typesRead(ctx context.Context, t *T) {
 	eachCustom(t, func(td typeDef) {
-		c, body := instance(ctx, t, td, "read")
+		c, body := createInstance(ctx, t, td, "read")
 		res := t.Get(ctx, c.Path())
 		t.Require("status of "+res.Name, 200, res.Status)
 		t.Expect("id", c.ID, value(res.Object(), "id"))
@@ -127,9 +127,9 @@ func typesRead(ctx context.Context, t *T) {
 
 func typesReplace(ctx context.Context, t *T) {
 	eachCustom(t, func(td typeDef) {
-		a := td.optional()
-		t.SkipIf(a == nil, td.name+" has no attribute that could be changed")
-		c, body := instance(ctx, t, td, "put")
+		a := td.changeable()
+		t.SkipIf(a == nil, td.name+" has no attribute that can be changed")
+		c, body := createInstance(ctx, t, td, "put")
 		a.set(body, "changed")
 		res := t.Put(ctx, c.Path(), body)
 		t.Require("status of "+res.Name, 200, res.Status)
@@ -139,9 +139,9 @@ func typesReplace(ctx context.Context, t *T) {
 
 func typesPatch(ctx context.Context, t *T) {
 	eachCustom(t, func(td typeDef) {
-		a := td.optional()
-		t.SkipIf(a == nil, td.name+" has no attribute that could be changed")
-		c, _ := instance(ctx, t, td, "patch")
+		a := td.changeable()
+		t.SkipIf(a == nil, td.name+" has no attribute that can be changed")
+		c, _ := createInstance(ctx, t, td, "patch")
 		o := patched(ctx, t, c, doc{"op": "replace", "path": a.name, "value": "changed"})
 		t.Expect(a.name+" after replace", "changed", a.of(o))
 		o = patched(ctx, t, c, doc{"op": "remove", "path": a.name})
@@ -151,13 +151,13 @@ func typesPatch(ctx context.Context, t *T) {
 
 func typesFind(ctx context.Context, t *T) {
 	eachCustom(t, func(td typeDef) {
-		c, body := instance(ctx, t, td, "found")
+		c, body := createInstance(ctx, t, td, "found")
 		name, _ := body[td.carrier].(string)
 		res := t.Get(ctx, td.endpoint, "filter", td.carrier+" eq "+quote(name))
 		t.Require("status of "+res.Name+" with a filter", 200, res.Status)
 		t.Expect("ids found", []string{c.ID}, res.IDs())
 		none := t.Get(ctx, td.endpoint, "filter", td.carrier+" eq "+quote(name+"-none"))
-		t.Expect("number found for a name that nothing has", 0, len(none.IDs()))
+		t.Expect("number of objects found for an unused name", 0, len(none.IDs()))
 	})
 }
 
@@ -165,13 +165,13 @@ func typesMalformed(ctx context.Context, t *T) {
 	eachCustom(t, func(td typeDef) {
 		t.Names(td.endpoint, td.carrier)
 		for _, body := range []string{`{"externalId":"` + t.Prefix() + `malformed","schemas":[`, `[]`} {
-			refused(t, t.Call(ctx, conformance.Request{Method: http.MethodPost, Path: td.endpoint, Body: []byte(body)}), 400, "invalidSyntax",
+			expectError(t, t.Call(ctx, conformance.Request{Method: http.MethodPost, Path: td.endpoint, Body: []byte(body)}), 400, "invalidSyntax",
 				"invalidValue")
 		}
 	})
 }
 
-// eachCustom calls use for every resource type beside users and groups, and skips the check when there is none.
+// eachCustom calls use for every resource type other than users and groups, and skips the check if the target has none.
 func eachCustom(t *T, use func(td typeDef)) {
 	found := false
 	for _, td := range types(t) {
@@ -180,17 +180,17 @@ func eachCustom(t *T, use func(td typeDef)) {
 			use(td)
 		}
 	}
-	t.SkipIf(!found, "the target describes no resource type beside User and Group")
+	t.SkipIf(!found, "the target describes no resource type other than User and Group")
 }
 
-// instance creates an object of a type, or skips the check.
-func instance(ctx context.Context, t *T, td typeDef, label string) (*conformance.Created, doc) {
+// createInstance creates an object of a type, or skips the check.
+func createInstance(ctx context.Context, t *T, td typeDef, label string) (*conformance.Created, doc) {
 	body := td.fresh(t, label)
 	return t.Create(ctx, td.endpoint, body), body
 }
 
-// optional is an attribute of the base schema that can be set and changed, nil when there is none.
-func (td typeDef) optional() *attrDef {
+// changeable returns a string attribute of the base schema that can be set and changed, nil if the type has none.
+func (td typeDef) changeable() *attrDef {
 	for _, a := range td.attributes {
 		if a.urn == "" && a.kind == "string" && !a.multi && a.mutability == "readWrite" && !a.hidden() && !a.common() && len(a.canonical) == 0 &&
 			a.uniqueness == "none" && a.name != td.carrier {

@@ -6,17 +6,17 @@ import (
 	"github.com/scimwright/scimwright/conformance"
 )
 
-// del holds the checks of DELETE; the area is called "delete".
+// del are the checks of the area "delete".
 var del = []check{
 	{
 		ID:           "delete.status",
-		Title:        "DELETE answers 204 without a body",
+		Title:        "A DELETE returns 204 without a body",
 		Requirements: reqs("RFC7644-3.6-04"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     2,
-		Why:          "Clients wait for 204 before they forget the account.",
-		Fix:          "Answer 204 No Content.",
+		Why:          "Clients wait for 204 before they remove the account from their own records.",
+		Fix:          "Return 204 No Content.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Delete(ctx, t.CreateUser(ctx, "doomed", nil).Path())
 			t.Expect("status of DELETE", 204, res.Status)
@@ -25,24 +25,24 @@ var del = []check{
 	},
 	{
 		ID:           "delete.gone",
-		Title:        "After DELETE every operation on the resource answers 404",
+		Title:        "After a DELETE, every operation on the resource returns 404",
 		Requirements: reqs("RFC7644-3.6-01"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     6,
-		Why:          "An account that is still there after it was deleted is a way in for somebody who left.",
+		Why:          "An account that still exists after its deletion gives a former employee access.",
 		Fix:          "Remove the resource, or hide it from every operation.",
 		Run:          deleteGone,
 	},
 	{
 		ID:           "delete.not-listed",
-		Title:        "A deleted resource is in no list and found by no filter",
+		Title:        "A deleted resource appears in no list and matches no filter",
 		Requirements: reqs("RFC7644-3.6-02"),
 		Level:        must,
 		Needs:        needs(conformance.NeedUser, conformance.NeedWrite, conformance.NeedFilter),
 		Requests:     4,
 		Why:          "A client that finds the account by name links to it instead of creating a new one.",
-		Fix:          "Leave deleted resources out of every query and out of totalResults.",
+		Fix:          "Exclude deleted resources from every query and from totalResults.",
 		Run:          deleteNotListed,
 	},
 	{
@@ -52,21 +52,21 @@ var del = []check{
 		Level:        should,
 		Needs:        writesUsers,
 		Requests:     4,
-		Why:          "People come back; with a conflict that nobody can see their account cannot be created.",
-		Fix:          "Leave deleted resources out of the uniqueness check.",
+		Why:          "The account of a returning employee cannot be created because of a conflict with an invisible one.",
+		Fix:          "Exclude deleted resources from the uniqueness check.",
 		Run:          deleteNameReusable,
 	},
 	{
 		ID:           "delete.unknown",
-		Title:        "DELETE of an unknown id answers 404",
+		Title:        "A DELETE of an unknown id returns 404",
 		Requirements: reqs("RFC7644-3.6-05"),
 		Level:        should,
 		Needs:        writesUsers,
 		Requests:     1,
-		Why:          "Clients take 404 for «already done»; a 500 is retried.",
-		Fix:          "Answer 404 with an Error body.",
+		Why:          "Clients treat 404 as already deleted, but retry a 500.",
+		Fix:          "Return 404 with an Error body.",
 		Run: func(ctx context.Context, t *T) {
-			refused(t, t.Delete(ctx, "/Users/"+t.AbsentID()), 404)
+			expectError(t, t.Delete(ctx, "/Users/"+t.AbsentID()), 404)
 		},
 	},
 }
@@ -103,5 +103,5 @@ func deleteNameReusable(ctx context.Context, t *T) {
 	t.SkipIf(!res.OK(), "blocked: the user could not be deleted")
 	second := t.Post(ctx, "/Users", t.User("again", nil))
 	t.Require("status of POST with the userName of a deleted user", 201, second.Status)
-	t.Holds(second.Object().Text("id") != u.ID, "id of the second user", "another one than that of the first", u.ID)
+	t.Holds(second.Object().Text("id") != u.ID, "id of the second user", "an id other than that of the first user", u.ID)
 }

@@ -17,41 +17,41 @@ var deleteEffects = []check{
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedFilter),
 		Requests:     8,
-		Why:          "A deletion that reaches further cannot be undone.",
-		Fix:          "Delete by id alone.",
+		Why:          "Other resources that a deletion removes cannot be restored.",
+		Fix:          "Delete by id only.",
 		Run:          deleteOthersStay,
 	},
 	{
 		ID:           "delete.manager",
-		Title:        "A user whose manager was deleted is still there",
+		Title:        "A user whose manager was deleted still exists",
 		Requirements: reqs("RFC7644-3.6-01", "RFC7643-2.3.7-06"),
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedEnterprise),
 		Requests:     6,
-		Why:          "When a manager leaves, the team stays.",
-		Fix:          "Do not cascade; clear the reference, or keep it.",
+		Why:          "When a manager leaves, the accounts of the team must remain.",
+		Fix:          "Do not cascade deletions; clear or preserve the reference.",
 		Run:          deleteManager,
 	},
 	{
 		ID:           "delete.not-searched",
-		Title:        "A deleted resource is found by no search",
+		Title:        "A search does not return a deleted resource",
 		Requirements: reqs("RFC7644-3.6-02"),
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedFilter),
 		Requests:     4,
 		Why:          "A client that finds the account by name links to it instead of creating a new one.",
-		Fix:          "Leave deleted resources out of every query.",
+		Fix:          "Exclude deleted resources from every query.",
 		Run:          deleteNotSearched,
 	},
 	{
 		ID:           "delete.external-id",
-		Title:        "A deleted user is not found by its externalId, which is free again",
+		Title:        "A deleted user is not found by externalId, and the externalId can be used again",
 		Requirements: reqs("RFC7644-3.6-02", "RFC7644-3.6-03"),
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedFilter),
 		Requests:     5,
-		Why:          "Identity providers look accounts up by externalId first.",
-		Fix:          "Leave deleted resources out of every query and every uniqueness check.",
+		Why:          "Identity providers look up accounts by externalId first.",
+		Fix:          "Exclude deleted resources from every query and every uniqueness check.",
 		Run:          deleteExternalID,
 	},
 }
@@ -85,7 +85,7 @@ func deleteNotSearched(ctx context.Context, t *T) {
 	before := search()
 	t.SkipIf(before.Status != 200 || len(before.IDs()) != 1, "the target does not support .search on users")
 	t.SkipIf(!t.Delete(ctx, u.Path()).OK(), "blocked: the user could not be deleted")
-	t.Expect("number found by a search", 0, len(search().IDs()))
+	t.Expect("number of users found by a search", 0, len(search().IDs()))
 }
 
 func deleteExternalID(ctx context.Context, t *T) {
@@ -93,11 +93,11 @@ func deleteExternalID(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "left", doc{"externalId": id})
 	t.SkipIf(!t.Delete(ctx, u.Path()).OK(), "blocked: the user could not be deleted")
 	found := t.Get(ctx, "/Users", "filter", "externalId eq "+quote(id))
-	t.SkipIf(found.Status == 400, "the target does not filter by externalId")
-	t.Expect("number found by externalId", 0, len(found.IDs()))
+	t.SkipIf(found.Status == 400, "the target does not support filters on externalId")
+	t.Expect("number of users found by externalId", 0, len(found.IDs()))
 	res := t.Post(ctx, "/Users", t.User("came-back", doc{"externalId": id}))
 	t.Warn(res.Status == 201, "status of POST with the externalId of a deleted user", "201", res.Status)
 	if res.OK() {
-		t.Holds(res.Object().Text("id") != u.ID, "id of the new user", "another one than that of the deleted user", url.PathEscape(u.ID))
+		t.Holds(res.Object().Text("id") != u.ID, "id of the new user", "an id other than that of the deleted user", url.PathEscape(u.ID))
 	}
 }

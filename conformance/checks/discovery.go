@@ -15,13 +15,13 @@ import (
 var discovery = []check{
 	{
 		ID: "discovery.service-provider-config",
-		Title: "GET /ServiceProviderConfig answers 200 with one object of its schema that says for each optional feature whether it is " +
-			"supported",
+		Title: "GET /ServiceProviderConfig returns 200 with one object of its schema that states for each optional feature whether it " +
+			"is supported",
 		Requirements: reqs("RFC7643-5-04", "RFC7643-5-05", "RFC7643-5-06", "RFC7644-4-01"),
 		Level:        must,
 		Requests:     1,
-		Why: "Clients decide from this document whether they may send PATCH, filters or bulk jobs. A client that finds a feature " +
-			"missing from it falls back to another protocol flow or gives up.",
+		Why: "Clients decide from this document whether they may send PATCH, filters or bulk requests. A client that does not find a " +
+			"feature in it uses another protocol flow or stops.",
 		Fix: "Serve the complete document of RFC 7643 section 5: patch, bulk, filter, changePassword, sort and etag, each an object " +
 			"with a boolean \"supported\".",
 		Run: discoveryServiceProviderConfig,
@@ -33,11 +33,11 @@ var discovery = []check{
 		Requirements: reqs("RFC7643-5-05", "RFC7643-5-06", "RFC7643-2.3.4-01"),
 		Level:        must,
 		Requests:     1,
-		Why:          "The limits are required members; typed clients fail to read the document when one is missing or a text.",
-		Fix:          "Add the members as JSON integers; 0 will do for a feature that is not supported.",
+		Why:          "The limits are required members; typed clients cannot read the document when one is missing or a string.",
+		Fix:          "Add the members as JSON integers; use 0 for a feature that is not supported.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Get(ctx, "/ServiceProviderConfig")
-			t.SkipIf(res.Status != 200 || res.Object() == nil, "blocked: there is no ServiceProviderConfig to look at")
+			t.SkipIf(res.Status != 200 || res.Object() == nil, "blocked: the ServiceProviderConfig cannot be read")
 			for _, limit := range []string{"bulk.maxOperations", "bulk.maxPayloadSize", "filter.maxResults"} {
 				isInteger(t, limit, value(res.Object(), limit))
 			}
@@ -50,7 +50,7 @@ var discovery = []check{
 		Level:        must,
 		Requests:     1,
 		Why:          "Administrators and setup wizards read here how to authenticate.",
-		Fix:          "Give authenticationSchemes as an array of objects with the three members, also when there is only one.",
+		Fix:          "Return authenticationSchemes as an array of objects with the three members, even if there is only one.",
 		Run:          discoveryAuthenticationSchemes,
 	},
 	{
@@ -59,19 +59,19 @@ var discovery = []check{
 		Requirements: reqs("RFC7644-4-04", "RFC7643-6-03", "RFC7643-6-05", "RFC7643-6-06", "RFC7643-6-09"),
 		Level:        must,
 		Requests:     1,
-		Why:          "A client learns from this list which endpoints exist and which extensions their resources carry.",
-		Fix: "Answer with a ListResponse whose items have name, endpoint (beginning with a slash) and schema; entries of " +
-			"schemaExtensions have schema and a boolean required.",
+		Why:          "Clients read from this list which endpoints exist and which extensions their resources have.",
+		Fix: "Return a ListResponse whose items have name, endpoint (starting with a slash) and schema; entries of schemaExtensions " +
+			"have schema and a boolean required.",
 		Run: discoveryResourceTypes,
 	},
 	{
 		ID:           "discovery.resource-type-by-name",
-		Title:        "Each resource type can be read at /ResourceTypes/{id or name}, and an unknown one answers 404",
+		Title:        "Each resource type can be read at /ResourceTypes/{id or name}, and an unknown one returns 404",
 		Requirements: reqs("RFC7644-4-05", "RFC7644-4-06"),
 		Level:        must,
 		Requests:     5,
 		Why:          "Clients follow meta.location of the list's items.",
-		Fix:          "Route /ResourceTypes/{name} and answer with the same document as in the list.",
+		Fix:          "Route /ResourceTypes/{name} and return the same document as in the list.",
 		Run:          discoveryResourceTypeByName,
 	},
 	{
@@ -80,18 +80,18 @@ var discovery = []check{
 		Requirements: reqs("RFC7644-4-02", "RFC7643-7-01", "RFC7643-6-06", "RFC7643-6-08", "RFC7643-7-04", "RFC7643-7-06"),
 		Level:        must,
 		Requests:     2,
-		Why:          "Schema-driven clients map attributes from this list; an empty list leaves them with nothing to map.",
+		Why:          "Schema-driven clients map attributes from this list; with an empty list they can map nothing.",
 		Fix:          "List the schema of every resource type and of every extension, with all attribute definitions.",
 		Run:          discoverySchemas,
 	},
 	{
 		ID:           "discovery.schema-by-urn",
-		Title:        "Each schema can be read at /Schemas/{URN}, and an unknown one answers 404",
+		Title:        "Each schema can be read at /Schemas/{URN}, and an unknown one returns 404",
 		Requirements: reqs("RFC7644-4-03", "RFC7644-4-06"),
 		Level:        must,
 		Requests:     5,
-		Why:          "Clients read single schemas; a route that cannot cope with the colons and dots of a URN breaks them.",
-		Fix:          "Route /Schemas/{URN} for every listed schema; mind routers that cut an id at its last dot.",
+		Why:          "Clients read single schemas; a route that does not handle the colons and dots of a URN breaks them.",
+		Fix:          "Route /Schemas/{URN} for every listed schema; check that the router does not truncate an id at its last dot.",
 		Run:          discoverySchemaByUrn,
 	},
 	{
@@ -101,18 +101,18 @@ var discovery = []check{
 			"RFC7643-1.2-01"),
 		Level:    must,
 		Requests: 1,
-		Why:      "A reader of the schema cannot interpret an attribute with an unknown type or mutability.",
+		Why:      "Clients cannot interpret an attribute with an unknown type or mutability.",
 		Fix: "Compare the definition with RFC 7643 section 7: name, type, multiValued, and the keywords of mutability, returned and " +
 			"uniqueness.",
 		Run: discoveryAttributeDefinitions,
 	},
 	{
 		ID:           "discovery.user-schema",
-		Title:        "The User schema says that userName is required and unique without regard to case, and that password is write-only",
+		Title:        "The User schema describes userName as required, unique and not caseExact, and password as writeOnly",
 		Requirements: reqs("RFC7643-4.1.1-14", "RFC7643-4.1.1-03", "RFC7643-8.7.1-01", "RFC7643-8.7.1-07", "RFC7643-8.7.1-13"),
 		Level:        must,
 		Requests:     1,
-		Why:          "These characteristics are fixed by RFC 7643 section 4.1; a schema that says otherwise misleads its readers.",
+		Why:          "RFC 7643 section 4.1 fixes these characteristics; a schema that deviates from it misleads clients.",
 		Fix:          "Correct the definitions of userName, password and groups in /Schemas.",
 		Run:          discoveryUserSchema,
 	},
@@ -122,8 +122,8 @@ var discovery = []check{
 		Requirements: reqs("RFC7644-3.1-03"),
 		Level:        must,
 		Requests:     1,
-		Why:          "Messages are no resources; clients that build types from the list would offer them as such.",
-		Fix:          "Take every urn:ietf:params:scim:api: entry out of the list.",
+		Why:          "Messages are not resources; clients that generate types from the list would offer them as resources.",
+		Fix:          "Remove every urn:ietf:params:scim:api: entry from the list.",
 		Run: func(ctx context.Context, t *T) {
 			items := t.Get(ctx, "/Schemas").Resources()
 			t.SkipIf(len(items) == 0, "blocked: /Schemas lists nothing")
@@ -139,8 +139,8 @@ var discovery = []check{
 		Requirements: reqs("RFC7644-4-07"),
 		Level:        must,
 		Requests:     4,
-		Why:          "A client that adds its usual paging parameters would otherwise see half of the schemas.",
-		Fix:          "Do not run discovery lists through the paging of resources.",
+		Why:          "A client that sends its usual paging parameters would otherwise read only part of the schemas.",
+		Fix:          "Do not apply resource paging to discovery lists.",
 		Run:          discoveryIgnoresPaging,
 	},
 	{
@@ -150,8 +150,8 @@ var discovery = []check{
 		Level:        must,
 		Needs:        needs(conformance.NeedWrite),
 		Requests:     4,
-		Why:          "They describe the service provider; a client that could change them could change what others rely on.",
-		Fix:          "Answer 405 to every method but GET and HEAD on /ServiceProviderConfig, /ResourceTypes and /Schemas.",
+		Why:          "They describe the service provider; a client that could change them would affect all other clients.",
+		Fix:          "Return 405 for every method except GET and HEAD on /ServiceProviderConfig, /ResourceTypes and /Schemas.",
 		Run:          discoveryReadOnly,
 	},
 }
@@ -171,7 +171,7 @@ func discoveryServiceProviderConfig(ctx context.Context, t *T) {
 
 func discoveryAuthenticationSchemes(ctx context.Context, t *T) {
 	res := t.Get(ctx, "/ServiceProviderConfig")
-	t.SkipIf(res.Status != 200 || res.Object() == nil, "blocked: there is no ServiceProviderConfig to look at")
+	t.SkipIf(res.Status != 200 || res.Object() == nil, "blocked: the ServiceProviderConfig cannot be read")
 	schemes, _ := res.Object().Get("authenticationSchemes")
 	items, isArray := schemes.([]any)
 	t.Must(isArray, "authenticationSchemes", "an array", schemes)
@@ -179,7 +179,7 @@ func discoveryAuthenticationSchemes(ctx context.Context, t *T) {
 	for i, item := range items {
 		scheme, _ := item.(*scim.Object)
 		for _, member := range []string{"type", "name", "description"} {
-			t.Holds(scheme.Text(member) != "", fmt.Sprintf("authenticationSchemes[%d].%s", i, member), "a text", value(scheme, member))
+			t.Holds(scheme.Text(member) != "", fmt.Sprintf("authenticationSchemes[%d].%s", i, member), "a string", value(scheme, member))
 		}
 		if primary, _ := scheme.Bool("primary"); primary {
 			primaries++
@@ -194,7 +194,7 @@ func discoveryResourceTypes(ctx context.Context, t *T) {
 	t.Must(len(res.Resources()) > 0, "items of /ResourceTypes", "at least one", len(res.Resources()))
 	for _, rt := range res.Resources() {
 		name := rt.Text("name")
-		t.Holds(name != "", "name of a resource type", "a text", value(rt, "name"))
+		t.Holds(name != "", "name of a resource type", "a string", value(rt, "name"))
 		t.Holds(strings.HasPrefix(rt.Text("endpoint"), "/") || strings.Contains(rt.Text("endpoint"), "://"), "endpoint of resource type "+name,
 			"a path below the base URL, such as /Users", value(rt, "endpoint"))
 		t.Holds(rt.Text("schema") != "", "schema of resource type "+name, "the URN of a schema", value(rt, "schema"))
@@ -247,7 +247,7 @@ func discoverySchemas(ctx context.Context, t *T) {
 		}
 		for _, urn := range declared {
 			t.Holds(urn == "" || listed[strings.ToLower(urn)], "schemas declared by resource type "+rt.Text("name"), urn+" in /Schemas",
-				"it is not listed")
+				"not listed")
 		}
 	}
 }
@@ -292,8 +292,8 @@ func discoveryUserSchema(ctx context.Context, t *T) {
 	} {
 		definition := element(user, "attributes", "name", row.attribute)
 		if definition == nil {
-			t.Holds(row.attribute != "userName", "attributes of the User schema", "userName among them", "it is missing")
-			continue // every other attribute may be left out
+			t.Holds(row.attribute != "userName", "attributes of the User schema", "userName among them", "missing")
+			continue // every other attribute is optional
 		}
 		got, given := definition.Get(row.characteristic)
 		if !given && row.want == "false" {
@@ -324,8 +324,8 @@ func discoveryReadOnly(ctx context.Context, t *T) {
 		{Method: "DELETE", Path: "/Schemas/urn:example:" + t.Prefix() + "schema"},
 	} {
 		res := t.Call(ctx, request)
-		t.Holds(res.Status >= 400, "status of "+res.Name, "an error, 405 at best", res.Status)
-		t.Warn(res.Status < 500 || res.Status == 501, "status of "+res.Name, "an error that blames the client, 405 at best", res.Status)
+		t.Holds(res.Status >= 400, "status of "+res.Name, "an error status, ideally 405", res.Status)
+		t.Warn(res.Status < 500 || res.Status == 501, "status of "+res.Name, "a 4xx status or 501, ideally 405", res.Status)
 	}
 }
 
@@ -375,9 +375,9 @@ func attributeDefinition(t *T, where string, d *scim.Object, top bool) {
 		return
 	}
 	t.Warn(len(subs) > 0, "subAttributes of "+where+", which is complex", "at least one", len(subs))
-	// The meta-schemas describe definitions that contain definitions: they alone nest deeper.
+	// Only the meta-schemas may nest deeper: they describe definitions that contain definitions.
 	nested := strings.HasPrefix(where, scim.SchemaSchema)
-	t.Holds(top || nested, "type of "+where, "a complex attribute holds no complex one", "complex")
+	t.Holds(top || nested, "type of "+where, "a type other than complex, since it is a sub-attribute", "complex")
 	for _, item := range subs {
 		if sub, ok := item.(*scim.Object); ok && !nested {
 			attributeDefinition(t, where+"."+sub.Text("name"), sub, false)

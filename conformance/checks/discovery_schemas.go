@@ -13,14 +13,14 @@ import (
 var schemaDefinitions = []check{
 	{
 		ID:           "discovery.group-schema",
-		Title:        "The Group schema says that displayName is one text and that what is said of a member cannot be changed",
+		Title:        "The Group schema describes displayName as a single string and the sub-attributes of members as immutable",
 		Requirements: reqs("RFC7643-8.7.1-17", "RFC7643-8.7.1-16", "RFC7643-4.2-04"),
 		Level:        should,
 		Requests:     1,
 		Why:          whySchema,
 		Fix:          "Correct the definitions of displayName and members in /Schemas.",
 		Run: func(ctx context.Context, t *T) {
-			described(t, schemaNamed(ctx, t, scim.GroupSchema),
+			expectCharacteristics(t, schemaNamed(ctx, t, scim.GroupSchema),
 				characteristic{"displayName", "present", ""}, characteristic{"displayName", "type", "string"},
 				characteristic{"displayName", "multiValued", "false"},
 				characteristic{"members", "present", ""}, characteristic{"members", "type", "complex"},
@@ -31,7 +31,7 @@ var schemaDefinitions = []check{
 	},
 	{
 		ID:           "discovery.enterprise-schema",
-		Title:        "The schema of the enterprise extension describes its five texts and the manager",
+		Title:        "The schema of the enterprise extension describes its five string attributes and the manager",
 		Requirements: reqs("RFC7643-8.7.1-18", "RFC7643-8.7.1-19", "RFC7643-4.3-01"),
 		Level:        should,
 		Requests:     1,
@@ -41,32 +41,32 @@ var schemaDefinitions = []check{
 	},
 	{
 		ID:           "discovery.common-attributes",
-		Title:        "A schema that lists id, externalId or meta describes them as RFC 7643 does",
+		Title:        "A schema that lists id, externalId or meta describes them as in RFC 7643",
 		Requirements: reqs("RFC7643-3.1-04", "RFC7643-3.1-12", "RFC7643-3.1-17", "RFC7643-3.1-18"),
 		Level:        should,
 		Requests:     1,
-		Why:          "Their characteristics are the same for every resource; a schema that says otherwise misleads its readers.",
-		Fix:          "Leave the common attributes out of the schemas, or describe them as in RFC 7643 section 3.1.",
+		Why:          "Their characteristics are the same for every resource; a schema that deviates misleads clients.",
+		Fix:          "Omit the common attributes from the schemas, or describe them as in RFC 7643 section 3.1.",
 		Run:          discoveryCommonAttributes,
 	},
 	{
 		ID:           "discovery.endpoints",
-		Title:        "Every endpoint that /ResourceTypes lists is there",
+		Title:        "Every endpoint that /ResourceTypes lists exists",
 		Requirements: reqs("RFC7644-4-09"),
 		Level:        must,
 		Requests:     4,
-		Why:          "Clients go through the list and read what it names.",
-		Fix:          "List the endpoints that are served, and serve those that are listed.",
+		Why:          "Clients read every endpoint of the list.",
+		Fix:          "List the endpoints that are served, and serve the endpoints that are listed.",
 		Run:          discoveryEndpoints,
 	},
 	{
 		ID:           "discovery.filter-refused",
-		Title:        "A filter on a discovery endpoint answers 403",
+		Title:        "A filter on a discovery endpoint is rejected with 403",
 		Requirements: reqs("RFC7644-4-08"),
 		Level:        should,
 		Requests:     2,
-		Why:          "The lists are short and never filtered; a client that believes its filter took effect works with the wrong schemas.",
-		Fix:          "Answer 403 to a filter on /Schemas and /ResourceTypes.",
+		Why:          "Discovery lists are never filtered; a client that assumes that its filter took effect uses the wrong schemas.",
+		Fix:          "Return 403 for a filter on /Schemas and /ResourceTypes.",
 		Run: func(ctx context.Context, t *T) {
 			for _, where := range []string{"/Schemas", "/ResourceTypes"} {
 				res := t.Get(ctx, where, "filter", `name eq "User"`)
@@ -79,10 +79,11 @@ var schemaDefinitions = []check{
 func discoveryEnterpriseSchema(ctx context.Context, t *T) {
 	s := schemaNamed(ctx, t, scim.EnterpriseUserSchema)
 	for _, name := range []string{"employeeNumber", "costCenter", "organization", "division", "department"} {
-		described(t, s, characteristic{name, "present", ""}, characteristic{name, "type", "string"}, characteristic{name, "multiValued", "false"},
+		expectCharacteristics(t, s, characteristic{name, "present", ""}, characteristic{name, "type", "string"},
+			characteristic{name, "multiValued", "false"},
 			characteristic{name, "mutability", "readWrite"})
 	}
-	described(t, s, characteristic{"manager", "present", ""}, characteristic{"manager", "type", "complex"},
+	expectCharacteristics(t, s, characteristic{"manager", "present", ""}, characteristic{"manager", "type", "complex"},
 		characteristic{"manager", "multiValued", "false"},
 		characteristic{"manager.value", "type", "string"}, characteristic{"manager.$ref", "type", "reference"},
 		characteristic{"manager.displayName", "mutability", "readOnly"})
@@ -94,9 +95,9 @@ func discoveryCommonAttributes(ctx context.Context, t *T) {
 	for _, s := range items {
 		if strings.HasPrefix(strings.ToLower(s.Text("id")), "urn:ietf:params:scim:schemas:core:2.0:s") ||
 			scim.EqualName(s.Text("id"), scim.ResourceTypeSchema) {
-			continue // the schemas of discovery itself have an id of their own
+			continue // the schemas of discovery define their own id
 		}
-		described(t, s, characteristic{"id", "type", "string"}, characteristic{"id", "multiValued", "false"},
+		expectCharacteristics(t, s, characteristic{"id", "type", "string"}, characteristic{"id", "multiValued", "false"},
 			characteristic{"id", "caseExact", "true"}, characteristic{"id", "mutability", "readOnly"}, characteristic{"id", "returned", "always"},
 			characteristic{"externalId", "type", "string"}, characteristic{"externalId", "multiValued", "false"},
 			characteristic{"externalId", "caseExact", "true"}, characteristic{"externalId", "mutability", "readWrite"},
@@ -115,17 +116,17 @@ func discoveryEndpoints(ctx context.Context, t *T) {
 		}
 		res := t.Get(ctx, where.Path, "count", "1")
 		t.Holds(res.Status != http.StatusNotFound && res.Status < 500, "status of "+res.Name+", which /ResourceTypes lists",
-			"200, or a refusal other than 404", res.Status)
+			"200, or a 4xx status other than 404", res.Status)
 	}
 }
 
-// characteristic is one thing that RFC 7643 says about an attribute: its path in the schema, the member of the definition, the
-// values that fit.
+// characteristic is one statement of RFC 7643 about an attribute: its path in the schema, the member of the definition, and the permitted
+// values.
 type characteristic struct{ path, member, want string }
 
-// described compares a schema with what RFC 7643 says about it. What the schema leaves out is not looked for, unless the row
-// says "present".
-func described(t *T, schema *scim.Object, rows ...characteristic) {
+// expectCharacteristics compares a schema with statements of RFC 7643. A missing attribute is a finding only for a row with the member
+// "present".
+func expectCharacteristics(t *T, schema *scim.Object, rows ...characteristic) {
 	for _, row := range rows {
 		at := schema
 		members := "attributes"
@@ -133,7 +134,7 @@ func described(t *T, schema *scim.Object, rows ...characteristic) {
 			at, members = element(at, members, "name", name), "subAttributes"
 		}
 		if row.member == "present" {
-			t.Holds(at != nil, "attributes of "+schema.Text("id"), row.path+" among them", "it is missing")
+			t.Holds(at != nil, "attributes of "+schema.Text("id"), row.path+" among them", "missing")
 			continue
 		}
 		v, given := at.Get(row.member)
@@ -144,7 +145,7 @@ func described(t *T, schema *scim.Object, rows ...characteristic) {
 	}
 }
 
-// schemaNamed reads the list of schemas and skips the check when it does not have the URN.
+// schemaNamed reads the list of schemas and skips the check if it does not contain the URN.
 func schemaNamed(ctx context.Context, t *T, urn string) *scim.Object {
 	for _, s := range t.Get(ctx, "/Schemas").Resources() {
 		if scim.EqualName(s.Text("id"), urn) {

@@ -10,31 +10,31 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// leak matches what a detail written for strangers does not contain: stack frames, SQL texts, file names of the source.
+// leak matches implementation details that error messages must not contain: stack frames, SQL statements, names of source files.
 var leak = regexp.MustCompile(`(?i)(\bat [\w.$]+\([\w.]+:\d+\)|goroutine \d+ \[|Traceback \(most recent|\bSELECT\b.+\bFROM\b|\bINSERT ` +
 	`INTO\b|\.(go|java|py|rb|php|cs):\d+|SQLSTATE)`)
 
 var errors = []check{
 	{
 		ID:           "errors.status-text",
-		Title:        "An Error repeats the HTTP status in \"status\", as a JSON text",
+		Title:        "An Error repeats the HTTP status in \"status\" as a JSON string",
 		Requirements: reqs("RFC7644-3.12-02", "RFC7644-3.2-08"),
 		Level:        must,
 		Needs:        needs(conformance.NeedUser),
 		Requests:     2,
-		Why:          "Typed clients declare status as a text, as RFC 7644 does; a number fails to parse and hides the real error.",
+		Why:          "Typed clients declare status as a string, as in RFC 7644; a number causes a parse error that hides the real one.",
 		Fix:          "Write \"status\":\"404\", not 404.",
 		Run:          errorsStatusText,
 	},
 	{
 		ID:           "errors.schema",
-		Title:        "Errors are answered with the Error message",
+		Title:        "Error responses have an Error message as body",
 		Requirements: reqs("RFC7644-3.12-01", "RFC7644-3.2-06"),
 		Level:        must,
 		Needs:        needs(conformance.NeedUser),
 		Requests:     2,
-		Why:          "Without it the client can only show a number.",
-		Fix:          "Answer every error with schemas [urn:ietf:params:scim:api:messages:2.0:Error], status and detail.",
+		Why:          "Without it the client can show only the status code.",
+		Fix:          "Return every error with schemas [urn:ietf:params:scim:api:messages:2.0:Error], status and detail.",
 		Run:          errorsSchema,
 	},
 	{
@@ -44,12 +44,12 @@ var errors = []check{
 		Level:        should,
 		Needs:        needs(conformance.NeedUser),
 		Requests:     2,
-		Why:          "Clients switch on the keyword.",
-		Fix:          "Use the keywords of RFC 7644 table 9 and RFC 9865, or leave scimType out.",
+		Why:          "Clients select their error handling by the keyword.",
+		Fix:          "Use the keywords of RFC 7644 table 9 and RFC 9865, or omit scimType.",
 		Run: func(ctx context.Context, t *T) {
 			registered := []string{"", "invalidFilter", "tooMany", "uniqueness", "mutability", "invalidSyntax", "invalidPath", "noTarget",
 				"invalidValue", "invalidVers", "sensitive", "invalidCursor", "expiredCursor", "invalidCount"}
-			for _, res := range mistakes(ctx, t) {
+			for _, res := range errorResponses(ctx, t) {
 				t.About(res)
 				t.Holds(slices.Contains(registered, res.ScimType()), "scimType of "+res.Name, "a registered keyword", res.ScimType())
 			}
@@ -57,15 +57,15 @@ var errors = []check{
 	},
 	{
 		ID:           "errors.no-internals",
-		Title:        "Error texts do not show stack traces, SQL or source files",
+		Title:        "Error messages do not contain stack traces, SQL or names of source files",
 		Requirements: reqs("RFC7644-3.12-04"),
 		Level:        interop,
 		Needs:        needs(conformance.NeedUser),
 		Requests:     4,
-		Why:          "They tell an attacker what to try next, and end up in other people's logs.",
-		Fix:          "Write two texts: a short one for the client, the whole one for the log.",
+		Why:          "They show an attacker weak points of the server, and clients write them to their logs.",
+		Fix:          "Write two messages: a short one for the client, and a complete one for the log.",
 		Run: func(ctx context.Context, t *T) {
-			for _, res := range append(mistakes(ctx, t), t.Get(ctx, "/Users", "filter", `userName eq "'"`), t.Get(ctx, "/Users/'%22%3Cx")) {
+			for _, res := range append(errorResponses(ctx, t), t.Get(ctx, "/Users", "filter", `userName eq "'"`), t.Get(ctx, "/Users/'%22%3Cx")) {
 				t.About(res)
 				found := leak.FindString(string(res.Body))
 				t.Holds(found == "", "body of "+res.Name, "no internals", found)
@@ -74,12 +74,12 @@ var errors = []check{
 	},
 	{
 		ID:           "errors.unknown-endpoint",
-		Title:        "An endpoint that does not exist answers 404",
+		Title:        "An unknown endpoint returns 404",
 		Requirements: reqs("RFC7644-3.12-10"),
 		Level:        should,
 		Requests:     1,
-		Why:          "A start page with status 200 makes clients believe that the endpoint is there.",
-		Fix:          "Do not serve a web site's catch-all route below the SCIM base URL.",
+		Why:          "A start page with status 200 makes clients assume that the endpoint exists.",
+		Fix:          "Do not serve the catch-all route of a website below the SCIM base URL.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Get(ctx, "/ScimconfNoSuchEndpoint")
 			t.Holds(res.Status == 404 || res.Status == 501, "status of "+res.Name, "404", res.Status)
@@ -87,19 +87,19 @@ var errors = []check{
 	},
 	{
 		ID:           "errors.wrong-method",
-		Title:        "A method that a path does not have is refused without a server error",
+		Title:        "A method that a path does not support is rejected without a server error",
 		Requirements: reqs("RFC7644-3.12-07", "RFC7644-3.2-07"),
 		Level:        should,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "Deleting a whole collection by a mistyped address must not work.",
-		Fix:          "Answer 405 or 404 to PUT, PATCH and DELETE on a collection and to POST on a resource.",
+		Why:          "A mistyped URL must not delete a whole collection.",
+		Fix:          "Return 405 or 404 for PUT, PATCH and DELETE on a collection and for POST on a resource.",
 		Run:          errorsWrongMethod,
 	},
 }
 
 func errorsStatusText(ctx context.Context, t *T) {
-	for _, res := range mistakes(ctx, t) {
+	for _, res := range errorResponses(ctx, t) {
 		if res.Status < 400 || res.Object() == nil {
 			continue // another check's finding
 		}
@@ -109,7 +109,7 @@ func errorsStatusText(ctx context.Context, t *T) {
 }
 
 func errorsSchema(ctx context.Context, t *T) {
-	for _, res := range mistakes(ctx, t) {
+	for _, res := range errorResponses(ctx, t) {
 		if res.Status < 400 {
 			continue
 		}
@@ -133,8 +133,8 @@ func errorsWrongMethod(ctx context.Context, t *T) {
 	}
 }
 
-// mistakes are requests that every target has to refuse; reading ones only.
-func mistakes(ctx context.Context, t *T) []*conformance.Response {
+// errorResponses returns the responses to read requests that every target must reject.
+func errorResponses(ctx context.Context, t *T) []*conformance.Response {
 	return []*conformance.Response{
 		t.Get(ctx, "/Users/"+t.AbsentID()),
 		t.Get(ctx, "/Users", "filter", `userName eq "unclosed`),

@@ -17,31 +17,31 @@ var (
 )
 
 const (
-	whyETag  = "Two administrators change one account; without versions the second one undoes the first without knowing."
-	fixMatch = "Compare If-Match with the current entity tag before every change, and answer 412 when it differs."
+	whyETag  = "Two administrators change one account; without versions the second change silently overwrites the first."
+	fixMatch = "Compare If-Match with the current entity tag before every change, and return 412 when they differ."
 )
 
 var etag = []check{
 	{
 		ID:           "etag.header",
-		Title:        "GET has the ETag header, and meta.version is the same text",
+		Title:        "A GET response has the ETag header, and meta.version is the same string",
 		Requirements: reqs("RFC7644-3.14-02", "RFC7643-3.1-25", "RFC7644-3.14-03"),
 		Level:        must,
 		Needs:        etagUsers,
 		Requests:     3,
-		Why:          "A client takes the tag from either place.",
-		Fix:          "Send the same text, W/ included, as ETag and as meta.version.",
+		Why:          "Clients read the tag from either place.",
+		Fix:          "Send the same string, including W/, as ETag and as meta.version.",
 		Run:          etagHeader,
 	},
 	{
 		ID:           "etag.syntax",
-		Title:        "An entity tag is a quoted text, with W/ in front when it is weak",
+		Title:        "An entity tag is a quoted string, with the prefix W/ if it is weak",
 		Requirements: reqs("RFC7643-3.1-27"),
 		Level:        must,
 		Needs:        etagUsers,
 		Requests:     3,
-		Why:          "Proxies and client libraries drop tags of another form.",
-		Fix:          "Write \"abc\" or W/\"abc\", quotes included.",
+		Why:          "Proxies and client libraries discard tags of another form.",
+		Fix:          "Write \"abc\" or W/\"abc\", including the quotes.",
 		Run: func(ctx context.Context, t *T) {
 			tag := version(ctx, t, t.CreateUser(ctx, "quoted", nil).Path())
 			t.Holds(entityTag.MatchString(tag), "ETag header of GET", `an entity tag such as W/"1"`, tag)
@@ -49,72 +49,72 @@ var etag = []check{
 	},
 	{
 		ID:           "etag.on-writes",
-		Title:        "The answers to POST and PUT have the ETag of the resource as it then is",
+		Title:        "Responses to POST and PUT have the ETag of the new state of the resource",
 		Requirements: reqs("RFC7644-3.14-02"),
 		Level:        must,
 		Needs:        etagUsers,
 		Requests:     5,
-		Why:          "The client can go on changing the resource without reading it.",
-		Fix:          "Set ETag on every answer that has the resource.",
+		Why:          "With the tag, the client can change the resource again without reading it.",
+		Fix:          "Set ETag on every response that contains the resource.",
 		Run:          etagOnWrites,
 	},
 	{
 		ID:           "etag.changes",
-		Title:        "The entity tag changes with every change and stands still when the resource is read",
+		Title:        "The entity tag changes with every change and not when the resource is read",
 		Requirements: reqs("RFC7644-3.14-09"),
 		Level:        must,
 		Needs:        etagUsers,
 		Requests:     6,
-		Why:          "A tag that stands still hides changes; one that moves by itself makes every update fail.",
-		Fix:          "Derive the tag from what clients can write, or count changes.",
+		Why:          "A tag that does not change hides changes; a tag that changes without cause makes every update fail.",
+		Fix:          "Derive the tag from the writable attributes, or count changes.",
 		Run:          etagChanges,
 	},
 	{
 		ID:           "etag.changes-on-patch",
-		Title:        "PATCH changes the entity tag",
+		Title:        "A PATCH changes the entity tag",
 		Requirements: reqs("RFC7644-3.14-09", "RFC7644-3.5.2-32"),
 		Level:        must,
 		Needs:        etagPatches,
 		Requests:     5,
 		Why:          whyETag,
-		Fix:          "Give the resource a new tag with every change.",
+		Fix:          "Assign a new tag with every change.",
 		Run:          etagChangesOnPatch,
 	},
 	{
 		ID:           "etag.not-modified",
-		Title:        "GET with If-None-Match and the current tag answers 304 without a body",
+		Title:        "A GET with If-None-Match and the current tag returns 304 without a body",
 		Requirements: reqs("RFC7644-3.14-04"),
 		Level:        must,
 		Needs:        etagUsers,
 		Requests:     4,
-		Why:          "Clients that watch many accounts read only what has changed.",
-		Fix:          "Compare If-None-Match with the current tag and answer 304.",
+		Why:          "Clients that monitor many accounts read only what has changed.",
+		Fix:          "Compare If-None-Match with the current tag and return 304.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "same", nil)
-			res := under(ctx, t, "GET", u.Path(), "If-None-Match", version(ctx, t, u.Path()), nil)
+			res := callWithHeader(ctx, t, "GET", u.Path(), "If-None-Match", version(ctx, t, u.Path()), nil)
 			t.Expect("status of GET with the current tag in If-None-Match", 304, res.Status)
 			t.Expect("length of the body of the 304", 0, len(res.Body))
 		},
 	},
 	{
 		ID:           "etag.modified",
-		Title:        "GET with If-None-Match and another tag answers 200 with the resource",
+		Title:        "A GET with If-None-Match and another tag returns 200 with the resource",
 		Requirements: reqs("RFC7644-3.14-04", "RFC7644-3.14-09"),
 		Level:        must,
 		Needs:        etagUsers,
 		Requests:     5,
-		Why:          "A 304 after a change hides it from the client for good.",
+		Why:          "A 304 after a change hides the change from the client permanently.",
 		Fix:          "Compare the whole tag.",
 		Run: func(ctx context.Context, t *T) {
 			u, stale := outdated(ctx, t, "changed")
-			res := under(ctx, t, "GET", u.Path(), "If-None-Match", stale, nil)
+			res := callWithHeader(ctx, t, "GET", u.Path(), "If-None-Match", stale, nil)
 			t.Require("status of GET with an old tag in If-None-Match", 200, res.Status)
 			t.Expect("name.givenName", "Newer", value(res.Object(), "name.givenName"))
 		},
 	},
 	{
 		ID:           "etag.put-stale",
-		Title:        "PUT with an old tag in If-Match answers 412 and changes nothing",
+		Title:        "A PUT with an old tag in If-Match is rejected with 412 and changes nothing",
 		Requirements: reqs("RFC7644-3.14-06", "RFC7644-3.12-12"),
 		Level:        must,
 		Needs:        etagUsers,
@@ -123,14 +123,14 @@ var etag = []check{
 		Fix:          fixMatch,
 		Run: func(ctx context.Context, t *T) {
 			u, stale := outdated(ctx, t, "contested")
-			res := under(ctx, t, "PUT", u.Path(), "If-Match", stale, renaming(t, "contested", "Lost"))
+			res := callWithHeader(ctx, t, "PUT", u.Path(), "If-Match", stale, renamedUser(t, "contested", "Lost"))
 			t.Expect("status of PUT with an old tag", 412, res.Status)
-			t.Expect("name.givenName after the refused PUT", "Newer", value(t.Read(ctx, u.Path()).Object(), "name.givenName"))
+			t.Expect("name.givenName after the rejected PUT", "Newer", value(t.Read(ctx, u.Path()).Object(), "name.givenName"))
 		},
 	},
 	{
 		ID:           "etag.patch-stale",
-		Title:        "PATCH with an old tag in If-Match answers 412 and changes nothing",
+		Title:        "A PATCH with an old tag in If-Match is rejected with 412 and changes nothing",
 		Requirements: reqs("RFC7644-3.14-06", "RFC7644-3.12-12"),
 		Level:        must,
 		Needs:        etagPatches,
@@ -139,14 +139,14 @@ var etag = []check{
 		Fix:          fixMatch,
 		Run: func(ctx context.Context, t *T) {
 			u, stale := outdated(ctx, t, "contested")
-			res := under(ctx, t, "PATCH", u.Path(), "If-Match", stale, givenName("Lost"))
+			res := callWithHeader(ctx, t, "PATCH", u.Path(), "If-Match", stale, givenName("Lost"))
 			t.Expect("status of PATCH with an old tag", 412, res.Status)
-			t.Expect("name.givenName after the refused PATCH", "Newer", value(t.Read(ctx, u.Path()).Object(), "name.givenName"))
+			t.Expect("name.givenName after the rejected PATCH", "Newer", value(t.Read(ctx, u.Path()).Object(), "name.givenName"))
 		},
 	},
 	{
 		ID:           "etag.delete-stale",
-		Title:        "DELETE with an old tag in If-Match answers 412 and deletes nothing",
+		Title:        "A DELETE with an old tag in If-Match is rejected with 412 and deletes nothing",
 		Requirements: reqs("RFC7644-3.14-07"),
 		Level:        must,
 		Needs:        etagUsers,
@@ -155,25 +155,25 @@ var etag = []check{
 		Fix:          fixMatch,
 		Run: func(ctx context.Context, t *T) {
 			u, stale := outdated(ctx, t, "contested")
-			res := under(ctx, t, "DELETE", u.Path(), "If-Match", stale, nil)
+			res := callWithHeader(ctx, t, "DELETE", u.Path(), "If-Match", stale, nil)
 			t.Expect("status of DELETE with an old tag", 412, res.Status)
-			t.Expect("status of GET after the refused DELETE", 200, t.Get(ctx, u.Path()).Status)
+			t.Expect("status of GET after the rejected DELETE", 200, t.Get(ctx, u.Path()).Status)
 		},
 	},
 	{
 		ID:           "etag.put-current",
-		Title:        "PUT and DELETE with the current tag in If-Match succeed, weak as it may be",
+		Title:        "PUT and DELETE with the current tag in If-Match succeed, even if the tag is weak",
 		Requirements: reqs("RFC7644-3.14-06", "RFC7644-3.14-08"),
 		Level:        must,
 		Needs:        etagUsers,
 		Requests:     5,
-		Why:          "A target that issues weak tags and refuses them in If-Match lets nobody change anything.",
-		Fix:          "Compare opaque values; accept the W/ that was issued.",
+		Why:          "If a server issues weak tags and rejects them in If-Match, no client can change anything.",
+		Fix:          "Compare opaque values; accept the prefix W/ that was issued.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "current", nil)
-			res := under(ctx, t, "PUT", u.Path(), "If-Match", version(ctx, t, u.Path()), renaming(t, "current", "Ada"))
+			res := callWithHeader(ctx, t, "PUT", u.Path(), "If-Match", version(ctx, t, u.Path()), renamedUser(t, "current", "Ada"))
 			t.Require("status of PUT with the current tag", 200, res.Status)
-			res = under(ctx, t, "DELETE", u.Path(), "If-Match", version(ctx, t, u.Path()), nil)
+			res = callWithHeader(ctx, t, "DELETE", u.Path(), "If-Match", version(ctx, t, u.Path()), nil)
 			t.Expect("status of DELETE with the current tag", 204, res.Status)
 		},
 	},
@@ -184,27 +184,27 @@ var etag = []check{
 		Level:        must,
 		Needs:        etagPatches,
 		Requests:     5,
-		Why:          "A target that issues weak tags and refuses them in If-Match lets nobody change anything.",
-		Fix:          "Compare opaque values; accept the W/ that was issued.",
+		Why:          "If a server issues weak tags and rejects them in If-Match, no client can change anything.",
+		Fix:          "Compare opaque values; accept the prefix W/ that was issued.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "current", nil)
-			res := under(ctx, t, "PATCH", u.Path(), "If-Match", version(ctx, t, u.Path()), givenName("Ada"))
+			res := callWithHeader(ctx, t, "PATCH", u.Path(), "If-Match", version(ctx, t, u.Path()), givenName("Ada"))
 			succeeded(t, res, 200, 204)
 			t.Expect("name.givenName read back", "Ada", value(t.Read(ctx, u.Path()).Object(), "name.givenName"))
 		},
 	},
 	{
 		ID:           "etag.any",
-		Title:        "If-Match: * succeeds on a resource that is there",
+		Title:        "If-Match: * succeeds on an existing resource",
 		Requirements: reqs("RFC7644-3.14-10"),
 		Level:        must,
 		Needs:        etagUsers,
 		Requests:     3,
-		Why:          "That is how a client says «change it if it still exists».",
+		Why:          "Clients use it to change a resource only if it still exists.",
 		Fix:          "Let * match every existing resource.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "any", nil)
-			res := under(ctx, t, "PUT", u.Path(), "If-Match", "*", renaming(t, "any", "Ada"))
+			res := callWithHeader(ctx, t, "PUT", u.Path(), "If-Match", "*", renamedUser(t, "any", "Ada"))
 			t.Expect("status of PUT with If-Match: *", 200, res.Status)
 		},
 	},
@@ -215,11 +215,12 @@ var etag = []check{
 		Level:        should,
 		Needs:        etagUsers,
 		Requests:     4,
-		Why:          "RFC 9110 section 13.1.1 makes If-Match a list.",
+		Why:          "RFC 9110 section 13.1.1 defines If-Match as a list.",
 		Fix:          "Split the header at commas outside quotes and compare every tag.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "listed", nil)
-			res := under(ctx, t, "PUT", u.Path(), "If-Match", `W/"scimconf-old", `+version(ctx, t, u.Path()), renaming(t, "listed", "Ada"))
+			res := callWithHeader(ctx, t, "PUT", u.Path(), "If-Match", `W/"scimconf-old", `+version(ctx, t, u.Path()),
+				renamedUser(t, "listed", "Ada"))
 			t.Expect("status of PUT with a list of tags", 200, res.Status)
 		},
 	},
@@ -230,7 +231,7 @@ var etag = []check{
 		Level:        should,
 		Needs:        append(slices.Clone(etagUsers), conformance.NeedFilter),
 		Requests:     4,
-		Why:          "A client that imports pages has no headers to take the tag from.",
+		Why:          "A client that imports pages gets no ETag header for the single resource.",
 		Fix:          "Build list items from the same representation as single resources.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "item", nil)
@@ -247,13 +248,13 @@ var etag = []check{
 		Level:        must,
 		Needs:        append(slices.Clone(etagPatches), conformance.NeedGroup),
 		Requests:     7,
-		Why:          "Membership is what a group is for; a tag that does not move hides a change of rights.",
-		Fix:          "Count changes of members as changes of the group.",
+		Why:          "A group consists of its members; a tag that does not change hides a change of rights.",
+		Fix:          "Treat a change of members as a change of the group.",
 		Run:          etagMembers,
 	},
 	{
 		ID:           "etag.group-stale",
-		Title:        "PUT of a group with an old tag in If-Match answers 412",
+		Title:        "A PUT of a group with an old tag in If-Match is rejected with 412",
 		Requirements: reqs("RFC7644-3.14-06"),
 		Level:        must,
 		Needs:        append(slices.Clone(etagUsers), conformance.NeedGroup),
@@ -264,7 +265,7 @@ var etag = []check{
 	},
 	{
 		ID:           "etag.race",
-		Title:        "Of several writers with one tag exactly one succeeds; the others get 412",
+		Title:        "Of several concurrent writers with the same tag exactly one succeeds; the rest are rejected with 412",
 		Requirements: reqs("RFC7644-3.14-06"),
 		Level:        must,
 		Needs:        etagUsers,
@@ -275,15 +276,15 @@ var etag = []check{
 	},
 	{
 		ID:           "etag.unknown-id",
-		Title:        "A change of an unknown id with If-Match answers 404 or 412",
+		Title:        "A change of an unknown id with If-Match returns 404 or 412",
 		Requirements: reqs("RFC7644-3.12-10"),
 		Level:        should,
 		Needs:        etagUsers,
 		Requests:     1,
-		Why:          "A 500 is retried for ever.",
-		Fix:          "Look the resource up before comparing tags.",
+		Why:          "Clients retry a 500 indefinitely.",
+		Fix:          "Look up the resource before comparing tags.",
 		Run: func(ctx context.Context, t *T) {
-			res := under(ctx, t, "PUT", "/Users/"+t.AbsentID(), "If-Match", `W/"1"`, t.User("nobody", nil))
+			res := callWithHeader(ctx, t, "PUT", "/Users/"+t.AbsentID(), "If-Match", `W/"1"`, t.User("nobody", nil))
 			t.Holds(res.Status == 404 || res.Status == 412, "status of PUT of an unknown id with If-Match", "404 or 412", res.Status)
 		},
 	},
@@ -302,20 +303,20 @@ func etagOnWrites(ctx context.Context, t *T) {
 	post := t.Post(ctx, "/Users", t.User("written", nil))
 	t.SkipIf(!post.OK(), "blocked: the user could not be created")
 	where := "/Users/" + url.PathEscape(post.Object().Text("id"))
-	t.Expect("ETag of the answer to POST, compared with GET", version(ctx, t, where), post.Header.Get("ETag"))
-	put := t.Put(ctx, where, renaming(t, "written", "Ada"))
+	t.Expect("ETag of the response to POST, compared with GET", version(ctx, t, where), post.Header.Get("ETag"))
+	put := t.Put(ctx, where, renamedUser(t, "written", "Ada"))
 	t.SkipIf(!put.OK(), "blocked: the user could not be replaced")
-	t.Expect("ETag of the answer to PUT, compared with GET", version(ctx, t, where), put.Header.Get("ETag"))
+	t.Expect("ETag of the response to PUT, compared with GET", version(ctx, t, where), put.Header.Get("ETag"))
 }
 
 func etagChanges(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "moving", nil)
 	first := version(ctx, t, u.Path())
 	t.Expect("ETag after reading", first, version(ctx, t, u.Path()))
-	res := t.Put(ctx, u.Path(), renaming(t, "moving", "Ada"))
+	res := t.Put(ctx, u.Path(), renamedUser(t, "moving", "Ada"))
 	t.SkipIf(!res.OK(), "blocked: the user could not be replaced")
 	second := version(ctx, t, u.Path())
-	t.Holds(second != first, "ETag after a change by PUT", "another one than "+first, second)
+	t.Holds(second != first, "ETag after a change by PUT", "a tag other than "+first, second)
 }
 
 func etagChangesOnPatch(ctx context.Context, t *T) {
@@ -324,7 +325,7 @@ func etagChangesOnPatch(ctx context.Context, t *T) {
 	res := t.Patch(ctx, u.Path(), doc{"op": "replace", "path": "name.givenName", "value": "Ada"})
 	t.SkipIf(!res.OK(), "blocked: the user could not be patched")
 	second := version(ctx, t, u.Path())
-	t.Holds(second != first, "ETag after a change by PATCH", "another one than "+first, second)
+	t.Holds(second != first, "ETag after a change by PATCH", "a tag other than "+first, second)
 }
 
 func etagMembers(ctx context.Context, t *T) {
@@ -333,7 +334,7 @@ func etagMembers(ctx context.Context, t *T) {
 	res := t.Patch(ctx, g.Path(), doc{"op": "add", "path": "members", "value": []doc{{"value": users["ann"].ID}}})
 	t.SkipIf(!res.OK(), "blocked: the group could not be patched")
 	second := version(ctx, t, g.Path())
-	t.Holds(second != first, "ETag of a group after a member was added", "another one than "+first, second)
+	t.Holds(second != first, "ETag of a group after a member was added", "a tag other than "+first, second)
 }
 
 func etagGroupStale(ctx context.Context, t *T) {
@@ -341,7 +342,7 @@ func etagGroupStale(ctx context.Context, t *T) {
 	stale := version(ctx, t, g.Path())
 	res := t.Put(ctx, g.Path(), t.Group("newer", nil))
 	t.SkipIf(!res.OK(), "blocked: the group could not be replaced")
-	res = under(ctx, t, "PUT", g.Path(), "If-Match", stale, t.Group("lost", nil))
+	res = callWithHeader(ctx, t, "PUT", g.Path(), "If-Match", stale, t.Group("lost", nil))
 	t.Expect("status of PUT with an old tag", 412, res.Status)
 }
 
@@ -351,7 +352,7 @@ func etagRace(ctx context.Context, t *T) {
 	var writers []conformance.Request
 	for _, name := range []string{"One", "Two", "Three", "Four"} {
 		writers = append(writers,
-			conformance.Request{Method: "PUT", Path: u.Path(), Body: renaming(t, "raced", name), Header: http.Header{"If-Match": {tag}}})
+			conformance.Request{Method: "PUT", Path: u.Path(), Body: renamedUser(t, "raced", name), Header: http.Header{"If-Match": {tag}}})
 	}
 	won := 0
 	for _, res := range t.CallConcurrently(ctx, writers...) {
@@ -360,30 +361,30 @@ func etagRace(ctx context.Context, t *T) {
 			won++
 			continue
 		}
-		t.Holds(res.Status == 412 || res.Status == 409 || res.Status == 429, "status of a PUT that came too late", "412", res.Status)
+		t.Holds(res.Status == 412 || res.Status == 409 || res.Status == 429, "status of a concurrent PUT with an outdated tag", "412", res.Status)
 	}
-	t.Expect("number of PUTs with one tag that succeeded", 1, won)
+	t.Expect("number of successful PUTs with the same tag", 1, won)
 }
 
-// entityTag is an entity tag of RFC 9110 section 8.8.3, weak ones with the upper-case prefix.
+// entityTag matches an entity tag of RFC 9110 section 8.8.3; the prefix W/ of weak tags is in upper case.
 var entityTag = regexp.MustCompile(`^(W/)?"[\x21\x23-\x7e\x{80}-\x{ff}]*"$`)
 
-// under sends a request with one header.
-func under(ctx context.Context, t *T, method, where, header, tag string, body any) *conformance.Response {
+// callWithHeader sends a request with one header.
+func callWithHeader(ctx context.Context, t *T, method, where, header, tag string, body any) *conformance.Response {
 	return t.Call(ctx, conformance.Request{Method: method, Path: where, Body: body, Header: http.Header{header: {tag}}})
 }
 
-// renaming is the body of a PUT that gives a user of t.User(label) another given name.
-func renaming(t *T, label, given string) doc {
+// renamedUser returns the body of a PUT that changes the given name of a user of t.User(label).
+func renamedUser(t *T, label, given string) doc {
 	return t.User(label, doc{"name": doc{"givenName": given, "familyName": "Check"}})
 }
 
-// givenName is the body of a PATCH of the given name.
+// givenName returns the body of a PATCH of the given name.
 func givenName(name string) doc {
 	return doc{"schemas": []string{scim.PatchOpMessage}, "Operations": []doc{{"op": "replace", "path": "name.givenName", "value": name}}}
 }
 
-// version reads a resource and returns its entity tag, or skips the check when there is none.
+// version reads a resource and returns its entity tag, or skips the check if the response has none.
 func version(ctx context.Context, t *T, where string) string {
 	res := t.Read(ctx, where)
 	tag := res.Header.Get("ETag")
@@ -391,11 +392,11 @@ func version(ctx context.Context, t *T, where string) string {
 	return tag
 }
 
-// outdated creates a user and changes it, and returns the entity tag from before.
+// outdated creates a user, changes it, and returns the user and the entity tag from before the change.
 func outdated(ctx context.Context, t *T, label string) (*conformance.Created, string) {
 	u := t.CreateUser(ctx, label, nil)
 	stale := version(ctx, t, u.Path())
-	res := t.Put(ctx, u.Path(), renaming(t, label, "Newer"))
+	res := t.Put(ctx, u.Path(), renamedUser(t, label, "Newer"))
 	t.SkipIf(!res.OK(), "blocked: the user could not be replaced")
 	return u, stale
 }

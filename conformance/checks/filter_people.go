@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// people is the known set that filters are put to. What the rows below expect was worked out by hand from this table:
+// people is the set of users that filters are evaluated on. The expected results of the rows were derived by hand from this table:
 //
 //	label  displayName    title             userType     nickName  active  emails                       externalId
 //	ada    P Ada          P Engineer        P Employee   50% off   true    work ada.w, home ada.h       P-Ext-A
@@ -20,8 +20,8 @@ import (
 //	dan    P Dan          P Engineering     P Employee2            true    home dan.w, work dan.h       P-Ext-D
 //	eve    P "Eve" \ P    (none)            (none)                 false   work eve.w
 //
-// where P is the prefix of the fixture and an address such as ada.w stands for P + "ada.w@example.com". The userNames are
-// P + label + "@example.com", but eve's contains ada's.
+// where P is the prefix of the fixture, and an address such as ada.w is short for P + "ada.w@example.com". The userNames are P + label +
+// "@example.com", except that eve's contains ada's.
 var people = &conformance.Fixture{
 	Name:     "people",
 	Requests: 10,
@@ -55,7 +55,7 @@ var people = &conformance.Fixture{
 	},
 }
 
-// staff is a second known set, for what not every target keeps:
+// staff is a second set of users, with attributes that not every target stores:
 //
 //	label  displayName  nickName  profileUrl      emails                               department  manager
 //	fin    P delta      P Fi      https…/P/fin    work m.fin (primary)                 P Research
@@ -64,7 +64,7 @@ var people = &conformance.Fixture{
 //	ivy    P Charlie                              (none)
 //	jon    P ECHO                                 other c.jon, work y.jon              P Research2
 //
-// Department and manager are the enterprise extension's, and sent only to targets whose users carry it.
+// Department and manager belong to the enterprise extension, and are sent only to targets whose User type has it.
 var staff = &conformance.Fixture{
 	Name:     "staff",
 	Requests: 10,
@@ -99,54 +99,54 @@ var staff = &conformance.Fixture{
 	},
 }
 
-// A row is one filter and the objects of the fixture that it must find; the others must not be found. In the filter «P»
-// stands for the prefix of the fixture, and a label between the same quotes for the id of that object, with a hyphen behind it for that id
-// without its end.
+// A row is one filter and the objects of the fixture that it must match; it must not match other objects of the fixture. In the filter, «P»
+// is replaced by the prefix of the fixture, «label» by the id of the object with this label, and «label-» by that id without its last
+// character.
 type row struct {
 	filter string
 	want   string // labels in alphabetical order
 }
 
-// unanswered is why a check that puts rows is skipped.
-const unanswered = "the target declines these filters with 400 or 501, as it may, or does not keep the attributes as they were sent"
+// skipUnsupported is the reason why a check that evaluates rows is skipped.
+const skipUnsupported = "the target rejects these filters with 400 or 501, as permitted, or does not store the attributes as sent"
 
-// rows makes the Run of a check that puts filters to its fixture. A target that refuses with 400 invalidFilter what it need
-// not support is not blamed; required says that it must support it once it supports filters at all.
+// rows returns the Run function of a check that evaluates filters on its fixture. A rejection with 400 or 501 is not a finding, because
+// support for most filters is optional; required means that a target with support for filters must support these.
 func rows(required bool, table ...row) func(context.Context, *T) {
 	return func(ctx context.Context, t *T) {
 		answered := 0
 		for _, r := range table {
-			if ask(ctx, t, r, required) {
+			if evaluate(ctx, t, r, required) {
 				answered++
 			}
 		}
-		t.SkipIf(answered == 0, unanswered)
+		t.SkipIf(answered == 0, skipUnsupported)
 	}
 }
 
-// ask puts one filter and compares who is found. It says whether the target evaluated it.
-func ask(ctx context.Context, t *T, r row, required bool) bool {
-	if name := unkept(t, r.filter); name != "" {
-		t.Note("not asked, since the target does not keep %s as it was sent: %s", name, r.filter)
+// evaluate sends one filter and compares the users found. It reports whether the target evaluated the filter.
+func evaluate(ctx context.Context, t *T, r row, required bool) bool {
+	if name := unstoredAttribute(t, r.filter); name != "" {
+		t.Note("not sent, because the target does not store %s as sent: %s", name, r.filter)
 		return false
 	}
-	filter := fill(t, r.filter)
+	filter := expand(t, r.filter)
 	res := t.Get(ctx, "/Users", "filter", filter, "count", "200")
-	if !required && (res.Status == 400 || res.Status == 501) || res.Status == 400 && !filterable(ctx, t, filter) {
-		t.Note("declined with %d: %s", res.Status, filter)
+	if !required && (res.Status == 400 || res.Status == 501) || res.Status == 400 && !supportsEq(ctx, t, filter) {
+		t.Note("rejected with %d: %s", res.Status, filter)
 		return false
 	}
 	if !t.Expect("status of GET /Users?filter="+filter, 200, res.Status) {
 		return true
 	}
-	ids := rest(ctx, t, res, "filter", filter, "count", "200")
+	ids := allIDs(ctx, t, res, "filter", filter, "count", "200")
 	t.Expect("users found by "+filter, sorted(strings.Fields(r.want)...), labels(t.Fixture, ids))
 	return true
 }
 
-// filterable tells whether the target evaluates eq on the first attribute of a filter at all: RFC 7644 table 9 lets it decline
-// combinations of attribute and operator with 400 invalidFilter. Nobody may decline userName, which is the key of every lookup.
-func filterable(ctx context.Context, t *T, filter string) bool {
+// supportsEq reports whether the target evaluates eq on the first attribute of a filter: RFC 7644 table 9 permits 400 invalidFilter for
+// combinations of attribute and operator. A target must support userName, the key of every lookup.
+func supportsEq(ctx context.Context, t *T, filter string) bool {
 	attribute, _, _ := strings.Cut(strings.TrimLeft(filter, "( "), " ")
 	if scim.EqualName(attribute, "userName") {
 		return true
@@ -155,19 +155,19 @@ func filterable(ctx context.Context, t *T, filter string) bool {
 	return res.Status != 400 || res.ScimType() != "invalidFilter"
 }
 
-// findsNobody puts a filter that must find none of the fixture's objects; refusing it with 400 or 501 is as good.
-func findsNobody(ctx context.Context, t *T, filter string) {
-	filter = fill(t, filter)
+// expectNoMatch sends a filter that must match none of the fixture's objects; a rejection with 400 or 501 is accepted too.
+func expectNoMatch(ctx context.Context, t *T, filter string) {
+	filter = expand(t, filter)
 	res := t.Get(ctx, "/Users", "filter", filter, "count", "200")
 	if res.Status == 400 || res.Status == 501 {
 		return
 	}
 	t.Require("status of GET /Users?filter="+filter, 200, res.Status)
-	t.Expect("users found by "+filter, []string{}, labels(t.Fixture, rest(ctx, t, res, "filter", filter, "count", "200")))
+	t.Expect("users found by "+filter, []string{}, labels(t.Fixture, allIDs(ctx, t, res, "filter", filter, "count", "200")))
 }
 
-// fill puts the prefix and the ids into a row's filter.
-func fill(t *T, filter string) string {
+// expand replaces the placeholders in a row's filter by the prefix and the ids.
+func expand(t *T, filter string) string {
 	pairs := []string{"«P»", peoplePrefix(t)}
 	for label, o := range t.Fixture {
 		pairs = append(pairs, "«"+label+"»", o.ID, "«"+label+"-»", o.ID[:len(o.ID)-1])
@@ -175,14 +175,14 @@ func fill(t *T, filter string) string {
 	return strings.NewReplacer(pairs...).Replace(filter)
 }
 
-// rest follows the pages of a list of users after its first one; see restOf.
-func rest(ctx context.Context, t *T, first *conformance.Response, query ...string) []string {
-	return restOf(ctx, t, "/Users", first, query...)
+// allIDs is allIDsOf for users.
+func allIDs(ctx context.Context, t *T, first *conformance.Response, query ...string) []string {
+	return allIDsOf(ctx, t, "/Users", first, query...)
 }
 
-// restOf follows the pages of a list after its first one and returns all ids: a target may give smaller pages than asked for,
-// and it may page by cursor when nothing else is asked for (RFC 9865 section 2.3).
-func restOf(ctx context.Context, t *T, endpoint string, first *conformance.Response, query ...string) []string {
+// allIDsOf follows the pages of a list after the first one and returns all ids: a target may return smaller pages than requested, and it
+// may page by cursor if the request has no paging parameter (RFC 9865 section 2.3).
+func allIDsOf(ctx context.Context, t *T, endpoint string, first *conformance.Response, query ...string) []string {
 	ids := first.IDs()
 	for page := first; len(page.IDs()) > 0 && len(ids) < maxWalk; ids = append(ids, page.IDs()...) {
 		next := page.Object().Text("nextCursor")
@@ -198,7 +198,7 @@ func restOf(ctx context.Context, t *T, endpoint string, first *conformance.Respo
 	return ids
 }
 
-// peoplePrefix is the prefix the fixture was built with.
+// peoplePrefix returns the prefix that the fixture was built with.
 func peoplePrefix(t *T) string {
 	for label, o := range t.Fixture {
 		name, _ := o.Sent["userName"].(string)
@@ -215,25 +215,25 @@ var (
 	filterName = regexp.MustCompile(`[A-Za-z]\w*`)
 )
 
-// unkept returns an attribute of a filter that the target does not keep as it was sent, or that it fills in by itself: what
-// a filter on it finds cannot be foretold. The checks of creating and reading have the say on that.
-func unkept(t *T, filter string) string {
+// unstoredAttribute returns an attribute of a filter that the target does not store as sent, or that it sets itself. The result of a filter
+// on such an attribute cannot be predicted. The checks of creating and reading have the finding.
+func unstoredAttribute(t *T, filter string) string {
 	bare := filterText.ReplaceAllString(filter, "")
 	names := filterName.FindAllString(filterURN.ReplaceAllString(bare, ""), -1)
 	if strings.Contains(strings.ToLower(bare), strings.ToLower(scim.EnterpriseUserSchema)) {
 		names = append(names, scim.EnterpriseUserSchema)
 	}
 	for _, name := range names {
-		if !kept(t, name) {
+		if !fixtureStored(t, name) {
 			return name
 		}
 	}
 	return ""
 }
 
-// kept tells whether the answers to the creation of the fixture's objects hold an attribute exactly where it was sent.
-// Names of anything else are always kept.
-func kept(t *T, name string) bool {
+// fixtureStored reports whether the responses to the creation of the fixture's objects contain an attribute exactly where it was sent, with
+// the value that was sent. It is true for names that are not attributes of the fixture.
+func fixtureStored(t *T, name string) bool {
 	sent := false
 	for _, o := range t.Fixture {
 		sent = sent || slices.ContainsFunc(names(o.Sent), func(n string) bool { return scim.EqualName(n, name) })
@@ -249,7 +249,7 @@ func kept(t *T, name string) bool {
 			}
 		}
 		got, _ := o.Resource.Get(name)
-		if !holds(got, want) {
+		if !containsSent(got, want) {
 			return false
 		}
 	}
@@ -264,9 +264,9 @@ func names(d doc) []string {
 	return out
 }
 
-// holds tells whether an answer has all of what was sent: the members of objects, and of arrays the same number of elements.
-// Nothing sent means that nothing may be there.
-func holds(got, want any) bool {
+// containsSent reports whether a value of a response contains all of what was sent: the members of objects, and of arrays the same number
+// of elements. If nothing was sent, the value must be absent.
+func containsSent(got, want any) bool {
 	switch want := want.(type) {
 	case nil:
 		list, isList := got.([]any)
@@ -275,7 +275,7 @@ func holds(got, want any) bool {
 		o, ok := got.(*scim.Object)
 		for name, v := range want {
 			member, _ := o.Get(name)
-			ok = ok && holds(member, v)
+			ok = ok && containsSent(member, v)
 		}
 		return ok
 	case []doc:
@@ -284,7 +284,7 @@ func holds(got, want any) bool {
 			return false
 		}
 		return !slices.ContainsFunc(want, func(v doc) bool {
-			return !slices.ContainsFunc(list, func(element any) bool { return holds(element, v) })
+			return !slices.ContainsFunc(list, func(element any) bool { return containsSent(element, v) })
 		})
 	default:
 		v, err := scim.Value(want)
@@ -292,7 +292,7 @@ func holds(got, want any) bool {
 	}
 }
 
-// sameSet compares arrays without regard to order, as schemas are.
+// sameSet compares arrays ignoring the order, as for schemas.
 func sameSet(a, b any) bool {
 	one, ok1 := a.([]any)
 	two, ok2 := b.([]any)
@@ -301,8 +301,8 @@ func sameSet(a, b any) bool {
 	})
 }
 
-// filters are the needs of every check that works on people.
+// filters are the needs of every check on the fixture people.
 var filters = needs(conformance.NeedUser, conformance.NeedWrite, conformance.NeedFilter)
 
-// scope keeps filters that match nearly everybody to the people of the fixture.
+// scope restricts a filter that matches nearly every user to the users of the fixture.
 const scope = `userName sw "«P»" and `

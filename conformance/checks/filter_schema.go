@@ -9,8 +9,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// A graded question puts filters to three objects a, b and c of whichever type has a fitting attribute, which differ by its
-// value only. In the filters «it» stands for the attribute.
+// A graded filter is evaluated on three objects a, b and c that differ only in the value of one attribute. The attribute is the first
+// suitable one of any resource type. In the filters, «it» is replaced by the path of the attribute.
 type graded struct {
 	id, title    string
 	requirements []string
@@ -21,7 +21,7 @@ type graded struct {
 	rows         []row
 }
 
-// check makes the check.
+// check returns the check.
 func (g graded) check() check {
 	return check{
 		ID:           "filter." + g.id,
@@ -33,7 +33,7 @@ func (g graded) check() check {
 		Why:          g.why,
 		Fix:          g.fix,
 		Run: func(ctx context.Context, t *T) {
-			td, a, ids := grade(ctx, t, g.trait, g.fits, g.values)
+			td, a, ids := createGraded(ctx, t, g.trait, g.fits, g.values)
 			var any []string
 			for _, label := range []string{"a", "b", "c"} {
 				any = append(any, "id eq "+quote(ids[label]))
@@ -43,7 +43,7 @@ func (g graded) check() check {
 				filter := "(" + strings.Join(any, " or ") + ") and " + strings.ReplaceAll(r.filter, "«it»", a.path())
 				res := t.Get(ctx, td.endpoint, "filter", filter)
 				if res.Status == 400 || res.Status == 501 {
-					t.Note("declined with %d: %s", res.Status, filter)
+					t.Note("rejected with %d: %s", res.Status, filter)
 					continue
 				}
 				answered = true
@@ -51,87 +51,89 @@ func (g graded) check() check {
 				t.SkipIf(len(res.IDs()) < res.Total(), "the target returns smaller pages")
 				t.Expect("objects found by "+filter, sorted(strings.Fields(r.want)...), labelled(ids, res.IDs()))
 			}
-			t.SkipIf(!answered, unanswered)
+			t.SkipIf(!answered, skipUnsupported)
 		},
 	}
 }
 
-// simple tells whether an attribute is of a kind and has one value.
-func simple(kind string) func(a attrDef) bool {
+// singleValued returns a condition that selects single-valued attributes of a kind, without canonical values.
+func singleValued(kind string) func(a attrDef) bool {
 	return func(a attrDef) bool { return a.kind == kind && !a.multi && len(a.canonical) == 0 }
 }
 
 const (
-	numberWhy = "Compared as texts, 10 is less than 9, and quotas are enforced on the wrong people."
-	numberFix = "Compare numbers by their value."
+	numberWhy = "Compared as strings, 10 is less than 9, and quotas apply to the wrong users."
+	numberFix = "Compare numbers by value."
 )
 
 var (
-	integers = graded{trait: "is an integer that can be written", fits: simple("integer"), values: [3]any{9, 10, 42}, why: numberWhy,
+	integers = graded{trait: "is a writable integer", fits: singleValued("integer"), values: [3]any{9, 10, 42}, why: numberWhy,
 		fix: numberFix}
-	decimals = graded{trait: "is a decimal that can be written", fits: simple("decimal"), values: [3]any{2.5, 10.25, -1.5}, why: numberWhy,
+	decimals = graded{trait: "is a writable decimal", fits: singleValued("decimal"), values: [3]any{2.5, 10.25, -1.5}, why: numberWhy,
 		fix: numberFix}
 )
 
-// asked completes a graded question.
-func (g graded) asked(id, title string, requirements []string, table ...row) check {
+// with completes a graded filter with its id, title, requirements and rows, and returns its check.
+func (g graded) with(id, title string, requirements []string, table ...row) check {
 	g.id, g.title, g.requirements, g.rows = id, title, requirements, table
 	return g.check()
 }
 
 var filterSchema = []check{
-	integers.asked("integer-eq", "eq compares integers", reqs("RFC7644-3.4.2.2-09", "RFC7644-3.4.2.2-48"), row{`«it» eq 10`, "b"},
+	integers.with("integer-eq", "eq compares integers", reqs("RFC7644-3.4.2.2-09", "RFC7644-3.4.2.2-48"), row{`«it» eq 10`, "b"},
 		row{`«it» eq 1`, ""}),
-	integers.asked("integer-ne", "ne compares integers", reqs("RFC7644-3.4.2.2-10", "RFC7644-3.4.2.2-48"), row{`«it» ne 10`, "a c"}),
-	integers.asked("integer-gt", "gt and ge compare integers by their value", reqs("RFC7644-3.4.2.2-21", "RFC7644-3.4.2.2-48"),
+	integers.with("integer-ne", "ne compares integers", reqs("RFC7644-3.4.2.2-10", "RFC7644-3.4.2.2-48"), row{`«it» ne 10`, "a c"}),
+	integers.with("integer-gt", "gt and ge compare integers by value", reqs("RFC7644-3.4.2.2-21", "RFC7644-3.4.2.2-48"),
 		row{`«it» gt 9`, "b c"}, row{`«it» ge 10`, "b c"}, row{`«it» gt 42`, ""}),
-	integers.asked("integer-lt", "lt and le compare integers by their value", reqs("RFC7644-3.4.2.2-21", "RFC7644-3.4.2.2-48"),
+	integers.with("integer-lt", "lt and le compare integers by value", reqs("RFC7644-3.4.2.2-21", "RFC7644-3.4.2.2-48"),
 		row{`«it» lt 42`, "a b"}, row{`«it» le 10`, "a b"}, row{`«it» lt 9`, ""}),
-	integers.asked("integer-pr", "pr finds whoever has an integer", reqs("RFC7644-3.4.2.2-16"), row{`«it» pr`, "a b c"},
+	integers.with("integer-pr", "pr matches objects with an integer", reqs("RFC7644-3.4.2.2-16"), row{`«it» pr`, "a b c"},
 		row{`not («it» pr)`, ""}),
-	decimals.asked("decimal-eq", "eq compares decimals by their value", reqs("RFC7644-3.4.2.2-09"), row{`«it» eq 2.5`, "a"},
+	decimals.with("decimal-eq", "eq compares decimals by value", reqs("RFC7644-3.4.2.2-09"), row{`«it» eq 2.5`, "a"},
 		row{`«it» eq 10.250`, "b"}, row{`«it» eq 2`, ""}),
-	decimals.asked("decimal-order", "gt and lt compare decimals by their value, negative ones included", reqs("RFC7644-3.4.2.2-21"),
+	decimals.with("decimal-order", "gt and lt compare decimals by value, including negative ones", reqs("RFC7644-3.4.2.2-21"),
 		row{`«it» gt 2.5`, "b"}, row{`«it» lt 2.5`, "c"}, row{`«it» ge -1.5`, "a b c"}, row{`«it» le 1e1`, "a c"}),
 	graded{
-		trait: "is a dateTime that can be written", fits: simple("dateTime"),
+		trait: "is a writable dateTime", fits: singleValued("dateTime"),
 		values: [3]any{"2026-01-31T10:20:30Z", "2026-01-31T23:00:00Z", "2026-06-01T00:00:00Z"},
-		why:    "Contracts end at an instant, which two zones write differently.", fix: "Compare instants, not texts.",
-	}.asked("date-time-own", "DateTimes that clients write are compared as instants", reqs("RFC7644-3.4.2.2-20"),
+		why:    "The end of a contract is one time, which two zones write differently.", fix: "Compare times, not strings.",
+	}.with("date-time-own", "DateTimes that clients write are compared as times, not as strings", reqs("RFC7644-3.4.2.2-20"),
 		row{`«it» eq "2026-01-31T12:20:30+02:00"`, "a"}, row{`«it» gt "2026-02-01T00:30:00+02:00"`, "b c"},
 		row{`«it» lt "2026-01-31T18:30:00-05:00"`, "a b"}),
 	graded{
-		trait: "is a text with caseExact true", fits: func(a attrDef) bool {
-			return simple("string")(a) && a.caseExact
+		trait: "is a string with caseExact true", fits: func(a attrDef) bool {
+			return singleValued("string")(a) && a.caseExact
 		}, values: [3]any{"Scimconf-Aa", "Scimconf-aA", "Scimconf-aa"},
-		why: "Codes that differ only by case are different codes.", fix: "Take the case rule from the schema.",
-	}.asked("case-exact-own", "Texts that the schema calls caseExact are compared with regard to case",
+		why: "Codes that differ only by case are different codes.", fix: "Compare as caseExact of the schema states.",
+	}.with("case-exact-own", "Strings with caseExact true are compared case-sensitively",
 		reqs("RFC7643-7-14", "RFC7644-3.4.2.2-57"),
 		row{`«it» eq "Scimconf-Aa"`, "a"}, row{`«it» sw "Scimconf-a"`, "b c"}, row{`«it» ew "AA"`, ""}),
 	graded{
-		trait: "is a text without caseExact", fits: func(a attrDef) bool {
-			return simple("string")(a) && !a.caseExact
+		trait: "is a string without caseExact", fits: func(a attrDef) bool {
+			return singleValued("string")(a) && !a.caseExact
 		}, values: [3]any{"Scimconf-Own-A", "Scimconf-own-a", "Scimconf-Own-B"},
-		why: "What the schema says holds for any attribute.", fix: "Take the case rule from the schema.",
-	}.asked("case-insensitive-own", "Texts that the schema does not call caseExact are compared without regard to case",
+		why: "The schema applies to custom attributes too.", fix: "Compare as caseExact of the schema states.",
+	}.with("case-insensitive-own", "Strings without caseExact are compared case-insensitively",
 		reqs("RFC7643-7-14", "RFC7644-3.4.2.2-57"),
 		row{`«it» eq "SCIMCONF-OWN-A"`, "a b"}, row{`«it» ew "-b"`, "c"}),
 	graded{
-		trait: "is a list of texts", fits: func(a attrDef) bool { return a.kind == "string" && a.multi && len(a.canonical) == 0 && !a.caseExact },
+		trait: "is a list of strings", fits: func(a attrDef) bool {
+			return a.kind == "string" && a.multi && len(a.canonical) == 0 && !a.caseExact
+		},
 		values: [3]any{[]string{"scimconf-1", "scimconf-2"}, []string{"scimconf-2"}, []string{"scimconf-3"}},
-		why:    "A list of texts has no sub-attributes, and is filtered by its bare name.",
-		fix:    "Compare each text of the list; one that matches is enough.",
-	}.asked("plain-list", "A list of plain texts matches when one of them does", reqs("RFC7644-3.4.2.2-50"),
+		why:    "A list of strings has no sub-attributes; filters use its bare name.",
+		fix:    "Compare each string of the list; one match is enough.",
+	}.with("plain-list", "A list of strings matches when one of them does", reqs("RFC7644-3.4.2.2-50"),
 		row{`«it» eq "scimconf-2"`, "a b"}, row{`«it» eq "scimconf-1"`, "a"}, row{`«it» sw "scimconf-"`, "a b c"}, row{`«it» eq "scimconf"`, ""}),
 	graded{
-		trait: "is binary", fits: simple("binary"), values: [3]any{"AAEC", "AAED", "//79"},
-		why: "A certificate is looked up by its value.", fix: "Compare base64 texts, or what they stand for, with regard to case.",
-	}.asked("binary-eq", "eq compares binary values", reqs("RFC7644-3.4.2.2-09"), row{`«it» eq "AAEC"`, "a"}, row{`«it» eq "aaec"`, ""}),
+		trait: "is binary", fits: singleValued("binary"), values: [3]any{"AAEC", "AAED", "//79"},
+		why: "Clients look up a certificate by its value.", fix: "Compare the base64 strings case-sensitively, or compare the decoded bytes.",
+	}.with("binary-eq", "eq compares binary values", reqs("RFC7644-3.4.2.2-09"), row{`«it» eq "AAEC"`, "a"}, row{`«it» eq "aaec"`, ""}),
 }
 
-// grade creates the three objects and returns their type, the attribute and their ids by label. It skips the check when no
-// type has a fitting attribute, or when the target does not keep the values.
-func grade(ctx context.Context, t *T, trait string, fits func(a attrDef) bool, values [3]any) (typeDef, attrDef, map[string]string) {
+// createGraded creates the three objects and returns their type, the attribute and their ids by label. It skips the check if no type has a
+// suitable attribute, or if the target does not store the values.
+func createGraded(ctx context.Context, t *T, trait string, fits func(a attrDef) bool, values [3]any) (typeDef, attrDef, map[string]string) {
 	for _, td := range types(t) {
 		for _, a := range td.attributes {
 			if !ownAttribute(td, a) || a.common() || a.name == td.carrier || a.uniqueness != "none" || a.required || !a.writable() || a.hidden() ||
@@ -145,7 +147,7 @@ func grade(ctx context.Context, t *T, trait string, fits func(a attrDef) bool, v
 				kept := a.of(res.Object())
 				want, err := scim.Value(values[i])
 				t.SkipIf(!res.OK() || err != nil || !scim.Equal(kept, want),
-					"blocked: a "+td.name+" with "+a.path()+" could not be created as it was sent")
+					"blocked: a "+td.name+" with "+a.path()+" could not be created as sent")
 				ids[label] = res.Object().Text("id")
 			}
 			return td, a, ids

@@ -12,18 +12,18 @@ import (
 
 var asksUsers = needs(conformance.NeedUser, conformance.NeedFilter)
 
-// broken makes a check that a filter outside of the grammar is refused.
+// broken returns a check that a filter outside the grammar is rejected.
 func broken(id, what, requirement string, level conformance.Level, filters ...string) check {
 	return check{
 		ID:           "filter.invalid-" + id,
-		Title:        "A filter with " + what + " is refused with 400 invalidFilter",
+		Title:        "A filter with " + what + " is rejected with 400 invalidFilter",
 		Requirements: reqs(requirement, "RFC7644-3.12-16"),
 		Level:        level,
 		Needs:        asksUsers,
 		Requests:     len(filters),
-		Why:          "A filter that is half understood answers another question than the one that was asked, and nobody notices.",
-		Fix: "Parse the filter to its last character by the grammar of RFC 7644 section 3.4.2.2 before running it; what is left over " +
-			"is an error.",
+		Why:          "A server that misreads a filter returns the wrong users, and the client does not notice.",
+		Fix: "Parse the whole filter by the grammar of RFC 7644 section 3.4.2.2 before evaluating it; remaining characters are " +
+			"an error.",
 		Run: func(ctx context.Context, t *T) {
 			for _, filter := range filters {
 				res := t.Get(ctx, "/Users", "filter", filter)
@@ -46,20 +46,20 @@ var filterSyntax = slices.Concat(
 	[]check{
 		broken("no-operator", "no operator", expressions, must, `userName`, `userName "a"`),
 		broken("no-attribute", "no attribute", expressions, must, `eq "a"`),
-		broken("operand-of-pr", "an operand behind pr", expressions, must, `userName pr "a"`),
+		broken("operand-of-pr", "an operand after pr", expressions, must, `userName pr "a"`),
 		broken("two-operators", "two operators in a row", abnf, must, `userName eq co "a"`),
-		broken("no-conjunction", "two conditions that nothing joins", abnf, must, `userName eq "a" userName eq "b"`),
+		broken("no-conjunction", "two conditions without a conjunction", abnf, must, `userName eq "a" userName eq "b"`),
 		broken("two-conjunctions", "two conjunctions in a row", abnf, must, `userName eq "a" and or userName eq "b"`),
-		broken("leading-conjunction", "a conjunction at the beginning", abnf, must, `and userName eq "a"`, `or userName eq "a"`),
+		broken("leading-conjunction", "a leading conjunction", abnf, must, `and userName eq "a"`, `or userName eq "a"`),
 		broken("comma", "a comma between conditions", abnf, must, `userName eq "a", userName eq "b"`),
 		broken("empty-group", "an empty pair of parentheses", brackets, must, `()`, `userName eq "a" and ()`),
-		broken("bare-not", "not in front of a condition without parentheses", "RFC7644-3.4.2.2-30", must, `not userName eq "a"`),
-		broken("not-alone", "not and nothing behind it", "RFC7644-3.4.2.2-30", must, `not`, `userName eq "a" and not`),
+		broken("bare-not", "not before a condition without parentheses", "RFC7644-3.4.2.2-30", must, `not userName eq "a"`),
+		broken("not-alone", "not without a condition", "RFC7644-3.4.2.2-30", must, `not`, `userName eq "a" and not`),
 		broken("empty-brackets", "empty brackets", brackets, must, `emails[]`),
-		broken("unopened-bracket", "a bracket that was never opened", brackets, must, `emails type eq "work"]`),
-		broken("crossed-brackets", "brackets that cross", brackets, must, `(emails[type eq "work")]`),
-		broken("nested-brackets", "brackets inside of brackets", "RFC7644-3.4.2.2-38", should, `emails[value[type eq "work"] eq "a"]`),
-		broken("escape", "an escape that JSON does not have", "RFC7644-3.4.2.2-42", should, `userName eq "\x"`),
+		broken("unopened-bracket", "an unopened bracket", brackets, must, `emails type eq "work"]`),
+		broken("crossed-brackets", "overlapping brackets", brackets, must, `(emails[type eq "work")]`),
+		broken("nested-brackets", "nested brackets", "RFC7644-3.4.2.2-38", should, `emails[value[type eq "work"] eq "a"]`),
+		broken("escape", "an escape that JSON does not define", "RFC7644-3.4.2.2-42", should, `userName eq "\x"`),
 		broken("three-levels", "a name of three levels", "RFC7644-3.4.2.2-46", should, `name.familyName.first eq "a"`),
 		broken("bare-word", "an operand without quotes", "RFC7644-3.4.2.2-41", may, `userName eq scimconf`),
 		broken("single-quotes", "an operand in single quotes", "RFC7644-3.4.2.2-41", may, `userName eq 'scimconf'`),
@@ -69,7 +69,7 @@ var filterSyntax = slices.Concat(
 	filterInjections,
 )
 
-// unknown makes a check that a name which does not exist selects nobody.
+// unknown returns a check that a condition on an unknown name matches no user.
 func unknown(id, title, filter string) check {
 	return check{
 		ID:           "filter.unknown-" + id,
@@ -80,48 +80,47 @@ func unknown(id, title, filter string) check {
 		Fixture:      people,
 		Requests:     1,
 		Why:          "A condition that is dropped because a name in it is unknown turns a narrow query into a wide one.",
-		Fix:          "Answer 400 invalidFilter, or let the condition match nobody; never leave it out.",
-		Run:          func(ctx context.Context, t *T) { findsNobody(ctx, t, filter) },
+		Fix:          "Return 400 invalidFilter, or treat the condition as false; never drop it.",
+		Run:          func(ctx context.Context, t *T) { expectNoMatch(ctx, t, filter) },
 	}
 }
 
 var filterUnknown = []check{
-	unknown("attribute-and", "A condition on an unknown attribute, joined by and, finds nobody or is refused",
+	unknown("attribute-and", "A condition on an unknown attribute, joined by and, matches no user or is rejected",
 		scope+`scimconfNoSuchAttribute eq "x"`),
-	unknown("attribute-present", "pr on an unknown attribute finds nobody or is refused", scope+`scimconfNoSuchAttribute pr`),
-	unknown("sub-attribute", "A condition on an unknown sub-attribute finds nobody or is refused",
+	unknown("attribute-present", "pr on an unknown attribute matches no user or is rejected", scope+`scimconfNoSuchAttribute pr`),
+	unknown("sub-attribute", "A condition on an unknown sub-attribute matches no user or is rejected",
 		scope+`name.scimconfNoSuchAttribute eq "x"`),
-	unknown("element", "An unknown name in brackets finds nobody or is refused", scope+`emails[scimconfNoSuchAttribute eq "x"]`),
-	unknown("schema", "A name below the URN of an unknown schema finds nobody or is refused",
+	unknown("element", "An unknown name in brackets matches no user or is rejected", scope+`emails[scimconfNoSuchAttribute eq "x"]`),
+	unknown("schema", "A name under the URN of an unknown schema matches no user or is rejected",
 		`urn:example:scimconf:2.0:None:userName sw "«P»"`),
 	{
 		ID:           "filter.unknown-attribute-or",
-		Title:        "An unknown attribute beside or does not widen the result",
+		Title:        "An unknown attribute on one side of or does not widen the result",
 		Requirements: reqs("RFC7644-3.4.2.2-61"),
 		Level:        must,
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "The other side of or still says who is wanted.",
-		Fix:          "Let the condition match nobody, or answer 400 invalidFilter.",
+		Why:          "The other side of or still determines the users.",
+		Fix:          "Treat the condition as false, or return 400 invalidFilter.",
 		Run:          rows(false, row{bob + ` or scimconfNoSuchAttribute eq "x"`, "bob"}),
 	},
 }
 
-// literal makes a check that a character in an operand stands for itself.
+// literal returns a check that a character in an operand represents itself.
 func literal(id, character string, table ...row) check {
 	return check{
 		ID:           "filter.literal-" + id,
-		Title:        character + " in an operand stands for itself",
+		Title:        character + " in an operand represents itself",
 		Requirements: reqs("RFC7644-3.4.2.2-15", "RFC7644-3.4.2.2-42"),
 		Level:        must,
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     len(table),
-		Why:          "An operand that reaches a database as a pattern finds strangers.",
-		Fix: "Escape operands when they become part of a LIKE pattern or a regular expression, or compare in a way that knows no " +
-			"patterns.",
-		Run: rows(false, table...),
+		Why:          "An operand that a database treats as a pattern finds the wrong users.",
+		Fix:          "Escape operands when they become part of a LIKE pattern or a regular expression, or use a comparison without patterns.",
+		Run:          rows(false, table...),
 	}
 }
 
@@ -141,20 +140,20 @@ var filterLiterals = []check{
 	literal("bracket", "A bracket", row{`displayName eq "«P») or (userName pr"`, ""}, row{`displayName eq "«P»] or emails[type pr"`, ""}),
 }
 
-// injection makes a check that operands which are code find nobody and break nothing.
+// injection returns a check that operands with code match no user and cause no server error.
 func injection(id, language string, operands ...string) check {
 	return check{
 		ID:           "filter.injection-" + id,
-		Title:        language + " in an operand finds nobody and breaks nothing",
+		Title:        language + " in an operand matches no user and causes no server error",
 		Requirements: reqs("RFC7644-3.4.2.2-63", "RFC7644-3.4.2.2-15"),
 		Level:        should,
 		Needs:        asksUsers,
 		Requests:     len(operands),
-		Why:          "A filter goes from a stranger's request into a query of another language.",
-		Fix:          "Use parameters; never put operands into the text of a query.",
+		Why:          "A filter carries untrusted input into a query of another language.",
+		Fix:          "Use parameters; never put operands into a query string.",
 		Run: func(ctx context.Context, t *T) {
 			for _, operand := range operands {
-				// An object in a text stays a text: quote puts it between quotation marks.
+				// quote puts the operand between quotation marks, so an object in it remains a string.
 				filter := "userName eq " + quote(operand)
 				res := t.Get(ctx, "/Users", "filter", filter)
 				t.Holds(res.Status < 500, "status of the filter "+filter, "200 or 400", res.Status)
@@ -166,61 +165,61 @@ func injection(id, language string, operands ...string) check {
 
 var filterInjections = []check{
 	injection("sql", "SQL", `x' OR 1=1 --`, `x'; DROP TABLE users; --`, `x' UNION SELECT NULL,NULL --`),
-	injection("nosql", "A query of a document database", `{"$gt":""}`, `';return true;//`),
+	injection("nosql", "A document database query", `{"$gt":""}`, `';return true;//`),
 	injection("ldap", "An LDAP filter", `*)(objectClass=*`, `x)(|(uid=*))`),
 	injection("pattern", "A pattern", `.*`, `^`, `%`, `(a+)+$`),
 	injection("template", "A template", `${7*7}`, `{{7*7}}`, `%s%n%x`),
 	{
 		ID:           "filter.injection-name",
-		Title:        "Code in the place of an attribute's name finds nobody and breaks nothing",
+		Title:        "Code in place of an attribute name matches no user and causes no server error",
 		Requirements: reqs("RFC7644-3.4.2.2-63", abnf),
 		Level:        should,
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     3,
-		Why:          "Names become columns; a name that is not looked up in the schema reaches the database.",
-		Fix:          "Resolve names against the schema, and refuse what is none.",
+		Why:          "Names become columns; a name that is not checked against the schema reaches the database.",
+		Fix:          "Resolve names against the schema, and reject unknown names.",
 		Run: func(ctx context.Context, t *T) {
 			for _, name := range []string{`userName' OR '1'='1`, `1=1;--`, `__proto__`} {
-				findsNobody(ctx, t, name+` eq "x"`)
+				expectNoMatch(ctx, t, name+` eq "x"`)
 			}
 		},
 	},
 	{
 		ID:           "filter.long",
-		Title:        "A filter of two hundred conditions is answered or refused, without a server error",
+		Title:        "A filter of two hundred conditions is evaluated or rejected, without a server error",
 		Requirements: reqs("RFC7644-3.4.2.2-63"),
 		Level:        should,
 		Needs:        asksUsers,
 		Requests:     1,
-		Why:          "Clients look up batches; one of them is longer than anybody thought of.",
-		Fix:          "Bound the length of filters, and answer 400, 413 or 414 beyond it.",
+		Why:          "Clients look up batches, and a batch can be longer than the server expects.",
+		Fix:          "Limit the length of filters, and return 400, 413 or 414 above the limit.",
 		Run: func(ctx context.Context, t *T) {
-			handled(ctx, t, `userName eq "scimconf-nobody"`+strings.Repeat(` or userName eq "scimconf-nobody"`, 199))
+			expectHandled(ctx, t, `userName eq "scimconf-nobody"`+strings.Repeat(` or userName eq "scimconf-nobody"`, 199))
 		},
 	},
 	{
 		ID:           "filter.deep",
-		Title:        "A filter of two hundred nested groups is answered or refused, without a server error",
+		Title:        "A filter of two hundred nested groups is evaluated or rejected, without a server error",
 		Requirements: reqs("RFC7644-3.4.2.2-63"),
 		Level:        should,
 		Needs:        asksUsers,
 		Requests:     1,
-		Why:          "A parser that calls itself for each parenthesis can be made to exhaust its stack.",
-		Fix:          "Bound the depth of filters, and answer 400 beyond it.",
+		Why:          "Nested parentheses can exhaust the stack of a recursive parser.",
+		Fix:          "Limit the depth of filters, and return 400 above the limit.",
 		Run: func(ctx context.Context, t *T) {
-			handled(ctx, t, strings.Repeat("(", 200)+`userName eq "scimconf-nobody"`+strings.Repeat(")", 200))
+			expectHandled(ctx, t, strings.Repeat("(", 200)+`userName eq "scimconf-nobody"`+strings.Repeat(")", 200))
 		},
 	},
 	{
 		ID:           "filter.empty",
-		Title:        "An empty filter is refused or read as none",
+		Title:        "An empty filter is rejected or treated as absent",
 		Requirements: reqs("RFC7644-3.4.2.2-07"),
 		Level:        should,
 		Needs:        asksUsers,
 		Requests:     2,
-		Why:          "Forms send empty fields.",
-		Fix:          "Answer 400 invalidFilter, or leave the parameter out.",
+		Why:          "Search forms send empty fields.",
+		Fix:          "Return 400 invalidFilter, or ignore the parameter.",
 		Run: func(ctx context.Context, t *T) {
 			for _, filter := range []string{"", " "} {
 				res := t.Get(ctx, "/Users", "filter", filter, "count", "1")
@@ -230,46 +229,46 @@ var filterInjections = []check{
 	},
 	{
 		ID:           "filter.null",
-		Title:        "eq null finds who has no value, or is refused",
+		Title:        "eq null matches users without a value, or is rejected",
 		Requirements: reqs("RFC7644-3.4.2.2-45"),
 		Level:        may,
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     2,
-		Why:          "The grammar has null as an operand and does not say what it means.",
-		Fix:          "Read eq null as not pr and ne null as pr, or refuse them.",
+		Why:          "The grammar permits null as an operand but does not define its meaning.",
+		Fix:          "Treat eq null as not pr and ne null as pr, or reject them.",
 		Run:          rows(false, row{scope + `title eq null`, "eve"}, row{scope + `title ne null`, "ada bob cyd dan"}),
 	},
 	{
 		ID:           "filter.extra-blanks",
-		Title:        "More than one blank between the parts of a filter changes nothing",
+		Title:        "Extra spaces between the parts of a filter change nothing",
 		Requirements: reqs(abnf),
 		Level:        may,
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "People type filters. The grammar has exactly one blank; refusing more is right, too.",
-		Fix:          "Skip blanks between tokens.",
+		Why:          "Users type filters by hand. The grammar has exactly one space; rejecting more is permitted.",
+		Fix:          "Skip spaces between tokens.",
 		Run:          rows(false, row{`  userType   eq  "«P» Employee"  `, "ada cyd"}),
 	},
 	{
 		ID:           "filter.core-schema-of-group",
-		Title:        "A name of another type's schema finds no users",
+		Title:        "A name of another type's schema matches no users",
 		Requirements: reqs("RFC7644-3.4.2.2-61", "RFC7644-3.10-01"),
 		Level:        must,
 		Needs:        filters,
 		Fixture:      people,
 		Requests:     1,
-		Why:          "A server that cuts the URN off and looks at the last part only finds users by an attribute of groups.",
-		Fix:          "Resolve the whole name, URN included.",
-		Run:          func(ctx context.Context, t *T) { findsNobody(ctx, t, scim.GroupSchema+`:displayName sw "«P»"`) },
+		Why:          "A server that drops the URN and uses only the last part finds users by an attribute of groups.",
+		Fix:          "Resolve the whole name, including the URN.",
+		Run:          func(ctx context.Context, t *T) { expectNoMatch(ctx, t, scim.GroupSchema+`:displayName sw "«P»"`) },
 	},
 }
 
-// handled puts a filter that finds nobody and may be refused, but may not break the server.
-func handled(ctx context.Context, t *T, filter string) {
+// expectHandled sends a filter that must match no user; it may be rejected, but must not cause a server error.
+func expectHandled(ctx context.Context, t *T, filter string) {
 	res := t.Get(ctx, "/Users", "filter", filter)
 	t.Holds(res.Status < 500 || res.Status == 501, "status of a filter of "+strconv.Itoa(len(filter))+" characters",
-		"200, or a status that blames the client", res.Status)
+		"200, 4xx or 501", res.Status)
 	t.Expect("number of items", 0, len(res.Resources()))
 }

@@ -16,49 +16,49 @@ var (
 var groups = []check{
 	{
 		ID:           "groups.create",
-		Title:        "A group is created with its members: 201, id, displayName, meta.resourceType Group",
+		Title:        "A POST of a group with members returns 201, id, displayName and meta.resourceType Group",
 		Requirements: reqs("RFC7644-3.3-05", "RFC7644-3.3.1-01", "RFC7643-4.2-05"),
 		Level:        must,
 		Needs:        writesGroups,
 		Requests:     7,
-		Why:          "Okta creates groups together with their members.",
-		Fix:          "Store members as references to users, and answer 201 with the group.",
+		Why:          "Okta creates groups with their members in one request.",
+		Fix:          "Store members as references to users, and return 201 with the group.",
 		Run:          groupsCreate,
 	},
 	{
 		ID:           "groups.missing-display-name",
-		Title:        "A group without displayName is refused with 400",
+		Title:        "A group without displayName is rejected with 400",
 		Requirements: reqs("RFC7643-4.2-02", "RFC7643-7-32", "RFC7644-3.3-11"),
 		Level:        must,
 		Needs:        writesGroups,
 		Requests:     1,
-		Why:          "A group without a name cannot be found again.",
+		Why:          "Clients cannot find a group without a name.",
 		Fix:          "Require displayName on creation.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Post(ctx, "/Groups", t.Group("anonymous", doc{"displayName": omit}))
-			refused(t, res, 400, "invalidValue", "invalidSyntax")
+			expectError(t, res, 400, "invalidValue", "invalidSyntax")
 		},
 	},
 	{
 		ID:           "groups.patch-add-member",
-		Title:        "PATCH add of members keeps those that are there, and a repetition changes nothing",
+		Title:        "PATCH add of members does not remove members, and a repeated add changes nothing",
 		Requirements: reqs("RFC7644-3.5.2.1-07", "RFC7643-4.2-03", "RFC7644-3.5.2.1-10"),
 		Level:        must,
 		Needs:        patchesGroups,
 		Requests:     12,
-		Why:          "Every membership change of every identity provider goes this way; JumpCloud repeats its adds.",
+		Why:          "Every identity provider changes memberships this way, and JumpCloud repeats its add operations.",
 		Fix:          "Append to the stored members, and compare by value before appending.",
 		Run:          groupsPatchAddMember,
 	},
 	{
 		ID:           "groups.patch-remove-member",
-		Title:        "PATCH remove of one member keeps the others",
+		Title:        "PATCH remove of one member does not remove the other members",
 		Requirements: reqs("RFC7644-3.5.2.2-04", "RFC7643-4.2-03"),
 		Level:        must,
 		Needs:        patchesGroups,
 		Requests:     10,
-		Why:          "A removal that empties the group takes access away from everybody.",
-		Fix:          "Evaluate the filter in members[value eq \"...\"] and remove the matching member only.",
+		Why:          "If the removal deletes all members, every user of the group loses access.",
+		Fix:          "Evaluate the filter in members[value eq \"...\"] and remove only the matching member.",
 		Run: func(ctx context.Context, t *T) {
 			g, users := team(ctx, t, 3, "ann", "ben", "cat")
 			res := t.Patch(ctx, g.Path(), doc{"op": "remove", "path": "members[value eq " + quote(users["ben"].ID) + "]"})
@@ -68,13 +68,13 @@ var groups = []check{
 	},
 	{
 		ID:           "groups.patch-remove-all",
-		Title:        "PATCH remove of members without a filter empties the group",
+		Title:        "PATCH remove of members without a filter removes all members",
 		Requirements: reqs("RFC7644-3.5.2.2-03"),
 		Level:        must,
 		Needs:        patchesGroups,
 		Requests:     8,
-		Why:          "Clients empty a group before they delete it.",
-		Fix:          "Unassign members when the path is just members and there is no value.",
+		Why:          "Clients remove all members of a group before they delete it.",
+		Fix:          "Remove all members if the path is members, without a filter and a value.",
 		Run: func(ctx context.Context, t *T) {
 			g, users := team(ctx, t, 2, "ann", "ben")
 			succeeded(t, t.Patch(ctx, g.Path(), doc{"op": "remove", "path": "members"}), 200, 204)
@@ -83,13 +83,13 @@ var groups = []check{
 	},
 	{
 		ID:           "groups.patch-replace-members",
-		Title:        "PATCH replace of members sets exactly the new ones",
+		Title:        "PATCH replace of members sets exactly the new members",
 		Requirements: reqs("RFC7644-3.5.2.3-05", "RFC7644-3.5.2.3-17"),
 		Level:        must,
 		Needs:        patchesGroups,
 		Requests:     10,
-		Why:          "Okta pushes whole groups so.",
-		Fix:          "Store the new list instead of appending to the old one.",
+		Why:          "Okta updates all members of a group this way.",
+		Fix:          "Store the new list instead of appending it to the stored one.",
 		Run: func(ctx context.Context, t *T) {
 			g, users := team(ctx, t, 2, "ann", "ben", "cat")
 			res := t.Patch(ctx, g.Path(),
@@ -100,24 +100,24 @@ var groups = []check{
 	},
 	{
 		ID:           "groups.patch-rename",
-		Title:        "Renaming a group by PATCH keeps its id and its members",
+		Title:        "Renaming a group by PATCH does not change its id or its members",
 		Requirements: reqs("RFC7644-3.5.2.3-02", "RFC7643-3.1-07"),
 		Level:        must,
 		Needs:        patchesGroups,
 		Requests:     9,
-		Why:          "Okta renames with a path-less replace that names displayName only.",
-		Fix:          "Change the attributes that the operation names and no others.",
+		Why:          "Okta renames a group with a replace without path that contains only displayName.",
+		Fix:          "Change only the attributes in the operation.",
 		Run:          groupsPatchRename,
 	},
 	{
 		ID:           "groups.put-members",
-		Title:        "PUT sets exactly the members of its body",
+		Title:        "PUT sets exactly the members in its body",
 		Requirements: reqs("RFC7644-3.5.1-04", "RFC7644-3.5.1-03"),
 		Level:        must,
 		Needs:        writesGroups,
 		Requests:     10,
-		Why:          "Clients without PATCH push whole groups so.",
-		Fix:          "Replace the stored members by those of the body.",
+		Why:          "Clients that do not use PATCH update groups this way.",
+		Fix:          "Replace the stored members with those in the body.",
 		Run: func(ctx context.Context, t *T) {
 			g, users := team(ctx, t, 2, "ann", "ben", "cat")
 			res := t.Put(ctx, g.Path(), t.Group("team", doc{"members": []doc{{"value": users["cat"].ID}}}))
@@ -127,24 +127,24 @@ var groups = []check{
 	},
 	{
 		ID:           "groups.user-groups",
-		Title:        "groups of a user names the groups that the user is a member of, and is readOnly",
+		Title:        "The attribute groups of a user lists the user's groups and is readOnly",
 		Requirements: reqs("RFC7643-4.1.2-11", "RFC7643-4.1.2-13"),
 		Level:        must,
 		Needs:        writesGroups,
 		Requests:     5,
-		Why:          "Applications grant rights by it.",
-		Fix:          "Derive groups from the memberships; ignore it in what clients send.",
+		Why:          "Applications derive the rights of a user from groups.",
+		Fix:          "Derive groups from the memberships; ignore it in requests.",
 		Run:          groupsUserGroups,
 	},
 	{
 		ID:           "groups.delete-user",
-		Title:        "Deleting a user takes it out of its groups",
+		Title:        "Deleting a user removes the user from all groups",
 		Requirements: reqs("RFC7643-2.3.7-06", "RFC7643-4.2-05"),
 		Level:        may,
 		Needs:        writesGroups,
 		Requests:     7,
-		Why:          "A reference to somebody who is gone confuses every later synchronisation, and revives when ids are reused.",
-		Fix:          "Remove memberships together with the user.",
+		Why:          "A reference to a deleted user breaks later synchronizations. If ids are reused, another user gets the membership.",
+		Fix:          "Delete memberships together with the user.",
 		Run: func(ctx context.Context, t *T) {
 			g, users := team(ctx, t, 2, "ann", "ben")
 			res := t.Delete(ctx, users["ann"].Path())
@@ -154,13 +154,13 @@ var groups = []check{
 	},
 	{
 		ID:           "groups.delete",
-		Title:        "Deleting a group leaves its members alone",
+		Title:        "Deleting a group does not delete its members",
 		Requirements: reqs("RFC7644-3.6-04", "RFC7644-3.6-01"),
 		Level:        must,
 		Needs:        writesGroups,
 		Requests:     6,
-		Why:          "A group is a list of users, not their owner.",
-		Fix:          "Remove the group and its memberships only.",
+		Why:          "A group references users and does not own them.",
+		Fix:          "Delete only the group and its memberships.",
 		Run:          groupsDelete,
 	},
 	{
@@ -170,8 +170,8 @@ var groups = []check{
 		Level:        must,
 		Needs:        needs(conformance.NeedWrite, conformance.NeedGroup, conformance.NeedFilter),
 		Requests:     6,
-		Why:          "Identity providers look a group up by name before they create it.",
-		Fix:          "Support filters on /Groups as on /Users.",
+		Why:          "Identity providers search for a group by name before they create it.",
+		Fix:          "Support filters on /Groups in the same way as on /Users.",
 		Run:          groupsFilterDisplayName,
 	},
 }
@@ -250,7 +250,7 @@ func groupsFilterDisplayName(ctx context.Context, t *T) {
 	t.Expect("totalResults for a name that no group has", 0, value(none.Object(), "totalResults"))
 }
 
-// team creates a group and as many users as there are labels; the first n of them are its members.
+// team creates a group and one user per label; the first n users are its members.
 func team(ctx context.Context, t *T, n int, names ...string) (*conformance.Created, map[string]*conformance.Created) {
 	users := map[string]*conformance.Created{}
 	var members []doc
@@ -267,9 +267,9 @@ func team(ctx context.Context, t *T, n int, names ...string) (*conformance.Creat
 	return t.CreateGroup(ctx, "team", extra), users
 }
 
-// membersAre compares the members of a group with labels of users.
+// membersAre expects the members of a group, given as labels of users.
 func membersAre(ctx context.Context, t *T, when string, g *conformance.Created, users map[string]*conformance.Created, want ...string) {
-	// Members may be returned on request only.
+	// A target may return members on request only.
 	ids := values(t.Read(ctx, g.Path(), "attributes", "displayName,members").Object(), "members", "value")
 	t.Expect("members "+when, sorted(want...), labels(users, ids))
 	t.Expect("number of members "+when, len(want), len(ids))

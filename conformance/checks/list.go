@@ -9,8 +9,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// crowd is five users that the checks of lists page through, beside whatever else the target holds.
-var crowd = &conformance.Fixture{
+// fiveUsers is a fixture of five users for the checks of lists. The target may have any number of other users.
+var fiveUsers = &conformance.Fixture{
 	Name:     "crowd",
 	Requests: 10,
 	Build: func(ctx context.Context, t *T) map[string]*conformance.Created {
@@ -23,32 +23,32 @@ var crowd = &conformance.Fixture{
 	},
 }
 
-// maxWalk is how many resources a check pages through; larger collections are not walked.
+// maxWalk is the maximum number of resources that a check pages through; the check skips larger collections.
 const maxWalk = 2000
 
 var list = []check{
 	{
 		ID:           "list.envelope",
-		Title:        "A list is a ListResponse whose counters are JSON integers",
+		Title:        "A list is a ListResponse with JSON integers as counters",
 		Requirements: reqs("RFC7644-3.4.2-03", "RFC7644-3.4.2-04", "RFC7644-3.4.2.4-15", "RFC7644-3.4.2-05", "RFC7644-3.4.2-09"),
 		Level:        must,
 		Needs:        writesUsers,
-		Fixture:      crowd,
+		Fixture:      fiveUsers,
 		Requests:     1,
-		Why:          "Clients look for the schema before anything else, and typed ones fail on a counter that is a text.",
-		Fix:          "Answer with schemas [ListResponse], totalResults, startIndex and itemsPerPage as integers, and Resources as an array.",
+		Why:          "Clients check the schema first, and typed clients fail if a counter is a string.",
+		Fix:          "Return schemas [ListResponse]; totalResults, startIndex and itemsPerPage as integers; and Resources as an array.",
 		Run:          runListEnvelope,
 	},
 	{
 		ID:           "list.total",
-		Title:        "totalResults counts all matches, not those of the page",
+		Title:        "totalResults is the number of all matches, not of those on the page",
 		Requirements: reqs("RFC7644-3.4.2.4-10", "RFC7644-3.4.2-04"),
 		Level:        must,
 		Needs:        writesUsers,
-		Fixture:      crowd,
+		Fixture:      fiveUsers,
 		Requests:     1,
-		Why:          "A client that takes totalResults for the end stops after the first page and deactivates everybody it did not see.",
-		Fix:          "Count the matches of the query before cutting out the page.",
+		Why:          "A client that reads totalResults as the end of the list stops after the first page and deactivates all other users.",
+		Fix:          "Count the matches of the query before applying startIndex and count.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Get(ctx, "/Users", "startIndex", "1", "count", "2")
 			t.Require("status of "+res.Name, 200, res.Status)
@@ -58,62 +58,62 @@ var list = []check{
 	},
 	{
 		ID:           "list.count",
-		Title:        "A page never holds more items than count, and itemsPerPage says how many it holds",
+		Title:        "A page has at most count items, and itemsPerPage is the number of items on it",
 		Requirements: reqs("RFC7644-3.4.2.4-04", "RFC7644-3.4.2.4-09"),
 		Level:        must,
 		Needs:        writesUsers,
-		Fixture:      crowd,
+		Fixture:      fiveUsers,
 		Requests:     2,
-		Why:          "Clients size their buffers and their next startIndex by these numbers.",
-		Fix:          "Apply count as a limit; set itemsPerPage to the number of items in this page.",
+		Why:          "Clients compute buffer sizes and the next startIndex from these numbers.",
+		Fix:          "Use count as a limit; set itemsPerPage to the number of items on this page.",
 		Run:          listCount,
 	},
 	{
 		ID:           "list.count-zero",
-		Title:        "count=0 and a negative count return no items but the right totalResults",
+		Title:        "count=0 and a negative count return no items and the correct totalResults",
 		Requirements: reqs("RFC7644-3.4.2.4-07", "RFC7644-3.4.2.4-06"),
 		Level:        must,
 		Needs:        writesUsers,
-		Fixture:      crowd,
+		Fixture:      fiveUsers,
 		Requests:     2,
-		Why:          "count=0 is how clients ask for the size of a directory.",
-		Fix:          "Tell count=0 from an absent count, and read a negative one as 0.",
+		Why:          "Clients use count=0 to request the size of a directory.",
+		Fix:          "Distinguish count=0 from an absent count, and treat a negative count as 0.",
 		Run:          listCountZero,
 	},
 	{
 		ID:           "list.start-index-below-one",
-		Title:        "A startIndex of 0 or less is read as 1",
+		Title:        "A startIndex of 0 or less is treated as 1",
 		Requirements: reqs("RFC7644-3.4.2.4-03", "RFC7644-3.4.2.4-02"),
 		Level:        must,
 		Needs:        writesUsers,
-		Fixture:      crowd,
+		Fixture:      fiveUsers,
 		Requests:     3,
-		Why:          "Clients that count from 0 would lose the first user, or get an error.",
+		Why:          "Clients that count from 0 would miss the first user or get an error.",
 		Fix:          "Clamp startIndex to 1 before computing the offset.",
 		Run:          listStartIndexBelowOne,
 	},
 	{
 		ID:           "list.start-index",
-		Title:        "startIndex moves the page: pages do not overlap, and the answer repeats the index",
+		Title:        "Pages with different startIndex do not overlap, and the response repeats startIndex",
 		Requirements: reqs("RFC7644-3.4.2.4-02", "RFC7644-3.4.2.4-11", "RFC7644-3.4.2-06"),
 		Level:        must,
 		Needs:        writesUsers,
-		Fixture:      crowd,
+		Fixture:      fiveUsers,
 		Requests:     2,
-		Why:          "A server that ignores startIndex sends a client round in circles over the first page.",
-		Fix:          "Skip startIndex-1 matches, and answer with the index of the first item of the page.",
+		Why:          "A client loops indefinitely over the first page if the server ignores startIndex.",
+		Fix:          "Skip startIndex-1 matches, and return the index of the first item of the page.",
 		Run:          listStartIndex,
 	},
 	{
 		ID:           "list.start-index-beyond",
-		Title:        "A startIndex past the end answers 200 with no items and the same totalResults",
+		Title:        "A startIndex past the end returns 200 with no items and the same totalResults",
 		Requirements: reqs("RFC7644-3.4.2.4-12"),
 		Level:        should,
 		Needs:        writesUsers,
-		Fixture:      crowd,
+		Fixture:      fiveUsers,
 		Requests:     2,
-		Why:          "Clients stop paging at the first empty page; an error makes them throw the whole import away.",
-		Fix:          "Return an empty list; do not answer 400 or 404.",
+		Why:          "Clients stop paging at the first empty page; after an error they discard the whole import.",
+		Fix:          "Return 200 with an empty list, not 400 or 404.",
 		Run: func(ctx context.Context, t *T) {
 			total := t.Get(ctx, "/Users", "count", "1").Total()
 			res := t.Get(ctx, "/Users", "startIndex", "1000000000", "count", "2")
@@ -124,15 +124,15 @@ var list = []check{
 	},
 	{
 		ID:           "list.walk",
-		Title:        "Stepping through the pages visits every user exactly once",
+		Title:        "Paging through the list returns every user exactly once",
 		Requirements: reqs("RFC7644-3.4.2.4-13", "RFC7644-3.4.2.4-10"),
 		Level:        should,
 		Needs:        writesUsers,
-		Fixture:      crowd,
+		Fixture:      fiveUsers,
 		Requests:     4,
-		Why: "A full import that misses users deactivates them at the next synchronisation; one that sees them twice creates " +
+		Why: "An import that misses users deactivates them at the next synchronization; an import that sees users twice creates " +
 			"duplicates.",
-		Fix: "Give lists without sortBy a stable order, by creation or by id.",
+		Fix: "Return lists without sortBy in a stable order, by creation time or by id.",
 		Run: listWalk,
 	},
 	{
@@ -141,24 +141,24 @@ var list = []check{
 		Requirements: reqs("RFC7644-3.4.2.4-13"),
 		Level:        should,
 		Needs:        writesUsers,
-		Fixture:      crowd,
+		Fixture:      fiveUsers,
 		Requests:     2,
-		Why:          "Paging by index only works while the order stands still.",
-		Fix:          "Give lists without sortBy a stable order, by creation or by id.",
+		Why:          "Paging by index works only if the order is stable.",
+		Fix:          "Return lists without sortBy in a stable order, by creation time or by id.",
 		Run: func(ctx context.Context, t *T) {
 			one, two := t.Get(ctx, "/Users", "count", "50"), t.Get(ctx, "/Users", "count", "50")
-			t.Expect("ids of the second answer, compared with the first", one.IDs(), two.IDs())
+			t.Expect("ids of the second response, compared with the first", one.IDs(), two.IDs())
 		},
 	},
 	{
 		ID:           "list.garbage-parameters",
-		Title:        "A startIndex or count that is no number is refused or ignored, without a server error",
+		Title:        "A startIndex or count that is not a number is rejected or ignored, without a server error",
 		Requirements: reqs("RFC7644-3.4.2.4-14"),
 		Level:        should,
 		Needs:        needs(conformance.NeedUser),
 		Requests:     2,
-		Why:          "A 500 for a typing mistake hides the mistake and fills the operator's log.",
-		Fix:          "Answer 400, or use the default, when a number cannot be read.",
+		Why:          "A 500 hides the client's error and fills the server's log.",
+		Fix:          "Return 400, or use the default, if a value is not a number.",
 		Run: func(ctx context.Context, t *T) {
 			for _, query := range [][]string{{"startIndex", "first"}, {"count", "ten"}} {
 				res := t.Get(ctx, "/Users", query...)
@@ -216,7 +216,7 @@ func listStartIndexBelowOne(ctx context.Context, t *T) {
 		t.Require("status of "+res.Name+" with startIndex="+index, 200, res.Status)
 		t.Expect("ids with startIndex="+index+", compared with startIndex=1", first.IDs(), res.IDs())
 		if has(res.Object(), "startIndex") {
-			t.Expect("startIndex in the answer", 1, value(res.Object(), "startIndex"))
+			t.Expect("startIndex in the response", 1, value(res.Object(), "startIndex"))
 		}
 	}
 }
@@ -225,18 +225,18 @@ func listStartIndex(ctx context.Context, t *T) {
 	first := t.Get(ctx, "/Users", "startIndex", "1", "count", "2")
 	second := t.Get(ctx, "/Users", "startIndex", "3", "count", "2")
 	t.Require("status of "+second.Name, 200, second.Status)
-	t.SkipIf(len(first.IDs()) != 2, "the target returns smaller pages than asked for")
+	t.SkipIf(len(first.IDs()) != 2, "the target returns smaller pages than requested")
 	t.Must(len(second.IDs()) > 0, "items with startIndex=3, while at least five users exist", "at least one", len(second.IDs()))
 	for _, id := range second.IDs() {
 		t.Holds(!slices.Contains(first.IDs(), id), "users of the pages startIndex=1 and startIndex=3 with count=2", "different ones",
 			id+" is on both")
 	}
-	t.Expect("startIndex in the answer", 3, value(second.Object(), "startIndex"))
+	t.Expect("startIndex in the response", 3, value(second.Object(), "startIndex"))
 }
 
 func listWalk(ctx context.Context, t *T) {
 	var odd []string
-	for range 2 { // a second try, for targets that others change at the same time
+	for range 2 { // second attempt, for targets that other clients change concurrently
 		odd = nil
 		seen, total := walk(ctx, t)
 		ids := sorted(seen...)
@@ -253,14 +253,14 @@ func listWalk(ctx context.Context, t *T) {
 			return
 		}
 	}
-	t.Holds(false, "all pages together", "every user once, as many as totalResults says", odd)
+	t.Holds(false, "all pages together", "every user once, and as many users as totalResults", odd)
 }
 
-// walk pages through all users, in pages small enough for there to be several, and returns their ids in order and the
-// totalResults of the last page.
+// walk pages through all users with a page size that gives several pages. It returns the ids in order and the totalResults of the last
+// page.
 func walk(ctx context.Context, t *T) (ids []string, total int) {
 	total = t.Get(ctx, "/Users", "count", "0").Total()
-	t.SkipIf(total > maxWalk, "the target holds more than "+strconv.Itoa(maxWalk)+" users")
+	t.SkipIf(total > maxWalk, "the target has more than "+strconv.Itoa(maxWalk)+" users")
 	size := strconv.Itoa(max(2, (total+2)/3))
 	for {
 		res := t.Get(ctx, "/Users", "startIndex", strconv.Itoa(len(ids)+1), "count", size)

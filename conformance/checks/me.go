@@ -13,48 +13,48 @@ import (
 var me = []check{
 	{
 		ID:           "me.answer",
-		Title:        "GET of /Me answers with the own resource, a redirect to it, or 501",
+		Title:        "GET of /Me returns the client's own resource, a redirect to it, or 501",
 		Requirements: reqs("RFC7644-3.11-01", "RFC7644-3.11-02"),
 		Level:        should,
 		Needs:        needs(conformance.NeedUser),
 		Requests:     1,
-		Why:          "Self-service applications start here.",
-		Fix:          "Answer 200 or 308 when the token belongs to a resource, 501 when /Me is not implemented.",
-		Run:          meAnswer,
+		Why:          "Self-service applications start with a request to /Me.",
+		Fix:          "Return 200 or 308 if the token belongs to a resource, 501 if /Me is not implemented.",
+		Run:          meStatus,
 	},
 	{
 		ID:           "me.location",
-		Title:        "The location of /Me is the permanent address of the own resource",
+		Title:        "The location of /Me is the permanent address of the client's own resource",
 		Requirements: reqs("RFC7644-3.11-03"),
 		Level:        must,
 		Needs:        needs(conformance.NeedUser),
 		Requests:     1,
-		Why:          "A client stores the address; /Me is somebody else for the next token.",
-		Fix:          "Set meta.location, and Location when it is sent, to the resource's own address.",
+		Why:          "Clients store the address; with the next token, /Me is another user.",
+		Fix:          "Set meta.location, and Location if it is sent, to the permanent address of the resource.",
 		Run:          meLocation,
 	},
 	{
 		ID:           "me.same",
-		Title:        "/Me shows the same resource as its own address",
+		Title:        "/Me and the permanent address return the same resource",
 		Requirements: reqs("RFC7644-3.1-05", "RFC7643-3.1-07"),
 		Level:        must,
 		Needs:        needs(conformance.NeedUser),
 		Requests:     2,
-		Why:          "Two views that differ lead to changes that undo each other.",
-		Fix:          "Build both answers from the same stored representation.",
+		Why:          "If the two representations differ, clients make changes that revert each other.",
+		Fix:          "Build both responses from the same stored representation.",
 		Run:          meSame,
 	},
 	{
 		ID:           "me.projection",
-		Title:        "attributes works on /Me",
+		Title:        "The parameter attributes applies to /Me",
 		Requirements: reqs("RFC7644-3.9-02"),
 		Level:        must,
 		Needs:        needs(conformance.NeedUser),
 		Requests:     1,
-		Why:          "Self-service applications ask for the few attributes that they show.",
-		Fix:          "Apply attributes to every answer with a resource.",
+		Why:          "Self-service applications request only the few attributes that they show.",
+		Fix:          "Apply attributes to every response with a resource.",
 		Run: func(ctx context.Context, t *T) {
-			o := whoami(ctx, t, "attributes", "userName").Object()
+			o := readMe(ctx, t, "attributes", "userName").Object()
 			t.Holds(has(o, "userName"), "userName in /Me?attributes=userName", "a text", value(o, "userName"))
 			for _, name := range []string{"meta", "name", "emails", "active", "displayName"} {
 				t.Holds(!has(o, name), name+" in /Me?attributes=userName", "absent", value(o, name))
@@ -63,32 +63,32 @@ var me = []check{
 	},
 	{
 		ID:           "me.no-password",
-		Title:        "/Me does not show the password",
+		Title:        "/Me does not return the password",
 		Requirements: reqs("RFC7643-4.1.1-13", "RFC7643-7-21"),
 		Level:        must,
 		Needs:        needs(conformance.NeedUser),
 		Requests:     1,
-		Why:          "What a browser holds ends up in its cache.",
-		Fix:          "Never put password into a representation.",
+		Why:          "Browsers store responses in their cache.",
+		Fix:          "Never include password in a representation.",
 		Run: func(ctx context.Context, t *T) {
-			o := whoami(ctx, t, "attributes", "userName,password").Object()
-			t.Holds(!has(o, "password"), "password in /Me", "absent", "it is there")
+			o := readMe(ctx, t, "attributes", "userName,password").Object()
+			t.Holds(!has(o, "password"), "password in /Me", "absent", "present")
 		},
 	},
 	{
 		ID:           "me.mistakes",
-		Title:        "Malformed changes of /Me are refused without a server error",
+		Title:        "Malformed changes of /Me are rejected without a server error",
 		Requirements: reqs("RFC7644-3.12-07", "RFC7644-3.11-01"),
 		Level:        should,
 		Needs:        needs(conformance.NeedUser, conformance.NeedWrite),
 		Requests:     3,
-		Why:          "A 500 is retried for ever.",
-		Fix:          "Answer 400 to what cannot be read, 501 or 405 to what is not implemented.",
-		Run:          meMistakes,
+		Why:          "Clients retry a request indefinitely after a 500.",
+		Fix:          "Return 400 for a malformed body, and 501 or 405 for an unsupported method.",
+		Run:          meMalformed,
 	},
 }
 
-func meAnswer(ctx context.Context, t *T) {
+func meStatus(ctx context.Context, t *T) {
 	res := t.Get(ctx, "/Me")
 	t.Holds(slices.Contains([]int{200, 307, 308, 403, 404, 501}, res.Status), "status of "+res.Name, "200, 308 or 501", res.Status)
 	if res.Status == 404 {
@@ -96,32 +96,33 @@ func meAnswer(ctx context.Context, t *T) {
 	}
 	if res.Status == 307 || res.Status == 308 {
 		to, err := url.Parse(res.Header.Get("Location"))
-		t.Holds(err == nil && path.Base(to.Path) != "Me" && to.Path != "", "Location header of the redirect", "the address of the own resource",
+		t.Holds(err == nil && path.Base(to.Path) != "Me" && to.Path != "", "Location header of the redirect",
+			"the address of the client's own resource",
 			res.Header.Get("Location"))
 	}
 }
 
 func meLocation(ctx context.Context, t *T) {
-	res := whoami(ctx, t)
+	res := readMe(ctx, t)
 	id := res.Object().Text("id")
-	t.Must(id != "", "id of /Me", "the id of the own resource", id)
+	t.Must(id != "", "id of /Me", "the id of the client's own resource", id)
 	for what, address := range map[string]string{"meta.location of /Me": res.Object().Complex("meta").Text("location"),
 		"Location header of /Me": res.Header.Get("Location")} {
-		t.Holds(address == "" || path.Base(address) == id, what, "an address that ends in "+id, address)
+		t.Holds(address == "" || path.Base(address) == id, what, "an address ending in "+id, address)
 	}
 }
 
 func meSame(ctx context.Context, t *T) {
-	mine := whoami(ctx, t).Object()
+	mine := readMe(ctx, t).Object()
 	own := t.Get(ctx, "/Users/"+url.PathEscape(mine.Text("id")))
-	t.SkipIf(own.Status == 403 || own.Status == 404, "the own resource is no user that these credentials may read by id")
+	t.SkipIf(own.Status == 403 || own.Status == 404, "the client's own resource is not a user that these credentials can read by id")
 	for _, name := range []string{"id", "userName", "name", "active", "emails"} {
 		t.Expect(name+" in GET by id, compared with /Me", value(mine, name), value(own.Object(), name))
 	}
 }
 
-func meMistakes(ctx context.Context, t *T) {
-	// None of them can change anything, whoever the token belongs to.
+func meMalformed(ctx context.Context, t *T) {
+	// None of these requests can change the resource of any token.
 	for _, req := range []conformance.Request{
 		{Method: "PATCH", Path: "/Me", Body: doc{"schemas": []string{scim.PatchOpMessage}}},
 		{Method: "PUT", Path: "/Me", Body: []byte(`{"schemas":`)},
@@ -132,9 +133,9 @@ func meMistakes(ctx context.Context, t *T) {
 	}
 }
 
-// whoami reads /Me, or skips the check when the target has none for these credentials. Nothing is ever written there: it is
-// somebody's account.
-func whoami(ctx context.Context, t *T, query ...string) *conformance.Response {
+// readMe reads /Me, or skips the check if the target has none for these credentials. Checks never write to /Me because it is the account of
+// a real user.
+func readMe(ctx context.Context, t *T, query ...string) *conformance.Response {
 	res := t.Get(ctx, "/Me", query...)
 	if res.Status != 200 || res.Object() == nil {
 		t.NotApplicable("the target has no /Me for these credentials, which is permitted")

@@ -14,32 +14,32 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// The checks of this area make up what they ask, from the target's own schemas and the seed of the run, and compare the answers
-// with what package oracle foretells. Everything starts from what the target says it has stored, and attributes that it does not
-// keep as they were sent are left alone, so that its own defaults and rules are not held against it.
+// The checks of this area generate their requests from the target's schemas and the seed of the run, and compare the responses with the
+// predictions of package oracle. The predictions start from the resources as the target returns them. The checks ignore attributes that the
+// target does not store as sent, so that defaults and rules of the target cause no findings.
 
-// oracles are these checks.
+// oracles are the checks of this area.
 var oracles = slices.Concat(oracleQueries, oracleChanges, oracleLists)
 
 const (
-	// manyTrees and fewTrees are how many objects of users, and of any other type, the checks work on.
-	manyTrees, fewTrees = 10, 4
-	// shrinkTries bounds how often a target is asked again to find the smallest request that shows a difference.
+	// userCount and otherCount are the numbers of objects per type that the checks use: of users, and of each other type.
+	userCount, otherCount = 10, 4
+	// shrinkTries is the maximum number of attempts to find the smallest request with a difference.
 	shrinkTries = 40
 )
 
-// forest is a population of every type of the target: labels are the type's name, a slash, a word and a number.
-var forest = &conformance.Fixture{
+// population is a fixture with objects of every type of the target. A label is the type's name, a slash, a word, a dash and a number.
+var population = &conformance.Fixture{
 	Name:     "forest",
-	Requests: 3 * (manyTrees + 2*fewTrees),
+	Requests: 3 * (userCount + 2*otherCount),
 	Build: func(ctx context.Context, t *T) map[string]*conformance.Created {
 		out := map[string]*conformance.Created{}
 		_, domain, _ := strings.Cut(t.UserName(""), "@")
 		for _, td := range oracleTypes(t) {
-			p, model := planter{t: t, td: td}, modelled(td)
+			p, model := objectCreator{t: t, td: td}, oracleType(td)
 			r := oracle.Rand(t.Seed(), "forest "+td.name)
-			habits := oracle.Habits(r, model, familiar...)
-			for i := range td.trees() {
+			habits := oracle.Habits(r, model, commonAttributes...)
+			for i := range td.populationSize() {
 				label := fmt.Sprintf("%s-%02d", []string{"Ash", "ash", "Beech", "BEECH", "Yew"}[r.IntN(5)], i)
 				values := map[string]any{}
 				for _, a := range model.Attributes {
@@ -51,9 +51,9 @@ var forest = &conformance.Fixture{
 					}
 				}
 				if td.endpoint == "/Groups" {
-					values["members"] = somebody(r, out)
+					values["members"] = twoMembers(r, out)
 				}
-				c := p.plant(ctx, label, values)
+				c := p.create(ctx, label, values)
 				c.Resource = t.Read(ctx, c.Path()).Object()
 				out[td.name+"/"+label] = c
 			}
@@ -63,23 +63,23 @@ var forest = &conformance.Fixture{
 	},
 }
 
-// somebody are two of the users that are there, as members of a group; nil when there are none.
-func somebody(r *rand.Rand, forest map[string]*conformance.Created) any {
-	keys := slices.DeleteFunc(slices.Sorted(maps.Keys(forest)), func(key string) bool { return forest[key].Collection != "/Users" })
+// twoMembers returns two random users of the objects as members of a group, nil if there are fewer than two users.
+func twoMembers(r *rand.Rand, objects map[string]*conformance.Created) any {
+	keys := slices.DeleteFunc(slices.Sorted(maps.Keys(objects)), func(key string) bool { return objects[key].Collection != "/Users" })
 	if len(keys) < 2 {
 		return nil
 	}
 	var out []any
 	for _, i := range r.Perm(len(keys))[:2] {
-		out = append(out, doc{"value": forest[keys[i]].ID})
+		out = append(out, doc{"value": objects[keys[i]].ID})
 	}
 	return out
 }
 
-// familiar are the attributes that every object of the forest has when its type knows them.
-var familiar = []string{"name", "emails", "active"}
+// commonAttributes are attributes that every object of the population has if its type defines them.
+var commonAttributes = []string{"name", "emails", "active"}
 
-// oracleTypes are users, groups and the first of the target's own types, as far as they are served and described.
+// oracleTypes returns users, groups and the first other type of the target. It omits types that the target does not serve or describe.
 func oracleTypes(t *T) []typeDef {
 	var out []typeDef
 	own := false
@@ -94,16 +94,16 @@ func oracleTypes(t *T) []typeDef {
 	return out
 }
 
-// trees is how many objects of the type the forest has.
-func (td typeDef) trees() int {
+// populationSize returns the number of objects of the type in the population.
+func (td typeDef) populationSize() int {
 	if td.endpoint == "/Users" {
-		return manyTrees
+		return userCount
 	}
-	return fewTrees
+	return otherCount
 }
 
-// modelled turns a type into what package oracle works with.
-func modelled(td typeDef) oracle.Type {
+// oracleType converts a resource type to the type of package oracle.
+func oracleType(td typeDef) oracle.Type {
 	var of func(a attrDef) oracle.Attribute
 	of = func(a attrDef) oracle.Attribute {
 		out := oracle.Attribute{
@@ -122,59 +122,59 @@ func modelled(td typeDef) oracle.Type {
 	return out
 }
 
-// A planter creates objects of a type with made-up values. A target that refuses them gets the familiar ones only, and at last
-// none beyond what creation needs.
-type planter struct {
-	t   *T
-	td  typeDef
-	shy int // how often the target has refused
+// An objectCreator creates objects of a type with generated values. After a rejection it sends only the common attributes, and after a
+// second one only the required attributes.
+type objectCreator struct {
+	t          *T
+	td         typeDef
+	rejections int // number of requests that the target has rejected
 }
 
-func (p *planter) plant(ctx context.Context, label string, values map[string]any) *conformance.Created {
+func (p *objectCreator) create(ctx context.Context, label string, values map[string]any) *conformance.Created {
 	for {
 		body := p.body(label, values)
 		res := p.t.Post(ctx, p.td.endpoint, body)
 		if p.td.address(res) != "" {
 			return &conformance.Created{ID: res.Object().Text("id"), Collection: p.td.endpoint, Sent: body, Resource: res.Object()}
 		}
-		p.shy++
-		p.t.SkipIf(p.shy > 2, fmt.Sprintf("blocked: %s, needed as a preparation, answered %d without an id", res.Name, res.Status))
+		p.rejections++
+		p.t.SkipIf(p.rejections > 2, fmt.Sprintf("blocked: %s is a prerequisite and returned %d without an id", res.Name, res.Status))
 	}
 }
 
-// body is what creates an object. What the operator says that creation needs is left as it is.
-func (p *planter) body(label string, values map[string]any) doc {
+// body returns the body that creates an object. It does not change attributes that the operator has configured for creation.
+func (p *objectCreator) body(label string, values map[string]any) doc {
 	body := p.td.fresh(p.t, label)
-	if p.shy > 1 {
+	if p.rejections > 1 {
 		return body
 	}
 	for _, a := range p.td.attributes {
 		v, chosen := values[a.path()]
 		_, given := body[a.name]
-		known := a.urn == "" && slices.Contains(familiar, a.name)
-		if chosen && v != nil && (known || p.shy == 0 && (a.urn != "" || !given)) {
+		known := a.urn == "" && slices.Contains(commonAttributes, a.name)
+		if chosen && v != nil && (known || p.rejections == 0 && (a.urn != "" || !given)) {
 			a.set(body, v)
 		}
 	}
 	return body
 }
 
-// A grove is the part of the forest that is of one type.
-type grove struct {
-	td     typeDef
-	model  oracle.Type // the attributes that the target keeps as they were sent, and the carrier
-	prefix string      // of the names of all objects
-	trees  map[string]*conformance.Created
+// A typePopulation is the part of the population with one type.
+type typePopulation struct {
+	td      typeDef
+	model   oracle.Type // attributes that the target stores as sent, and the carrier
+	prefix  string      // prefix of the names of all objects
+	objects map[string]*conformance.Created
 }
 
-// groves returns what there is to work on, by type.
-func groves(t *T) []grove {
-	var out []grove
+// typePopulations returns the objects of the fixture by type.
+func typePopulations(t *T) []typePopulation {
+	var out []typePopulation
 	for _, td := range oracleTypes(t) {
-		g := grove{td: td, model: modelled(td), trees: map[string]*conformance.Created{}}
+		g := typePopulation{td: td, model: oracleType(td), objects: map[string]*conformance.Created{}}
 		for key, c := range t.Fixture {
 			if label, ok := strings.CutPrefix(key, td.name+"/"); ok {
-				g.trees[label] = c
+				g.objects[label] = c
 				name, _ := c.Sent[td.carrier].(string)
 				g.prefix, _, _ = strings.Cut(name, label)
 			}
@@ -183,49 +183,49 @@ func groves(t *T) []grove {
 			if a.URN == "" && a.Name == td.carrier {
 				return false
 			}
-			return !a.Free() || slices.ContainsFunc(g.labels(), func(label string) bool { return !keeps(a, g.trees[label]) })
+			return !a.Free() || slices.ContainsFunc(g.labels(), func(label string) bool { return !storedAsSent(a, g.objects[label]) })
 		})
 		for i := range g.model.Attributes {
 			g.model.Attributes[i].Observe(g.stored())
 		}
-		if len(g.trees) > 0 {
+		if len(g.objects) > 0 {
 			out = append(out, g)
 		}
 	}
 	return out
 }
 
-// usersOf returns the grove of the users, and skips the check when there is none.
-func usersOf(t *T) grove {
-	all := groves(t)
-	i := slices.IndexFunc(all, func(g grove) bool { return g.td.endpoint == "/Users" })
+// userPopulation returns the users of the fixture, and skips the check if there are none.
+func userPopulation(t *T) typePopulation {
+	all := typePopulations(t)
+	i := slices.IndexFunc(all, func(g typePopulation) bool { return g.td.endpoint == "/Users" })
 	t.SkipIf(i < 0, "the target does not describe its users")
 	return all[i]
 }
 
-// keeps tells whether a target has stored an attribute of an object as it was sent.
-func keeps(a oracle.Attribute, c *conformance.Created) bool {
+// storedAsSent reports whether the target has stored an attribute of an object as sent.
+func storedAsSent(a oracle.Attribute, c *conformance.Created) bool {
 	sent, _ := plain(c.Sent).(*scim.Object)
 	return a.Same(a.Of(sent), a.Of(c.Resource))
 }
 
-func (g grove) labels() []string { return slices.Sorted(maps.Keys(g.trees)) }
+func (g typePopulation) labels() []string { return slices.Sorted(maps.Keys(g.objects)) }
 
-// stored are the resources as the target has stored them, by label.
-func (g grove) stored() []*scim.Object {
+// stored returns the resources of the objects as the target has stored them, sorted by label.
+func (g typePopulation) stored() []*scim.Object {
 	var out []*scim.Object
 	for _, label := range g.labels() {
-		out = append(out, g.trees[label].Resource)
+		out = append(out, g.objects[label].Resource)
 	}
 	return out
 }
 
-// named translates ids into labels, in their order; strangers are called so.
-func (g grove) named(ids []string) []string {
+// labelsOf translates ids to labels in the same order. An id of another resource becomes "another resource".
+func (g typePopulation) labelsOf(ids []string) []string {
 	out := []string{}
 	for _, id := range ids {
-		label := "a stranger"
-		for l, c := range g.trees {
+		label := "another resource"
+		for l, c := range g.objects {
 			if c.ID == id {
 				label = l
 			}
@@ -235,18 +235,18 @@ func (g grove) named(ids []string) []string {
 	return out
 }
 
-// again says how a finding of a check is had once more.
-func again(t *T, id string) string {
+// repeatHint returns the flags that repeat a finding of a check, for the text of the finding.
+func repeatHint(t *T, id string) string {
 	rounds := ""
 	if t.Rounds() > 1 {
 		rounds = fmt.Sprintf(" --oracle-rounds %d", t.Rounds())
 	}
-	return fmt.Sprintf("; again with --seed %d%s --only %s", t.Seed(), rounds, id)
+	return fmt.Sprintf("; repeat with --seed %d%s --only %s", t.Seed(), rounds, id)
 }
 
-// least looks for the smallest case that still differs and shows that one. Differs asks the target, keeps what it saw in the
-// evidence, and says whether the answer is another one than foretold.
-func least[C, E any](start C, evidence E, smaller func(C) iter.Seq[C], differs func(C) (E, bool), tries int) (C, E) {
+// shrinkCase returns the smallest case that still differs from the prediction, and its evidence. The function differs sends the request of
+// a case. It returns the evidence and reports whether the response differs from the prediction.
+func shrinkCase[C, E any](start C, evidence E, smaller func(C) iter.Seq[C], differs func(C) (E, bool), tries int) (C, E) {
 	smallest := oracle.Shrink(start, smaller, func(c C) bool {
 		e, ok := differs(c)
 		if ok {

@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// userPatches and otherPatches are how many PATCH requests one user, or one object of another type, gets in one round.
+	// userPatches and otherPatches are the numbers of PATCH requests per round: for a user, and for an object of another type.
 	userPatches, otherPatches = 3, 2
-	// fewestOperations and mostOperations are how many operations a request has.
+	// fewestOperations and mostOperations are the minimum and the maximum number of operations in a request.
 	fewestOperations, mostOperations = 3, 5
-	// patchShrinkTries bounds how often a PATCH that was answered otherwise is tried again with less in it. Each try takes an
-	// object of its own, that is four requests and one for removing it.
+	// patchShrinkTries is the maximum number of attempts to find the smallest PATCH with a difference. Each attempt uses a new object: four
+	// requests, and one to delete it.
 	patchShrinkTries = 8
-	// beforeAndAfter is what creating, reading and removing an object takes.
+	// beforeAndAfter is the number of requests that create, read and delete an object.
 	beforeAndAfter = 3
 )
 
@@ -31,47 +31,47 @@ const (
 	atomicRequests = beforeAndAfter + 2*otherPatches
 )
 
-const whyMadeUp = "Clients send what has changed in one request, in combinations that nobody has tried before."
+const whyGenerated = "Clients send their changes in one request, in combinations that no test has covered."
 
 var oracleChanges = []check{
 	{
 		ID:           "oracle.patch",
-		Title:        "Made-up sequences of operations change what they name, to what they say, and nothing else",
+		Title:        "Generated sequences of operations have exactly the effect that they specify",
 		Requirements: reqs("RFC7644-3.5.2-25", "RFC7644-3.5.2.1-07", "RFC7644-3.5.2.2-04", "RFC7644-3.5.2.3-06", "RFC7644-3.5.2-26"),
 		Level:        must,
 		Needs:        patches,
-		Fixture:      forest,
+		Fixture:      population,
 		Requests:     changeRequests,
 		PerRound:     changeRequests,
-		Why:          whyMadeUp,
-		Fix: "Apply the operations in their order, each to the result of the one before, as RFC 7644 section 3.5.2 says for its kind " +
+		Why:          whyGenerated,
+		Fix: "Apply the operations in order, each to the result of the previous one, by the rules of RFC 7644 section 3.5.2 for its kind " +
 			"of target.",
 		Run: oraclePatch,
 	},
 	{
 		ID:           "oracle.patch-atomic",
-		Title:        "Made-up sequences with one operation that must fail change nothing",
+		Title:        "Generated sequences with one operation that must fail change nothing",
 		Requirements: reqs("RFC7644-3.5.2-28"),
 		Level:        must,
 		Needs:        patches,
-		Fixture:      forest,
+		Fixture:      population,
 		Requests:     atomicRequests,
 		PerRound:     atomicRequests,
-		Why:          "A client that gets an error repeats the whole request; half of it done already makes the second try do something else.",
-		Fix:          "Apply the operations to a copy, and store it when all of them have succeeded.",
+		Why:          "After an error the client repeats the whole request. If part of it was applied, the repetition has a different effect.",
+		Fix:          "Apply the operations to a copy, and store it only if all of them succeed.",
 		Run:          oraclePatchAtomic,
 	},
 	{
 		ID:           "oracle.members",
-		Title:        "Made-up changes of a group's members leave exactly the members that they say",
+		Title:        "Generated changes of a group's members result in exactly the specified members",
 		Requirements: reqs("RFC7644-3.5.2.1-07", "RFC7644-3.5.2.2-04", "RFC7644-3.5.2.3-04"),
 		Level:        must,
 		Needs:        slices.Concat(patches, needs(conformance.NeedGroup)),
-		Fixture:      forest,
+		Fixture:      population,
 		Requests:     memberRequests,
 		PerRound:     memberRequests,
-		Why:          "One member too many is access for the wrong person.",
-		Fix:          "Treat members as a set of ids: add joins, remove with a filter takes out who matches, replace sets.",
+		Why:          "An extra member is a user with access that must not have it.",
+		Fix:          "Treat members as a set of ids: add inserts, remove with a filter deletes the matching members, replace sets the members.",
 		Run:          oracleMembers,
 	},
 }
@@ -79,85 +79,89 @@ var oracleChanges = []check{
 func oraclePatch(ctx context.Context, t *T) {
 	tried := false
 	for round := range t.Rounds() {
-		for i, g := range changing(t) {
+		for i, g := range changedPopulations(t) {
 			r := oracle.Rand(t.Seed(), fmt.Sprintf("patch %s %d %d", g.td.name, round, i))
 			p := oracle.NewPatcher(r, g.model, g.domain(t))
 			if !p.Useful() {
 				continue
 			}
 			tried = true
-			g.change(ctx, t, r, fmt.Sprintf("oak-%d-%d", round, i), func(o *scim.Object) []oracle.Operation { return p.Operations(o, length(r)) })
+			g.checkPatches(ctx, t, r, fmt.Sprintf("oak-%d-%d", round, i), func(o *scim.Object) []oracle.Operation {
+				return p.Operations(o, operationCount(r))
+			})
 		}
 	}
-	t.SkipIf(!tried, "the target keeps no attribute as it was sent")
+	t.SkipIf(!tried, "the target stores no attribute as sent")
 }
 
 func oraclePatchAtomic(ctx context.Context, t *T) {
-	g := usersOf(t)
-	refusals := 0
+	g := userPopulation(t)
+	rejections := 0
 	for round := range t.Rounds() {
 		r := oracle.Rand(t.Seed(), fmt.Sprintf("atomic %d", round))
 		p := oracle.NewPatcher(r, g.model, g.domain(t))
-		where, before := g.subject(ctx, t, fmt.Sprintf("elm-%d", round), g.trees[g.labels()[r.IntN(len(g.trees))]].Resource)
+		where, before := g.createLike(ctx, t, fmt.Sprintf("elm-%d", round), g.objects[g.labels()[r.IntN(len(g.objects))]].Resource)
 		for range otherPatches {
-			good := p.Operations(before, length(r))
+			good := p.Operations(before, operationCount(r))
 			at := len(good) - r.IntN(min(2, max(len(good), 1)))
-			operations := slices.Insert(written(good), at, pickOne(r, doomed))
+			operations := slices.Insert(requestOperations(good), at, pickOne(r, invalidOperations))
 			res := t.Patch(ctx, where, operations...)
 			after := t.Read(ctx, where).Object()
 			if res.OK() {
-				t.Note("%s was not refused: %s", jsonText(plain(operations[at])), res.Name)
+				t.Note("%s was not rejected: %s", jsonText(plain(operations[at])), res.Name)
 				before = after
 				continue
 			}
-			refusals++
+			rejections++
 			t.About(res)
-			if !g.same(t, before, after, "after the refused PATCH "+jsonText(plain(operations))+again(t, "oracle.patch-atomic")) {
+			if !g.expectSame(t, before, after, "after the rejected PATCH "+jsonText(plain(operations))+repeatHint(t, "oracle.patch-atomic")) {
 				return
 			}
 		}
 	}
-	t.SkipIf(refusals == 0, "the target refuses none of the operations that have to fail")
+	t.SkipIf(rejections == 0, "the target rejects none of the operations that must fail")
 }
 
 func oracleMembers(ctx context.Context, t *T) {
-	users := usersOf(t)
-	all := groves(t)
-	i := slices.IndexFunc(all, func(g grove) bool { return g.td.endpoint == "/Groups" })
+	users := userPopulation(t)
+	all := typePopulations(t)
+	i := slices.IndexFunc(all, func(g typePopulation) bool { return g.td.endpoint == "/Groups" })
 	t.SkipIf(i < 0, "the target does not describe its groups")
 	g := all[i]
 	members := oracle.MembersOf()
-	t.SkipIf(slices.ContainsFunc(g.labels(), func(label string) bool { return !keeps(members, g.trees[label]) }),
-		"the target does not show the members of a group, or others than were sent")
+	t.SkipIf(slices.ContainsFunc(g.labels(), func(label string) bool { return !storedAsSent(members, g.objects[label]) }),
+		"the target does not return the members of a group as sent")
 	g.model.Attributes = append(g.model.Attributes, members)
 	var ids []string
 	for _, label := range users.labels() {
-		ids = append(ids, users.trees[label].ID)
+		ids = append(ids, users.objects[label].ID)
 	}
 	for round := range t.Rounds() {
 		r := oracle.Rand(t.Seed(), fmt.Sprintf("members %d", round))
-		g.change(ctx, t, r, fmt.Sprintf("ash-%d", round), func(o *scim.Object) []oracle.Operation {
-			return oracle.Membership(r, o, ids, length(r))
+		g.checkPatches(ctx, t, r, fmt.Sprintf("ash-%d", round), func(o *scim.Object) []oracle.Operation {
+			return oracle.Membership(r, o, ids, operationCount(r))
 		})
 	}
 }
 
-// doomed are operations that every server has to refuse (RFC 7644 section 3.5.2).
-var doomed = []doc{
+// invalidOperations are operations that every server must reject (RFC 7644 section 3.5.2).
+var invalidOperations = []doc{
 	{"op": "remove"},
 	{"op": "scimconf", "path": "title", "value": "x"},
 	{"op": "replace", "path": `emails[type eq "work"`, "value": "x"},
 }
 
-// length draws how many operations a request has.
-func length(r *rand.Rand) int { return fewestOperations + r.IntN(mostOperations-fewestOperations+1) }
+// operationCount returns a random number of operations for a request.
+func operationCount(r *rand.Rand) int {
+	return fewestOperations + r.IntN(mostOperations-fewestOperations+1)
+}
 
 func pickOne[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
 
-// changing are two groves of users, for two of them are changed, and that of the target's own type.
-func changing(t *T) []grove {
-	var out []grove
-	for _, g := range groves(t) {
+// changedPopulations returns the populations for changes: users twice, so that two users are changed, and the custom type.
+func changedPopulations(t *T) []typePopulation {
+	var out []typePopulation
+	for _, g := range typePopulations(t) {
 		switch {
 		case g.td.endpoint == "/Users":
 			out = append(out, g, g)
@@ -168,85 +172,87 @@ func changing(t *T) []grove {
 	return out
 }
 
-func (g grove) domain(t *T) string {
+func (g typePopulation) domain(t *T) string {
 	_, domain, _ := strings.Cut(t.UserName(""), "@")
 	return domain
 }
 
-// patches is how many PATCH requests an object of the grove gets in one round.
-func (g grove) patches() int {
+// patchCount returns the number of PATCH requests per object in one round.
+func (g typePopulation) patchCount() int {
 	if g.td.endpoint == "/Users" {
 		return userPatches
 	}
 	return otherPatches
 }
 
-// subject creates an object with the values of another one and returns its path and what the target has stored.
-func (g grove) subject(ctx context.Context, t *T, label string, like *scim.Object) (where string, stored *scim.Object) {
-	p := planter{t: t, td: g.td}
+// createLike creates an object with the values of another one. It returns its path and the resource as the target has stored it.
+func (g typePopulation) createLike(ctx context.Context, t *T, label string, like *scim.Object) (where string, stored *scim.Object) {
+	p := objectCreator{t: t, td: g.td}
 	values := map[string]any{}
 	for _, a := range g.model.Attributes {
 		if v := a.Of(like); v != nil && (a.URN != "" || a.Name != g.td.carrier) {
 			values[a.Path()] = a.Shown(v)
 		}
 	}
-	c := p.plant(ctx, label, values)
+	c := p.create(ctx, label, values)
 	return c.Path(), t.Read(ctx, c.Path()).Object()
 }
 
-// A trial is a PATCH and what came of it.
-type trial struct {
+// A patchTrial is a PATCH and its result.
+type patchTrial struct {
 	patch, read   *conformance.Response
-	before, after *scim.Object // the stored resource and what is foretold
-	excused       bool         // the target has refused what it may refuse
+	before, after *scim.Object // the stored resource and the prediction
+	rejected      bool         // the target has rejected a PATCH that it may reject
 }
 
-// differs tells whether the target did otherwise than foretold.
-func (v trial) differs(g grove) bool {
-	return !v.answered() || v.read.Status != 200 ||
+// differs reports whether the result differs from the prediction.
+func (v patchTrial) differs(g typePopulation) bool {
+	return !v.acceptable() || v.read.Status != 200 ||
 		slices.ContainsFunc(g.model.Attributes, func(a oracle.Attribute) bool { return !a.Same(a.Of(v.after), a.Of(v.read.Object())) })
 }
 
-// answered tells whether the status is one of those that the operations may have.
-func (v trial) answered() bool { return v.patch.OK() || v.excused }
+// acceptable reports whether the status is permitted for the operations.
+func (v patchTrial) acceptable() bool { return v.patch.OK() || v.rejected }
 
-// try sends operations and reads what they did; ok is false when nothing can be foretold.
-func (g grove) try(ctx context.Context, t *T, where string, before *scim.Object, operations []oracle.Operation) (v trial, ok bool) {
+// sendPatch sends operations and reads the result. The value ok is false if the result cannot be predicted.
+func (g typePopulation) sendPatch(ctx context.Context, t *T, where string, before *scim.Object,
+	operations []oracle.Operation) (v patchTrial, ok bool) {
 	after, settled := oracle.Apply(before, operations)
 	if !settled || len(operations) == 0 {
 		return v, false
 	}
-	v = trial{before: before, after: after, patch: t.Patch(ctx, where, written(operations)...)}
+	v = patchTrial{before: before, after: after, patch: t.Patch(ctx, where, requestOperations(operations)...)}
 	t.SkipIf(v.patch.Status == 501, "the target does not serve PATCH")
 	if v.patch.Status == 400 && oracle.MayBeRejected(before, operations) {
-		v.excused, v.after = true, before
+		v.rejected, v.after = true, before
 	}
 	v.read = t.Get(ctx, where)
 	return v, true
 }
 
-// change creates an object like one of the grove, sends made-up operations to it, and compares after each request.
-func (g grove) change(ctx context.Context, t *T, r *rand.Rand, label string, operations func(o *scim.Object) []oracle.Operation) {
-	where, stored := g.subject(ctx, t, label, g.trees[g.labels()[r.IntN(len(g.trees))]].Resource)
-	for range g.patches() {
+// checkPatches creates an object like one of the population, sends generated operations to it, and compares the result after each request.
+func (g typePopulation) checkPatches(ctx context.Context, t *T, r *rand.Rand, label string,
+	operations func(o *scim.Object) []oracle.Operation) {
+	where, stored := g.createLike(ctx, t, label, g.objects[g.labels()[r.IntN(len(g.objects))]].Resource)
+	for range g.patchCount() {
 		ops := operations(stored)
-		v, ok := g.try(ctx, t, where, stored, ops)
+		v, ok := g.sendPatch(ctx, t, where, stored, ops)
 		if !ok {
 			continue
 		}
 		if v.differs(g) {
-			g.blame(ctx, t, label, ops, v)
+			g.reportPatch(ctx, t, label, ops, v)
 			return
 		}
 		stored = v.read.Object()
 	}
 }
 
-// blame reports the smallest request that does otherwise than foretold to an object in the same state.
-func (g grove) blame(ctx context.Context, t *T, label string, operations []oracle.Operation, v trial) {
+// reportPatch reports the smallest request with a difference from the prediction, for an object in the same state.
+func (g typePopulation) reportPatch(ctx context.Context, t *T, label string, operations []oracle.Operation, v patchTrial) {
 	tries := 0
 	state := v.before
-	operations, v = least(operations, v, func(ops []oracle.Operation) iter.Seq[[]oracle.Operation] {
+	operations, v = shrinkCase(operations, v, func(ops []oracle.Operation) iter.Seq[[]oracle.Operation] {
 		return func(yield func([]oracle.Operation) bool) {
 			for simpler := range oracle.Simpler(ops) {
 				if _, settled := oracle.Apply(state, simpler); settled && !yield(simpler) {
@@ -254,10 +260,10 @@ func (g grove) blame(ctx context.Context, t *T, label string, operations []oracl
 				}
 			}
 		}
-	}, func(ops []oracle.Operation) (trial, bool) {
+	}, func(ops []oracle.Operation) (patchTrial, bool) {
 		tries++
-		where, stored := g.subject(ctx, t, fmt.Sprintf("%s-again-%d", label, tries), state)
-		v, ok := g.try(ctx, t, where, stored, ops)
+		where, stored := g.createLike(ctx, t, fmt.Sprintf("%s-again-%d", label, tries), state)
+		v, ok := g.sendPatch(ctx, t, where, stored, ops)
 		return v, ok && v.differs(g)
 	}, patchShrinkTries)
 	t.About(v.patch)
@@ -265,15 +271,15 @@ func (g grove) blame(ctx context.Context, t *T, label string, operations []oracl
 	if g.td.endpoint == "/Groups" {
 		id = "oracle.members"
 	}
-	suffix := "PATCH " + jsonText(plain(written(operations))) + again(t, id)
-	if t.Holds(v.answered(), "status of "+suffix, "200 or 204", v.patch.Status) {
+	suffix := "PATCH " + jsonText(plain(requestOperations(operations))) + repeatHint(t, id)
+	if t.Holds(v.acceptable(), "status of "+suffix, "200 or 204", v.patch.Status) {
 		t.Expect("status of GET after "+suffix, 200, v.read.Status)
-		g.same(t, v.after, v.read.Object(), "after "+suffix)
+		g.expectSame(t, v.after, v.read.Object(), "after "+suffix)
 	}
 }
 
-// same compares the attributes of the model and records those that differ.
-func (g grove) same(t *T, want, got *scim.Object, when string) bool {
+// expectSame compares the attributes of the model and records the differences.
+func (g typePopulation) expectSame(t *T, want, got *scim.Object, when string) bool {
 	equal := true
 	for _, a := range g.model.Attributes {
 		if !a.Same(a.Of(want), a.Of(got)) {
@@ -283,8 +289,8 @@ func (g grove) same(t *T, want, got *scim.Object, when string) bool {
 	return equal
 }
 
-// written are operations as a request has them.
-func written(operations []oracle.Operation) []doc {
+// requestOperations converts operations to the form of a request.
+func requestOperations(operations []oracle.Operation) []doc {
 	var out []doc
 	for _, op := range operations {
 		d := doc{}

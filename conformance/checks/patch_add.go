@@ -11,13 +11,13 @@ import (
 // patches are the needs of the checks that PATCH users.
 var patches = needs(conformance.NeedUser, conformance.NeedWrite, conformance.NeedPatch)
 
-// patched sends the operations, requires 200 or 204, and returns the resource as a GET then shows it.
+// patched sends the operations, requires 200 or 204, and returns the resource from a subsequent GET.
 func patched(ctx context.Context, t *T, c *conformance.Created, operations ...doc) *scim.Object {
 	succeeded(t, t.Patch(ctx, c.Path(), operations...), 200, 204)
 	return t.Read(ctx, c.Path()).Object()
 }
 
-// twoEmails is an extra with a work and a home address.
+// twoEmails returns attributes for [T.User] with a work and a home address.
 func twoEmails(t *T) doc {
 	return doc{"emails": []doc{
 		{"value": t.UserName("work"), "type": "work", "primary": true},
@@ -28,12 +28,12 @@ func twoEmails(t *T) doc {
 var patchAdd = []check{
 	{
 		ID:           "patch.add-multi-valued",
-		Title:        "add to a multi-valued attribute appends and keeps what is there",
+		Title:        "add to a multi-valued attribute appends and does not remove existing values",
 		Requirements: reqs("RFC7644-3.5.2.1-07", "RFC7644-3.5.2.1-08"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     6,
-		Why:          "An add that replaces loses every address but the last.",
+		Why:          "An add that replaces loses every address except the last.",
 		Fix:          "Append the new values to the stored ones; accept an array and a single object.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "growing", nil)
@@ -46,13 +46,13 @@ var patchAdd = []check{
 	},
 	{
 		ID:           "patch.add-single-valued",
-		Title:        "add sets a single-valued attribute, whether it had a value or not",
+		Title:        "add sets a single-valued attribute, with or without an existing value",
 		Requirements: reqs("RFC7644-3.5.2.1-09", "RFC7644-3.5.2.1-04"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "Entra ID sends Add for attributes that may or may not be set.",
-		Fix:          "Set the value; do not refuse because there is one.",
+		Why:          "Entra ID sends Add for attributes with and without a value.",
+		Fix:          "Set the value; do not reject the operation because a value exists.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "titled", doc{"displayName": "Before"})
 			o := patched(ctx, t, u, doc{"op": "add", "path": "displayName", "value": "After"}, doc{"op": "add", "path": "nickName", "value": "Nick"})
@@ -62,13 +62,13 @@ var patchAdd = []check{
 	},
 	{
 		ID:           "patch.add-no-path",
-		Title:        "add without a path adds each attribute of the value",
+		Title:        "add without a path adds each attribute in the value",
 		Requirements: reqs("RFC7644-3.5.2.1-02"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "Clients send whole sets of changes in one operation.",
-		Fix:          "Treat every member of the value as an add of its own.",
+		Why:          "Clients send several attribute changes in one operation.",
+		Fix:          "Treat every member of the value as a separate add.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "plural", nil)
 			o := patched(ctx, t, u,
@@ -80,51 +80,51 @@ var patchAdd = []check{
 	},
 	{
 		ID:           "patch.add-complex",
-		Title:        "add to a complex attribute keeps the sub-attributes that it does not name",
+		Title:        "add to a complex attribute does not change sub-attributes that are not in the value",
 		Requirements: reqs("RFC7644-3.5.2.1-06", "RFC7644-3.5.2.1-05", "RFC7644-3.5.2.1-12"),
 		Level:        should,
 		Needs:        patches,
 		Requests:     6,
-		Why:          "Changing a given name must not take the family name away.",
+		Why:          "Changing a given name must not delete the family name.",
 		Fix:          "Merge the sub-attributes into the stored ones.",
 		Run:          patchAddComplex,
 	},
 	{
 		ID:           "patch.add-existing",
-		Title:        "add of a value that is there already changes nothing",
+		Title:        "add of an existing value changes nothing",
 		Requirements: reqs("RFC7644-3.5.2.1-10", "RFC7644-3.5.2.1-11"),
 		Level:        should,
 		Needs:        patches,
 		Requests:     5,
-		Why:          "Clients repeat operations; every repetition would add another copy.",
-		Fix:          "Compare the value with the stored ones before appending, and leave lastModified alone.",
+		Why:          "Clients repeat operations; without a comparison, every repetition adds a duplicate.",
+		Fix:          "Compare the value with the stored ones before appending, and do not change lastModified.",
 		Run:          patchAddExisting,
 	},
 	{
 		ID:           "patch.add-extension",
-		Title:        "An extension attribute is added by its qualified name, and its URN then is in schemas",
+		Title:        "An extension attribute is added by its qualified name, and its URN is then in schemas",
 		Requirements: reqs("RFC7644-3.5.2-20", "RFC7644-3.5.2-23", "RFC7644-3.5.2-21"),
 		Level:        must,
 		Needs:        needs(conformance.NeedUser, conformance.NeedWrite, conformance.NeedPatch, conformance.NeedEnterprise),
 		Requests:     4,
-		Why:          "Department and manager travel so in every profile update.",
+		Why:          "Clients send department and manager in every profile update.",
 		Fix:          "Split the path at the last colon; add the URN to schemas when the extension gets its first value.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "promoted", nil)
 			o := patched(ctx, t, u, doc{"op": "add", "path": scim.EnterpriseUserSchema + ":department", "value": "Engines"})
 			t.Expect("department", "Engines", value(o.Complex(scim.EnterpriseUserSchema), "department"))
-			t.Holds(slices.Contains(texts(o, "schemas"), scim.EnterpriseUserSchema), "schemas", scim.EnterpriseUserSchema+" among them",
+			t.Holds(slices.Contains(texts(o, "schemas"), scim.EnterpriseUserSchema), "schemas", scim.EnterpriseUserSchema+" in the list",
 				value(o, "schemas"))
 		},
 	},
 	{
 		ID:           "patch.add-primary",
-		Title:        "Making one value primary takes primary from the others",
+		Title:        "Making one value primary clears primary of the other values",
 		Requirements: reqs("RFC7644-3.5.2-26", "RFC7644-3.5.2-27"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "Two primary addresses leave it to chance where mail goes.",
+		Why:          "With two primary addresses, it is undefined which one receives email.",
 		Fix:          "Set primary to false on all other elements of the attribute.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "moving", twoEmails(t))

@@ -9,30 +9,29 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// A patchCell is one cell of the table operation by kind of target: a user as it is before, the operations, and what a GET
-// shows after them.
+// A patchCell is a test of one operation on one kind of target: a user before the PATCH, the operations, and the expected result of a GET.
 type patchCell struct {
 	id, title string
 	reqs      []string
 	level     conformance.Level
-	// before is what the user is created with beside the defaults.
+	// before returns attributes to create the user with, in addition to the defaults.
 	before func(t *T) doc
 	ops    func(t *T) []doc
-	// want lists what is looked at, by the paths of look.
+	// want returns the expected values, by paths in the syntax of look.
 	want func(t *T) []expected
-	// refusable says that a 400 is permitted too, which then must change nothing.
-	refusable bool
+	// mayReject means that a 400 is permitted too. The request must then change nothing.
+	mayReject bool
 	why, fix  string
 }
 
-// expected is a path for look and the value to find there, nil for none.
+// expected is a path in the syntax of look and the value at this path, nil if absent.
 type expected struct {
 	path string
 	want any
 }
 
-// look finds what an expectation is about: "name.givenName", "emails.*" (all values, sorted), "emails[home].value" (of the
-// element with that type), and with "@" in front an attribute of the enterprise extension.
+// look returns the value at a path of an expectation: "name.givenName", "emails.*" (all values, sorted), or "emails[home].value" (of the
+// element with that type). A leading "@" selects an attribute of the enterprise extension.
 func look(o *scim.Object, path string) any {
 	if inner, ok := strings.CutPrefix(path, "@"); ok {
 		return value(o.Complex(scim.EnterpriseUserSchema), inner)
@@ -47,9 +46,9 @@ func look(o *scim.Object, path string) any {
 	return value(o, path)
 }
 
-// notKept returns the path of something in a body that the answer does not have, "" when it has everything: a target need not
+// firstNotStored returns the path of a value of a body that is missing in the response, "" if none is missing. A target need not
 // support every attribute of a schema.
-func notKept(sent doc, got *scim.Object) string {
+func firstNotStored(sent doc, got *scim.Object) string {
 	for name, v := range sent {
 		at, ok := got.Get(name)
 		switch v := v.(type) {
@@ -58,7 +57,7 @@ func notKept(sent doc, got *scim.Object) string {
 			if inner == nil {
 				return name
 			}
-			if path := notKept(v, inner); path != "" {
+			if path := firstNotStored(v, inner); path != "" {
 				return name + "." + path
 			}
 		case []doc:
@@ -69,7 +68,7 @@ func notKept(sent doc, got *scim.Object) string {
 			for _, item := range v {
 				if !slices.ContainsFunc(list, func(have any) bool {
 					o, _ := have.(*scim.Object)
-					return o != nil && notKept(item, o) == "" && scim.Equal(item["value"], value(o, "value"))
+					return o != nil && firstNotStored(item, o) == "" && scim.Equal(item["value"], value(o, "value"))
 				}) {
 					return name
 				}
@@ -83,7 +82,7 @@ func notKept(sent doc, got *scim.Object) string {
 	return ""
 }
 
-// undeclared tells whether the target lists a schema that does not have the attribute.
+// undeclared reports whether the target's schema is known and does not define the attribute.
 func undeclared(t *T, urn, attribute string) bool {
 	schema := t.Capabilities.Schema(urn)
 	if schema == nil || slices.Contains([]string{"schemas", "id", "externalId", "meta"}, attribute) {
@@ -95,12 +94,12 @@ func undeclared(t *T, urn, attribute string) bool {
 	})
 }
 
-// prepared creates the user of a cell, or skips when the target does not keep what the cell works on.
+// prepared creates the user of a cell, or skips the check if the target does not store the attributes that the cell tests.
 func prepared(ctx context.Context, t *T, before doc) *conformance.Created {
 	u := t.CreateUser(ctx, "cell", before)
 	if u.Resource != nil {
-		if path := notKept(before, u.Resource); path != "" {
-			t.Skip("the target does not keep " + path)
+		if path := firstNotStored(before, u.Resource); path != "" {
+			t.Skip("the target does not store " + path)
 		}
 	}
 	return u
@@ -137,12 +136,12 @@ func (c patchCell) check() check {
 			}
 			u := prepared(ctx, t, before)
 			res := t.Patch(ctx, u.Path(), c.ops(t)...)
-			if c.refusable && res.Status == 400 {
+			if c.mayReject && res.Status == 400 {
 				t.Inform("status of "+res.Name, "200 or 204; 400 is permitted", res.Status)
 				if u.Resource != nil {
 					o := t.Read(ctx, u.Path()).Object()
 					for _, e := range want {
-						t.Expect(e.path+" after the refused PATCH", look(u.Resource, e.path), look(o, e.path))
+						t.Expect(e.path+" after the rejected PATCH", look(u.Resource, e.path), look(o, e.path))
 					}
 				}
 				return
@@ -151,7 +150,7 @@ func (c patchCell) check() check {
 			o := t.Read(ctx, u.Path()).Object()
 			for _, e := range want {
 				if e.path == "schemas" {
-					t.Holds(slices.Contains(texts(o, "schemas"), e.want.(string)), "schemas", e.want.(string)+" among them", value(o, "schemas"))
+					t.Holds(slices.Contains(texts(o, "schemas"), e.want.(string)), "schemas", e.want.(string)+" in the list", value(o, "schemas"))
 				} else if got := look(o, e.path); e.want == nil {
 					list, isList := got.([]string)
 					t.Holds(got == nil || isList && len(list) == 0, e.path, "absent", got)
@@ -163,7 +162,7 @@ func (c patchCell) check() check {
 	}
 }
 
-// extended is an extra with data in the enterprise extension.
+// extended returns attributes for [T.User] with data in the enterprise extension.
 func extended(attributes doc) doc {
 	return doc{"schemas": []string{scim.UserSchema, scim.EnterpriseUserSchema}, scim.EnterpriseUserSchema: attributes}
 }
@@ -183,7 +182,7 @@ const (
 	ext  = scim.EnterpriseUserSchema + ":"
 )
 
-// twoWork is an extra with two work addresses and one for home.
+// twoWork returns attributes for [T.User] with two work addresses and one home address.
 func twoWork(t *T) doc {
 	return doc{"emails": []doc{
 		{"value": t.UserName("work-1"), "type": "work"}, {"value": t.UserName("work-2"), "type": "work"},
@@ -191,8 +190,8 @@ func twoWork(t *T) doc {
 	}}
 }
 
-// shown is an extra with a work address whose display has the given text, and one for home.
-func shown(text string) func(t *T) doc {
+// withDisplay returns attributes for [T.User]: a work address with the given display, and a home address.
+func withDisplay(text string) func(t *T) doc {
 	return func(t *T) doc {
 		return doc{
 			"emails": []doc{{"value": t.UserName("work"), "type": "work", "display": text},
@@ -200,7 +199,7 @@ func shown(text string) func(t *T) doc {
 	}
 }
 
-// addresses are the expected values of emails, by label.
+// addresses returns the expected values of emails for labels.
 func addresses(t *T, names ...string) []string {
 	var out []string
 	for _, name := range names {

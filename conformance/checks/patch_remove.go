@@ -5,24 +5,24 @@ import "context"
 var patchRemove = []check{
 	{
 		ID:           "patch.remove-simple",
-		Title:        "remove unassigns a single-valued attribute and a sub-attribute, and keeps the rest",
+		Title:        "remove unassigns only the single-valued attribute or sub-attribute that it names",
 		Requirements: reqs("RFC7644-3.5.2.2-02", "RFC7644-3.5.2.2-11"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "A value that cannot be taken away stays wrong for ever.",
-		Fix:          "Unassign exactly what the path names.",
+		Why:          "A value that cannot be removed stays wrong indefinitely.",
+		Fix:          "Unassign only the attribute at the path.",
 		Run:          patchRemoveSimple,
 	},
 	{
 		ID:           "patch.remove-value-path",
-		Title:        "remove with a value filter removes the matching elements and keeps the others",
+		Title:        "remove with a value filter removes only the matching elements",
 		Requirements: reqs("RFC7644-3.5.2.2-04", "RFC7644-3.5.2.2-05"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     6,
 		Why:          "Removing one address must not remove all of them.",
-		Fix:          "Remove the elements for which the filter holds; when none is left the attribute is unassigned.",
+		Fix:          "Remove the matching elements; if no element remains, the attribute is unassigned.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "pruned", twoEmails(t))
 			o := patched(ctx, t, u, doc{"op": "remove", "path": `emails[type eq "home"]`})
@@ -38,7 +38,7 @@ var patchRemove = []check{
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "Clients clear a list so.",
+		Why:          "Clients clear a list this way.",
 		Fix:          "Unassign the whole attribute.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "cleared", twoEmails(t))
@@ -53,8 +53,8 @@ var patchRemove = []check{
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "A server that takes it for «everything» blanks the account.",
-		Fix:          "Answer 400 with scimType noTarget and change nothing.",
+		Why:          "A server that reads an absent path as the whole resource deletes the data of the account.",
+		Fix:          "Return 400 with scimType noTarget and change nothing.",
 		Run:          patchRemoveNoPath,
 	},
 	{
@@ -64,12 +64,12 @@ var patchRemove = []check{
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "A user without a userName cannot be found any more.",
-		Fix:          "Answer 400 with scimType mutability.",
+		Why:          "Clients cannot find a user without a userName.",
+		Fix:          "Return 400 with scimType mutability.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "needed", nil)
 			res := t.Patch(ctx, u.Path(), doc{"op": "remove", "path": "userName"})
-			refused(t, res, 400, "mutability", "invalidValue")
+			expectError(t, res, 400, "mutability", "invalidValue")
 			t.Expect("userName", t.UserName("needed"), value(t.Read(ctx, u.Path()).Object(), "userName"))
 		},
 	},

@@ -5,34 +5,34 @@ import "context"
 var patchReplace = []check{
 	{
 		ID:           "patch.replace-simple",
-		Title:        "replace sets a single-valued attribute and nothing else",
+		Title:        "replace changes only the single-valued attribute that it names",
 		Requirements: reqs("RFC7644-3.5.2.3-04", "RFC7644-3.5.2.3-06", "RFC7644-3.5.2-32"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "It is the most frequent update there is.",
-		Fix:          "Set the value, or add it when there is none.",
+		Why:          "This is the most frequent update.",
+		Fix:          "Set the value, or add it if it is absent.",
 		Run:          patchReplaceSimple,
 	},
 	{
 		ID:           "patch.replace-no-path",
-		Title:        "replace without a path changes the attributes of the value and no others",
+		Title:        "replace without a path changes only the attributes in the value",
 		Requirements: reqs("RFC7644-3.5.2.3-01", "RFC7644-3.5.2.3-02", "RFC7644-3.5.2.3-03"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "Okta and, with its compliance flag, Entra ID send updates in this form.",
-		Fix:          "Treat every member of the value as a replace of its own.",
+		Why:          "Okta sends updates in this form, and so does Entra ID with its compliance flag.",
+		Fix:          "Treat every member of the value as a separate replace.",
 		Run:          patchReplaceNoPath,
 	},
 	{
 		ID:           "patch.deactivate",
-		Title:        "A user is switched off and on again by replacing active, with a path and without",
+		Title:        "A user is deactivated and reactivated by replacing active, with and without a path",
 		Requirements: reqs("RFC7644-3.5.2.3-04", "RFC7643-4.1.1-12", "RFC7643-2.3.2-01"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     6,
-		Why:          "This is how people lose access when they leave. A success that changes nothing leaves the door open.",
+		Why:          "Users lose access this way when they leave. If a success changes nothing, a former user still has access.",
 		Fix:          "Store active as a boolean for {\"path\":\"active\"} and for {\"value\":{\"active\":...}}; keep inactive users readable.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "leaver", nil)
@@ -49,8 +49,8 @@ var patchReplace = []check{
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "The old address must not survive its replacement.",
-		Fix:          "Store the new list instead of appending to the old one.",
+		Why:          "The old address must not remain after its replacement.",
+		Fix:          "Store the new list instead of appending it to the stored one.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "swapped", twoEmails(t))
 			o := patched(ctx, t, u, doc{"op": "replace", "path": "emails", "value": []doc{{"value": t.UserName("one-left"), "type": "work"}}})
@@ -59,24 +59,24 @@ var patchReplace = []check{
 	},
 	{
 		ID:           "patch.replace-complex",
-		Title:        "replace of a complex attribute keeps the sub-attributes that it does not name",
+		Title:        "replace of a complex attribute does not change sub-attributes that are not in the value",
 		Requirements: reqs("RFC7644-3.5.2.3-08", "RFC7644-3.5.2.3-07"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     6,
-		Why:          "Changing a given name must not take the family name away.",
+		Why:          "Changing a given name must not delete the family name.",
 		Fix:          "Merge the sub-attributes into the stored ones.",
 		Run:          patchReplaceComplex,
 	},
 	{
 		ID:           "patch.replace-value-path",
-		Title:        "replace with a value filter changes the matching element only",
+		Title:        "replace with a value filter changes only the matching element",
 		Requirements: reqs("RFC7644-3.5.2.3-10", "RFC7644-3.5.2.3-09"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
 		Why:          "Entra ID updates addresses by emails[type eq \"work\"].value.",
-		Fix:          "Apply the operation to the elements for which the filter holds, and to no others.",
+		Fix:          "Apply the operation only to the matching elements.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "precise", twoEmails(t))
 			o := patched(ctx, t, u, doc{"op": "replace", "path": `emails[type eq "work"].value`, "value": t.UserName("changed")})
@@ -91,8 +91,8 @@ var patchReplace = []check{
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "A success would tell the client that an address was changed that does not exist.",
-		Fix:          "Answer 400 with scimType noTarget and change nothing.",
+		Why:          "After a success the client assumes that it changed an address that does not exist.",
+		Fix:          "Return 400 with scimType noTarget and change nothing.",
 		Run:          patchReplaceNoTarget,
 	},
 	{
@@ -102,7 +102,7 @@ var patchReplace = []check{
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "A null that is stored as a value breaks readers.",
+		Why:          "Clients fail on a null that is stored as a value.",
 		Fix:          "Treat null and [] like remove.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "emptied", doc{"nickName": "Nick", "displayName": "Stays"})
@@ -114,13 +114,13 @@ var patchReplace = []check{
 	},
 	{
 		ID:           "patch.replace-names-ignore-case",
-		Title:        "Attribute names in a path are recognised in any letter case and with their URN",
+		Title:        "Paths with attribute names in any case and with their URN are recognized",
 		Requirements: reqs("RFC7644-3.5.2-19", "RFC7644-3.10-03"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "Paths are in attribute notation.",
-		Fix:          "Resolve paths like the names in filters.",
+		Why:          "RFC 7644 paths are in attribute notation.",
+		Fix:          "Resolve paths in the same way as attribute names in filters.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "spelled", doc{"displayName": "Before", "nickName": "Before"})
 			o := patched(ctx, t, u, doc{"op": "replace", "path": "DISPLAYNAME", "value": "After"},
@@ -131,13 +131,13 @@ var patchReplace = []check{
 	},
 	{
 		ID:           "patch.replace-conflict",
-		Title:        "replace of userName by a name in use is refused",
+		Title:        "replace of userName with a name in use is rejected",
 		Requirements: reqs("RFC7643-4.1.1-02", "RFC7644-3.5.2-33"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     6,
-		Why:          "A renamed account must not take over somebody else's name.",
-		Fix:          "Check uniqueness on every write; answer 409 uniqueness.",
+		Why:          "A renamed account must not take the name of another user.",
+		Fix:          "Check uniqueness on every write; return 409 uniqueness.",
 		Run: func(ctx context.Context, t *T) {
 			t.CreateUser(ctx, "occupied", nil)
 			u := t.CreateUser(ctx, "wants-it", nil)

@@ -10,114 +10,114 @@ import (
 var patchRequest = []check{
 	{
 		ID:           "patch.response",
-		Title:        "A successful PATCH answers 204, or 200 with the resource as it now is",
+		Title:        "A successful PATCH returns 204, or 200 with the current resource",
 		Requirements: reqs("RFC7644-3.5.2-29", "RFC7644-3.1-05"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "Clients store what they are answered.",
-		Fix:          "Answer 204 without a body, or 200 with the whole new representation.",
+		Why:          "Clients store the resource from the response.",
+		Fix:          "Return 204 without a body, or 200 with the complete new representation.",
 		Run:          patchResponse,
 	},
 	{
 		ID:           "patch.order",
-		Title:        "All operations of a request are applied, one after the other",
+		Title:        "All operations of a request are applied in their order",
 		Requirements: reqs("RFC7644-3.5.2-25"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "Entra ID sends up to dozens of operations at once; the last one on an attribute decides.",
-		Fix:          "Apply every operation to the result of the one before.",
+		Why:          "Entra ID sends dozens of operations in one request; the last operation on an attribute decides.",
+		Fix:          "Apply every operation to the result of the previous one.",
 		Run:          patchOrder,
 	},
 	{
 		ID:           "patch.atomic",
-		Title:        "When one operation fails none is applied",
+		Title:        "If one operation fails, no operation is applied",
 		Requirements: reqs("RFC7644-3.5.2-28"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "After an error the client believes that nothing has changed.",
-		Fix:          "Apply the operations to a copy and store it only when all of them succeeded.",
+		Why:          "After an error the client assumes that nothing has changed.",
+		Fix:          "Apply the operations to a copy and store it only if all of them succeed.",
 		Run:          patchAtomic,
 	},
 	{
 		ID:           "patch.read-only",
-		Title:        "PATCH of a readOnly attribute does not change it and is refused with 400 mutability",
+		Title:        "PATCH of a readOnly attribute does not change it and is rejected with 400 mutability",
 		Requirements: reqs("RFC7644-3.5.2-17", "RFC7644-3.5.2-14"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     5,
 		Why:          "A changed id or creation time breaks every reference to the account.",
-		Fix:          "Check mutability per operation and answer 400 with scimType mutability.",
+		Fix:          "Check mutability per operation and return 400 with scimType mutability.",
 		Run:          patchReadOnly,
 	},
 	{
 		ID:           "patch.unknown-id",
-		Title:        "PATCH of an unknown id answers 404",
+		Title:        "PATCH of an unknown id returns 404",
 		Requirements: reqs("RFC7644-3.5.2-31"),
 		Level:        should,
 		Needs:        patches,
 		Requests:     1,
-		Why:          "404 tells a client to create the account again.",
-		Fix:          "Look the resource up before reading the operations.",
+		Why:          "After a 404, a client creates the account again.",
+		Fix:          "Check that the resource exists before validating the operations.",
 		Run: func(ctx context.Context, t *T) {
-			refused(t, t.Patch(ctx, "/Users/"+t.AbsentID(), doc{"op": "replace", "path": "displayName", "value": "x"}), 404)
+			expectError(t, t.Patch(ctx, "/Users/"+t.AbsentID(), doc{"op": "replace", "path": "displayName", "value": "x"}), 404)
 		},
 	},
 	{
 		ID:           "patch.invalid-path",
-		Title:        "A path that breaks the grammar is refused with 400",
+		Title:        "A path that violates the grammar is rejected with 400",
 		Requirements: reqs("RFC7644-3.5.2-09", "RFC7644-3.5.2-12", "RFC7644-3.12-20"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     5,
-		Why:          "A path that is guessed at changes something else.",
-		Fix:          "Parse the whole path before applying, and answer 400 with scimType invalidPath.",
+		Why:          "If the server guesses the meaning of a path, it changes the wrong attribute.",
+		Fix:          "Parse the whole path before applying the operation, and return 400 with scimType invalidPath.",
 		Run:          patchInvalidPath,
 	},
 	{
 		ID:           "patch.message-schema",
-		Title:        "A PATCH body without the PatchOp schema is refused with 400",
+		Title:        "A PATCH body without the PatchOp schema is rejected with 400",
 		Requirements: reqs("RFC7644-3.5.2-02"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "The schema tells a message from a resource.",
+		Why:          "The schema distinguishes a message from a resource.",
 		Fix:          "Require schemas [urn:ietf:params:scim:api:messages:2.0:PatchOp].",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "untyped", doc{"displayName": "Stays"})
 			res := t.Call(ctx, conformance.Request{Method: "PATCH", Path: u.Path(), Body: doc{
 				"schemas": []string{scim.UserSchema}, "Operations": []doc{{"op": "replace", "path": "displayName", "value": "Changed"}}}})
-			refused(t, res, 400, "invalidSyntax", "invalidValue")
+			expectError(t, res, 400, "invalidSyntax", "invalidValue")
 			t.Expect("displayName", "Stays", value(t.Read(ctx, u.Path()).Object(), "displayName"))
 		},
 	},
 	{
 		ID:           "patch.unknown-operation",
-		Title:        "An op other than add, remove and replace is refused with 400",
+		Title:        "An op other than add, remove and replace is rejected with 400",
 		Requirements: reqs("RFC7644-3.5.2-05", "RFC7644-3.5.2-04"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "A silent success makes the client believe that something has changed.",
-		Fix:          "Answer 400 with scimType invalidSyntax.",
+		Why:          "After a success the client assumes that the resource has changed.",
+		Fix:          "Return 400 with scimType invalidSyntax.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "jumbled", nil)
 			for _, op := range []doc{{"op": "move", "path": "displayName", "value": "x"}, {"path": "displayName", "value": "x"}} {
-				refused(t, t.Patch(ctx, u.Path(), op), 400, "invalidSyntax", "invalidValue")
+				expectError(t, t.Patch(ctx, u.Path(), op), 400, "invalidSyntax", "invalidValue")
 			}
 		},
 	},
 	{
 		ID:           "patch.op-ignores-case",
-		Title:        "Add, Replace and Remove are accepted with a capital letter",
+		Title:        "The operations Add, Replace and Remove are accepted with a capital letter",
 		Requirements: reqs("RFC7644-3.5.2-06"),
 		Level:        should,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "Entra ID sends them so unless its compliance flag is set.",
-		Fix:          "Compare op without regard to case.",
+		Why:          "Entra ID sends capital letters unless its compliance flag is set.",
+		Fix:          "Compare op case-insensitively.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "capital", doc{"displayName": "Before", "nickName": "Nick"})
 			o := patched(ctx, t, u, doc{"op": "Replace", "path": "displayName", "value": "After"}, doc{"op": "Add", "path": "title", "value": "Sir"},
@@ -129,35 +129,35 @@ var patchRequest = []check{
 	},
 	{
 		ID:           "patch.wrong-type",
-		Title:        "A value of the wrong type is refused with 400",
+		Title:        "A value of the wrong type is rejected with 400",
 		Requirements: reqs("RFC7644-3.5.2-34"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "A name that is stored as a text breaks every reader after it.",
-		Fix:          "Validate the value against the schema and answer 400 invalidValue.",
+		Why:          "Clients cannot parse a name that is stored as a string.",
+		Fix:          "Validate the value against the schema and return 400 invalidValue.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "twisted", nil)
 			res := t.Patch(ctx, u.Path(), doc{"op": "replace", "path": "name", "value": "Ada Lovelace"})
-			refused(t, res, 400, "invalidValue", "invalidSyntax", "invalidPath")
+			expectError(t, res, 400, "invalidValue", "invalidSyntax", "invalidPath")
 			t.Expect("name.familyName", "Check", value(t.Read(ctx, u.Path()).Object(), "name.familyName"))
 		},
 	},
 	{
 		ID:           "patch.password",
-		Title:        "The answer to a PATCH of the password does not contain it",
+		Title:        "The response to a PATCH of the password does not contain it",
 		Requirements: reqs("RFC7643-4.1.1-13", "RFC7644-3.5.2.3-16"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "Okta changes passwords so.",
-		Fix:          "Never put password into a representation.",
+		Why:          "Okta changes passwords this way.",
+		Fix:          "Never include password in a representation.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "rekeyed", nil)
 			res := t.Patch(ctx, u.Path(), doc{"op": "replace", "value": doc{"password": "Xy7!" + t.Prefix() + "pw"}})
-			t.SkipIf(!res.OK(), "the target does not take a password by PATCH")
-			t.Holds(!has(res.Object(), "password"), "password in the answer to PATCH", "absent", "it is there")
-			t.Holds(!has(t.Get(ctx, u.Path()).Object(), "password"), "password in GET after PATCH", "absent", "it is there")
+			t.SkipIf(!res.OK(), "the target does not accept a password by PATCH")
+			t.Holds(!has(res.Object(), "password"), "password in the response to PATCH", "absent", "present")
+			t.Holds(!has(t.Get(ctx, u.Path()).Object(), "password"), "password in GET after PATCH", "absent", "present")
 		},
 	},
 }
@@ -173,7 +173,7 @@ func patchResponse(ctx context.Context, t *T) {
 		return
 	}
 	for _, name := range []string{"id", "userName", "displayName", "active", "emails"} {
-		t.Expect(name+" in the answer to PATCH, compared with GET", value(after, name), value(res.Object(), name))
+		t.Expect(name+" in the response to PATCH, compared with GET", value(after, name), value(res.Object(), name))
 	}
 }
 
@@ -195,8 +195,8 @@ func patchAtomic(ctx context.Context, t *T) {
 	res := t.Patch(ctx, u.Path(),
 		doc{"op": "replace", "path": "displayName", "value": "After"},
 		doc{"op": "remove"})
-	t.SkipIf(res.OK(), "the target does not refuse the failing operation, which is another check's finding")
-	t.Expect("displayName after the refused PATCH", "Before", value(t.Read(ctx, u.Path()).Object(), "displayName"))
+	t.SkipIf(res.OK(), "the target does not reject the failing operation, which another check reports")
+	t.Expect("displayName after the rejected PATCH", "Before", value(t.Read(ctx, u.Path()).Object(), "displayName"))
 }
 
 func patchReadOnly(ctx context.Context, t *T) {

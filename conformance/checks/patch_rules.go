@@ -10,24 +10,24 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// A refusedPatch is a PATCH that has to fail, or at least must not do what it asks for.
-type refusedPatch struct {
+// A rejectedPatch is a test of PATCH requests that must fail, or at least must change nothing.
+type rejectedPatch struct {
 	id, title string
 	reqs      []string
 	level     conformance.Level
 	before    func(t *T) doc
-	// ops are sent one request each; a request may have several.
+	// ops returns the operations of each request.
 	ops func() [][]doc
-	// types are the fitting scimTypes.
+	// types are the accepted values of scimType.
 	types []string
-	// ignorable says that a success which changes nothing is permitted too.
-	ignorable bool
-	// same lists what must be as it was, by the paths of look.
+	// mayIgnore means that a success without a change is permitted too.
+	mayIgnore bool
+	// same lists the paths, in the syntax of look, of values that must not change.
 	same     []string
 	why, fix string
 }
 
-func (p refusedPatch) check() check {
+func (p rejectedPatch) check() check {
 	n := patches
 	return check{
 		ID:           "patch." + p.id,
@@ -47,16 +47,16 @@ func (p refusedPatch) check() check {
 			before := t.Read(ctx, u.Path()).Object()
 			for _, operations := range p.ops() {
 				res := t.Patch(ctx, u.Path(), operations...)
-				if !p.ignorable || !res.OK() {
-					refused(t, res, 400, p.types...)
+				if !p.mayIgnore || !res.OK() {
+					expectError(t, res, 400, p.types...)
 				}
 			}
 			after := t.Get(ctx, u.Path())
-			if !t.Expect("status of "+after.Name+" after the refused PATCH", 200, after.Status) {
+			if !t.Expect("status of "+after.Name+" after the rejected PATCH", 200, after.Status) {
 				return
 			}
 			for _, path := range p.same {
-				t.Expect(path+" after the refused PATCH", look(before, path), look(after.Object(), path))
+				t.Expect(path+" after the rejected PATCH", look(before, path), look(after.Object(), path))
 			}
 		},
 	}
@@ -71,85 +71,85 @@ func single(list ...doc) func() [][]doc {
 }
 
 const (
-	whyUnchanged = "After an error the client believes that nothing has changed."
-	fixAtomic    = "Apply the operations to a copy and store it only when all of them succeeded."
+	whyUnchanged = "After an error the client assumes that nothing has changed."
+	fixAtomic    = "Apply the operations to a copy and store it only if all of them succeed."
 	forgedTime   = "1999-12-31T23:59:59Z"
 )
 
-var patchRefused = refusals(
-	refusedPatch{
+var patchRejected = rejectedPatches(
+	rejectedPatch{
 		id:    "add-no-value",
-		title: "add without a value is refused with 400",
+		title: "add without a value is rejected with 400",
 		reqs:  reqs("RFC7644-3.5.2.1-01"),
 		level: must,
 		ops:   single(doc{"op": "add", "path": "displayName"}),
 		types: []string{"invalidValue", "invalidSyntax"},
 		same:  []string{"displayName", "userName"},
-		why:   "A success would tell the client that something was added.",
+		why:   "After a success the client assumes that a value was added.",
 		fix:   "Require value in add operations.",
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:     "replace-no-value",
-		title:  "replace without a value is refused with 400",
+		title:  "replace without a value is rejected with 400",
 		reqs:   reqs("RFC7644-3.5.2.3-15"),
 		level:  should,
 		before: always(doc{"displayName": "Stays"}),
 		ops:    single(doc{"op": "replace", "path": "displayName"}),
 		types:  []string{"invalidValue", "invalidSyntax"},
 		same:   []string{"displayName"},
-		why:    "A forgotten value must not clear the attribute.",
-		fix:    "Require value in replace operations; null is a value.",
+		why:    "A missing value must not clear the attribute.",
+		fix:    "Require value in replace operations; null counts as a value.",
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:    "add-no-path-text",
-		title: "add without a path and with a value that is no object is refused with 400",
+		title: "add without a path and with a value that is not an object is rejected with 400",
 		reqs:  reqs("RFC7644-3.5.2.1-03"),
 		level: must,
 		ops:   single(doc{"op": "add", "value": "Ada"}, doc{"op": "add", "value": []string{"displayName"}}),
 		types: []string{"invalidValue", "invalidSyntax", "invalidPath", "noTarget"},
 		same:  []string{"displayName", "userName"},
-		why:   "There is nothing that the value could belong to.",
-		fix:   "Require an object when there is no path.",
+		why:   "Without a path, such a value belongs to no attribute.",
+		fix:   "Require an object as value if path is absent.",
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:    "replace-no-path-text",
-		title: "replace without a path and with a value that is no object is refused with 400",
+		title: "replace without a path and with a value that is not an object is rejected with 400",
 		reqs:  reqs("RFC7644-3.5.2.3-01"),
 		level: must,
 		ops:   single(doc{"op": "replace", "value": "Ada"}),
 		types: []string{"invalidValue", "invalidSyntax", "invalidPath", "noTarget"},
 		same:  []string{"displayName", "userName"},
-		why:   "There is nothing that the value could belong to.",
-		fix:   "Require an object when there is no path.",
+		why:   "Without a path, such a value belongs to no attribute.",
+		fix:   "Require an object as value if path is absent.",
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:     "remove-no-path-value",
-		title:  "remove with a value and without a path is refused with 400",
+		title:  "remove with a value and without a path is rejected with 400",
 		reqs:   reqs("RFC7644-3.5.2.2-01"),
 		level:  must,
 		before: always(doc{"displayName": "Stays"}),
 		ops:    single(doc{"op": "remove", "value": doc{"displayName": "Stays"}}),
 		types:  []string{"noTarget", "invalidPath", "invalidSyntax", "invalidValue"},
 		same:   []string{"displayName", "userName"},
-		why:    "remove takes what it removes from the path alone.",
-		fix:    "Answer 400 noTarget.",
+		why:    "Only the path of a remove specifies what it removes.",
+		fix:    "Return 400 noTarget.",
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:        "unknown-attribute",
-		title:     "An attribute that no schema has is refused or ignored, and changes nothing",
+		title:     "An attribute that no schema defines is rejected or ignored, and changes nothing",
 		reqs:      reqs("RFC7644-3.5.2-13"),
 		level:     must,
-		ignorable: true,
+		mayIgnore: true,
 		before:    always(doc{"displayName": "Stays"}),
 		ops:       single(doc{"op": "replace", "path": "scimconfUnknown", "value": "x"}, doc{"op": "add", "value": doc{"scimconfUnknown": "x"}}),
 		types:     []string{"invalidPath", "invalidValue", "noTarget", "invalidSyntax"},
 		same:      []string{"scimconfUnknown", "displayName", "userName"},
-		why:       "What is stored outside the schema cannot be read by anybody.",
-		fix:       "Answer 400 invalidPath.",
+		why:       "Clients cannot interpret values that are stored outside the schema.",
+		fix:       "Return 400 invalidPath.",
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:     "array-index",
-		title:  "Array indices and JSON Pointers are no paths",
+		title:  "Array indexes and JSON Pointers are rejected as paths",
 		reqs:   reqs("RFC7644-3.5.2-11"),
 		level:  must,
 		before: twoEmails,
@@ -157,60 +157,60 @@ var patchRefused = refusals(
 			doc{"op": "replace", "path": "emails/0/value", "value": "x@example.com"}),
 		types: []string{"invalidPath", "noTarget", "invalidFilter"},
 		same:  []string{"emails.*"},
-		why:   "The order of values means nothing: an index names another value tomorrow.",
-		fix:   "Accept the grammar of RFC 7644 only and answer 400 invalidPath.",
+		why:   "Multi-valued attributes have no order, so an index can select another value later.",
+		fix:   "Accept only the grammar of RFC 7644, and return 400 invalidPath.",
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:    "two-level-path",
-		title: "A path of three names is refused",
+		title: "A path with three names is rejected",
 		reqs:  reqs("RFC7644-3.5.2-09"),
 		level: must,
 		ops:   single(doc{"op": "replace", "path": "name.familyName.value", "value": "x"}),
 		types: []string{"invalidPath", "noTarget"},
 		same:  []string{"name.familyName"},
-		why:   "A path that is guessed at changes something else.",
-		fix:   "Answer 400 invalidPath.",
+		why:   "If the server guesses the meaning of a path, it changes the wrong attribute.",
+		fix:   "Return 400 invalidPath.",
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:        "unknown-urn",
-		title:     "A path with a URN that the resource type does not have is refused or ignored, and changes nothing",
+		title:     "A path with a URN that the resource type does not have is rejected or ignored, and changes nothing",
 		reqs:      reqs("RFC7644-3.5.2-13"),
 		level:     must,
-		ignorable: true,
+		mayIgnore: true,
 		before:    always(doc{"displayName": "Stays"}),
 		ops:       single(doc{"op": "replace", "path": "urn:example:scimconf:2.0:Unknown:displayName", "value": "x"}),
 		types:     []string{"invalidPath", "invalidValue", "noTarget"},
 		same:      []string{"displayName", "schemas"},
-		why:       "An attribute of another schema is another attribute.",
-		fix:       "Compare the URN with those of the resource type; do not drop it.",
+		why:       "An attribute of another schema is a different attribute.",
+		fix:       "Compare the URN with those of the resource type; do not ignore it.",
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:        "read-only-no-path",
-		title:     "readOnly attributes in a value without path are refused or ignored",
+		title:     "readOnly attributes in a value without path are rejected or ignored",
 		reqs:      reqs("RFC7644-3.5.2-18", "RFC7644-3.5.2-14"),
 		level:     must,
-		ignorable: true,
+		mayIgnore: true,
 		ops: single(
 			doc{"op": "replace", "value": doc{"id": "scimconf-forged", "meta": doc{"created": forgedTime, "resourceType": "Group"}}}),
 		types: []string{"mutability"},
 		same:  []string{"id", "meta.created", "meta.resourceType"},
-		why:   "Okta sends the id along; it must not be taken over.",
+		why:   "Okta includes the id in its requests; the server must not store it.",
 		fix:   "Check mutability for every member of the value.",
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:        "groups-read-only",
-		title:     "groups of a user cannot be changed by PATCH",
+		title:     "PATCH cannot change the groups of a user",
 		reqs:      reqs("RFC7643-4.1.2-13", "RFC7644-3.5.2-14"),
 		level:     must,
-		ignorable: true,
+		mayIgnore: true,
 		ops: single(doc{"op": "add", "path": "groups", "value": []doc{{"value": "scimconf-no-such-id"}}},
 			doc{"op": "replace", "value": doc{"groups": []doc{{"value": "scimconf-no-such-id"}}}}),
 		types: []string{"mutability", "invalidValue", "invalidPath"},
 		same:  []string{"groups.*"},
-		why:   "Whoever can write groups at the user gives himself rights.",
-		fix:   "Answer 400 mutability; membership belongs to the group.",
+		why:   "A client that can write a user's groups can grant itself rights.",
+		fix:   "Return 400 mutability; change memberships at the group only.",
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:    "remove-read-only",
 		title: "remove of a readOnly attribute fails",
 		reqs:  reqs("RFC7644-3.5.2.2-08"),
@@ -218,57 +218,57 @@ var patchRefused = refusals(
 		ops:   single(doc{"op": "remove", "path": "id"}, doc{"op": "remove", "path": "meta.created"}),
 		types: []string{"mutability"},
 		same:  []string{"id", "meta.created"},
-		why:   "An account without id or history cannot be managed.",
-		fix:   "Answer 400 with scimType mutability.",
+		why:   "An account without id or creation time cannot be managed.",
+		fix:   "Return 400 with scimType mutability.",
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:    "replace-required",
-		title: "null for a required attribute is refused",
+		title: "null for a required attribute is rejected",
 		reqs:  reqs("RFC7644-3.5.2.3-14"),
 		level: must,
 		ops:   single(doc{"op": "replace", "path": "userName", "value": nil}, doc{"op": "replace", "value": doc{"userName": nil}}),
 		types: []string{"invalidValue", "mutability"},
 		same:  []string{"userName"},
-		why:   "A user without a userName cannot be found any more.",
-		fix:   "Check required attributes on the result.",
+		why:   "Clients cannot find a user without a userName.",
+		fix:   "Validate required attributes on the result.",
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:    "replace-empty-user-name",
-		title: "An empty userName is refused",
+		title: "An empty userName is rejected",
 		reqs:  reqs("RFC7643-4.1.1-01"),
 		level: must,
 		ops:   single(doc{"op": "replace", "path": "userName", "value": ""}),
 		types: []string{"invalidValue", "mutability"},
 		same:  []string{"userName"},
-		why:   "A user without a userName cannot be found any more.",
-		fix:   "Check that userName is not empty on every write.",
+		why:   "Clients cannot find a user without a userName.",
+		fix:   "Reject an empty userName on every write.",
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:    "wrong-type-boolean",
-		title: "A value that is no boolean does not become active",
+		title: "A value of active that is not a boolean is rejected",
 		reqs:  reqs("RFC7644-3.5.2-34", "RFC7643-2.3.2-01"),
 		level: must,
 		ops: single(doc{"op": "replace", "path": "active", "value": doc{"value": false}},
 			doc{"op": "replace", "path": "active", "value": "perhaps"}),
 		types: []string{"invalidValue", "invalidSyntax"},
 		same:  []string{"active"},
-		why:   "Whether somebody may log in must not depend on a guess.",
-		fix:   "Answer 400 invalidValue.",
+		why:   "Whether a user can log in must not depend on a guess.",
+		fix:   "Return 400 invalidValue.",
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:    "wrong-type-multi-valued",
-		title: "A number does not become a list of addresses",
+		title: "A number as value of emails is rejected",
 		reqs:  reqs("RFC7644-3.5.2-34", "RFC7643-2.4-01"),
 		level: must,
 		ops:   single(doc{"op": "replace", "path": "emails", "value": 5}, doc{"op": "add", "path": "emails", "value": []int{5}}),
 		types: []string{"invalidValue", "invalidSyntax", "invalidPath"},
 		same:  []string{"emails.*"},
-		why:   "A list of something else breaks every reader after it.",
+		why:   "Clients cannot parse list elements of another type.",
 		fix:   "Validate every element against the schema.",
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:     "wrong-type-text",
-		title:  "An object does not become a text",
+		title:  "An object as value of a string attribute is rejected",
 		reqs:   reqs("RFC7644-3.5.2-34", "RFC7643-2.3-02"),
 		level:  must,
 		before: always(doc{"displayName": "Stays"}),
@@ -276,12 +276,12 @@ var patchRefused = refusals(
 			doc{"op": "replace", "path": "displayName", "value": []string{"x"}}),
 		types: []string{"invalidValue", "invalidSyntax", "invalidPath"},
 		same:  []string{"displayName"},
-		why:   "A text that is an object breaks every reader after it.",
-		fix:   "Answer 400 invalidValue.",
+		why:   "Clients cannot parse an object where the schema declares a string.",
+		fix:   "Return 400 invalidValue.",
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:    "atomic-multi-valued",
-		title: "A failing operation undoes values that were added before it",
+		title: "A failing operation reverts the values that were added before it",
 		reqs:  reqs("RFC7644-3.5.2-28"),
 		level: must,
 		ops: func() [][]doc {
@@ -291,9 +291,9 @@ var patchRefused = refusals(
 		why:  whyUnchanged,
 		fix:  fixAtomic,
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:     "atomic-removal",
-		title:  "A failing operation undoes what was removed before it",
+		title:  "A failing operation reverts the removals before it",
 		reqs:   reqs("RFC7644-3.5.2-28"),
 		level:  must,
 		before: twoEmails,
@@ -304,9 +304,9 @@ var patchRefused = refusals(
 		why:  whyUnchanged,
 		fix:  fixAtomic,
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:     "atomic-read-only",
-		title:  "An operation that mutability forbids undoes those before it",
+		title:  "An operation that violates mutability reverts the operations before it",
 		reqs:   reqs("RFC7644-3.5.2-28", "RFC7644-3.5.2-17"),
 		level:  must,
 		before: always(doc{"displayName": "Stays"}),
@@ -319,21 +319,21 @@ var patchRefused = refusals(
 		why:   whyUnchanged,
 		fix:   fixAtomic,
 	},
-	refusedPatch{
+	rejectedPatch{
 		id:    "atomic-last-modified",
-		title: "A refused PATCH does not move lastModified or version",
+		title: "A rejected PATCH does not change lastModified or version",
 		reqs:  reqs("RFC7644-3.5.2-28"),
 		level: must,
 		ops: func() [][]doc {
 			return [][]doc{{{"op": "replace", "path": "displayName", "value": "Half-way"}, {"op": "remove"}}}
 		},
 		same: []string{"meta.lastModified", "meta.version", "displayName"},
-		why:  "A moved time makes clients import a change that did not happen.",
+		why:  "A changed lastModified makes clients import a change that did not happen.",
 		fix:  fixAtomic,
 	},
 )
 
-func refusals(list ...refusedPatch) []check {
+func rejectedPatches(list ...rejectedPatch) []check {
 	var out []check
 	for _, p := range list {
 		out = append(out, p.check())
@@ -344,60 +344,60 @@ func refusals(list ...refusedPatch) []check {
 var patchRules = []check{
 	{
 		ID:           "patch.advertised",
-		Title:        "PATCH works when the ServiceProviderConfig says so, and is refused without a server error when it says not",
+		Title:        "PATCH works if the ServiceProviderConfig advertises it, and otherwise fails without a server error",
 		Requirements: reqs("RFC7644-3.5-03", "RFC7644-3.5.2-01"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "Clients choose between PATCH and PUT by it.",
-		Fix:          "Set patch.supported to what is true; answer 501 when PATCH is not supported.",
+		Why:          "Clients choose between PATCH and PUT by patch.supported.",
+		Fix:          "Set patch.supported to the actual support; return 501 if PATCH is not supported.",
 		Run:          patchAdvertised,
 	},
 	{
 		ID:           "patch.no-operations",
-		Title:        "A PATCH without Operations is refused with 400",
+		Title:        "A PATCH without Operations is rejected with 400",
 		Requirements: reqs("RFC7644-3.5.2-03"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     3,
-		Why:          "A message that was cut short must not look like a success.",
+		Why:          "A truncated message must not result in a success.",
 		Fix:          "Require Operations.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "inoperative", nil)
-			refused(t, patchMessage(ctx, t, u.Path(), doc{"schemas": []string{scim.PatchOpMessage}}), 400, "invalidSyntax", "invalidValue")
+			expectError(t, patchMessage(ctx, t, u.Path(), doc{"schemas": []string{scim.PatchOpMessage}}), 400, "invalidSyntax", "invalidValue")
 		},
 	},
 	{
 		ID:           "patch.empty-operations",
-		Title:        "An empty list of operations is refused, or changes nothing",
+		Title:        "An empty list of operations is rejected or changes nothing",
 		Requirements: reqs("RFC7644-3.5.2-03"),
 		Level:        should,
 		Needs:        patches,
 		Requests:     5,
-		Why:          "Entra ID has been seen to send empty lists; nothing may be lost by them.",
-		Fix:          "Answer 400, or succeed without a change.",
+		Why:          "Entra ID has been observed to send empty lists; they must not delete data.",
+		Fix:          "Return 400, or succeed without a change.",
 		Run:          patchEmptyOperations,
 	},
 	{
 		ID:           "patch.two-primaries",
-		Title:        "Two primary values in one operation do not both stay primary",
+		Title:        "Two primary values in one operation do not both remain primary",
 		Requirements: reqs("RFC7644-3.5.2-27"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "Two primary addresses leave it to chance where mail goes.",
-		Fix:          "Answer 400 invalidValue, or keep one of them.",
+		Why:          "With two primary addresses, it is undefined which one receives email.",
+		Fix:          "Return 400 invalidValue, or leave only one of them primary.",
 		Run:          patchTwoPrimaries,
 	},
 	{
 		ID:           "patch.primary-last-wins",
-		Title:        "Of two operations that make a value primary the second one counts",
+		Title:        "If two operations each make a value primary, the second one decides",
 		Requirements: reqs("RFC7644-3.5.2-27", "RFC7644-3.5.2-26"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "Operations work on each other's results.",
-		Fix:          "Take primary from the others after every operation.",
+		Why:          "Each operation applies to the result of the previous one.",
+		Fix:          "Clear primary of the other values after every operation.",
 		Run: func(ctx context.Context, t *T) {
 			u := prepared(ctx, t, twoEmails(t))
 			o := patched(ctx, t, u, doc{"op": "replace", "path": `emails[type eq "home"].primary`, "value": true},
@@ -408,7 +408,7 @@ var patchRules = []check{
 	},
 	{
 		ID:           "patch.atomic-conflict",
-		Title:        "A name that is taken undoes the operations before it",
+		Title:        "A userName conflict reverts the operations before it",
 		Requirements: reqs("RFC7644-3.5.2-28", "RFC7644-3.5.2-33"),
 		Level:        must,
 		Needs:        patches,
@@ -419,85 +419,85 @@ var patchRules = []check{
 	},
 	{
 		ID:           "patch.last-modified",
-		Title:        "A PATCH that changes something moves meta.lastModified and keeps meta.created",
+		Title:        "A PATCH with a change updates meta.lastModified and does not change meta.created",
 		Requirements: reqs("RFC7644-3.5.2-32", "RFC7643-3.1-22"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     5,
-		Why:          "Clients import only what has changed since the last time.",
+		Why:          "Clients import only resources that changed since the last import.",
 		Fix:          "Set lastModified on every change, with a resolution of at least milliseconds.",
 		Run:          patchLastModified,
 	},
 	{
 		ID:           "patch.no-change",
-		Title:        "add of the value that a single-valued attribute has does not move lastModified or version",
+		Title:        "add of the existing value of a single-valued attribute does not change lastModified or version",
 		Requirements: reqs("RFC7644-3.5.2.1-11", "RFC7644-3.5.2.1-10"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     5,
-		Why:          "Clients repeat operations; each would be imported as a change by everybody else.",
-		Fix:          "Compare before storing.",
+		Why:          "Clients repeat operations; other clients would import each repetition as a change.",
+		Fix:          "Compare the value with the stored one before storing.",
 		Run:          patchNoChange,
 	},
 	{
 		ID:           "patch.add-null",
-		Title:        "add of null is refused or changes nothing, and is never stored",
+		Title:        "add of null is rejected or changes nothing, and null is never stored",
 		Requirements: reqs("RFC7644-3.5.2.1-16"),
 		Level:        should,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "A null that is stored as a value breaks readers.",
-		Fix:          "Answer 400 invalidValue, or take it for nothing to add.",
+		Why:          "Clients fail on a null that is stored as a value.",
+		Fix:          "Return 400 invalidValue, or ignore the operation.",
 		Run:          patchAddNull,
 	},
 	{
 		ID:           "patch.attributes-parameter",
-		Title:        "A successful PATCH with the attributes parameter answers 200 with the resource",
+		Title:        "A successful PATCH with the attributes parameter returns 200 with the resource",
 		Requirements: reqs("RFC7644-3.5.2-30"),
 		Level:        must,
 		Needs:        patches,
 		Requests:     3,
-		Why:          "The client asks for these attributes and gets nothing from a 204.",
-		Fix:          "Answer 200 when attributes is given.",
+		Why:          "The client requests these attributes, and a 204 does not return them.",
+		Fix:          "Return 200 if attributes is present.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "asked", nil)
 			res := t.Call(ctx, conformance.Request{Method: http.MethodPatch, Path: u.Path(), Query: map[string][]string{"attributes": {"userName"}},
 				Body: doc{"schemas": []string{scim.PatchOpMessage}, "Operations": []doc{{"op": "replace", "path": "name.givenName", "value": "Ada"}}}})
 			t.Require("status of "+res.Name+" with attributes", 200, res.Status)
-			t.Expect("userName in the answer", t.UserName("asked"), value(res.Object(), "userName"))
+			t.Expect("userName in the response", t.UserName("asked"), value(res.Object(), "userName"))
 		},
 	},
 	{
 		ID:           "patch.rename",
-		Title:        "A user whose userName was replaced keeps its id and is found by the new name only",
+		Title:        "A user with a replaced userName has the same id and is found only by the new name",
 		Requirements: reqs("RFC7644-3.5.2.3-04", "RFC7643-3.1-07"),
 		Level:        must,
 		Needs:        append(slices.Clone(patches), conformance.NeedFilter),
 		Requests:     6,
-		Why:          "A marriage or a new domain renames accounts; a lookup by the new name has to find the old account.",
-		Fix:          "Treat userName as readWrite, and keep the index of names with it.",
+		Why:          "Users are renamed after a marriage or a change of domain. A lookup by the new name must find the same account.",
+		Fix:          "Treat userName as readWrite, and update the index of names with it.",
 		Run:          patchRename,
 	},
 	{
 		ID:           "patch.inactive-stays",
-		Title:        "A user who was switched off is still read by id and found by a filter",
+		Title:        "A deactivated user is still readable by id and found by a filter",
 		Requirements: reqs("RFC7644-3.5.2.3-04", "RFC7643-4.1.1-12", "RFC7643-3.1-07"),
 		Level:        must,
 		Needs:        append(slices.Clone(patches), conformance.NeedFilter),
 		Requests:     5,
-		Why:          "Entra ID and Okta switch people off and on again; an account that vanishes in between is created twice.",
-		Fix:          "active:false is no deletion: leave inactive users in every answer.",
+		Why:          "Entra ID and Okta deactivate and reactivate users. If the account disappears in between, it is created a second time.",
+		Fix:          "Do not treat active:false as a deletion; return inactive users in every response.",
 		Run:          patchInactiveStays,
 	},
 	{
 		ID:           "patch.member-names",
-		Title:        "The members of a PATCH message are recognised in any letter case",
+		Title:        "The member names of a PATCH message are case-insensitive",
 		Requirements: reqs("RFC7644-3.5.2-35"),
 		Level:        may,
 		Needs:        patches,
 		Requests:     4,
-		Why:          "They are attribute names of the message schema.",
-		Fix:          "Look the members up without regard to case.",
+		Why:          "They are attribute names of the message schema, which are case-insensitive.",
+		Fix:          "Compare member names case-insensitively.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "capitals", nil)
 			res := patchMessage(ctx, t, u.Path(),
@@ -510,7 +510,7 @@ var patchRules = []check{
 
 func patchAdvertised(ctx context.Context, t *T) {
 	supported, known := t.Capabilities.Supports("patch")
-	t.SkipIf(!known, "the ServiceProviderConfig does not say whether PATCH is supported")
+	t.SkipIf(!known, "the ServiceProviderConfig does not have patch.supported")
 	u := t.CreateUser(ctx, "advertised", nil)
 	res := t.Patch(ctx, u.Path(), doc{"op": "replace", "path": "name.givenName", "value": "Ada"})
 	if supported {
@@ -551,10 +551,10 @@ func patchAtomicConflict(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "mine", doc{"displayName": "Before"})
 	res := t.Patch(ctx, u.Path(), doc{"op": "replace", "path": "displayName", "value": "Half-way"},
 		doc{"op": "replace", "path": "userName", "value": t.UserName("taken")})
-	t.SkipIf(res.OK(), "the target does not refuse a userName in use, which is another check's finding")
+	t.SkipIf(res.OK(), "the target does not reject a userName in use, which another check reports")
 	o := t.Read(ctx, u.Path()).Object()
-	t.Expect("displayName after the refused PATCH", look(u.Resource, "displayName"), value(o, "displayName"))
-	t.Expect("userName after the refused PATCH", t.UserName("mine"), value(o, "userName"))
+	t.Expect("displayName after the rejected PATCH", look(u.Resource, "displayName"), value(o, "displayName"))
+	t.Expect("userName after the rejected PATCH", t.UserName("mine"), value(o, "userName"))
 }
 
 func patchLastModified(ctx context.Context, t *T) {
@@ -613,12 +613,12 @@ func patchInactiveStays(ctx context.Context, t *T) {
 		t.Get(ctx, "/Users", "filter", "userName eq "+quote(t.UserName("sleeper"))).IDs())
 }
 
-// patchMessage sends a PATCH whose body is written by hand.
+// patchMessage sends a PATCH with the given body.
 func patchMessage(ctx context.Context, t *T, path string, body doc) *conformance.Response {
 	return t.Call(ctx, conformance.Request{Method: http.MethodPatch, Path: path, Body: body})
 }
 
-// primaries counts the primary elements of a multi-valued attribute.
+// primaries returns the number of primary elements of a multi-valued attribute.
 func primaries(o *scim.Object, attribute string) int {
 	n := 0
 	for _, item := range o.Array(attribute) {
@@ -630,7 +630,8 @@ func primaries(o *scim.Object, attribute string) int {
 	return n
 }
 
-// later lets enough time pass for the resolution in which the target counts time, which is read off a timestamp.
+// later waits until the target's clock has advanced by its resolution, which is derived from the timestamp: 5ms if the timestamp has
+// fractions of a second, 1.1s otherwise.
 func later(ctx context.Context, t *T, stamp string) {
 	wait := 1100 * time.Millisecond
 	if at, err := time.Parse(time.RFC3339Nano, stamp); err == nil && at.Nanosecond() != 0 {

@@ -7,28 +7,28 @@ import (
 	"github.com/scimwright/scimwright/conformance"
 )
 
-// plainHTTP is what a service provider owes to HTTP itself.
+// plainHTTP are the checks of HTTP itself.
 var plainHTTP = []check{
 	{
 		ID:           "read.head",
-		Title:        "HEAD, where it is supported, answers like GET without a body",
+		Title:        "HEAD, if supported, returns the status and headers of GET without a body",
 		Requirements: reqs("RFC9110-9.3.2-01"),
 		Level:        should,
 		Needs:        writesUsers,
 		Requests:     5,
-		Why:          "Proxies and monitors ask by HEAD whether something is there.",
-		Fix:          "Route HEAD like GET, or answer 405; a Content-Length is the one that GET would have.",
+		Why:          "Proxies and monitoring use HEAD to check whether a resource exists.",
+		Fix:          "Route HEAD like GET, or return 405; a Content-Length must equal that of GET.",
 		Run:          readHead,
 	},
 	{
 		ID:           "read.options",
-		Title:        "OPTIONS is answered without a server error",
+		Title:        "OPTIONS does not cause a server error",
 		Requirements: reqs("RFC7644-3.12-07"),
 		Level:        should,
 		Needs:        needs(conformance.NeedUser),
 		Requests:     1,
-		Why:          "Browsers and gateways send it without being asked.",
-		Fix:          "Answer 200 or 204 with Allow, or 405.",
+		Why:          "Browsers and gateways send OPTIONS automatically.",
+		Fix:          "Return 200 or 204 with Allow, or 405.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Call(ctx, conformance.Request{Method: http.MethodOptions, Path: "/Users"})
 			t.Holds(res.Status < 500 || res.Status == http.StatusNotImplemented, "status of "+res.Name, "204, or 405", res.Status)
@@ -36,13 +36,13 @@ var plainHTTP = []check{
 	},
 	{
 		ID:           "read.accept-other",
-		Title:        "An Accept that cannot be met answers 406, or the resource all the same",
+		Title:        "An Accept that cannot be satisfied returns 406 or the resource",
 		Requirements: reqs("RFC9110-15.5.7-01"),
 		Level:        may,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "Both are permitted; an HTML page or a server error is not what a client can work with.",
-		Fix:          "Answer 406, or application/scim+json whatever Accept says.",
+		Why:          "The RFC permits both; a client cannot process an HTML page or a server error.",
+		Fix:          "Return 406, or application/scim+json for every Accept.",
 		Run:          readAcceptOther,
 	},
 }
@@ -54,11 +54,11 @@ func readHead(ctx context.Context, t *T) {
 	absent := t.Call(ctx, conformance.Request{Method: http.MethodHead, Path: "/Users/" + t.AbsentID()})
 	t.About(res)
 	t.SkipIf(res.Status == http.StatusMethodNotAllowed || res.Status == http.StatusNotImplemented, "the target does not support HEAD")
-	t.Expect("status of "+res.Name+", as of GET", whole.Status, res.Status)
-	t.Expect("media type of "+res.Name+", as of GET", whole.MediaType(), res.MediaType())
-	// What rewrites bodies on their way may leave this to GET: worth knowing, and no more.
+	t.Expect("status of "+res.Name+", compared with GET", whole.Status, res.Status)
+	t.Expect("media type of "+res.Name+", compared with GET", whole.MediaType(), res.MediaType())
+	// A proxy that rewrites bodies may omit Content-Length for HEAD or change it, so a difference is reported as Info only.
 	if length, want := res.Header.Get("Content-Length"), whole.Header.Get("Content-Length"); length != "" && want != "" && length != want {
-		t.Inform("Content-Length of "+res.Name+", as of GET", want, length)
+		t.Inform("Content-Length of "+res.Name+", compared with GET", want, length)
 	}
 	t.About(absent)
 	t.Expect("status of "+absent.Name, http.StatusNotFound, absent.Status)
@@ -69,6 +69,6 @@ func readAcceptOther(ctx context.Context, t *T) {
 	res := t.Call(ctx, conformance.Request{Method: http.MethodGet, Path: u.Path(), Header: http.Header{"Accept": {"image/png"}}})
 	if res.Status != http.StatusNotAcceptable {
 		t.Expect("status of "+res.Name+" with Accept: image/png", 200, res.Status)
-		t.Expect("id in the answer", u.ID, value(res.Object(), "id"))
+		t.Expect("id in the response", u.ID, value(res.Object(), "id"))
 	}
 }

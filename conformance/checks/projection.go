@@ -9,29 +9,29 @@ import (
 var projection = []check{
 	{
 		ID:           "projection.attributes",
-		Title:        "attributes= returns what it names and what is always returned, and nothing else",
+		Title:        "attributes= returns only the attributes that it names and those that are always returned",
 		Requirements: reqs("RFC7644-3.9-02", "RFC7644-3.4.2.5-01", "RFC7644-3.4.2.5-05"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "Clients ask for less because the rest is large or must not be read by them.",
-		Fix:          "Build the answer from the named attributes; keep id and schemas.",
+		Why:          "Clients omit attributes that are large or that they must not read.",
+		Fix:          "Build the response from the named attributes, id and schemas.",
 		Run:          projectionAttributes,
 	},
 	{
 		ID:           "projection.list",
-		Title:        "attributes= works on the items of a list as well",
+		Title:        "attributes= applies to the items of a list",
 		Requirements: reqs("RFC7644-3.9-01", "RFC7644-3.9-02", "RFC7644-3.4.2.5-01"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "Imports ask for two or three attributes of a hundred thousand users.",
+		Why:          "Imports request two or three attributes of a hundred thousand users.",
 		Fix:          "Project every item of Resources, not only single resources.",
 		Run:          projectionList,
 	},
 	{
 		ID:           "projection.sub-attribute",
-		Title:        "attributes= with a sub-attribute returns just that part",
+		Title:        "attributes= with a sub-attribute returns only that sub-attribute",
 		Requirements: reqs("RFC7644-3.9-05", "RFC7644-3.9-08"),
 		Level:        must,
 		Needs:        writesUsers,
@@ -42,24 +42,24 @@ var projection = []check{
 	},
 	{
 		ID:           "projection.excluded",
-		Title:        "excludedAttributes= leaves out what it names and keeps the rest",
+		Title:        "excludedAttributes= omits only the attributes that it names",
 		Requirements: reqs("RFC7644-3.9-03", "RFC7644-3.4.2.5-02", "RFC7644-3.9-04"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "Entra ID reads groups with excludedAttributes=members to keep answers small.",
+		Why:          "Entra ID reads groups with excludedAttributes=members to reduce the size of responses.",
 		Fix:          "Remove the named attributes from the default set.",
 		Run:          projectionExcluded,
 	},
 	{
 		ID:           "projection.id-stays",
-		Title:        "id cannot be excluded",
+		Title:        "excludedAttributes= cannot omit id",
 		Requirements: reqs("RFC7644-3.4.2.5-06", "RFC7643-3.1-12", "RFC7643-7-20"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
 		Why:          "A resource without an id cannot be addressed.",
-		Fix:          "Keep attributes with returned always whatever the parameters say.",
+		Fix:          "Return attributes with returned always regardless of the parameters.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "anchored", nil)
 			t.Expect("id with excludedAttributes=id", u.ID, value(t.Read(ctx, u.Path(), "excludedAttributes", "id,emails").Object(), "id"))
@@ -67,23 +67,23 @@ var projection = []check{
 	},
 	{
 		ID:           "projection.names-ignore-case",
-		Title:        "The names in attributes= are recognised in any letter case and with their URN",
+		Title:        "The names in attributes= are case-insensitive and may have their URN",
 		Requirements: reqs("RFC7644-3.4.2.5-07", "RFC7644-3.4.2.5-04", "RFC7644-3.10-03"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     4,
-		Why:          "Clients qualify names, or write them as in their own schema.",
+		Why:          "Clients qualify names, or write them with the case of their own schema.",
 		Fix:          "Resolve the names as attribute paths.",
 		Run:          projectionNamesIgnoreCase,
 	},
 	{
 		ID:           "projection.unknown-name",
-		Title:        "A name that does not exist does not break the request",
+		Title:        "An unknown name in attributes= does not cause an error",
 		Requirements: reqs("RFC7644-3.4.2.5-08"),
 		Level:        should,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "Clients ask for attributes of extensions that not every target has.",
+		Why:          "Clients request extension attributes that not every target supports.",
 		Fix:          "Ignore unknown names in attributes and excludedAttributes.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "lenient", nil)
@@ -94,18 +94,19 @@ var projection = []check{
 	},
 	{
 		ID:           "projection.on-write",
-		Title:        "attributes= also shapes the answer to POST",
+		Title:        "attributes= applies to the response to POST",
 		Requirements: reqs("RFC7644-3.9-01"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     2,
-		Why:          "The parameters belong to every operation that returns a resource.",
+		Why:          "The parameters apply to every operation that returns a resource.",
 		Fix:          "Use the same projection for POST, PUT and PATCH as for GET.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Post(ctx, "/Users", t.User("shaped", nil), "attributes", "userName")
 			t.SkipIf(!res.OK() || res.Object() == nil, "blocked: the user could not be created")
 			t.Expect("userName", t.UserName("shaped"), value(res.Object(), "userName"))
-			t.Holds(!has(res.Object(), "emails") && !has(res.Object(), "name"), "answer to POST with attributes=userName", "neither emails nor name",
+			t.Holds(!has(res.Object(), "emails") && !has(res.Object(), "name"), "response to POST with attributes=userName",
+				"neither emails nor name",
 				res.Object())
 		},
 	},
@@ -116,8 +117,8 @@ var projection = []check{
 		Level:        must,
 		Needs:        needs(conformance.NeedWrite, conformance.NeedUser, conformance.NeedGroup),
 		Requests:     5,
-		Why:          "Entra ID reads every group so; with members the answer may be thousands of times larger.",
-		Fix:          "Honour the parameter on /Groups and leave members out.",
+		Why:          "Entra ID reads every group this way; with members the response can be thousands of times larger.",
+		Fix:          "Apply the parameter on /Groups and omit members.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "member", nil)
 			g := t.CreateGroup(ctx, "slim", doc{"members": []doc{{"value": u.ID}}})

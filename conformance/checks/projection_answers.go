@@ -8,79 +8,79 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// projectionAnswers are the operations whose answers the parameters shape.
+// projectionAnswers are the checks of the parameters in responses of different operations.
 var projectionAnswers = []check{
 	{
 		ID:           "projection.on-put",
-		Title:        "attributes= also shapes the answer to PUT",
+		Title:        "attributes= applies to the response to PUT",
 		Requirements: reqs("RFC7644-3.9-01"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     4,
-		Why:          "The parameters belong to every operation that returns a resource.",
+		Why:          "The parameters apply to every operation that returns a resource.",
 		Fix:          "Use the same projection for POST, PUT and PATCH as for GET.",
 		Run:          projectionOnPut,
 	},
 	{
 		ID:           "projection.on-put-excluded",
-		Title:        "excludedAttributes= also shapes the answer to PUT",
+		Title:        "excludedAttributes= applies to the response to PUT",
 		Requirements: reqs("RFC7644-3.9-01", "RFC7644-3.9-03"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "The parameters belong to every operation that returns a resource.",
+		Why:          "The parameters apply to every operation that returns a resource.",
 		Fix:          "Use the same projection for POST, PUT and PATCH as for GET.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "cut", nil)
 			res := t.Put(ctx, u.Path(), t.User("cut", nil), "excludedAttributes", "emails")
 			t.SkipIf(!res.OK() || res.Object() == nil, "blocked: the user could not be replaced")
-			t.Holds(!has(res.Object(), "emails"), "emails in the answer to PUT with excludedAttributes=emails", "absent",
+			t.Holds(!has(res.Object(), "emails"), "emails in the response to PUT with excludedAttributes=emails", "absent",
 				value(res.Object(), "emails"))
-			t.Expect("userName in the answer to PUT with excludedAttributes=emails", t.UserName("cut"), value(res.Object(), "userName"))
+			t.Expect("userName in the response to PUT with excludedAttributes=emails", t.UserName("cut"), value(res.Object(), "userName"))
 		},
 	},
 	{
 		ID:           "projection.on-patch",
-		Title:        "A PATCH with attributes= answers 200 with what was asked for",
+		Title:        "A PATCH with attributes= returns 200 with the requested attributes",
 		Requirements: reqs("RFC7644-3.9-01"),
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedPatch),
 		Requests:     3,
-		Why:          "A client that names attributes wants to see them; 204 would leave it without.",
-		Fix:          "Answer 200 with the projected resource when attributes or excludedAttributes is given, 204 only without.",
+		Why:          "A client that names attributes needs their values, and a 204 has none.",
+		Fix:          "Return 200 with the projected resource if attributes or excludedAttributes is present, 204 only without them.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "patched", nil)
 			res := patchWith(ctx, t, u, "attributes", "displayName")
 			t.Require("status of a PATCH with attributes=displayName", 200, res.Status)
-			t.Expect("displayName in the answer", "Patched", value(res.Object(), "displayName"))
-			narrow(t, "answer to PATCH with attributes=displayName", res.Object(), "displayName")
+			t.Expect("displayName in the response", "Patched", value(res.Object(), "displayName"))
+			narrow(t, "response to PATCH with attributes=displayName", res.Object(), "displayName")
 		},
 	},
 	{
 		ID:           "projection.on-patch-excluded",
-		Title:        "excludedAttributes= shapes the answer to PATCH, where it has one",
+		Title:        "excludedAttributes= applies to the response to PATCH, if it has a body",
 		Requirements: reqs("RFC7644-3.9-01", "RFC7644-3.9-03"),
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedPatch),
 		Requests:     3,
-		Why:          "The parameters belong to every operation that returns a resource.",
+		Why:          "The parameters apply to every operation that returns a resource.",
 		Fix:          "Use the same projection for POST, PUT and PATCH as for GET.",
 		Run:          projectionOnPatchExcluded,
 	},
 	{
 		ID:           "projection.on-write-excluded",
-		Title:        "excludedAttributes= also shapes the answer to POST",
+		Title:        "excludedAttributes= applies to the response to POST",
 		Requirements: reqs("RFC7644-3.9-01", "RFC7644-3.9-03"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     2,
-		Why:          "The parameters belong to every operation that returns a resource.",
+		Why:          "The parameters apply to every operation that returns a resource.",
 		Fix:          "Use the same projection for POST, PUT and PATCH as for GET.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Post(ctx, "/Users", t.User("shaped", nil), "excludedAttributes", "emails,name")
 			t.SkipIf(!res.OK() || res.Object() == nil, "blocked: the user could not be created")
 			t.Expect("userName", t.UserName("shaped"), value(res.Object(), "userName"))
-			t.Holds(!has(res.Object(), "emails") && !has(res.Object(), "name"), "answer to POST with excludedAttributes=emails,name",
+			t.Holds(!has(res.Object(), "emails") && !has(res.Object(), "name"), "response to POST with excludedAttributes=emails,name",
 				"neither emails nor name", res.Object())
 		},
 	},
@@ -91,8 +91,8 @@ var projectionAnswers = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "A server that projects before it stores loses what it does not show.",
-		Fix:          "Project the answer, after storing.",
+		Why:          "A server that projects before it stores loses the attributes that it does not return.",
+		Fix:          "Apply the projection to the response, after storing the resource.",
 		Run: func(ctx context.Context, t *T) {
 			res := t.Post(ctx, "/Users", t.User("whole", nil), "attributes", "userName")
 			id := res.Object().Text("id")
@@ -103,12 +103,12 @@ var projectionAnswers = []check{
 	},
 	{
 		ID:           "projection.list-excluded",
-		Title:        "excludedAttributes= works on the items of a list",
+		Title:        "excludedAttributes= applies to the items of a list",
 		Requirements: reqs("RFC7644-3.4.2.5-02", "RFC7644-3.9-03"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "Imports leave out what is large.",
+		Why:          "Imports omit large attributes.",
 		Fix:          "Project every item of Resources, not only single resources.",
 		Run:          projectionListExcluded,
 	},
@@ -119,8 +119,8 @@ var projectionAnswers = []check{
 		Level:        must,
 		Needs:        needs(conformance.NeedWrite, conformance.NeedUser, conformance.NeedGroup, conformance.NeedFilter),
 		Requests:     5,
-		Why:          "Entra ID looks groups up so; with members the answer may be thousands of times larger.",
-		Fix:          "Honour the parameter on lists of groups as well.",
+		Why:          "Entra ID searches for groups this way; with members the response can be thousands of times larger.",
+		Fix:          "Apply the parameter to lists of groups too.",
 		Run:          projectionListMembers,
 	},
 	{
@@ -130,8 +130,8 @@ var projectionAnswers = []check{
 		Level:        must,
 		Needs:        needs(conformance.NeedWrite, conformance.NeedUser, conformance.NeedGroup),
 		Requests:     5,
-		Why:          "Targets that leave members out by default return them this way.",
-		Fix:          "Return members whenever attributes names it.",
+		Why:          "Clients use it with targets that omit members by default.",
+		Fix:          "Return members if attributes names it.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "member", nil)
 			g := t.CreateGroup(ctx, "asked", doc{"members": []doc{{"value": u.ID}}})
@@ -142,13 +142,13 @@ var projectionAnswers = []check{
 	},
 	{
 		ID:           "projection.member-ids",
-		Title:        "attributes=members.value returns the ids of the members and nothing else of them",
+		Title:        "attributes=members.value returns only the ids of the members",
 		Requirements: reqs("RFC7644-3.9-08", "RFC7644-3.9-05"),
 		Level:        must,
 		Needs:        needs(conformance.NeedWrite, conformance.NeedUser, conformance.NeedGroup),
 		Requests:     5,
-		Why:          "A membership is compared by ids.",
-		Fix:          "Project members like any other multi-valued attribute.",
+		Why:          "Clients compare memberships by id.",
+		Fix:          "Project members in the same way as any other multi-valued attribute.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "member", nil)
 			g := t.CreateGroup(ctx, "ids", doc{"members": []doc{{"value": u.ID}}})
@@ -160,13 +160,13 @@ var projectionAnswers = []check{
 	},
 	{
 		ID:           "projection.never",
-		Title:        "A password is not shown when attributes= names it",
+		Title:        "attributes= does not return a password",
 		Requirements: reqs("RFC7643-7-21", "RFC7643-4.1.1-13"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     5,
-		Why:          "The parameter chooses among what may be seen.",
-		Fix:          "Never return attributes with returned never, by whatever name they are asked for.",
+		Why:          "The parameter must select only attributes that the client may read.",
+		Fix:          "Never return attributes with returned never, under any name in the parameter.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "secret", doc{"password": "Scimconf-Secret-1!"})
 			for _, name := range []string{"password", "userName,PASSWORD", scim.UserSchema + ":password"} {
@@ -177,35 +177,35 @@ var projectionAnswers = []check{
 	},
 	{
 		ID:           "projection.never-in-writes",
-		Title:        "A password is not shown by POST and PUT when attributes= names it",
+		Title:        "The responses to POST and PUT with attributes=password have no password",
 		Requirements: reqs("RFC7643-7-21", "RFC7643-4.1.1-13"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "What was just written is not to be read back.",
-		Fix:          "Never return attributes with returned never, by whatever name they are asked for.",
+		Why:          "A client must not read back a password that it has written.",
+		Fix:          "Never return attributes with returned never, under any name in the parameter.",
 		Run:          projectionNeverInWrites,
 	},
 	{
 		ID:           "projection.both",
-		Title:        "attributes and excludedAttributes together are refused, or one of them decides",
+		Title:        "A request with attributes and excludedAttributes is rejected, or the server applies one of them",
 		Requirements: reqs("RFC7644-3.4.2.5-03"),
 		Level:        may,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "They exclude each other, and RFC 7644 names no error for both.",
-		Fix:          "Answer 400, or let one of the two decide; either way no attribute may appear that neither of them asks for.",
+		Why:          "The two parameters are mutually exclusive, and RFC 7644 defines no error for both.",
+		Fix:          "Return 400, or apply at least one of the parameters; do not return an attribute that both of them omit.",
 		Run:          projectionBoth,
 	},
 	{
 		ID:           "projection.unknown-parameter",
-		Title:        "A query parameter that SCIM does not know is ignored",
+		Title:        "An unknown query parameter is ignored",
 		Requirements: reqs("RFC7644-3.4.2-02"),
 		Level:        should,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "Proxies and clients add parameters of their own.",
-		Fix:          "Ignore what is not known, on single resources as on lists.",
+		Why:          "Proxies and clients add their own parameters.",
+		Fix:          "Ignore unknown parameters, on single resources and on lists.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "plain", nil)
 			res := t.Get(ctx, u.Path(), "scimconfNoSuchParameter", "1")
@@ -219,8 +219,8 @@ func projectionOnPut(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "put", nil)
 	res := t.Put(ctx, u.Path(), t.User("put", doc{"displayName": "Put Down"}), "attributes", "displayName")
 	t.SkipIf(!res.OK() || res.Object() == nil, "blocked: the user could not be replaced")
-	narrow(t, "answer to PUT with attributes=displayName", res.Object(), "displayName")
-	// The parameter shapes the answer, not what is stored.
+	narrow(t, "response to PUT with attributes=displayName", res.Object(), "displayName")
+	// The parameter applies to the response, not to the stored resource.
 	o := t.Read(ctx, u.Path()).Object()
 	t.Expect("userName after a PUT with attributes=displayName", t.UserName("put"), value(o, "userName"))
 	t.Expect("emails.value after a PUT with attributes=displayName", values(u.Resource, "emails", "value"), values(o, "emails", "value"))
@@ -229,11 +229,11 @@ func projectionOnPut(ctx context.Context, t *T) {
 func projectionOnPatchExcluded(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "patched", nil)
 	res := patchWith(ctx, t, u, "excludedAttributes", "emails")
-	t.SkipIf(res.Status == 204, "the target answers a PATCH with 204")
+	t.SkipIf(res.Status == 204, "the target returns 204 to a PATCH")
 	t.SkipIf(!res.OK() || res.Object() == nil, "blocked: the user could not be changed")
-	t.Holds(!has(res.Object(), "emails"), "emails in the answer to PATCH with excludedAttributes=emails", "absent",
+	t.Holds(!has(res.Object(), "emails"), "emails in the response to PATCH with excludedAttributes=emails", "absent",
 		value(res.Object(), "emails"))
-	t.Expect("userName in the answer to PATCH with excludedAttributes=emails", t.UserName("patched"), value(res.Object(), "userName"))
+	t.Expect("userName in the response to PATCH with excludedAttributes=emails", t.UserName("patched"), value(res.Object(), "userName"))
 }
 
 func projectionListExcluded(ctx context.Context, t *T) {
@@ -261,9 +261,9 @@ func projectionNeverInWrites(ctx context.Context, t *T) {
 	res := t.Post(ctx, "/Users", t.User("secret", secret), "attributes", "userName,password")
 	id := res.Object().Text("id")
 	t.SkipIf(!res.OK() || id == "", "blocked: the user could not be created")
-	t.Holds(!has(res.Object(), "password"), "password in the answer to POST with attributes=userName,password", "absent", "a value")
+	t.Holds(!has(res.Object(), "password"), "password in the response to POST with attributes=userName,password", "absent", "a value")
 	res = t.Put(ctx, "/Users/"+id, t.User("secret", secret), "attributes", "userName,password")
-	t.Holds(!has(res.Object(), "password"), "password in the answer to PUT with attributes=userName,password", "absent", "a value")
+	t.Holds(!has(res.Object(), "password"), "password in the response to PUT with attributes=userName,password", "absent", "a value")
 }
 
 func projectionBoth(ctx context.Context, t *T) {
@@ -273,12 +273,12 @@ func projectionBoth(ctx context.Context, t *T) {
 	if res.Status == 200 {
 		t.Expect("id with both parameters", u.ID, value(res.Object(), "id"))
 		t.Expect("userName with both parameters", t.UserName("both"), value(res.Object(), "userName"))
-		t.Holds(!has(res.Object(), "displayName") || !has(res.Object(), "emails"), "an answer to both parameters",
+		t.Holds(!has(res.Object(), "displayName") || !has(res.Object(), "emails"), "response with both parameters",
 			"without displayName, or without emails", res.Object())
 	}
 }
 
-// narrow expects nothing in an answer but an attribute and what is always there.
+// narrow expects that a response has the attribute and no other optional attribute of the test user.
 func narrow(t *T, what string, o *scim.Object, attribute string) {
 	t.Holds(has(o, attribute), what, attribute, o)
 	for _, name := range []string{"userName", "name", "emails", "active"} {

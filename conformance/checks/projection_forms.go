@@ -9,15 +9,14 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// A view is one way to ask for a part of the users of the fixture staff, and what the answer must and must not hold. The
-// names are those of attributes, with dots and URNs.
+// A view is a test of one projection of a user of the fixture staff. Attribute names contain dots and URNs as in the parameters.
 type view struct {
 	query        []string // parameters and their values
-	shown, other []string // must be there, must not be there
-	of           string   // whose view, gus unless it is said
+	shown, other []string // expected attributes, attributes that must be absent
+	of           string   // label of the user, default: gus
 }
 
-// views makes a check that reads single users in some ways. What the target does not keep is not looked for.
+// views returns a check that reads single users with projections. It ignores attributes that the target does not store.
 func views(id, title string, level conformance.Level, requirements []string, why, fix string, table ...view) check {
 	return check{
 		ID:           "projection." + id,
@@ -42,16 +41,16 @@ func views(id, title string, level conformance.Level, requirements []string, why
 				for _, name := range v.shown {
 					want, got := at(user.Resource, inObject(name)), at(res.Object(), inObject(name))
 					if name == "schemas" {
-						// RFC 7643 section 3: the URIs of the schemas of what is there, so that an extension may go with its data.
-						t.Holds(got != nil && len(items(got)) <= len(items(want)), name+" "+asked, "the schemas of what is shown", got)
+						// RFC 7643 section 3: schemas has the URIs of the schemas in use, so an extension may be omitted together with its data.
+						t.Holds(got != nil && len(items(got)) <= len(items(want)), name+" "+asked, "the schemas of the returned attributes", got)
 						continue
 					}
 					switch want.(type) {
-					case nil: // the target does not keep it
+					case nil: // the target does not store it
 					case string, bool:
 						t.Expect(name+" "+asked, want, got)
 					default:
-						t.Holds(got != nil && len(items(got)) == len(items(want)), name+" "+asked, "what is there without the parameter", got)
+						t.Holds(got != nil && len(items(got)) == len(items(want)), name+" "+asked, "the value without the parameter", got)
 					}
 				}
 				for _, name := range v.other {
@@ -63,7 +62,7 @@ func views(id, title string, level conformance.Level, requirements []string, why
 	}
 }
 
-// named is a parameter with names joined by commas.
+// named returns a query parameter with names joined by commas.
 func named(parameter string, of ...string) []string {
 	return []string{parameter, strings.Join(of, ",")}
 }
@@ -72,8 +71,8 @@ const (
 	minimum    = "RFC7644-3.9-02"
 	without    = "RFC7644-3.9-03"
 	notation   = "RFC7644-3.4.2.5-04"
-	projectFix = "Resolve each name of the parameter as an attribute path, and build the answer from id, schemas and what is named."
-	cutFix     = "Take what is named out of the default set, and leave everything else as it is."
+	projectFix = "Resolve each name of the parameter as an attribute path, and build the response from id, schemas and the named attributes."
+	cutFix     = "Omit only the named attributes from the default set."
 )
 
 var enterpriseViews = append(slices.Clone(writesUsers), conformance.NeedEnterprise)
@@ -85,39 +84,40 @@ func forExtended(c check) check {
 }
 
 var projectionForms = []check{
-	views("several", "attributes= takes several names, joined by commas", must, reqs(minimum, "RFC7644-3.9-04"),
-		"Imports map a dozen attributes.", projectFix,
+	views("several", "attributes= accepts several names separated by commas", must, reqs(minimum, "RFC7644-3.9-04"),
+		"Imports request a dozen attributes.", projectFix,
 		view{query: named("attributes", "userName", "displayName", "emails"), shown: []string{"id", "userName", "displayName", "emails"},
 			other: []string{"name", "profileUrl", "active"}}),
-	views("blank-behind-comma", "A blank behind the comma does not hide a name", should, reqs("RFC7644-3.9-04"),
-		"The examples of RFC 7644 have one.", "Cut the blanks off each name.",
+	views("blank-behind-comma", "Whitespace after a comma in attributes= is ignored", should, reqs("RFC7644-3.9-04"),
+		"The examples of RFC 7644 contain such a space.", "Trim whitespace from each name.",
 		view{query: []string{"attributes", "userName, displayName"}, shown: []string{"userName", "displayName"}, other: []string{"emails"}}),
 	views("schemas-stay", "schemas is part of every projected resource", should, reqs("RFC7644-3.9-10"),
-		"A client reads from it what it has in its hands.", "Keep schemas whatever the parameters say.",
+		"Clients need schemas to interpret the resource.", "Return schemas regardless of the parameters.",
 		view{query: named("attributes", "userName"), shown: []string{"schemas"}},
 		view{query: named("excludedAttributes", "schemas", "emails"), shown: []string{"schemas"}}),
-	views("id-always", "id comes with every projection", must, reqs("RFC7643-7-20", minimum),
-		"A resource without an id cannot be addressed.", "Keep attributes with returned always whatever the parameters say.",
+	views("id-always", "id is part of every projected resource", must, reqs("RFC7643-7-20", minimum),
+		"A resource without an id cannot be addressed.", "Return attributes with returned always regardless of the parameters.",
 		view{query: named("attributes", "displayName"), shown: []string{"id"}},
 		view{query: named("attributes", "name.familyName"), shown: []string{"id"}}),
-	views("id-alone", "attributes=id returns the minimum only", must, reqs(minimum),
-		"It is how clients ask whether somebody is there.", projectFix,
+	views("id-alone", "attributes=id returns only the attributes that are always returned", must, reqs(minimum),
+		"Clients check this way whether a user exists.", projectFix,
 		view{query: named("attributes", "id"), shown: []string{"id"}, other: []string{"userName", "name", "emails", "displayName"}}),
-	views("meta", "attributes=meta returns the meta data and nothing else", must, reqs(minimum, "RFC7644-3.9-06"),
-		"Clients that look for changes read nothing but meta.", projectFix,
+	views("meta", "attributes=meta returns only meta", must, reqs(minimum, "RFC7644-3.9-06"),
+		"Clients that search for changes read only meta.", projectFix,
 		view{query: named("attributes", "meta"), shown: []string{"meta.resourceType", "meta.created"}, other: []string{"userName", "emails"}}),
-	views("meta-part", "A single sub-attribute of meta can be asked for", must, reqs("RFC7644-3.9-05"),
-		"Clients that look for changes read nothing but the time.", "Project meta like any other complex attribute.",
+	views("meta-part", "attributes= accepts a single sub-attribute of meta", must, reqs("RFC7644-3.9-05"),
+		"Clients that search for changes read only the time.", "Project meta in the same way as any other complex attribute.",
 		view{query: named("attributes", "meta.lastModified"), shown: []string{"meta.lastModified"}, other: []string{"meta.created", "userName"}}),
-	views("whole-complex", "Naming a complex attribute returns all of its parts", must, reqs("RFC7644-3.9-06"),
-		"A name without its parts is no name.", "A name without a dot stands for the whole attribute.",
+	views("whole-complex", "attributes= with a complex attribute returns all its sub-attributes", must, reqs("RFC7644-3.9-06"),
+		"Clients need the complete name.", "Treat a name without a dot as the whole attribute.",
 		view{query: named("attributes", "name"), shown: []string{"name.familyName", "name.givenName"}, other: []string{"userName", "emails"}}),
-	views("whole-multi-valued", "Naming a multi-valued attribute returns all elements with all their parts", must, reqs("RFC7644-3.9-06"),
-		"The second address is as good as the first.", "A name without a dot stands for the whole attribute.",
+	views("whole-multi-valued", "attributes= with a multi-valued attribute returns all elements with all their sub-attributes", must,
+		reqs("RFC7644-3.9-06"),
+		"Clients need all addresses, not only the first.", "Treat a name without a dot as the whole attribute.",
 		view{query: named("attributes", "emails"), shown: []string{"emails.value", "emails.type"}, other: []string{"userName", "name"}}),
-	views("two-parts", "Two sub-attributes of one attribute can be asked for", must, reqs("RFC7644-3.9-05", "RFC7644-3.9-08"),
-		"Clients map given and family name, and nothing else of it.",
-		"Collect the named parts of an attribute instead of replacing one by the next.",
+	views("two-parts", "attributes= accepts two sub-attributes of one attribute", must, reqs("RFC7644-3.9-05", "RFC7644-3.9-08"),
+		"Clients request only the given name and the family name.",
+		"Return all named sub-attributes of an attribute; the last one must not replace the earlier ones.",
 		view{query: named("attributes", "name.familyName", "name.givenName"), shown: []string{"name.familyName", "name.givenName"},
 			other: []string{"userName"}},
 		view{query: named("attributes", "emails.value", "emails.type"), shown: []string{"emails.value", "emails.type"},
@@ -125,83 +125,87 @@ var projectionForms = []check{
 	views("every-element", "A sub-attribute is returned from every element", must, reqs("RFC7644-3.9-08"),
 		"A projection that stops at the first element loses addresses.", "Project each element of a multi-valued attribute.",
 		view{query: named("attributes", "emails.type"), shown: []string{"emails.type"}, other: []string{"emails.value", "userName"}}),
-	views("urn-sub-attribute", "A sub-attribute may be named with its schema's URN", must, reqs(notation, "RFC7644-3.10-01"),
+	views("urn-sub-attribute", "attributes= accepts a sub-attribute with the URN of its schema", must, reqs(notation, "RFC7644-3.10-01"),
 		"Clients generated from schemas qualify every name.",
-		"Split a qualified name at its last colon; the dot in 2.0 separates nothing, the one behind the colon does.",
+		"Split a qualified name at its last colon; only a dot after this colon separates a sub-attribute.",
 		view{query: named("attributes", scim.UserSchema+":name.familyName"), shown: []string{"name.familyName"},
 			other: []string{"name.givenName", "userName"}}),
-	views("urn-case", "The case of a URN in attributes= does not matter", must, reqs("RFC7644-3.10-03"),
-		"URNs compare without regard to case.", "Fold the URN before looking it up.",
+	views("urn-case", "The URNs in attributes= are case-insensitive", must, reqs("RFC7644-3.10-03"),
+		"URNs are case-insensitive.", "Compare URNs case-insensitively.",
 		view{query: named("attributes", strings.ToUpper(scim.UserSchema)+":USERNAME"), shown: []string{"userName"}, other: []string{"emails"}}),
-	views("sub-attribute-case", "The case of a sub-attribute in attributes= does not matter", must,
+	views("sub-attribute-case", "The names of sub-attributes in attributes= are case-insensitive", must,
 		reqs("RFC7644-3.4.2.5-07", "RFC7644-3.10-03"),
-		"Clients write names as in their own schema.", "Fold sub-attributes as well.",
+		"Clients write names with the case of their own schema.", "Compare names of sub-attributes case-insensitively.",
 		view{query: named("attributes", "Name.FAMILYname"), shown: []string{"name.familyName"}, other: []string{"name.givenName", "userName"}}),
-	views("unknown-only", "attributes= with unknown names only returns the minimum", should, reqs("RFC7644-3.4.2.5-08", minimum),
-		"A name that is not known must not open the whole resource.", "An empty set of known names is not the same as no parameter.",
+	views("unknown-only", "attributes= with only unknown names returns the attributes that are always returned", should,
+		reqs("RFC7644-3.4.2.5-08", minimum),
+		"An unknown name must not return the whole resource.", "Distinguish an empty set of known names from an absent parameter.",
 		view{query: named("attributes", "scimconfNoSuchAttribute"), shown: []string{"id"}, other: []string{"userName", "emails", "name"}}),
 	views("excluded-unknown", "An unknown name in excludedAttributes changes nothing", should, reqs("RFC7644-3.4.2.5-08"),
-		"Clients leave out what some targets do not even have.", "Ignore unknown names.",
+		"Clients omit attributes that some targets do not support.", "Ignore unknown names.",
 		view{query: named("excludedAttributes", "scimconfNoSuchAttribute"), shown: []string{"id", "userName", "emails", "name"}}),
-	views("excluded-part", "excludedAttributes= with a sub-attribute leaves out just that part", should, reqs("RFC7644-3.9-07"),
-		"Leaving out a part must not take the rest with it.", cutFix,
+	views("excluded-part", "excludedAttributes= with a sub-attribute omits only that sub-attribute", should, reqs("RFC7644-3.9-07"),
+		"Omitting a sub-attribute must not omit the whole attribute.", cutFix,
 		view{query: named("excludedAttributes", "name.givenName"), shown: []string{"name.familyName", "userName", "emails"},
 			other: []string{"name.givenName"}}),
-	views("excluded-part-of-elements", "excludedAttributes= takes a part out of every element", should, reqs("RFC7644-3.9-07"),
-		"The elements keep their other parts.", cutFix,
+	views("excluded-part-of-elements", "excludedAttributes= omits a sub-attribute from every element", should, reqs("RFC7644-3.9-07"),
+		"The elements must retain their other sub-attributes.", cutFix,
 		view{query: named("excludedAttributes", "emails.type"), shown: []string{"emails.value", "userName"}, other: []string{"emails.type"}}),
-	views("excluded-case", "The case of names in excludedAttributes= does not matter", must, reqs("RFC7644-3.4.2.5-07"),
-		"Clients write names as in their own schema.", "Fold the names before looking them up.",
+	views("excluded-case", "The names in excludedAttributes= are case-insensitive", must, reqs("RFC7644-3.4.2.5-07"),
+		"Clients write names with the case of their own schema.", "Compare names case-insensitively.",
 		view{query: named("excludedAttributes", "EMAILS"), shown: []string{"userName", "name"}, other: []string{"emails"}}),
-	views("excluded-urn", "A name in excludedAttributes= may be qualified with its schema's URN", must, reqs(notation, "RFC7644-3.10-01"),
-		"Clients generated from schemas qualify every name.", "Resolve the names as attribute paths, URN included.",
+	views("excluded-urn", "excludedAttributes= accepts names with the URN of their schema", must, reqs(notation, "RFC7644-3.10-01"),
+		"Clients generated from schemas qualify every name.", "Resolve the names as attribute paths, including the URN.",
 		view{query: named("excludedAttributes", scim.UserSchema+":emails"), shown: []string{"userName", "name"}, other: []string{"emails"}}),
-	views("excluded-meta", "meta can be left out", must, reqs(without),
-		"It is returned by default, not always.", cutFix,
+	views("excluded-meta", "excludedAttributes= can omit meta", must, reqs(without),
+		"meta has returned default, not always.", cutFix,
 		view{query: named("excludedAttributes", "meta"), shown: []string{"id", "userName"}, other: []string{"meta"}}),
-	views("excluded-blank-behind-comma", "A blank behind the comma does not save an attribute from being left out", should,
+	views("excluded-blank-behind-comma", "Whitespace after a comma in excludedAttributes= is ignored", should,
 		reqs("RFC7644-3.9-04"),
-		"The examples of RFC 7644 have one.", "Cut the blanks off each name.",
+		"The examples of RFC 7644 contain such a space.", "Trim whitespace from each name.",
 		view{query: []string{"excludedAttributes", "name, emails"}, shown: []string{"userName"}, other: []string{"name", "emails"}}),
-	views("default-set", "Without parameters everything is returned that is returned by default", must, reqs("RFC7643-7-23", "RFC7644-3.4-01"),
-		"Clients that ask for nothing in particular expect the whole resource.", "Return every attribute with returned default that has a value.",
+	views("default-set", "Without parameters all attributes with returned default are returned", must, reqs("RFC7643-7-23", "RFC7644-3.4-01"),
+		"Clients that set no parameter expect the whole resource.", "Return every attribute with returned default that has a value.",
 		view{shown: []string{"id", "schemas", "userName", "name", "emails", "displayName", "profileUrl"}, other: []string{"password"}}),
-	views("empty", "An empty parameter is read as none, or as the minimum", may, reqs("RFC7644-3.4.2.5-08"),
-		"Clients paste empty settings into URLs.", "Treat an empty list of names as an absent one.",
+	views("empty", "An empty parameter is treated as absent, or returns the attributes that are always returned", may,
+		reqs("RFC7644-3.4.2.5-08"),
+		"Clients insert empty settings into URLs.", "Treat an empty list of names as an absent one.",
 		view{query: []string{"attributes", ""}, shown: []string{"id"}},
 		view{query: []string{"excludedAttributes", ""}, shown: []string{"id", "userName"}}),
 
-	forExtended(views("extension", "An attribute of an extension is asked for by its full name", should, reqs("RFC7644-3.9-09"),
-		"The extension is where departments and cost centres are.", "Resolve names below the extension's URN.",
+	forExtended(views("extension", "attributes= accepts the full name of an extension attribute", should, reqs("RFC7644-3.9-09"),
+		"Department and cost center are extension attributes.", "Resolve names that start with the URN of an extension.",
 		view{query: named("attributes", enterprise+"department"), shown: []string{enterprise + "department"},
 			other: []string{enterprise + "employeeNumber", "userName"}})),
-	forExtended(views("whole-extension", "A whole extension is asked for by its URN", may, reqs("RFC7644-3.9-09"),
-		"Clients read extensions in one piece.", "Take the bare URN for the extension's object.",
+	forExtended(views("whole-extension", "attributes= accepts the URN of a whole extension", may, reqs("RFC7644-3.9-09"),
+		"Clients read extensions as a whole.", "Treat the URN as the extension object.",
 		view{query: named("attributes", scim.EnterpriseUserSchema), shown: []string{enterprise + "department", enterprise + "employeeNumber"},
 			other: []string{"userName", "emails"}})),
 	forExtended(
-		views("extension-part", "A part of a complex attribute of an extension is asked for by its full name", should,
+		views("extension-part", "attributes= accepts the full name of a sub-attribute of an extension", should,
 			reqs("RFC7644-3.9-09", "RFC7644-3.9-05"),
-			"Clients want the id of the manager.", "Behind the URN a name may have a dot.",
+			"Clients need the id of the manager.", "Accept a dot in the name after the URN.",
 			view{query: named("attributes", enterprise+"manager.value"), shown: []string{enterprise + "manager.value"},
 				other: []string{enterprise + "department", "userName"}})),
-	forExtended(views("core-without-extension", "Asking for core attributes leaves the extension out", must, reqs(minimum),
-		"An extension is a set of attributes like all others.", "Project the extension's object by the same rules.",
+	forExtended(views("core-without-extension", "attributes= with only core attributes omits the extension", must, reqs(minimum),
+		"Extension attributes follow the same rules as core attributes.", "Apply the projection to the extension object too.",
 		view{query: named("attributes", "userName", "name"), shown: []string{"userName", "name"},
 			other: []string{scim.EnterpriseUserSchema, "emails"}})),
 	forExtended(
-		views("excluded-extension", "An attribute of an extension is left out by its full name, and the others stay", should,
+		views("excluded-extension", "excludedAttributes= with the full name of an extension attribute omits only that attribute", should,
 			reqs("RFC7644-3.9-09", without),
-			"A salary grade is nobody's business, the department is.", cutFix,
+			"Clients must be able to omit one confidential attribute of an extension.", cutFix,
 			view{query: named("excludedAttributes", enterprise+"department"), shown: []string{enterprise + "employeeNumber", "userName"},
 				other: []string{enterprise + "department"}})),
-	forExtended(views("excluded-whole-extension", "A whole extension is left out by its URN", may, reqs("RFC7644-3.9-09", without),
-		"Clients that do not know it need not read it.", "Take the bare URN for the extension's object.",
-		view{query: named("excludedAttributes", scim.EnterpriseUserSchema), shown: []string{"userName", "name"},
-			other: []string{scim.EnterpriseUserSchema}})),
+	forExtended(
+		views("excluded-whole-extension", "excludedAttributes= with the URN of an extension omits the extension", may,
+			reqs("RFC7644-3.9-09", without),
+			"Clients that do not support the extension need not read it.", "Treat the URN as the extension object.",
+			view{query: named("excludedAttributes", scim.EnterpriseUserSchema), shown: []string{"userName", "name"},
+				other: []string{scim.EnterpriseUserSchema}})),
 }
 
-// items returns the elements of an array, and anything else as the only one.
+// items returns the elements of an array, and any other value as a single element.
 func items(v any) []any {
 	if list, ok := v.([]any); ok {
 		return list
@@ -209,7 +213,7 @@ func items(v any) []any {
 	return []any{v}
 }
 
-// inObject turns an attribute's full name into the steps to its value: the URN of the extension is one step.
+// inObject splits an attribute's full name into the member names on the path to its value. The URN of the extension is one of them.
 func inObject(name string) []string {
 	if rest, ok := strings.CutPrefix(name, enterprise); ok {
 		return append([]string{scim.EnterpriseUserSchema}, strings.Split(rest, ".")...)
@@ -220,7 +224,7 @@ func inObject(name string) []string {
 	return strings.Split(name, ".")
 }
 
-// at follows steps into an object; nil and empty arrays are as good as absent.
+// at returns the value at a path of member names. It returns nil for null, empty arrays and absent values.
 func at(o *scim.Object, steps []string) any {
 	var v any = o
 	for _, step := range steps {

@@ -7,13 +7,13 @@ import (
 var put = []check{
 	{
 		ID:           "put.replaces",
-		Title:        "PUT answers 200 with the new state, and GET returns it",
+		Title:        "PUT returns 200 with the new state, and GET returns it",
 		Requirements: reqs("RFC7644-3.5.1-03", "RFC7644-3.5.1-13", "RFC7644-3.5-01"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     4,
 		Why:          "Okta and Ping update profiles by PUT.",
-		Fix:          "Replace the stored attributes by those of the body and answer with the result.",
+		Fix:          "Replace the stored attributes with those of the body and return the result.",
 		Run:          putReplaces,
 	},
 	{
@@ -23,8 +23,8 @@ var put = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     4,
-		Why:          "A merged list keeps the address that was to be removed.",
-		Fix:          "Store the list of the body instead of adding to the old one.",
+		Why:          "If the lists are merged, the removed address remains.",
+		Fix:          "Store the list of the body instead of adding it to the stored one.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "listed",
 				doc{"emails": []doc{{"value": t.UserName("one"), "type": "work"}, {"value": t.UserName("two"), "type": "home"}}})
@@ -40,68 +40,68 @@ var put = []check{
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     4,
-		Why:          "That is how a client takes a value away for certain.",
-		Fix:          "Treat null and [] as unassigned, not as «leave it».",
+		Why:          "Clients use null and [] to clear a value explicitly.",
+		Fix:          "Treat null and [] as unassigned, not as \"no change\".",
 		Run:          putClearsNull,
 	},
 	{
 		ID:           "put.ignores-read-only",
-		Title:        "readOnly attributes in a PUT are ignored, not refused",
+		Title:        "readOnly attributes in a PUT are ignored, not rejected",
 		Requirements: reqs("RFC7644-3.5.1-11", "RFC7644-3.1-06", "RFC7643-7-17", "RFC7644-3.5.1-02", "RFC7644-3.5.1-17"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     4,
-		Why:          "Okta reads a user, changes an attribute and sends everything back, id, meta and groups included.",
-		Fix:          "Drop readOnly attributes of the body before validating.",
+		Why:          "Okta reads a user, changes an attribute and sends the whole resource back, including id, meta and groups.",
+		Fix:          "Ignore readOnly attributes of the body before validation.",
 		Run:          putIgnoresReadOnly,
 	},
 	{
 		ID:           "put.required-missing",
-		Title:        "A PUT without userName is refused with 400 and changes nothing",
+		Title:        "A PUT without userName is rejected with 400 and changes nothing",
 		Requirements: reqs("RFC7644-3.5.1-12", "RFC7643-7-32", "RFC7644-3.5.1-15"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     4,
-		Why:          "A PUT with half a body must not blank the account.",
-		Fix:          "Validate the body like that of a POST.",
+		Why:          "An incomplete PUT must not clear the data of the account.",
+		Fix:          "Validate the body as for POST.",
 		Run:          putRequiredMissing,
 	},
 	{
 		ID:           "put.never-creates",
-		Title:        "PUT of an unknown id answers 404 and creates nothing",
+		Title:        "PUT of an unknown id returns 404 and creates nothing",
 		Requirements: reqs("RFC7644-3.5.1-01"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     2,
-		Why:          "A client that replaces a deleted account must learn that it is gone.",
-		Fix:          "Look the resource up first; PUT is no upsert in SCIM.",
+		Why:          "A client that replaces a deleted account must learn about the deletion.",
+		Fix:          "Check first that the resource exists; a SCIM PUT does not create resources.",
 		Run:          putNeverCreates,
 	},
 	{
 		ID:           "put.conflict",
-		Title:        "PUT with another user's userName is refused; with the own one it is not",
+		Title:        "PUT with the userName of another user is rejected; with the unchanged userName it succeeds",
 		Requirements: reqs("RFC7643-4.1.1-02", "RFC7644-3.5.1-14"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     7,
-		Why:          "A renamed account must not take over somebody else's name.",
-		Fix:          "Check uniqueness on every write, the resource itself excepted; answer 409 uniqueness.",
+		Why:          "A renamed account must not take the name of another user.",
+		Fix:          "Check uniqueness on every write, except against the resource itself; return 409 uniqueness.",
 		Run:          putConflict,
 	},
 	{
 		ID:           "put.keeps-password",
-		Title:        "The answer to a PUT with a password does not contain it",
+		Title:        "The response to a PUT with a password does not contain it",
 		Requirements: reqs("RFC7643-4.1.1-13", "RFC7643-7-19"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
 		Why:          "Okta sends passwords by PUT.",
-		Fix:          "Never put password into a representation.",
+		Fix:          "Never include password in a representation.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "rekeyed", nil)
 			res := t.Put(ctx, u.Path(), t.User("rekeyed", doc{"password": "Xy7!" + t.Prefix() + "pw"}))
-			t.SkipIf(!res.OK(), "the target does not take a password by PUT")
-			t.Holds(!has(res.Object(), "password"), "password in the answer to PUT", "absent", "it is there")
+			t.SkipIf(!res.OK(), "the target does not accept a password by PUT")
+			t.Holds(!has(res.Object(), "password"), "password in the response to PUT", "absent", "present")
 		},
 	},
 }
@@ -110,7 +110,7 @@ func putReplaces(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "old", doc{"displayName": "Old Name"})
 	res := t.Put(ctx, u.Path(), t.User("old", doc{"displayName": "New Name", "active": false}))
 	t.Require("status of "+res.Name, 200, res.Status)
-	t.Expect("displayName in the answer", "New Name", value(res.Object(), "displayName"))
+	t.Expect("displayName in the response", "New Name", value(res.Object(), "displayName"))
 	o := t.Read(ctx, u.Path()).Object()
 	t.Expect("displayName read back", "New Name", value(o, "displayName"))
 	t.Expect("active read back", false, value(o, "active"))
@@ -138,17 +138,17 @@ func putIgnoresReadOnly(ctx context.Context, t *T) {
 	o := t.Read(ctx, u.Path()).Object()
 	t.Expect("id read back", u.ID, value(o, "id"))
 	t.Expect("meta.created read back", value(u.Resource, "meta.created"), value(o, "meta.created"))
-	t.Holds(value(o, "meta.resourceType") != "Group", "meta.resourceType read back", "the server's own value", value(o, "meta.resourceType"))
+	t.Holds(value(o, "meta.resourceType") != "Group", "meta.resourceType read back", "the value of the server", value(o, "meta.resourceType"))
 	t.Holds(!has(o, "groups"), "groups read back", "absent: the user is in no group", value(o, "groups"))
 }
 
 func putRequiredMissing(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "required", nil)
 	res := t.Put(ctx, u.Path(), t.User("required", doc{"userName": omit, "displayName": "Half"}))
-	refused(t, res, 400, "invalidValue", "invalidSyntax", "mutability")
+	expectError(t, res, 400, "invalidValue", "invalidSyntax", "mutability")
 	o := t.Read(ctx, u.Path()).Object()
 	t.Expect("userName read back", t.UserName("required"), value(o, "userName"))
-	t.Holds(value(o, "displayName") != "Half", "displayName read back after the refused PUT", "unchanged", value(o, "displayName"))
+	t.Holds(value(o, "displayName") != "Half", "displayName read back after the rejected PUT", "unchanged", value(o, "displayName"))
 }
 
 func putNeverCreates(ctx context.Context, t *T) {
@@ -164,11 +164,11 @@ func putConflict(ctx context.Context, t *T) {
 	t.CreateUser(ctx, "taken", nil)
 	u := t.CreateUser(ctx, "mine", nil)
 	own := t.Put(ctx, u.Path(), t.User("mine", doc{"displayName": "Still Me"}))
-	t.Expect("status of a PUT that keeps the own userName", 200, own.Status)
+	t.Expect("status of a PUT with the unchanged userName", 200, own.Status)
 	res := t.Put(ctx, u.Path(), t.User("mine", doc{"userName": t.UserName("taken")}))
 	t.Holds(res.Status == 409 || res.Status == 400, "status of a PUT with a userName in use", "409 (or 400)", res.Status)
 	if kind := res.ScimType(); kind != "" {
 		t.Warn(kind == "uniqueness", "scimType of a PUT with a userName in use", "uniqueness", kind)
 	}
-	t.Expect("userName read back after the refused PUT", t.UserName("mine"), value(t.Read(ctx, u.Path()).Object(), "userName"))
+	t.Expect("userName read back after the rejected PUT", t.UserName("mine"), value(t.Read(ctx, u.Path()).Object(), "userName"))
 }

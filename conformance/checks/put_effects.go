@@ -11,35 +11,35 @@ import (
 var putEffects = []check{
 	{
 		ID:           "put.round-trip",
-		Title:        "What GET answered can be sent back by PUT, and changes nothing",
+		Title:        "A PUT of the response to GET changes nothing",
 		Requirements: reqs("RFC7644-3.5.1-02", "RFC7644-3.1-06"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     5,
-		Why:          "Okta reads a user, changes an attribute and sends everything back.",
-		Fix:          "Ignore what is readOnly or unknown in a PUT.",
+		Why:          "Okta reads a user, changes an attribute and sends the whole resource back.",
+		Fix:          "Ignore readOnly and unknown attributes in a PUT.",
 		Run:          putRoundTrip,
 	},
 	{
 		ID:           "put.twice",
-		Title:        "The same PUT twice has the same result as once",
+		Title:        "Two identical PUT requests have the same result as one",
 		Requirements: reqs("RFC7644-3.5.1-03", "RFC7644-3.5.1-04"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     6,
 		Why:          "A client that timed out repeats its request.",
-		Fix:          "Replace; never add.",
+		Fix:          "Replace the stored attributes; do not append to them.",
 		Run:          putTwice,
 	},
 	{
 		ID:           "put.omitted",
-		Title:        "A PUT clears the attributes that it leaves out",
+		Title:        "A PUT clears the attributes that it omits",
 		Requirements: reqs("RFC7644-3.5.1-05"),
 		Level:        may,
 		Needs:        writesUsers,
 		Requests:     4,
-		Why:          "The RFC leaves open what becomes of them; whoever sends half a resource has to know.",
-		Fix:          "Document what the server does.",
+		Why:          "The RFC permits several results. Clients that send an incomplete resource must know what happens to the other attributes.",
+		Fix:          "Document the behavior of the server.",
 		Run: func(ctx context.Context, t *T) {
 			u := prepared(ctx, t, doc{"nickName": "Nick"})
 			succeeded(t, t.Put(ctx, u.Path(), t.User("cell", nil)), 200)
@@ -49,13 +49,13 @@ var putEffects = []check{
 	},
 	{
 		ID:           "put.other-id",
-		Title:        "Another id in the body of a PUT does not change the id",
+		Title:        "A different id in the body of a PUT does not change the id",
 		Requirements: reqs("RFC7643-7-17", "RFC7644-3.5.1-17", "RFC7644-3.5.1-11"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     4,
 		Why:          "A changed id breaks every reference to the account.",
-		Fix:          "Take the id from the address; ignore the one in the body, or answer 400.",
+		Fix:          "Take the id from the address; ignore the one in the body, or return 400.",
 		Run:          putOtherID,
 	},
 	{
@@ -65,8 +65,8 @@ var putEffects = []check{
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedEnterprise),
 		Requests:     4,
-		Why:          "Department and cost centre change with every transfer.",
-		Fix:          "Treat the members of the extension's object like core attributes.",
+		Why:          "Department and cost center change with every transfer.",
+		Fix:          "Treat the members of the extension object in the same way as core attributes.",
 		Run: func(ctx context.Context, t *T) {
 			u := prepared(ctx, t, extended(doc{"department": "Old", "costCenter": "1"}))
 			succeeded(t, t.Put(ctx, u.Path(), t.User("cell", extended(doc{"department": "New", "costCenter": "2"}))), 200)
@@ -82,8 +82,8 @@ var putEffects = []check{
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedEnterprise),
 		Requests:     4,
-		Why:          "That is how a client takes a value away for certain.",
-		Fix:          "Treat null like remove, in extensions too.",
+		Why:          "Clients use null to clear a value explicitly.",
+		Fix:          "Treat null as remove, in extensions too.",
 		Run: func(ctx context.Context, t *T) {
 			u := prepared(ctx, t, extended(doc{"department": "Old", "costCenter": "1"}))
 			succeeded(t, t.Put(ctx, u.Path(), t.User("cell", extended(doc{"department": nil, "costCenter": "1"}))), 200)
@@ -99,36 +99,36 @@ var putEffects = []check{
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedEnterprise),
 		Requests:     4,
-		Why:          "People become employees after they were created.",
-		Fix:          "Take extension data in every write.",
+		Why:          "Users can become employees after their creation.",
+		Fix:          "Accept extension data in every write.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "cell", nil)
 			succeeded(t, t.Put(ctx, u.Path(), t.User("cell", extended(doc{"department": "New"}))), 200)
 			o := t.Read(ctx, u.Path()).Object()
 			t.Expect("department", "New", look(o, "@department"))
-			t.Holds(slices.Contains(texts(o, "schemas"), scim.EnterpriseUserSchema), "schemas", scim.EnterpriseUserSchema+" among them",
+			t.Holds(slices.Contains(texts(o, "schemas"), scim.EnterpriseUserSchema), "schemas", scim.EnterpriseUserSchema+" in the list",
 				value(o, "schemas"))
 		},
 	},
 	{
 		ID:           "put.rename",
-		Title:        "A PUT changes userName, and the user is found by the new name only",
+		Title:        "A PUT changes userName, and the user is found only by the new name",
 		Requirements: reqs("RFC7644-3.5.1-03", "RFC7643-3.1-07"),
 		Level:        must,
 		Needs:        append(slices.Clone(writesUsers), conformance.NeedFilter),
 		Requests:     6,
-		Why:          "A marriage or a new domain renames accounts.",
-		Fix:          "Treat userName as readWrite, and keep the index of names with it.",
+		Why:          "Users are renamed after a marriage or a change of domain.",
+		Fix:          "Treat userName as readWrite, and update the index of names with it.",
 		Run:          putRename,
 	},
 	{
 		ID:           "put.external-id",
-		Title:        "A PUT changes externalId, with its letter case",
+		Title:        "A PUT changes externalId and preserves its case",
 		Requirements: reqs("RFC7643-3.1-17", "RFC7644-3.5.1-03"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     4,
-		Why:          "Accounts are linked anew when an identity provider is exchanged.",
+		Why:          "Accounts are linked again when an organization changes its identity provider.",
 		Fix:          "Store externalId like any readWrite attribute.",
 		Run: func(ctx context.Context, t *T) {
 			u := prepared(ctx, t, doc{"externalId": "old-Id"})
@@ -138,50 +138,50 @@ var putEffects = []check{
 	},
 	{
 		ID:           "put.active",
-		Title:        "A PUT switches a user off and on again",
+		Title:        "A PUT deactivates and reactivates a user",
 		Requirements: reqs("RFC7643-4.1.1-12", "RFC7644-3.5.1-03"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     6,
-		Why:          "Okta's apps without PATCH take access away so.",
-		Fix:          "Store active as a boolean; keep inactive users readable.",
+		Why:          "Okta apps without PATCH deactivate users this way.",
+		Fix:          "Store active as a boolean; inactive users remain readable.",
 		Run:          putActive,
 	},
 	{
 		ID:           "put.null-required",
-		Title:        "null for userName in a PUT is refused and changes nothing",
+		Title:        "null for userName in a PUT is rejected and changes nothing",
 		Requirements: reqs("RFC7644-3.5.1-12", "RFC7643-2.5-01"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     4,
-		Why:          "A user without a userName cannot be found any more.",
-		Fix:          "Treat null like a missing member before checking what is required.",
+		Why:          "Clients cannot find a user without a userName.",
+		Fix:          "Treat null as an absent member before validating required attributes.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "needed", nil)
-			refused(t, t.Put(ctx, u.Path(), t.User("needed", doc{"userName": nil})), 400, "invalidValue", "invalidSyntax", "mutability")
+			expectError(t, t.Put(ctx, u.Path(), t.User("needed", doc{"userName": nil})), 400, "invalidValue", "invalidSyntax", "mutability")
 			t.Expect("userName", t.UserName("needed"), value(t.Read(ctx, u.Path()).Object(), "userName"))
 		},
 	},
 	{
 		ID:           "put.wrong-type",
-		Title:        "A value of the wrong type in a PUT is refused and changes nothing",
+		Title:        "A value of the wrong type in a PUT is rejected and changes nothing",
 		Requirements: reqs("RFC7644-3.5.1-15", "RFC7643-2.3-02"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     4,
-		Why:          "A name that is a text breaks every reader after it.",
-		Fix:          "Validate the body like that of a POST.",
+		Why:          "Clients cannot parse a name that is stored as a string.",
+		Fix:          "Validate the body as for POST.",
 		Run:          putWrongType,
 	},
 	{
 		ID:           "put.two-primaries",
-		Title:        "Two primary values in a PUT do not both stay primary",
+		Title:        "Two primary values in a PUT do not both remain primary",
 		Requirements: reqs("RFC7643-2.4-04"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     4,
-		Why:          "Two primary addresses leave it to chance where mail goes.",
-		Fix:          "Answer 400 invalidValue, or keep one of them.",
+		Why:          "With two primary addresses, it is undefined which one receives email.",
+		Fix:          "Return 400 invalidValue, or leave only one of them primary.",
 		Run: func(ctx context.Context, t *T) {
 			u := t.CreateUser(ctx, "torn", nil)
 			res := t.Put(ctx, u.Path(),
@@ -196,13 +196,13 @@ var putEffects = []check{
 	},
 	{
 		ID:           "put.address",
-		Title:        "The answer to a PUT has the id and the address of the resource",
+		Title:        "The response to a PUT has the id and the location of the resource",
 		Requirements: reqs("RFC7644-3.5.1-13", "RFC7643-3.1-24"),
 		Level:        must,
 		Needs:        writesUsers,
 		Requests:     3,
-		Why:          "Clients store what they are answered.",
-		Fix:          "Answer with the same representation as GET.",
+		Why:          "Clients store the resource from the response.",
+		Fix:          "Return the same representation as GET.",
 		Run:          putAddress,
 	},
 }
@@ -211,12 +211,12 @@ func putRoundTrip(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "returned", twoEmails(t))
 	before := t.Read(ctx, u.Path()).Object()
 	res := t.Put(ctx, u.Path(), before.AppendJSON(nil))
-	t.Require("status of PUT of what GET answered", 200, res.Status)
+	t.Require("status of a PUT of the response to GET", 200, res.Status)
 	after := t.Read(ctx, u.Path()).Object()
 	for _, name := range []string{"id", "userName", "name", "active", "externalId", "meta.created"} {
-		t.Expect(name+" after PUT of what GET answered", value(before, name), value(after, name))
+		t.Expect(name+" after a PUT of the response to GET", value(before, name), value(after, name))
 	}
-	t.Expect("emails.value after PUT of what GET answered", values(before, "emails", "value"), values(after, "emails", "value"))
+	t.Expect("emails.value after a PUT of the response to GET", values(before, "emails", "value"), values(after, "emails", "value"))
 }
 
 func putTwice(ctx context.Context, t *T) {
@@ -262,18 +262,18 @@ func putActive(ctx context.Context, t *T) {
 func putWrongType(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "typed", nil)
 	res := t.Put(ctx, u.Path(), t.User("typed", doc{"name": "Ada Byron"}))
-	t.Warn(res.Status == 400, "status of a PUT with a text as name", "400", res.Status)
+	t.Warn(res.Status == 400, "status of a PUT with a string as name", "400", res.Status)
 	got := value(t.Read(ctx, u.Path()).Object(), "name")
 	_, isObject := got.(*scim.Object)
-	t.Holds(isObject || got == nil && res.OK(), "name after the PUT", "as it was", got)
+	t.Holds(isObject || got == nil && res.OK(), "name after the PUT", "unchanged", got)
 }
 
 func putAddress(ctx context.Context, t *T) {
 	u := t.CreateUser(ctx, "located", nil)
 	res := t.Put(ctx, u.Path(), t.User("located", nil))
 	succeeded(t, res, 200)
-	t.Expect("id in the answer", u.ID, value(res.Object(), "id"))
+	t.Expect("id in the response", u.ID, value(res.Object(), "id"))
 	if was := value(u.Resource, "meta.location"); was != nil {
-		t.Expect("meta.location in the answer, compared with that to POST", was, value(res.Object(), "meta.location"))
+		t.Expect("meta.location in the response, compared with the response to POST", was, value(res.Object(), "meta.location"))
 	}
 }

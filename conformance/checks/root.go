@@ -9,8 +9,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// mixture is two users and a group whose displayNames begin alike, for queries over all types.
-var mixture = &conformance.Fixture{
+// usersAndGroup is a fixture of two users and a group whose displayNames have the same prefix, for queries over all types.
+var usersAndGroup = &conformance.Fixture{
 	Name:     "mixture",
 	Requests: 6,
 	Build: func(ctx context.Context, t *T) map[string]*conformance.Created {
@@ -25,22 +25,22 @@ var mixture = &conformance.Fixture{
 
 var roots = needs(conformance.NeedUser, conformance.NeedGroup, conformance.NeedWrite, conformance.NeedFilter, conformance.NeedIndex)
 
-const rootFix = "Run a query on the root over every resource type; an attribute that a type does not have counts as having no value."
+const rootFix = "Run a query on the root over every resource type; treat an attribute that a type does not define as absent."
 
-// overall makes a check that a filter on the root finds exactly some of the mixture.
-func overall(id, title, requirement, why string, table ...row) check {
+// rootFilter returns a check that a filter on the root finds exactly the expected resources of usersAndGroup.
+func rootFilter(id, title, requirement, why string, table ...row) check {
 	return check{
 		ID:           "root." + id,
 		Title:        title,
 		Requirements: reqs(requirement, "RFC7644-3.4.2.1-04"),
 		Level:        must,
 		Needs:        roots,
-		Fixture:      mixture,
+		Fixture:      usersAndGroup,
 		Requests:     len(table),
 		Why:          why,
 		Fix:          rootFix,
 		Run: func(ctx context.Context, t *T) {
-			t.SkipIf(!kept(t, "displayName"), "the target does not keep displayName as it was sent")
+			t.SkipIf(!fixtureStored(t, "displayName"), "the target does not store displayName as sent")
 			for _, r := range table {
 				res := rootQuery(ctx, t, r.filter)
 				t.Expect("resources found by "+r.filter, sorted(strings.Fields(r.want)...), labels(t.Fixture, res.IDs()))
@@ -51,100 +51,101 @@ func overall(id, title, requirement, why string, table ...row) check {
 
 const (
 	mixed        = `displayName sw "«P»" and `
-	covers       = "RFC7644-3.4.2.1-01"
+	allTypes     = "RFC7644-3.4.2.1-01"
 	byType       = "RFC7644-3.4.2.1-02"
 	withoutValue = "RFC7644-3.4.2.1-05"
 )
 
 var rootQueries = []check{
-	overall("types", "A query on the root finds users and groups", covers, "It is how a client reads everything at once.",
+	rootFilter("types", "A query on the root finds users and groups", allTypes, "Clients read all resources in one query.",
 		row{`displayName sw "«P»"`, "all kim lee"}),
-	overall("ids", "A query on the root finds resources of any type by id", covers, "Ids are unique over all types; members may be either.",
+	rootFilter("ids", "A query on the root finds resources of any type by id", allTypes,
+		"Ids are unique over all types, and members can be users or groups.",
 		row{`id eq "«kim»" or id eq "«all»"`, "all kim"}, row{`id eq "«all»"`, "all"}),
-	overall("user-type", "A filter on meta.resourceType narrows a query on the root to users", byType,
-		"The filter is what makes such a query manageable.",
+	rootFilter("user-type", "A filter on meta.resourceType restricts a query on the root to users", byType,
+		"Without the filter the result is too large.",
 		row{mixed + `meta.resourceType eq "User"`, "kim lee"}),
-	overall("group-type", "A filter on meta.resourceType narrows a query on the root to groups", byType,
-		"The filter is what makes such a query manageable.",
+	rootFilter("group-type", "A filter on meta.resourceType restricts a query on the root to groups", byType,
+		"Without the filter the result is too large.",
 		row{mixed + `meta.resourceType eq "Group"`, "all"}),
-	overall("either-type", "Several types may be named in a query on the root", byType, "The example of RFC 7644 asks for users and groups.",
+	rootFilter("either-type", "A query on the root can name several types", byType, "The example of RFC 7644 requests users and groups.",
 		row{mixed + `(meta.resourceType eq "User" or meta.resourceType eq "Group")`, "all kim lee"},
 		row{mixed + `meta.resourceType eq "User" and meta.resourceType eq "Group"`, ""}),
-	overall("present", "pr on an attribute that one type does not have finds none of that type", withoutValue,
-		"A group has no userName, and is no match for it.",
+	rootFilter("present", "The operator pr matches no resource of a type that does not define the attribute", withoutValue,
+		"A group has no userName and must not match.",
 		row{mixed + `userName pr`, "kim lee"}),
-	overall("equal", "eq on an attribute that one type does not have finds none of that type", withoutValue,
+	rootFilter("equal", "The operator eq matches no resource of a type that does not define the attribute", withoutValue,
 		"A query for a user must not fail because groups have no userName.",
 		row{`userName eq "«P»kim@example.com"`, "kim"}, row{mixed + `(userName eq "«P»lee@example.com" or id eq "«all»")`, "all lee"}),
-	overall("absent", "not pr on an attribute that one type does not have finds all of that type", withoutValue,
-		"No value is no value, for whichever reason.",
+	rootFilter("absent", "The filter not (pr) matches all resources of a type that does not define the attribute", withoutValue,
+		"An undefined attribute has no value, like an unassigned one.",
 		row{mixed + `not (userName pr)`, "all"}),
-	overall("no-match", "A query on the root that nothing matches finds nothing", covers,
-		"A filter that no type understands must not be dropped.",
+	rootFilter("no-match", "A query on the root without a match returns no resource", allTypes,
+		"The server must not ignore a filter that applies to no type.",
 		row{`displayName eq "«P»nobody"`, ""}, row{mixed + `scimconfNoSuchAttribute eq "x"`, ""}),
 	{
 		ID:           "root.items",
-		Title:        "Each item of a query on the root says what it is",
+		Title:        "Each item of a query on the root has the schemas and meta.resourceType of its type",
 		Requirements: reqs("RFC7644-3.4.2-09", "RFC7643-3.3-01", "RFC7643-3.1-20"),
 		Level:        must,
 		Needs:        roots,
-		Fixture:      mixture,
+		Fixture:      usersAndGroup,
 		Requests:     1,
-		Why:          "A client can tell a user from a group only by schemas and meta.resourceType.",
+		Why:          "Clients distinguish users from groups only by schemas and meta.resourceType.",
 		Fix:          "Represent each item as a resource of its own type.",
 		Run:          rootItems,
 	},
 	{
 		ID:           "root.pages",
-		Title:        "A query on the root can be paged, and its totalResults counts all types",
-		Requirements: reqs("RFC7644-3.4.2.4-10", covers),
+		Title:        "A query on the root can be paged, and totalResults counts all types",
+		Requirements: reqs("RFC7644-3.4.2.4-10", allTypes),
 		Level:        must,
 		Needs:        roots,
-		Fixture:      mixture,
+		Fixture:      usersAndGroup,
 		Requests:     3,
-		Why:          "Paging each type for itself shows every client half of the result.",
-		Fix:          "Count and cut out pages over all types together.",
+		Why:          "If each type is paged separately, a page has only a part of the result.",
+		Fix:          "Count and page over all types together.",
 		Run:          rootPages,
 	},
 	{
 		ID:           "root.attributes",
-		Title:        "attributes= works on a query on the root",
+		Title:        "attributes= applies to a query on the root",
 		Requirements: reqs("RFC7644-3.9-01", "RFC7644-3.9-02"),
 		Level:        must,
 		Needs:        roots,
-		Fixture:      mixture,
+		Fixture:      usersAndGroup,
 		Requests:     1,
-		Why:          "A query over everything is where clients ask for less.",
-		Fix:          "Project every item by the parameters.",
+		Why:          "Queries over all types have large results, so clients restrict the attributes.",
+		Fix:          "Apply the parameters to every item.",
 		Run:          rootAttributes,
 	},
 	{
 		ID:           "root.invalid-filter",
-		Title:        "A broken filter on the root is refused with 400 invalidFilter",
+		Title:        "An invalid filter on the root is rejected with 400 invalidFilter",
 		Requirements: reqs("RFC7644-3.4.2.2-40", "RFC7644-3.4.2.1-04"),
 		Level:        must,
 		Needs:        roots,
-		Fixture:      mixture,
+		Fixture:      usersAndGroup,
 		Requests:     2,
-		Why:          "A broken filter that is ignored answers with everything there is.",
-		Fix:          "Parse filters on the root like all others.",
+		Why:          "A server that ignores an invalid filter returns all resources.",
+		Fix:          "Parse filters on the root in the same way as all others.",
 		Run: func(ctx context.Context, t *T) {
 			rootQuery(ctx, t, `displayName sw "«P»"`)
-			refused(t, t.Get(ctx, "/", "filter", `displayName eq`), 400, "invalidFilter")
+			expectError(t, t.Get(ctx, "/", "filter", `displayName eq`), 400, "invalidFilter")
 		},
 	},
 	{
 		ID:           "root.sort",
 		Title:        "A query on the root can be sorted over all types",
-		Requirements: reqs("RFC7644-3.4.2.3-02", covers),
+		Requirements: reqs("RFC7644-3.4.2.3-02", allTypes),
 		Level:        must,
 		Needs:        append(slices.Clone(roots), conformance.NeedSort),
-		Fixture:      mixture,
+		Fixture:      usersAndGroup,
 		Requests:     1,
-		Why:          "Sorting each type for itself gives no order at all.",
-		Fix:          "Merge the types before cutting out the page.",
+		Why:          "If each type is sorted separately, the combined list has no order.",
+		Fix:          "Merge the types before paging.",
 		Run: func(ctx context.Context, t *T) {
-			t.SkipIf(!kept(t, "displayName"), "the target does not keep displayName as it was sent")
+			t.SkipIf(!fixtureStored(t, "displayName"), "the target does not store displayName as sent")
 			res := rootQuery(ctx, t, `displayName sw "«P»"`, "sortBy", "displayName")
 			t.SkipIf(len(res.IDs()) < 3, "the target returns smaller pages")
 			t.Expect("order by displayName", []string{"kim", "all", "lee"}, inOrder(t, res.IDs()))
@@ -152,13 +153,13 @@ var rootQueries = []check{
 	},
 	{
 		ID:           "root.search",
-		Title:        "POST on /.search finds what the GET on the root finds",
+		Title:        "POST on /.search returns the same resources as GET on the root",
 		Requirements: reqs("RFC7644-3.4.3-08", "RFC7644-3.4.3-07"),
 		Level:        must,
 		Needs:        roots,
-		Fixture:      mixture,
+		Fixture:      usersAndGroup,
 		Requests:     2,
-		Why:          "Filters with personal data belong into a body.",
+		Why:          "Personal data in filters belongs in a body, not in a URL.",
 		Fix:          "Serve POST on /.search below the base URL, over all types.",
 		Run: func(ctx context.Context, t *T) {
 			get := rootQuery(ctx, t, `displayName sw "«P»"`)
@@ -170,13 +171,13 @@ var rootQueries = []check{
 	},
 	{
 		ID:           "root.search-type",
-		Title:        "POST on /.search narrows by meta.resourceType and pages over all types",
+		Title:        "POST on /.search can be restricted by meta.resourceType and pages over all types",
 		Requirements: reqs("RFC7644-3.4.3-08", byType),
 		Level:        must,
 		Needs:        roots,
-		Fixture:      mixture,
+		Fixture:      usersAndGroup,
 		Requests:     2,
-		Why:          "The search at the root takes what the query at the root takes.",
+		Why:          "A search on the root accepts the same parameters as a query on the root.",
 		Fix:          rootFix,
 		Run:          rootSearchType,
 	},
@@ -228,12 +229,12 @@ func rootSearchType(ctx context.Context, t *T) {
 	t.Expect("totalResults with count 1", 3, value(res.Object(), "totalResults"))
 }
 
-// rootQuery puts a filter to the root of the target, with whatever else is asked for. It skips the check where the target
-// does not answer queries there with a list, which it need not.
+// rootQuery sends a filter and other parameters to the root of the target. It skips the check if the response is not a list, because
+// support is optional.
 func rootQuery(ctx context.Context, t *T, filter string, query ...string) *conformance.Response {
 	filter = strings.NewReplacer("«P»", strings.TrimSuffix(t.Fixture["kim"].Sent["userName"].(string), "kim@example.com"), "«kim»",
 		t.Fixture["kim"].ID, "«all»", t.Fixture["all"].ID).Replace(filter)
 	res := t.Get(ctx, "/", append([]string{"filter", filter}, query...)...)
-	t.SkipIf(res.Status != 200 || res.Total() < 0, "the target does not answer queries on its root")
+	t.SkipIf(res.Status != 200 || res.Total() < 0, "the target does not support queries on its root")
 	return res
 }

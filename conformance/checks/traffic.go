@@ -15,13 +15,13 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// watched is an exchange as a check of this area sees it.
+// watched is an exchange that the checks of this area inspect.
 type watched = conformance.ObservedExchange
 
-// samplePassword occurs nowhere but in the requests that set it.
+// samplePassword is used only in the requests that set it.
 const samplePassword = "scimconf-Tr4ffic-Passw0rd"
 
-// sample is a little of everything, so that the checks of this area have something to look at when they run alone.
+// sample is a fixture that sends one request of each kind, so that the checks of this area have exchanges to inspect when they run alone.
 var sample = &conformance.Fixture{
 	Name:     "traffic",
 	Requests: 17,
@@ -38,7 +38,7 @@ var sample = &conformance.Fixture{
 		t.Patch(ctx, u.Path(), doc{"op": "replace", "path": "displayName", "value": "Ada Patched"})
 		t.Get(ctx, "/Users", "count", "2")
 		t.Get(ctx, "/Users", "filter", "userName eq "+quote(t.UserName("ada")))
-		mistakes(ctx, t)
+		errorResponses(ctx, t)
 		t.Post(ctx, "/Users", body)
 		t.Post(ctx, "/Users", t.User("nameless", doc{"userName": omit}))
 		t.Call(ctx, conformance.Request{Method: "PUT", Path: "/Users", Body: t.User("misplaced", nil)})
@@ -53,16 +53,16 @@ var sample = &conformance.Fixture{
 	},
 }
 
-// traffic are the checks of messages and errors, in every exchange of the run. All checks of this area send nothing.
+// traffic are the checks of messages and errors in every exchange of the run. The checks of this area send no requests.
 var traffic = []check{
 	{
 		ID:           "traffic.no-server-errors",
-		Title:        "No request of the whole run is answered with a server error",
+		Title:        "No request of the run returns a server error",
 		Requirements: reqs("RFC7644-3.12-07", "RFC7644-3.12-14"),
 		Level:        should,
 		Fixture:      sample,
-		Why:          "A 500 tells the client to try again for ever, and hides the mistake that it should correct.",
-		Fix:          "Find the exception in the server's log; answer mistakes of the client with 4xx and unsupported operations with 501.",
+		Why:          "After a 500, clients retry indefinitely, and the 500 hides the error that the client must correct.",
+		Fix:          "Find the exception in the server's log; return 4xx for errors of the client and 501 for unsupported operations.",
 		Watch: func(w *watched) {
 			busy := w.Status == 503 && w.Header.Get("Retry-After") != ""
 			w.Holds(w.Status < 500 || w.Status == 501 || busy, "status", "no server error", w.Status)
@@ -70,12 +70,12 @@ var traffic = []check{
 	},
 	{
 		ID:           "traffic.media-type",
-		Title:        "Every successful answer with a body is typed application/scim+json, or application/json",
+		Title:        "Every successful response with a body has the type application/scim+json or application/json",
 		Requirements: reqs("RFC7644-3.1-01", "RFC7644-3.8-06"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "Clients choose the parser by the type; an HTML page with status 200 is a login page, not a resource.",
-		Fix:          "Set Content-Type: application/scim+json on every answer, in one place.",
+		Why:          "Clients choose the parser by the media type; an HTML page with status 200 is a login page, not a resource.",
+		Fix:          "Set Content-Type: application/scim+json on every response, in one place.",
 		Watch: func(w *watched) {
 			if w.OK() && len(w.Body) > 0 && !w.Bodyless() {
 				w.Holds(isJSON(w.MediaType()), "Content-Type", scim.MediaType, w.Header.Get("Content-Type"))
@@ -84,12 +84,12 @@ var traffic = []check{
 	},
 	{
 		ID:           "traffic.error-media-type",
-		Title:        "Every error with a body is typed application/scim+json, or application/json",
+		Title:        "Every error with a body has the type application/scim+json or application/json",
 		Requirements: reqs("RFC7644-3.12-26"),
 		Level:        should,
 		Fixture:      sample,
-		Why:          "A client that reads the type first never finds the scimType and the detail.",
-		Fix:          "Let one function write all errors, those of middleware and router included.",
+		Why:          "A client that checks the media type first does not read scimType and detail.",
+		Fix:          "Use one function to write all errors, including those of middleware and router.",
 		Watch: func(w *watched) {
 			if w.Status >= 400 && len(w.Body) > 0 && !w.Bodyless() {
 				w.Holds(isJSON(w.MediaType()), "Content-Type", scim.MediaType, w.Header.Get("Content-Type"))
@@ -98,21 +98,21 @@ var traffic = []check{
 	},
 	{
 		ID:           "traffic.json",
-		Title:        "Every body that is typed as JSON is one JSON object in valid UTF-8",
+		Title:        "Every body with a JSON media type is one JSON object in valid UTF-8",
 		Requirements: reqs("RFC7644-3.8-01", "RFC7644-3.8-02"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "One byte that is not UTF-8, a byte order mark or a second value after the first stops strict parsers.",
-		Fix: "Encode answers with a JSON library, as UTF-8 without a byte order mark; repair texts from other encodings when they " +
+		Why:          "Strict parsers fail on a byte that is not UTF-8, on a byte order mark, and on a second value after the first.",
+		Fix: "Encode responses with a JSON library, as UTF-8 without a byte order mark; convert strings from other encodings when they " +
 			"are read.",
 		Watch: func(w *watched) {
-			// What OPTIONS answers is none of SCIM's messages.
+			// The response to OPTIONS is not a SCIM message.
 			if len(w.Body) == 0 || w.Bodyless() || !isJSON(w.MediaType()) || w.Request.Method == http.MethodOptions {
 				return
 			}
 			if w.Holds(utf8.Valid(w.Body), "encoding", "UTF-8", "bytes that are not UTF-8") &&
 				w.Holds(!bytes.HasPrefix(w.Body, []byte("\uFEFF")), "beginning of the body", "no byte order mark", "U+FEFF") {
-				// What this suite refuses to read may be JSON all the same: a name twice, half a surrogate pair, deep nesting.
+				// A body that package scim rejects may still be valid JSON: duplicate names, half a surrogate pair, deep nesting.
 				var object map[string]json.RawMessage
 				w.Holds(w.Object() != nil || json.Unmarshal(w.Body, &object) == nil && object != nil, "body", "a JSON object", string(w.Body))
 			}
@@ -120,12 +120,12 @@ var traffic = []check{
 	},
 	{
 		ID:           "traffic.schemas",
-		Title:        "Every resource and message names its schemas",
+		Title:        "Every resource and message has schemas",
 		Requirements: reqs("RFC7643-3-01"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "The schemas say what the object is; typed clients refuse one without.",
-		Fix:          "Write schemas into every resource, list and error.",
+		Why:          "The schemas identify the type of an object; typed clients reject an object without schemas.",
+		Fix:          "Include schemas in every resource, list and error.",
 		Watch: func(w *watched) {
 			if !w.OK() || w.Object() == nil {
 				return
@@ -134,7 +134,7 @@ var traffic = []check{
 				w.Holds(len(texts(w.Object(), "schemas")) > 0, "schemas", "at least one URN", value(w.Object(), "schemas"))
 			}
 			if discoveries[w.Collection()] || w.Projected() {
-				return // the RFC's own examples of schemas leave them out
+				return // the RFC's own examples of schemas omit them
 			}
 			for _, o := range w.Response.Resources() {
 				w.Holds(len(texts(o, "schemas")) > 0, "schemas of an item", "at least one URN", value(o, "schemas"))
@@ -143,12 +143,12 @@ var traffic = []check{
 	},
 	{
 		ID:           "traffic.extensions-named",
-		Title:        "A resource with data of an extension names the extension in schemas",
+		Title:        "A resource with extension data has the URN of the extension in schemas",
 		Requirements: reqs("RFC7643-3-06"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "A client that trusts schemas does not look for the data.",
-		Fix:          "Add the URN of every extension that has data.",
+		Why:          "A client that relies on schemas does not read the extension data.",
+		Fix:          "Add the URN of every extension with data.",
 		Watch: func(w *watched) {
 			if w.Projected() || discoveries[w.Collection()] {
 				return
@@ -158,7 +158,7 @@ var traffic = []check{
 					extension, isObject := v.(*scim.Object)
 					if isObject && extension.Len() > 0 && strings.HasPrefix(strings.ToLower(name), "urn:") {
 						named := slices.ContainsFunc(texts(o, "schemas"), func(s string) bool { return scim.EqualName(s, name) })
-						w.Holds(named, "schemas, beside data of an extension", name, value(o, "schemas"))
+						w.Holds(named, "schemas of a resource with extension data", name, value(o, "schemas"))
 					}
 				}
 			}
@@ -166,12 +166,12 @@ var traffic = []check{
 	},
 	{
 		ID:           "traffic.no-password",
-		Title:        "No answer has an attribute password",
+		Title:        "No response has the attribute password",
 		Requirements: reqs("RFC7643-4.1.1-13", "RFC7643-7-21"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "A hash is as good as a password to those who can try many.",
-		Fix:          "Treat password as returned never: leave it out wherever a resource is written.",
+		Why:          "An attacker can crack a password hash offline.",
+		Fix:          "Treat password as returned never: omit it wherever a resource is written.",
 		Watch: func(w *watched) {
 			if w.Collection() == "Schemas" {
 				return
@@ -184,12 +184,12 @@ var traffic = []check{
 	},
 	{
 		ID:           "traffic.no-secrets",
-		Title:        "No answer repeats a password or a token that was sent",
+		Title:        "No response contains a password or a token from a request",
 		Requirements: reqs("RFC7643-4.1.1-13", "RFC7644-7.3-01"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "Answers end up in logs of proxies and clients, where nobody expects secrets.",
-		Fix:          "Name the attribute in an error, never its value; never echo the request.",
+		Why:          "Proxies and clients write responses to their logs, which are not protected as secrets.",
+		Fix:          "Name the attribute in an error, not its value; never repeat the request in a response.",
 		Watch: func(w *watched) {
 			w.Holds(w.Leaks(string(w.Body)) == "", "body", "no secret of the run", "a password or token that was sent")
 			for name, values := range w.Header {
@@ -199,12 +199,12 @@ var traffic = []check{
 	},
 	{
 		ID:           "traffic.no-internals",
-		Title:        "No error shows stack traces, SQL or source files",
+		Title:        "No error contains stack traces, SQL or source files",
 		Requirements: reqs("RFC7644-3.12-04"),
 		Level:        interop,
 		Fixture:      sample,
-		Why:          "They tell an attacker what to try next.",
-		Fix:          "Write two texts: a short one for the client, the whole one for the log.",
+		Why:          "Internal details help an attacker.",
+		Fix:          "Write a short message for the client and the complete message to the log.",
 		Watch: func(w *watched) {
 			if w.Status >= 400 && len(w.Body) > 0 {
 				w.Holds(!leak.Match(w.Body), "body", "no internals", leak.FindString(string(w.Body)))
@@ -217,10 +217,10 @@ var traffic = []check{
 		Requirements: reqs("RFC7644-3.12-01", "RFC7644-8.2-01"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "Clients find scimType and detail by the schema of the message.",
-		Fix:          "Let one function write all errors, with schemas [urn:ietf:params:scim:api:messages:2.0:Error].",
+		Why:          "Clients need the message schema to find scimType and detail.",
+		Fix:          "Use one function to write all errors, with schemas [urn:ietf:params:scim:api:messages:2.0:Error].",
 		Watch: func(w *watched) {
-			// What answers 401 and unknown paths may stand in front of the server; other checks ask them.
+			// A proxy in front of the server may return the 401 responses and those for unknown paths. Other checks inspect these.
 			known := w.Collection() == "Users" || w.Collection() == "Groups" || discoveries[w.Collection()]
 			if w.Status >= 400 && w.Status != 401 && known && w.Object() != nil {
 				w.Holds(isError(w.Object()), "schemas", scim.ErrorMessage, value(w.Object(), "schemas"))
@@ -229,11 +229,11 @@ var traffic = []check{
 	},
 	{
 		ID:           "traffic.error-status",
-		Title:        "Every Error repeats the HTTP status as a JSON text",
+		Title:        "Every Error has the HTTP status as a JSON string",
 		Requirements: reqs("RFC7644-3.12-02"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "Typed clients declare status as a text; a number, or another status, hides the real error.",
+		Why:          "Typed clients declare status as a string; a number or a different status hides the actual error.",
 		Fix:          "Write \"status\":\"404\" from the same variable as the HTTP status.",
 		Watch: func(w *watched) {
 			if isError(w.Object()) {
@@ -245,28 +245,28 @@ var traffic = []check{
 	},
 	{
 		ID:           "traffic.scim-type",
-		Title:        "scimType is a registered keyword and stands only beside its status",
+		Title:        "scimType is a registered keyword for the status of the response",
 		Requirements: reqs("RFC7644-3.12-03", "RFC7644-3.12-17"),
 		Level:        should,
 		Fixture:      sample,
-		Why:          "Clients switch on the pair: uniqueness beside 404 means nothing to them.",
-		Fix:          "Use the keywords of RFC 7644 table 9: all beside 400, uniqueness and mutability also beside 409, sensitive beside 403.",
+		Why:          "Clients evaluate the pair of status and scimType: uniqueness with 404 has no meaning.",
+		Fix:          "Use the keywords of RFC 7644 table 9: all with 400, uniqueness and mutability also with 409, sensitive with 403.",
 		Watch: func(w *watched) {
 			kind := w.ScimType()
 			if w.Status < 400 || kind == "" {
 				return
 			}
-			w.Holds(slices.Contains(keywords[kind], w.Status), "scimType", "a keyword that belongs to "+strconv.Itoa(w.Status), kind)
+			w.Holds(slices.Contains(keywords[kind], w.Status), "scimType", "a keyword for status "+strconv.Itoa(w.Status), kind)
 		},
 	},
 	{
 		ID:           "traffic.no-error-in-success",
-		Title:        "No successful answer carries an Error",
+		Title:        "No successful response contains an Error",
 		Requirements: reqs("RFC7644-3.12-02", "RFC7644-3.12-01"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "Clients look at the status alone and take the failure for a success.",
-		Fix:          "Set the HTTP status of an error where its body is written.",
+		Why:          "Clients that check only the status treat the failure as a success.",
+		Fix:          "Set the HTTP status of an error in the function that writes its body.",
 		Watch: func(w *watched) {
 			if w.OK() && w.Object() != nil {
 				w.Holds(!isError(w.Object()), "body", "a resource or a list", "an Error message")
@@ -275,12 +275,12 @@ var traffic = []check{
 	},
 	{
 		ID:           "traffic.no-resource-in-error",
-		Title:        "No error carries a resource",
+		Title:        "No error contains a resource",
 		Requirements: reqs("RFC7644-3.12-01"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "A refused request that shows the data all the same has refused nothing.",
-		Fix:          "Decide whether a request is allowed before its answer is built.",
+		Why:          "A rejected request must not return the data.",
+		Fix:          "Authorize a request before building its response.",
 		Watch: func(w *watched) {
 			if w.Status >= 400 && w.Object() != nil {
 				shown := w.Object().Text("userName") != "" || len(w.Response.Resources()) > 0
@@ -298,7 +298,7 @@ var trafficHeaders = []check{
 		Requirements: reqs("RFC7644-3.6-04"),
 		Level:        should,
 		Fixture:      sample,
-		Why:          "What follows a 204 on a kept connection is read as the next answer.",
+		Why:          "On a persistent connection, clients read bytes after a 204 as the next response.",
 		Fix:          "Write no body and no Content-Length with 204.",
 		Watch: func(w *watched) {
 			if w.Status == 204 {
@@ -314,8 +314,8 @@ var trafficHeaders = []check{
 		Level:        must,
 		Fixture:      sample,
 		Needs:        needs(conformance.NeedCredentials),
-		Why:          "HTTP wants it on every 401; libraries that answer a challenge never try again without.",
-		Fix:          "Send WWW-Authenticate: Bearer with every 401, whichever layer answers it.",
+		Why:          "HTTP requires the header in every 401; without it, some libraries do not retry with credentials.",
+		Fix:          "Send WWW-Authenticate: Bearer with every 401 of every layer.",
 		Watch: func(w *watched) {
 			if w.Status == 401 {
 				w.Holds(w.Header.Get("WWW-Authenticate") != "", "WWW-Authenticate", "at least one scheme", "nothing")
@@ -324,11 +324,11 @@ var trafficHeaders = []check{
 	},
 	{
 		ID:           "traffic.allow",
-		Title:        "Every 405 says in Allow what is allowed",
+		Title:        "Every 405 has the supported methods in Allow",
 		Requirements: reqs("RFC9110-15.5.6-01"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "It is the only way to learn what a path can do.",
+		Why:          "Clients can determine the methods of a path only from Allow.",
 		Fix:          "Send Allow with the methods of the path.",
 		Watch: func(w *watched) {
 			if w.Status == 405 {
@@ -339,30 +339,30 @@ var trafficHeaders = []check{
 	},
 	{
 		ID:           "traffic.no-redirects",
-		Title:        "No request below the base URL is redirected",
+		Title:        "No request under the base URL is redirected",
 		Requirements: reqs("RFC7644-3.12-10"),
 		Level:        interop,
 		Fixture:      sample,
 		Why:          "Provisioning clients do not follow redirects of POST, PUT and PATCH, or turn them into GET.",
-		Fix:          "Serve every path itself, with and without a final slash; redirect from http to https outside the base URL only.",
+		Fix:          "Serve every path directly, with and without a trailing slash; redirect from http to https only outside the base URL.",
 		Watch: func(w *watched) {
 			redirect := w.Status >= 300 && w.Status < 400 && w.Status != 304 && w.Collection() != "Me"
-			w.Holds(!redirect, "status", "an answer", strconv.Itoa(w.Status)+" to "+w.Header.Get("Location"))
+			w.Holds(!redirect, "status", "a status other than 3xx", strconv.Itoa(w.Status)+" to "+w.Header.Get("Location"))
 		},
 	},
 	{
 		ID:           "traffic.caching",
-		Title:        "No answer with people in it may be stored by shared caches",
+		Title:        "No response with users or groups can be stored by shared caches",
 		Requirements: reqs("RFC7644-7.3-01"),
 		Level:        interop,
 		Fixture:      sample,
-		Why:          "A proxy would hand out people's data to whoever asks next, and old states to the client.",
-		Fix:          "Send Cache-Control: no-store or private, or nothing, never public or s-maxage.",
+		Why:          "A proxy could return data of users to other clients, and outdated resources to the same client.",
+		Fix:          "Send Cache-Control: no-store or private, or no Cache-Control; never public or s-maxage.",
 		Watch: func(w *watched) {
 			if w.OK() && len(w.Resources()) > 0 && !discoveries[w.Collection()] {
 				control := strings.ToLower(strings.Join(w.Header.Values("Cache-Control"), ","))
 				w.Holds(!strings.Contains(control, "public") && !strings.Contains(control, "s-maxage"), "Cache-Control",
-					"nothing that lets shared caches store it", control)
+					"neither public nor s-maxage", control)
 			}
 		},
 	},
@@ -371,7 +371,7 @@ var trafficHeaders = []check{
 // discoveries are the collections whose resources describe the target.
 var discoveries = map[string]bool{"Schemas": true, "ResourceTypes": true, "ServiceProviderConfig": true, "ServiceProviderConfigs": true}
 
-// keywords are the registered values of scimType with the statuses that fit (RFC 7644 table 9, RFC 9865).
+// keywords are the registered values of scimType with their statuses (RFC 7644 table 9, RFC 9865).
 var keywords = map[string][]int{
 	"invalidFilter": {400, 403}, "tooMany": {400}, "uniqueness": {400, 409}, "mutability": {400, 409}, "invalidSyntax": {400, 413, 415},
 	"invalidPath": {400, 404},
@@ -396,7 +396,7 @@ func jsonInt(n int) any {
 	return v
 }
 
-// unescaped undoes percent-encoding as far as ids need it.
+// unescaped removes percent-encoding, which ids can contain. It returns s unchanged if the encoding is invalid.
 func unescaped(s string) string {
 	if plain, err := url.PathUnescape(s); err == nil {
 		return plain

@@ -13,11 +13,11 @@ import (
 var trafficResources = []check{
 	{
 		ID:           "traffic.location",
-		Title:        "Wherever a resource comes with a Location header, it is meta.location",
+		Title:        "The Location header of a resource equals meta.location",
 		Requirements: reqs("RFC7644-3.3-08", "RFC7643-3.1-24"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "Clients store either of the two; when they differ one of them leads nowhere.",
+		Why:          "Clients store one of the two addresses; if they differ, one of them is wrong.",
 		Fix:          "Compute the location once, and use it for the header and for meta.",
 		Watch: func(w *watched) {
 			location := value(w.Object(), "meta.location")
@@ -33,11 +33,11 @@ var trafficResources = []check{
 	},
 	{
 		ID:           "traffic.location-of-id",
-		Title:        "meta.location of a resource ends in its id",
+		Title:        "meta.location of a resource ends with its id",
 		Requirements: reqs("RFC7643-3.1-24"),
 		Level:        should,
 		Fixture:      sample,
-		Why:          "A location that leads to another resource makes the client change the wrong one.",
+		Why:          "With a location of another resource, the client changes the wrong resource.",
 		Fix:          "Build meta.location from the base URL, the endpoint and the id of the resource itself.",
 		Watch: func(w *watched) {
 			if w.Collection() != "Users" && w.Collection() != "Groups" {
@@ -45,60 +45,60 @@ var trafficResources = []check{
 			}
 			for _, o := range w.Resources() {
 				if location, id := o.Complex("meta").Text("location"), o.Text("id"); location != "" && id != "" {
-					w.Holds(strings.HasSuffix(unescaped(location), "/"+id), "meta.location", "an address that ends in /"+id, location)
+					w.Holds(strings.HasSuffix(unescaped(location), "/"+id), "meta.location", "an address ending in /"+id, location)
 				}
 			}
 		},
 	},
 	{
 		ID:           "traffic.location-reachable",
-		Title:        "meta.location lies below the base URL that the client uses",
+		Title:        "meta.location starts with the base URL that the client uses",
 		Requirements: reqs("RFC7643-2.3.7-05"),
 		Level:        may,
 		Fixture:      sample,
-		Why:          "Behind a proxy a server easily names its inner host; clients that follow the location get nowhere.",
-		Fix:          "Build locations from the address the client used: configure the public base URL, or trust the proxy's headers.",
+		Why:          "A server behind a proxy may use its internal host name; clients cannot reach such a location.",
+		Fix:          "Build locations from the address that the client used: configure the public base URL, or use the proxy's headers.",
 		Watch: func(w *watched) {
 			for _, o := range w.Resources() {
 				if location := o.Complex("meta").Text("location"); strings.Contains(location, "://") {
-					w.Holds(strings.HasPrefix(location, w.Base+"/"), "meta.location", "an address below "+w.Base, location)
+					w.Holds(strings.HasPrefix(location, w.Base+"/"), "meta.location", "an address under "+w.Base, location)
 				}
 			}
 		},
 	},
 	{
 		ID:           "traffic.id",
-		Title:        "Every resource has an id that is a text, and never the word bulkId in it",
+		Title:        "Every resource has an id that is a string and does not contain the word bulkId",
 		Requirements: reqs("RFC7643-3.1-05", "RFC7643-3.1-11"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "The id is all a client keeps.",
-		Fix:          "Return id with every resource, whatever attributes were asked for.",
+		Why:          "Clients store only the id of a resource.",
+		Fix:          "Return id with every resource, regardless of the requested attributes.",
 		Watch: func(w *watched) {
 			if discoveries[w.Collection()] {
 				return
 			}
 			for _, o := range w.Resources() {
 				id := o.Text("id")
-				w.Holds(id != "" && !strings.Contains(id, "bulkId"), "id of a resource", "a text without bulkId", value(o, "id"))
+				w.Holds(id != "" && !strings.Contains(id, "bulkId"), "id of a resource", "a string without bulkId", value(o, "id"))
 			}
 		},
 	},
 	{
 		ID:           "traffic.id-asked",
-		Title:        "A request to one resource answers that resource and no other",
+		Title:        "A request to one resource returns only that resource",
 		Requirements: reqs("RFC7643-3.1-07"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "A client that gets somebody else's resource changes it as its own.",
-		Fix:          "Look resources up by the whole id, with regard to letter case.",
+		Why:          "If a client receives another resource, it changes the wrong one.",
+		Fix:          "Compare the whole id, case-sensitively.",
 		Watch: func(w *watched) {
 			collection, id, single := strings.Cut(strings.TrimPrefix(w.Request.Path, "/"), "/")
 			if !single || collection != "Users" && collection != "Groups" || strings.Contains(id, "/") || id == ".search" || !w.OK() ||
 				w.IsMessage() || w.Object().Text("id") == "" {
 				return
 			}
-			w.Holds(w.Object().Text("id") == unescaped(id), "id in the answer", unescaped(id), w.Object().Text("id"))
+			w.Holds(w.Object().Text("id") == unescaped(id), "id in the response", unescaped(id), w.Object().Text("id"))
 		},
 	},
 	{
@@ -107,8 +107,8 @@ var trafficResources = []check{
 		Requirements: reqs("RFC7643-3.1-20"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "Clients tell users from groups by it, letter by letter.",
-		Fix:          "Write the name of the resource type as /ResourceTypes lists it.",
+		Why:          "Clients distinguish users from groups by the exact value of resourceType.",
+		Fix:          "Set the name of the resource type as in /ResourceTypes.",
 		Watch: func(w *watched) {
 			want := map[string]string{"Users": "User", "Groups": "Group"}[w.Collection()]
 			for _, o := range w.Resources() {
@@ -120,11 +120,11 @@ var trafficResources = []check{
 	},
 	{
 		ID:           "traffic.date-times",
-		Title:        "meta.created and meta.lastModified are dates with times, everywhere",
+		Title:        "meta.created and meta.lastModified are dates with times in every response",
 		Requirements: reqs("RFC7643-2.3.5-01", "RFC7643-3.1-21"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "Incremental imports compare them; one that cannot be read ends the import.",
+		Why:          "Incremental imports compare these times; an invalid one aborts the import.",
 		Fix:          "Format times as RFC 3339 wherever meta is written.",
 		Watch: func(w *watched) {
 			for _, o := range w.Resources() {
@@ -139,12 +139,12 @@ var trafficResources = []check{
 	},
 	{
 		ID:           "traffic.modified-after-created",
-		Title:        "No resource was modified before it was created",
+		Title:        "The lastModified of a resource is not before its created",
 		Requirements: reqs("RFC7643-3.1-22"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "Incremental imports skip a resource whose time lies before the last import.",
-		Fix:          "Take both times from one clock, and set lastModified on creation too.",
+		Why:          "Incremental imports skip a resource with a time before the last import.",
+		Fix:          "Take both times from the same clock, and set lastModified on creation too.",
 		Watch: func(w *watched) {
 			for _, o := range w.Resources() {
 				created, err1 := time.Parse(time.RFC3339, o.Complex("meta").Text("created"))
@@ -158,12 +158,12 @@ var trafficResources = []check{
 	},
 	{
 		ID:           "traffic.etag-is-version",
-		Title:        "Wherever a resource comes with an ETag, it is meta.version",
+		Title:        "The ETag header of a resource equals meta.version",
 		Requirements: reqs("RFC7643-3.1-25"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "Clients send back whichever they kept; when the two differ every change is refused as stale.",
-		Fix:          "Compute the version once, W/ and quotes included.",
+		Why:          "Clients send either version back; if the two differ, every change is rejected as stale.",
+		Fix:          "Compute the version once, including W/ and quotes.",
 		Watch: func(w *watched) {
 			version, tag := w.Object().Complex("meta").Text("version"), w.Header.Get("ETag")
 			if w.OK() && version != "" && tag != "" {
@@ -173,18 +173,18 @@ var trafficResources = []check{
 	},
 	{
 		ID:           "traffic.counters",
-		Title:        "Every list has a totalResults that is an integer and not smaller than the page",
+		Title:        "Every list has an integer totalResults that is not smaller than the page",
 		Requirements: reqs("RFC7644-3.4.2-04", "RFC7644-3.4.2-05"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "Clients loop until they have seen totalResults items.",
+		Why:          "Clients read pages until they have totalResults items.",
 		Fix:          "Count all matches of the query, and write counters as JSON integers.",
 		Watch: func(w *watched) {
 			if !w.OK() || !slices.Contains(texts(w.Object(), "schemas"), scim.ListResponseMessage) {
 				return
 			}
 			if has(w.Object(), "nextCursor") && !has(w.Object(), "totalResults") {
-				return // RFC 9865 lets a list with cursors leave it out
+				return // RFC 9865: a list with cursors may omit it
 			}
 			items := len(w.Object().Array("Resources"))
 			w.Holds(w.Total() >= items, "totalResults", "an integer of "+strconv.Itoa(items)+" or more", value(w.Object(), "totalResults"))

@@ -16,8 +16,8 @@ var trafficSchemas = []check{
 		Requirements: reqs("RFC7643-2.4-04"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "Clients take the first primary address they find, and the choice changes from answer to answer.",
-		Fix:          "Clear primary on the others whenever one is set.",
+		Why:          "Clients use the first primary address, which can differ between responses.",
+		Fix:          "Clear primary on all other values when one is set.",
 		Watch: func(w *watched) {
 			for _, o := range w.Resources() {
 				for name, v := range o.All() {
@@ -39,12 +39,12 @@ var trafficSchemas = []check{
 	},
 	{
 		ID:           "traffic.written-only",
-		Title:        "No answer has an attribute that the schema calls writeOnly or returned never",
+		Title:        "No response has an attribute that the schema declares as writeOnly or returned never",
 		Requirements: reqs("RFC7643-7-19", "RFC7643-7-21"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "What is never to be returned is a secret.",
-		Fix:          "Filter answers by the schema, in the one place where resources are written.",
+		Why:          "Attributes with returned never are secrets.",
+		Fix:          "Omit these attributes according to the schema, in the one function that writes resources.",
 		Watch: func(w *watched) {
 			for _, o := range w.Resources() {
 				for name, d := range declared(w, o) {
@@ -57,12 +57,12 @@ var trafficSchemas = []check{
 	},
 	{
 		ID:           "traffic.types",
-		Title:        "Every attribute has the JSON kind that its schema declares",
+		Title:        "Every attribute has the JSON type of its schema",
 		Requirements: reqs("RFC7643-2.3-02", "RFC7643-2.4-01"),
 		Level:        must,
 		Fixture:      sample,
-		Why:          "Typed clients are generated from the schema: a text where a boolean is declared ends the parsing.",
-		Fix:          "Write booleans, numbers and arrays as such; do not unwrap an array of one element.",
+		Why:          "Typed clients are generated from the schema: a string in place of a declared boolean is a parse error.",
+		Fix:          "Write booleans, numbers and arrays as such; do not replace an array of one element with the element.",
 		Watch: func(w *watched) {
 			for _, o := range w.Resources() {
 				for name, d := range declared(w, o) {
@@ -79,8 +79,8 @@ var trafficSchemas = []check{
 		Requirements: reqs("RFC7643-3-05"),
 		Level:        interop,
 		Fixture:      sample,
-		Why:          "Typed clients drop what the schema does not declare, and send it back without.",
-		Fix:          "Declare the attribute in /Schemas, in an extension of your own if it is not of the RFC, or leave it out.",
+		Why:          "Typed clients drop undeclared attributes, so a later PUT loses them.",
+		Fix:          "Declare the attribute in /Schemas (in your own extension if the RFC does not define it), or omit it.",
 		Watch: func(w *watched) {
 			for _, o := range w.Resources() {
 				known := declared(w, o)
@@ -91,15 +91,15 @@ var trafficSchemas = []check{
 					common := slices.ContainsFunc([]string{"schemas", "id", "externalId", "meta"}, func(c string) bool { return scim.EqualName(c, name) })
 					_, ok := known[strings.ToLower(name)]
 					w.Holds(ok || common || strings.HasPrefix(strings.ToLower(name), "urn:"), "member "+name, "an attribute that the schema declares",
-						"one that it does not")
+						"an undeclared attribute")
 				}
 			}
 		},
 	},
 }
 
-// declared returns the definitions of a resource's core attributes by name in lower case, as the target's own /Schemas has
-// them; none when the base schema is not known.
+// declared returns the definitions of a resource's core attributes from the target's /Schemas, by name in lower case. The map is empty if
+// the base schema is unknown.
 func declared(w *watched, o *scim.Object) map[string]*scim.Object {
 	if w.Capabilities == nil || discoveries[w.Collection()] {
 		return nil
@@ -118,7 +118,7 @@ func declared(w *watched, o *scim.Object) map[string]*scim.Object {
 	return known
 }
 
-// fitsKind tells whether a value has the JSON kind of its definition.
+// fitsKind reports whether a value has the JSON type of its definition.
 func fitsKind(d *scim.Object, v any) bool {
 	if many, _ := d.Bool("multiValued"); many {
 		list, ok := v.([]any)
@@ -146,7 +146,7 @@ func isKind(kind string, v any) bool {
 		_, ok := v.(*scim.Object)
 		return ok
 	}
-	return true // a type that the suite does not know
+	return true // a type that the suite does not support
 }
 
 func kindOf(d *scim.Object) string {

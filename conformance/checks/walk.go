@@ -16,15 +16,15 @@ type typeDef struct {
 	name, endpoint, schema string
 	attributes             []attrDef // of the base schema and the extensions
 	mandatory              []string  // the URNs of required extensions
-	carrier                string    // the attribute of the base schema that carries the name of a test object; "" when none can
+	carrier                string    // base schema attribute with the name of a test object; "" if none is suitable
 }
 
 // An attrDef is the definition of an attribute, as the target describes it.
 type attrDef struct {
-	urn                              string // of the extension it belongs to; "" for the base schema
+	urn                              string // URN of the attribute's extension; "" for the base schema
 	name, kind                       string
 	multi, required, caseExact       bool
-	caseStated                       bool // the schema says what caseExact is
+	caseStated                       bool // the schema contains caseExact
 	mutability, returned, uniqueness string
 	canonical, references            []string
 	subs                             []attrDef
@@ -55,7 +55,7 @@ func types(t *T) []typeDef {
 	return out
 }
 
-// custom tells whether a type is none that RFC 7643 defines.
+// custom reports whether a type is not defined by RFC 7643.
 func (td typeDef) custom() bool { return td.endpoint != "/Users" && td.endpoint != "/Groups" }
 
 func definitions(schema *scim.Object, urn string) []attrDef {
@@ -87,7 +87,7 @@ func definition(o *scim.Object, urn string) attrDef {
 	return a
 }
 
-// carrier chooses the attribute that names a test object.
+// carrier returns the attribute for the name of a test object, "" if none is suitable.
 func carrier(td typeDef) string {
 	switch td.endpoint {
 	case "/Users":
@@ -110,20 +110,20 @@ func carrier(td typeDef) string {
 	return best
 }
 
-// writable tells whether a client can give the attribute a value.
+// writable reports whether a client can set the attribute.
 func (a attrDef) writable() bool { return a.mutability != "readOnly" }
 
-// hidden tells whether a plain GET leaves the attribute out.
+// hidden reports whether a plain GET omits the attribute.
 func (a attrDef) hidden() bool {
 	return a.returned == "never" || a.returned == "request" || a.mutability == "writeOnly"
 }
 
-// common tells whether an attribute is one that every resource has, or stands for a relation that needs other resources.
+// common reports whether every resource has the attribute, or the attribute references other resources.
 func (a attrDef) common() bool {
 	return slices.Contains([]string{"id", "externalId", "meta", "schemas", "members", "manager"}, a.name)
 }
 
-// path is how PATCH and attributes name the attribute.
+// path returns the attribute's name in PATCH paths and in the parameter attributes.
 func (a attrDef) path() string {
 	if a.urn != "" {
 		return a.urn + ":" + a.name
@@ -131,7 +131,7 @@ func (a attrDef) path() string {
 	return a.name
 }
 
-// of returns the attribute's value in a resource, nil when it has none.
+// of returns the attribute's value in a resource, nil if absent.
 func (a attrDef) of(o *scim.Object) any {
 	if a.urn != "" {
 		o = o.Complex(a.urn)
@@ -140,7 +140,7 @@ func (a attrDef) of(o *scim.Object) any {
 	return v
 }
 
-// set gives the attribute a value in a body; [omit] takes it out.
+// set sets the attribute's value in a body; the value [omit] deletes it.
 func (a attrDef) set(body doc, v any) {
 	if a.urn != "" {
 		inner, _ := body[a.urn].(doc)
@@ -161,7 +161,7 @@ func (a attrDef) set(body doc, v any) {
 	body[a.name] = v
 }
 
-// sample is a value that fits the attribute's definition, nil when none can be made up. Values of one seed are equal.
+// sample returns a value that matches the attribute's definition, nil if none can be generated. The same seed gives the same value.
 func (a attrDef) sample(seed string) any {
 	v := a.element(seed)
 	if v != nil && a.multi {
@@ -209,7 +209,7 @@ func (a attrDef) element(seed string) any {
 	return seed
 }
 
-// fresh is a body that creates an object of the type: its name, and what is required beside it.
+// fresh returns a body that creates an object of the type: its name and the required attributes.
 func (td typeDef) fresh(t *T, label string) doc {
 	var body doc
 	switch td.endpoint {
@@ -235,17 +235,17 @@ func (td typeDef) fresh(t *T, label string) doc {
 	return body
 }
 
-// with is fresh with one more attribute.
+// with returns the body of fresh with one more attribute.
 func (td typeDef) with(t *T, label string, a attrDef, v any) doc {
 	body := td.fresh(t, label)
 	a.set(body, v)
 	if _, named := body[td.carrier].(string); !named {
-		body["externalId"] = t.Prefix() + label // by which it is found again, in case the target takes it
+		body["externalId"] = t.Prefix() + label // for the cleanup, if the target creates the object
 	}
 	return body
 }
 
-// address is where an answer says that a new object is, "" when nothing was created.
+// address returns the path of the object that a response has created, "" if it has created none.
 func (td typeDef) address(res *conformance.Response) string {
 	if id := res.Object().Text("id"); res.OK() && id != "" {
 		return td.endpoint + "/" + url.PathEscape(id)
@@ -253,8 +253,8 @@ func (td typeDef) address(res *conformance.Response) string {
 	return ""
 }
 
-// traits calls use for every attribute of the target that has a trait, and skips the check when none has. Attributes of
-// users and groups that every target has are included.
+// traits calls use for every attribute for which has is true, and skips the check if there is none. Attributes that RFC 7643 defines for
+// users and groups are included, except those of [attrDef.common].
 func traits(t *T, what string, has func(td typeDef, a attrDef) bool, use func(td typeDef, a attrDef)) {
 	found := false
 	for _, td := range types(t) {
@@ -265,18 +265,18 @@ func traits(t *T, what string, has func(td typeDef, a attrDef) bool, use func(td
 			}
 		}
 	}
-	t.SkipIf(!found, "no attribute that the target describes beyond those of RFC 7643 "+what)
+	t.SkipIf(!found, "the target's schemas define no testable attribute that "+what)
 }
 
-// blocked notes that an attribute could not be tried.
+// blocked records that an attribute could not be tested.
 func blocked(t *T, td typeDef, a attrDef, res *conformance.Response) {
-	t.Note("%s of %s could not be tried: %s answered %d", a.path(), td.name, res.Name, res.Status)
+	t.Note("%s of %s could not be tested: %s returned %d", a.path(), td.name, res.Name, res.Status)
 }
 
-// label makes an attribute's name usable in the name of a test object.
+// label returns the attribute's name in a form for names of test objects, with a suffix.
 func (a attrDef) label(suffix string) string { return strings.ToLower(a.name) + suffix }
 
-// created posts an object with a value of an attribute and returns its address, "" when the target refuses it.
+// created posts an object with a value of an attribute and returns its path, "" if the target rejects it.
 func created(ctx context.Context, t *T, td typeDef, a attrDef, v any) (where string, body doc, res *conformance.Response) {
 	body = td.with(t, a.label(""), a, v)
 	res = t.Post(ctx, td.endpoint, body)

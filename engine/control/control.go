@@ -29,23 +29,23 @@ type Options struct {
 	Engine *provision.Engine
 	// Directory is that of the engine.
 	Directory engine.Directory
-	// Update runs fn in a transaction of the database that has the engine's store, and commits unless fn fails. See InTx.
+	// Update runs fn in a transaction of the database that has the engine's store. It commits if fn returns nil. See InTx.
 	Update func(ctx context.Context, fn func(tx engine.Execer) error) error
 	// Authorize returns a handler that serves next to callers that may operate the engine, and an error response to others. It is the
 	// middleware of the host.
 	Authorize func(next http.Handler) http.Handler
 
-	// Names describes apps and principals. Default: what the engine and the directory know.
+	// Names describes apps and principals. Default: data of the engine and the directory.
 	Names Names
-	// Synced returns when the engine has been told of all changes that the host has committed before. Default: it always has, because the
-	// host calls Engine.Mark in the transactions of the changes.
+	// Synced returns when the engine has a mark for every change that the host has committed before the call. Default: it returns immediately,
+	// for hosts that call Engine.Mark in the transactions of the changes.
 	Synced func(ctx context.Context) error
-	// Imports creates users from imported accounts. Default: imports link accounts to users that there are, and create none.
+	// Imports creates users from imported accounts. Default: imports link accounts to existing users and create none.
 	Imports Imports
-	// Unprovisioned returns the numbers of assigned users of an app that get no account. Default: none are shown.
+	// Unprovisioned returns the numbers of assigned users of an app that get no account. Default: the API shows none.
 	Unprovisioned func(ctx context.Context, app string) ([]client.Unprovisioned, error)
 
-	// Prefix precedes all paths. Default: DefaultPrefix.
+	// Prefix is the prefix of all paths. Default: DefaultPrefix.
 	Prefix string
 	// Scope is the name of the permission in the OpenAPI document. Default: DefaultScope.
 	Scope string
@@ -69,7 +69,7 @@ func InTx(db *sql.DB) func(ctx context.Context, fn func(tx engine.Execer) error)
 	}
 }
 
-// New returns the API as a handler for all paths below Options.Prefix.
+// New returns a handler of the API for all paths below Options.Prefix.
 func New(o Options) (http.Handler, error) {
 	switch {
 	case o.Engine == nil:
@@ -77,7 +77,7 @@ func New(o Options) (http.Handler, error) {
 	case o.Directory == nil:
 		return nil, errors.New("control: Options.Directory is required")
 	case o.Update == nil:
-		return nil, errors.New("control: Options.Update is required: InTx makes one of a *sql.DB")
+		return nil, errors.New("control: Options.Update is required: InTx returns one for a *sql.DB")
 	case o.Authorize == nil:
 		return nil, errors.New("control: Options.Authorize is required: the API shows users and changes targets")
 	}
@@ -103,27 +103,27 @@ func newHandler(o Options) (*rest.Handler, error) {
 		o.Now = time.Now
 	}
 	if o.Names == nil {
-		o.Names = plainNames{o.Engine, o.Directory}
+		o.Names = defaultNames{o.Engine, o.Directory}
 	}
 	if o.Imports == nil {
-		o.Imports = plainImports{o.Engine}
+		o.Imports = defaultImports{o.Engine}
 	}
 	a := newAPI(o)
-	return rest.NewHandler(a.routes(), rest.Options{Guard: host{}, Limiter: host{}, Words: words(), Now: o.Now, Logger: o.Logger})
+	return rest.NewHandler(a.routes(), rest.Options{Guard: allowAll{}, Limiter: allowAll{}, Words: words(), Now: o.Now, Logger: o.Logger})
 }
 
 func newAPI(o Options) *api {
 	return &api{o: o, prefix: strings.TrimRight(cmp.Or(o.Prefix, DefaultPrefix), "/"), scope: cmp.Or(o.Scope, DefaultScope)}
 }
 
-// host admits all requests: the host has decided about them before.
-type host struct{}
+// allowAll allows all requests, because the host has authorized them before.
+type allowAll struct{}
 
-func (host) Authenticate(r *http.Request) (rest.Principal, error) {
+func (allowAll) Authenticate(r *http.Request) (rest.Principal, error) {
 	return rest.Caller(r.Context()), nil
 }
-func (host) Authorize(context.Context, rest.Principal, rest.Info) error { return nil }
-func (host) Take(_, _ string) (none rest.Quota)                         { return none }
+func (allowAll) Authorize(context.Context, rest.Principal, rest.Info) error { return nil }
+func (allowAll) Take(_, _ string) (none rest.Quota)                         { return none }
 
 // Operation is an operation of the API.
 type Operation struct {
@@ -142,8 +142,8 @@ func Operations(prefix string) []Operation {
 	return all
 }
 
-// OpenAPI returns the OpenAPI 3.0 document of the API with the prefix and the scope of the options, as indented JSON. Other options are not
-// needed.
+// OpenAPI returns the OpenAPI 3.0 document of the API with the prefix and the scope of the options, as indented JSON. It ignores the other
+// options.
 func OpenAPI(o Options) ([]byte, error) {
 	h, err := newHandler(o)
 	if err != nil {

@@ -26,7 +26,7 @@ import (
 
 const secret = "target-secret-4711"
 
-// host is a program with an engine and the API, without any port but the required ones.
+// host is a program with an engine and the API, and only the required options.
 type host struct {
 	*client.Client
 	t         *testing.T
@@ -188,7 +188,7 @@ func TestHandler_TestReportsCause(t *testing.T) {
 	require.NoError(t, h.Test(t.Context(), "crm"))
 	sent := h.target.Requests()
 	require.Len(t, sent, 1)
-	require.Contains(t, sent[0], "GET /Users", "nothing is changed")
+	require.Contains(t, sent[0], "GET /Users", "the test sends only a GET")
 	h.target.Inject(enginetest.Fault{Status: http.StatusUnauthorized})
 	err := h.Test(t.Context(), "crm")
 	e, ok := errors.AsType[*client.Error](err)
@@ -198,11 +198,11 @@ func TestHandler_TestReportsCause(t *testing.T) {
 	require.NotContains(t, err.Error(), secret)
 	app, err := h.App(t.Context(), "crm")
 	require.NoError(t, err)
-	require.Equal(t, client.LaneRunning, app.Lane.State, "a test is no sequence")
+	require.Equal(t, client.LaneRunning, app.Lane.State, "a test is not a sequence")
 	require.True(t, client.IsNotFound(h.Test(t.Context(), "nosuch")))
 }
 
-// A host without Imports links accounts, and creates no users.
+// TestHandler_ImportsWithoutPort checks that a host without Options.Imports links accounts and creates no users.
 func TestHandler_ImportsWithoutPort(t *testing.T) {
 	h := serve(t)
 	h.target.Add("Users", named("ann@example.com", "u-1"))
@@ -233,7 +233,7 @@ func TestHandler_ImportsWithoutPort(t *testing.T) {
 	require.True(t, client.IsNotFound(err), err)
 }
 
-// Imports need a directory that matches accounts; the response says so.
+// TestHandler_ImportsWithoutMatcher checks the error response if the directory does not match accounts.
 func TestHandler_ImportsWithoutMatcher(t *testing.T) {
 	h := serve(t)
 	e, err := provision.New(provision.Options{Store: h.store, Directory: struct{ engine.Directory }{h.directory}})
@@ -251,7 +251,7 @@ func TestHandler_ImportsWithoutMatcher(t *testing.T) {
 	require.Contains(t, rejection.Summary, "engine.Matcher")
 }
 
-// named is a user of a target.
+// named returns a user of a target.
 func named(userName, externalID string) *scim.Resource {
 	r := &scim.Resource{}
 	r.Set("userName", userName)
@@ -261,7 +261,7 @@ func named(userName, externalID string) *scim.Resource {
 	return r
 }
 
-// A target that repeats the credentials it was sent tells them to no caller.
+// TestHandler_ShowsNoSecret uses a target that echoes the credentials. No response of the API contains them.
 func TestHandler_ShowsNoSecret(t *testing.T) {
 	h := serve(t)
 	ann := h.user("u-1", "ann@example.com")

@@ -1,21 +1,21 @@
-// Package control serves an engine over HTTP: what the apps, users and groups of an engine are at, what was sent for them, and the
-// operations with which operators intervene.
+// Package control serves an engine over HTTP: the state of its apps, users and groups, the exchanges with their targets, and the operations
+// of operators.
 //
-// A program that embeds an engine mounts the handler of [New] on its own mux, behind its own authorization. Package client calls it, and so
-// does «scimwright engine». A program without operators needs neither.
+// A program that embeds an engine mounts the handler of [New] on its own mux, behind its own authorization. Package client and "scimwright
+// engine" call it. A program without operators needs neither.
 //
-// The responses are the types of package engine and of package client. Secrets are not in them: the engine removes those from exchanges
-// before it stores or shows them, and the API shows no credentials of targets. Attributes of users are in them: the handler is for
-// operators who may see these.
+// The responses have the types of package engine and of package client. They contain no secrets: the engine removes these from exchanges
+// before it stores or shows them, and the API shows no credentials of targets. They contain attributes of users: authorize only operators
+// who may see these.
 //
 // # Adding an operation
 //
-// Each row of the table calls a method of provision.Engine or of one of its handles and responds with a type of package engine, or with
-// one of package client that embeds it. There is no conversion. Members of these types are described in the words next to the rows; a
-// test reports a member without. What the API needs of its host is a port in [Options]. An operation touches a row here, a method of the
-// client, and a command in cmd/internal/cli/engine; and a handle of provision.Engine if the method is new. The sandbox mounts the handler
-// at /sandbox/v1 behind the authorization of the management API, and joins the two OpenAPI documents.
+// Each row of the table calls a method of provision.Engine or of one of its handles. It responds with a type of package engine, or with one
+// of package client that embeds it, without a conversion. The words next to the rows describe the members of these types. A test reports a
+// member without a description. What the API needs from its host is a port in [Options]. A new operation needs a row here, a method of the
+// client, and a command in cmd/internal/cli/engine. If the method is new, it also needs a handle of provision.Engine. The sandbox mounts
+// the handler at /sandbox/v1 behind the authorization of the management API, and joins the two OpenAPI documents.
 //
-// Paths of rows are below the prefix: what /sandbox/v1/engine/apps/{app} shows is the row "GET /engine/apps/{app}" of lanes.go. A new
-// member of a response is a field of its type, a description in the words of the same file, and the code that sets the field.
+// Paths of rows are relative to the prefix: /sandbox/v1/engine/apps/{app} is the row "GET /engine/apps/{app}" of lanes.go. A new member of
+// a response is a field of its type, a description in the words of the same file, and the code that sets the field.
 package control

@@ -11,8 +11,8 @@ import (
 
 func (a *api) driftRoutes() []rest.Route {
 	return []rest.Route{
-		row(a, "driftReport", "POST /apps/{app}/drift", "Compare what an app's SCIM server has with what is wanted there", 0, a.drift),
-		row(a, "reconcileApp", "POST /apps/{app}/reconcile", "Bring an app's SCIM server and what is known about it back in line", 0,
+		row(a, "driftReport", "POST /apps/{app}/drift", "Compare an app's SCIM server with the desired state", 0, a.drift),
+		row(a, "reconcileApp", "POST /apps/{app}/reconcile", "Compare users and groups of an app's SCIM server, and provision differences", 0,
 			a.reconcile),
 	}
 }
@@ -21,8 +21,8 @@ type driftRequest struct {
 	appRequest
 	Body *struct {
 		Kind   string `json:"kind" enum:"user,group" default:"user"`
-		Repair bool   `json:"repair" doc:"provision what differs again"`
-		Limit  int    `json:"limit" default:"1000" min:"0" max:"100000" doc:"how many findings to list"`
+		Repair bool   `json:"repair" doc:"provision principals that differ"`
+		Limit  int    `json:"limit" default:"1000" min:"0" max:"100000" doc:"maximum number of findings in the list"`
 	} `body:"optional"`
 }
 
@@ -45,7 +45,7 @@ func (a *api) drift(ctx context.Context, r *driftRequest) (client.Drift, error) 
 	}
 	report, err := a.o.Engine.Drift().Compare(ctx, r.App, engine.DriftRequest{Kind: out.Kind, Repair: repair, Each: collect})
 	if err != nil {
-		return client.Drift{}, notRead(err, r.App)
+		return client.Drift{}, targetError(err, r.App)
 	}
 	out.DriftCounts = counts(report)
 	return out, nil
@@ -61,7 +61,7 @@ func counts(r engine.DriftReport) client.DriftCounts {
 func (a *api) reconcile(ctx context.Context, r *appRequest) (map[engine.Kind]client.Reconciled, error) {
 	found, err := a.o.Engine.Drift().Reconcile(ctx, r.App)
 	if err != nil {
-		return nil, notRead(err, r.App)
+		return nil, targetError(err, r.App)
 	}
 	out := map[engine.Kind]client.Reconciled{}
 	for kind, one := range found {
@@ -73,42 +73,42 @@ func (a *api) reconcile(ctx context.Context, r *appRequest) (map[engine.Kind]cli
 var driftWords = rest.Words{
 	reflect.TypeFor[client.Drift](): {Served: true, Members: map[string]reflect.StructTag{
 		"kind":     `enum:"user,group"`,
-		"findings": `doc:"the first of them"`,
-		"more":     `doc:"there are more findings than were listed"`,
+		"findings": `doc:"the first findings"`,
+		"more":     `doc:"there are more findings than the list shows"`,
 	}},
 	reflect.TypeFor[client.DriftCounts](): {Served: true, Members: map[string]reflect.StructTag{
 		"drifted": `doc:"findings that can be repaired"`,
-		"marked":  `doc:"what is provisioned again"`,
+		"marked":  `doc:"number of principals that are provisioned again"`,
 	}},
 	reflect.TypeFor[engine.DriftReport](): {Name: "DriftCounts", Served: true, Members: map[string]reflect.StructTag{
-		"listed":   `doc:"what the target has"`,
-		"known":    `doc:"what the engine knows"`,
-		"compared": `doc:"of those, what has an account"`,
-		"busy":     `doc:"differs, and is due at the moment"`,
+		"listed":   `doc:"number of objects on the target"`,
+		"known":    `doc:"number of principals in the engine's state"`,
+		"compared": `doc:"number of known principals with an account"`,
+		"busy":     `doc:"number of principals that differ and have a pending change"`,
 		"hidden":   `doc:"groups whose members the target does not show"`,
-		"found":    `doc:"findings by what they are"`,
-		"marked":   `doc:"what is provisioned again"`,
+		"found":    `doc:"findings by kind"`,
+		"marked":   `doc:"number of principals that are provisioned again"`,
 	}},
 	reflect.TypeFor[engine.Finding](): {Served: true, Members: map[string]reflect.StructTag{
 		"what":       `doc:"missing, differs, active, members, stranger, duplicate or ignored"`,
-		"principal":  `doc:"whose it is; absent for nobody's"`,
+		"principal":  `doc:"owner of the account; absent if there is none"`,
 		"remoteId":   "",
 		"remoteName": "",
 		"values":     "",
 		"lacking":    `doc:"members that are not in the group"`,
 		"surplus":    `doc:"members that should not be in the group"`,
-		"examples":   `doc:"ids of such members at the target"`,
+		"examples":   `doc:"ids of such members on the target"`,
 		"externalId": "",
 		"other":      `doc:"the account that has the same externalId"`,
 		"note":       "",
 	}},
 	reflect.TypeFor[engine.Mismatch](): {Name: "Drifted", Served: true, Members: map[string]reflect.StructTag{
 		"path": "",
-		"have": `doc:"what the target has; null for nothing"`,
-		"want": `doc:"what is wanted; null for nothing"`,
+		"have": `doc:"value on the target; null if there is none"`,
+		"want": `doc:"desired value; null if there is none"`,
 	}},
 	reflect.TypeFor[client.Reconciled](): {Served: true, Members: map[string]reflect.StructTag{
-		"unknown":  `doc:"wanted, and unknown to the engine before; they are provisioned"`,
-		"unlisted": `doc:"known to the engine and not wanted by name; nothing follows from that"`,
+		"unknown":  `doc:"desired principals that the engine did not know; they are provisioned"`,
+		"unlisted": `doc:"known principals that the directory does not list; they are not changed"`,
 	}},
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/internal/rest"
 )
 
-// rejections are the errors of the engine that are for the caller, with their codes.
+// rejections are the errors of the engine that describe the request, with their codes.
 var rejections = []struct {
 	err  error
 	code rest.Code
@@ -26,10 +26,10 @@ var rejections = []struct {
 	{engine.ErrNoMatcher, rest.CodeAppOperation},
 }
 
-// Rejected returns an error of the engine as the API responds with it: not found, of that kind and id, or another one that is about the
-// request. A host whose ports call the engine returns such errors. Others are failures.
+// Rejected converts an error of the engine to an error response: not found with the kind and id, or another error of the request. A host
+// whose ports call the engine returns such errors. Rejected returns any other error unchanged.
 func Rejected(err error, kind, id string) error {
-	if e, ok := errors.AsType[*rest.Error](err); ok { // of the host
+	if e, ok := errors.AsType[*rest.Error](err); ok { // created by the host
 		return e
 	}
 	switch {
@@ -61,9 +61,9 @@ func linksRejected(e *engine.LinkError) error {
 	return &rest.Error{Code: rest.CodeValidation, Summary: "Api validation failed: links", Causes: causes, Err: e}
 }
 
-// notRead is Rejected for operations that read a whole target: an error that is none of the rejections is about what the target has sent,
-// and its text is for the caller.
-func notRead(err error, app string) error {
+// targetError is Rejected for operations that read a whole target. Any error that is not in rejections describes the target's response, and
+// the API shows its text.
+func targetError(err error, app string) error {
 	rejection := Rejected(err, "AppInstance", app)
 	if rejection == nil {
 		return nil
@@ -74,9 +74,9 @@ func notRead(err error, app string) error {
 	return &rest.Error{Code: rest.CodeConnection, Summary: errtext.Plain(err), Err: err}
 }
 
-// waited is Rejected for an operation that has waited for an app, or for one principal of it: when time is up, the causes name who waits,
-// why and until when.
-func (a *api) waited(ctx context.Context, err error, what, app string, only *engine.Principal) error {
+// timeoutError is Rejected for an operation that waits for an app, or for one of its principals. After a timeout the causes name the
+// waiting principals, the reasons and the next times.
+func (a *api) timeoutError(ctx context.Context, err error, what, app string, only *engine.Principal) error {
 	if err == nil || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		id := app
 		if only != nil {

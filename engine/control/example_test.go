@@ -20,7 +20,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// An identity provider mounts the API on its own mux, behind its own authorization, and a console calls it.
+// An identity provider mounts the API on its own mux, behind its own authorization. A console calls it.
 func Example() {
 	ctx := context.Background()
 	target := httptest.NewServer(enginetest.NewTarget())
@@ -40,7 +40,7 @@ func Example() {
 	_ = e.Start(ctx)
 	defer e.Stop(ctx)
 
-	// The middleware of the identity provider: here a fixed token.
+	// The middleware of the identity provider. Here it checks a fixed token.
 	operators := func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Authorization") != "Bearer secret" {
@@ -82,5 +82,5 @@ func Example() {
 	// Output:
 	// running map[clean:1]
 	// true true
-	// GET /engine/v1/engine/apps: status 403, and not a response of the API: operators only
+	// GET /engine/v1/engine/apps: status 403, but the response is not from the API: operators only
 }

@@ -13,24 +13,24 @@ import (
 	"github.com/scimwright/scimwright/internal/rest"
 )
 
-// Imports creates users from the accounts that imports find. It is a port of a host that has more to do than to link accounts.
+// Imports creates users from the accounts that imports find. It is a port for a host that does more than link accounts.
 type Imports interface {
 	// StartImport starts an import of the users or groups of an app, and returns the id of the engine's run.
 	StartImport(ctx context.Context, app string, kind engine.Kind) (run string, err error)
-	// ImportProgress returns what the host has done with the accounts of a run, nil if the host has nothing to do with it.
+	// ImportProgress returns what the host has done with the accounts of a run, or nil if the host does not process that run.
 	ImportProgress(ctx context.Context, app, run string) (*ImportProgress, error)
-	// ConfirmImport links accounts of a run of users to users, or creates users, as the consent says; without one it links what was matched.
-	// It is called for runs that have a progress.
+	// ConfirmImport links accounts of a run to users, or creates users, as the consent specifies. Without a consent it links the matched
+	// accounts. It is called only for runs of users for which ImportProgress returns a value.
 	ConfirmImport(ctx context.Context, app, run string, consent *client.Consent) (client.Confirmed, error)
 }
 
 // ImportProgress is what a host has done with the accounts of an import of users.
 type ImportProgress struct {
-	Open bool // the host is not done
+	Open bool // the host has not finished
 	// Created, Updated, Pending (waiting for a consent), Inactive and Failed are numbers of accounts.
 	Created, Updated, Pending, Inactive, Failed int
 	Errors                                      []string
-	Groups                                      bool // the run reads groups, for which the host does nothing
+	Groups                                      bool // the run reads groups, which the host does not process
 	Ended                                       time.Time
 }
 
@@ -38,11 +38,10 @@ func (a *api) importRoutes() []rest.Route {
 	const one = "/apps/{app}/import/{job}"
 	return []rest.Route{
 		row(a, "startImport", "POST /apps/{app}/import",
-			"Read the accounts or groups of an app's SCIM server, find out whose they are, and make users of them as the application says", 202,
-			a.startImport),
-		row(a, "getImport", "GET "+one, "Show how far an import has come", 0, a.showImport),
-		row(a, "listImportedObjects", "GET "+one+"/objects", "List what an import has found", 0, a.importedObjects),
-		row(a, "confirmImport", "POST "+one+"/confirm", "Link accounts that an import has found, or make users of them", 0, a.confirmImport),
+			"Import the accounts or groups of an app's SCIM server, and create users if the application is configured so", 202, a.startImport),
+		row(a, "getImport", "GET "+one, "Show the progress of an import", 0, a.showImport),
+		row(a, "listImportedObjects", "GET "+one+"/objects", "List the accounts or groups that an import has found", 0, a.importedObjects),
+		row(a, "confirmImport", "POST "+one+"/confirm", "Link accounts that an import has found, or create users from them", 0, a.confirmImport),
 	}
 }
 
@@ -65,7 +64,7 @@ type importRequest struct {
 type remoteObjectsRequest struct {
 	importRequest
 	Verdict string `query:"verdict" enum:"linked,matched,ambiguous,partial,unmatched,gone" doc:"only those with this verdict"`
-	After   string `query:"after" doc:"remoteId of the last one of the page before"`
+	After   string `query:"after" doc:"remoteId of the last object of the previous page"`
 	Limit   int    `query:"limit" default:"100" min:"1" max:"1000" clamp:"true"`
 }
 
@@ -75,8 +74,8 @@ type confirmRequest struct {
 }
 
 type confirmBody struct {
-	Links  []engine.Link `json:"links" doc:"whose the accounts are; what was matched when there are neither links nor create"`
-	Create []string      `json:"create" max:"255" doc:"remoteIds of the accounts of which users are made"`
+	Links  []engine.Link `json:"links" doc:"links to create; without links and create, the matched accounts are linked"`
+	Create []string      `json:"create" max:"255" doc:"remoteIds of the accounts from which users are created"`
 }
 
 func (a *api) startImport(ctx context.Context, r *startImportRequest) (startedImport, error) {
@@ -88,7 +87,7 @@ func (a *api) startImport(ctx context.Context, r *startImportRequest) (startedIm
 	return startedImport{JobID: job}, Rejected(err, "AppInstance", r.App)
 }
 
-// run finds an import of the app by its text; that of another app is not found.
+// run returns an import of the app. An import of another app is not found.
 func (a *api) run(ctx context.Context, r *importRequest) (engine.ImportRun, error) {
 	id, err := strconv.ParseInt(r.Job, 10, 64)
 	if err != nil {
@@ -156,7 +155,7 @@ func (a *api) confirmImport(ctx context.Context, r *confirmRequest) (client.Conf
 		if consent != nil {
 			for _, l := range consent.Links {
 				if l.Kind != engine.User {
-					return client.Confirmed{}, rest.Invalid("links", "The import is one of users")
+					return client.Confirmed{}, rest.Invalid("links", "The import contains users only")
 				}
 			}
 		}
@@ -165,7 +164,7 @@ func (a *api) confirmImport(ctx context.Context, r *confirmRequest) (client.Conf
 	return a.confirmLinks(ctx, r, consent)
 }
 
-// confirmLinks links what an import has found, or without a consent what it has matched.
+// confirmLinks links accounts of an import. Without a consent it links the matched ones.
 func (a *api) confirmLinks(ctx context.Context, r *confirmRequest, consent *client.Consent) (client.Confirmed, error) {
 	run, err := a.run(ctx, &r.importRequest)
 	if err != nil {
@@ -184,10 +183,10 @@ func (a *api) confirmLinks(ctx context.Context, r *confirmRequest, consent *clie
 	return client.Confirmed{Linked: len(links)}, nil
 }
 
-// linkPage is how many matched accounts are read at once.
+// linkPage is the number of matched accounts that are read per page.
 const linkPage = 500
 
-// matched is what the imports of a kind have matched.
+// matched returns a link for each matched account of the imports of a kind.
 func (a *api) matched(ctx context.Context, app string, kind engine.Kind) (links []engine.Link, err error) {
 	for after := ""; ; {
 		page, err := a.o.Engine.Imports().Objects(ctx, engine.RemoteObjectQuery{
@@ -207,51 +206,51 @@ func (a *api) matched(ctx context.Context, app string, kind engine.Kind) (links 
 	}
 }
 
-// plainImports is for a host without Imports: accounts are linked, and no users are created.
-type plainImports struct{ engine *provision.Engine }
+// defaultImports is used by a host without Imports: it links accounts and creates no users.
+type defaultImports struct{ engine *provision.Engine }
 
-func (i plainImports) StartImport(ctx context.Context, app string, kind engine.Kind) (string, error) {
+func (i defaultImports) StartImport(ctx context.Context, app string, kind engine.Kind) (string, error) {
 	id, err := i.engine.Imports().Start(ctx, app, engine.ImportRequest{Kind: kind})
 	return strconv.FormatInt(id, 10), err
 }
 
-func (plainImports) ImportProgress(context.Context, string, string) (*ImportProgress, error) {
+func (defaultImports) ImportProgress(context.Context, string, string) (*ImportProgress, error) {
 	return nil, nil
 }
 
-func (plainImports) ConfirmImport(context.Context, string, string, *client.Consent) (client.Confirmed, error) {
+func (defaultImports) ConfirmImport(context.Context, string, string, *client.Consent) (client.Confirmed, error) {
 	return client.Confirmed{}, errors.ErrUnsupported
 }
 
 var importWords = rest.Words{
 	reflect.TypeFor[client.Import](): {Name: "ImportJob", Served: true, Members: map[string]reflect.StructTag{
-		"status": `enum:"running,done,failed,stopped" doc:"stopped: too much of what was there before is not listed any more, and nothing ` +
-			`was concluded"`,
+		"status": `enum:"running,done,failed,stopped" doc:"stopped: too many earlier objects are missing from the list, so the import ` +
+			`was stopped without using the list"`,
 		"usersImported":  `doc:"users that were read"`,
-		"usersMatched":   `doc:"accounts of which it is known whose they are"`,
-		"usersCreated":   `doc:"users that were made of accounts"`,
+		"usersMatched":   `doc:"accounts with a known owner"`,
+		"usersCreated":   `doc:"users that were created from accounts"`,
 		"usersUpdated":   `doc:"users whose profile has changed"`,
 		"usersPending":   `doc:"accounts that wait for consent"`,
-		"usersInactive":  `doc:"accounts that are deactivated, and of which nothing was made"`,
-		"usersFailed":    `doc:"accounts that could not be imported; errors tells the first of them"`,
+		"usersInactive":  `doc:"deactivated accounts, which are not imported"`,
+		"usersFailed":    `doc:"accounts that could not be imported; errors has the first errors"`,
 		"groupsImported": "",
 		"errors":         "",
 		"verdicts":       `doc:"accounts or groups by verdict: linked, matched, ambiguous, partial, unmatched, gone"`,
-		"lost":           `doc:"linked accounts that are not listed; nothing follows from that"`,
+		"lost":           `doc:"linked accounts that are missing from the list; they are not changed"`,
 		"begun":          "",
 		"ended":          "",
 	}},
 	reflect.TypeFor[engine.RemoteObject](): {Served: true, Members: map[string]reflect.StructTag{
 		"remoteId":    "",
-		"userName":    `doc:"of a group its displayName"`,
+		"userName":    `doc:"displayName of a group"`,
 		"externalId":  "",
 		"email":       "",
 		"displayName": "",
 		"active":      "",
 		"verdict":     `enum:"linked,matched,ambiguous,partial,unmatched,gone"`,
-		"rule":        `doc:"by which it was matched"`,
-		"principal":   `doc:"whose it is"`,
-		"candidates":  `doc:"whom somebody has to choose from"`,
+		"rule":        `doc:"rule that matched it"`,
+		"principal":   `doc:"owner of the account"`,
+		"candidates":  `doc:"principals to choose from"`,
 		"note":        "",
 	}},
 	reflect.TypeFor[client.Confirmed](): {Name: "ConfirmedImport", Served: true, Members: map[string]reflect.StructTag{

@@ -15,26 +15,26 @@ import (
 
 func (a *api) laneRoutes() []rest.Route {
 	return []rest.Route{
-		all(a, "listEngineApps", "GET /engine/apps", "List the apps as the engine sees them", a.listApps),
-		all(a, "haltAllApps", "POST /engine/halt", "Switch operations off for all apps",
+		all(a, "listEngineApps", "GET /engine/apps", "List the apps with their state in the engine", a.listApps),
+		all(a, "haltAllApps", "POST /engine/halt", "Disable operations for all apps",
 			func(ctx context.Context, r *haltAllRequest) ([]engine.Halt, error) {
 				return a.halt(ctx, "", r.haltBody)
 			}),
-		all(a, "resumeAllApps", "POST /engine/resume", "End what was switched off for all apps",
+		all(a, "resumeAllApps", "POST /engine/resume", "Enable operations again that were disabled for all apps",
 			func(ctx context.Context, r *haltAllRequest) ([]engine.Halt, error) {
 				return a.resume(ctx, "", r.haltBody)
 			}),
-		row(a, "getEngineApp", "GET /engine/apps/{app}", "Show an app as the engine sees it", 0,
+		row(a, "getEngineApp", "GET /engine/apps/{app}", "Show an app with its state in the engine", 0,
 			func(ctx context.Context, r *appRequest) (client.App, error) { return a.showApp(ctx, r.App) }),
-		row(a, "haltApp", "POST /apps/{app}/halt", "Switch operations off for an app", 0,
+		row(a, "haltApp", "POST /apps/{app}/halt", "Disable operations for an app", 0,
 			func(ctx context.Context, r *haltRequest) ([]engine.Halt, error) {
 				return a.halt(ctx, r.App, r.haltBody)
 			}),
-		row(a, "resumeApp", "POST /apps/{app}/resume", "End what was switched off for an app", 0,
+		row(a, "resumeApp", "POST /apps/{app}/resume", "Enable operations again that were disabled for an app", 0,
 			func(ctx context.Context, r *haltRequest) ([]engine.Halt, error) {
 				return a.resume(ctx, r.App, r.haltBody)
 			}),
-		row(a, "approveRemovals", "POST /apps/{app}/approve", "Let through what the deletion guard holds back", 204,
+		row(a, "approveRemovals", "POST /apps/{app}/approve", "Approve the deactivations and deletions that the deletion guard blocks", 204,
 			func(ctx context.Context, r *approveRequest) (rest.NoContent, error) {
 				return rest.NoContent{}, Rejected(a.o.Engine.Apps().Approve(ctx, r.App, r.Body.Expected), "AppInstance", r.App)
 			}),
@@ -42,21 +42,21 @@ func (a *api) laneRoutes() []rest.Route {
 			func(ctx context.Context, r *appRequest) (rest.NoContent, error) {
 				return rest.NoContent{}, a.o.Engine.Apps().Kick(ctx, r.App)
 			}),
-		row(a, "waitForApp", "POST /apps/{app}/wait", "Wait until nothing of an app is due any more", 0, a.waitForApp),
+		row(a, "waitForApp", "POST /apps/{app}/wait", "Wait until nothing of an app is pending", 0, a.waitForApp),
 		row(a, "testApp", "POST /apps/{app}/test", "Read the first users of an app's SCIM server with its stored credentials", 204,
 			a.test),
-		row(a, "probeApp", "POST /apps/{app}/probe", "Find out what an app's SCIM server does, on objects that are removed again", 0,
+		row(a, "probeApp", "POST /apps/{app}/probe", "Probe the features of an app's SCIM server with temporary objects", 0,
 			a.probe),
-		row(a, "getProfile", "GET /apps/{app}/profile", "Show what the last probe found", 0,
+		row(a, "getProfile", "GET /apps/{app}/profile", "Show the result of the last probe", 0,
 			func(ctx context.Context, r *appRequest) (engine.Profile, error) {
 				p, err := a.o.Engine.Targets().Profile(ctx, r.App)
 				return p, Rejected(err, "Profile", r.App)
 			}),
-		row(a, "unlearn", "POST /apps/{app}/unlearn", "Forget what was found out about an app's SCIM server", 204,
+		row(a, "unlearn", "POST /apps/{app}/unlearn", "Reset what the engine has learned about an app's SCIM server", 204,
 			func(ctx context.Context, r *appRequest) (rest.NoContent, error) {
 				return rest.NoContent{}, a.o.Engine.Targets().ResetLearned(ctx, r.App)
 			}),
-		row(a, "listLifecycleEvents", "GET /apps/{app}/events", "List what has happened to an app and its users and groups, in order", 0,
+		row(a, "listLifecycleEvents", "GET /apps/{app}/events", "List the lifecycle events of an app and its users and groups, in order", 0,
 			func(ctx context.Context, r *eventsRequest) ([]client.Event, error) {
 				return a.events(ctx, r.App, engine.Principal{}, r.eventPage)
 			}),
@@ -65,8 +65,8 @@ func (a *api) laneRoutes() []rest.Route {
 
 type haltBody struct {
 	Body *struct {
-		Operations []engine.Operation `json:"operations" enum:"create,link,update,reactivate,deactivate,members,delete" doc:"all when absent"`
-		Reason     string             `json:"reason" max:"1000" doc:"for people"`
+		Operations []engine.Operation `json:"operations" enum:"create,link,update,reactivate,deactivate,members,delete" doc:"default: all"`
+		Reason     string             `json:"reason" max:"1000" doc:"for operators"`
 	} `body:"optional"`
 }
 
@@ -87,7 +87,7 @@ type haltRequest struct {
 type approveRequest struct {
 	appRequest
 	Body struct {
-		Expected int `json:"expected" required:"true" min:"1" doc:"how many were looked at; when there are more or fewer by now nothing is done"`
+		Expected int `json:"expected" required:"true" min:"1" doc:"number of blocked removals; if it has changed, nothing is approved"`
 	} `body:"required"`
 }
 
@@ -99,7 +99,7 @@ type waitAppRequest struct {
 type probeRequest struct {
 	appRequest
 	Body *struct {
-		Domain string `json:"domain" max:"253" doc:"of the user name and address of the probe's user; example.com when absent"`
+		Domain string `json:"domain" max:"253" doc:"domain of the user name and email address of the probe's user; default: example.com"`
 	} `body:"optional"`
 }
 
@@ -109,7 +109,7 @@ type eventsRequest struct {
 }
 
 type eventPage struct {
-	After int64 `query:"after" min:"0" doc:"only those after the one with this number"`
+	After int64 `query:"after" min:"0" doc:"only events with a greater number"`
 	Limit int   `query:"limit" default:"100" min:"1" max:"1000" clamp:"true"`
 }
 
@@ -172,14 +172,15 @@ func (a *api) describe(ctx context.Context, app App) (client.App, error) {
 	}
 	out.BaseURL = target.BaseURL
 	if lane.Learned.BaseURL != target.BaseURL {
-		lane.Learned = engine.Learned{} // of another target
+		lane.Learned = engine.Learned{} // learned from another target
 	}
 	out.Style, out.Fallback = lane.Learned.Style(target, a.o.Now()), cmp.Or(target.Fallback, engine.FallbackLearn)
 	out.Lane = laneOf(target.Paused, lane)
 	return out, nil
 }
 
-// laneOf says whether a lane runs. What the directory says counts before what the engine last saw of it.
+// laneOf returns whether the changes of an app are sent, or the reason why not. The directory's setting takes precedence over the stored
+// lane.
 func laneOf(paused bool, l engine.Lane) client.Lane {
 	switch {
 	case paused:
@@ -220,19 +221,19 @@ func (a *api) waitForApp(ctx context.Context, r *waitAppRequest) (client.App, er
 	if err := a.synced(waiting); err != nil {
 		return client.App{}, Rejected(err, "AppInstance", r.App)
 	}
-	if err := a.waited(waiting, a.o.Engine.Wait(waiting, r.App), "AppInstance", r.App, nil); err != nil {
+	if err := a.timeoutError(waiting, a.o.Engine.Wait(waiting, r.App), "AppInstance", r.App, nil); err != nil {
 		return client.App{}, err
 	}
 	return a.showApp(ctx, r.App)
 }
 
-// test changes nothing, neither on the target nor of the lane: a quarantine ends by a release.
+// test changes neither the target nor the lane. To end a quarantine, release the app.
 func (a *api) test(ctx context.Context, r *appRequest) (rest.NoContent, error) {
 	target, err := a.o.Directory.Target(ctx, r.App)
 	if err == nil {
 		err = a.o.Engine.Targets().TestApp(ctx, r.App, target)
 	}
-	return rest.NoContent{}, notRead(err, r.App)
+	return rest.NoContent{}, targetError(err, r.App)
 }
 
 func (a *api) probe(ctx context.Context, r *probeRequest) (engine.Profile, error) {
@@ -241,17 +242,17 @@ func (a *api) probe(ctx context.Context, r *probeRequest) (engine.Profile, error
 		o.Domain = r.Body.Domain
 	}
 	p, err := a.o.Engine.Targets().ProbeApp(ctx, r.App, o)
-	return p, notRead(err, r.App)
+	return p, targetError(err, r.App)
 }
 
-// scanned is how many events are read at once when those of one principal are looked for.
-const scanned = 1000
+// eventPageSize is the page size of the search for events of one principal.
+const eventPageSize = 1000
 
 // events returns events of an app, or of one principal of it.
 func (a *api) events(ctx context.Context, app string, about engine.Principal, page eventPage) ([]client.Event, error) {
 	size := page.Limit
 	if about.ID != "" {
-		size = scanned
+		size = eventPageSize
 	}
 	var found []engine.Event
 	for after := page.After; len(found) < page.Limit; {
@@ -288,22 +289,22 @@ var laneWords = rest.Words{
 	reflect.TypeFor[client.App](): {Name: "EngineApp", Served: true, Members: map[string]reflect.StructTag{
 		"id":      "",
 		"label":   "",
-		"baseUrl": `doc:"of its SCIM server; absent without a connection"`,
+		"baseUrl": `doc:"base URL of its SCIM server; absent without a connection"`,
 		"style": `enum:"catalog,wizard,auto" doc:"which requests update users and groups: catalog: PATCH for activation, deactivation, ` +
-			`password and membership, PUT for other updates; wizard: PUT for all; auto: it is not known yet which of them fits the ` +
+			`password and membership, PUT for other updates; wizard: PUT for all; auto: not determined yet for this ` +
 			`target; absent without a connection"`,
 		"fallback": `enum:"learn,none" doc:"whether another form of a request may be tried after a rejection or a success without effect: ` +
 			`learn or none; absent without a connection"`,
 		"lane":          "",
 		"counts":        `doc:"principals by status"`,
 		"lag":           "",
-		"unprovisioned": `doc:"assigned users that have no account and get none, by the reason"`,
+		"unprovisioned": `doc:"assigned users that get no account, by reason"`,
 		"learned":       "",
-		"halts":         `doc:"operations that are switched off for it, or for all apps"`,
+		"halts":         `doc:"operations that are disabled for the app, or for all apps"`,
 	}},
 	reflect.TypeFor[client.Lane](): {Name: "LaneState", Served: true, Members: map[string]reflect.StructTag{
 		"state": `enum:"running,paused,maintenance,unknown-app,pause,breaker,quarantine" doc:"running; paused: the app or its connection ` +
-			`is not active; pause, breaker and quarantine: what the target has brought about"`,
+			`is not active; pause, breaker and quarantine: caused by the target"`,
 		"reason": "",
 		"until":  "",
 	}},
@@ -313,21 +314,21 @@ var laneWords = rest.Words{
 	}},
 	reflect.TypeFor[engine.Lag](): {Served: true, Members: map[string]reflect.StructTag{
 		"due":         "",
-		"retrying":    `doc:"of those that are due, how many are in a back-off"`,
-		"accepted":    `doc:"of those that are due, how many wait for what the target has accepted"`,
+		"retrying":    `doc:"number of pending principals in a backoff"`,
+		"accepted":    `doc:"number of pending principals with a change that the target has accepted"`,
 		"failed":      "",
 		"held":        "",
-		"oldest":      `doc:"since when the first of them waits"`,
+		"oldest":      `doc:"time of the oldest pending change"`,
 		"lastSuccess": "",
 	}},
 	reflect.TypeFor[engine.Learned](): {Served: true, Members: map[string]reflect.StructTag{
-		"baseUrl":     `doc:"that it is about"`,
-		"traits":      `doc:"found out by sequences, and when"`,
-		"probed":      `doc:"found out by the probe"`,
+		"baseUrl":     `doc:"base URL of the target"`,
+		"traits":      `doc:"learned by sequences, with the time"`,
+		"probed":      `doc:"learned by the probe"`,
 		"probedAt":    "",
 		"config":      "",
-		"memberBatch": `doc:"members in one request; absent for the usual number"`,
-		"rate":        `doc:"requests per second; absent for no limit"`,
+		"memberBatch": `doc:"maximum number of members per request; absent for the default"`,
+		"rate":        `doc:"requests per second; absent if there is no limit"`,
 	}},
 	reflect.TypeFor[engine.Config](): {Name: "TargetConfig", Served: true, Members: map[string]reflect.StructTag{
 		"readAt":   "",
@@ -335,7 +336,7 @@ var laneWords = rest.Words{
 		"noFilter": "",
 	}},
 	reflect.TypeFor[engine.Halt](): {Served: true, Members: map[string]reflect.StructTag{
-		"app":       `doc:"absent for all apps"`,
+		"app":       `doc:"absent if the halt is for all apps"`,
 		"operation": "",
 		"reason":    "",
 		"since":     "",
@@ -343,9 +344,9 @@ var laneWords = rest.Words{
 	reflect.TypeFor[engine.Profile](): {Served: true, Members: map[string]reflect.StructTag{
 		"at":         "",
 		"results":    "",
-		"advertised": `doc:"what the target says of itself"`,
+		"advertised": `doc:"capabilities that the target advertises"`,
 		"leftovers":  `doc:"objects that could not be removed"`,
-		"requests":   `doc:"how many were sent"`,
+		"requests":   `doc:"number of requests"`,
 	}},
 	reflect.TypeFor[engine.ProbeResult](): {Served: true, Members: map[string]reflect.StructTag{
 		"feature": "",
@@ -366,7 +367,7 @@ var laneWords = rest.Words{
 		"name": "",
 	}},
 	reflect.TypeFor[engine.Event](): {Served: true, Members: map[string]reflect.StructTag{
-		"seq":  `doc:"of the app, without gaps"`,
+		"seq":  `doc:"number of the event within the app, without gaps"`,
 		"at":   "",
 		"type": "",
 		"kind": "",
@@ -377,9 +378,9 @@ var laneWords = rest.Words{
 		"status":    "",
 		"http":      "",
 		"remoteId":  "",
-		"run":       `doc:"the same for the exchanges that belong to it"`,
+		"run":       `doc:"id of the run; its exchanges have the same id"`,
 		"hold":      "",
-		"until":     `doc:"of the hold; until when a change that was accepted may be carried out"`,
-		"since":     `doc:"of an overdue deactivation"`,
+		"until":     `doc:"end of the hold; deadline of an accepted change"`,
+		"since":     `doc:"time of the overdue deactivation"`,
 	}},
 }

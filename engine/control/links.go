@@ -10,7 +10,7 @@ import (
 
 func (a *api) linkRoutes() []rest.Route {
 	return []rest.Route{
-		row(a, "exportLinks", "GET /apps/{app}/links", "List which account or group belongs to whom, groups first", 0,
+		row(a, "exportLinks", "GET /apps/{app}/links", "List the links between principals and accounts or groups, groups first", 0,
 			func(ctx context.Context, r *linksRequest) ([]engine.Link, error) {
 				after, err := position(r.After)
 				if err != nil {
@@ -19,7 +19,7 @@ func (a *api) linkRoutes() []rest.Route {
 				found, err := a.o.Engine.Imports().Links(ctx, r.App, engine.Link{Kind: after.Kind, ID: after.ID}, r.Limit)
 				return append([]engine.Link{}, found...), err
 			}),
-		row(a, "importLinks", "POST /apps/{app}/links", "Say which account or group belongs to whom; all links or none", 0,
+		row(a, "importLinks", "POST /apps/{app}/links", "Create links between principals and accounts or groups; all links or none", 0,
 			func(ctx context.Context, r *linkRequest) (linked, error) {
 				err := a.link(ctx, r.App, r.Body.Links, func(tx engine.Execer) error { return a.o.Engine.Imports().Link(ctx, tx, r.App, r.Body.Links) })
 				if err != nil {
@@ -36,7 +36,7 @@ type linked struct {
 
 type linksRequest struct {
 	appRequest
-	After string `query:"after" doc:"kind and id, with a colon between them, of the last one of the page before"`
+	After string `query:"after" doc:"position of the last link of the previous page as kind:id"`
 	Limit int    `query:"limit" default:"1000" min:"1" max:"10000" clamp:"true"`
 }
 
@@ -47,15 +47,15 @@ type linkRequest struct {
 	} `body:"required"`
 }
 
-// link creates links in one transaction and has those principals provisioned that are wanted at the app, so that the host learns about the
-// accounts. Nothing is sent for others: a user who is not assigned would lose the account.
+// link creates links in one transaction. It also marks those principals that are desired in the app, so that the host learns about the
+// accounts. It marks no others: a user who is not assigned would lose the account.
 func (a *api) link(ctx context.Context, app string, links []engine.Link, fn func(tx engine.Execer) error) error {
 	if err := a.synced(ctx); err != nil {
 		return Rejected(err, "AppInstance", app)
 	}
 	var marks []engine.Mark
 	for _, l := range links {
-		want, err := wanted(ctx, a.o.Directory, app, engine.Principal{Kind: l.Kind, ID: l.ID})
+		want, err := desiredWant(ctx, a.o.Directory, app, engine.Principal{Kind: l.Kind, ID: l.ID})
 		if err != nil {
 			return err
 		}
@@ -75,9 +75,9 @@ func (a *api) link(ctx context.Context, app string, links []engine.Link, fn func
 var linkWords = rest.Words{
 	reflect.TypeFor[engine.Link](): {Members: map[string]reflect.StructTag{
 		"kind":       `required:"true" enum:"user,group"`,
-		"id":         `required:"true" doc:"of the user or group"`,
+		"id":         `required:"true" doc:"id of the user or group"`,
 		"remoteId":   `required:"true"`,
-		"remoteName": `doc:"userName or displayName at the target"`,
-		"origin":     `enum:"created,linked,imported" doc:"imported when absent"`,
+		"remoteName": `doc:"userName or displayName on the target"`,
+		"origin":     `enum:"created,linked,imported" doc:"default: imported"`,
 	}},
 }

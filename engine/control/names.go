@@ -14,7 +14,7 @@ type Names interface {
 	Apps(ctx context.Context) ([]App, error)
 	// App returns an app, or engine.ErrNotFound.
 	App(ctx context.Context, id string) (App, error)
-	// Names returns the logins of users and the names of groups. Those that the host does not know are missing.
+	// Names returns the logins of users and the names of groups. It omits unknown principals.
 	Names(ctx context.Context, app string, principals []engine.Principal) (map[engine.Principal]string, error)
 	// Assigned reports whether a user is assigned to an app, or a group is pushed to it.
 	Assigned(ctx context.Context, app string, p engine.Principal) (bool, error)
@@ -23,16 +23,16 @@ type Names interface {
 // App is an app of the host.
 type App struct {
 	ID    string
-	Label string // for operators
+	Label string // label for operators
 }
 
-// plainNames is for a host without Names.
-type plainNames struct {
+// defaultNames is used by a host without Names.
+type defaultNames struct {
 	engine    *provision.Engine
 	directory engine.Directory
 }
 
-func (n plainNames) Apps(ctx context.Context) ([]App, error) {
+func (n defaultNames) Apps(ctx context.Context) ([]App, error) {
 	lags, err := n.engine.Apps().Lags(ctx)
 	apps := make([]App, 0, len(lags))
 	for _, l := range lags {
@@ -41,8 +41,8 @@ func (n plainNames) Apps(ctx context.Context) ([]App, error) {
 	return apps, err
 }
 
-// App returns an app that the engine or the directory knows.
-func (n plainNames) App(ctx context.Context, id string) (App, error) {
+// App returns an app that is known to the engine or to the directory.
+func (n defaultNames) App(ctx context.Context, id string) (App, error) {
 	_, err := n.engine.Apps().Get(ctx, id)
 	if errors.Is(err, engine.ErrNotFound) {
 		if _, err = n.directory.Target(ctx, id); errors.Is(err, engine.ErrUnknownApp) {
@@ -52,16 +52,16 @@ func (n plainNames) App(ctx context.Context, id string) (App, error) {
 	return App{ID: id, Label: id}, err
 }
 
-func (plainNames) Names(context.Context, string, []engine.Principal) (map[engine.Principal]string, error) {
+func (defaultNames) Names(context.Context, string, []engine.Principal) (map[engine.Principal]string, error) {
 	return map[engine.Principal]string{}, nil
 }
 
-func (n plainNames) Assigned(ctx context.Context, app string, p engine.Principal) (bool, error) {
-	want, err := wanted(ctx, n.directory, app, p)
+func (n defaultNames) Assigned(ctx context.Context, app string, p engine.Principal) (bool, error) {
+	want, err := desiredWant(ctx, n.directory, app, p)
 	return want == engine.Active, err
 }
 
-func wanted(ctx context.Context, d engine.Directory, app string, p engine.Principal) (engine.Want, error) {
+func desiredWant(ctx context.Context, d engine.Directory, app string, p engine.Principal) (engine.Want, error) {
 	if p.Kind == engine.User {
 		u, err := d.User(ctx, app, p.ID)
 		return u.Want, err
@@ -70,8 +70,8 @@ func wanted(ctx context.Context, d engine.Directory, app string, p engine.Princi
 	return g.Want, err
 }
 
-// NamesOf returns the names of principals of an app as the API shows them. One that the host does not know has the name that it had on the
-// target, if the engine knows one.
+// NamesOf returns the names of principals of an app as the API shows them. For a principal that the host does not know, it returns the last
+// name on the target, if there is one.
 func NamesOf(
 	ctx context.Context, n Names, e *provision.Engine, app string, principals []engine.Principal,
 ) (map[engine.Principal]string, error) {

@@ -17,7 +17,8 @@ import (
 	"github.com/scimwright/scimwright/engine/control/client"
 )
 
-// An operation without a method of the client is not available to commands and consoles.
+// TestOperations_ClientHasEach checks that the client has a method for each operation. Commands and consoles cannot use an operation
+// without one.
 func TestOperations_ClientHasEach(t *testing.T) {
 	var mu sync.Mutex
 	called := map[string]bool{}
@@ -31,9 +32,9 @@ func TestOperations_ClientHasEach(t *testing.T) {
 	methods := reflect.ValueOf(client.New(server.URL, ""))
 	for i := range methods.NumMethod() {
 		if methods.Type().Method(i).Name == "Do" {
-			continue // for what has no method
+			continue // the client has no method
 		}
-		for _, text := range []string{"x", ""} { // some methods are about all apps if the app is empty
+		for _, text := range []string{"x", ""} { // an empty app means all apps in some methods
 			methods.Method(i).Call(arguments(t, methods.Method(i).Type(), text))
 		}
 	}

@@ -11,9 +11,11 @@ import (
 
 func (a *api) planRoutes() []rest.Route {
 	const one = "/apps/{app}/plans/{plan}"
+	create := row(a, "createPlan", "POST /apps/{app}/plans",
+		"Compute the requests for many users and groups as a plan for review", 201, a.createPlan)
+	create.Check = checkCreatePlan
 	return []rest.Route{
-		row(a, "createPlan", "POST /apps/{app}/plans",
-			"Work out what would be sent for many users and groups, to be looked at and applied", 201, a.createPlan),
+		create,
 		row(a, "listPlans", "GET /apps/{app}/plans", "List the plans of an app, newest first", 0,
 			func(ctx context.Context, r *appRequest) ([]engine.Plan, error) {
 				found, err := a.o.Engine.Plans().List(ctx, engine.PlanQuery{App: r.App})
@@ -21,9 +23,9 @@ func (a *api) planRoutes() []rest.Route {
 			}),
 		row(a, "getPlan", "GET "+one, "Show a plan", 0,
 			func(ctx context.Context, r *planRequest) (engine.Plan, error) { return a.plan(ctx, r) }),
-		row(a, "listPlanItems", "GET "+one+"/items", "List what a plan would do", 0, a.planItems),
-		row(a, "applyPlan", "POST "+one+"/apply", "Apply a plan, unless something has moved since it was made", 0, a.applyPlan),
-		row(a, "discardPlan", "DELETE "+one, "Remove a plan; what was applied of it stays", 204,
+		row(a, "listPlanItems", "GET "+one+"/items", "List the items of a plan", 0, a.planItems),
+		row(a, "applyPlan", "POST "+one+"/apply", "Apply a plan, unless the state has changed since it was created", 0, a.applyPlan),
+		row(a, "discardPlan", "DELETE "+one, "Delete a plan; applied items are kept", 204,
 			func(ctx context.Context, r *planRequest) (rest.NoContent, error) {
 				if _, err := a.plan(ctx, r); err != nil {
 					return rest.NoContent{}, err
@@ -38,16 +40,16 @@ type createPlanRequest struct {
 	Body struct {
 		UserIDs  []string `json:"userIds"`
 		GroupIDs []string `json:"groupIds"`
-		All      bool     `json:"all" doc:"whoever the engine knows at the app, beside those that are named"`
-		Reason   string   `json:"reason" max:"1000" doc:"for people"`
+		All      bool     `json:"all" doc:"all users and groups of the app that the engine knows, in addition to the listed ids"`
+		Reason   string   `json:"reason" max:"1000" doc:"for operators"`
 	} `body:"required"`
 }
 
-// Check implements rest.Checker.
-func (r *createPlanRequest) Check(_ context.Context, causes *rest.Causes) {
+func checkCreatePlan(_ context.Context, r *createPlanRequest, causes *rest.Causes) error {
 	if len(r.Body.UserIDs)+len(r.Body.GroupIDs) == 0 && !r.Body.All {
-		causes.Add("userIds", "A plan is about users, groups or all")
+		causes.Add("userIds", "At least one of userIds, groupIds and all is required")
 	}
+	return nil
 }
 
 type planRequest struct {
@@ -57,16 +59,16 @@ type planRequest struct {
 
 type planItemsRequest struct {
 	planRequest
-	Operation string `query:"operation" doc:"only those with this operation"`
-	Outcome   string `query:"outcome" doc:"only those with this outcome"`
-	After     int    `query:"after" min:"0" doc:"only those after the one with this number"`
+	Operation string `query:"operation" doc:"only items with this operation"`
+	Outcome   string `query:"outcome" doc:"only items with this outcome"`
+	After     int    `query:"after" min:"0" doc:"only items with a greater number"`
 	Limit     int    `query:"limit" default:"100" min:"1" max:"1000" clamp:"true"`
 }
 
 type applyRequest struct {
 	planRequest
 	Body *struct {
-		First int `json:"first" min:"1" doc:"only so many of those that are left; the rest is refused until all of them have succeeded"`
+		First int `json:"first" min:"1" doc:"apply only that many of the remaining items; the rest requires that all of them succeed"`
 	} `body:"optional"`
 }
 
@@ -79,10 +81,10 @@ func (a *api) createPlan(ctx context.Context, r *createPlanRequest) (engine.Plan
 		req.Principals = append(req.Principals, engine.Principal{Kind: engine.Group, ID: id})
 	}
 	p, err := a.o.Engine.Plans().Make(ctx, req)
-	return p, notRead(err, r.App)
+	return p, targetError(err, r.App)
 }
 
-// plan returns a plan of the app; that of another app is not found.
+// plan returns a plan of the app. A plan of another app is not found.
 func (a *api) plan(ctx context.Context, r *planRequest) (engine.Plan, error) {
 	found, err := a.o.Engine.Plans().List(ctx, engine.PlanQuery{App: r.App, ID: r.Plan})
 	if err != nil {
@@ -123,7 +125,7 @@ func (a *api) planItems(ctx context.Context, r *planItemsRequest) ([]client.Plan
 	return shown, nil
 }
 
-// applyPlan first waits for changes that the engine was not told about yet: they may make the plan stale.
+// applyPlan first waits until the engine has a mark for every earlier change, because such a mark may make the plan stale.
 func (a *api) applyPlan(ctx context.Context, r *applyRequest) (engine.Plan, error) {
 	var o engine.ApplyOptions
 	if r.Body != nil {
@@ -147,32 +149,32 @@ var planWords = rest.Words{
 		"id":         "",
 		"app":        "",
 		"reason":     "",
-		"baseUrl":    `doc:"of the target that was read"`,
+		"baseUrl":    `doc:"base URL of the target that was read"`,
 		"status":     `enum:"making,open,partial,applied"`,
 		"createdAt":  "",
 		"expiresAt":  "",
 		"items":      "",
-		"operations": `doc:"items by what would be done"`,
-		"outcomes":   `doc:"items by how that would end; what is neither done nor skipped needs a look"`,
+		"operations": `doc:"number of items by operation"`,
+		"outcomes":   `doc:"number of items by predicted outcome; review those that are neither done nor skipped"`,
 	}},
 	reflect.TypeFor[client.PlanItem](): {Served: true, Members: map[string]reflect.StructTag{
-		"seq":  `doc:"from 1, in the order in which they are applied"`,
+		"seq":  `doc:"number of the item from 1, in the order of application"`,
 		"kind": `enum:"user,group"`,
 		"id":   "",
 		"name": "",
 	}},
 	reflect.TypeFor[engine.PlanItem](): {Served: true, Members: map[string]reflect.StructTag{
-		"seq":        `doc:"from 1, in the order in which they are applied"`,
+		"seq":        `doc:"number of the item from 1, in the order of application"`,
 		"kind":       `enum:"user,group"`,
 		"id":         "",
 		"operation":  "",
 		"outcome":    "",
 		"message":    "",
 		"generation": "",
-		"digest":     `doc:"of the desired state"`,
-		"marked":     `doc:"it was applied"`,
-		"sent":       `doc:"how many requests it takes"`,
-		"requests":   `doc:"the first of them"`,
+		"digest":     `doc:"digest of the desired state"`,
+		"marked":     `doc:"the item was applied"`,
+		"sent":       `doc:"number of requests"`,
+		"requests":   `doc:"the first requests"`,
 		"diff":       "",
 		"members":    "",
 		"waiting":    "",

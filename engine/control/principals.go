@@ -17,19 +17,19 @@ import (
 func (a *api) principalRoutes() []rest.Route {
 	const one = "/apps/{app}/principals/{kind}/{principal}"
 	return []rest.Route{
-		row(a, "listPrincipals", "GET /apps/{app}/principals", "List the users and groups of an app as the engine knows them", 0,
+		row(a, "listPrincipals", "GET /apps/{app}/principals", "List the users and groups of an app with their state in the engine", 0,
 			a.principals),
-		row(a, "getPrincipal", "GET "+one, "Show how far a user or group has come", 0,
+		row(a, "getPrincipal", "GET "+one, "Show the state of a user or group", 0,
 			func(ctx context.Context, r *principalRequest) (client.Principal, error) { return a.principal(ctx, r) }),
-		row(a, "rehearsePrincipal", "GET "+one+"/trace", "Show what would be sent now for a user or group, without sending it", 0,
+		row(a, "rehearsePrincipal", "GET "+one+"/trace", "Show the requests that would be sent now for a user or group, without sending them", 0,
 			a.dryRun),
-		row(a, "provisionPrincipal", "POST "+one+"/provision", "Provision a user or group now, and show what was sent", 0, a.provision),
-		row(a, "verifyPrincipal", "GET "+one+"/proof", "Read a user or group at the SCIM server and compare it with what is wanted", 0,
+		row(a, "provisionPrincipal", "POST "+one+"/provision", "Provision a user or group now, and show the requests", 0, a.provision),
+		row(a, "verifyPrincipal", "GET "+one+"/proof", "Read a user or group on the SCIM server and compare it with the desired state", 0,
 			a.verify),
 		row(a, "explainPrincipal", "GET "+one+"/explanation",
-			"Say why a user or group is in an app, and why its attributes have their values", 0, a.explain),
-		row(a, "waitForPrincipal", "POST "+one+"/wait", "Wait until a user or group is settled", 0, a.waitForPrincipal),
-		row(a, "listPrincipalEvents", "GET "+one+"/events", "List what has happened to a user or group", 0,
+			"Explain why a user or group is in an app, and where its attribute values come from", 0, a.explain),
+		row(a, "waitForPrincipal", "POST "+one+"/wait", "Wait until a user or group has no pending change", 0, a.waitForPrincipal),
+		row(a, "listPrincipalEvents", "GET "+one+"/events", "List the lifecycle events of a user or group", 0,
 			func(ctx context.Context, r *principalEventsRequest) ([]client.Event, error) {
 				return a.events(ctx, r.App, r.about(), r.eventPage)
 			}),
@@ -40,7 +40,7 @@ type principalsRequest struct {
 	appRequest
 	Kind   string `query:"kind" enum:"user,group" doc:"only those of this kind"`
 	Status string `query:"status" enum:"dirty,clean,skipped,waiting,retrying,pending,failed,held,dismissed" doc:"only those with this status"`
-	After  string `query:"after" doc:"kind and id, with a colon between them, of the last one of the page before"`
+	After  string `query:"after" doc:"position of the last principal of the previous page as kind:id"`
 	Limit  int    `query:"limit" default:"100" min:"1" max:"1000" clamp:"true"`
 }
 
@@ -58,19 +58,19 @@ func (r *principalRequest) about() engine.Principal {
 	return engine.Principal{Kind: engine.Kind(r.Kind), ID: r.Principal}
 }
 
-// notThere is the name of what is not found, by the kind of principals.
-var notThere = map[engine.Kind]string{engine.User: "User", engine.Group: "UserGroup"}
+// resourceNames is the resource name in a not-found error, by the kind of principal.
+var resourceNames = map[engine.Kind]string{engine.User: "User", engine.Group: "UserGroup"}
 
 // rejected is Rejected for an error about the principal.
 func (r *principalRequest) rejected(err error) error {
-	return Rejected(err, notThere[engine.Kind(r.Kind)], r.Principal)
+	return Rejected(err, resourceNames[engine.Kind(r.Kind)], r.Principal)
 }
 
 type provisionRequest struct {
 	principalRequest
 	within
 	Body *struct {
-		ForceSync  bool `json:"forceSync" doc:"also send what the target did not keep before"`
+		ForceSync  bool `json:"forceSync" doc:"also send attributes that the target has ignored before"`
 		AllMembers bool `json:"allMembers" doc:"push all members of a group"`
 	} `body:"optional"`
 }
@@ -85,7 +85,7 @@ type principalEventsRequest struct {
 	eventPage
 }
 
-// position reads where a page begins: kind:id, or empty for the first one.
+// position parses the start of a page: kind:id, or empty for the first page.
 func position(text string) (p engine.Principal, err error) {
 	if text == "" {
 		return p, nil
@@ -93,7 +93,7 @@ func position(text string) (p engine.Principal, err error) {
 	kind, id, ok := strings.Cut(text, ":")
 	p = engine.Principal{Kind: engine.Kind(kind), ID: id}
 	if !ok || p.Kind != engine.User && p.Kind != engine.Group {
-		return p, rest.Invalid("after", "It is a kind (user or group) and an id with a colon between them")
+		return p, rest.Invalid("after", "The position has the form kind:id; kind is user or group")
 	}
 	return p, nil
 }
@@ -146,8 +146,8 @@ func (a *api) describePrincipals(ctx context.Context, app string, states []engin
 	return shown, nil
 }
 
-// assigned reports whether a principal is assigned or pushed to an app. The error is not found for one that neither the host nor the engine
-// knows.
+// assigned reports whether a principal is assigned to an app or pushed to it. If neither the host nor the engine knows it, the error is not
+// found.
 func (a *api) assigned(ctx context.Context, r *principalRequest) (bool, error) {
 	p := r.about()
 	assigned, err := a.o.Names.Assigned(ctx, r.App, p)
@@ -191,7 +191,7 @@ func (a *api) provision(ctx context.Context, r *provisionRequest) (client.Trace,
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return client.Trace{}, r.rejected(err)
 	}
-	return traced(t, assigned, false), nil // when time is up: what was done so far, and what keeps the rest
+	return traced(t, assigned, false), nil // on a timeout, with the exchanges so far and the reason for the wait
 }
 
 func traced(t engine.Trace, assigned, idle bool) client.Trace {
@@ -202,7 +202,8 @@ func traced(t engine.Trace, assigned, idle bool) client.Trace {
 	return client.Trace{App: t.App, Kind: t.Kind, ID: t.ID, Assigned: assigned, Idle: idle, Trace: t}
 }
 
-// sorted returns a value with the members of objects by name, so that responses do not depend on the order in which attributes were set.
+// sorted returns a value with the members of objects ordered by name, so that responses do not depend on the order in which attributes were
+// set.
 func sorted(v any) any {
 	switch v := v.(type) {
 	case *scim.Object:
@@ -266,7 +267,7 @@ func (a *api) waitForPrincipal(ctx context.Context, r *waitRequest) (client.Prin
 	}
 	p := r.about()
 	_, err := a.o.Engine.WaitFor(waiting, r.App, p.Kind, p.ID)
-	if err := a.waited(waiting, err, notThere[p.Kind], r.App, &p); err != nil {
+	if err := a.timeoutError(waiting, err, resourceNames[p.Kind], r.App, &p); err != nil {
 		return client.Principal{}, err
 	}
 	return a.principal(ctx, &r.principalRequest)
@@ -278,20 +279,20 @@ var principalWords = rest.Words{
 		"id":         "",
 		"name":       `doc:"login or name"`,
 		"state":      "",
-		"waitingOn":  `doc:"users that it lacks; the first of them"`,
-		"dirtySince": `doc:"the first change that has not arrived"`,
+		"waitingOn":  `doc:"the first users that it waits for"`,
+		"dirtySince": `doc:"time of the first change that has not arrived"`,
 	}},
 	reflect.TypeFor[engine.PrincipalState](): {Name: "Known", Served: true, Members: map[string]reflect.StructTag{
-		"desired":    `doc:"generation of the last change; 0 for a principal that there was none of"`,
+		"desired":    `doc:"generation of the last change; 0 if there was none"`,
 		"synced":     `doc:"generation that the target is known to have"`,
 		"status":     "",
 		"want":       "",
-		"nextAt":     `doc:"when it is due; absent when nothing is"`,
-		"attempts":   `doc:"failures in a row"`,
+		"nextAt":     `doc:"time of the next attempt; absent if nothing is pending"`,
+		"attempts":   `doc:"number of consecutive failures"`,
 		"remoteId":   "",
 		"remoteName": "",
-		"origin":     `doc:"how the engine came to know the account"`,
-		"unkept":     `doc:"by attribute path"`,
+		"origin":     `doc:"origin of the link to the account"`,
+		"unkept":     `doc:"ignored attributes by path"`,
 		"operation":  "",
 		"http":       "",
 		"error":      "",
@@ -302,54 +303,54 @@ var principalWords = rest.Words{
 		"operation":   "",
 		"method":      "",
 		"path":        `doc:"relative to the base URL"`,
-		"transaction": `doc:"Set-Txn of the response"`,
-		"location":    `doc:"of the response"`,
+		"transaction": `doc:"Set-Txn header of the response"`,
+		"location":    `doc:"Location header of the response"`,
 		"generation":  "",
-		"at":          `doc:"when it was accepted"`,
-		"deadline":    `doc:"until when it may be carried out; then it is sent again"`,
-		"reads":       `doc:"how often the account was read since"`,
+		"at":          `doc:"time at which it was accepted"`,
+		"deadline":    `doc:"time limit for the target; afterwards the change is sent again"`,
+		"reads":       `doc:"number of reads since then"`,
 	}},
 	reflect.TypeFor[engine.IgnoredAttribute](): {Name: "Unkept", Served: true, Members: map[string]reflect.StructTag{
 		"sent":    `doc:"digest of the value"`,
-		"rounds":  `doc:"how often it was sent and not seen afterwards"`,
-		"open":    `doc:"it was sent, and the account was not read since"`,
-		"ignored": `doc:"the target's value is left alone"`,
+		"rounds":  `doc:"number of times it was sent and then missing in a read"`,
+		"open":    `doc:"it was sent, and the account was not read afterwards"`,
+		"ignored": `doc:"the engine keeps the target's value"`,
 	}},
 	reflect.TypeFor[client.Trace](): {Served: true, Members: map[string]reflect.StructTag{
 		"app":      "",
 		"kind":     `enum:"user,group"`,
 		"id":       "",
 		"assigned": `doc:"the user is assigned to the app, or the group is pushed to it"`,
-		"idle":     `doc:"of a dry run: it succeeds and changes nothing at the target"`,
+		"idle":     `doc:"the dry run succeeds and changes nothing on the target"`,
 	}},
 	reflect.TypeFor[engine.Trace](): {Served: true, Members: map[string]reflect.StructTag{
 		"app":       "",
 		"kind":      `enum:"user,group"`,
 		"id":        "",
-		"rehearsed": `doc:"writes were pretended"`,
+		"rehearsed": `doc:"dry run: writes were simulated"`,
 		"at":        "",
 		"want":      "",
-		"desired":   `shape:"any" doc:"the attributes that are wanted"`,
-		"state":     `doc:"before a rehearsal, after a run"`,
+		"desired":   `shape:"any" doc:"the desired attributes"`,
+		"state":     `doc:"before a dry run, after a run"`,
 		"requests":  "",
 		"operation": "",
 		"outcome":   `doc:"done, skipped, held, rejected, transient, throttled, denied or accepted"`,
-		"http":      `doc:"status that decided"`,
-		"message":   `doc:"why it is not done"`,
+		"http":      `doc:"HTTP status that determined the outcome"`,
+		"message":   `doc:"reason if the outcome is not done"`,
 		"diff":      "",
 		"members":   "",
-		"waiting":   `doc:"users that have no account yet"`,
-		"hold":      `doc:"why nothing is sent at the moment"`,
+		"waiting":   `doc:"users without an account"`,
+		"hold":      `doc:"reason why nothing is sent now"`,
 	}},
 	reflect.TypeFor[engine.Sent](): {Served: true, Members: map[string]reflect.StructTag{
 		"method":    "",
 		"path":      `doc:"relative to the base URL, with the query"`,
 		"ifMatch":   "",
 		"body":      "",
-		"pretended": `doc:"the target was not asked"`,
-		"status":    `doc:"0 when no answer came"`,
+		"pretended": `doc:"simulated, not sent"`,
+		"status":    `doc:"0 without a response"`,
 		"answer":    "",
-		"error":     `doc:"why there is no complete answer"`,
+		"error":     `doc:"reason for the missing or incomplete response"`,
 		"at":        "",
 		"took":      `doc:"nanoseconds"`,
 	}},
@@ -361,12 +362,12 @@ var principalWords = rest.Words{
 	reflect.TypeFor[engine.MemberDiff](): {Served: true, Members: map[string]reflect.StructTag{
 		"added":   "",
 		"removed": "",
-		"add":     `doc:"the first of them"`,
-		"remove":  `doc:"the first of them"`,
+		"add":     `doc:"the first added members"`,
+		"remove":  `doc:"the first removed members"`,
 	}},
 	reflect.TypeFor[engine.MemberRef](): {Name: "Member", Served: true, Members: map[string]reflect.StructTag{
-		"user": `doc:"absent for somebody who was not put there by the engine"`,
-		"id":   `doc:"at the target"`,
+		"user": `doc:"absent for a member that the engine did not add"`,
+		"id":   `doc:"id on the target"`,
 		"name": "",
 	}},
 	reflect.TypeFor[client.Verification](): {Name: "Proof", Served: true, Members: map[string]reflect.StructTag{
@@ -374,7 +375,7 @@ var principalWords = rest.Words{
 		"kind":      `enum:"user,group"`,
 		"id":        "",
 		"assigned":  `doc:"the user is assigned to the app, or the group is pushed to it"`,
-		"converged": `doc:"nothing is left to be done"`,
+		"converged": `doc:"no change is pending"`,
 		"summary":   `doc:"one line"`,
 	}},
 	reflect.TypeFor[engine.Verification](): {Name: "Proof", Served: true, Members: map[string]reflect.StructTag{
@@ -383,13 +384,13 @@ var principalWords = rest.Words{
 		"id":        "",
 		"desired":   "",
 		"confirmed": "",
-		"readAt":    `doc:"absent when the target could not be read"`,
-		"equal":     `doc:"the target has all that is desired, but for what is ignored"`,
+		"readAt":    `doc:"absent if the target could not be read"`,
+		"equal":     `doc:"the target has the desired state, except for ignored attributes"`,
 		"differ":    `doc:"paths"`,
 		"diff":      `doc:"before: what the target has; after: what is desired"`,
 		"members":   "",
 		"waiting":   "",
-		"ignored":   `doc:"paths that the target does not keep"`,
+		"ignored":   `doc:"paths that the target ignores"`,
 		"message":   "",
 	}},
 	reflect.TypeFor[client.Explanation](): {Served: true, Members: map[string]reflect.StructTag{
@@ -404,17 +405,17 @@ var principalWords = rest.Words{
 		"id":        "",
 		"state":     "",
 		"waiting":   "",
-		"exchanges": `doc:"the last ones, newest first"`,
+		"exchanges": `doc:"the last exchanges, newest first"`,
 	}},
 	reflect.TypeFor[engine.Explanation](): {Served: true, Members: map[string]reflect.StructTag{
-		"reasons": `doc:"from the cause to the effect"`,
+		"reasons": `doc:"reasons, from cause to effect"`,
 		"values":  "",
 	}},
 	reflect.TypeFor[engine.Value](): {Served: true, Members: map[string]reflect.StructTag{
 		"path":   "",
-		"source": `doc:"what it is made of"`,
+		"source": `doc:"expression or constant of the value"`,
 		"rule":   `doc:"how"`,
 		"value":  "",
-		"error":  `doc:"why there is none"`,
+		"error":  `doc:"reason for a missing value"`,
 	}},
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/internal/rest"
 )
 
-// tag is the one under which the OpenAPI document lists operations.
+// tag is the tag of the operations in the OpenAPI document.
 const tag = "Engine"
 
 // routes is the table of operations.
@@ -25,7 +25,7 @@ func (a *api) routes() []rest.Route {
 	return all
 }
 
-// words describes the types that are served, for the OpenAPI document: by type, the tags of each member.
+// words describes the served types for the OpenAPI document: by type, the tags of each member.
 func words() rest.Words {
 	all := rest.Words{}
 	for _, part := range []rest.Words{laneWords, taskWords, principalWords, planWords, driftWords, linkWords, importWords} {
@@ -40,14 +40,14 @@ type appRequest struct {
 
 func (r appRequest) where() (app, kind string) { return r.App, "" }
 
-// inApp is a request about an app.
+// inApp is a request for an app.
 type inApp interface{ where() (app, kind string) }
 
-// row is an operation about an app: the app is looked for first, and a kind of principals that does not exist is no path.
+// row returns an operation on an app. It returns not found for an unknown app or kind of principals.
 func row[Req, Resp any, P interface {
 	*Req
 	inApp
-}](a *api, id, route, summary string, status int, do func(context.Context, *Req) (Resp, error)) rest.Route {
+}](a *api, id, route, summary string, status int, do func(context.Context, *Req) (Resp, error)) rest.Op[Req, Resp] {
 	return rest.Op[Req, Resp]{ID: id, Route: a.route(route), Tag: tag, Summary: summary, Status: status, Scopes: []string{a.scope}, Do: do,
 		Find: func(ctx context.Context, r *Req) error {
 			app, kind := P(r).where()
@@ -60,14 +60,14 @@ func row[Req, Resp any, P interface {
 	}
 }
 
-// all is an operation about all apps.
+// all returns an operation on all apps.
 func all[Req, Resp any](a *api, id, route, summary string, do func(context.Context, *Req) (Resp, error)) rest.Route {
 	return rest.Op[Req, Resp]{ID: id, Route: a.route(route), Tag: tag, Summary: summary, Scopes: []string{a.scope}, Do: do}
 }
 
-// within bounds an operation that waits.
+// within is the timeout of an operation that waits.
 type within struct {
-	Timeout int `query:"timeoutSeconds" default:"30" min:"1" max:"600" doc:"how long to wait"`
+	Timeout int `query:"timeoutSeconds" default:"30" min:"1" max:"600" doc:"timeout in seconds"`
 }
 
 func (w within) context(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -83,7 +83,7 @@ func (a *api) app(ctx context.Context, id string) (App, error) {
 	return found, err
 }
 
-// synced waits until the engine was told about all changes that were made before.
+// synced waits until the engine has a mark for every earlier change.
 func (a *api) synced(ctx context.Context) error {
 	if a.o.Synced == nil {
 		return nil
@@ -100,7 +100,7 @@ func (a *api) update(ctx context.Context, app string, fn func(tx engine.Execer) 
 	return err
 }
 
-// route is a route of the table with the prefix: method, space, path.
+// route returns a route of the table (method, space, path) with the prefix.
 func (a *api) route(text string) string {
 	method, path, _ := strings.Cut(text, " ")
 	return method + " " + a.prefix + path

@@ -17,18 +17,18 @@ func (a *api) taskRoutes() []rest.Route {
 	return []rest.Route{
 		row(a, "listProvisioningTasks", "GET /apps/{app}/tasks",
 			"List provisioning tasks of an app that failed, or that wait for its SCIM server", 0, a.tasks),
-		row(a, "retryProvisioningTask", "POST /apps/{app}/tasks/{task}/retry", "Try a failed provisioning task again", 202,
+		row(a, "retryProvisioningTask", "POST /apps/{app}/tasks/{task}/retry", "Retry a failed provisioning task", 202,
 			func(ctx context.Context, r *taskRequest) (rest.NoContent, error) {
 				return r.each(ctx, a.o.Engine.Tasks().Retry)
 			}),
 		row(a, "listProvisioningAttempts", "GET /apps/{app}/attempts", "List the exchanges with an app's SCIM server, newest first", 0,
 			a.attempts),
 		row(a, "dismissProvisioningTask", "POST /apps/{app}/tasks/{task}/dismiss",
-			"Mark a failed provisioning task as done, whatever the SCIM server has", 204,
+			"Mark a failed provisioning task as resolved without changing the SCIM server", 204,
 			func(ctx context.Context, r *taskRequest) (rest.NoContent, error) {
 				return r.each(ctx, a.o.Engine.Tasks().Dismiss)
 			}),
-		row(a, "retryAllProvisioningTasks", "POST /apps/{app}/tasks/retry", "Try all failed provisioning tasks of an app again", 0,
+		row(a, "retryAllProvisioningTasks", "POST /apps/{app}/tasks/retry", "Retry all failed provisioning tasks of an app", 0,
 			func(ctx context.Context, r *appRequest) (retried, error) {
 				n, err := a.o.Engine.Tasks().RetryAll(ctx, r.App)
 				return retried{Retried: n}, err
@@ -37,10 +37,10 @@ func (a *api) taskRoutes() []rest.Route {
 }
 
 type retried struct {
-	Retried int `json:"retried" readOnly:"true" doc:"number of tasks that are tried again"`
+	Retried int `json:"retried" readOnly:"true" doc:"number of tasks that are retried"`
 }
 
-// taskRequest is about a task, which has the id of its principal.
+// taskRequest is a request for a task. A task has the id of its principal.
 type taskRequest struct {
 	appRequest
 	Task string `path:"task" doc:"id of the task"`
@@ -55,7 +55,8 @@ func (r *taskRequest) each(
 		case errors.Is(err, engine.ErrNotFound):
 			continue
 		case errors.Is(err, engine.ErrStale):
-			return rest.NoContent{}, &rest.Error{Code: rest.CodeMoved, Summary: "It is no task any more: it is neither failed nor held.", Err: err}
+			return rest.NoContent{}, &rest.Error{Code: rest.CodeMoved,
+				Summary: "The task is no longer open: its state has changed. List the tasks again.", Err: err}
 		default:
 			return rest.NoContent{}, err
 		}
@@ -63,7 +64,7 @@ func (r *taskRequest) each(
 	return rest.NoContent{}, rest.NotFound("Task", r.Task)
 }
 
-// maxTasks bounds the list of failed tasks of one app.
+// maxTasks is the maximum number of tasks in the list of one app.
 const maxTasks = 1000
 
 func (a *api) tasks(ctx context.Context, r *appRequest) ([]client.Task, error) {
@@ -91,7 +92,7 @@ func (a *api) tasks(ctx context.Context, r *appRequest) ([]client.Task, error) {
 	return shown, nil
 }
 
-// byKind returns the id as that of a user or as that of a group.
+// byKind returns the id as the id of a user or of a group; the other one is empty.
 func byKind(kind engine.Kind, id string) (user, group string) {
 	if kind == engine.User {
 		return id, ""
@@ -101,9 +102,9 @@ func byKind(kind engine.Kind, id string) (user, group string) {
 
 type attemptsRequest struct {
 	appRequest
-	User   string `query:"userId" doc:"only those for this user"`
-	Group  string `query:"groupId" doc:"only those for this pushed group"`
-	Before int64  `query:"before" min:"0" doc:"only those older than the one with this id"`
+	User   string `query:"userId" doc:"only exchanges for this user"`
+	Group  string `query:"groupId" doc:"only exchanges for this pushed group"`
+	Before int64  `query:"before" min:"0" doc:"only exchanges with a smaller id"`
 	Limit  int    `query:"limit" default:"100" min:"1" max:"1000" clamp:"true"`
 }
 
@@ -131,8 +132,8 @@ func (a *api) attempts(ctx context.Context, r *attemptsRequest) ([]client.Attemp
 	return shown, nil
 }
 
-// RelativePath returns what follows the base URL of the target in the URL of an exchange: the part from the last /Users or /Groups on, with
-// the query.
+// RelativePath returns the path relative to the base URL of the target in the URL of an exchange: the part from the last /Users or /Groups,
+// with the query.
 func RelativePath(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -157,26 +158,26 @@ var taskWords = rest.Words{
 		"userId":       "",
 		"groupId":      "",
 		"name":         `readOnly:"true" doc:"login of the user or name of the group"`,
-		"status":       `readOnly:"true" enum:"failed,retrying,pending,held,dirty" doc:"pending: answered 202; dirty: on hold"`,
+		"status":       `readOnly:"true" enum:"failed,retrying,pending,held,dirty" doc:"pending: accepted with 202; dirty: on hold"`,
 		"operation":    `readOnly:"true"`,
 		"errorSummary": `readOnly:"true"`,
 		"created":      `readOnly:"true" format:"date-time"`,
 		"attempts":     `readOnly:"true"`,
-		"nextAttempt":  `readOnly:"true" doc:"when it is tried again; absent when not by itself"`,
+		"nextAttempt":  `readOnly:"true" doc:"time of the next automatic attempt; absent if there is none"`,
 		"pending":      `readOnly:"true" doc:"the change that the target has accepted"`,
 	}},
 	reflect.TypeFor[client.Attempt](): {Members: map[string]reflect.StructTag{
 		"id":         `readOnly:"true"`,
-		"userId":     `doc:"Absent, as groupId is, for a test of the connection."`,
+		"userId":     `doc:"userId and groupId are absent for a test of the connection"`,
 		"groupId":    "",
 		"at":         `readOnly:"true" doc:"RFC 3339 with milliseconds"`,
 		"method":     `readOnly:"true"`,
 		"path":       `readOnly:"true" doc:"relative to the base URL of the connection"`,
-		"status":     `readOnly:"true" doc:"0 when no answer came"`,
+		"status":     `readOnly:"true" doc:"0 without a response"`,
 		"durationMs": `readOnly:"true"`,
-		"request":    `doc:"body that was sent, secrets taken out"`,
-		"response":   `doc:"body that came back, secrets taken out"`,
-		"error":      `doc:"why there was no usable answer"`,
+		"request":    `doc:"request body without secrets"`,
+		"response":   `doc:"response body without secrets"`,
+		"error":      `doc:"reason for a missing or unusable response"`,
 		"curl":       `readOnly:"true" doc:"the request as a command line"`,
 	}},
 }

@@ -12,19 +12,19 @@ import (
 	"github.com/scimwright/scimwright/engine/provision"
 )
 
-// maxWaiting is how many of those that wait are named.
+// maxWaiting is the maximum number of waiting principals that are named.
 const maxWaiting = 20
 
-// waitTime bounds the look at who waits, after the time of the caller was up.
+// waitTime is the timeout of the query for waiting principals after the timeout of the caller.
 const waitTime = 5 * time.Second
 
-// DescribeWaiting returns a line for each of the first principals of all apps that are pending, with the reason, as the API does when the
-// time of an operation is up.
+// DescribeWaiting returns a line for each of the first pending principals of all apps, with the reason. The API shows the same lines after
+// a timeout.
 func DescribeWaiting(ctx context.Context, e *provision.Engine, n Names) ([]string, error) {
 	return waitingFor(ctx, n, e, "", nil)
 }
 
-// waitingFor describes the principals of an app (empty: of all apps), or one of them, that are pending.
+// waitingFor describes the pending principals of an app (empty: of all apps), or one of them.
 func waitingFor(
 	ctx context.Context, n Names, eng *provision.Engine, app string, only *engine.Principal,
 ) ([]string, error) {

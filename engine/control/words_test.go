@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every member of a served type is in the table of words, and the table has no other ones. Members without a description are those of the
-// beginning: a new one needs a description.
+// TestWords_DescribeEveryMember checks that the table of words has exactly the members of the served types. A new member needs a
+// description. Some old ones have none.
 func TestWords_DescribeEveryMember(t *testing.T) {
 	undescribed := 0
 	for typ, word := range words() {
@@ -37,7 +37,7 @@ func TestWords_DescribeEveryMember(t *testing.T) {
 	require.LessOrEqual(t, undescribed, 155, "give new members a doc tag in the words next to their row")
 }
 
-// A type that is served is in the table, or its members have doc tags.
+// TestWords_CoverServedTypes checks that every served type is in the table, or that its members have doc tags.
 func TestWords_CoverServedTypes(t *testing.T) {
 	text, err := OpenAPI(Options{})
 	require.NoError(t, err)

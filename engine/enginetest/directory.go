@@ -10,14 +10,14 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// Directory is an engine.Directory in memory. The zero value is empty. After a change, mark the principal at the engine.
+// Directory is an engine.Directory in memory. The zero value is empty. After a change, call Engine.Mark for the principal.
 type Directory struct {
 	mu      sync.Mutex
 	targets map[string]engine.Target
 	users   map[[2]string]engine.UserState
 	groups  map[[2]string]engine.GroupState
 	members map[[2]string]map[string]bool
-	// unlisted are left out of Principals.
+	// unlisted are the ids that Principals omits.
 	unlisted map[string]bool
 	err      error
 }
@@ -31,14 +31,14 @@ func (d *Directory) SetTarget(app string, t engine.Target) {
 	put(&d.targets, app, t)
 }
 
-// SetUser sets what a user should look like at an app.
+// SetUser sets the desired state of a user in an app.
 func (d *Directory) SetUser(app, id string, u engine.UserState) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	put(&d.users, [2]string{app, id}, u)
 }
 
-// SetGroup sets what a group should look like at an app.
+// SetGroup sets the desired state of a group in an app.
 func (d *Directory) SetGroup(app, id string, g engine.GroupState) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -60,7 +60,7 @@ func (d *Directory) SetMember(app, group, user string, in bool) {
 	}
 }
 
-// Fail makes every method return err, until it is called with nil.
+// Fail makes every method return err, until Fail(nil) is called.
 func (d *Directory) Fail(err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

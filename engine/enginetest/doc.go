@@ -1,6 +1,6 @@
-// Package enginetest helps to test the engine and what embeds it: a fake SCIM target that can be told to fail, and a directory
-// in memory.
+// Package enginetest helps to test the engine and programs that embed it. It has a fake SCIM target with configurable faults, and a
+// directory in memory.
 //
-// The target is no SCIM server for anything else: it keeps everything in memory, checks little, and exists to see what the
-// engine sends. Nothing here is fit for production.
+// The target is not a complete SCIM server: it stores everything in memory, validates little and records what the engine sends. Do not use
+// this package in production.
 package enginetest

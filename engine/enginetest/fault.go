@@ -5,28 +5,27 @@ import (
 	"strings"
 )
 
-// Fault is something that a target does wrong. Exactly one of the effects is set.
+// Fault is an incorrect behavior of a target. Exactly one of the effects is set.
 type Fault struct {
-	// Method and Path restrict the fault to some requests: the method, and the beginning of the path below the base. Empty
-	// fields match all.
+	// Method and Path restrict the fault to some requests: by the method, and by a prefix of the path and query. Empty fields match all.
 	Method, Path string
-	// Times is how often the fault happens. Defaults to 1; negative means until Heal.
+	// Times is the number of requests with the fault. Default: 1. A negative number means until ClearFaults.
 	Times int
 
-	Status     int             // answer with this status and a SCIM error, without doing anything
-	RetryAfter string          // goes with Status
-	HTML       bool            // answer 200 with a page, without doing anything
-	Hang       <-chan struct{} // do not answer until it is closed, nor do anything; the connection is then dropped
-	Drop       bool            // drop the connection, without doing anything
-	DropAfter  bool            // do it, then drop the connection
-	Truncate   bool            // do it, then break the answer off in the middle
-	Empty      bool            // do it, then answer with the right status and no body
-	Stale      bool            // show a single resource as it was before the last change
-	Twice      bool            // do it, then list every resource twice
-	Repeat     bool            // answer a request for a page with the first one
-	Accept     bool            // answer a change, not a read, with 202 and a Set-Txn, and do it when Target.CarryOut is called
-	After      int             // goes with Accept: do it before that many reads that follow, without CarryOut
-	Locate     bool            // goes with Accept: the answer to a POST says where the resource will be
+	Status     int             // respond with this status and a SCIM error, do not process the request
+	RetryAfter string          // used with Status: the Retry-After header
+	HTML       bool            // respond with 200 and an HTML page, do not process the request
+	Hang       <-chan struct{} // wait until the channel is closed, then drop the connection; do not process the request
+	Drop       bool            // drop the connection, do not process the request
+	DropAfter  bool            // process the request, then drop the connection
+	Truncate   bool            // process the request, then abort in the middle of the response
+	Empty      bool            // process the request, then respond with the right status and no body
+	Stale      bool            // return a single resource in its state before the last change
+	Twice      bool            // process the request, then list every resource twice
+	Repeat     bool            // return the first page for every page
+	Accept     bool            // respond to a change with 202 and a Set-Txn; Target.CarryOut applies it
+	After      int             // used with Accept: apply it before the After-th read that follows, without CarryOut
+	Locate     bool            // used with Accept: the response to a POST has the Location of the new resource
 }
 
 func (f *Fault) matches(r *http.Request, path string) bool {
@@ -34,7 +33,7 @@ func (f *Fault) matches(r *http.Request, path string) bool {
 	return f.Times != 0 && method && strings.HasPrefix(path, f.Path)
 }
 
-// Inject adds faults. The first one that matches a request happens.
+// Inject adds faults. The first one that matches a request takes effect.
 func (t *Target) Inject(faults ...Fault) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -53,7 +52,7 @@ func (t *Target) ClearFaults() {
 	t.faults = nil
 }
 
-// fault takes the first fault that matches.
+// fault returns the first fault that matches.
 func (t *Target) fault(r *http.Request, path string) Fault {
 	for _, f := range t.faults {
 		if f.matches(r, path) {

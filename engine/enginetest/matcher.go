@@ -15,7 +15,8 @@ var (
 	_ engine.Lister  = (*Directory)(nil)
 )
 
-// Match implements engine.Matcher: whoever shares an identifier, a name or an address with the object, or a part of one.
+// Match implements engine.Matcher. It returns the principals that share an identifier, a name or an email address with the object, or the
+// part before the @.
 func (d *Directory) Match(_ context.Context, app string, kind engine.Kind, objects []engine.RemoteObject) ([][]engine.Candidate, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -38,7 +39,7 @@ func (d *Directory) Match(_ context.Context, app string, kind engine.Kind, objec
 	return out, nil
 }
 
-// Principals implements engine.Lister: everybody who was ever set, unless Unlist was called for them.
+// Principals implements engine.Lister. It returns all users or groups that were set, except those passed to Unlist.
 func (d *Directory) Principals(_ context.Context, app string, kind engine.Kind, after string, limit int) ([]string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -52,7 +53,7 @@ func (d *Directory) Principals(_ context.Context, app string, kind engine.Kind, 
 	return all[:min(limit, len(all))], d.err
 }
 
-// Unlist leaves principals out of Principals, as a directory does that has lost a part of its index.
+// Unlist makes Principals omit the ids, as a directory does that has lost a part of its index.
 func (d *Directory) Unlist(ids ...string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -84,7 +85,7 @@ func (d *Directory) candidates(app string, kind engine.Kind) (out []engine.Candi
 	return out
 }
 
-// keys are the values by which two may be the same, in lower case.
+// keys returns the values that Match compares, in lower case.
 func keys(userName, externalID, displayName string, emails []string) map[string]bool {
 	out := map[string]bool{}
 	for _, text := range append([]string{userName, externalID, displayName}, emails...) {

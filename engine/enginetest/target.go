@@ -20,20 +20,20 @@ import (
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
-// Target is a fake SCIM target, an http.Handler to be served at the root of a test server. Options are set before it is used.
+// Target is a fake SCIM target, an http.Handler for the root of a test server. Set its options before use.
 type Target struct {
 	Token  string // required as bearer token; empty: not checked
-	ETags  bool   // answer with entity tags and check If-Match
-	Unique bool   // refuse a second user of the same userName, or group of the same displayName, with 409
-	// Seen is told of each request before anything else happens to it, in the order in which they arrive. Defaults to nobody.
+	ETags  bool   // send entity tags and check If-Match
+	Unique bool   // reject a duplicate userName (users) or displayName (groups) with 409
+	// Seen is called with each request before the target processes it, in the order of arrival. Default: no call.
 	Seen func(method, path string, body []byte)
-	// Ignores names attributes that are dropped from everything that is written.
+	// Ignores names attributes that the target removes from every write.
 	Ignores []string
-	// ListsWithout names attributes that lists do not show.
+	// ListsWithout names attributes that lists omit.
 	ListsWithout []string
-	// PageLimit is how many resources a page has at most. Defaults to as many as are asked for.
+	// PageLimit is the maximum number of resources per page. Zero means no limit.
 	PageLimit int
-	// Config is what ServiceProviderConfig answers; 404 when nil.
+	// Config is the response of the ServiceProviderConfig endpoint. Nil means 404.
 	Config *scim.Object
 
 	mu       sync.Mutex
@@ -41,9 +41,9 @@ type Target struct {
 	kinds    map[string]*kind
 	faults   []*Fault
 	requests []string
-	accepted []job // what was answered with 202 and is not carried out yet
+	accepted []job // changes with a 202 response that are not applied yet
 	txn      int
-	reserved string // id of the next resource that is added, empty for any
+	reserved string // id of the next resource that is added, empty: the next free id
 }
 
 type kind struct {
@@ -52,11 +52,11 @@ type kind struct {
 	ids  []string
 	all  map[string]*scim.Resource
 	rev  map[string]int
-	last *kind // as it was before the last change
+	last *kind // the state before the last change
 }
 
-// keep remembers the kind as it is, before a change.
-func (k *kind) keep() {
+// save saves the state of the kind before a change.
+func (k *kind) save() {
 	before := *k
 	before.ids, before.all, before.last = slices.Clone(k.ids), maps.Clone(k.all), nil
 	k.last = &before
@@ -70,7 +70,7 @@ func NewTarget() *Target {
 	return t
 }
 
-// Requests returns the requests so far as "METHOD path", and forgets them.
+// Requests returns the requests since the last call as "METHOD path".
 func (t *Target) Requests() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -96,24 +96,24 @@ func (t *Target) list(name string) []*scim.Resource {
 	return out
 }
 
-// Add creates a resource behind the engine's back and returns its id. endpoint is "Users" or "Groups".
+// Add creates a resource without a request of the engine and returns its id. endpoint is "Users" or "Groups".
 func (t *Target) Add(endpoint string, r *scim.Resource) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.add(t.kinds[endpoint], r.Clone()).ID()
 }
 
-// Replace writes a resource that exists behind the engine's back.
+// Replace replaces an existing resource without a request of the engine.
 func (t *Target) Replace(endpoint string, r *scim.Resource) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := t.kinds[endpoint]
-	k.keep()
+	k.save()
 	k.all[r.ID()] = r.Clone()
 	k.rev[r.ID()]++
 }
 
-// Remove deletes a resource behind the engine's back.
+// Remove deletes a resource without a request of the engine.
 func (t *Target) Remove(endpoint, id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -135,7 +135,7 @@ func (t *Target) add(k *kind, r *scim.Resource) *scim.Resource {
 }
 
 func (k *kind) remove(id string) {
-	k.keep()
+	k.save()
 	delete(k.all, id)
 	k.ids = slices.DeleteFunc(k.ids, func(other string) bool { return other == id })
 }
@@ -153,7 +153,7 @@ func (t *Target) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		t.Seen(r.Method, path, body)
 	}
 	f := t.fault(r, path)
-	var a answer
+	var a response
 	switch {
 	case f.Accept:
 		a = t.accept(r, body, f)
@@ -173,10 +173,10 @@ func (t *Target) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if f.RetryAfter != "" {
 			w.Header().Set("Retry-After", f.RetryAfter)
 		}
-		a = answer{status: f.Status, body: scim.Errorf(f.Status, "", "injected %d", f.Status)}
+		a = response{status: f.Status, body: scim.Errorf(f.Status, "", "injected %d", f.Status)}
 	case f.HTML:
 		w.Header().Set("Content-Type", "text/html")
-		_, _ = io.WriteString(w, "<html><body>We are down for maintenance</body></html>")
+		_, _ = io.WriteString(w, "<html><body>The service is down for maintenance</body></html>")
 		return
 	case f.Hang != nil:
 		select {
@@ -197,13 +197,13 @@ func (t *Target) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.write(w, f.Truncate)
 }
 
-// job is a change that was accepted.
+// job is a change that was accepted with 202.
 type job struct {
 	do    func()
-	after int // reads that are still to come before it is carried out, 0 for none in particular
+	after int // remaining reads before it is applied, 0: only CarryOut applies it
 }
 
-// read carries out what was to wait for so many reads.
+// read applies the changes whose number of reads is reached.
 func (t *Target) read(r *http.Request) {
 	if r.Method != http.MethodGet {
 		return
@@ -219,10 +219,10 @@ func (t *Target) read(r *http.Request) {
 	t.accepted = left
 }
 
-// accept notes a request, which CarryOut carries out.
-func (t *Target) accept(r *http.Request, body []byte, f Fault) answer {
+// accept stores a request for CarryOut and returns the 202 response.
+func (t *Target) accept(r *http.Request, body []byte, f Fault) response {
 	t.txn++
-	a := answer{status: http.StatusAccepted, txn: "t" + strconv.Itoa(t.txn)}
+	a := response{status: http.StatusAccepted, txn: "t" + strconv.Itoa(t.txn)}
 	id := ""
 	if endpoint := strings.TrimPrefix(r.URL.Path, "/"); f.Locate && r.Method == http.MethodPost && t.kinds[endpoint] != nil {
 		id = t.nextID(t.kinds[endpoint])
@@ -238,7 +238,7 @@ func (t *Target) accept(r *http.Request, body []byte, f Fault) answer {
 	return a
 }
 
-// CarryOut does what was answered with 202, in order, and returns how many requests that were. Refusals are not told to anybody.
+// CarryOut applies the changes that were accepted with 202, in order, and returns their number. It discards errors.
 func (t *Target) CarryOut() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -250,25 +250,25 @@ func (t *Target) CarryOut() int {
 	return len(jobs)
 }
 
-// Forget drops what was answered with 202 and is not carried out yet.
+// Forget discards the changes that were accepted with 202 and are not applied yet.
 func (t *Target) Forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.accepted = nil
 }
 
-type answer struct {
+type response struct {
 	status        int
 	etag          string
 	body          any
 	txn, location string
 }
 
-func refuse(status int, kind scim.Type, format string, args ...any) answer {
-	return answer{status: status, body: scim.Errorf(status, kind, format, args...)}
+func reject(status int, kind scim.Type, format string, args ...any) response {
+	return response{status: status, body: scim.Errorf(status, kind, format, args...)}
 }
 
-func (a answer) write(w http.ResponseWriter, truncate bool) {
+func (a response) write(w http.ResponseWriter, truncate bool) {
 	var data []byte
 	if a.body != nil {
 		data, _ = json.Marshal(a.body)
@@ -291,27 +291,27 @@ func (a answer) write(w http.ResponseWriter, truncate bool) {
 	}
 }
 
-func (t *Target) handle(r *http.Request, body []byte, stale bool) answer {
+func (t *Target) handle(r *http.Request, body []byte, stale bool) response {
 	if t.Token != "" && r.Header.Get("Authorization") != "Bearer "+t.Token {
-		return refuse(http.StatusUnauthorized, "", "the token is not valid")
+		return reject(http.StatusUnauthorized, "", "the token is not valid")
 	}
 	endpoint, id, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	k := t.kinds[endpoint]
 	if endpoint == "ServiceProviderConfig" && t.Config != nil {
-		return answer{status: http.StatusOK, body: t.Config}
+		return response{status: http.StatusOK, body: t.Config}
 	}
 	if k == nil {
-		return refuse(http.StatusNotFound, "", "no such endpoint")
+		return reject(http.StatusNotFound, "", "no such endpoint")
 	}
 	if id == "" {
 		return t.collection(r, k, body)
 	}
 	have := k.all[id]
 	if have == nil {
-		return refuse(http.StatusNotFound, "", "%s %s not found", k.rt.Name, id)
+		return reject(http.StatusNotFound, "", "%s %s not found", k.rt.Name, id)
 	}
 	if match := r.Header.Get("If-Match"); t.ETags && match != "" && match != k.etag(id) {
-		return refuse(http.StatusPreconditionFailed, "", "it was changed")
+		return reject(http.StatusPreconditionFailed, "", "the resource was changed")
 	}
 	if stale && r.Method == http.MethodGet && k.last != nil && k.last.all[id] != nil {
 		have = k.last.all[id]
@@ -322,7 +322,7 @@ func (t *Target) handle(r *http.Request, body []byte, stale bool) answer {
 	case http.MethodGet:
 	case http.MethodDelete:
 		k.remove(id)
-		return answer{status: http.StatusNoContent}
+		return response{status: http.StatusNoContent}
 	case http.MethodPut:
 		if next, err = scim.DecodeResource(body); err == nil {
 			next.SetID(id)
@@ -330,17 +330,17 @@ func (t *Target) handle(r *http.Request, body []byte, stale bool) answer {
 	case http.MethodPatch:
 		next, err = t.patched(k, have, body)
 	default:
-		return refuse(http.StatusMethodNotAllowed, "", "no %s here", r.Method)
+		return reject(http.StatusMethodNotAllowed, "", "method %s is not supported", r.Method)
 	}
 	if err != nil {
 		return failed(err)
 	}
 	if r.Method != http.MethodGet {
 		if other := t.taken(k, next.Text(k.name)); t.Unique && other != "" && other != id {
-			return refuse(http.StatusConflict, scim.Uniqueness, "%s is taken", k.name)
+			return reject(http.StatusConflict, scim.Uniqueness, "%s is not unique", k.name)
 		}
 		t.ignore(next)
-		k.keep()
+		k.save()
 		k.all[id] = next
 		k.rev[id]++
 	}
@@ -360,14 +360,14 @@ func (t *Target) patched(k *kind, have *scim.Resource, body []byte) (*scim.Resou
 	return next, err
 }
 
-func failed(err error) answer {
+func failed(err error) response {
 	if e, ok := errors.AsType[*scim.Error](err); ok {
-		return answer{status: e.Status, body: e}
+		return response{status: e.Status, body: e}
 	}
-	return refuse(http.StatusBadRequest, scim.InvalidSyntax, "%v", err)
+	return reject(http.StatusBadRequest, scim.InvalidSyntax, "%v", err)
 }
 
-func (t *Target) collection(r *http.Request, k *kind, body []byte) answer {
+func (t *Target) collection(r *http.Request, k *kind, body []byte) response {
 	switch r.Method {
 	case http.MethodGet:
 		return t.search(r, k)
@@ -377,13 +377,13 @@ func (t *Target) collection(r *http.Request, k *kind, body []byte) answer {
 			return failed(err)
 		}
 		if t.Unique && t.taken(k, next.Text(k.name)) != "" {
-			return refuse(http.StatusConflict, scim.Uniqueness, "%s is taken", k.name)
+			return reject(http.StatusConflict, scim.Uniqueness, "%s is not unique", k.name)
 		}
 		t.ignore(next)
-		k.keep()
+		k.save()
 		return t.resource(k, http.StatusCreated, t.add(k, next))
 	default:
-		return refuse(http.StatusMethodNotAllowed, "", "no %s here", r.Method)
+		return reject(http.StatusMethodNotAllowed, "", "method %s is not supported", r.Method)
 	}
 }
 
@@ -402,7 +402,7 @@ func (t *Target) taken(k *kind, name string) string {
 	return ""
 }
 
-func (t *Target) search(r *http.Request, k *kind) answer {
+func (t *Target) search(r *http.Request, k *kind) response {
 	list := scim.ListResponse{StartIndex: 1, Resources: []*scim.Resource{}}
 	var match filter.Expr
 	if text := r.URL.Query().Get("filter"); text != "" {
@@ -421,10 +421,10 @@ func (t *Target) search(r *http.Request, k *kind) answer {
 		start, _ := strconv.Atoi(r.URL.Query().Get("startIndex"))
 		t.page(&list, start, count)
 	}
-	return answer{status: http.StatusOK, body: list}
+	return response{status: http.StatusOK, body: list}
 }
 
-// listed is a resource as lists show it.
+// listed returns a resource as lists show it.
 func (t *Target) listed(r *scim.Resource) *scim.Resource {
 	if len(t.ListsWithout) == 0 {
 		return r
@@ -436,19 +436,19 @@ func (t *Target) listed(r *scim.Resource) *scim.Resource {
 	return shown
 }
 
-// Change edits a resource behind the engine's back.
+// Change edits a resource without a request of the engine.
 func (t *Target) Change(endpoint, id string, edit func(*scim.Resource)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := t.kinds[endpoint]
-	k.keep()
+	k.save()
 	next := k.all[id].Clone()
 	edit(next)
 	k.all[id] = next
 	k.rev[id]++
 }
 
-// page cuts a list as RFC 7644 section 3.4.2.4 says, by no more than the target's own limit.
+// page selects a page of a list (RFC 7644 section 3.4.2.4), of at most PageLimit resources.
 func (t *Target) page(list *scim.ListResponse, start, count int) {
 	if t.PageLimit > 0 {
 		count = min(count, t.PageLimit)
@@ -459,10 +459,10 @@ func (t *Target) page(list *scim.ListResponse, start, count int) {
 	list.ItemsPerPage = len(list.Resources)
 }
 
-func (t *Target) resource(k *kind, status int, r *scim.Resource) answer {
+func (t *Target) resource(k *kind, status int, r *scim.Resource) response {
 	shown := r.Clone()
 	shown.Delete("password")
-	a := answer{status: status, body: shown}
+	a := response{status: status, body: shown}
 	if t.ETags {
 		a.etag = k.etag(r.ID())
 	}

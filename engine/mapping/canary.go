@@ -1,10 +1,10 @@
 package mapping
 
-// Canary gives a new mapping to some users first. A Directory that asks it for every user hands the rest over by replacing it
-// with the Candidate alone.
+// Canary uses a candidate mapping for some users and the stable mapping for the others. A Directory calls it for every user. To complete
+// the rollout, it replaces the Canary by the Candidate.
 type Canary struct {
 	Stable, Candidate *Mapping
-	// Users says who gets the Candidate. Defaults to nobody.
+	// Users reports whether a user gets the Candidate. Default: no user.
 	Users func(id string) bool
 }
 
@@ -16,8 +16,8 @@ func (c Canary) For(id string) *Mapping {
 	return c.Stable
 }
 
-// Apply is Mapping.Apply with the mapping of a user.
+// Apply is Mapping.Apply with the mapping of the user.
 func (c Canary) Apply(id string, v Values) (Result, error) { return c.For(id).Apply(v) }
 
-// Preview is Mapping.Preview with the mapping of a user.
+// Preview is Mapping.Preview with the mapping of the user.
 func (c Canary) Preview(id string, v Values) []Row { return c.For(id).Preview(v) }

@@ -1,7 +1,7 @@
-// Package mapping makes the SCIM attributes of a target out of the attributes of a directory's users, by rules: this
-// expression, or this constant, goes to that SCIM path; always, or only when the account is created.
+// Package mapping computes the SCIM attributes of an account from the attributes of a directory's user by rules. A rule assigns an
+// expression or a constant to a SCIM path: always, or only when the account is created.
 //
-// Rules are compiled and checked before they are used: the names and types in the expression, the path against the schemas of
-// the target, and whether the one can go to the other. A preview tells for one user what each rule would say, which is also the
-// answer to «why does this account have this value». The package sends nothing and knows no storage.
+// Compile checks rules before they are used: the names and types in the expression, the path against the target's schemas, and whether the
+// path accepts the type. A preview shows the result of each rule for one user and explains why an account has a value. The package sends
+// nothing and stores nothing.
 package mapping

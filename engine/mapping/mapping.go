@@ -9,28 +9,27 @@ import (
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
-// MaxRules bounds the rules of one mapping.
+// MaxRules is the maximum number of rules of one mapping.
 const MaxRules = 500
 
-// Rule says what one attribute of the target gets. Exactly one of Expression and Constant is set.
+// Rule assigns a value to one attribute of the target. Exactly one of Expression and Constant is set.
 type Rule struct {
 	// Target is a path as in a PATCH (RFC 7644 section 3.5.2): userName, name.givenName, emails[type eq "work"].value,
-	// urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:department. A filter selects by equality only; it says what the
-	// element is like that gets the value.
+	// urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:department. A filter may only use eq and and. It describes the element that
+	// gets the value.
 	Target string `json:"target"`
-	// Expression in the language of this project's expressions. Null unassigns the attribute.
+	// Expression uses the expression language of group rules and user name templates. Null unassigns the attribute.
 	Expression string `json:"expression,omitempty"`
 	// Constant is a JSON value.
 	Constant any `json:"constant,omitempty"`
-	// CreateOnly leaves the attribute alone once the account is there.
+	// CreateOnly means that the rule does not change the attribute of an existing account.
 	CreateOnly bool `json:"createOnly,omitempty"`
 }
 
-// Options of Compile.
+// Options configures Compile.
 type Options struct {
 	Names Names
-	// Type has the schemas of the target. Defaults to User with the enterprise extension. Attributes under the URN of a schema
-	// that is not among them are taken as they come.
+	// Type has the schemas of the target. Default: User with the enterprise extension. Attributes of other schemas are not validated.
 	Type *schema.ResourceType
 }
 
@@ -47,7 +46,7 @@ type rule struct {
 	constant any
 }
 
-// RuleError says what is wrong with one rule.
+// RuleError is an error in one rule.
 type RuleError struct {
 	Index   int // of the rule in the list
 	Rule    Rule
@@ -58,7 +57,7 @@ func (e *RuleError) Error() string {
 	return fmt.Sprintf("rule %d (%s): %s", e.Index+1, e.Rule.Target, e.Problem)
 }
 
-// Errors are all the problems of a list of rules, in their order.
+// Errors has all errors of a list of rules, in the order of the rules.
 type Errors []*RuleError
 
 func (e Errors) Error() string {
@@ -69,7 +68,7 @@ func (e Errors) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-// Compile checks and compiles rules. The error is of type Errors and names every rule that cannot be used.
+// Compile checks and compiles rules. The error is of type Errors and has an entry for every invalid rule.
 func Compile(rules []Rule, o Options) (*Mapping, error) {
 	if o.Type == nil {
 		o.Type = schema.UserType()
@@ -83,7 +82,7 @@ func Compile(rules []Rule, o Options) (*Mapping, error) {
 	for i, r := range rules {
 		compiled, err := compile(r, names, o.Type)
 		if err == nil {
-			err = m.clash(compiled)
+			err = m.checkOverlap(compiled)
 		}
 		if err != nil {
 			problems = append(problems, &RuleError{Index: i, Rule: r, Problem: err.Error()})
@@ -105,9 +104,9 @@ func compile(r Rule, names expression.Names, target *schema.ResourceType) (rule,
 	}
 	switch {
 	case r.Expression != "" && r.Constant != nil:
-		return out, fmt.Errorf("it has both an expression and a constant")
+		return out, fmt.Errorf("the rule has both an expression and a constant")
 	case r.Expression == "" && r.Constant == nil:
-		return out, fmt.Errorf("it has neither an expression nor a constant")
+		return out, fmt.Errorf("the rule has neither an expression nor a constant")
 	case r.Constant != nil:
 		value, err := scim.Value(r.Constant)
 		if err != nil {
@@ -124,30 +123,29 @@ func compile(r Rule, names expression.Names, target *schema.ResourceType) (rule,
 	return out, out.place.accepts(out.program.Kind())
 }
 
-// clash refuses two rules for one place: which of them counted would be chance.
-func (m *Mapping) clash(r rule) error {
+// checkOverlap rejects two rules for the same attribute, because the result would depend on their order.
+func (m *Mapping) checkOverlap(r rule) error {
 	for _, other := range m.rules {
 		switch a, b := other.place.key(), r.place.key(); {
 		case a == b:
-			return fmt.Errorf("another rule gives %s a value already", other.Target)
+			return fmt.Errorf("another rule already sets %s", other.Target)
 		case strings.HasPrefix(a, b+"."), strings.HasPrefix(b, a+"."):
-			return fmt.Errorf("it overlaps with the rule for %s", other.Target)
+			return fmt.Errorf("the rule overlaps with the rule for %s", other.Target)
 		}
 	}
 	return nil
 }
 
-// Result is what a user should look like at the target.
+// Result has the attributes of one user on the target.
 type Result struct {
-	// Resource holds the attributes of all rules, without id, meta and active. A null says that the attribute is to have no
-	// value.
+	// Resource has the attributes of all rules, without id, meta and active. Null means that the attribute has no value.
 	Resource *scim.Resource
-	// OnCreate holds the attributes that only count when the account is created.
+	// OnCreate has the attributes that are set only when the account is created.
 	OnCreate *scim.Resource
 }
 
-// Apply evaluates the rules for one user. The error names the first rule that could not be evaluated, or whose value the
-// target's schema does not allow; nothing must be sent then, or the account would lose what the rule stands for.
+// Apply evaluates the rules for one user. It returns the error of the first rule that cannot be evaluated, or whose value the target's
+// schema does not allow. After an error the caller must send nothing, because the account would lose the attribute of that rule.
 func (m *Mapping) Apply(v Values) (Result, error) {
 	out, values := Result{Resource: m.resource(), OnCreate: m.resource()}, v.expression()
 	for i, r := range m.rules {
@@ -190,14 +188,14 @@ func (r rule) value(v expression.Values) (any, error) {
 	return value, nil
 }
 
-// Row is what one rule says for one user.
+// Row is the result of one rule for one user.
 type Row struct {
 	Rule  Rule   `json:"rule"`
 	Value any    `json:"value"`
 	Error string `json:"error,omitempty"`
 }
 
-// Preview evaluates every rule for one user, also after one that fails.
+// Preview evaluates every rule for one user, and continues after an error.
 func (m *Mapping) Preview(v Values) []Row {
 	rows, values := make([]Row, len(m.rules)), v.expression()
 	for i, r := range m.rules {

@@ -61,31 +61,31 @@ func TestCompile_RejectsInvalidRules(t *testing.T) {
 		want  string
 		rules []mapping.Rule
 	}{
-		{`the path cannot be read`, []mapping.Rule{e(`emails[type eq`, `user.mail`)}},
-		{`the target's schema has no such attribute`, []mapping.Rule{e(`favourite`, `user.mail`)}},
-		{`the target's schema has no such attribute`, []mapping.Rule{e(enterprise+`:favourite`, `user.mail`)}},
-		{`the attribute has no colour`, []mapping.Rule{e(`name.colour`, `user.mail`)}},
-		{`say which of the values is meant`, []mapping.Rule{e(`emails.value`, `user.mail`)}},
-		{`a filter selects among several values, but this attribute`, []mapping.Rule{e(`name[givenName eq "x"].familyName`, `user.mail`)}},
-		{`say which part of the element gets the value`, []mapping.Rule{e(`emails[type eq "work"]`, `user.mail`)}},
-		{`the filter must say what the element is like`, []mapping.Rule{e(`emails[type ne "work"].value`, `user.mail`)}},
-		{`the elements have no colour`, []mapping.Rule{e(`emails[colour eq "red"].value`, `user.mail`)}},
-		{`active is not set by a rule`, []mapping.Rule{e(`active`, `user.on`)}},
-		{`password is not set by a rule`, []mapping.Rule{e(`urn:ietf:params:scim:schemas:core:2.0:User:password`, `user.mail`)}},
-		{`Active is not set by a rule`, []mapping.Rule{e(`URN:ietf:params:scim:schemas:core:2.0:User:Active`, `user.on`)}},
-		{`it names a schema, not an attribute`, []mapping.Rule{e("urn:example:schema:2.0", `user.any`)}},
+		{`the path is invalid`, []mapping.Rule{e(`emails[type eq`, `user.mail`)}},
+		{`unknown attribute in the target's schema`, []mapping.Rule{e(`favourite`, `user.mail`)}},
+		{`unknown attribute in the target's schema`, []mapping.Rule{e(enterprise+`:favourite`, `user.mail`)}},
+		{`the attribute has no sub-attribute colour`, []mapping.Rule{e(`name.colour`, `user.mail`)}},
+		{`the attribute has several values: select one with a filter`, []mapping.Rule{e(`emails.value`, `user.mail`)}},
+		{`the path has a filter, but the attribute has a single value`, []mapping.Rule{e(`name[givenName eq "x"].familyName`, `user.mail`)}},
+		{`the path selects an element: add the sub-attribute`, []mapping.Rule{e(`emails[type eq "work"]`, `user.mail`)}},
+		{`the filter may only use eq and and`, []mapping.Rule{e(`emails[type ne "work"].value`, `user.mail`)}},
+		{`the elements have no sub-attribute colour`, []mapping.Rule{e(`emails[colour eq "red"].value`, `user.mail`)}},
+		{`a rule cannot set active`, []mapping.Rule{e(`active`, `user.on`)}},
+		{`a rule cannot set password`, []mapping.Rule{e(`urn:ietf:params:scim:schemas:core:2.0:User:password`, `user.mail`)}},
+		{`a rule cannot set Active`, []mapping.Rule{e(`URN:ietf:params:scim:schemas:core:2.0:User:Active`, `user.on`)}},
+		{`the path names a schema, not an attribute`, []mapping.Rule{e("urn:example:schema:2.0", `user.any`)}},
 		{`the attribute is read-only`, []mapping.Rule{e(enterprise+`:manager.displayName`, `user.mail`)}},
-		{`it has neither an expression nor a constant`, []mapping.Rule{{Target: "title"}}},
-		{`it has both an expression and a constant`, []mapping.Rule{{Target: "title", Expression: "user.mail", Constant: "x"}}},
+		{`the rule has neither an expression nor a constant`, []mapping.Rule{{Target: "title"}}},
+		{`the rule has both an expression and a constant`, []mapping.Rule{{Target: "title", Expression: "user.mail", Constant: "x"}}},
 		{`the expression: at character 6: unknown field nothing`, []mapping.Rule{e(`title`, `user.nothing`)}},
-		{`gives a value of type array, the attribute is of type string`, []mapping.Rule{e(`title`, `user.roles`)}},
-		{`of type string, the attribute is of type complex`, []mapping.Rule{e(`name`, `user.mail`)}},
+		{`the expression has type array, the attribute has type string`, []mapping.Rule{e(`title`, `user.roles`)}},
+		{`the expression has type string, the attribute has type complex`, []mapping.Rule{e(`name`, `user.mail`)}},
 		{`the constant is a list or an object`, []mapping.Rule{{Target: "title", Constant: []any{"a"}}}},
-		{`the constant "***" is refused by the target's schema`, []mapping.Rule{{Target: "x509Certificates", Constant: "***"}}},
-		{`another rule gives title a value already`, []mapping.Rule{e("title", "user.last"), e(`Title`, `user.mail`)}},
-		{`another rule gives emails[type eq "work" and primary eq true].value a value already`, []mapping.Rule{
+		{`the constant "***" violates the target's schema`, []mapping.Rule{{Target: "x509Certificates", Constant: "***"}}},
+		{`another rule already sets title`, []mapping.Rule{e("title", "user.last"), e(`Title`, `user.mail`)}},
+		{`another rule already sets emails[type eq "work" and primary eq true].value`, []mapping.Rule{
 			e(`emails[type eq "work" and primary eq true].value`, "user.last"), e(`emails[primary eq true and type eq "work"].value`, `user.mail`)}},
-		{`it overlaps with the rule for name.givenName`, []mapping.Rule{e("name.givenName", "user.last"), e("name", "user.any")}},
+		{`the rule overlaps with the rule for name.givenName`, []mapping.Rule{e("name.givenName", "user.last"), e("name", "user.any")}},
 	} {
 		_, err := mapping.Compile(c.rules, mapping.Options{Names: names})
 		require.ErrorContains(t, err, c.want)
@@ -93,25 +93,25 @@ func TestCompile_RejectsInvalidRules(t *testing.T) {
 	_, err := mapping.Compile([]mapping.Rule{e("a", "user.x"), e("title", "user.last"), e("b", "")}, mapping.Options{Names: names})
 	var all mapping.Errors
 	require.ErrorAs(t, err, &all)
-	require.Len(t, all, 2, "every rule is looked at")
+	require.Len(t, all, 2, "every rule is checked")
 	require.Equal(t, []int{0, 2}, []int{all[0].Index, all[1].Index})
 }
 
-// TestApply_RejectsMismatchedValue checks that a value of the wrong type is an error of Apply, and that Preview shows the error with its
-// rule.
+// TestApply_RejectsMismatchedValue checks that Apply returns an error for a value of the wrong type, and that Preview has the error in the
+// row of its rule.
 func TestApply_RejectsMismatchedValue(t *testing.T) {
 	m, err := mapping.Compile([]mapping.Rule{e("userName", "user.login"), e(`emails[type eq "work"].primary`, "user.first")},
 		mapping.Options{Names: names})
 	require.NoError(t, err)
 	_, err = m.Apply(values)
-	require.EqualError(t, err, `rule 2 (emails[type eq "work"].primary): the value "Ada" is neither true nor false`)
+	require.EqualError(t, err, `rule 2 (emails[type eq "work"].primary): the value "Ada" is not a boolean`)
 	require.Empty(t, cmp.Diff([]mapping.Row{
 		{Rule: e("userName", "user.login"), Value: "ada"},
-		{Rule: e(`emails[type eq "work"].primary`, "user.first"), Error: `the value "Ada" is neither true nor false`},
+		{Rule: e(`emails[type eq "work"].primary`, "user.first"), Error: `the value "Ada" is not a boolean`},
 	}, m.Preview(values)))
 }
 
-// What a mapping makes is what the target's schema allows.
+// TestApply_FitsSchema checks that the target's schema accepts the result of a mapping.
 func TestApply_FitsSchema(t *testing.T) {
 	rt := schema.UserType()
 	targets := []string{

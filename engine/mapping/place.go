@@ -15,30 +15,30 @@ import (
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
-// place is where the value of a rule goes.
+// place is the attribute that a rule sets.
 type place struct {
-	extension string // URN under which the attribute lives, empty for the base schema
+	extension string // URN of the extension, empty for the base schema
 	name      string
 	sub       string       // sub-attribute, of the element or of a complex attribute
-	element   *scim.Object // nil unless the path selects an element: what that element is like
+	element   *scim.Object // attributes of the element that the path selects; nil if it selects none
 	list      bool         // the value is a list
 	known     bool         // the schema of the target defines it
 	attribute *schema.Attribute
 }
 
-// forbidden are attributes that an engine sets itself, or that no client sets.
+// forbidden are the attributes that the engine sets itself, or that no client sets.
 var forbidden = []string{"id", "meta", "schemas", "active", "groups", "password"}
 
 func placeOf(target string, rt *schema.ResourceType) (place, error) {
 	path, err := filter.ParsePath(target)
 	if err != nil {
-		return place{}, fmt.Errorf("the path cannot be read: %w", reason(err))
+		return place{}, fmt.Errorf("the path is invalid: %w", detail(err))
 	}
 	p := place{extension: path.Attr.URN, name: path.Attr.Name, sub: path.Attr.Sub}
 	if path.Filter != nil {
 		p.sub = path.Sub
 		if p.sub == "" {
-			return p, fmt.Errorf("say which part of the element gets the value, for example %s.value", target)
+			return p, fmt.Errorf("the path selects an element: add the sub-attribute, for example %s.value", target)
 		}
 		p.element = scim.NewObject()
 		if err := describe(p.element, path.Filter); err != nil {
@@ -46,23 +46,23 @@ func placeOf(target string, rt *schema.ResourceType) (place, error) {
 		}
 	}
 	if p.name == "" {
-		return p, errors.New("it names a schema, not an attribute")
+		return p, errors.New("the path names a schema, not an attribute")
 	}
 	base := p.extension == "" || scim.EqualName(p.extension, rt.Schema.ID)
 	if base && slices.ContainsFunc(forbidden, func(f string) bool { return scim.EqualName(f, p.name) }) {
-		return p, fmt.Errorf("%s is not set by a rule", p.name)
+		return p, fmt.Errorf("a rule cannot set %s", p.name)
 	}
 	resolved, ok := rt.Resolve(scim.AttrPath{URN: p.extension, Name: p.name})
 	if !ok || resolved.Attribute == nil {
 		if base || rt.Extension(p.extension) != nil {
-			return p, errors.New("the target's schema has no such attribute")
+			return p, errors.New("unknown attribute in the target's schema")
 		}
-		return p, nil // a schema that is not known here
+		return p, nil // an unknown schema
 	}
 	return p.resolve(resolved)
 }
 
-// describe collects what a filter says an element is like.
+// describe sets the attributes of the element that a filter selects.
 func describe(element *scim.Object, e filter.Expr) error {
 	switch e := e.(type) {
 	case filter.And:
@@ -76,7 +76,7 @@ func describe(element *scim.Object, e filter.Expr) error {
 			return nil
 		}
 	}
-	return errors.New(`the filter must say what the element is like, with eq and and only: [type eq "work" and primary eq true]`)
+	return errors.New(`the filter may only use eq and and, for example [type eq "work" and primary eq true]`)
 }
 
 // resolve checks the path against the definition of its attribute.
@@ -92,21 +92,21 @@ func (p place) resolve(r schema.Resolved) (place, error) {
 	p.list = r.Attribute.MultiValued && p.element == nil
 	switch {
 	case p.element != nil && !r.Attribute.MultiValued:
-		return p, errors.New("a filter selects among several values, but this attribute has one")
+		return p, errors.New("the path has a filter, but the attribute has a single value")
 	case p.element != nil:
 		for name := range p.element.All() {
 			if r.Attribute.SubAttribute(name) == nil {
-				return p, fmt.Errorf("the elements have no %s", name)
+				return p, fmt.Errorf("the elements have no sub-attribute %s", name)
 			}
 		}
 	case p.sub != "" && r.Attribute.MultiValued:
-		return p, fmt.Errorf(`say which of the values is meant, for example %s[type eq "work"].%s`, p.name, p.sub)
+		return p, fmt.Errorf(`the attribute has several values: select one with a filter, for example %s[type eq "work"].%s`, p.name, p.sub)
 	}
 	if p.sub == "" {
 		return p, nil
 	}
 	if p.attribute = r.Attribute.SubAttribute(p.sub); p.attribute == nil {
-		return p, fmt.Errorf("the attribute has no %s", p.sub)
+		return p, fmt.Errorf("the attribute has no sub-attribute %s", p.sub)
 	}
 	p.sub, p.list = p.attribute.Name, p.attribute.MultiValued
 	if p.attribute.Mutability == schema.ReadOnly {
@@ -115,7 +115,8 @@ func (p place) resolve(r schema.Resolved) (place, error) {
 	return p, nil
 }
 
-// key is the same for two places that are the same, and a prefix followed by a dot for one that contains another.
+// key returns a key that is equal for equal places. The key of a place that contains another one, followed by a dot, is a prefix of the
+// other key.
 func (p place) key() string {
 	parts := []string{strings.ToLower(p.extension), strings.ToLower(p.name)}
 	if p.element != nil {
@@ -132,7 +133,7 @@ func (p place) key() string {
 	return strings.Join(parts, ".")
 }
 
-// accepts says whether a value of the kind can go there.
+// accepts returns an error if a value of the kind does not fit the attribute.
 func (p place) accepts(k expression.Kind) error {
 	if k == expression.Any || !p.known {
 		return nil
@@ -156,13 +157,12 @@ func (p place) accepts(k expression.Kind) error {
 		ok = k != expression.Array && k != expression.Object
 	}
 	if !ok {
-		return fmt.Errorf("the expression gives a value of type %s, the attribute is of type %s", k, p.attribute.Type)
+		return fmt.Errorf("the expression has type %s, the attribute has type %s", k, p.attribute.Type)
 	}
 	return nil
 }
 
-// convert brings a value into the type of the attribute. An empty text is no value (as a null is). Its errors continue a
-// sentence.
+// convert converts a value to the type of the attribute. It treats an empty string as null. Callers prepend the subject to its errors.
 func (p place) convert(v any) (any, error) {
 	if v == nil || v == "" {
 		return nil, nil
@@ -185,7 +185,7 @@ func (p place) convert(v any) (any, error) {
 		if _, isObject := one.(*scim.Object); p.attribute.Type == schema.Complex && !isObject {
 			value := p.attribute.SubAttribute("value")
 			if value == nil {
-				return nil, fmt.Errorf("%v is no object", one)
+				return nil, fmt.Errorf("%v is not an object", one)
 			}
 			inner, err := convert(one, value)
 			if err != nil {
@@ -206,7 +206,7 @@ func (p place) convert(v any) (any, error) {
 func convert(v any, a *schema.Attribute) (any, error) {
 	if a.Type == schema.Complex {
 		if _, isObject := v.(*scim.Object); !isObject {
-			return nil, fmt.Errorf("%v is no object", v)
+			return nil, fmt.Errorf("%v is not an object", v)
 		}
 		return v, nil
 	}
@@ -229,29 +229,29 @@ func convert(v any, a *schema.Attribute) (any, error) {
 		case "false":
 			return false, nil
 		}
-		return nil, fmt.Errorf("%q is neither true nor false", plain)
+		return nil, fmt.Errorf("%q is not a boolean", plain)
 	case schema.Integer, schema.Decimal:
 		f, err := strconv.ParseFloat(plain, 64)
 		if err != nil || math.IsInf(f, 0) || math.IsNaN(f) || a.Type == schema.Integer && f != math.Trunc(f) {
-			return nil, fmt.Errorf("%q is no %s", plain, a.Type)
+			return nil, fmt.Errorf("%q is not of type %s", plain, a.Type)
 		}
 		return scim.Value(json.Number(strconv.FormatFloat(f, 'f', -1, 64)))
 	}
 	if _, err := a.Clean(plain, scim.AttrPath{Name: a.Name}, schema.CleanOptions{}); err != nil {
-		return nil, fmt.Errorf("%q is refused by the target's schema: %w", plain, reason(err))
+		return nil, fmt.Errorf("%q violates the target's schema: %w", plain, detail(err))
 	}
 	return plain, nil
 }
 
-// reason is what a protocol error says, without its code.
-func reason(err error) error {
+// detail returns a protocol error without its code.
+func detail(err error) error {
 	if problem, ok := errors.AsType[*scim.Error](err); ok {
 		return errors.New(problem.Detail)
 	}
 	return err
 }
 
-// set puts a value, nil for none, into a resource.
+// set sets a value in a resource. Nil removes it.
 func (p place) set(r *scim.Resource, value any) {
 	o := &r.Object
 	if p.extension != "" {
@@ -271,8 +271,8 @@ func (p place) set(r *scim.Resource, value any) {
 	}
 }
 
-// setElement finds or makes the element that the path describes. Without a value there is none: the attribute is still set, to
-// an empty list, so that the element of an earlier value goes.
+// setElement finds or creates the element that the path selects, and sets the value. Without a value it creates none, but sets the
+// attribute at least to an empty list, so that the engine removes an earlier value.
 func (p place) setElement(o *scim.Object, value any) {
 	elements := o.Array(p.name)
 	if elements == nil {
@@ -283,8 +283,8 @@ func (p place) setElement(o *scim.Object, value any) {
 		return
 	}
 	for _, e := range elements {
-		element := e.(*scim.Object) // only objects are put there
-		if alike(element, p.element) {
+		element := e.(*scim.Object) // setElement only adds objects
+		if matches(element, p.element) {
 			element.Set(p.sub, value)
 			return
 		}
@@ -297,7 +297,7 @@ func (p place) setElement(o *scim.Object, value any) {
 	elements = append(elements, made)
 }
 
-func alike(element, like *scim.Object) bool {
+func matches(element, like *scim.Object) bool {
 	for name, want := range like.All() {
 		if have, ok := element.Get(name); !ok || !scim.Equal(have, want) {
 			return false

@@ -5,7 +5,7 @@ import "github.com/scimwright/scimwright/internal/expression"
 // Kind is the type of an attribute's value.
 type Kind string
 
-// The kinds of attributes. The type of Any is known only when an expression is evaluated.
+// The kinds of attributes. A value of kind Any has its type determined at evaluation.
 const (
 	Any     Kind = "any"
 	String  Kind = "string"
@@ -16,8 +16,7 @@ const (
 	Object  Kind = "object"
 )
 
-// Names lists what expressions may refer to: the kind of each attribute, by object and attribute. An attribute that is not listed is an
-// error of [Compile].
+// Names lists the attributes that expressions may refer to: their kind by object and attribute. [Compile] rejects any other attribute.
 type Names map[string]map[string]Kind
 
 // Values has the attributes of one user, by object and attribute, and the groups of that user.

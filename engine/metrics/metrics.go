@@ -12,17 +12,17 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// lagTime bounds the questions to the store for one collection.
+// lagTime is the timeout of the store query of one collection.
 const lagTime = 5 * time.Second
 
-// Lags tells how far targets are behind. provision.Apps is one.
+// Lags returns the lags of all apps. provision.Apps implements it.
 type Lags interface {
 	Lags(ctx context.Context) ([]engine.Lag, error)
 }
 
-// Metrics counts. It may be used by several goroutines.
+// Metrics counts events of an engine. It may be used by several goroutines.
 type Metrics struct {
-	// Now is the clock for lags; set before use. Defaults to time.Now.
+	// Now is the clock for lags. Set it before use. Default: time.Now.
 	Now func() time.Time
 
 	lags atomic.Pointer[Lags]
@@ -42,13 +42,13 @@ var buckets = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60
 
 // The gauges.
 var (
-	lagSeconds  = gauge("scim_engine_lag_seconds", "Since when the first principal of those that are due waits.")
-	due         = gauge("scim_engine_due", "Principals that are due.")
-	retrying    = gauge("scim_engine_retrying", "Principals that are tried again after a back-off.")
-	failed      = gauge("scim_engine_failed", "Principals that the target refuses.")
+	lagSeconds  = gauge("scim_engine_lag_seconds", "Age of the oldest pending change, 0 if there is none.")
+	due         = gauge("scim_engine_due", "Pending principals, including those in a backoff.")
+	retrying    = gauge("scim_engine_retrying", "Pending principals in a backoff.")
+	failed      = gauge("scim_engine_failed", "Principals that the target rejects.")
 	held        = gauge("scim_engine_held", "Principals that wait for a decision.")
-	hold        = gauge("scim_engine_hold", "1 for the hold that the lane is in.", "kind")
-	lastSuccess = gauge("scim_engine_last_success_timestamp_seconds", "When a sequence has last succeeded.")
+	hold        = gauge("scim_engine_hold", "1 for the current hold of the lane, 0 for the other kinds.", "kind")
+	lastSuccess = gauge("scim_engine_last_success_timestamp_seconds", "Time of the last successful sequence.")
 
 	gauges = []*prometheus.Desc{lagSeconds, due, retrying, failed, held, hold, lastSuccess}
 	holds  = []engine.HoldKind{engine.HoldPause, engine.HoldBreaker, engine.HoldQuarantine}
@@ -58,24 +58,24 @@ func gauge(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, append([]string{"app"}, labels...), nil)
 }
 
-// New returns counters at zero. Without Follow there are no gauges.
+// New returns metrics with all counters at zero. Without Follow there are no gauges.
 func New() *Metrics {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, append([]string{"app"}, labels...))
 	}
 	return &Metrics{
 		Now:       time.Now,
-		sequences: counter("scim_engine_sequences_total", "Sequences that ended.", "operation", "outcome"),
+		sequences: counter("scim_engine_sequences_total", "Finished sequences.", "operation", "outcome"),
 		requests:  counter("scim_engine_requests_total", "Requests of sequences.", "method", "status"),
-		retries:   counter("scim_engine_retries_total", "Sequences that failed and are tried again after a back-off."),
+		retries:   counter("scim_engine_retries_total", "Sequences that failed and are retried after a backoff."),
 		overdue:   counter("scim_engine_overdue_total", "Deactivations that did not arrive in time."),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "scim_engine_sequence_duration_seconds", Help: "Time from the question to the directory to the stored result.", Buckets: buckets,
+			Name: "scim_engine_sequence_duration_seconds", Help: "Time from the query of the directory to the stored result.", Buckets: buckets,
 		}, []string{"app"}),
 	}
 }
 
-// Follow adds the gauges, from an engine that is asked whenever metrics are collected.
+// Follow adds the gauges. Each collection reads them from l.
 func (m *Metrics) Follow(l Lags) { m.lags.Store(&l) }
 
 // Result implements engine.Observer.
@@ -95,7 +95,7 @@ func (m *Metrics) Overdue(_ context.Context, o engine.Overdue) {
 	m.overdue.WithLabelValues(o.App).Inc()
 }
 
-// class of a status; a target may answer with any number.
+// class returns the class of an HTTP status. A target may send any number.
 func class(status int) string {
 	if status < http.StatusOK || status > 599 {
 		return "none"
@@ -103,7 +103,7 @@ func class(status int) string {
 	return strconv.Itoa(status/100) + "xx"
 }
 
-// Forget removes what was counted for an app that is gone, so that apps that come and go do not make for endless metrics.
+// Forget removes the counters of a deleted app, so that the number of time series stays limited.
 func (m *Metrics) Forget(app string) {
 	gone := prometheus.Labels{"app": app}
 	for _, c := range []*prometheus.CounterVec{m.sequences, m.requests, m.retries, m.overdue} {
@@ -126,8 +126,8 @@ func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector. When the store cannot tell, the gauges are reported as invalid; what happens to the
-// counters then is for the registry's handler to say.
+// Collect implements prometheus.Collector. If the store returns an error, the gauges are reported as invalid. The registry's handler
+// decides whether it still returns the counters.
 func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	for _, c := range m.collectors() {
 		c.Collect(out)

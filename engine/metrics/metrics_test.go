@@ -29,7 +29,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(sqldbtest.Main(m)) }
 
-// shown are the lines of the text format that begin with one of the names, in its order.
+// shown returns the lines of the text format that start with one of the names, in the order of the text.
 func shown(t *testing.T, m *metrics.Metrics, names ...string) (out []string) {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
@@ -119,11 +119,11 @@ func TestMetrics_LagGauges(t *testing.T) {
 // TestMetrics_StoreError checks that an error of the store is an error of the collection.
 func TestMetrics_StoreError(t *testing.T) {
 	m := metrics.New()
-	m.Follow(lags{err: errors.New("the disk is gone")})
+	m.Follow(lags{err: errors.New("disk failure")})
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(m)
 	_, err := registry.Gather()
-	require.ErrorContains(t, err, "the disk is gone")
+	require.ErrorContains(t, err, "disk failure")
 }
 
 func TestMetrics_RunningEngine(t *testing.T) {
@@ -155,5 +155,5 @@ func TestMetrics_RunningEngine(t *testing.T) {
 		`scim_engine_due{app="crm"} 0`,
 		`scim_engine_sequences_total{app="crm",operation="create",outcome="done"} 1`,
 	}, shown(t, m, "scim_engine_due", "scim_engine_sequences_total")))
-	require.Equal(t, 1, seen, "several observers are told")
+	require.Equal(t, 1, seen, "both observers are called")
 }

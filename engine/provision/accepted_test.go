@@ -18,19 +18,19 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// quick has accepted changes read soon and often.
+// quick sets short intervals for the reads of accepted changes.
 func quick(o provision.Options) provision.Options {
 	o.CheckInitial, o.CheckMax = time.Millisecond, 5*time.Millisecond
 	return o
 }
 
-// accepts has the target answer each change with 202.
-func (w *world) accepts(f enginetest.Fault) {
+// respond202 makes the target respond to each change with 202.
+func (w *world) respond202(f enginetest.Fault) {
 	f.Accept, f.Times = true, -1
 	w.fake.Inject(f)
 }
 
-// pending waits until a principal has the status and was read some times since.
+// pending waits until a principal has StatusPending and was read the given number of times since.
 func (w *world) pending(kind engine.Kind, id string, reads int) engine.State {
 	w.t.Helper()
 	var s engine.State
@@ -41,7 +41,7 @@ func (w *world) pending(kind engine.Kind, id string, reads int) engine.State {
 	return s
 }
 
-// writes are the requests so far that change something.
+// writes returns the requests since the last call that change something.
 func (w *world) writes() (out []string) {
 	for _, r := range w.fake.Requests() {
 		if !strings.HasPrefix(r, "GET ") {
@@ -61,7 +61,7 @@ func (w *world) eventTypes(after int64) (types []engine.EventType, last int64) {
 	return types, max(last, after)
 }
 
-// acceptance is a change that a target answers with 202.
+// acceptance is a change to which a target responds with 202.
 type acceptance struct {
 	given  func(w *world)
 	change func(w *world)
@@ -71,10 +71,10 @@ type acceptance struct {
 	fault  enginetest.Fault
 	target func(*engine.Target)
 
-	write string // the only request that changes something
+	write string // the only write
 	op    engine.Operation
 	event engine.EventType
-	done  func(w *world) bool // what the target has in the end
+	done  func(w *world) bool // whether the target has the change
 }
 
 func withTitle(id, name, title string) engine.UserState {
@@ -142,10 +142,10 @@ func acceptances() map[string]acceptance {
 			write:  "PATCH /Users/u1", op: engine.OpUpdate, event: engine.UserUpdated,
 			done: func(w *world) bool { return w.state(engine.User, "u-1").PasswordVersion == "2" },
 		},
-		"a create that says where the account will be": {
+		"a create with a Location": {
 			change: ann, fault: enginetest.Fault{Locate: true}, write: "POST /Users", op: engine.OpCreate, event: engine.UserCreated, done: there,
 		},
-		"a create that does not": {change: ann, write: "POST /Users", op: engine.OpCreate, event: engine.UserCreated, done: there},
+		"a create without a Location": {change: ann, write: "POST /Users", op: engine.OpCreate, event: engine.UserCreated, done: there},
 		"a create with a password": {
 			change: func(w *world) {
 				u := withTitle("u-1", "ann", "clerk")
@@ -155,7 +155,7 @@ func acceptances() map[string]acceptance {
 			target: func(t *engine.Target) { t.SyncPasswords = true },
 			write:  "POST /Users", op: engine.OpCreate, event: engine.UserCreated, done: there,
 		},
-		"a create without our identifier": {
+		"a create without externalId": {
 			change: func(w *world) {
 				u := withTitle("u-1", "ann", "clerk")
 				u.Resource.Delete("externalId")
@@ -163,7 +163,7 @@ func acceptances() map[string]acceptance {
 			},
 			write: "POST /Users", op: engine.OpCreate, event: engine.UserCreated, done: there,
 		},
-		"a create of an account that is not linked if it exists": {
+		"a create with LinkNever": {
 			change: ann, target: func(t *engine.Target) { t.OnExisting = engine.LinkNever },
 			write: "POST /Users", op: engine.OpCreate, event: engine.UserCreated, done: there,
 		},
@@ -172,7 +172,7 @@ func acceptances() map[string]acceptance {
 			kind: engine.Group, id: "g-1", change: crewOf(), write: "POST /Groups", op: engine.OpCreate, event: engine.GroupCreated,
 			done: func(w *world) bool { return w.crewHas("crew", 0) },
 		},
-		"a group that says where it will be": {
+		"a group with a Location": {
 			kind: engine.Group, id: "g-1", change: crewOf(), fault: enginetest.Fault{Locate: true}, write: "POST /Groups", op: engine.OpCreate,
 			event: engine.GroupCreated, done: func(w *world) bool { return w.crewHas("crew", 0) },
 		},
@@ -184,7 +184,7 @@ func acceptances() map[string]acceptance {
 			kind: engine.Group, id: "g-1", given: crew, change: join, style: engine.Wizard, write: "PUT /Groups/g3", op: engine.OpMembers,
 			event: engine.GroupUpdated, done: func(w *world) bool { return w.crewHas("crew", 2) },
 		},
-		"a member that leaves": {
+		"a removed member": {
 			kind: engine.Group, id: "g-1", given: crew, change: func(w *world) { w.join("g-1", "u-1", false) }, write: "PATCH /Groups/g3",
 			op: engine.OpMembers, event: engine.GroupUpdated, done: func(w *world) bool { return w.crewHas("crew", 0) },
 		},
@@ -204,7 +204,7 @@ func acceptances() map[string]acceptance {
 			},
 			done: func(w *world) bool { return w.crewHas("staff", 1) },
 		},
-		"a group that is deleted": {
+		"a deleted group": {
 			kind: engine.Group, id: "g-1", given: crew, write: "DELETE /Groups/g3", op: engine.OpDelete, event: engine.GroupDeleted,
 			change: func(w *world) {
 				w.dir.SetGroup(app, "g-1", engine.GroupState{Want: engine.Absent, DisplayName: "crew", DeleteRemote: true})
@@ -215,7 +215,7 @@ func acceptances() map[string]acceptance {
 	}
 }
 
-// begin leads to the change, and returns the number of the last event before it.
+// begin provisions the state before the change, and returns the number of the last event.
 func (a *acceptance) begin(w *world) int64 {
 	w.t.Helper()
 	if a.kind == "" {
@@ -231,7 +231,7 @@ func (a *acceptance) begin(w *world) int64 {
 		w.wait()
 	}
 	w.fake.Requests()
-	w.accepts(a.fault)
+	w.respond202(a.fault)
 	_, last := w.eventTypes(0)
 	return last
 }
@@ -245,7 +245,7 @@ func TestAccepted_SendsNothingElse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 				o := quick(provision.Options{})
-				if a.target != nil && a.op == engine.OpUpdate { // which the first read confirms
+				if a.target != nil && a.op == engine.OpUpdate { // the first read confirms the change
 					o.CheckInitial = time.Second
 				}
 				w := newWorld(t, db, o)
@@ -265,14 +265,14 @@ func TestAccepted_SendsNothingElse(t *testing.T) {
 					require.Empty(t, s.RemoteID)
 				}
 
-				if a.done(w) != (a.op == engine.OpUpdate && a.target != nil) { // nobody can see a password
+				if a.done(w) != (a.op == engine.OpUpdate && a.target != nil) { // a password cannot be read
 					require.False(t, a.done(w))
 				}
 				if a.target == nil || a.op != engine.OpUpdate {
 					w.pending(a.kind, a.id, 5)
-					require.Equal(t, []string{a.write}, w.writes(), "nothing else is written")
+					require.Equal(t, []string{a.write}, w.writes(), "no other write")
 					told, _ := w.eventTypes(last)
-					require.Equal(t, []engine.EventType{engine.EventType(string(a.kind) + ".accepted")}, told, "no success is told")
+					require.Equal(t, []engine.EventType{engine.EventType(string(a.kind) + ".accepted")}, told, "no event of a success")
 				}
 				require.Equal(t, 1, w.fake.CarryOut())
 				w.wait()
@@ -293,7 +293,7 @@ func TestAccepted_SendsNothingElse(t *testing.T) {
 func TestAccepted_ContinuesAfterRestart(t *testing.T) {
 	for name, a := range acceptances() {
 		if a.target != nil && a.op == engine.OpUpdate {
-			continue // a password is there at the first read
+			continue // the first read confirms a password
 		}
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, sqldbtest.SQLite(t), quick(provision.Options{}))
@@ -335,13 +335,13 @@ func TestAccepted_SecondsApart(t *testing.T) {
 		require.Equal(t, []string{"GET /Users/u1"}, w.fake.Requests())
 	}
 	require.Equal(t, []int{2, 4, 8, 16, 32, 60, 60, 60, 60, 60, 60, 60, 60}, waits)
-	require.WithinDuration(t, s.Pending.Deadline, s.NextAt, time.Millisecond, "it is read when the time is up")
+	require.WithinDuration(t, s.Pending.Deadline, s.NextAt, time.Millisecond, "read at the deadline")
 	require.WithinDuration(t, begun.Add(10*time.Minute), s.NextAt, 2*time.Millisecond)
 
 	w.fake.ClearFaults()
 	w.advance(c, s.NextAt.Sub(c.Now())+10*time.Millisecond, o)
 	w.wait()
-	require.Equal(t, []string{"GET /Users/u1", "PATCH /Users/u1"}, w.fake.Requests(), "it is read once more, and due again")
+	require.Equal(t, []string{"GET /Users/u1", "PATCH /Users/u1"}, w.fake.Requests(), "one more read, then a retry")
 	told, _ := w.eventTypes(0)
 	require.Contains(t, told, engine.DeactivationOverdue)
 	told = slices.DeleteFunc(told, func(e engine.EventType) bool { return e == engine.DeactivationOverdue })
@@ -350,7 +350,8 @@ func TestAccepted_SecondsApart(t *testing.T) {
 	}, told)
 }
 
-// TestAccepted_NotCarriedOut checks that a target that accepts changes and does nothing is tried again, with a back-off, in the same form.
+// TestAccepted_NotCarriedOut checks that the engine retries with a backoff, in the same form, if a target accepts changes without applying
+// them.
 func TestAccepted_NotCarriedOut(t *testing.T) {
 	for name, a := range acceptances() {
 		if a.target != nil && a.op == engine.OpUpdate {
@@ -370,7 +371,7 @@ func TestAccepted_NotCarriedOut(t *testing.T) {
 			}
 			told, _ := w.eventTypes(last)
 			require.NotContains(t, told, a.event)
-			require.NotContains(t, told, engine.AppBreaker, "the target answers")
+			require.NotContains(t, told, engine.AppBreaker, "the target responds")
 			failed := false
 			w.mu.Lock()
 			for _, r := range w.results {
@@ -392,7 +393,7 @@ func TestAccepted_NewerChangeWaits(t *testing.T) {
 	a.begin(w)
 	a.change(w)
 	s := w.pending(engine.User, "u-1", 2)
-	w.set("u-1", withTitle("u-1", "ann", "clerk")) // what the account still has
+	w.set("u-1", withTitle("u-1", "ann", "clerk")) // the current state of the account
 	require.Equal(t, engine.StatusPending, w.state(engine.User, "u-1").Status)
 	now := w.pending(engine.User, "u-1", s.Pending.Reads+3)
 	require.Equal(t, s.Desired+1, now.Desired)
@@ -401,7 +402,7 @@ func TestAccepted_NewerChangeWaits(t *testing.T) {
 	w.pending(engine.User, "u-1", now.Pending.Reads+3)
 	require.NoError(t, w.engine.Tasks().Retry(t.Context(), app, engine.User, "u-1"))
 	w.pending(engine.User, "u-1", now.Pending.Reads+5)
-	require.Equal(t, []string{"PUT /Users/u1"}, w.writes(), "even a deactivation and a retry wait")
+	require.Equal(t, []string{"PUT /Users/u1"}, w.writes(), "a deactivation and a retry wait too")
 
 	w.fake.ClearFaults()
 	w.fake.CarryOut()
@@ -437,14 +438,14 @@ func TestAccepted_UnreadableTargetKeepsWaiting(t *testing.T) {
 	}
 }
 
-// TestAccepted_UnreadablePastDeadline checks that nothing is sent again before the account was read.
+// TestAccepted_UnreadablePastDeadline checks that the engine sends no write again before it has read the account.
 func TestAccepted_UnreadablePastDeadline(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), quick(provision.Options{}))
 	w.target.AsyncTimeout = 10 * time.Millisecond
 	a := acceptances()["an update"]
 	a.begin(w)
 	w.fake.Inject(
-		enginetest.Fault{Method: http.MethodGet, Path: "/Users/u1", Stale: true}, // before the change
+		enginetest.Fault{Method: http.MethodGet, Path: "/Users/u1", Stale: true}, // the state before the change
 		enginetest.Fault{Method: http.MethodGet, Status: 500, Times: -1},
 	)
 	a.change(w)
@@ -459,7 +460,7 @@ func TestAccepted_UnreadablePastDeadline(t *testing.T) {
 	require.Equal(t, "director", w.fake.Users()[0].Text("title"))
 }
 
-// TestAccepted_IgnoredAttribute checks that what a target leaves out of a change that it has carried out is handled as after any other one.
+// TestAccepted_IgnoredAttribute checks that an attribute missing from an applied change is handled as after a change with a 200 response.
 func TestAccepted_IgnoredAttribute(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), quick(provision.Options{}))
 	w.fake.Ignores = []string{"nickName"}
@@ -486,7 +487,7 @@ func TestAccepted_OthersContinue(t *testing.T) {
 		w.as(func(t *engine.Target) { t.MaxPending, t.Concurrency = 3, 1 })
 		w.set("leaver", user("leaver", "leaver"))
 		w.wait()
-		w.accepts(enginetest.Fault{Method: http.MethodPost})
+		w.respond202(enginetest.Fault{Method: http.MethodPost})
 		for i := range 8 {
 			id := fmt.Sprintf("u-%d", i)
 			w.set(id, user(id, id))
@@ -533,7 +534,7 @@ func TestAccepted_OverdueReported(t *testing.T) {
 	require.Contains(t, told[0].Error, "with transaction t1")
 }
 
-// A change was accepted at a time ahead, and the clock is set back: the time limit and the age of the change begin again.
+// TestAccepted_ClockSetBack sets the clock back after a change was accepted. The deadline and the age of the change start again.
 func TestAccepted_ClockSetBack(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		c := &clock{}
@@ -557,7 +558,7 @@ func TestAccepted_ClockSetBack(t *testing.T) {
 		after := w.state(engine.User, "u-1")
 		require.Equal(t, engine.StatusPending, after.Status)
 		require.Equal(t, before.Pending.Gen, after.Pending.Gen)
-		require.False(t, after.DirtySince.After(c.Now()), "the alarm counts from now on")
+		require.False(t, after.DirtySince.After(c.Now()), "the age starts again")
 	})
 }
 
@@ -583,30 +584,30 @@ func TestAccepted_Shown(t *testing.T) {
 	proof, err := w.engine.Traces().Verify(t.Context(), app, engine.User, "u-1")
 	require.NoError(t, err)
 	require.False(t, proof.Converged())
-	require.Equal(t, []string{"active"}, proof.Differ, "it is compared with what is desired")
+	require.Equal(t, []string{"active"}, proof.Differ, "the account is compared with the desired state")
 	require.Equal(t, []string{"PATCH /Users/u1"}, w.writes())
 
 	require.NoError(t, w.engine.Tasks().Dismiss(t.Context(), app, engine.User, "u-1"))
 	require.Empty(t, w.tasks())
 	w.mark(userMark("u-1"))
 	w.pending(engine.User, "u-1", 0)
-	require.Empty(t, w.writes(), "the target may still carry it out")
+	require.Empty(t, w.writes(), "the target may still apply the change")
 }
 
 // TestAccepted_CreateNameTaken checks that the engine sends no second create if another account has the user name at the time limit.
 func TestAccepted_CreateNameTaken(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), quick(provision.Options{}))
 	w.as(func(t *engine.Target) { t.AsyncTimeout = 20 * time.Millisecond })
-	w.accepts(enginetest.Fault{Times: 1})
+	w.respond202(enginetest.Fault{Times: 1})
 	w.set("u-1", user("u-1", "ann"))
 	w.pending(engine.User, "u-1", 1)
-	stranger := &scim.Resource{}
-	stranger.Set("userName", "ann")
-	stranger.Set("externalId", "somebody")
-	stranger.Set("active", true)
+	unmanaged := &scim.Resource{}
+	unmanaged.Set("userName", "ann")
+	unmanaged.Set("externalId", "other")
+	unmanaged.Set("active", true)
 	w.fake.Forget()
 	w.fake.ClearFaults()
-	w.fake.Add("Users", stranger)
+	w.fake.Add("Users", unmanaged)
 	w.wait()
-	require.Len(t, w.fake.Users(), 1, "no second create of a name that is there")
+	require.Len(t, w.fake.Users(), 1, "no second create with an existing name")
 }

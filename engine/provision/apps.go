@@ -9,7 +9,7 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// Apps are the apps that were ever marked: how far each has come, what stops it and what has happened. See [Engine.Apps].
+// Apps has operations on the apps that have had a mark: their lag, holds, halts and events. See [Engine.Apps].
 type Apps struct{ e *Engine }
 
 // Apps returns the handle of the apps.
@@ -20,7 +20,7 @@ func (a Apps) Get(ctx context.Context, app string) (engine.Lane, error) {
 	return a.e.o.Store.Lane(ctx, app)
 }
 
-// Lags returns how far the targets of all apps are behind, by app.
+// Lags returns the lag of each app's target, ordered by app.
 func (a Apps) Lags(ctx context.Context) ([]engine.Lag, error) {
 	s, err := a.e.can.lags.get()
 	if err != nil {
@@ -29,10 +29,10 @@ func (a Apps) Lags(ctx context.Context) ([]engine.Lag, error) {
 	return s.Lags(ctx, "")
 }
 
-// Lag returns how far the target of an app is behind, or ErrNotFound.
+// Lag returns the lag of an app's target, or ErrNotFound.
 func (a Apps) Lag(ctx context.Context, app string) (engine.Lag, error) {
 	if app == "" {
-		return engine.Lag{}, engine.ErrNotFound // it would not restrict the query
+		return engine.Lag{}, engine.ErrNotFound // the query would return all apps
 	}
 	s, err := a.e.can.lags.get()
 	if err != nil {
@@ -48,11 +48,11 @@ func (a Apps) Lag(ctx context.Context, app string) (engine.Lag, error) {
 	return found[0], nil
 }
 
-// Pending counts the principals of all apps that are due now or later. Those of paused apps count: they are due as soon as
-// the pause ends.
+// Pending returns the number of principals of all apps that are due now or later. Those of paused apps count, because they are due as soon
+// as the pause ends.
 func (a Apps) Pending(ctx context.Context) (int, error) { return a.e.o.Store.Pending(ctx, "") }
 
-// Counts counts the principals of an app by status.
+// Counts returns the numbers of principals of an app by status.
 func (a Apps) Counts(ctx context.Context, app string) (map[engine.Status]int, error) {
 	s, err := a.e.can.counts.get()
 	if err != nil {
@@ -61,8 +61,8 @@ func (a Apps) Counts(ctx context.Context, app string) (map[engine.Status]int, er
 	return s.Counts(ctx, app)
 }
 
-// Kick ends the pause, the breaker or the quarantine of the apps and has them work at once, e.g. after new credentials were
-// set or a target is no longer Paused. Principals in back-off stay there; Mark with Retry ends that.
+// Kick ends the pause, the breaker or the quarantine of the apps and starts their work immediately. Call it after new credentials were set,
+// or when a target is no longer Paused. It does not end the backoff of principals: Mark with Retry does.
 func (a Apps) Kick(ctx context.Context, apps ...string) error {
 	if err := a.e.o.Store.Kick(ctx, a.e.o.Now(), apps); err != nil {
 		return err
@@ -71,13 +71,14 @@ func (a Apps) Kick(ctx context.Context, apps ...string) error {
 	return nil
 }
 
-// Halt switches operations off for an app, or for all apps when app is empty: without ops all of [engine.HaltOperations]. It holds for
-// every engine that shares the store, and from when it returns: no request that does one of them is begun any more, and one that is on its
-// way comes to its end. A principal whose sequence comes to such a request is held (StatusHeld, State.Halted) with a message that names
-// the operation and the reason, and State.LastOperation is that operation; what its sequence did before is kept. Everything else goes on.
+// Halt disables operations for an app, or for all apps if app is empty. Without ops it disables all of [engine.HaltOperations]. It applies
+// to every engine that shares the store. After Halt returns, no engine starts a request for one of the operations; requests in flight
+// complete. A principal whose sequence reaches such a request is put on hold (StatusHeld, State.Halted) with a message that has the
+// operation and the reason. State.LastOperation is then that operation. Earlier changes of the sequence are kept. Everything else
+// continues.
 //
-// An account that is linked because UserState.RemoteID or GroupState.RemoteID names it was chosen by somebody, and is not held by
-// OpLink. Nor is one that the engine created itself and finds again.
+// OpLink does not apply to an account that UserState.RemoteID or GroupState.RemoteID names, nor to one that the engine created itself and
+// finds again.
 func (a Apps) Halt(ctx context.Context, app, reason string, ops ...engine.Operation) error {
 	ops, err := haltable(ops)
 	if err != nil {
@@ -90,8 +91,8 @@ func (a Apps) Halt(ctx context.Context, app, reason string, ops ...engine.Operat
 	return s.Halt(ctx, app, ops, reason, a.e.o.Now())
 }
 
-// Resume ends what Halt began, with the same app, and makes everything due that was held by it. Without ops it ends all halts of the
-// app. An app stays halted by what is halted for all apps, and the reverse.
+// Resume ends what Halt disabled for the same app, and requeues the principals that it blocked. Without ops it ends all halts of the app.
+// It does not end halts for all apps; and a Resume for all apps does not end those of a single app.
 func (a Apps) Resume(ctx context.Context, app string, ops ...engine.Operation) error {
 	ops, err := haltable(ops)
 	if err != nil {
@@ -108,7 +109,7 @@ func (a Apps) Resume(ctx context.Context, app string, ops ...engine.Operation) e
 	return nil
 }
 
-// Halts returns what is halted for an app, itself or with all apps; everything that is halted anywhere when app is empty.
+// Halts returns the halts of an app, its own and those for all apps. An empty app selects all halts.
 func (a Apps) Halts(ctx context.Context, app string) ([]engine.Halt, error) {
 	return a.e.o.Store.Halts(ctx, app)
 }
@@ -120,14 +121,14 @@ func haltable(ops []engine.Operation) ([]engine.Operation, error) {
 	}
 	for _, op := range ops {
 		if !slices.Contains(all, op) {
-			return nil, errors.New("engine: " + string(op) + " is no operation that can be halted")
+			return nil, errors.New("engine: " + string(op) + " cannot be halted")
 		}
 	}
 	return ops, nil
 }
 
-// Approve lets the deactivations and deletions of an app through that its Guard holds back, as many as were looked at: when there
-// are more or fewer by now, nothing is done and the error is ErrStale. [Apps.Counts] and [Engine.States] tell what is held.
+// Approve allows the deactivations and deletions of an app that its Guard blocks, if their number is expected. Otherwise it changes nothing
+// and returns ErrStale. [Apps.Counts] and [Engine.States] return what is blocked.
 func (a Apps) Approve(ctx context.Context, app string, expected int) error {
 	s, err := a.e.can.approvals.get()
 	if err != nil {
@@ -140,8 +141,8 @@ func (a Apps) Approve(ctx context.Context, app string, expected int) error {
 	return nil
 }
 
-// Events lists what has happened to an app and its principals. Whoever reads on from the last Seq misses nothing, and sees nothing
-// twice; a first Seq greater than After + 1 says that older events were removed already.
+// Events lists the events of an app and its principals. A caller that continues after the last Seq gets every event exactly once. A first
+// Seq greater than After + 1 means that older events were already removed.
 func (a Apps) Events(ctx context.Context, q engine.EventQuery) ([]engine.Event, error) {
 	if q.App == "" {
 		return nil, errors.New("engine: EventQuery.App is required: events have an order within an app")

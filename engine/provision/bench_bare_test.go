@@ -22,23 +22,23 @@ import (
 )
 
 const (
-	benchLatency     = 20 * time.Millisecond // of each answer
-	benchConcurrency = 8                     // requests at once
+	benchLatency     = 20 * time.Millisecond // of each response
+	benchConcurrency = 8                     // concurrent requests
 )
 
-// conversation is a kind of work, as the requests that it takes.
-type conversation struct {
+// workload is a type of work with its requests.
+type workload struct {
 	principals int
-	seeded     int // users that have an account before
+	seeded     int // users with an account at the start
 	members    int
 	mark       func(n int) engine.Mark
-	requests   func(n int) []plan.Request // of one principal, one after another
+	requests   func(n int) []plan.Request // requests of one principal, in order
 }
 
 func object(format string, args ...any) *scim.Object {
 	o, err := scim.Decode(fmt.Appendf(nil, format, args...))
 	if err != nil {
-		panic(err) // a text of this file
+		panic(err) // constant input
 	}
 	return o
 }
@@ -61,8 +61,8 @@ func memberList(from, to int) string {
 
 func groupOf(n int) string { return fmt.Sprintf("g%05d", n) }
 
-// conversations are what the engine does most. What it says is written out here again, so that the bare loop says the same.
-var conversations = map[string]conversation{
+// workloads are the most frequent types of work. Their requests are repeated here, so that the bare loop sends the same as the engine.
+var workloads = map[string]workload{
 	"creates": {
 		principals: 800,
 		mark:       func(n int) engine.Mark { return userMark(crowdID(n)) },
@@ -107,7 +107,7 @@ var conversations = map[string]conversation{
 }
 
 // bare sends the requests of a conversation without an engine.
-func (c conversation) bare(b *testing.B, baseURL string) time.Duration {
+func (c workload) bare(b *testing.B, baseURL string) time.Duration {
 	b.Helper()
 	client, err := connect.New(connect.Config{BaseURL: baseURL, Network: &connect.Network{}, UserAgent: "bare"})
 	require.NoError(b, err)
@@ -137,13 +137,13 @@ func (c conversation) bare(b *testing.B, baseURL string) time.Duration {
 	return time.Since(start)
 }
 
-// throughEngine has the engine do the same, from its start to the last stored result.
-func (c conversation) throughEngine(b *testing.B, db *sqldb.DB) (took time.Duration, requests int) {
+// throughEngine measures the same work of the engine, from its start to the last stored result.
+func (c workload) throughEngine(b *testing.B, db *sqldb.DB) (took time.Duration, requests int) {
 	b.Helper()
-	s := newStage(b, db, c.seeded)
-	s.hall.latency = benchLatency
+	s := newLargeWorld(b, db, c.seeded)
+	s.fake.latency = benchLatency
 	s.target(func(t *engine.Target) { t.Concurrency = benchConcurrency })
-	s.crowd.first = c.members
+	s.directory.first = c.members
 	marks := make([]engine.Mark, c.principals)
 	for n := range marks {
 		marks[n] = c.mark(n)
@@ -154,26 +154,26 @@ func (c conversation) throughEngine(b *testing.B, db *sqldb.DB) (took time.Durat
 	s.wait(e, app)
 	took = time.Since(start)
 	s.stop(e)
-	return took, s.hall.counted()
+	return took, s.fake.counted()
 }
 
-// BenchmarkAgainstBareLoop compares the engine with a loop that sends the same requests by the same client, as many at a time, to
-// a target that answers in 20 ms. The two take turns; %_of_bare is the median of what the engine reaches. Commits wait for the disk. Both
-// have as many processors as cmd/scimwright gives itself, unless -cpu or GOMAXPROCS asks for more.
+// BenchmarkAgainstBareLoop compares the engine with a loop that sends the same requests with the same client and concurrency, to a target
+// with a latency of 20 ms. The two alternate. %_of_bare is the median of the engine's speed relative to the loop. Commits wait for the
+// disk. Both use the default number of processors of cmd/scimwright, unless -cpu or GOMAXPROCS sets another one.
 func BenchmarkAgainstBareLoop(b *testing.B) {
 	for _, name := range []string{"creates", "updates", "groups", "large-group"} {
-		c := conversations[name]
+		c := workloads[name]
 		b.Run(name, func(b *testing.B) {
 			processors := runtime.GOMAXPROCS(0)
 			runtime.GOMAXPROCS(sqlopen.Processors(processors))
 			b.Cleanup(func() { runtime.GOMAXPROCS(processors) })
 			var ratios []float64
 			for b.Loop() {
-				h, server := newHall(b)
+				h, server := newGroupTarget(b)
 				h.latency = benchLatency
 				bare := c.bare(b, server.URL)
 				took, sent := c.throughEngine(b, sqldbtest.SQLite(b, sqldbtest.Durable))
-				require.Equal(b, h.counted(), sent, "the same requests")
+				require.Equal(b, h.counted(), sent, "number of requests")
 				ratios = append(ratios, 100*bare.Seconds()/took.Seconds())
 			}
 			slices.Sort(ratios)

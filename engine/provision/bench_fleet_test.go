@@ -22,28 +22,28 @@ import (
 
 const (
 	fleet       = 50                     // apps that share an engine
-	fleetUsers  = 40                     // that each of them creates
-	fleetAnswer = 200 * time.Millisecond // of their targets: long enough that not the processor is what they share
-	slowAnswer  = 2 * time.Second        // of the one that is slow
+	fleetUsers  = 40                     // users that each app creates
+	fleetAnswer = 200 * time.Millisecond // latency of their targets: long enough that the processor is not the bottleneck
+	slowAnswer  = 2 * time.Second        // latency of the slow target
 )
 
-// share has the apps create their users, the first of them at a slow target or not at all, and tells how long the others took.
-func share(b *testing.B, slow bool) time.Duration {
+// fleetTime measures the time in which the other apps create their users, while the first app has a slow target or no work.
+func fleetTime(b *testing.B, slow bool) time.Duration {
 	b.Helper()
-	s := newStage(b, sqldbtest.SQLite(b, sqldbtest.Durable), 0)
-	s.hall.latency = fleetAnswer
-	snail, server := newHall(b)
+	s := newLargeWorld(b, sqldbtest.SQLite(b, sqldbtest.Durable), 0)
+	s.fake.latency = fleetAnswer
+	snail, server := newGroupTarget(b)
 	snail.latency = slowAnswer
 	var marks []engine.Mark
 	for n := range fleet {
-		name, target := fmt.Sprintf("app-%02d", n), s.crowd.target[app]
+		name, target := fmt.Sprintf("app-%02d", n), s.directory.target[app]
 		switch {
 		case n == 0 && !slow:
 			continue
 		case n == 0:
 			target.BaseURL = server.URL
 		}
-		s.crowd.target[name] = target
+		s.directory.target[name] = target
 		for i := range fleetUsers {
 			marks = append(marks, engine.Mark{App: name, Kind: engine.User, ID: crowdID(i)})
 		}
@@ -55,16 +55,16 @@ func share(b *testing.B, slow bool) time.Duration {
 		s.wait(e, fmt.Sprintf("app-%02d", n))
 	}
 	took := time.Since(start)
-	end(b, e)
+	stopNow(b, e)
 	return took
 }
 
-// BenchmarkSlowApp compares how long 49 apps take to create their users with and without a fiftieth whose target answers after 2 s.
-// The two take turns; %_lost is the median of what the others lose. Commits wait for the disk.
+// BenchmarkSlowApp compares how long 49 apps take to create their users with and without a 50th app whose target has a latency of 2 s. The
+// two alternate. %_lost is the median of the slowdown. Commits wait for the disk.
 func BenchmarkSlowApp(b *testing.B) {
 	var lost []float64
 	for b.Loop() {
-		without, with := share(b, false), share(b, true)
+		without, with := fleetTime(b, false), fleetTime(b, true)
 		lost = append(lost, 100*(with.Seconds()/without.Seconds()-1))
 	}
 	slices.Sort(lost)
@@ -112,43 +112,43 @@ func (c *counting) Lane(ctx context.Context, app string) (engine.Lane, error) {
 }
 
 const (
-	idleApps = 10_000
-	idleFor  = 20 * time.Second // that are watched
-	hurry    = 60               // how much faster the clock of an engine goes whose apps are paused
+	idleApps   = 10_000
+	idleFor    = 20 * time.Second // duration of the measurement
+	clockSpeed = 60               // speed of the engine's clock for paused apps
 )
 
-// BenchmarkIdle counts what an engine with 10,000 apps does to its database while there is nothing to do: because nothing is due,
-// and because the apps, which have something to do, are paused. As paused apps are only looked at every ten minutes, time goes
-// sixty times faster for them; the rates are by the engine's clock, and its look for due lanes every second comes on top.
+// BenchmarkIdle counts the database operations of an idle engine with 10,000 apps: nothing is pending, or all apps are paused. The engine
+// checks paused apps every ten minutes, so the clock runs 60 times faster for them. The rates are by the engine's clock. They include the
+// query for due lanes every second.
 func BenchmarkIdle(b *testing.B) {
 	for _, paused := range []bool{false, true} {
 		name := map[bool]string{false: "nothing-due", true: "paused"}[paused]
 		b.Run(name, func(b *testing.B) {
-			s := newStage(b, sqldbtest.SQLite(b, sqldbtest.Durable), 0)
-			target := s.crowd.target[app]
+			s := newLargeWorld(b, sqldbtest.SQLite(b, sqldbtest.Durable), 0)
+			target := s.directory.target[app]
 			target.Paused = paused
 			for from := 0; from < idleApps; from += 1000 {
 				var marks []engine.Mark
 				for n := from; n < from+1000; n++ {
 					id := fmt.Sprintf("app-%05d", n)
-					s.crowd.target[id] = target
+					s.directory.target[id] = target
 					marks = append(marks, engine.Mark{App: id, Kind: engine.User, ID: crowdID(n)})
 				}
 				s.mark(marks...)
 			}
 			if !paused {
-				s.seed(0) // whoever was marked has an account by now
+				s.seed(0) // every marked user has an account
 			}
 			c := &counting{All: s.store}
-			factor := map[bool]float64{false: 1, true: hurry}[paused]
+			factor := map[bool]float64{false: 1, true: clockSpeed}[paused]
 			begin := time.Now()
 			clock := func() time.Time { return begin.Add(time.Duration(factor * float64(time.Since(begin)))) }
 			e := s.start(provision.Options{Store: c, Now: clock}, 0)
-			time.Sleep(idleFor) // the lanes that a mark made due are looked at once, and spread
+			time.Sleep(idleFor) // pending lanes are checked once and then spread over time
 			var reads, writes float64
 			for b.Loop() {
 				r, w := c.reads.Load(), c.writes.Load()
-				time.Sleep(idleFor) // what is measured is what happens meanwhile
+				time.Sleep(idleFor) // the measured time
 				reads += float64(c.reads.Load()-r) / idleFor.Seconds() / factor
 				writes += float64(c.writes.Load()-w) / idleFor.Seconds() / factor
 			}
@@ -164,44 +164,44 @@ const largest = 100_000 // members
 // BenchmarkLargestPush pushes a group of 100,000 members and then one change, and counts the requests.
 func BenchmarkLargestPush(b *testing.B) {
 	for b.Loop() {
-		s := newStage(b, sqldbtest.SQLite(b, sqldbtest.Durable), largest+1)
-		s.crowd.first = largest
+		s := newLargeWorld(b, sqldbtest.SQLite(b, sqldbtest.Durable), largest+1)
+		s.directory.first = largest
 		s.mark(groupMark("g"))
 		before := peakMemory(b)
 		start := time.Now()
 		e := s.start(provision.Options{}, 0)
 		s.wait(e, app)
 		b.ReportMetric(time.Since(start).Seconds(), "s/push")
-		b.ReportMetric(float64(s.hall.counted()), "requests/push")
+		b.ReportMetric(float64(s.fake.counted()), "requests/push")
 		b.ReportMetric(peakMemory(b)-before, "MB-more")
-		s.hall.sent()
-		s.crowd.set(func() { s.crowd.in[crowdID(largest)] = true })
+		s.fake.sent()
+		s.directory.set(func() { s.directory.in[crowdID(largest)] = true })
 		start = time.Now()
 		s.mark(engine.Mark{App: app, Kind: engine.Group, ID: "g", Members: []string{crowdID(largest)}})
 		e.Wake(app)
 		s.wait(e, app)
 		b.ReportMetric(1000*time.Since(start).Seconds(), "ms/change")
-		b.ReportMetric(float64(s.hall.counted()), "requests/change")
+		b.ReportMetric(float64(s.fake.counted()), "requests/change")
 		s.stop(e)
-		_, members := s.hall.has(b)
+		_, members := s.fake.has(b)
 		require.Len(b, members, largest+1)
 	}
 }
 
 var million = flag.Bool("engine.million", false, "queue 1,000,000 creates instead of 50,000")
 
-// longDrawn is how many principals are worked on while a long lane is watched.
-const longDrawn = 2_000
+// measuredUsers is the number of principals that are provisioned during the measurement.
+const measuredUsers = 2_000
 
-// BenchmarkLongLane has an engine work through the beginning of a long queue of creates. peak-MB is the most memory that the process
-// had, the target's included; run it alone.
+// BenchmarkLongLane provisions the first part of a long queue of creates. peak-MB is the peak memory of the process, including the target:
+// run the benchmark alone.
 func BenchmarkLongLane(b *testing.B) {
 	queued := 50_000
 	if *million {
 		queued = 1_000_000
 	}
 	for b.Loop() {
-		s := newStage(b, sqldbtest.SQLite(b, sqldbtest.Durable), 0)
+		s := newLargeWorld(b, sqldbtest.SQLite(b, sqldbtest.Durable), 0)
 		s.target(func(t *engine.Target) { t.Concurrency = benchConcurrency })
 		for from := 0; from < queued; from += 1000 {
 			marks := make([]engine.Mark, 1000)
@@ -214,18 +214,18 @@ func BenchmarkLongLane(b *testing.B) {
 		var sequences atomic.Int64
 		start := time.Now()
 		e := s.start(provision.Options{Observer: engine.ObserverFunc(func(context.Context, engine.Result) {
-			if sequences.Add(1) == longDrawn {
+			if sequences.Add(1) == measuredUsers {
 				close(done)
 			}
 		})}, 0)
 		<-done
-		b.ReportMetric(longDrawn/time.Since(start).Seconds(), "sequences/s")
+		b.ReportMetric(measuredUsers/time.Since(start).Seconds(), "sequences/s")
 		b.ReportMetric(peakMemory(b), "peak-MB")
-		end(b, e)
+		stopNow(b, e)
 	}
 }
 
-// peakMemory is the most memory that this process had, in millions of bytes; 0 where that cannot be told.
+// peakMemory returns the peak memory of this process in MB (10^6 bytes), or 0 if it is unavailable.
 func peakMemory(b *testing.B) float64 {
 	b.Helper()
 	status, _ := os.ReadFile("/proc/self/status")

@@ -13,7 +13,7 @@ import (
 func BenchmarkProvisionRoundTrip(b *testing.B) {
 	sqldbtest.EachBench(b, func(b *testing.B, db *sqldb.DB) {
 		w := newWorld(b, db, provision.Options{})
-		w.fake.Unique = false // the fake looks through all of its users
+		w.fake.Unique = false // otherwise the fake scans all its users
 		n := 0
 		for b.Loop() {
 			n++

@@ -8,7 +8,7 @@ import (
 	"github.com/scimwright/scimwright/engine/store"
 )
 
-// capabilities are what the store of an engine can do beyond store.Store.
+// capabilities are the interfaces that the store of an engine implements in addition to store.Store.
 type capabilities struct {
 	markAll   capability[store.MarkAll]
 	halts     capability[store.Halts]
@@ -37,7 +37,7 @@ func capabilitiesOf(s store.Store) capabilities {
 // capability is an interface that a store may implement.
 type capability[C any] struct {
 	of  C
-	err error // if it does not
+	err error // set if the store does not implement it
 }
 
 func find[C any](s store.Store) (c capability[C]) {
@@ -48,12 +48,12 @@ func find[C any](s store.Store) (c capability[C]) {
 	return c
 }
 
-// get returns the capability, or an error that names it and is errors.ErrUnsupported.
+// get returns the capability, or an error that names it and wraps errors.ErrUnsupported.
 func (c capability[C]) get() (C, error) { return c.of, c.err }
 
-// part returns the interface that a room of the engine declares, or nil if the store lacks a capability that it is made of. The methods
-// that lead to the room return the error of that capability.
-func part[S any](s store.Store) S {
+// storeAs returns the store as the interface that an internal package of the engine declares, or nil if the store lacks one of its
+// capabilities. The methods that use the package return the error of that capability.
+func storeAs[S any](s store.Store) S {
 	found, _ := s.(S)
 	return found
 }

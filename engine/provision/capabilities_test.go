@@ -160,5 +160,5 @@ func TestStore_MissingCapability(t *testing.T) {
 	require.ElementsMatch(t, []string{
 		"Apps.Get", "Apps.Pending", "Apps.Kick", "Apps.Halts", "Tasks.Waiting", "Tasks.WaitingFor", "Tasks.Running",
 		"Targets.Test", "Targets.Probe",
-	}, slices.Collect(maps.Keys(unlisted)), "a method is in the table, or needs no capability")
+	}, slices.Collect(maps.Keys(unlisted)), "a method must be in the table or need no capability")
 }

@@ -24,21 +24,21 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// crowd is a directory of so many users that only their number is kept. They are called u-0000000, u-0000001 and so on, and those
-// that are seeded have the account r-u-0000000 and so on. All groups have the same members: those whose number is less than first, but
-// for those of whom it is said otherwise.
-type crowd struct {
+// largeDirectory is a large directory that stores only the number of its users. Their ids are u-0000000, u-0000001 and so on. Seeded users
+// have the accounts r-u-0000000 and so on. All groups have the same members: the users with a number below first, except for those in the
+// map in.
+type largeDirectory struct {
 	mu     sync.Mutex
 	target map[string]engine.Target // by app
-	name   string                   // of the group "g"; the others have what follows the g in their id behind it
+	name   string                   // of the group "g"; other groups append the part of their id after "g"
 	first  int
 	in     map[string]bool
-	off    map[string]bool // users that are to be inactive
+	off    map[string]bool // users that are inactive
 }
 
 func crowdID(n int) string { return fmt.Sprintf("u-%07d", n) }
 
-func (c *crowd) Target(_ context.Context, app string) (engine.Target, error) {
+func (c *largeDirectory) Target(_ context.Context, app string) (engine.Target, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t, ok := c.target[app]
@@ -48,7 +48,7 @@ func (c *crowd) Target(_ context.Context, app string) (engine.Target, error) {
 	return t, nil
 }
 
-func (c *crowd) User(_ context.Context, _, id string) (engine.UserState, error) {
+func (c *largeDirectory) User(_ context.Context, _, id string) (engine.UserState, error) {
 	r := &scim.Resource{}
 	r.Set("schemas", []any{scim.UserSchema})
 	r.Set("externalId", id)
@@ -62,20 +62,20 @@ func (c *crowd) User(_ context.Context, _, id string) (engine.UserState, error) 
 	return engine.UserState{Want: want, UserName: id, Resource: r, Password: "placeholder"}, nil
 }
 
-func (c *crowd) Group(_ context.Context, _, id string) (engine.GroupState, error) {
+func (c *largeDirectory) Group(_ context.Context, _, id string) (engine.GroupState, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return engine.GroupState{Want: engine.Active, DisplayName: c.name + strings.TrimPrefix(id, "g")}, nil
 }
 
-func (c *crowd) member(id string) bool {
+func (c *largeDirectory) member(id string) bool {
 	if in, said := c.in[id]; said {
 		return in
 	}
 	return id < crowdID(c.first)
 }
 
-func (c *crowd) Members(_ context.Context, _, _, after string, limit int) ([]string, error) {
+func (c *largeDirectory) Members(_ context.Context, _, _, after string, limit int) ([]string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	begin := 0
@@ -103,7 +103,7 @@ func number(id string) (n int) {
 	return n
 }
 
-func (c *crowd) IsMember(_ context.Context, _, _ string, users []string) (map[string]bool, error) {
+func (c *largeDirectory) IsMember(_ context.Context, _, _ string, users []string) (map[string]bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	out := map[string]bool{}
@@ -113,14 +113,14 @@ func (c *crowd) IsMember(_ context.Context, _, _ string, users []string) (map[st
 	return out, nil
 }
 
-func (c *crowd) set(change func()) {
+func (c *largeDirectory) set(change func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	change()
 }
 
-// wanted are the accounts of the members.
-func (c *crowd) wanted() []string {
+// wanted returns the accounts of the members.
+func (c *largeDirectory) wanted() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var out []string
@@ -138,38 +138,38 @@ func (c *crowd) wanted() []string {
 	return out
 }
 
-// hall is a target for large groups: what a request costs does not depend on their size. Users are answered and forgotten.
-type hall struct {
+// groupTarget is a target for large groups: the cost of a request does not depend on their size. It does not store users.
+type groupTarget struct {
 	latency time.Duration
-	strict  bool // removing somebody who is not in the group is refused
+	strict  bool // reject the removal of a user that is not a member
 
 	mu       sync.Mutex
 	seq      int
-	groups   map[string]*hallGroup
+	groups   map[string]*targetGroup
 	requests []string // method, path without the query, and for groups the operations
 	count    int      // of all requests
 }
 
-type hallGroup struct {
+type targetGroup struct {
 	name    string
 	members map[string]bool
 }
 
-type hallMember struct {
+type targetMember struct {
 	Value string `json:"value"`
 }
 
-func newHall(t testing.TB) (*hall, *httptest.Server) {
-	h := &hall{groups: map[string]*hallGroup{}}
+func newGroupTarget(t testing.TB) (*groupTarget, *httptest.Server) {
+	h := &groupTarget{groups: map[string]*targetGroup{}}
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
 	return h, s
 }
 
-func (h *hall) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *groupTarget) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var body struct {
-		DisplayName string       `json:"displayName"`
-		Members     []hallMember `json:"members"`
+		DisplayName string         `json:"displayName"`
+		Members     []targetMember `json:"members"`
 		Operations  []struct {
 			Op    string          `json:"op"`
 			Path  string          `json:"path"`
@@ -185,7 +185,7 @@ func (h *hall) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if h.latency > 0 {
-		time.Sleep(h.latency) // this target is slow on purpose
+		time.Sleep(h.latency) // simulated latency
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -222,9 +222,9 @@ func (h *hall) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodPut:
 		answer(http.StatusOK, "%s", raw)
 	case r.Method == http.MethodGet && g != nil:
-		list := make([]hallMember, 0, len(g.members))
+		list := make([]targetMember, 0, len(g.members))
 		for id := range g.members {
-			list = append(list, hallMember{id})
+			list = append(list, targetMember{id})
 		}
 		members, _ := json.Marshal(list)
 		answer(http.StatusOK, `{"id":%q,"displayName":%q,"members":%s}`, id, g.name, members)
@@ -242,18 +242,18 @@ func (h *hall) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodPost:
 		h.seq++
 		id := fmt.Sprint("rg-", h.seq)
-		h.groups[id] = &hallGroup{name: body.DisplayName, members: map[string]bool{}}
+		h.groups[id] = &targetGroup{name: body.DisplayName, members: map[string]bool{}}
 		h.groups[id].add(body.Members)
 		answer(http.StatusCreated, `{"id":%q}`, id)
 	case g == nil:
 		answer(http.StatusNotFound, `{"schemas":[%q],"status":"404"}`, scim.ErrorMessage)
 	default:
-		next := &hallGroup{name: g.name, members: g.members}
+		next := &targetGroup{name: g.name, members: g.members}
 		if h.strict {
 			next.members = maps.Clone(g.members)
 		}
 		for _, o := range body.Operations {
-			var list []hallMember
+			var list []targetMember
 			switch {
 			case o.Op == "replace" && o.Path == "":
 				var named struct{ DisplayName string }
@@ -263,7 +263,7 @@ func (h *hall) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				if o.Path == "members" {
 					_ = json.Unmarshal(o.Value, &list)
 				} else {
-					list = []hallMember{{strings.Split(o.Path, `"`)[1]}}
+					list = []targetMember{{strings.Split(o.Path, `"`)[1]}}
 				}
 				for _, m := range list {
 					if h.strict && !next.members[m.Value] {
@@ -285,14 +285,14 @@ func (h *hall) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (g *hallGroup) add(list []hallMember) {
+func (g *targetGroup) add(list []targetMember) {
 	for _, m := range list {
 		g.members[m.Value] = true
 	}
 }
 
-// sent returns the requests so far, and forgets them.
-func (h *hall) sent() []string {
+// sent returns the requests since the last call.
+func (h *groupTarget) sent() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	out := h.requests
@@ -300,15 +300,15 @@ func (h *hall) sent() []string {
 	return out
 }
 
-// counted is how many requests there were.
-func (h *hall) counted() int {
+// counted returns the number of requests.
+func (h *groupTarget) counted() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.count
 }
 
 // has returns the name and the members of the only group.
-func (h *hall) has(t testing.TB) (string, []string) {
+func (h *groupTarget) has(t testing.TB) (string, []string) {
 	t.Helper()
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -319,29 +319,29 @@ func (h *hall) has(t testing.TB) (string, []string) {
 	return "", nil
 }
 
-// stage is where engines work on a crowd.
-type stage struct {
-	t     testing.TB
-	db    *sqldb.DB
-	store *sqlstore.Store
-	crowd *crowd
-	hall  *hall
+// largeWorld is a database, a large directory and a target for engines.
+type largeWorld struct {
+	t         testing.TB
+	db        *sqldb.DB
+	store     *sqlstore.Store
+	directory *largeDirectory
+	fake      *groupTarget
 }
 
-func newStage(t testing.TB, db *sqldb.DB, seeded int) *stage {
+func newLargeWorld(t testing.TB, db *sqldb.DB, seeded int) *largeWorld {
 	t.Helper()
 	store, err := enginestore.Open(t.Context(), db, sqlstore.Options{})
 	require.NoError(t, err)
-	h, server := newHall(t)
+	h, server := newGroupTarget(t)
 	target := engine.Target{BaseURL: server.URL, CreateUsers: true, UpdateUsers: true, DeactivateUsers: true, PushGroups: true}
-	s := &stage{t: t, db: db, store: store, hall: h,
-		crowd: &crowd{target: map[string]engine.Target{app: target}, name: "Tea", in: map[string]bool{}, off: map[string]bool{}}}
+	s := &largeWorld{t: t, db: db, store: store, fake: h,
+		directory: &largeDirectory{target: map[string]engine.Target{app: target}, name: "Tea", in: map[string]bool{}, off: map[string]bool{}}}
 	s.seed(seeded)
 	return s
 }
 
-// seed lets so many users have accounts, as if they had been provisioned.
-func (s *stage) seed(n int) {
+// seed stores accounts for the first n users, as if they had been provisioned.
+func (s *largeWorld) seed(n int) {
 	s.t.Helper()
 	for from := 0; from < n; from += 1000 {
 		var marks []engine.Mark
@@ -358,20 +358,20 @@ func (s *stage) seed(n int) {
 	}))
 }
 
-func (s *stage) mark(marks ...engine.Mark) {
+func (s *largeWorld) mark(marks ...engine.Mark) {
 	s.t.Helper()
 	require.NoError(s.t, s.db.Update(s.t.Context(), func(tx *sqldb.Tx) error {
 		return s.store.Mark(s.t.Context(), tx.Execer(), time.Now(), marks)
 	}))
 }
 
-// start begins an engine that sees the time later than it is.
-func (s *stage) start(o provision.Options, later time.Duration) *provision.Engine {
+// start starts an engine whose clock is ahead by the given time.
+func (s *largeWorld) start(o provision.Options, later time.Duration) *provision.Engine {
 	s.t.Helper()
 	if o.Store == nil {
 		o.Store = s.store
 	}
-	o.Directory = s.crowd
+	o.Directory = s.directory
 	if o.Now == nil {
 		o.Now = func() time.Time { return time.Now().Add(later) }
 	}
@@ -384,14 +384,14 @@ func (s *stage) start(o provision.Options, later time.Duration) *provision.Engin
 	return e
 }
 
-func (s *stage) wait(e *provision.Engine, app string) {
+func (s *largeWorld) wait(e *provision.Engine, app string) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 4*deadline)
 	defer cancel()
 	require.NoError(s.t, e.Wait(ctx, app))
 }
 
-func (s *stage) stop(e *provision.Engine) {
+func (s *largeWorld) stop(e *provision.Engine) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), deadline)
 	defer cancel()
@@ -399,10 +399,10 @@ func (s *stage) stop(e *provision.Engine) {
 }
 
 // target changes the target of the app.
-func (s *stage) target(change func(*engine.Target)) {
-	s.crowd.set(func() {
-		t := s.crowd.target[app]
+func (s *largeWorld) target(change func(*engine.Target)) {
+	s.directory.set(func() {
+		t := s.directory.target[app]
 		change(&t)
-		s.crowd.target[app] = t
+		s.directory.target[app] = t
 	})
 }

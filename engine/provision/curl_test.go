@@ -16,7 +16,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// words are the arguments that a shell gives to curl.
+// words returns the arguments that a shell passes to curl.
 func words(t interface {
 	require.TestingT
 	Helper()
@@ -56,11 +56,11 @@ func TestCurl_CommandLine(t *testing.T) {
 			engine.Attempt{Method: "DELETE", URL: "https://h/Users/1", RequestHeader: bearer}, false,
 			[]string{"-X", "DELETE", "https://h/Users/1", "-H", "Accept: application/scim+json"},
 		},
-		"a header of the target's own": {
+		"a custom header": {
 			engine.Attempt{Method: "GET", URL: "https://h/", RequestHeader: http.Header{"X-Api-Key": {"[redacted]"}}}, true,
 			[]string{"https://h/", "-H", "X-Api-Key: t0k en"},
 		},
-		"a scheme that means something to a shell": {
+		"a scheme with shell characters": {
 			engine.Attempt{Method: "GET", URL: "https://h/", RequestHeader: http.Header{"Authorization": {"$(id) \"`id`\\ [redacted]"}}}, true,
 			[]string{"https://h/", "-H", "Authorization: $(id) \"`id`\\ t0k en"},
 		},
@@ -68,11 +68,11 @@ func TestCurl_CommandLine(t *testing.T) {
 			engine.Attempt{Method: "POST", URL: "https://h/Users", RequestBody: "{\"name\":\"O'Neil\"\n\"$(rm -rf /)\"; `id` \\ ü 漢 '' # }"}, true,
 			[]string{"-X", "POST", "https://h/Users", "--data-binary", "{\"name\":\"O'Neil\"\n\"$(rm -rf /)\"; `id` \\ ü 漢 '' # }"},
 		},
-		"a body that looks like the name of a file": {
+		"a body that starts with @": {
 			engine.Attempt{Method: "POST", URL: "https://h/Users", RequestBody: "@/etc/passwd"}, true,
 			[]string{"-X", "POST", "https://h/Users", "--data-raw", "@/etc/passwd"},
 		},
-		"an address that curl would expand": {
+		"a URL that curl would expand": {
 			engine.Attempt{Method: "GET", URL: "https://h/Users/{a,b}[1-9]"}, true, []string{"-g", "https://h/Users/{a,b}[1-9]"},
 		},
 	} {

@@ -1,5 +1,5 @@
-// Package provision is the engine: [New] returns an [Engine] over a store and a directory, which sends nothing until [Engine.Start].
+// Package provision is the engine. [New] returns an [Engine] with a store and a directory. It sends nothing until [Engine.Start].
 //
-// The words that it takes and returns are those of package engine. See there for what the engine does, and the examples below for an
+// The types of its parameters and results are in package engine, which also describes what the engine does. The examples below show an
 // identity provider on database/sql.
 package provision

@@ -6,17 +6,17 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// Drift is the difference between what targets have and what the directory wants. See [Engine.Drift].
+// Drift compares targets with the directory. See [Engine.Drift].
 type Drift struct{ e *Engine }
 
 // Drift returns the handle that compares targets with the directory.
 func (e *Engine) Drift() Drift { return Drift{e} }
 
-// Compare compares what the target of an app has with what the directory wants, and writes nothing at the target. The target's list is
-// read once, at the app's pace; groups that are listed without members are read one by one. What a sequence would not write because
-// of the target's options (CreateUsers, UpdateUsers, DeactivateUsers, PushGroups) is no drift. A list that contradicts itself, and a
-// directory that cannot tell a desired state, end the comparison with an error, and nothing is marked. So does Target.Paused
-// (ErrPaused).
+// Compare compares the objects on the target of an app with the desired state, and writes nothing to the target. It reads the target's list
+// once, within the app's rate limit. Groups that are listed without members are read one by one. Differences that a sequence would not
+// write because of the target's options (CreateUsers, UpdateUsers, DeactivateUsers, PushGroups) are not drift. If the list is inconsistent
+// or the directory cannot return a desired state, Compare returns an error and marks nothing. If Target.Paused is set, it returns
+// ErrPaused.
 func (d Drift) Compare(ctx context.Context, app string, r engine.DriftRequest) (engine.DriftReport, error) {
 	if _, err := d.e.can.repairs.get(); err != nil {
 		return engine.DriftReport{}, err
@@ -24,12 +24,12 @@ func (d Drift) Compare(ctx context.Context, app string, r engine.DriftRequest) (
 	return d.e.reconcile.Drift(ctx, app, r)
 }
 
-// Reconcile brings a target and the engine's knowledge of it back in line with the directory, e.g. after one of them was restored
-// from a backup: [Drift.Compare] with Repair for users and, if groups are pushed, for groups, and a look for principals that the
-// engine was never told about, if the directory is a [engine.Lister].
+// Reconcile makes a target and the engine's state of it match the directory again, for example after one of them was restored from a
+// backup. It runs [Drift.Compare] with Repair for users and, if groups are pushed, for groups. If the directory is an [engine.Lister], it
+// also marks principals that the engine does not know.
 //
-// Nothing follows from absence. Who is not listed, by the directory or by the target, is not deprovisioned: only an explicit
-// Inactive or Absent of Directory.User does that, under the target's Guard. After an error nothing more is marked.
+// A principal that is missing from the list of the directory or of the target is not deprovisioned. Only an explicit Inactive or Absent of
+// Directory.User does that, subject to the target's Guard. After an error Reconcile marks nothing more.
 func (d Drift) Reconcile(ctx context.Context, app string) (map[engine.Kind]engine.Reconciliation, error) {
 	if _, err := d.e.can.repairs.get(); err != nil {
 		return nil, err

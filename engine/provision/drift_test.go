@@ -21,15 +21,16 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// settled waits for all that is due, and for the next instant: what ended in this one might be part of a comparison that begins now.
-func (w *world) settled() {
+// waitConverged waits until nothing is pending, and then for the next millisecond: a change in the current one could be part of a
+// comparison that starts now.
+func (w *world) waitConverged() {
 	w.t.Helper()
 	w.wait()
 	ended := time.Now()
-	w.poll("a later instant", func() bool { return time.Since(ended) > 2*time.Millisecond })
+	w.poll("a later time", func() bool { return time.Since(ended) > 2*time.Millisecond })
 }
 
-// drift compares, and returns the findings as "what principal account".
+// drift runs a comparison, and returns the findings as "what principal account".
 func (w *world) drift(r engine.DriftRequest) (engine.DriftReport, []string) {
 	w.t.Helper()
 	var found []string
@@ -67,15 +68,15 @@ func TestDrift_RepairsUsers(t *testing.T) {
 		keep := user("kept", "kept")
 		keep.Want = engine.Keep
 		w.set("kept", keep)
-		w.settled()
+		w.waitConverged()
 		change := func(id string, edit func(*scim.Resource)) { w.fake.Change("Users", remote[id], edit) }
-		change("renamed", func(r *scim.Resource) { r.Set("userName", "somebody"); r.Set("nickName", "is not ours") })
+		change("renamed", func(r *scim.Resource) { r.Set("userName", "other"); r.Set("nickName", "not managed") })
 		change("title", func(r *scim.Resource) { r.Set("name", map[string]any{"familyName": "Other", "givenName": "title"}) })
 		change("inactive", func(r *scim.Resource) { r.Set("active", false) })
 		change("gone", func(r *scim.Resource) { r.Set("active", true) })
 		change("kept", func(r *scim.Resource) { r.Set("active", false) })
 		w.fake.Remove("Users", remote["lost"])
-		stranger := w.fake.Add("Users", account("zoe", "", ""))
+		unmanaged := w.fake.Add("Users", account("zoe", "", ""))
 		double := w.fake.Add("Users", account("double", "twice", ""))
 		before := w.fake.Users()
 		w.fake.Requests()
@@ -84,18 +85,18 @@ func TestDrift_RepairsUsers(t *testing.T) {
 		want := []string{
 			"active gone " + remote["gone"] + " active: true, want false;",
 			"active inactive " + remote["inactive"] + " active: false, want true;",
-			"differs renamed " + remote["renamed"] + " userName: somebody, want renamed;",
+			"differs renamed " + remote["renamed"] + " userName: other, want renamed;",
 			"differs title " + remote["title"] + " name.familyName: Other, want Quist;",
 			"duplicate  " + double + " twice as " + remote["twice"],
 			"missing lost " + remote["lost"],
 			"stranger  " + double,
-			"stranger  " + stranger,
+			"stranger  " + unmanaged,
 		}
 		require.Empty(t, cmp.Diff(want, found))
 		require.Equal(t, []int{9, 8, 7, 0, 0, 5},
 			[]int{report.Listed, report.Known, report.Compared, report.Busy, report.Marked, report.Drifted()})
 		w.requests("GET /Users?startIndex=1&count=100")
-		require.Empty(t, cmp.Diff(users(before), users(w.fake.Users())), "nothing was written")
+		require.Empty(t, cmp.Diff(users(before), users(w.fake.Users())), "no write")
 		require.Equal(t, 0, pending(w))
 
 		gens := map[string]int64{}
@@ -104,23 +105,23 @@ func TestDrift_RepairsUsers(t *testing.T) {
 		}
 		report, _ = w.drift(engine.DriftRequest{Repair: true})
 		require.Equal(t, 5, report.Marked)
-		w.settled()
+		w.waitConverged()
 		var marked []string
 		for id := range remote {
 			if w.state(engine.User, id).Desired != gens[id] {
 				marked = append(marked, id)
 			}
 		}
-		require.ElementsMatch(t, []string{"renamed", "title", "inactive", "gone", "lost"}, marked, "exactly what has drifted")
+		require.ElementsMatch(t, []string{"renamed", "title", "inactive", "gone", "lost"}, marked, "exactly the principals with drift")
 		_, found = w.drift(engine.DriftRequest{})
 		require.Empty(t,
-			cmp.Diff([]string{"duplicate  " + double + " twice as " + remote["twice"], "stranger  " + double, "stranger  " + stranger}, found))
+			cmp.Diff([]string{"duplicate  " + double + " twice as " + remote["twice"], "stranger  " + double, "stranger  " + unmanaged}, found))
 		for _, u := range w.fake.Users() {
 			switch u.ID() {
 			case remote["renamed"]:
-				require.Equal(t, []string{"renamed", "is not ours"}, []string{u.Text("userName"), u.Text("nickName")})
-			case stranger, double:
-				require.NotContains(t, string(u.AppendJSON(nil)), "Quist", "a stranger is not touched")
+				require.Equal(t, []string{"renamed", "not managed"}, []string{u.Text("userName"), u.Text("nickName")})
+			case unmanaged, double:
+				require.NotContains(t, string(u.AppendJSON(nil)), "Quist", "an unmanaged account is not changed")
 			}
 		}
 	})
@@ -155,14 +156,14 @@ func TestDrift_RepairsGroups(t *testing.T) {
 				w.dir.SetGroup(app, id, engine.GroupState{Want: engine.Active, DisplayName: id})
 				w.dir.SetMember(app, id, "u0", true)
 				w.dir.SetMember(app, id, "u1", true)
-				w.dir.SetMember(app, id, "nobody", true) // has no account, which is no drift
+				w.dir.SetMember(app, id, "nobody", true) // has no account, which is not drift
 				w.mark(groupMark(id))
 				w.wait()
 				remote[id] = w.state(engine.Group, id).RemoteID
 			}
 			w.dir.SetGroup(app, "off", engine.GroupState{Want: engine.Inactive, DisplayName: "off"})
 			w.mark(groupMark("off"))
-			w.settled()
+			w.waitConverged()
 			w.fake.Change("Groups", remote["renamed"], func(r *scim.Resource) { r.Set("displayName", "other") })
 			w.fake.Change("Groups", remote["members"], func(r *scim.Resource) {
 				r.Set("members",
@@ -185,7 +186,7 @@ func TestDrift_RepairsGroups(t *testing.T) {
 
 			report, _ = w.drift(engine.DriftRequest{Kind: engine.Group, Repair: true})
 			require.Equal(t, 3, report.Marked)
-			w.settled()
+			w.waitConverged()
 			_, found = w.drift(engine.DriftRequest{Kind: engine.Group})
 			require.Empty(t, found)
 			require.Len(t, w.fake.Groups(), 5)
@@ -197,10 +198,10 @@ func TestDrift_RepairsGroups(t *testing.T) {
 func TestDrift_SkipsPendingChanges(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{RetryInitial: time.Hour, RetryMax: time.Hour})
 	w.set("u-1", user("u-1", "ann"))
-	w.settled()
+	w.waitConverged()
 	w.fake.Inject(enginetest.Fault{Method: "PUT", Status: 500, Times: -1})
 	w.set("u-1", user("u-1", "anna"))
-	w.poll("the back-off", func() bool { return w.state(engine.User, "u-1").Status == engine.StatusRetrying })
+	w.poll("the backoff", func() bool { return w.state(engine.User, "u-1").Status == engine.StatusRetrying })
 	report, found := w.drift(engine.DriftRequest{Repair: true})
 	require.Empty(t, found)
 	require.Equal(t, []int{1, 0}, []int{report.Busy, report.Marked})
@@ -213,15 +214,15 @@ func TestDrift_ListsIgnoredAttributesSeparately(t *testing.T) {
 	u := user("u-1", "ann")
 	u.Resource.Set("title", "Dr.")
 	w.set("u-1", u)
-	w.settled()
+	w.waitConverged()
 	report, found := w.drift(engine.DriftRequest{})
-	require.Equal(t, []string{"differs u-1 u1 title: <nil>, want Dr.;"}, found, "it may be kept the next time")
+	require.Equal(t, []string{"differs u-1 u1 title: <nil>, want Dr.;"}, found, "it may be stored the next time")
 	require.Equal(t, 1, report.Drifted())
 	for range plan.DefaultRounds {
 		w.mark(userMark("u-1"))
 		w.wait()
 	}
-	w.settled()
+	w.waitConverged()
 	report, found = w.drift(engine.DriftRequest{Repair: true})
 	require.Equal(t, []string{"ignored u-1 u1 title: <nil>, want Dr.;"}, found)
 	require.Equal(t, []int{0, 0}, []int{report.Drifted(), report.Marked})
@@ -232,7 +233,7 @@ func TestDrift_ReportHidesSecrets(t *testing.T) {
 	u := user("u-1", "ann")
 	u.Resource.Set("urn:example:Door", map[string]any{"apiToken": "hush-1", "pin": map[string]any{"secret": "hush-2", "digits": 4}})
 	w.set("u-1", u)
-	w.settled()
+	w.waitConverged()
 	w.fake.Change("Users", "u1", func(r *scim.Resource) { r.Set("urn:example:Door", map[string]any{"apiToken": "hush-3"}) })
 	report, found := w.drift(engine.DriftRequest{})
 	require.Equal(t, 1, report.Drifted())
@@ -251,13 +252,13 @@ func TestDrift_FailureMarksNothing(t *testing.T) {
 		each  error
 		says  string
 	}{
-		"a page is repeated":          {fault: enginetest.Fault{Path: "/Users?startIndex=101&", Repeat: true}, says: "startIndex has no effect"},
-		"the list ends in an error":   {fault: enginetest.Fault{Path: "/Users?startIndex=101&", Status: 500, Times: -1}, says: "injected 500"},
-		"the credentials":             {fault: enginetest.Fault{Status: 401}, says: "injected 401"},
-		"no such list":                {fault: enginetest.Fault{Status: 404}, says: "injected 404"},
-		"the list is another page":    {fault: enginetest.Fault{HTML: true}, says: "text/html"},
-		"the directory cannot tell":   {dir: errors.New("the directory is down"), says: "the directory is down"},
-		"the caller has enough of it": {each: stop, says: "enough"},
+		"a repeated page":           {fault: enginetest.Fault{Path: "/Users?startIndex=101&", Repeat: true}, says: "startIndex has no effect"},
+		"the list ends in an error": {fault: enginetest.Fault{Path: "/Users?startIndex=101&", Status: 500, Times: -1}, says: "injected 500"},
+		"rejected credentials":      {fault: enginetest.Fault{Status: 401}, says: "injected 401"},
+		"no such list":              {fault: enginetest.Fault{Status: 404}, says: "injected 404"},
+		"an HTML page":              {fault: enginetest.Fault{HTML: true}, says: "text/html"},
+		"a directory error":         {dir: errors.New("the directory is down"), says: "the directory is down"},
+		"a canceled context":        {each: stop, says: "enough"},
 		"a group's members are denied": {fault: enginetest.Fault{Path: "/Groups/", Status: 403},
 			says: "the members of the group g cannot be read: status 403, injected 403"},
 	} {
@@ -272,7 +273,7 @@ func TestDrift_FailureMarksNothing(t *testing.T) {
 			}
 			w.dir.SetGroup(app, "g", engine.GroupState{Want: engine.Active, DisplayName: "Tea"})
 			w.mark(append(marks, groupMark("g"))...)
-			w.settled()
+			w.waitConverged()
 			w.fake.Change("Users", w.fake.Users()[0].ID(), func(r *scim.Resource) { r.Set("active", false) })
 			w.fake.Remove("Users", w.fake.Users()[110].ID())
 			w.fake.Change("Groups", w.fake.Groups()[0].ID(), func(r *scim.Resource) { r.Set("displayName", "other") })
@@ -309,7 +310,7 @@ func TestDrift_ComparesByPages(t *testing.T) {
 			links = append(links, engine.Link{Kind: engine.User, ID: id, RemoteID: w.fake.Add("Users", u.Resource)})
 		}
 		require.NoError(t, w.link(links...))
-		w.settled()
+		w.waitConverged()
 		w.fake.Requests()
 		report, found := w.drift(engine.DriftRequest{})
 		require.Empty(t, found)
@@ -327,8 +328,8 @@ func TestDrift_GuardBlocksRepair(t *testing.T) {
 		w.dir.SetUser(app, id, user(id, id))
 		w.mark(userMark(id))
 	}
-	w.settled()
-	for i := range 12 { // the directory has lost them, and nobody has marked anything
+	w.waitConverged()
+	for i := range 12 { // the directory has lost them, and no mark was made
 		id := fmt.Sprintf("u%02d", i)
 		w.dir.SetUser(app, id, off(id, id))
 	}
@@ -343,7 +344,7 @@ func TestDrift_GuardBlocksRepair(t *testing.T) {
 	}
 }
 
-// TestDrift_NoneAfterRepair changes a target at random behind the engine's back.
+// TestDrift_NoneAfterRepair changes a target randomly without the engine.
 func TestDrift_NoneAfterRepair(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newWorld(t, sqldbtest.SQLite(t), provision.Options{Sweep: 2 * time.Millisecond})
@@ -370,8 +371,8 @@ func TestDrift_NoneAfterRepair(t *testing.T) {
 			marks = append(marks, groupMark(g))
 		}
 		w.mark(marks...)
-		w.settled()
-		for i := range 5 { // the marks of these are lost
+		w.waitConverged()
+		for i := range 5 { // changes without a mark
 			if id := fmt.Sprint("u", i); rapid.IntRange(0, 3).Draw(rt, "left") == 0 {
 				w.dir.SetUser(app, id, off(id, id))
 			}
@@ -383,18 +384,18 @@ func TestDrift_NoneAfterRepair(t *testing.T) {
 			for _, kind := range []engine.Kind{engine.User, engine.Group} {
 				report, found := w.drift(engine.DriftRequest{Kind: kind, Repair: repair})
 				if report.Busy > 0 {
-					rt.Fatalf("nothing is due: %+v", report)
+					rt.Fatalf("nothing is pending: %+v", report)
 				}
 				if !repair && report.Drifted() > 0 {
 					rt.Fatalf("after a repair: %v", found)
 				}
-				w.settled()
+				w.waitConverged()
 			}
 		}
 	})
 }
 
-// mutate does one thing to the target.
+// mutate makes one change on the target.
 func mutate(rt *rapid.T, w *world) {
 	endpoint := rapid.SampledFrom([]string{"Users", "Groups"}).Draw(rt, "endpoint")
 	all := w.fake.Users()
@@ -415,7 +416,7 @@ func mutate(rt *rapid.T, w *world) {
 	case 3:
 		w.fake.Change(endpoint, r.ID(), func(r *scim.Resource) { r.Set("name", map[string]any{"givenName": "X"}) })
 	case 4:
-		w.fake.Add("Users", account(rapid.StringMatching("stranger[0-9]{6}").Draw(rt, "stranger"), "", ""))
+		w.fake.Add("Users", account(rapid.StringMatching("unmanaged[0-9]{6}").Draw(rt, "unmanaged"), "", ""))
 	case 5:
 		users := w.fake.Users()
 		var members []any

@@ -31,55 +31,55 @@ import (
 
 // Options configures an Engine. Store and Directory are required.
 type Options struct {
-	// Store keeps the engine's state; sqlstore.Open returns one in a database. Beyond store.Store it may implement capabilities: without
-	// one of them, the methods that need it return an error that is errors.ErrUnsupported.
+	// Store stores the engine's state. sqlstore.Open returns one in a database. In addition to store.Store it may implement capabilities.
+	// Without one of them, the methods that need it return an error that wraps errors.ErrUnsupported.
 	Store store.Store
 	// Directory returns the desired state. The embedder implements it.
 	Directory engine.Directory
 	// Observer receives the result of each sequence, failures included. Default: no observer.
 	Observer engine.Observer
-	// Logger receives what concerns a whole app or the store: holds, leases, errors of the directory and the store, overdue deactivations.
+	// Logger receives events of a whole app or the store: holds, leases, errors of the directory and the store, overdue deactivations.
 	// Failures of single principals are not logged: see Observer, Engine.Tasks and Apps.Events. Default: slog.Default.
 	Logger *slog.Logger
 
-	// Owner names this engine among those that share a store. Defaults to a random name. A fixed name, unique per running
-	// engine, lets a restarted one take its lanes back at once instead of waiting for the leases to end.
+	// Owner is the name of this engine among those that share a store. Default: a random name. A fixed name, unique per running engine, lets a
+	// restarted engine claim its lanes immediately instead of waiting for the leases to end.
 	Owner string
-	// Lease is how long a lane stays with an engine that no longer answers. A call may take a little less than a third of
-	// it. Defaults to 200 s, which allows calls of 60 s.
+	// Lease is the time after which another engine takes over the lanes of an engine that no longer responds. A call may take 30% of it.
+	// Default: 200s, which allows calls of 60s.
 	Lease time.Duration
-	// Sweep is how often the store is asked for due lanes when nobody calls Wake. Defaults to 1 s.
+	// Sweep is the interval between two queries for due lanes without a call of Wake. Default: 1s.
 	Sweep time.Duration
-	// Lanes is how many apps are worked on at once. Defaults to 64.
+	// Lanes is the maximum number of apps that the engine works on concurrently. Default: 64.
 	Lanes int
-	// Concurrency is how many requests of the lanes of all apps are on their way at once. They take turns in the order in which they come; one
-	// app has at most half of it, so that a slow one leaves room. Defaults to 256.
+	// Concurrency is the maximum number of concurrent requests of all lanes. Requests are sent in the order in which they are queued. One app
+	// uses at most half of them, so that a slow app does not block the others. Default: 256.
 	Concurrency int
-	// RetryInitial and RetryMax bound the back-off after failures. Default to 1 s and 5 min.
+	// RetryInitial and RetryMax are the first and the maximum backoff after failures. Defaults: 1s and 5m.
 	RetryInitial, RetryMax time.Duration
-	// BreakerAfter is the number of failures in a row that stop a lane, counted over the principals that are due together. Fewer of
-	// them than that each back off alone. Default: 5.
+	// BreakerAfter is the number of consecutive failures that stop a lane, counted over the principals that are due together. With fewer
+	// failures, each principal backs off alone. Default: 5.
 	BreakerAfter int
-	// CheckInitial and CheckMax bound the time between two reads of a principal whose change was accepted with 202; it doubles. Default to
-	// 2 s and 60 s.
+	// CheckInitial and CheckMax are the first and the maximum time between two reads of a principal whose change was accepted with 202. The
+	// time doubles after each read. Defaults: 2s and 60s.
 	CheckInitial, CheckMax time.Duration
-	// KeepRounds is how many sequences send an attribute that the target does not keep, before it is left alone. Default: 3.
+	// KeepRounds is the number of sequences that send an attribute that the target ignores, before the engine stops sending it. Default: 3.
 	KeepRounds int
-	// DeactivateWithin is how long a deactivation may take, counted from the first change of that user that has not arrived. Who
-	// is overdue is told to an Observer that is an OverdueObserver. Defaults to 5 min.
+	// DeactivateWithin is the maximum duration of a deactivation, from the first change of the user that has not arrived. An Observer that is
+	// an OverdueObserver receives the overdue ones. Default: 5m.
 	DeactivateWithin time.Duration
-	// UserAgent is sent to targets. Defaults to "Svc SCIM Client 1.0.0".
+	// UserAgent is the User-Agent of requests to targets. Default: "Svc SCIM Client 1.0.0".
 	UserAgent string
-	// Egress is the policy for the addresses of targets and their token endpoints. Default: every address but link-local ones and
-	// metadata services; an identity provider whose tenants choose the base URLs sets engine.EgressPublic.
+	// Egress is the policy for the addresses of targets and their token endpoints. Default: every address except link-local ones and metadata
+	// services. An identity provider whose tenants choose the base URLs sets engine.EgressPublic.
 	Egress engine.Egress
-	// Transport sends the requests instead of connections of the engine's own; Egress and Target.TLS do not apply then.
+	// Transport sends the requests. Default: the engine's own connections. Egress and Target.TLS do not apply to a given Transport.
 	Transport http.RoundTripper
-	// Now is the clock. Defaults to time.Now.
+	// Now is the clock. Default: time.Now.
 	Now func() time.Time
 }
 
-// Defaults that are not documented by a name elsewhere.
+// Defaults without a documented name elsewhere.
 const (
 	defaultLease      = 200 * time.Second
 	defaultSweep      = time.Second
@@ -117,10 +117,10 @@ func (o *Options) fill() {
 	o.KeepRounds = cmp.Or(o.KeepRounds, plan.DefaultRounds)
 }
 
-// Engine provisions. It may be used by several goroutines.
+// Engine provisions users and groups. It may be used by several goroutines.
 //
-// Its methods start it, mark what has changed and report how far it is. Operations that operate it are grouped in handles by subject, which
-// are small values and need not be stored: e.Tasks().List(ctx, q).
+// Its methods start it, mark changes and report the progress. Operations for operators are grouped by subject in handles, which are small
+// values and need not be stored: e.Tasks().List(ctx, q).
 type Engine struct {
 	o       Options
 	can     capabilities
@@ -128,12 +128,12 @@ type Engine struct {
 	targets *target.Connector
 	running *watch.Running
 
-	// The rooms: what runs in the background, and what callers ask for.
+	// The internal packages: background work, and operations of callers.
 	lanes        *applane.Worker
 	dispatcher   *lane.Dispatcher // of the leases of lanes
 	imports      *imports.Worker
-	importLeases *lane.Dispatcher // nil if the store keeps no imports
-	overdue      *watch.Overdue   // nil if the store does not report what has not arrived
+	importLeases *lane.Dispatcher // nil if the store does not store imports
+	overdue      *watch.Overdue   // nil if the store does not report overdue changes
 	watch        watch.Deps
 	explanations explain.Deps
 	dryRuns      dryrun.Deps
@@ -165,18 +165,18 @@ func New(o Options) (*Engine, error) {
 }
 
 const (
-	importLanes  = 4 // imports that one engine works on at once
-	importSweeps = 5 // of Options.Sweep between two looks for runs that others left behind
+	importLanes  = 4 // maximum number of concurrent imports of one engine
+	importSweeps = 5 // factor of Options.Sweep for the interval between two queries for abandoned runs
 )
 
-// assemble gives each room what it takes.
+// assemble creates the internal packages with their dependencies.
 func (e *Engine) assemble() {
 	o := e.o
 	backoff := lane.Backoff{Initial: o.RetryInitial, Max: o.RetryMax}
 	e.network = &connect.Network{Transport: o.Transport, Egress: o.Egress}
 	e.targets = target.NewConnector(target.Options{
 		Network: e.network, UserAgent: o.UserAgent, Concurrency: o.Concurrency, Now: o.Now,
-		// A call ends before the lease can: an owner that is cut off from the store has no call in flight when another takes over.
+		// A call ends before its lease: an owner that has lost the store has no call in flight when another engine takes over.
 		MaxCall: o.Lease * 3 / 10,
 	})
 	settings := sequence.Settings{
@@ -192,7 +192,8 @@ func (e *Engine) assemble() {
 	})
 	lists := listing.Deps{Store: o.Store, Directory: o.Directory, Targets: e.targets, Backoff: backoff, Now: o.Now}
 	e.imports = &imports.Worker{
-		Store: part[imports.Store](o.Store), Directory: o.Directory, Lists: lists, Backoff: backoff, Now: o.Now, Logger: o.Logger, Wake: e.Wake,
+		Store: storeAs[imports.Store](o.Store), Directory: o.Directory, Lists: lists, Backoff: backoff, Now: o.Now, Logger: o.Logger,
+		Wake: e.Wake,
 	}
 	if kept, err := e.can.imports.get(); err == nil {
 		e.importLeases = lane.NewDispatcher(lane.Options{
@@ -200,25 +201,25 @@ func (e *Engine) assemble() {
 			Now: o.Now, Logger: o.Logger,
 		})
 	}
-	if late := part[watch.OverdueStore](o.Store); late != nil {
+	if late := storeAs[watch.OverdueStore](o.Store); late != nil {
 		e.overdue = watch.NewOverdue(watch.OverdueOptions{
 			Store: late, Directory: o.Directory, Observer: o.Observer, Within: o.DeactivateWithin, Now: o.Now, Logger: o.Logger,
 		})
 	}
 	e.watch = watch.Deps{Store: o.Store, Running: e.running, Now: o.Now}
-	e.explanations = explain.Deps{Store: part[explain.Store](o.Store), Directory: o.Directory, Targets: e.targets, Now: o.Now}
-	e.dryRuns = dryrun.Deps{Settings: settings, Store: part[dryrun.Store](o.Store), Directory: o.Directory, Targets: e.targets}
-	e.plans = plans.Deps{Store: part[plans.Store](o.Store), Directory: o.Directory, DryRuns: e.dryRuns, Backoff: backoff, Now: o.Now}
-	e.reconcile = reconcile.Deps{Store: part[reconcile.Store](o.Store), Directory: o.Directory, Lists: lists, Now: o.Now, Wake: e.Wake}
+	e.explanations = explain.Deps{Store: storeAs[explain.Store](o.Store), Directory: o.Directory, Targets: e.targets, Now: o.Now}
+	e.dryRuns = dryrun.Deps{Settings: settings, Store: storeAs[dryrun.Store](o.Store), Directory: o.Directory, Targets: e.targets}
+	e.plans = plans.Deps{Store: storeAs[plans.Store](o.Store), Directory: o.Directory, DryRuns: e.dryRuns, Backoff: backoff, Now: o.Now}
+	e.reconcile = reconcile.Deps{Store: storeAs[reconcile.Store](o.Store), Directory: o.Directory, Lists: lists, Now: o.Now, Wake: e.Wake}
 }
 
-// Start begins to work in the background and returns. A second call does nothing. The end of ctx does not stop the engine,
-// Stop does; after that it is an error.
+// Start starts the work in the background and returns. A second call does nothing. The end of ctx does not stop the engine: call Stop.
+// After Stop, Start returns an error.
 func (e *Engine) Start(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.stopped {
-		return errors.New("engine: it was stopped, make a new one")
+		return errors.New("engine: the engine was stopped: create a new one")
 	}
 	if e.cancel != nil {
 		return nil
@@ -228,24 +229,24 @@ func (e *Engine) Start(ctx context.Context) error {
 	go func() {
 		defer close(e.done)
 		defer cancel()
-		var beside sync.WaitGroup
+		var background sync.WaitGroup
 		alarm, stop := context.WithCancel(work)
 		if e.overdue != nil {
-			beside.Go(func() { e.overdue.Run(alarm) })
+			background.Go(func() { e.overdue.Run(alarm) })
 		}
 		if e.importLeases != nil {
-			beside.Go(func() { e.importLeases.Run(work, e.imports.Work) })
+			background.Go(func() { e.importLeases.Run(work, e.imports.Work) })
 		}
 		e.dispatcher.Run(work, e.lanes.Work)
 		stop()
-		beside.Wait()
+		background.Wait()
 		e.network.CloseIdleConnections()
 	}()
 	return nil
 }
 
-// Stop lets running sequences come to their end, gives the lanes back and returns. When ctx ends first, the sequences are
-// cut off and its error is returned; what they were about is taken up by the next engine that starts. A second call waits too.
+// Stop waits for running sequences, releases all leases and returns. If ctx ends first, Stop cancels the sequences and returns the error of
+// ctx; the next engine resumes them. A second call waits too.
 func (e *Engine) Stop(ctx context.Context) error {
 	e.mu.Lock()
 	e.stopped = true
@@ -267,21 +268,21 @@ func (e *Engine) Stop(ctx context.Context) error {
 	}
 	cancel()
 	<-e.done
-	return fmt.Errorf("engine: running sequences were cut off: %w", ctx.Err())
+	return fmt.Errorf("engine: running sequences were canceled: %w", ctx.Err())
 }
 
-// Mark records, inside the caller's transaction, that the desired state of principals may have changed. Call Wake after the
-// commit; without it the change is found at the next sweep.
+// Mark records, inside the caller's transaction, that the desired state of principals may have changed. Call Wake after the commit.
+// Otherwise the engine finds the change at the next sweep.
 func (e *Engine) Mark(ctx context.Context, tx engine.Execer, marks ...engine.Mark) error {
 	return e.o.Store.Mark(ctx, tx, e.o.Now(), marks)
 }
 
-// MarkAll records, inside the caller's transaction, that the desired state of all principals of an app may have changed that fit,
-// e.g. after a mapping was edited or a target was repaired, and returns how many there are. Principals that were never marked
-// are not known and so not among them. Call Wake after the commit; without it the change is found at the next sweep.
+// MarkAll records, inside the caller's transaction, that the desired state of all matching principals of an app may have changed, for
+// example after a mapping was edited or a target was repaired. It returns their number. It does not include principals that were never
+// marked. Call Wake after the commit. Otherwise the engine finds the change at the next sweep.
 func (e *Engine) MarkAll(ctx context.Context, tx engine.Execer, m engine.MarkAll) (int64, error) {
 	if m.App == "" || m.Kind != "" && m.Kind != engine.User && m.Kind != engine.Group {
-		return 0, fmt.Errorf("engine: mark all: app %q, kind %q do not name principals", m.App, m.Kind)
+		return 0, fmt.Errorf("engine: mark all: invalid app %q or kind %q", m.App, m.Kind)
 	}
 	s, err := e.can.markAll.get()
 	if err != nil {
@@ -290,24 +291,23 @@ func (e *Engine) MarkAll(ctx context.Context, tx engine.Execer, m engine.MarkAll
 	return s.MarkAll(ctx, tx, e.o.Now(), m)
 }
 
-// Forget removes, inside the caller's transaction, whatever is known about an app that is no more: its principals, members,
-// recorded exchanges and lane. Nothing is sent to its target; a sequence that is on its way comes to its end, and what it
-// brought about is not kept.
+// Forget removes, inside the caller's transaction, all data of a deleted app: its principals, members, recorded exchanges and lane. It
+// sends nothing to the target. A sequence in flight completes, but its result is not stored.
 func (e *Engine) Forget(ctx context.Context, tx engine.Execer, app string) error {
 	e.targets.Forget(app)
 	e.lanes.Forget(app)
 	return e.o.Store.Forget(ctx, tx, app)
 }
 
-// Wake says that the apps may have something to do; without names, that any may.
+// Wake notifies the engine that the apps may have pending changes. Without names it means all apps.
 func (e *Engine) Wake(apps ...string) { e.dispatcher.Wake(apps...) }
 
-// State returns what is known about one principal, or ErrNotFound.
+// State returns the state of one principal, or ErrNotFound.
 func (e *Engine) State(ctx context.Context, app string, kind engine.Kind, id string) (engine.State, error) {
 	return principal.State(ctx, e.o.Store, app, kind, id)
 }
 
-// States lists what is known about principals, by app, kind and id.
+// States lists the states of principals by app, kind and id.
 func (e *Engine) States(ctx context.Context, q engine.StateQuery) ([]engine.State, error) {
 	return e.o.Store.States(ctx, q)
 }

@@ -135,7 +135,7 @@ func TestLostCreate_AccountDeactivated(t *testing.T) {
 	require.False(t, active)
 }
 
-// poll waits for what other goroutines and real connections bring about.
+// poll waits for the effect of other goroutines and real connections.
 func (w *world) poll(what string, ok func() bool) {
 	w.t.Helper()
 	limit := time.After(deadline)
@@ -178,7 +178,7 @@ func TestTarget_ConvergesAfterFaults(t *testing.T) {
 					found = true
 				}
 			}
-			require.True(t, found, "a failure was reported")
+			require.True(t, found, "the observer received a failure")
 			attempts, err := w.engine.Traces().Attempts(t.Context(), engine.AttemptQuery{App: app})
 			require.NoError(t, err)
 			require.Greater(t, len(attempts), 6)
@@ -252,7 +252,7 @@ func TestKick_DuringHangingCall(t *testing.T) {
 	w.dir.SetUser(app, "a", user("a", "slow"))
 	w.dir.SetUser(app, "b", user("b", "bob"))
 	w.mark(userMark("a"), userMark("b"))
-	w.poll("the refusal", func() bool { return w.state(engine.User, "b").Status == engine.StatusRetrying })
+	w.poll("the rejection", func() bool { return w.state(engine.User, "b").Status == engine.StatusRetrying })
 	w.dir.SetTarget(app, right)
 	require.NoError(t, w.engine.Apps().Kick(t.Context(), app))
 	w.mark(engine.Mark{App: app, Kind: engine.User, ID: "b", Retry: true})
@@ -343,13 +343,13 @@ func TestResult_ReportsConcurrentMark(t *testing.T) {
 	<-marked
 	w.wait()
 	var got []engine.Status
-	for _, r := range w.told() {
+	for _, r := range w.resultsSoFar() {
 		got = append(got, r.Status)
 	}
 	require.Equal(t, []engine.Status{engine.StatusDirty, engine.StatusClean}, got)
 }
 
-// off is a user that is not assigned any more.
+// off returns an unassigned user.
 func off(id, name string) engine.UserState {
 	u := user(id, name)
 	u.Want = engine.Inactive
@@ -362,18 +362,18 @@ func off(id, name string) engine.UserState {
 // Invariant 12
 func TestReassign_RecreatesDeletedAccount(t *testing.T) {
 	for name, again := range map[string]func(w *world){
-		"gone before the deactivation": func(w *world) {
+		"deleted before the deactivation": func(w *world) {
 			w.fake.Remove("Users", "u1")
 			w.set("u-1", off("u-1", "ann"))
 			w.wait()
 			require.Empty(w.t, w.state(engine.User, "u-1").RemoteID)
 		},
-		"gone after the deactivation": func(w *world) {
+		"deleted after the deactivation": func(w *world) {
 			w.set("u-1", off("u-1", "ann"))
 			w.wait()
 			w.fake.Remove("Users", "u1")
 		},
-		"gone after the deactivation, and the first try fails": func(w *world) {
+		"deleted after the deactivation, first attempt fails": func(w *world) {
 			w.set("u-1", off("u-1", "ann"))
 			w.wait()
 			w.fake.Remove("Users", "u1")
@@ -394,7 +394,7 @@ func TestReassign_RecreatesDeletedAccount(t *testing.T) {
 			w.fake.Remove("Users", w.state(engine.User, "u-1").RemoteID)
 			w.mark(userMark("u-1"))
 			w.wait()
-			require.Equal(t, engine.StatusFailed, w.state(engine.User, "u-1").Status, "an account that vanishes meanwhile is reported")
+			require.Equal(t, engine.StatusFailed, w.state(engine.User, "u-1").Status, "an account that is deleted in the meantime is reported")
 		})
 	}
 }
@@ -416,7 +416,7 @@ func TestLostCreate_FoundAfterRename(t *testing.T) {
 		if r.Method == http.MethodPost {
 			select {
 			case <-posted:
-			default: // the user is renamed before the answer is lost
+			default: // the user is renamed before the response is lost
 				w.dir.SetUser(app, "u-1", user("u-1", "bea"))
 				close(posted)
 			}
@@ -444,7 +444,7 @@ func TestDeactivation_SkipsReassignedAccount(t *testing.T) {
 		w.wait()
 		w.fake.Inject(enginetest.Fault{Method: "PATCH", Status: 500})
 		w.set("old", off("old", "ada"))
-		w.poll("the back-off", func() bool { return w.state(engine.User, "old").Status == engine.StatusRetrying })
+		w.poll("the backoff", func() bool { return w.state(engine.User, "old").Status == engine.StatusRetrying })
 		w.set("new", user("new", "ada"))
 		w.wait()
 		require.Len(t, w.fake.Users(), 1)
@@ -460,7 +460,7 @@ func TestDeactivation_PrecedesCreates(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.set("old", user("old", "old"))
 	w.wait()
-	w.stop(w.engine) // a lane that is still winding down would take the first marks before the last one is there
+	w.stop(w.engine) // otherwise the running lane may start before all marks are stored
 	var marks []engine.Mark
 	for i := range 40 {
 		id := string(rune('A'+i/26)) + string(rune('a'+i%26))
@@ -481,7 +481,7 @@ func TestDeactivation_PrecedesCreates(t *testing.T) {
 // TestStop_RepeatableAndFinal checks that Stop may be called twice and without Start, and that a stopped engine cannot start.
 func TestStop_RepeatableAndFinal(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
-	require.NoError(t, w.engine.Start(t.Context()), "a second start does nothing")
+	require.NoError(t, w.engine.Start(t.Context()), "a second start has no effect")
 	w.stop(w.engine)
 	w.stop(w.engine)
 	never, err := provision.New(provision.Options{Store: w.store, Directory: w.dir})
@@ -489,7 +489,7 @@ func TestStop_RepeatableAndFinal(t *testing.T) {
 	w.stop(never)
 	w.stop(never)
 	for _, stopped := range []*provision.Engine{w.engine, never} {
-		require.ErrorContains(t, stopped.Start(t.Context()), "it was stopped")
+		require.ErrorContains(t, stopped.Start(t.Context()), "the engine was stopped")
 	}
 }
 
@@ -505,7 +505,7 @@ func TestStop_CancelsHangingRequest(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	require.ErrorIs(t, w.engine.Stop(ctx), context.DeadlineExceeded)
-	require.Zero(t, w.state(engine.User, "u-1").Attempts, "being stopped is no failure")
+	require.Zero(t, w.state(engine.User, "u-1").Attempts, "a stop is not a failure")
 	w.fake.ClearFaults()
 	w.engine = w.start(provision.Options{})
 	w.wait()
@@ -519,7 +519,7 @@ func TestLease_ReclaimedByOwner(t *testing.T) {
 	w.set("u-1", user("u-1", "ann"))
 	leases, _, err := w.store.Claim(t.Context(), "me", time.Now(), time.Now().Add(time.Hour), 10)
 	require.NoError(t, err)
-	require.Len(t, leases, 1, "as if the engine had been killed while it owned the lane")
+	require.Len(t, leases, 1, "the engine appears to be killed during its lease")
 	w.engine = w.start(provision.Options{Owner: "me"})
 	w.wait()
 	require.Len(t, w.fake.Users(), 1)
@@ -577,7 +577,7 @@ func TestForget_ClearsPending(t *testing.T) {
 		require.ErrorIs(t, err, engine.ErrNotFound)
 		w.mark(userMark("u-1"))
 		w.wait()
-		require.Equal(t, engine.StatusClean, w.state(engine.User, "u-1").Status, "the same name may be used again")
+		require.Equal(t, engine.StatusClean, w.state(engine.User, "u-1").Status, "the name can be used again")
 	})
 }
 
@@ -597,7 +597,7 @@ func TestTarget_RejectsUnknownPolicy(t *testing.T) {
 			w.dir.SetTarget(app, w.target)
 			require.ErrorContains(t, w.engine.Targets().Test(t.Context(), w.target), want)
 			w.set("u-1", user("u-1", "ann"))
-			w.poll("the refusal", func() bool { return w.state(engine.User, "u-1").LastError != "" })
+			w.poll("the error", func() bool { return w.state(engine.User, "u-1").LastError != "" })
 			require.Contains(t, w.state(engine.User, "u-1").LastError, want)
 			w.requests()
 		})

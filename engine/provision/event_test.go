@@ -30,8 +30,8 @@ func (w *world) events() []engine.Event {
 	return out
 }
 
-// happened is what has happened, as "type principal".
-func (w *world) happened() (out []string) {
+// eventNames returns the events as "type principal".
+func (w *world) eventNames() (out []string) {
 	w.t.Helper()
 	for _, e := range w.events() {
 		out = append(out, fmt.Sprintf("%s %s", e.Type, e.Principal))
@@ -74,16 +74,16 @@ func TestEvents_LifecycleOrder(t *testing.T) {
 		require.Empty(t, cmp.Diff([]string{
 			"user.created u-1", "user.updated u-1", "user.linked u-2", "group.created g-1", "group.updated g-1",
 			"user.deactivated u-1", "user.reactivated u-1", "group.unlinked g-1", "group.linked g-1", "group.deleted g-1",
-		}, w.happened()))
+		}, w.eventNames()))
 		text, err := json.Marshal(w.events())
 		require.NoError(t, err)
 		for _, value := range []string{"ann", "bob", "Quist", "crew", "s3cr3t"} {
-			require.NotContains(t, string(text), value, "no values of attributes, no secrets")
+			require.NotContains(t, string(text), value, "no attribute values, no secrets")
 		}
 		attempts, err := w.engine.Traces().Attempts(t.Context(), engine.AttemptQuery{App: app, Kind: engine.Group, Limit: 1})
 		require.NoError(t, err)
 		events := w.events()
-		require.Equal(t, attempts[0].Run, events[len(events)-1].Data.Run, "the exchanges can be found")
+		require.Equal(t, attempts[0].Run, events[len(events)-1].Data.Run, "the run of the event has exchanges")
 	})
 }
 
@@ -95,10 +95,10 @@ func TestEvents_FailureAndRecovery(t *testing.T) {
 	w.wait()
 	w.mark(userMark("u-1"))
 	w.wait()
-	require.Equal(t, []string{"user.failed u-1", "user.failed u-1"}, w.happened(), "one for the target that is down, one for its refusal")
+	require.Equal(t, []string{"user.failed u-1", "user.failed u-1"}, w.eventNames(), "one event for the outage, one for the rejection")
 	w.mark(userMark("u-1"))
 	w.wait()
-	require.Equal(t, []string{"user.recovered u-1", "user.created u-1"}, w.happened()[2:])
+	require.Equal(t, []string{"user.recovered u-1", "user.created u-1"}, w.eventNames()[2:])
 	require.Equal(t, []int{500, 400, 201}, []int{w.events()[0].Data.HTTP, w.events()[1].Data.HTTP, w.events()[3].Data.HTTP})
 }
 
@@ -107,7 +107,7 @@ func TestEvents_HoldAndRelease(t *testing.T) {
 	for status, want := range map[int]string{401: "app.quarantined ", 500: "app.breaker "} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			w := newWorld(t, sqldbtest.SQLite(t), provision.Options{BreakerAfter: 2})
-			w.as(func(t *engine.Target) { t.Concurrency = 1 }) // no answer from before the end of the hold comes after it
+			w.as(func(t *engine.Target) { t.Concurrency = 1 }) // so that no response of the hold arrives after its end
 			w.fake.Inject(enginetest.Fault{Status: status, Times: -1})
 			var marks []engine.Mark
 			for i := range 4 {
@@ -117,13 +117,13 @@ func TestEvents_HoldAndRelease(t *testing.T) {
 			}
 			w.mark(marks...)
 			holds := func() (out []string) {
-				return slices.DeleteFunc(w.happened(), func(e string) bool { return !strings.HasPrefix(e, "app.") })
+				return slices.DeleteFunc(w.eventNames(), func(e string) bool { return !strings.HasPrefix(e, "app.") })
 			}
 			w.poll("the hold", func() bool { return len(holds()) > 0 })
 			w.fake.ClearFaults()
 			w.wait()
 			w.poll("its end", func() bool { return slices.Contains(holds(), "app.released ") })
-			require.Equal(t, []string{want, "app.released "}, holds(), "not each time that it is prolonged")
+			require.Equal(t, []string{want, "app.released "}, holds(), "a prolonged hold is not another event")
 		})
 	}
 }
@@ -143,8 +143,8 @@ func TestEvents_OldRemoved(t *testing.T) {
 	}
 	first, err := w.engine.Apps().Events(t.Context(), engine.EventQuery{App: app, Limit: 1})
 	require.NoError(t, err)
-	require.Greater(t, first[0].Seq, int64(more/2), "the oldest are gone")
-	require.LessOrEqual(t, first[0].Seq, int64(more+1), "and no others")
+	require.Greater(t, first[0].Seq, int64(more/2), "the oldest events were removed")
+	require.LessOrEqual(t, first[0].Seq, int64(more+1), "only the oldest")
 }
 
 func TestEvents_RequireApp(t *testing.T) {
@@ -153,7 +153,7 @@ func TestEvents_RequireApp(t *testing.T) {
 	require.ErrorContains(t, err, "EventQuery.App")
 }
 
-// TestEvents_PerFinish checks which events the end of a sequence causes.
+// TestEvents_PerFinish checks the events of single results.
 func TestEvents_PerFinish(t *testing.T) {
 	changed := []engine.Attempt{{Method: http.MethodGet, Status: 200}, {Method: http.MethodPatch, Status: 204}}
 	refused := []engine.Attempt{{Method: http.MethodPatch, Status: 400}}
@@ -173,29 +173,29 @@ func TestEvents_PerFinish(t *testing.T) {
 			"",
 			[]engine.EventType{engine.UserCreated, engine.UserFailed}, "retrying",
 		},
-		"another account in its place": {
+		"another account": {
 			store.Finish{Status: engine.StatusClean, Operation: engine.OpCreate, RemoteID: "r2", Origin: engine.Created, Exchanges: changed}, "r1",
 			"",
 			[]engine.EventType{engine.UserCreated}, "",
 		},
-		"the same refusal again": {
+		"the same rejection again": {
 			store.Finish{Status: engine.StatusFailed, Operation: engine.OpUpdate, HTTP: 400, RemoteID: "r", Exchanges: refused}, "r",
 			"failed update 400",
 			nil, "failed update 400",
 		},
-		"another refusal": {
+		"another rejection": {
 			store.Finish{Status: engine.StatusFailed, Operation: engine.OpUpdate, HTTP: 409, RemoteID: "r", Exchanges: refused}, "r",
 			"failed update 400",
 			[]engine.EventType{engine.UserFailed}, "failed update 409",
 		},
-		"an interruption": {
+		"an aborted sequence": {
 			store.Finish{Status: engine.StatusDirty, Operation: engine.OpUpdate, RemoteID: "r"}, "r", "retrying", nil, "retrying",
 		},
 		"a hold": {
 			store.Finish{Status: engine.StatusHeld, Operation: engine.OpDeactivate, RemoteID: "r"}, "r", "",
 			[]engine.EventType{engine.UserHeld}, "held deactivate",
 		},
-		"an account that is left as it is after a failure": {
+		"a failure of an existing account": {
 			store.Finish{Status: engine.StatusSkipped, RemoteID: "r"}, "r", "retrying", []engine.EventType{engine.UserRecovered}, "",
 		},
 	} {

@@ -19,7 +19,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// idp is a small identity provider: people in a table, and the applications that they may use in another one.
+// idp is a small identity provider: a table of people, and a table of the applications that they may use.
 type idp struct {
 	db  *sql.DB
 	crm engine.Target
@@ -29,7 +29,7 @@ const idpTables = `
 CREATE TABLE person (id TEXT PRIMARY KEY, login TEXT NOT NULL, name TEXT NOT NULL, team TEXT NOT NULL);
 CREATE TABLE assignment (app TEXT NOT NULL, person TEXT NOT NULL REFERENCES person, PRIMARY KEY (app, person));`
 
-// Target says where an application is provisioned.
+// Target returns the connection of an application.
 func (p *idp) Target(_ context.Context, app string) (engine.Target, error) {
 	if app != "crm" {
 		return engine.Target{}, engine.ErrUnknownApp
@@ -37,8 +37,8 @@ func (p *idp) Target(_ context.Context, app string) (engine.Target, error) {
 	return p.crm, nil
 }
 
-// User says what somebody should look like there. Whoever is not assigned is to have no access, and whoever was removed neither: an
-// error would mean «cannot say now», and leave the account as it is.
+// User returns the desired state of a person. A person that is not assigned or was removed has no access. An error would mean that the
+// state is currently unavailable, and would leave the account unchanged.
 func (p *idp) User(ctx context.Context, app, id string) (engine.UserState, error) {
 	var login, name string
 	var assigned bool
@@ -60,18 +60,18 @@ func (p *idp) User(ctx context.Context, app, id string) (engine.UserState, error
 	return engine.UserState{Want: engine.Active, UserName: login, Resource: r}, nil
 }
 
-// Group says which groups are pushed: every team.
+// Group returns the desired state of a group. Every team is pushed.
 func (p *idp) Group(_ context.Context, _, team string) (engine.GroupState, error) {
 	return engine.GroupState{Want: engine.Active, DisplayName: team}, nil
 }
 
-// Members pages through a team.
+// Members returns a page of the members of a team.
 func (p *idp) Members(ctx context.Context, app, team, after string, limit int) ([]string, error) {
 	return p.ids(ctx, `SELECT id FROM person JOIN assignment ON person = id WHERE app = ? AND team = ? AND id > ? ORDER BY id LIMIT ?`, app,
 		team, after, limit)
 }
 
-// IsMember says who of some people belongs to a team.
+// IsMember returns which people belong to a team.
 func (p *idp) IsMember(ctx context.Context, app, team string, people []string) (map[string]bool, error) {
 	in := map[string]bool{}
 	for _, id := range people {
@@ -99,7 +99,7 @@ func (p *idp) ids(ctx context.Context, query string, args ...any) (ids []string,
 	return ids, rows.Err()
 }
 
-// change makes a change and says in the same transaction whom it concerns.
+// change runs a statement and marks the affected principals in the same transaction.
 func (p *idp) change(ctx context.Context, e *provision.Engine, statement string, marks ...engine.Mark) error {
 	tx, err := p.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -117,10 +117,10 @@ func (p *idp) change(ctx context.Context, e *provision.Engine, statement string,
 	return err
 }
 
-// An identity provider on database/sql, complete but for its own screens.
+// An identity provider on database/sql, complete except for its user interface.
 func Example_identityProvider() {
 	ctx := context.Background()
-	fake := enginetest.NewTarget() // stands for the application
+	fake := enginetest.NewTarget() // the application
 	server := httptest.NewServer(fake)
 	defer server.Close()
 	dir, err := os.MkdirTemp("", "idp")

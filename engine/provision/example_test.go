@@ -17,11 +17,11 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// An identity provider embeds the engine: it opens its database, answers what users should look like (here from memory), and
-// marks a user inside the transaction that changes it.
+// An identity provider embeds the engine: it opens its database, returns the desired state of users (here from memory), and marks a user in
+// the transaction that changes it.
 func Example() {
 	ctx := context.Background()
-	server := httptest.NewServer(enginetest.NewTarget()) // stands for the application to be provisioned
+	server := httptest.NewServer(enginetest.NewTarget()) // the application
 	defer server.Close()
 	path, _ := os.MkdirTemp("", "example")
 	defer os.RemoveAll(path)

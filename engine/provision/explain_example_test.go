@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/engine/mapping"
 )
 
-// mapped is a directory that makes its users by a mapping, and so can say where a value comes from.
+// mapped is a directory that computes its users with a mapping, and can therefore explain values.
 type mapped struct {
 	*enginetest.Directory
 	mapping *mapping.Mapping

@@ -4,5 +4,5 @@ import (
 	"context"
 )
 
-// Watch returns a look for overdue deactivations, which an engine that was started makes from time to time.
+// Watch returns one check for overdue deactivations, which a started engine runs periodically.
 func (e *Engine) Watch() func(context.Context) error { return e.overdue.Look }

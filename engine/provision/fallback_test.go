@@ -26,7 +26,7 @@ import (
 
 var fallbacks = []engine.Fallback{engine.FallbackLearn, engine.FallbackNone}
 
-// sent returns the methods that were sent for users or groups since the last call.
+// sent returns the methods of the requests for users or groups since the last call.
 func (w *world) sent() (methods []string) {
 	for _, r := range w.fake.Requests() {
 		method, _, _ := strings.Cut(r, " ")
@@ -35,8 +35,8 @@ func (w *world) sent() (methods []string) {
 	return methods
 }
 
-// forgetful stands before a target, records all bytes, and removes an attribute from the answers to PUT.
-type forgetful struct {
+// attributeProxy is a proxy before a target. It records all bytes, and removes an attribute from the responses to PUT.
+type attributeProxy struct {
 	next      http.Handler
 	attribute string
 
@@ -44,7 +44,7 @@ type forgetful struct {
 	recorded bytes.Buffer
 }
 
-func (f *forgetful) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+func (f *attributeProxy) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	f.mu.Lock()
 	f.recorded.WriteString(r.Method + " " + r.URL.RequestURI() + "\n" + string(body) + "\n")
@@ -69,11 +69,11 @@ func (f *forgetful) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 
 func TestWizard_NoPatchForMissingAttribute(t *testing.T) {
 	for _, fallback := range fallbacks {
-		for name, ignores := range map[string][]string{"stored and not shown": nil, "not stored": {"title"}} {
+		for name, ignores := range map[string][]string{"stored, not returned": nil, "not stored": {"title"}} {
 			t.Run(string(fallback)+"/"+name, func(t *testing.T) {
 				w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 				w.fake.Ignores = ignores
-				proxy := &forgetful{next: w.fake, attribute: "title"}
+				proxy := &attributeProxy{next: w.fake, attribute: "title"}
 				w.front(proxy.ServeHTTP)
 				w.as(func(t *engine.Target) { t.Style, t.Fallback = engine.Wizard, fallback })
 				titles := []string{"", "One", "Two", "Three", "Four", "Five"}
@@ -94,7 +94,7 @@ func TestWizard_NoPatchForMissingAttribute(t *testing.T) {
 				}
 				if ignores == nil {
 					require.Equal(t, "Five", w.fake.Users()[0].Text("title"))
-					require.Empty(t, w.result().IgnoredAttributes, "a read shows that it is there")
+					require.Empty(t, w.result().IgnoredAttributes, "a read returns the attribute")
 					return
 				}
 				require.Contains(t, w.result().IgnoredAttributes, "title")
@@ -111,7 +111,7 @@ func TestFallbackNone_IgnoresTraits(t *testing.T) {
 		w.wait()
 		w.set("u-1", off("u-1", "ann"))
 		w.wait()
-		require.Contains(t, w.learned().Traits, engine.NoPatch, "learned with the default")
+		require.Contains(t, w.learned().Traits, engine.NoPatch, "the default Fallback learns")
 		require.Equal(t, engine.StatusClean, w.state(engine.User, "u-1").Status)
 		w.set("u-1", user("u-1", "ann"))
 		w.wait()
@@ -123,7 +123,7 @@ func TestFallbackNone_IgnoresTraits(t *testing.T) {
 		w.wait()
 		w.requests("PATCH /Users/u1")
 		s := w.state(engine.User, "u-1")
-		require.Equal(t, engine.StatusFailed, s.Status, "a target without PATCH is no success")
+		require.Equal(t, engine.StatusFailed, s.Status, "a 405 response is a failure")
 		require.Contains(t, s.LastError, "405: injected 405")
 		require.True(t, w.active()["ann"])
 		require.Empty(t, w.result().Steps[0].Alternative)
@@ -180,9 +180,10 @@ func TestFallbackNone_ConflictStops(t *testing.T) {
 	}
 }
 
-// With FallbackNone every failure waits for a Retry or the next Mark, but that of a deactivation.
+// TestFallbackNone_OnlyDeactivationsRetried checks that with FallbackNone only failed deactivations are retried. Other failures wait for a
+// Retry or the next Mark.
 func TestFallbackNone_OnlyDeactivationsRetried(t *testing.T) {
-	for name, fault := range map[string]enginetest.Fault{"500": {Status: 500}, "403": {Status: 403}, "no answer": {Drop: true}} {
+	for name, fault := range map[string]enginetest.Fault{"500": {Status: 500}, "403": {Status: 403}, "no response": {Drop: true}} {
 		for _, style := range []engine.Style{engine.Catalog, engine.Wizard} {
 			t.Run(string(style)+"/"+name, func(t *testing.T) {
 				w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
@@ -239,14 +240,14 @@ func TestFallbackNone_DirectoryErrorRetried(t *testing.T) {
 	w.poll("the failure", func() bool { return w.state(engine.User, "u-1").LastError != "" })
 	w.dir.Fail(nil)
 	w.wait()
-	for _, r := range w.told()[1:] {
+	for _, r := range w.resultsSoFar()[1:] {
 		require.NotEqual(t, engine.StatusFailed, r.Status, r.Error)
 	}
-	require.Contains(t, w.told()[1].Error, "the owner of the account is unknown")
-	require.Len(t, w.told()[1].Steps, 1)
+	require.Contains(t, w.resultsSoFar()[1].Error, "the owner of the account is unknown")
+	require.Len(t, w.resultsSoFar()[1].Steps, 1)
 }
 
-// unreadable is a directory that returns an error for the users until it is told that they can be read.
+// unreadable is a directory that returns an error for users until readable is set.
 type unreadable struct {
 	engine.Directory
 	readable atomic.Bool
@@ -259,7 +260,8 @@ func (u *unreadable) User(ctx context.Context, app, user string) (engine.UserSta
 	return u.Directory.User(ctx, app, user)
 }
 
-// A user that cannot be read from the directory, before anything is sent, is no failure of the target.
+// TestFallbackNone_UnreadableUserRetried checks that the engine retries after a directory error before the first request, because it is not
+// a failure of the target.
 func TestFallbackNone_UnreadableUserRetried(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.stop(w.engine)
@@ -296,7 +298,8 @@ func TestFallbackNone_ReadRepeatedAfterReset(t *testing.T) {
 	require.Len(t, w.result().Steps, 4)
 }
 
-// An inactive account that a lookup finds takes the place of one that would be created, whatever DeactivateUsers says.
+// TestFlow_InactiveAccountActivated checks that the engine activates an inactive account that a lookup finds instead of creating one,
+// regardless of DeactivateUsers.
 func TestFlow_InactiveAccountActivated(t *testing.T) {
 	for _, fallback := range fallbacks {
 		for _, style := range []engine.Style{engine.Catalog, engine.Wizard} {
@@ -326,7 +329,7 @@ func TestFlow_InactiveAccountActivated(t *testing.T) {
 	}
 }
 
-// No PUT says that a user who is to be active is inactive.
+// TestUpdate_PUTSetsActive checks that a PUT for an active user sets active to true.
 func TestUpdate_PUTSetsActive(t *testing.T) {
 	for _, fallback := range fallbacks {
 		for _, style := range []engine.Style{engine.Catalog, engine.Wizard} {
@@ -385,14 +388,14 @@ func TestLookup_NonSCIM404(t *testing.T) {
 				w.poll("the failure", func() bool { return w.state(engine.User, "u-1").LastError != "" })
 				require.Contains(t, w.state(engine.User, "u-1").LastError, "check the base URL of the target")
 				w.stop(w.engine)
-				require.NotContains(t, seen, http.MethodPost, "it does not say that there is no account")
+				require.NotContains(t, seen, http.MethodPost, "the 404 does not mean that there is no account")
 			})
 		}
 	}
 }
 
-// With FallbackNone a group is created with all its members. In a wizard app it is replaced as a whole, in a catalog app only what changed
-// is sent, in batches.
+// TestFallbackNone_LargeGroup checks that with FallbackNone a group is created with all its members. In a wizard app it is replaced as a
+// whole. In a catalog app only changes are sent, in batches.
 func TestFallbackNone_LargeGroup(t *testing.T) {
 	for style, want := range map[engine.Style][]string{
 		engine.Catalog: {"GET", "POST", "PATCH", "PATCH"}, engine.Wizard: {"GET", "POST", "GET", "PUT"},
@@ -432,8 +435,8 @@ func TestFallbackNone_LargeGroup(t *testing.T) {
 	}
 }
 
-// With FallbackNone the members of a group are replaced by one request, as the target of a service gets it: one that rejects so many
-// members rejects them here, too.
+// TestFallbackNone_SingleMemberReplacement checks that with FallbackNone one request replaces all members of a group. A target that rejects
+// that many members rejects this request too.
 func TestFallbackNone_SingleMemberReplacement(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.as(func(t *engine.Target) { t.Style, t.Fallback = engine.Catalog, engine.FallbackNone })
@@ -461,10 +464,10 @@ func TestFallbackNone_SingleMemberReplacement(t *testing.T) {
 	w.mark(engine.Mark{App: app, Kind: engine.Group, ID: "g", AllMembers: true})
 	w.wait()
 	require.Equal(t, engine.StatusFailed, w.state(engine.Group, "g").Status)
-	require.Len(t, w.members(), members, "no request has replaced them by some of them")
+	require.Len(t, w.members(), members, "no request has replaced all members by a part")
 }
 
-// What a target was learned to take counts for requests for groups no more than for others.
+// TestFallbackNone_IgnoresLearnedMemberBatch checks that with FallbackNone the learned member batch has no effect on group requests.
 func TestFallbackNone_IgnoresLearnedMemberBatch(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	var joining []string

@@ -16,19 +16,19 @@ import (
 	"github.com/scimwright/scimwright/engine/store"
 )
 
-// faultPoints names the points of a process at which it may be ended or frozen: before and after each write to the store, three
-// for each request, and before each read. Points of the same name are numbered. They are hit from several goroutines.
+// faultPoints are named points of a process at which it can be killed or stopped: before and after each write to the store, three per
+// request, and before each read. Points with the same name are numbered. Several goroutines reach them.
 type faultPoints struct {
-	at     string         // the point at which it happens; "" tells all points instead
-	signal syscall.Signal // what the process sends to itself there
-	reads  bool           // reads of the store count too, although they leave nothing behind
+	at     string         // the point of the signal; empty: print all points
+	signal syscall.Signal // the signal that the process sends to itself
+	reads  bool           // include reads of the store, which have no effect on the database
 
-	mu     sync.Mutex
-	passed map[string]int // by name, how often
-	woken  atomic.Bool    // the process was frozen
+	mu        sync.Mutex
+	passed    map[string]int // number of passes by name
+	continued atomic.Bool    // the process was stopped and continued
 }
 
-// hit is one point. The signal is not returned from: SIGKILL ends the process, and SIGSTOP all its threads, until SIGCONT.
+// hit is called at each point. It does not return after SIGKILL. SIGSTOP stops all threads until SIGCONT.
 func (f *faultPoints) hit(name string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -44,11 +44,11 @@ func (f *faultPoints) hit(name string) {
 	}
 	if f.at == name {
 		_ = syscall.Kill(os.Getpid(), f.signal)
-		f.woken.Store(true)
+		f.continued.Store(true)
 	}
 }
 
-// reading is the one point of a call of the store that only reads: whatever comes after it finds what was before it.
+// reading adds the point of a call that only reads the store. One point is enough, because a read changes nothing.
 func reading[T any](f *faultPoints, name string, call func() (T, error)) (T, error) {
 	if f.reads {
 		f.hit("before " + name)
@@ -56,7 +56,7 @@ func reading[T any](f *faultPoints, name string, call func() (T, error)) (T, err
 	return call()
 }
 
-// around is the two points of a call of the store: nothing of it is stored, all of it is stored.
+// around adds the points of a call of the store: before it, when nothing is stored, and after it, when everything is stored.
 func around[T any](f *faultPoints, name string, call func() (T, error)) (T, error) {
 	f.hit("before " + name)
 	v, err := call()
@@ -69,7 +69,7 @@ func (f *faultPoints) around(name string, call func() error) error {
 	return err
 }
 
-// faultyStore has fault points around every call that a sequence or a lane makes.
+// faultyStore has fault points around every call of a sequence or a lane.
 type faultyStore struct {
 	store.All
 	points *faultPoints
@@ -81,8 +81,8 @@ func (s faultyStore) Reset(ctx context.Context, owner string) error {
 
 func (s faultyStore) Claim(ctx context.Context, owner string, now, until time.Time, limit int) (leases []engine.Lease, next time.Time,
 	err error) {
-	if s.points.woken.Load() {
-		return nil, time.Time{}, nil // whatever a process sends that was frozen belongs to what it was about then
+	if s.points.continued.Load() {
+		return nil, time.Time{}, nil // requests of a stopped process belong to its lease before the stop
 	}
 	err = s.points.around("Claim", func() error {
 		leases, next, err = s.All.Claim(ctx, owner, now, until, limit)
@@ -143,12 +143,12 @@ func (s faultyStore) Lane(ctx context.Context, app string) (engine.Lane, error) 
 	return reading(s.points, "Lane", func() (engine.Lane, error) { return s.All.Lane(ctx, app) })
 }
 
-// faultyTransport has three fault points for each request: before it is sent, when the target has carried it out and its answer
-// is on the way, and when the answer was read.
+// faultyTransport has three fault points per request: before it is sent, when the target has processed it and its response is in flight,
+// and when the response was read.
 type faultyTransport struct {
 	base   http.RoundTripper
 	points *faultPoints
-	before func() // of each request, nil for nothing
+	before func() // called before each request, may be nil
 }
 
 func (t faultyTransport) RoundTrip(r *http.Request) (*http.Response, error) {

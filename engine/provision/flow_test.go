@@ -21,7 +21,7 @@ import (
 
 func TestRate_LimitsRequests(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
-	w.as(func(t *engine.Target) { t.Rate, t.Burst = 0.0001, 3 }) // one every few hours
+	w.as(func(t *engine.Target) { t.Rate, t.Burst = 0.0001, 3 }) // one request every few hours
 	for i := range 5 {
 		w.set(fmt.Sprint("u-", i), user(fmt.Sprint("u-", i), fmt.Sprint("name", i)))
 	}
@@ -29,7 +29,7 @@ func TestRate_LimitsRequests(t *testing.T) {
 	w.poll("the burst", func() bool { sent += len(w.fake.Requests()); return sent == 3 })
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorIs(t, w.engine.Stop(ctx), context.Canceled, "what waits for its turn is cut off")
+	require.ErrorIs(t, w.engine.Stop(ctx), context.Canceled, "Stop cancels requests that wait for the rate limit")
 	require.Empty(t, w.fake.Requests())
 
 	w.as(func(t *engine.Target) { t.Rate = 0 })
@@ -40,7 +40,7 @@ func TestRate_LimitsRequests(t *testing.T) {
 
 // TestRate_LearnedAndStored checks that the engine learns a lower rate from a 429 response, and that the next engine uses it.
 func TestRate_LearnedAndStored(t *testing.T) {
-	// Time passes by looking at the clock, so that the requests follow each other closely however slow the machine is.
+	// Each reading of the clock advances it, so that requests are close together even on a slow machine.
 	var ticks atomic.Int64
 	begin := time.Now()
 	o := provision.Options{Sweep: 2 * time.Millisecond, Now: func() time.Time {
@@ -58,7 +58,7 @@ func TestRate_LearnedAndStored(t *testing.T) {
 	w.stop(w.engine)
 	w.fake.Inject(enginetest.Fault{Path: "/Users/u12", Status: 429, RetryAfter: "0"})
 	w.engine = w.start(o)
-	w.mark(marks...) // all at once, so that the target may say that this is too fast
+	w.mark(marks...) // a burst, so that the target responds with 429
 	w.wait()
 	rate := w.learned().Rate
 	require.NotZero(t, rate)
@@ -67,7 +67,7 @@ func TestRate_LearnedAndStored(t *testing.T) {
 	w.engine = w.start(o)
 	w.mark(marks[0])
 	w.wait()
-	require.GreaterOrEqual(t, w.learned().Rate, rate, "it is known to the next engine")
+	require.GreaterOrEqual(t, w.learned().Rate, rate, "the next engine uses it")
 	require.LessOrEqual(t, w.learned().Rate, 2*rate)
 }
 
@@ -94,11 +94,11 @@ func TestQuarantine_SendsDeactivations(t *testing.T) {
 		return on
 	}
 	w.poll("the deactivation", func() bool { return !active("ann") })
-	require.True(t, quarantined(), "that says nothing about creates")
+	require.True(t, quarantined(), "a deactivation does not end the quarantine")
 
 	w.fake.Inject(enginetest.Fault{Method: "PATCH", Status: 403, Times: -1})
 	w.set("u-2", off("u-2", "bob"))
-	w.poll("the refusal", func() bool { return w.state(engine.User, "u-2").LastStatus == 403 })
+	w.poll("the rejection", func() bool { return w.state(engine.User, "u-2").LastStatus == 403 })
 	w.fake.ClearFaults()
 	require.NoError(t, w.engine.Apps().Kick(t.Context(), app))
 	w.mark(engine.Mark{App: app, Kind: engine.User, ID: "u-2", Retry: true}, engine.Mark{App: app, Kind: engine.User, ID: "u-3", Retry: true})
@@ -121,7 +121,7 @@ func TestConcurrency_HangingAppLimited(t *testing.T) {
 		sent = append(sent, w.fake.Requests()...)
 		return len(slices.DeleteFunc(slices.Clone(sent), func(r string) bool { return !strings.HasPrefix(r, "POST") }))
 	}
-	w.poll("one that hangs", func() bool { return posts() == 1 })
+	w.poll("a hanging request", func() bool { return posts() == 1 })
 
 	quick := enginetest.NewTarget()
 	server := httptest.NewServer(quick)
@@ -139,7 +139,7 @@ func TestConcurrency_HangingAppLimited(t *testing.T) {
 	defer cancel()
 	require.NoError(t, w.engine.Wait(ctx, "erp"))
 	require.Len(t, quick.Users(), 5)
-	require.Equal(t, 1, posts(), "half of two is one")
+	require.Equal(t, 1, posts(), "half of two requests")
 	cut, end := context.WithCancel(t.Context())
 	end()
 	require.ErrorIs(t, w.engine.Stop(cut), context.Canceled)

@@ -22,73 +22,76 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// frozenLease is the lease that takeovers are measured with.
-const frozenLease = 5 * time.Second
+// stallLease is the duration of the leases in these tests.
+const stallLease = 5 * time.Second
 
-// One of two engines on a PostgreSQL database is frozen in the middle of a sequence, and woken when the other has taken its lane
-// over and finished.
+// TestLease_StalledEngineHarmless stops one of two engines on a PostgreSQL database in the middle of a sequence. It continues when the
+// other engine has taken over its lane and finished.
 func TestLease_StalledEngineHarmless(t *testing.T) {
-	var all []*freeze
-	reassigned := func(k *desk) { k.user("u-1", "anna", "chair") }
+	var all []*stalledPair
+	reassigned := func(k *directoryTx) { k.user("u-1", "anna", "chair") }
 	for _, c := range []struct {
 		scenario, at string
-		then         func(*desk) // the change that comes while it is frozen
-		stale        string      // the request that was on its way past the last look at the lease, if any
+		then         func(*directoryTx) // the change during the stop
+		stale        string             // the method of the request that was already past the lease check, if any
 	}{
 		{scenario: "a user is created", at: "carried out GET /Users", then: reassigned},
 		{scenario: "a user is created", at: "carried out POST /Users", then: reassigned},
 		{scenario: "a user is created", at: "answered POST /Users", then: annLeaves},
-		{scenario: "a user is created", at: "before Finish", then: annIsGone},
+		{scenario: "a user is created", at: "before Finish", then: annRemoved},
 		{scenario: "a user changes", at: "carried out GET /Users", then: reassigned},
 		{scenario: "a user changes", at: "before PUT /Users", then: reassigned, stale: http.MethodPut},
 		{scenario: "a user changes", at: "carried out PUT /Users", then: reassigned},
 		{scenario: "a user is deactivated", at: "before PATCH /Users", then: reassigned, stale: http.MethodPatch},
 		{scenario: "a user is deactivated", at: "carried out PATCH /Users", then: reassigned},
 		{scenario: "a group is renamed", at: "before PATCH /Groups", then: pushedGroup("Crew"), stale: http.MethodPatch},
-		{scenario: "members come and go", at: "carried out PATCH /Groups", then: func(k *desk) { k.leave("g-1", "u-4"); k.join("g-1", "u-1") }},
+		{scenario: "members are added and removed", at: "carried out PATCH /Groups", then: func(k *directoryTx) {
+			k.leave("g-1", "u-4")
+			k.join("g-1", "u-1")
+		}},
 	} {
-		f := &freeze{scenario: scenario(c.scenario), at: c.at, stale: c.stale}
+		f := &stalledPair{scenario: scenario(c.scenario), at: c.at, stale: c.stale}
 		f.begin(t, c.then)
 		all = append(all, f)
 	}
 	for _, f := range all {
-		require.NoError(t, f.heir.Wait(), f.heirLog.String())
+		require.NoError(t, f.second.Wait(), f.secondLog.String())
 	}
 	for _, f := range all {
 		t.Run(f.scenario.name+", frozen "+f.at, f.verify)
 	}
 }
 
-// freeze is a pair of engines on a database of their own, one of which is frozen.
-type freeze struct {
+// stalledPair is a pair of engines with their own database. One of them is stopped.
+type stalledPair struct {
 	scenario killScenario
 	at       string
 	stale    string
 
-	world        *killWorld
-	first, heir  *exec.Cmd
-	log, heirLog bytes.Buffer
-	frozen       time.Time
-	held         engine.Lane
+	world          *killWorld
+	first, second  *exec.Cmd
+	log, secondLog bytes.Buffer
+	stalledAt      time.Time
+	held           engine.Lane
 }
 
-// begin has the first engine frozen, commits the next change and starts the other engine.
-func (f *freeze) begin(t *testing.T, then func(*desk)) {
+// begin waits until the first engine is stopped, commits the next change and starts the other engine.
+func (f *stalledPair) begin(t *testing.T, then func(*directoryTx)) {
 	w := newKillWorld(t, sqldbtest.PostgresURL(t), f.scenario, engine.Catalog)
 	f.world = w
 	t.Cleanup(w.begin("app"))
 	o := orders{
-		Database: w.url, Scenario: f.scenario.name, Style: w.style, App: w.app, Target: w.server.URL, Lease: frozenLease,
+		Database: w.url, Scenario: f.scenario.name, Style: w.style, App: w.app, Target: w.server.URL, Lease: stallLease,
 		Owner: "frozen", At: f.at, Signal: syscall.SIGSTOP,
 	}
 	told, out := io.Pipe()
 	f.first = o.start(t, out, &f.log)
-	t.Cleanup(func() { _ = f.first.Process.Kill() }) // it has ended unless the test has failed
+	t.Cleanup(func() { _ = f.first.Process.Kill() }) // it has exited unless the test failed
 	line, err := bufio.NewReader(told).ReadString('\n')
 	require.NoError(t, err)
 	require.Equal(t, f.at+"\n", line)
-	awaitFrozen(t, f.first.Process.Pid)
-	f.frozen = time.Now()
+	awaitStalled(t, f.first.Process.Pid)
+	f.stalledAt = time.Now()
 	f.held, err = w.store.Lane(t.Context(), w.app)
 	require.NoError(t, err)
 	require.Equal(t, "frozen", f.held.Owner)
@@ -97,12 +100,12 @@ func (f *freeze) begin(t *testing.T, then func(*desk)) {
 	}
 	require.NoError(t, w.directory().change(t.Context(), w.app, mark, then))
 	o.Owner, o.At, o.Standby = "heir", "nowhere", true
-	f.heir = o.start(t, io.Discard, &f.heirLog)
-	t.Cleanup(func() { _ = f.heir.Process.Kill() })
+	f.second = o.start(t, io.Discard, &f.secondLog)
+	t.Cleanup(func() { _ = f.second.Process.Kill() })
 }
 
-// verify looks at what the other engine did, and wakes the first one.
-func (f *freeze) verify(t *testing.T) {
+// verify checks the work of the other engine, and continues the first one.
+func (f *stalledPair) verify(t *testing.T) {
 	w := f.world
 	w.t = t
 	before := w.log.all()
@@ -111,10 +114,10 @@ func (f *freeze) verify(t *testing.T) {
 	took := before[i].at
 	since := func(begin time.Time) time.Duration { return took.Sub(begin).Round(time.Millisecond) }
 	t.Logf("the first request of the heir came %s after the lease was last prolonged, %s after the freeze, %s after the end of the lease",
-		since(f.held.Until.Add(frozenLease/20-frozenLease)), since(f.frozen), since(f.held.Until))
-	require.False(t, took.Before(f.held.Until), "not before the lease has ended")
-	require.Less(t, took.Sub(f.held.Until), 4*frozenLease, "a machine that is not overloaded needs some milliseconds")
-	require.Empty(t, w.judge(), "the heir finishes")
+		since(f.held.Until.Add(stallLease/20-stallLease)), since(f.stalledAt), since(f.held.Until))
+	require.False(t, took.Before(f.held.Until), "the lease has ended")
+	require.Less(t, took.Sub(f.held.Until), 4*stallLease, "takeover is fast")
+	require.Empty(t, w.verify(), "the other engine finishes")
 	finished := w.states()
 
 	healer := w.start("healer", time.Now)
@@ -122,7 +125,7 @@ func (f *freeze) verify(t *testing.T) {
 	require.NoError(t, f.first.Wait(), "%s", &f.log)
 	w.stop(healer)
 	require.Regexp(t, `lane lost|the lease was lost`, f.log.String())
-	require.Empty(t, w.judge(), "after it woke")
+	require.Empty(t, w.verify(), "after the stop")
 	var sent, changes []string
 	for _, r := range w.log.all()[len(before):] {
 		if r.by == "frozen" {
@@ -132,15 +135,15 @@ func (f *freeze) verify(t *testing.T) {
 		}
 	}
 	if f.stale == "" {
-		require.Empty(t, sent, "it looks at its lease before each request")
+		require.Empty(t, sent, "the lease is checked before each request")
 	} else {
-		require.LessOrEqual(t, len(sent), 1, "one was past the last look at the lease")
+		require.LessOrEqual(t, len(sent), 1, "at most one request was past the lease check")
 	}
-	t.Logf("when it woke, it sent %q, and what it might have spoiled was mended by %q", sent, changes)
+	t.Logf("after the stop it sent %q; corrections: %q", sent, changes)
 	if f.at == "before Finish" {
-		require.Empty(t, cmp.Diff(finished, w.states()), "nothing of what it knew was stored")
+		require.Empty(t, cmp.Diff(finished, w.states()), "none of its results was stored")
 	}
-	require.Equal(t, settled(finished), settled(w.states()))
+	require.Equal(t, stateTexts(finished), stateTexts(w.states()))
 }
 
 func (w *killWorld) states() []engine.State {
@@ -150,16 +153,16 @@ func (w *killWorld) states() []engine.State {
 	return all
 }
 
-// settled is what a stale result would have spoiled.
-func settled(states []engine.State) (out []string) {
+// stateTexts returns the data that a stale result would change.
+func stateTexts(states []engine.State) (out []string) {
 	for _, s := range states {
 		out = append(out, fmt.Sprint(s.Kind, s.ID, s.Status, s.Want, s.RemoteID, s.RemoteName, s.Origin, s.Attempts, s.NextAt))
 	}
 	return out
 }
 
-// awaitFrozen returns when the kernel has stopped all threads of a process.
-func awaitFrozen(t *testing.T, pid int) {
+// awaitStalled waits until the kernel has stopped all threads of a process.
+func awaitStalled(t *testing.T, pid int) {
 	t.Helper()
 	limit := time.Now().Add(deadline)
 	for {
@@ -169,6 +172,6 @@ func awaitFrozen(t *testing.T, pid int) {
 			return
 		}
 		require.True(t, time.Now().Before(limit), "%s", stat)
-		time.Sleep(time.Millisecond) // between two looks
+		time.Sleep(time.Millisecond) // poll interval
 	}
 }

@@ -23,7 +23,7 @@ func (w *world) join(group, user string, in bool) {
 	w.mark(engine.Mark{App: app, Kind: engine.Group, ID: group, Members: []string{user}})
 }
 
-// members are the userNames in the only group of the target.
+// members returns the userNames in the only group of the target.
 func (w *world) members() []string {
 	w.t.Helper()
 	names := map[string]string{}
@@ -96,7 +96,7 @@ func TestGroup_WaitsForMembers(t *testing.T) {
 	require.Empty(t, w.members())
 	w.mark(userMark("a"))
 	w.wait()
-	require.Equal(t, []string{"ann"}, w.members(), "nobody had to mark the group")
+	require.Equal(t, []string{"ann"}, w.members(), "the group needs no other mark")
 	require.Equal(t, engine.StatusClean, w.state(engine.Group, "g").Status)
 }
 
@@ -166,7 +166,7 @@ func TestGroup_LinkedReplacesMembers(t *testing.T) {
 	w.fake.Remove("Groups", id)
 	w.mark(engine.Mark{App: app, Kind: engine.Group, ID: "g", AllMembers: true})
 	w.wait()
-	require.Equal(t, engine.StatusFailed, w.state(engine.Group, "g").Status, "a chosen group is not replaced by another one")
+	require.Equal(t, engine.StatusFailed, w.state(engine.Group, "g").Status, "a linked group is not replaced by another one")
 }
 
 func TestGroup_MembersInBatches(t *testing.T) {
@@ -208,7 +208,7 @@ func TestPush_LostResponseReverted(t *testing.T) {
 	w.fake.Inject(enginetest.Fault{Method: "PATCH", DropAfter: true})
 	w.dir.SetGroup(app, "g", engine.GroupState{Want: engine.Active, DisplayName: "Coffee"})
 	w.join("g", "a", true)
-	w.poll("the lost answer", func() bool { return w.state(engine.Group, "g").Status == engine.StatusRetrying })
+	w.poll("the lost response", func() bool { return w.state(engine.Group, "g").Status == engine.StatusRetrying })
 	require.Equal(t, "Coffee", w.fake.Groups()[0].Text("displayName"))
 	require.Equal(t, []string{"name-a"}, w.members())
 

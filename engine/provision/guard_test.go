@@ -50,14 +50,14 @@ func TestGuard_MassDeactivation(t *testing.T) {
 		w.set(id(0), off(id(0), id(0)))
 		w.set(id(1), off(id(1), id(1)))
 		w.wait()
-		require.Equal(t, 2, inactive(), "a few may go")
+		require.Equal(t, 2, inactive(), "a few deactivations are allowed")
 
 		for i := range 12 {
 			w.dir.SetUser(app, id(i), off(id(i), id(i)))
 		}
 		w.mark(marks...)
 		w.wait()
-		require.Equal(t, 2, inactive(), "not even the first of a mass")
+		require.Equal(t, 2, inactive(), "not even the first of a mass deactivation")
 		require.Equal(t, 10, held())
 		s := w.state(engine.User, id(5))
 		require.Equal(t, engine.OpDeactivate, s.LastOperation)
@@ -67,8 +67,8 @@ func TestGuard_MassDeactivation(t *testing.T) {
 		w.set("u-new", user("u-new", "new"))
 		w.set(id(11), user(id(11), "renamed"))
 		w.wait()
-		require.Len(t, w.fake.Users(), 13, "everything else goes on")
-		require.Equal(t, 9, held(), "one was wanted again")
+		require.Len(t, w.fake.Users(), 13, "everything else continues")
+		require.Equal(t, 9, held(), "one is desired again")
 
 		require.ErrorIs(t, w.engine.Apps().Approve(t.Context(), app, 10), engine.ErrStale)
 		require.NoError(t, w.engine.Apps().Approve(t.Context(), app, 9))
@@ -111,7 +111,7 @@ func TestLinkAsk_WaitsForDecision(t *testing.T) {
 	require.Equal(t, engine.StatusHeld, s.Status)
 	require.Equal(t, "account "+theirs+" already exists: confirm that it belongs to the user", s.LastError)
 	require.Empty(t, s.RemoteID)
-	require.Empty(t, w.fake.Users()[0].ExternalID(), "nothing was changed")
+	require.Empty(t, w.fake.Users()[0].ExternalID(), "no write")
 
 	linked := user("u-1", "ann")
 	linked.RemoteID = theirs
@@ -132,6 +132,6 @@ func TestLinkAsk_WaitsForDecision(t *testing.T) {
 	other.RemoteID = "nobody"
 	w.set("u-2", other)
 	w.wait()
-	require.Equal(t, engine.StatusFailed, w.state(engine.User, "u-2").Status, "another account is no replacement")
+	require.Equal(t, engine.StatusFailed, w.state(engine.User, "u-2").Status, "no other account is linked instead")
 	require.Len(t, w.fake.Users(), 1)
 }

@@ -46,8 +46,8 @@ func TestHalt_BlocksUntilResumed(t *testing.T) {
 		style  engine.Style
 		before func(*world)
 		change func(*world)
-		held   []string // requests while it is halted
-		done   []string // after it was resumed
+		held   []string // requests during the halt
+		done   []string // requests after the resume
 	}{
 		"create": {op: engine.OpCreate, change: known, held: []string{lookup}, done: []string{lookup, "POST /Users"}},
 		"link": {op: engine.OpLink, before: func(w *world) { w.fake.Add("Users", user("", "ann").Resource) }, change: known,
@@ -104,13 +104,13 @@ func TestHalt_BlocksUntilResumed(t *testing.T) {
 			s := states[0]
 			require.Equal(t, []any{true, c.op, string(c.op) + " is halted for this app: an audit", 0},
 				[]any{s.Halted, s.LastOperation, s.LastError, s.Attempts})
-			require.Less(t, s.Synced, s.Desired, "it is not taken for done")
-			require.NotEqual(t, engine.Unconfirmed, s.Origin, "nothing was sent")
+			require.Less(t, s.Synced, s.Desired, "the principal is not synchronized")
+			require.NotEqual(t, engine.Unconfirmed, s.Origin, "no request")
 			require.Empty(t, s.IgnoredAttributes)
 
 			w.mark(engine.Mark{App: app, Kind: s.Kind, ID: s.ID})
 			w.wait()
-			require.True(t, w.state(s.Kind, s.ID).Halted, "a mark does not change that")
+			require.True(t, w.state(s.Kind, s.ID).Halted, "a mark does not end the hold")
 			w.fake.Requests()
 			w.resume(c.op)
 			w.requests(c.done...)
@@ -140,8 +140,8 @@ func TestHalt_WithinSequence(t *testing.T) {
 		require.Equal(t, []any{engine.StatusHeld, engine.OpUpdate, "update is halted for this app", "ann"},
 			[]any{s.Status, s.LastOperation, s.LastError, s.RemoteName})
 		on, _ := w.fake.Users()[0].Bool("active")
-		require.True(t, on, "the reactivation was not halted")
-		require.Len(t, w.told()[len(w.told())-1].Steps, 2)
+		require.True(t, on, "the reactivation was sent")
+		require.Len(t, w.resultsSoFar()[len(w.resultsSoFar())-1].Steps, 2)
 		w.resume(engine.OpUpdate)
 		require.Equal(t, "anna", w.fake.Users()[0].Text("userName"))
 	})
@@ -159,7 +159,7 @@ func TestHalt_AllApps(t *testing.T) {
 	require.Len(t, all, len(engine.HaltOperations()))
 
 	w.stop(w.engine)
-	w.engine = w.start(provision.Options{}) // it is stored
+	w.engine = w.start(provision.Options{}) // the halt is stored
 	w.resume()
 	require.True(t, w.state(engine.User, "u-1").Halted)
 	require.NoError(t, w.engine.Apps().Resume(t.Context(), ""))
@@ -168,7 +168,7 @@ func TestHalt_AllApps(t *testing.T) {
 	all, err = w.engine.Apps().Halts(t.Context(), "")
 	require.NoError(t, err)
 	require.Empty(t, all)
-	require.EqualError(t, w.engine.Apps().Halt(t.Context(), app, "", engine.OpLookup), "engine: lookup is no operation that can be halted")
+	require.EqualError(t, w.engine.Apps().Halt(t.Context(), app, "", engine.OpLookup), "engine: lookup cannot be halted")
 }
 
 // TestHalt_PreservesLostCreateName checks that a halted create keeps the user name of a previous create with a lost response.
@@ -176,7 +176,7 @@ func TestHalt_PreservesLostCreateName(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{RetryInitial: time.Hour, RetryMax: time.Hour})
 	w.fake.Inject(enginetest.Fault{Method: "POST", Drop: true})
 	w.set("u-1", user("u-1", "ann"))
-	w.poll("the lost answer", func() bool { return w.state(engine.User, "u-1").Origin == engine.Unconfirmed })
+	w.poll("the lost response", func() bool { return w.state(engine.User, "u-1").Origin == engine.Unconfirmed })
 	w.halt("", engine.OpCreate)
 	w.dir.SetUser(app, "u-1", user("u-1", "anna"))
 	retry := engine.Mark{App: app, Kind: engine.User, ID: "u-1", Retry: true}
@@ -188,7 +188,7 @@ func TestHalt_PreservesLostCreateName(t *testing.T) {
 	require.Len(t, w.fake.Users(), 1)
 }
 
-// haltsCreates halts creates as soon as one was announced, once.
+// haltsCreates halts creates when Begin announces the first one.
 type haltsCreates struct {
 	store.All
 	once *sync.Once
@@ -204,19 +204,19 @@ func (h haltsCreates) Begin(ctx context.Context, l engine.Lease, intents []store
 
 // TestHalt_BlocksQueuedCreate checks that a halt blocks a create that waits for its turn after the lookup.
 func TestHalt_BlocksQueuedCreate(t *testing.T) {
-	s := newStage(t, sqldbtest.SQLite(t), 0)
+	s := newLargeWorld(t, sqldbtest.SQLite(t), 0)
 	s.mark(groupMark("g"))
 	e := s.start(provision.Options{Store: haltsCreates{s.store, new(sync.Once)}}, 0)
 	defer s.stop(e)
 	s.wait(e, app)
-	require.Equal(t, []string{"GET /Groups"}, s.hall.sent())
+	require.Equal(t, []string{"GET /Groups"}, s.fake.sent())
 	got, err := e.State(t.Context(), app, engine.Group, "g")
 	require.NoError(t, err)
 	require.True(t, got.Halted)
-	require.Empty(t, got.Origin, "what was announced was not sent")
+	require.Empty(t, got.Origin, "the announced create was not sent")
 	require.NoError(t, e.Apps().Resume(t.Context(), app))
 	s.wait(e, app)
-	require.Equal(t, []string{"GET /Groups", "POST /Groups"}, s.hall.sent())
+	require.Equal(t, []string{"GET /Groups", "POST /Groups"}, s.fake.sent())
 }
 
 func namedGroup(name string) *scim.Resource {

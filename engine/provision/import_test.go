@@ -21,14 +21,14 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// readOnly has the target refuse everything but reads.
+// readOnly makes the target reject everything except reads.
 func (w *world) readOnly() {
 	for _, method := range []string{"POST", "PUT", "PATCH", "DELETE"} {
 		w.fake.Inject(enginetest.Fault{Method: method, Status: 405, Times: -1})
 	}
 }
 
-// sentOnlyReads checks what was sent since it was asked last, and returns it.
+// sentOnlyReads returns the requests since the last call, and checks that they are reads.
 func (w *world) sentOnlyReads() []string {
 	w.t.Helper()
 	sent := w.fake.Requests()
@@ -38,7 +38,7 @@ func (w *world) sentOnlyReads() []string {
 	return sent
 }
 
-// imported starts an import and waits for its end.
+// imported starts an import and waits until it has finished.
 func (w *world) imported(r engine.ImportRequest) engine.ImportRun {
 	w.t.Helper()
 	id, err := w.engine.Imports().Start(w.t.Context(), app, r)
@@ -46,7 +46,7 @@ func (w *world) imported(r engine.ImportRequest) engine.ImportRun {
 	return w.importEnd(id)
 }
 
-// importDeadline bounds the wait for an import, which may be long.
+// importDeadline limits the wait for an import, which may be long.
 const importDeadline = 6 * deadline
 
 func (w *world) importEnd(id int64) engine.ImportRun {
@@ -68,7 +68,7 @@ func (w *world) importEnd(id int64) engine.ImportRun {
 	}
 }
 
-// objects are what imports have found, by remote id, read by small pages.
+// objects returns the objects of imports by remote id. It reads small pages.
 func (w *world) objects(kind engine.Kind, v engine.Verdict) map[string]engine.RemoteObject {
 	w.t.Helper()
 	out := map[string]engine.RemoteObject{}
@@ -92,7 +92,7 @@ func (w *world) confirm(run int64, links ...engine.Link) error {
 	})
 }
 
-// account is what others have put into the target.
+// account returns an account that the engine did not create.
 func account(name, externalID, email string) *scim.Resource {
 	r := &scim.Resource{}
 	r.Set("schemas", []string{scim.UserSchema})
@@ -121,14 +121,14 @@ func TestImport_MatchesAccounts(t *testing.T) {
 			u.Resource.Set("emails", []any{map[string]any{"value": name}})
 			w.dir.SetUser(app, id, u)
 		}
-		byID := w.fake.Add("Users", account("somebody", "u-1", ""))
+		byID := w.fake.Add("Users", account("other", "u-1", ""))
 		byName := w.fake.Add("Users", account("BOB@x.org", "", ""))
 		first, second := w.fake.Add("Users", account("c1", "", "cat@x.org")), w.fake.Add("Users", account("c2", "", "cat@x.org"))
 		both := account("x", "", "dan@x.org")
 		both.Set("emails", []any{map[string]any{"value": "dan@x.org"}, map[string]any{"value": "eve@x.org"}})
 		several := w.fake.Add("Users", both)
 		resembles := w.fake.Add("Users", account("eve@elsewhere.org", "", ""))
-		stranger := w.fake.Add("Users", account("zoe", "", ""))
+		unmanaged := w.fake.Add("Users", account("zoe", "", ""))
 		second0 := w.fake.Add("Users", account("own@x", "u-own", ""))
 		w.fake.Requests()
 		w.readOnly()
@@ -157,15 +157,15 @@ func TestImport_MatchesAccounts(t *testing.T) {
 			"u1":      {Verdict: engine.VerdictLinked, Principal: "u-own"},
 			byID:      {engine.VerdictMatched, engine.MatchExternalID, "u-1", nil, ""},
 			byName:    {engine.VerdictMatched, engine.MatchUserName, "u-2", nil, ""},
-			first:     {engine.VerdictAmbiguous, engine.MatchEmail, "", []string{"u-3"}, "another one matches the same"},
-			second:    {engine.VerdictAmbiguous, engine.MatchEmail, "", []string{"u-3"}, "another one matches the same"},
+			first:     {engine.VerdictAmbiguous, engine.MatchEmail, "", []string{"u-3"}, "another object matches the same principal"},
+			second:    {engine.VerdictAmbiguous, engine.MatchEmail, "", []string{"u-3"}, "another object matches the same principal"},
 			several:   {engine.VerdictAmbiguous, engine.MatchEmail, "", []string{"u-4", "u-5"}, ""},
 			resembles: {engine.VerdictPartial, "", "", []string{"u-5"}, ""},
-			stranger:  {Verdict: engine.VerdictUnmatched},
+			unmanaged: {Verdict: engine.VerdictUnmatched},
 			second0:   {engine.VerdictAmbiguous, engine.MatchExternalID, "", []string{"u-own"}, "u-own has the account u1 already"},
 		}, verdicts))
-		require.True(t, got[stranger].Active)
-		require.Len(t, w.links(), 1, "nothing is linked before somebody says so")
+		require.True(t, got[unmanaged].Active)
+		require.Len(t, w.links(), 1, "nothing is linked without a confirmation")
 
 		require.NoError(t, w.confirm(run.ID, engine.Link{Kind: engine.User, ID: "u-5", RemoteID: resembles, RemoteName: "eve@elsewhere.org"},
 			engine.Link{Kind: engine.User, ID: "u-1", RemoteID: byID}))
@@ -180,8 +180,8 @@ func TestImport_MatchesAccounts(t *testing.T) {
 		refusal, ok := errors.AsType[*engine.LinkError](err)
 		require.True(t, ok, "%v", err)
 		require.Len(t, refusal.Conflicts, 1)
-		require.Equal(t, "the account belongs to u-1 already", refusal.Conflicts[0].Reason)
-		require.Len(t, w.links(), 3, "it is refused as a whole")
+		require.Equal(t, "the account already belongs to u-1", refusal.Conflicts[0].Reason)
+		require.Len(t, w.links(), 3, "no link was created")
 		require.ErrorIs(t, w.confirm(run.ID, engine.Link{Kind: engine.User, ID: "u-3", RemoteID: "u99"}), engine.ErrStale,
 			"the run has not seen it")
 		require.ErrorIs(t, w.confirm(run.ID, engine.Link{Kind: engine.Group, ID: "u-3", RemoteID: first}), engine.ErrStale)
@@ -190,11 +190,11 @@ func TestImport_MatchesAccounts(t *testing.T) {
 		next := w.imported(engine.ImportRequest{})
 		require.Equal(t, 3, next.Counts[engine.VerdictLinked])
 		require.ErrorIs(t, w.confirm(run.ID, engine.Link{Kind: engine.User, ID: "u-3", RemoteID: first}), engine.ErrStale,
-			"a newer one has begun")
+			"a newer import has started")
 		runs, err := w.engine.Imports().Runs(t.Context(), app)
 		require.NoError(t, err)
 		require.Equal(t, []int64{next.ID, run.ID}, []int64{runs[0].ID, runs[1].ID})
-		require.Equal(t, run.Counts, runs[1].Counts, "as they were at its end")
+		require.Equal(t, run.Counts, runs[1].Counts, "the counts at the end of the run")
 		w.sentOnlyReads()
 	})
 }
@@ -247,7 +247,7 @@ func TestImport_StoresObjectsOnRequest(t *testing.T) {
 	w.imported(engine.ImportRequest{Keep: true})
 	require.Equal(t, "A", whole().Text("nickName"))
 	_, there := whole().Get("password")
-	require.False(t, there, "nobody needs it")
+	require.False(t, there, "not requested")
 	w.imported(engine.ImportRequest{})
 	require.Nil(t, whole())
 }
@@ -311,7 +311,7 @@ func TestImport_TakenOverAfterExpiry(t *testing.T) {
 		require.Equal(t, 130, run.Counts[engine.VerdictUnmatched])
 		w.requests("GET /Users?startIndex=101&count=100")
 		require.ErrorIs(t, w.store.EndImport(t.Context(), leases[0], engine.ImportFailed, "", now), engine.ErrLeaseLost,
-			"the dead one comes back")
+			"the previous owner continues")
 	})
 }
 
@@ -320,7 +320,7 @@ func TestImport_ObeysRateLimit(t *testing.T) {
 	for i := range 450 {
 		w.fake.Add("Users", account(fmt.Sprint("user", i), "", ""))
 	}
-	w.as(func(t *engine.Target) { t.Rate, t.Burst = 0.0001, 2 }) // one every few hours
+	w.as(func(t *engine.Target) { t.Rate, t.Burst = 0.0001, 2 }) // one request every few hours
 	id, err := w.engine.Imports().Start(t.Context(), app, engine.ImportRequest{})
 	require.NoError(t, err)
 	sent := 0
@@ -333,7 +333,7 @@ func TestImport_ObeysRateLimit(t *testing.T) {
 	cut, end := context.WithCancel(t.Context())
 	end()
 	require.ErrorIs(t, w.engine.Stop(cut), context.Canceled)
-	require.Empty(t, w.fake.Requests(), "the third waits for its turn")
+	require.Empty(t, w.fake.Requests(), "the third request waits for the rate limit")
 }
 
 // TestImport_SingleEngine checks that only one of several engines runs an import.
@@ -397,13 +397,13 @@ func TestImport_DiscardsInconsistentList(t *testing.T) {
 		fault enginetest.Fault
 		says  string
 	}{
-		"a page is repeated": {enginetest.Fault{Path: "/Users?startIndex=101&", Repeat: true}, "startIndex has no effect"},
-		"everything twice":   {enginetest.Fault{Path: "/Users?startIndex=101&", Twice: true}, "startIndex has no effect"},
-		"the credentials": {enginetest.Fault{Path: "/Users?startIndex=101&", Status: 401},
+		"a repeated page":   {enginetest.Fault{Path: "/Users?startIndex=101&", Repeat: true}, "startIndex has no effect"},
+		"duplicate objects": {enginetest.Fault{Path: "/Users?startIndex=101&", Twice: true}, "startIndex has no effect"},
+		"rejected credentials": {enginetest.Fault{Path: "/Users?startIndex=101&", Status: 401},
 			"the list /Users cannot be read at startIndex 101: 401: injected 401"},
-		"no list":              {enginetest.Fault{Status: 404}, "404: injected 404"},
-		"the endpoint is gone": {enginetest.Fault{Path: "/Users?startIndex=101&", Status: 404}, "404: injected 404"},
-		"without a body":       {enginetest.Fault{Path: "/Users?startIndex=101&", Empty: true}, "the response has no body"},
+		"no list":            {enginetest.Fault{Status: 404}, "404: injected 404"},
+		"a missing endpoint": {enginetest.Fault{Path: "/Users?startIndex=101&", Status: 404}, "404: injected 404"},
+		"without a body":     {enginetest.Fault{Path: "/Users?startIndex=101&", Empty: true}, "the response has no body"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
@@ -418,7 +418,7 @@ func TestImport_DiscardsInconsistentList(t *testing.T) {
 			run := w.imported(engine.ImportRequest{AutoConfirm: true})
 			require.Equal(t, engine.ImportFailed, run.State)
 			require.Contains(t, run.Error, c.says)
-			require.NotRegexp(t, `(engine|sqlstore|plan): `, run.Error, "administrators know no packages")
+			require.NotRegexp(t, `(engine|sqlstore|plan): `, run.Error, "error texts for administrators have no package prefix")
 			require.Empty(t, w.links())
 			require.Zero(t, run.Counts[engine.VerdictGone])
 			require.ErrorIs(t, w.confirm(run.ID), engine.ErrStale)
@@ -449,7 +449,7 @@ func TestImport_ReportsMissingAccounts(t *testing.T) {
 		require.Equal(t, engine.ImportDone, run.State, run.Error)
 		require.Equal(t, map[engine.Verdict]int{engine.VerdictLinked: 35, engine.VerdictGone: 5}, run.Counts)
 		require.Equal(t, 5, run.Lost)
-		require.Len(t, w.links(), 40, "nobody is unlinked")
+		require.Len(t, w.links(), 40, "no user is unlinked")
 
 		for _, id := range ids[5:20] {
 			w.fake.Remove("Users", id)
@@ -458,7 +458,7 @@ func TestImport_ReportsMissingAccounts(t *testing.T) {
 		run = w.imported(engine.ImportRequest{AutoConfirm: true})
 		require.Equal(t, engine.ImportStopped, run.State)
 		require.Equal(t,
-			"15 of 35 objects that were there before are not listed any more, which is more than 20 %: nothing was concluded from the list",
+			"15 of 35 objects of earlier imports are missing from the list, more than 20 %: the import was stopped and the list was not used",
 			run.Error)
 		require.Equal(t, 5, run.Counts[engine.VerdictGone])
 		require.ErrorIs(t, w.confirm(run.ID), engine.ErrStale)
@@ -482,10 +482,10 @@ func TestImport_StopsOnMissingLinks(t *testing.T) {
 	}
 	require.NoError(t, w.link(links...))
 	began := time.Now().Add(time.Millisecond)
-	w.poll("a later instant", func() bool { return time.Now().After(began) })
+	w.poll("a later time", func() bool { return time.Now().After(began) })
 	run := w.imported(engine.ImportRequest{})
 	require.Equal(t, engine.ImportStopped, run.State)
-	require.Contains(t, run.Error, "20 of 20 accounts that belong to somebody are not listed")
+	require.Contains(t, run.Error, "20 of 20 linked accounts are missing from the list")
 }
 
 func TestImport_MatchesGroupsByName(t *testing.T) {
@@ -537,7 +537,7 @@ func TestImport_FailsWithoutMatcher(t *testing.T) {
 	id, err := w.store.StartImport(t.Context(), app, engine.ImportRequest{Kind: engine.User, Match: []engine.MatchRule{engine.MatchUserName}},
 		time.Now())
 	require.NoError(t, err)
-	w.engine, err = provision.New(provision.Options{Store: w.store, Directory: lone{w.dir}}) // which is no Matcher
+	w.engine, err = provision.New(provision.Options{Store: w.store, Directory: requiredOnly{w.dir}}) // requiredOnly does not implement Matcher
 	require.NoError(t, err)
 	require.NoError(t, w.engine.Start(t.Context()))
 	t.Cleanup(func() { w.stop(w.engine) })

@@ -8,18 +8,18 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/listing"
 )
 
-// Imports read the accounts and groups of targets, and keep whose they are. See [Engine.Imports].
+// Imports reads the accounts and groups of targets, and stores their owners. See [Engine.Imports].
 type Imports struct{ e *Engine }
 
 // Imports returns the handle of the imports and links.
 func (e *Engine) Imports() Imports { return Imports{e} }
 
-// Start begins to read the accounts or groups of a target by pages and to tell whose they are, and returns the id of the run. The
-// run is worked on by whichever engine of the store has time, goes on at the page where a crash has left it, and sends nothing but
-// GET. When it has ended ([Imports.Run]), [Imports.Objects] has the result and [Imports.Confirm] links what somebody has
-// looked at. A list that changes while it is read, or contradicts itself, fails the run, and nothing is concluded from it.
+// Start starts to read the accounts or groups of a target by pages and to match them with principals, and returns the id of the run. Any
+// engine that shares the store may work on the run. After a crash the run continues at the next page. It sends only GET. When it has
+// finished ([Imports.Run]), [Imports.Objects] returns the result, and [Imports.Confirm] creates the links after a review. If the list
+// changes while it is read, or is inconsistent, the run fails and the list is not used.
 //
-// The directory has to be a [engine.Matcher]. ErrImportRunning when one is running for that kind.
+// The directory has to implement [engine.Matcher]. Start returns ErrImportRunning if the app has a running import of that kind.
 func (i Imports) Start(ctx context.Context, app string, r engine.ImportRequest) (int64, error) {
 	if _, err := i.e.can.imports.get(); err != nil {
 		return 0, err
@@ -31,7 +31,7 @@ func (i Imports) Start(ctx context.Context, app string, r engine.ImportRequest) 
 	return id, err
 }
 
-// Run returns how far an import has come, or ErrNotFound.
+// Run returns the progress of an import, or ErrNotFound.
 func (i Imports) Run(ctx context.Context, app string, id int64) (engine.ImportRun, error) {
 	s, err := i.e.can.imports.get()
 	if err != nil {
@@ -56,7 +56,7 @@ func (i Imports) Runs(ctx context.Context, app string) ([]engine.ImportRun, erro
 	return s.ImportRuns(ctx, app)
 }
 
-// Objects lists what imports have found at the target of an app.
+// Objects lists the objects that imports have found on the target of an app.
 func (i Imports) Objects(ctx context.Context, q engine.RemoteObjectQuery) ([]engine.RemoteObject, error) {
 	if q.App == "" || listing.Endpoints[q.Kind] == "" {
 		return nil, fmt.Errorf("engine: remote objects: RemoteObjectQuery needs an app and a kind, not %q and %q", q.App, q.Kind)
@@ -68,9 +68,9 @@ func (i Imports) Objects(ctx context.Context, q engine.RemoteObjectQuery) ([]eng
 	return s.RemoteObjects(ctx, q)
 }
 
-// Confirm links accounts that an import has found, inside the caller's transaction and on the terms of [Imports.Link]. The links need
-// not be those that the import has proposed. ErrStale when a newer import has begun, or this one has not ended well or has not seen
-// an account.
+// Confirm creates links to accounts that an import has found, inside the caller's transaction and under the conditions of [Imports.Link].
+// The links may differ from those that the import has proposed. Confirm returns ErrStale if a newer import has started, or if this one has
+// not succeeded or has not seen an account.
 func (i Imports) Confirm(ctx context.Context, tx engine.Execer, app string, run int64, links []engine.Link) error {
 	s, err := i.e.can.imports.get()
 	if err != nil {
@@ -82,9 +82,9 @@ func (i Imports) Confirm(ctx context.Context, tx engine.Execer, app string, run 
 	return nil
 }
 
-// Link says, inside the caller's transaction, which accounts of the target belong to which principals, e.g. those of a provisioning
-// client that was used before. Nothing is sent to the target until the principals are marked. Links are refused as a whole, with
-// all reasons in a *[engine.LinkError]: an account belongs to one principal, and a principal has one account.
+// Link stores, inside the caller's transaction, which accounts of the target belong to which principals, for example those of a previous
+// provisioning client. The engine sends nothing to the target until the principals are marked. An account belongs to one principal, and a
+// principal has one account. On a conflict, Link creates no link and returns a *[engine.LinkError] with all reasons.
 func (i Imports) Link(ctx context.Context, tx engine.Execer, app string, links []engine.Link) error {
 	s, err := i.e.can.links.get()
 	if err != nil {
@@ -96,8 +96,8 @@ func (i Imports) Link(ctx context.Context, tx engine.Execer, app string, links [
 	return nil
 }
 
-// Links exports the links of an app page by page: groups before users, ascending by id, after the last one of the page before (the
-// zero Link begins). A limit of 0 means 100. They can be handed to [Imports.Link] of another engine.
+// Links exports the links of an app by pages: groups before users, ascending by id, after the last link of the previous page. The zero Link
+// selects the first page. A limit of 0 means 100. [Imports.Link] of another engine accepts them.
 func (i Imports) Links(ctx context.Context, app string, after engine.Link, limit int) ([]engine.Link, error) {
 	s, err := i.e.can.links.get()
 	if err != nil {

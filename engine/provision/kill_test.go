@@ -38,7 +38,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// orders tell a child process what to do.
+// orders configure a child process.
 type orders struct {
 	Database string
 	Scenario string
@@ -47,17 +47,16 @@ type orders struct {
 	Target   string // base URL
 	Owner    string
 	Lease    time.Duration
-	At       string // the fault point, "" for none
-	Standby  bool   // change nothing, and wait for what others leave behind
-	Reads    bool   // reads of the store are fault points too
+	At       string // the fault point, empty: none
+	Standby  bool   // commit no change, and wait for the lanes of others
+	Reads    bool   // include reads of the store in the fault points
 	Signal   syscall.Signal
 }
 
-// childVariable holds the orders of a test binary that is to be an engine.
+// childVariable is the environment variable with the orders of a child process.
 const childVariable = "SCIMWRIGHT_TEST_ENGINE"
 
-// openShared opens a database that several processes work on. What a killed process has committed survives it without waiting for
-// the disk.
+// openShared opens a database for several processes. Commits do not wait for the disk, but survive the death of the process.
 func openShared(ctx context.Context, url string) (*sqldb.DB, error) {
 	return sqlopen.Open(ctx, url, sqlopen.Options{NoSync: strings.HasPrefix(url, "sqlite:"), MaxConns: 1})
 }
@@ -67,7 +66,8 @@ func scenario(name string) killScenario {
 	return killScenarios[i]
 }
 
-// settings are those of the app in a scenario. One principal at a time makes the points come in the same order each time.
+// settings returns the target of the app in a scenario. It works on one principal at a time, so that the points have the same order in each
+// run.
 func (s killScenario) settings(style engine.Style, baseURL string) engine.Target {
 	t := engine.Target{
 		BaseURL: baseURL, Style: style, Concurrency: 1,
@@ -79,10 +79,10 @@ func (s killScenario) settings(style engine.Style, baseURL string) engine.Target
 	return t
 }
 
-// childDeadline bounds the life of a child, which may be frozen for most of it.
+// childDeadline limits the life of a child, which may be stopped for most of it.
 const childDeadline = 4 * deadline
 
-// childMain commits the change of a scenario and provisions it, unless it does not live that long.
+// childMain commits the change of a scenario and provisions it, unless it is killed before.
 func childMain(text string) int {
 	var o orders
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
@@ -154,7 +154,7 @@ func (o orders) start(t testing.TB, out, log io.Writer) *exec.Cmd {
 	return cmd
 }
 
-// killWorld is a durable database and what the engines of it provision.
+// killWorld is a durable database with the directory and target of its engines.
 type killWorld struct {
 	t        testing.TB
 	url      string
@@ -168,8 +168,8 @@ type killWorld struct {
 	log       *requestLog
 	server    *httptest.Server
 	open      *connections
-	strangers []*scim.Resource
-	prior     map[string]bool // what was at the target before anybody provisioned, by id
+	unmanaged []*scim.Resource
+	prior     map[string]bool // ids of the objects on the target before any provisioning
 }
 
 func newKillWorld(t testing.TB, url string, s killScenario, style engine.Style) *killWorld {
@@ -183,7 +183,7 @@ func newKillWorld(t testing.TB, url string, s killScenario, style engine.Style) 
 	return &killWorld{t: t, url: url, db: db, store: store, scenario: s, style: style}
 }
 
-// begin provisions what is given to an app of its own, into a target of its own.
+// begin provisions the given state in a new app and target.
 func (w *killWorld) begin(app string) (end func()) {
 	w.t.Helper()
 	s := w.scenario
@@ -192,9 +192,9 @@ func (w *killWorld) begin(app string) (end func()) {
 	w.server = httptest.NewUnstartedServer(w.log.of(w.fake))
 	w.server.Config.ConnState = w.open.note
 	w.server.Start()
-	w.fake.Add("Users", killedUser("stranger", "guest"))
-	w.fake.Add("Groups", collective("Strangers", "u1"))
-	w.strangers = []*scim.Resource{w.fake.Users()[0], w.fake.Groups()[0]}
+	w.fake.Add("Users", killedUser("unmanaged", "guest"))
+	w.fake.Add("Groups", collective("Unmanaged", "u1"))
+	w.unmanaged = []*scim.Resource{w.fake.Users()[0], w.fake.Groups()[0]}
 	if s.fake != nil {
 		s.fake(w.fake)
 	}
@@ -240,7 +240,7 @@ func (w *killWorld) stop(e *provision.Engine) {
 }
 
 // change commits a change and waits until it is provisioned.
-func (w *killWorld) change(e *provision.Engine, fn func(*desk)) {
+func (w *killWorld) change(e *provision.Engine, fn func(*directoryTx)) {
 	w.t.Helper()
 	require.NoError(w.t, w.directory().change(w.t.Context(), w.app, e.Mark, fn))
 	e.Wake(w.app)
@@ -249,13 +249,13 @@ func (w *killWorld) change(e *provision.Engine, fn func(*desk)) {
 	require.NoError(w.t, e.Wait(ctx, w.app))
 }
 
-// run has a child work until it ends or is killed at a point, and returns the points that it told of: all, or that one.
+// run runs a child until it exits or is killed at a point. It returns the printed points: all, or that one.
 func (w *killWorld) run(at string) (points []string, killed bool) {
 	w.t.Helper()
 	var out, log bytes.Buffer
 	o := orders{
 		Database: w.url, Scenario: w.scenario.name, Style: w.style, App: w.app, Target: w.server.URL, Owner: "killed",
-		At: at, Signal: syscall.SIGKILL, Reads: w.db.Dialect() == sqldb.SQLite, // where a process and its connections cost little
+		At: at, Signal: syscall.SIGKILL, Reads: w.db.Dialect() == sqldb.SQLite, // reads only where processes and connections are cheap
 	}
 	err := o.start(w.t, &out, &log).Wait()
 	points = strings.Split(strings.TrimSpace(out.String()), "\n")
@@ -266,15 +266,15 @@ func (w *killWorld) run(at string) (points []string, killed bool) {
 	require.NotNil(w.t, status, "%v", err)
 	require.Equal(w.t, syscall.SIGKILL, status.Sys().(syscall.WaitStatus).Signal(), "%v: %s", err, log.String())
 	require.Equal(w.t, []string{at}, points)
-	w.landed()
+	w.awaitRequests()
 	return points, true
 }
 
-// landed waits until the target has dealt with what a process sent before it was killed. An heir begins when the lease has ended, and by
-// then no call of its predecessor is in flight.
-func (w *killWorld) landed() {
+// awaitRequests waits until the target has processed all requests of the killed process. Another engine starts when the lease has ended,
+// and no call of the killed process is in flight then.
+func (w *killWorld) awaitRequests() {
 	w.t.Helper()
-	// Connections are accepted in the order in which they were made: after this one, none of the dead process is left to come.
+	// Connections are accepted in order: after this one, no connection of the killed process is pending.
 	last, err := net.Dial("tcp", w.server.Listener.Addr().String())
 	require.NoError(w.t, err)
 	mine := last.LocalAddr().String()
@@ -282,7 +282,7 @@ func (w *killWorld) landed() {
 	require.Eventually(w.t, func() bool { return w.open.none(mine) }, deadline, time.Millisecond)
 }
 
-// connections are those of a server, by the address of the client: whether each is open.
+// connections are the connections of a server by the address of the client, and whether each is open.
 type connections struct {
 	mu   sync.Mutex
 	open map[string]bool
@@ -294,7 +294,7 @@ func (c *connections) note(conn net.Conn, state http.ConnState) {
 	c.open[conn.RemoteAddr().String()] = state != http.StateClosed && state != http.StateHijacked
 }
 
-// none reports whether a connection was accepted and no other one is open.
+// none reports whether the given connection was accepted and no other one is open.
 func (c *connections) none(accepted string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -302,10 +302,10 @@ func (c *connections) none(accepted string) bool {
 	return came && !slices.Contains(slices.Collect(maps.Values(c.open)), true)
 }
 
-// leaseEnd is later than the leases of those that were killed.
+// leaseEnd is later than the end of the leases of killed processes.
 const leaseEnd = time.Hour
 
-// takeOver finishes what was begun, as another engine does when the lease of the dead one has ended.
+// takeOver completes the work, as another engine does after the lease of the killed one has ended.
 func (w *killWorld) takeOver() {
 	w.t.Helper()
 	e := w.start("heir", func() time.Time { return time.Now().Add(leaseEnd) })
@@ -315,8 +315,8 @@ func (w *killWorld) takeOver() {
 	w.stop(e)
 }
 
-// judge compares the target with the directory and what is stored, and says what is wrong.
-func (w *killWorld) judge() string {
+// verify compares the target with the directory and the stored states, and returns the differences.
+func (w *killWorld) verify() string {
 	w.t.Helper()
 	var wrong []string
 	complain := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
@@ -360,13 +360,13 @@ func (w *killWorld) judge() string {
 	}
 	for _, u := range w.fake.Users() {
 		if !known[u.ID()] {
-			complain("the account %s (%s) belongs to nobody", u.ID(), u.Text("userName"))
+			complain("the account %s (%s) has no owner", u.ID(), u.Text("userName"))
 		}
 	}
-	w.judgeGroups(dir, remote, complain)
+	w.verifyGroups(dir, remote, complain)
 	for i, now := range []*scim.Resource{w.fake.Users()[0], w.fake.Groups()[0]} {
-		if diff := cmp.Diff(string(w.strangers[i].AppendJSON(nil)), string(now.AppendJSON(nil))); diff != "" {
-			complain("a stranger was touched: %s", diff)
+		if diff := cmp.Diff(string(w.unmanaged[i].AppendJSON(nil)), string(now.AppendJSON(nil))); diff != "" {
+			complain("an unmanaged account or group was changed: %s", diff)
 		}
 	}
 	for name, n := range w.log.creations() {
@@ -380,7 +380,7 @@ func (w *killWorld) judge() string {
 	return strings.Join(wrong, "\n")
 }
 
-func (w *killWorld) judgeGroups(dir sqlDirectory, remote map[string]string, complain func(string, ...any)) {
+func (w *killWorld) verifyGroups(dir sqlDirectory, remote map[string]string, complain func(string, ...any)) {
 	w.t.Helper()
 	ctx := w.t.Context()
 	ids, err := dir.texts(ctx, `SELECT id FROM embedder_group WHERE app = ? ORDER BY id`, w.app)
@@ -391,13 +391,13 @@ func (w *killWorld) judgeGroups(dir sqlDirectory, remote map[string]string, comp
 		require.NoError(w.t, err)
 		switch {
 		case want.Want == engine.Absent && want.DeleteRemote && len(groups) != 0:
-			complain("the group %s is still there", id)
+			complain("the group %s still exists", id)
 		case want.Want != engine.Active:
 		case len(groups) != 1:
 			complain("%d groups, not 1", len(groups))
 		default:
 			if got := groups[0].Text("displayName"); got != want.DisplayName {
-				complain("%s is called %q, not %q", id, got, want.DisplayName)
+				complain("%s has the name %q, not %q", id, got, want.DisplayName)
 			}
 			members, err := dir.Members(ctx, w.app, id, "", 1000)
 			require.NoError(w.t, err)
@@ -416,11 +416,11 @@ func (w *killWorld) judgeGroups(dir sqlDirectory, remote map[string]string, comp
 		}
 	}
 	if len(ids) == 0 && slices.ContainsFunc(groups, func(g *scim.Resource) bool { return !w.prior[g.ID()] }) {
-		complain("nobody wanted a group")
+		complain("an undesired group exists")
 	}
 }
 
-// plain makes values comparable that are an object on one side and a map on the other.
+// plain makes values comparable that are objects on one side and maps on the other.
 func plain(v any) string {
 	b, _ := json.Marshal(v)
 	var out any
@@ -429,7 +429,7 @@ func plain(v any) string {
 	return string(b)
 }
 
-// requestLog keeps what was sent to a target, by whom, and what became of it.
+// requestLog stores the requests to a target, their senders and statuses.
 type requestLog struct {
 	mu   sync.Mutex
 	sent []sentRequest
@@ -437,7 +437,7 @@ type requestLog struct {
 
 type sentRequest struct {
 	by, method, path, body string
-	status                 int // 0 when the connection was dropped
+	status                 int // 0 if the connection was dropped
 	at                     time.Time
 }
 
@@ -485,7 +485,7 @@ func (l *requestLog) all() []sentRequest {
 	return slices.Clone(l.sent)
 }
 
-// creations counts creates that were carried out or accepted by the name of what they made.
+// creations returns the number of processed or accepted creates by the name of the object.
 func (l *requestLog) creations() map[string]int {
 	out := map[string]int{}
 	for _, s := range l.all() {
@@ -505,21 +505,21 @@ func (l *requestLog) String() string {
 	return strings.Join(out, "\n")
 }
 
-// killing bounds how many children live at a time.
-const killing = 2
+// maxChildren is the maximum number of concurrent children.
+const maxChildren = 2
 
 // TestEngine_KilledAtEveryPoint kills the engine at the points of every sequence, and checks that the next engine completes the work.
 func TestEngine_KilledAtEveryPoint(t *testing.T) {
 	databases := []struct {
 		name   string
 		url    func(t *testing.T) string
-		styles []engine.Style // the style changes what is sent, and nothing of what is stored
+		styles []engine.Style // the style changes the requests, not the stored data
 	}{
 		{"sqlite", func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "engine.db") },
 			[]engine.Style{engine.Catalog, engine.Wizard}},
 		{"postgres", func(t *testing.T) string { return sqldbtest.PostgresURL(t) }, []engine.Style{engine.Catalog}},
 	}
-	turns := make(chan struct{}, killing)
+	turns := make(chan struct{}, maxChildren)
 	var total atomic.Int64
 	begun := time.Now()
 	t.Cleanup(func() { t.Logf("killed at %d points in %s", total.Load(), time.Since(begun).Round(time.Millisecond)) })
@@ -540,14 +540,14 @@ func TestEngine_KilledAtEveryPoint(t *testing.T) {
 	}
 }
 
-// killedEverywhere goes through the points of a scenario and returns at how many a process was killed.
+// killedEverywhere kills a process at each point of a scenario and returns the number of kills.
 func killedEverywhere(t *testing.T, url string, s killScenario, style engine.Style) int64 {
 	w := newKillWorld(t, url, s, style)
 	end := w.begin("whole")
 	points, killed := w.run("")
 	require.False(t, killed)
 	w.takeOver()
-	require.Empty(t, w.judge(), "nobody was killed")
+	require.Empty(t, w.verify(), "no process was killed")
 	end()
 	for _, p := range s.passes {
 		require.Contains(t, points, p)
@@ -557,7 +557,7 @@ func killedEverywhere(t *testing.T, url string, s killScenario, style engine.Sty
 	}
 	if !alltest.All() || raceDetector {
 		points = slices.Collect(func(yield func(string) bool) {
-			for i := len(s.name) % sparse; i < len(points) && yield(points[i]); i += sparse {
+			for i := len(s.name) % skippedPoints; i < len(points) && yield(points[i]); i += skippedPoints {
 			}
 		})
 	}
@@ -566,10 +566,10 @@ func killedEverywhere(t *testing.T, url string, s killScenario, style engine.Sty
 		end := w.begin(fmt.Sprint("app-", i))
 		_, killed := w.run(at)
 		w.takeOver()
-		wrong := w.judge()
+		wrong := w.verify()
 		end()
 		require.Empty(t, wrong, "killed %s", at)
-		if killed { // how often a lane is claimed during a back-off is not the same each time
+		if killed { // the number of claims during a backoff varies
 			hit = append(hit, at)
 		}
 	}
@@ -577,10 +577,10 @@ func killedEverywhere(t *testing.T, url string, s killScenario, style engine.Sty
 	return int64(len(hit))
 }
 
-// preamble are the points until a lane is claimed. They are the same for all scenarios, and gone through for the first one.
+// preamble has the points until a lane is claimed. They are equal in all scenarios, and only the first scenario tests them.
 var preamble = []string{
 	"before the change", "before Mark", "after Mark", "after the change", "before Reset", "after Reset", "before Claim", "after Claim",
 }
 
-// sparse is how many points are passed over for each one that is tried, where time is short.
-const sparse = 9
+// skippedPoints is the number of points that are skipped for each tested one in short runs.
+const skippedPoints = 9

@@ -9,27 +9,27 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// killScenario is a change that a process is killed over.
+// killScenario is a change during which a process is killed.
 type killScenario struct {
 	name   string
-	styles []engine.Style           // Defaults to all
-	target func(*engine.Target)     // what the app allows
-	fake   func(*enginetest.Target) // what is at the target before anybody provisions
-	given  []func(*desk)            // is provisioned, one after the other
-	lost   func(*enginetest.Target) // what happens to the target after that
-	change func(*desk)              // is committed, with its marks, by the process that is killed
-	during map[int32]func(*desk)    // is committed before the n-th request of that process
-	then   func(*desk)              // is committed after the kill
-	most   int                      // accounts or groups that may be created for one name. Defaults to 1
-	passes []string                 // points that must be among those it was killed at
+	styles []engine.Style               // default: all
+	target func(*engine.Target)         // options of the app
+	fake   func(*enginetest.Target)     // objects on the target before any provisioning
+	given  []func(*directoryTx)         // states that are provisioned before, in order
+	lost   func(*enginetest.Target)     // change on the target after that
+	change func(*directoryTx)           // committed, with its marks, by the killed process
+	during map[int32]func(*directoryTx) // committed before the n-th request of that process
+	then   func(*directoryTx)           // committed after the kill
+	most   int                          // maximum number of objects created with one name. Default: 1
+	passes []string                     // points that the kills must include
 }
 
-const everybody = "Everybody"
+const everyone = "Everyone"
 
 // anyStyle is for sequences that are the same in all styles.
 var anyStyle = []engine.Style{engine.Catalog}
 
-// account is what somebody else made at the target.
+// killedUser returns an account that the engine did not create.
 func killedUser(name, title string) *scim.Resource {
 	r := user("", name).Resource
 	r.Delete("externalId")
@@ -52,47 +52,47 @@ func collective(name string, members ...string) *scim.Resource {
 
 func inBatches(t *engine.Target) { t.MemberBatch = 2 }
 
-// later is a target that accepts every change with 202, and carries it out before the third read that follows.
+// later makes the target accept every change with 202, and apply it before the third read that follows.
 func later(f *enginetest.Target) {
 	f.Inject(enginetest.Fault{Accept: true, After: 3, Times: -1})
 }
 
-// patient has the engine that takes over, whose clock is ahead, wait for what was accepted before.
-func patient(t *engine.Target) { t.AsyncTimeout = 3 * leaseEnd }
+// longTimeout gives accepted changes a longer time limit, because the clock of the engine that takes over is ahead.
+func longTimeout(t *engine.Target) { t.AsyncTimeout = 3 * leaseEnd }
 
-func ann(k *desk)        { k.user("u-1", "ann", "clerk") }
-func annDirects(k *desk) { k.user("u-1", "ann", "director") }
-func anna(k *desk)       { k.user("u-1", "anna", "clerk") }
-func annLeaves(k *desk)  { k.off("u-1", "ann", engine.Inactive) }
-func annIsGone(k *desk)  { k.off("u-1", "ann", engine.Absent) }
-func bareAnn(k *desk)    { k.bare("u-1", "ann", "clerk") }
+func ann(k *directoryTx)        { k.user("u-1", "ann", "clerk") }
+func annDirects(k *directoryTx) { k.user("u-1", "ann", "director") }
+func anna(k *directoryTx)       { k.user("u-1", "anna", "clerk") }
+func annLeaves(k *directoryTx)  { k.off("u-1", "ann", engine.Inactive) }
+func annRemoved(k *directoryTx) { k.off("u-1", "ann", engine.Absent) }
+func bareAnn(k *directoryTx)    { k.bare("u-1", "ann", "clerk") }
 
-// staffed provisions five users and a group of the first three.
-func staffed(k *desk) {
+// staffed assigns five users and pushes a group of the first three.
+func staffed(k *directoryTx) {
 	ids := k.staff(5)
-	k.group("g-1", everybody, engine.Active, false)
+	k.group("g-1", everyone, engine.Active, false)
 	k.join("g-1", ids[:3]...)
 }
 
-func pushedGroup(name string) func(*desk) {
-	return func(k *desk) { k.group("g-1", name, engine.Active, false) }
+func pushedGroup(name string) func(*directoryTx) {
+	return func(k *directoryTx) { k.group("g-1", name, engine.Active, false) }
 }
 
-// created are points that a create goes through after the preamble.
+// created are the points of a create after the preamble.
 var created = []string{
 	"before Begin", "after Begin", "before POST /Users", "carried out POST /Users", "before Finish", "after Finish", "before Release",
 	"after Release",
 }
 
-// killScenarios are the sequences, and what may come between a kill and the restart.
+// killScenarios are the tested sequences, and changes between a kill and the restart.
 var killScenarios = []killScenario{
 	{name: "a user is created", styles: anyStyle, change: ann, passes: slices.Concat(preamble, created)},
 	{
-		name: "a create loses its answer", styles: anyStyle, change: ann, passes: created,
+		name: "the response to a create is lost", styles: anyStyle, change: ann, passes: created,
 		fake: func(f *enginetest.Target) { f.Inject(enginetest.Fault{Method: http.MethodPost, DropAfter: true}) },
 	},
 	{
-		name: "a create is refused with 409", styles: anyStyle, change: ann, passes: created,
+		name: "a create is rejected with 409", styles: anyStyle, change: ann, passes: created,
 		fake: func(f *enginetest.Target) {
 			f.Add("Users", killedUser("ann", "chair"))
 			f.Inject(enginetest.Fault{Method: http.MethodGet, Path: "/Users?", Status: http.StatusNotFound})
@@ -103,61 +103,63 @@ var killScenarios = []killScenario{
 		fake: func(f *enginetest.Target) { f.Add("Users", killedUser("ann", "chair")) },
 	},
 	{
-		name: "a user without our identifier is created while existing accounts are not linked", styles: anyStyle, change: bareAnn,
+		name: "a user without externalId is created with LinkNever", styles: anyStyle, change: bareAnn,
 		passes: created,
 		target: func(t *engine.Target) { t.OnExisting = engine.LinkNever },
 	},
-	{name: "a user changes", styles: anyStyle, given: []func(*desk){ann}, change: annDirects},
-	{name: "a user is renamed", styles: anyStyle, given: []func(*desk){ann}, change: anna},
-	{name: "a user is deactivated", given: []func(*desk){ann}, change: annLeaves},
-	{name: "a user is unassigned", given: []func(*desk){ann}, change: annIsGone},
-	{name: "a user is deactivated, and wanted again after the kill", given: []func(*desk){ann}, change: annLeaves, then: annDirects},
-	{name: "a user is reactivated", given: []func(*desk){ann, annLeaves}, change: annDirects},
-	{name: "a user is reactivated, and leaves after the kill", given: []func(*desk){ann, annLeaves}, change: ann, then: annIsGone},
-	{name: "a user is unassigned after an unfinished create", change: ann, then: annIsGone, passes: created},
-	{name: "a user without our identifier is unassigned after an unfinished create", change: bareAnn, then: annIsGone},
+	{name: "a user changes", styles: anyStyle, given: []func(*directoryTx){ann}, change: annDirects},
+	{name: "a user is renamed", styles: anyStyle, given: []func(*directoryTx){ann}, change: anna},
+	{name: "a user is deactivated", given: []func(*directoryTx){ann}, change: annLeaves},
+	{name: "a user is unassigned", given: []func(*directoryTx){ann}, change: annRemoved},
+	{name: "a user is deactivated, and reassigned after the kill", given: []func(*directoryTx){ann}, change: annLeaves, then: annDirects},
+	{name: "a user is reactivated", given: []func(*directoryTx){ann, annLeaves}, change: annDirects},
+	{name: "a user is reactivated, and leaves after the kill", given: []func(*directoryTx){ann, annLeaves}, change: ann, then: annRemoved},
+	{name: "a user is unassigned after an unfinished create", change: ann, then: annRemoved, passes: created},
+	{name: "a user without externalId is unassigned after an unfinished create", change: bareAnn, then: annRemoved},
 	{name: "a user is renamed after an unfinished create", styles: anyStyle, change: ann, then: anna},
 	{
-		name: "a user without our identifier is renamed after an unfinished create", styles: anyStyle, change: bareAnn,
-		then: func(k *desk) { k.bare("u-1", "anna", "clerk") },
+		name: "a user without externalId is renamed after an unfinished create", styles: anyStyle, change: bareAnn,
+		then: func(k *directoryTx) { k.bare("u-1", "anna", "clerk") },
 	},
 	{
-		name: "a name goes to somebody else after an unfinished create", change: ann,
+		name: "another user gets the name after an unfinished create", change: ann,
 		target: func(t *engine.Target) { t.OnRecycled = engine.LinkAuto },
-		then:   func(k *desk) { annIsGone(k); k.user("u-2", "ann", "clerk") },
+		then:   func(k *directoryTx) { annRemoved(k); k.user("u-2", "ann", "clerk") },
 	},
 	{
-		name: "an account is lost by the target", styles: anyStyle, given: []func(*desk){ann}, change: annDirects, most: 2,
+		name: "the target loses an account", styles: anyStyle, given: []func(*directoryTx){ann}, change: annDirects, most: 2,
 		lost: func(f *enginetest.Target) { f.Remove("Users", f.Users()[1].ID()) }, then: annDirects,
 	},
 	{
 		name: "a user changes many times while it is provisioned", change: ann,
-		during: map[int32]func(*desk){
-			1: annDirects, 2: anna, 3: annLeaves, 4: func(k *desk) { k.user("u-1", "anne", "chair") }, 5: annDirects, 6: anna,
+		during: map[int32]func(*directoryTx){
+			1: annDirects, 2: anna, 3: annLeaves, 4: func(k *directoryTx) { k.user("u-1", "anne", "chair") }, 5: annDirects, 6: anna,
 		},
 	},
 	{
-		name: "a deletion guard lets somebody go", styles: anyStyle, given: []func(*desk){ann}, change: annIsGone,
+		name: "a deletion guard allows a removal", styles: anyStyle, given: []func(*directoryTx){ann}, change: annRemoved,
 		passes: []string{"before Remove", "after Remove"},
 		target: func(t *engine.Target) { t.Guard = engine.Guard{Limit: 1} },
 	},
 
-	{ // a process that is killed between the answer to a create and its end knows nothing of it, and looks the account up too early
-		name: "a create is accepted", styles: anyStyle, fake: later, target: patient, change: ann, most: 2, passes: created,
+	{ // a process killed between the response and Finish does not know the account, and its successor may search too early
+		name: "a create is accepted", styles: anyStyle, fake: later, target: longTimeout, change: ann, most: 2, passes: created,
 	},
-	{name: "an update is accepted", styles: anyStyle, fake: later, target: patient, given: []func(*desk){ann}, change: annDirects, most: 2},
-	{name: "a deactivation is accepted", fake: later, target: patient, given: []func(*desk){ann}, change: annLeaves, most: 2},
+	{name: "an update is accepted", styles: anyStyle, fake: later, target: longTimeout, given: []func(*directoryTx){ann}, change: annDirects,
+		most: 2},
+	{name: "a deactivation is accepted", fake: later, target: longTimeout, given: []func(*directoryTx){ann}, change: annLeaves, most: 2},
 	{
-		name: "an update is accepted, and the user leaves after the kill", styles: anyStyle, fake: later, target: patient, most: 2,
-		given: []func(*desk){ann}, change: annDirects, then: annLeaves,
-	},
-	{
-		name: "a deactivation is accepted, and the user is wanted again after the kill", styles: anyStyle, fake: later, target: patient, most: 2,
-		given: []func(*desk){ann}, change: annLeaves, then: annDirects,
+		name: "an update is accepted, and the user leaves after the kill", styles: anyStyle, fake: later, target: longTimeout, most: 2,
+		given: []func(*directoryTx){ann}, change: annDirects, then: annLeaves,
 	},
 	{
-		name: "members are accepted", target: func(t *engine.Target) { inBatches(t); patient(t) }, fake: later, most: 2,
-		given: []func(*desk){staffed}, change: func(k *desk) { k.leave("g-1", "u-1", "u-2"); k.join("g-1", "u-4", "u-5") },
+		name: "a deactivation is accepted, and the user is reassigned after the kill", styles: anyStyle, fake: later, target: longTimeout,
+		most:  2,
+		given: []func(*directoryTx){ann}, change: annLeaves, then: annDirects,
+	},
+	{
+		name: "members are accepted", target: func(t *engine.Target) { inBatches(t); longTimeout(t) }, fake: later, most: 2,
+		given: []func(*directoryTx){staffed}, change: func(k *directoryTx) { k.leave("g-1", "u-1", "u-2"); k.join("g-1", "u-4", "u-5") },
 	},
 
 	{
@@ -165,62 +167,62 @@ var killScenarios = []killScenario{
 		passes: []string{"before EndWalk", "after SaveMembers", "carried out POST /Groups", "answered POST /Groups"},
 	},
 	{
-		name: "a group is created in batches", target: inBatches, given: []func(*desk){func(k *desk) { k.staff(5) }},
-		change: func(k *desk) {
-			pushedGroup(everybody)(k)
+		name: "a group is created in batches", target: inBatches, given: []func(*directoryTx){func(k *directoryTx) { k.staff(5) }},
+		change: func(k *directoryTx) {
+			pushedGroup(everyone)(k)
 			k.join("g-1", "u-1", "u-2", "u-3", "u-4", "u-5")
 		},
 	},
-	{name: "a group is removed after an unfinished create", styles: anyStyle, change: pushedGroup(everybody), then: func(k *desk) {
-		k.group("g-1", everybody, engine.Absent, true)
+	{name: "a group is removed after an unfinished create", styles: anyStyle, change: pushedGroup(everyone), then: func(k *directoryTx) {
+		k.group("g-1", everyone, engine.Absent, true)
 	}},
-	{name: "a group is renamed after an unfinished create", styles: anyStyle, change: pushedGroup(everybody),
-		then: pushedGroup("Nearly everybody")},
+	{name: "a group is renamed after an unfinished create", styles: anyStyle, change: pushedGroup(everyone),
+		then: pushedGroup("Nearly all")},
 	{
-		name: "a group is linked", target: inBatches, given: []func(*desk){func(k *desk) { k.staff(3) }},
-		fake:   func(f *enginetest.Target) { f.Add("Groups", collective(everybody, "x1", "x2")) },
-		change: func(k *desk) { pushedGroup(everybody)(k); k.join("g-1", "u-1", "u-2", "u-3") },
+		name: "a group is linked", target: inBatches, given: []func(*directoryTx){func(k *directoryTx) { k.staff(3) }},
+		fake:   func(f *enginetest.Target) { f.Add("Groups", collective(everyone, "x1", "x2")) },
+		change: func(k *directoryTx) { pushedGroup(everyone)(k); k.join("g-1", "u-1", "u-2", "u-3") },
 	},
 	{
-		name: "the create of a group is refused with 409", styles: anyStyle, change: pushedGroup(everybody),
+		name: "the create of a group is rejected with 409", styles: anyStyle, change: pushedGroup(everyone),
 		fake: func(f *enginetest.Target) {
-			f.Add("Groups", collective(everybody, "x1"))
+			f.Add("Groups", collective(everyone, "x1"))
 			f.Inject(enginetest.Fault{Method: http.MethodGet, Path: "/Groups?", Status: http.StatusNotFound})
 		},
 	},
 	{
-		name: "members come and go", target: inBatches, given: []func(*desk){staffed},
-		change: func(k *desk) { k.leave("g-1", "u-1", "u-2"); k.join("g-1", "u-4", "u-5") },
+		name: "members are added and removed", target: inBatches, given: []func(*directoryTx){staffed},
+		change: func(k *directoryTx) { k.leave("g-1", "u-1", "u-2"); k.join("g-1", "u-4", "u-5") },
 	},
 	{
-		name: "a member joins, and leaves after the kill", given: []func(*desk){staffed},
-		change: func(k *desk) { k.join("g-1", "u-4") }, then: func(k *desk) { k.leave("g-1", "u-4") },
+		name: "a member joins, and leaves after the kill", given: []func(*directoryTx){staffed},
+		change: func(k *directoryTx) { k.join("g-1", "u-4") }, then: func(k *directoryTx) { k.leave("g-1", "u-4") },
 	},
 	{
-		name: "a member leaves, and joins after the kill", given: []func(*desk){staffed},
-		change: func(k *desk) { k.leave("g-1", "u-1") }, then: func(k *desk) { k.join("g-1", "u-1") },
+		name: "a member leaves, and joins after the kill", given: []func(*directoryTx){staffed},
+		change: func(k *directoryTx) { k.leave("g-1", "u-1") }, then: func(k *directoryTx) { k.join("g-1", "u-1") },
 	},
-	{name: "a group is renamed", given: []func(*desk){staffed}, change: pushedGroup("Staff")},
-	{name: "a group is renamed, and back after the kill", given: []func(*desk){staffed}, change: pushedGroup("Staff"),
-		then: pushedGroup(everybody)},
+	{name: "a group is renamed", given: []func(*directoryTx){staffed}, change: pushedGroup("Staff")},
+	{name: "a group is renamed, and back after the kill", given: []func(*directoryTx){staffed}, change: pushedGroup("Staff"),
+		then: pushedGroup(everyone)},
 	{
 		name: "a group is pushed again after a pause", target: inBatches,
-		given:  []func(*desk){staffed, func(k *desk) { k.group("g-1", everybody, engine.Inactive, false) }},
-		change: func(k *desk) { pushedGroup(everybody)(k); k.leave("g-1", "u-1"); k.join("g-1", "u-4", "u-5") },
+		given:  []func(*directoryTx){staffed, func(k *directoryTx) { k.group("g-1", everyone, engine.Inactive, false) }},
+		change: func(k *directoryTx) { pushedGroup(everyone)(k); k.leave("g-1", "u-1"); k.join("g-1", "u-4", "u-5") },
 	},
-	{name: "a group is deleted", styles: anyStyle, given: []func(*desk){staffed}, change: func(k *desk) {
-		k.group("g-1", everybody, engine.Absent, true)
+	{name: "a group is deleted", styles: anyStyle, given: []func(*directoryTx){staffed}, change: func(k *directoryTx) {
+		k.group("g-1", everyone, engine.Absent, true)
 	}},
 	{
-		name: "a group is deleted, and pushed after the kill", given: []func(*desk){staffed}, most: 2,
-		change: func(k *desk) { k.group("g-1", everybody, engine.Absent, true) }, then: pushedGroup(everybody),
+		name: "a group is deleted, and pushed after the kill", given: []func(*directoryTx){staffed}, most: 2,
+		change: func(k *directoryTx) { k.group("g-1", everyone, engine.Absent, true) }, then: pushedGroup(everyone),
 	},
-	{name: "a group is left at the target", styles: anyStyle, given: []func(*desk){staffed}, change: func(k *desk) {
-		k.group("g-1", everybody, engine.Absent, false)
+	{name: "a group is unlinked", styles: anyStyle, given: []func(*directoryTx){staffed}, change: func(k *directoryTx) {
+		k.group("g-1", everyone, engine.Absent, false)
 	}},
 	{
-		name: "a group is lost by the target", given: []func(*desk){staffed}, most: 2,
+		name: "the target loses a group", given: []func(*directoryTx){staffed}, most: 2,
 		lost:   func(f *enginetest.Target) { f.Remove("Groups", f.Groups()[1].ID()) },
-		change: func(k *desk) { k.join("g-1", "u-4") }, then: func(k *desk) { k.join("g-1", "u-5") },
+		change: func(k *directoryTx) { k.join("g-1", "u-4") }, then: func(k *directoryTx) { k.join("g-1", "u-5") },
 	},
 }

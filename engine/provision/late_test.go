@@ -13,14 +13,14 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// past is a transport that one change gets stuck in, past the last look at the lease.
-type past struct {
+// delayedWrite is a transport that delays one write after the lease check.
+type delayedWrite struct {
 	base         http.RoundTripper
 	armed        atomic.Bool
 	stuck, awake chan struct{}
 }
 
-func (p *past) RoundTrip(r *http.Request) (*http.Response, error) {
+func (p *delayedWrite) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method == http.MethodPut && p.armed.CompareAndSwap(true, false) {
 		close(p.stuck)
 		<-p.awake
@@ -34,7 +34,7 @@ func (p *past) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestLease_LateChangeCorrected(t *testing.T) {
 	var asleep atomic.Int64
 	clock := func() time.Time { return time.Now().Add(time.Duration(asleep.Load())) }
-	transport := &past{base: http.DefaultTransport, stuck: make(chan struct{}), awake: make(chan struct{})}
+	transport := &delayedWrite{base: http.DefaultTransport, stuck: make(chan struct{}), awake: make(chan struct{})}
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{Now: clock, Transport: transport, UserAgent: "first", Sweep: 2 * time.Millisecond})
 	log := &requestLog{}
 	w.server.Config.Handler = log.of(w.fake)
@@ -51,7 +51,7 @@ func TestLease_LateChangeCorrected(t *testing.T) {
 	<-transport.stuck
 	w.set("u-1", titled("director"))
 	heir := w.start(provision.Options{Now: func() time.Time { return time.Now().Add(leaseEnd) }, UserAgent: "heir"})
-	w.poll("the heir", func() bool { return w.fake.Users()[0].Text("title") == "director" })
+	w.poll("the other engine", func() bool { return w.fake.Users()[0].Text("title") == "director" })
 	w.stop(heir)
 	require.Equal(t, engine.StatusClean, w.state(engine.User, "u-1").Status)
 
@@ -66,5 +66,5 @@ func TestLease_LateChangeCorrected(t *testing.T) {
 			puts = append(puts, r.by)
 		}
 	}
-	require.Equal(t, []string{"heir", "first", "first"}, puts, "the second one was stale, and the third made it good")
+	require.Equal(t, []string{"heir", "first", "first"}, puts, "the second write was stale, the third corrected it")
 }

@@ -16,12 +16,12 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// clock is the time of day that can be put forward.
+// clock is a clock that can be advanced.
 type clock struct{ ahead atomic.Int64 }
 
 func (c *clock) Now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
 
-// advance puts the clock forward while no engine is running: a lease would end in the middle of something.
+// advance advances the clock while no engine is running. Otherwise a lease would end during a sequence.
 func (w *world) advance(c *clock, d time.Duration, o provision.Options) {
 	w.t.Helper()
 	w.stop(w.engine)
@@ -62,7 +62,7 @@ func TestLearned_PUTReplacesPATCH(t *testing.T) {
 		turn(off("u-1", "ann"))
 		w.requests("PATCH /Users/u1", "GET /Users/u1", "PUT /Users/u1")
 
-		w.stop(w.engine) // a lane that is still winding down knows what it has read
+		w.stop(w.engine) // a running lane has cached the learned state
 		require.NoError(t, w.engine.Targets().ResetLearned(t.Context(), app))
 		require.Empty(t, w.learned())
 		w.fake.ClearFaults()
@@ -82,7 +82,7 @@ func TestLearned_PerBaseURL(t *testing.T) {
 	w.set("u-2", user("u-2", "bob"))
 	w.wait()
 	w.requests("GET /Users?startIndex=1&count=100", "POST /Users")
-	w.stop(w.engine) // a lane that is still winding down has asked for the target already
+	w.stop(w.engine) // a running lane has already read the target
 	w.target.BaseURL += "/"
 	w.dir.SetTarget(app, w.target)
 	w.fake.ClearFaults()
@@ -104,11 +104,11 @@ func TestStyleAuto_FollowsServiceProviderConfig(t *testing.T) {
 		lookup     string
 		deactivate []string
 	}{
-		"nothing said":  {nil, filtered, []string{"PATCH /Users/u1"}},
-		"all is there":  {supported(true, true), filtered, []string{"PATCH /Users/u1"}},
-		"no PATCH":      {supported(false, true), filtered, []string{"GET /Users/u1", "PUT /Users/u1"}},
-		"no filter":     {supported(true, false), "GET /Users?startIndex=1&count=100", []string{"PATCH /Users/u1"}},
-		"says nonsense": {scim.NewObject(scim.Member{Name: "patch", Value: "yes"}), filtered, []string{"PATCH /Users/u1"}},
+		"no configuration":      {nil, filtered, []string{"PATCH /Users/u1"}},
+		"all supported":         {supported(true, true), filtered, []string{"PATCH /Users/u1"}},
+		"no PATCH":              {supported(false, true), filtered, []string{"GET /Users/u1", "PUT /Users/u1"}},
+		"no filter":             {supported(true, false), "GET /Users?startIndex=1&count=100", []string{"PATCH /Users/u1"}},
+		"invalid configuration": {scim.NewObject(scim.Member{Name: "patch", Value: "yes"}), filtered, []string{"PATCH /Users/u1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			now := &clock{}
@@ -125,7 +125,7 @@ func TestStyleAuto_FollowsServiceProviderConfig(t *testing.T) {
 			w.advance(now, 25*time.Hour, o)
 			w.mark(userMark("u-1"))
 			w.wait()
-			require.Equal(t, "GET /ServiceProviderConfig", w.fake.Requests()[0], "once a day")
+			require.Equal(t, "GET /ServiceProviderConfig", w.fake.Requests()[0], "read once a day")
 		})
 	}
 }
@@ -153,20 +153,20 @@ func TestIgnoredAttribute_SentThreeTimes(t *testing.T) {
 		turn(titled("ann", "Dr"))
 		require.Contains(t, w.fake.Requests(), "PUT /Users/u1")
 		require.True(t, w.state(engine.User, "u-1").IgnoredAttributes["title"].Ignored)
-		require.True(t, w.result().IgnoredAttributes["title"].Ignored, "the observer is told")
+		require.True(t, w.result().IgnoredAttributes["title"].Ignored, "the observer receives it")
 		turn(titled("ann", "Dr"))
 		w.requests("GET /Users/u1")
 		turn(titled("anna", "Dr"))
 		w.requests("GET /Users/u1", "PUT /Users/u1")
-		require.Equal(t, "anna", w.fake.Users()[0].Text("userName"), "the other attributes are kept up")
+		require.Equal(t, "anna", w.fake.Users()[0].Text("userName"), "other attributes are updated")
 		turn(titled("anna", "Prof"))
-		require.Contains(t, w.fake.Requests(), "PUT /Users/u1", "another value gets rounds of its own")
+		require.Contains(t, w.fake.Requests(), "PUT /Users/u1", "another value is sent again")
 		w.fake.Ignores = nil
 		turn(titled("anna", "Prof"))
 		turn(titled("anna", "Prof"))
 		w.requests("GET /Users/u1")
 		require.Equal(t, "Prof", w.fake.Users()[0].Text("title"))
-		require.Empty(t, w.state(engine.User, "u-1").IgnoredAttributes, "it is kept by now")
+		require.Empty(t, w.state(engine.User, "u-1").IgnoredAttributes, "the target stores it now")
 	})
 }
 
@@ -176,7 +176,7 @@ func TestDeactivation_NoEffectFails(t *testing.T) {
 	w.set("u-1", user("u-1", "ann"))
 	w.wait()
 	w.server.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		r.Method = http.MethodGet // whatever is asked for, the answer is the account as it is
+		r.Method = http.MethodGet // the response to every request is the unchanged account
 		w.fake.ServeHTTP(rw, r)
 	})
 	w.set("u-1", off("u-1", "ann"))
@@ -184,7 +184,7 @@ func TestDeactivation_NoEffectFails(t *testing.T) {
 	s := w.state(engine.User, "u-1")
 	require.Equal(t, engine.StatusFailed, s.Status)
 	require.Contains(t, s.LastError, "the account remains active (PATCH without a path, PATCH with a path, PUT)")
-	require.True(t, s.MayExist, "it is still to be deactivated")
+	require.True(t, s.MayExist, "the deactivation is still desired")
 }
 
 // TestCreate_EmptyResponseFails checks that a create with an empty response fails, and that the retry finds the account by a lookup.
@@ -233,5 +233,5 @@ func TestMemberBatch_ShrinksAndRecovers(t *testing.T) {
 		w.join("g", "a", in)
 		w.wait()
 	}
-	require.Zero(t, w.learned().MemberBatch, "it is as large as is wanted again")
+	require.Zero(t, w.learned().MemberBatch, "the batch has its full size again")
 }

@@ -17,16 +17,16 @@ import (
 // many is the number of users, more than a lane reads at a time.
 const many = 80
 
-// crowded has many users and a leaver at the target.
-func (w *world) crowded() {
+// provisionMany provisions many users and a leaver.
+func (w *world) provisionMany() {
 	w.t.Helper()
-	w.titled("clerk")
+	w.changeTitles("clerk")
 	w.set("leaver", user("leaver", "leaver"))
 	w.wait()
 }
 
-// titled marks them for an update.
-func (w *world) titled(title string) {
+// changeTitles changes the titles of the users.
+func (w *world) changeTitles(title string) {
 	w.t.Helper()
 	var marks []engine.Mark
 	for i := range many {
@@ -37,14 +37,14 @@ func (w *world) titled(title string) {
 	w.mark(marks...)
 }
 
-// Many updates are due before a deactivation, and the target has accepted as many changes as it may.
+// TestAccepted_DeactivationBehindMany queues many updates before a deactivation, while the maximum number of accepted changes is pending.
 func TestAccepted_DeactivationBehindMany(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, quick(provision.Options{}))
 		w.as(func(t *engine.Target) { t.MaxPending, t.Concurrency = 3, 1 })
-		w.crowded()
-		w.accepts(enginetest.Fault{Method: "PUT"})
-		w.titled("lead")
+		w.provisionMany()
+		w.respond202(enginetest.Fault{Method: "PUT"})
+		w.changeTitles("lead")
 		w.poll("three pending updates", func() bool { return w.counts()[engine.StatusPending] == 3 })
 		w.set("leaver", off("leaver", "leaver"))
 		w.poll("the deactivation", func() bool { return w.state(engine.User, "leaver").Status == engine.StatusClean })
@@ -54,15 +54,15 @@ func TestAccepted_DeactivationBehindMany(t *testing.T) {
 	})
 }
 
-// Many updates are due before a deactivation, and the target denies them.
+// TestQuarantine_DeactivationBehindMany queues many updates before a deactivation, and the target denies the updates.
 //
 // Invariant 11
 func TestQuarantine_DeactivationBehindMany(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{RetryInitial: time.Hour, RetryMax: time.Hour})
-		w.crowded()
+		w.provisionMany()
 		w.fake.Inject(enginetest.Fault{Method: "PUT", Status: 403, Times: -1})
-		w.titled("lead")
+		w.changeTitles("lead")
 		w.poll("the quarantine", func() bool { l := w.lane(); return l.Hold.Kind == "quarantine" && l.Owner == "" })
 		w.set("leaver", off("leaver", "leaver"))
 		w.poll("the deactivation", func() bool { return w.state(engine.User, "leaver").Status == engine.StatusClean })

@@ -16,12 +16,12 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// link makes links in a transaction of the embedder.
+// link creates links in a transaction of the embedder.
 func (w *world) link(links ...engine.Link) error {
 	return w.db.Update(w.t.Context(), func(tx *sqldb.Tx) error { return w.engine.Imports().Link(w.t.Context(), tx.Execer(), app, links) })
 }
 
-// links are all that the engine exports, read by small pages.
+// links returns all exported links. It reads small pages.
 func (w *world) links() (all []engine.Link) {
 	w.t.Helper()
 	after := engine.Link{}
@@ -41,7 +41,7 @@ func TestLinks_MoveBetweenEngines(t *testing.T) {
 		old := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 		for i := range 3 {
 			old.set(fmt.Sprint("u-", i), user(fmt.Sprint("u-", i), fmt.Sprint("name", i)))
-			old.wait() // so that they get their ids in this order
+			old.wait() // so that the order of the ids is fixed
 		}
 		old.dir.SetGroup(app, "g", engine.GroupState{Want: engine.Active, DisplayName: "Tea"})
 		old.join("g", "u-1", true)
@@ -73,7 +73,7 @@ func TestLinks_MoveBetweenEngines(t *testing.T) {
 		old.requests()
 		require.Equal(t, links, w.links())
 
-		for i := range 3 { // this provider has other names for them
+		for i := range 3 { // this provider has other ids for them
 			w.set(fmt.Sprint("u-", i), user(fmt.Sprint("u-", i), fmt.Sprint("new", i)))
 		}
 		w.dir.SetMember(app, "g", "u-2", true)
@@ -83,13 +83,13 @@ func TestLinks_MoveBetweenEngines(t *testing.T) {
 		require.Len(t, old.fake.Users(), 3)
 		require.Equal(t, "new0", old.fake.Users()[0].Text("userName"))
 		require.Len(t, old.fake.Groups(), 1)
-		require.Len(t, old.fake.Groups()[0].Array("members"), 1, "who is no member any more has left")
+		require.Len(t, old.fake.Groups()[0].Array("members"), 1, "the previous member was removed")
 
 		err := w.link(engine.Link{Kind: engine.User, ID: "u-9", RemoteID: links[len(links)-1].RemoteID})
 		refusal, ok := errors.AsType[*engine.LinkError](err)
 		require.True(t, ok, "%v", err)
-		require.Equal(t, "the account belongs to u-2 already", refusal.Conflicts[0].Reason)
-		require.ErrorContains(t, err, "user u-9 to u3: the account belongs to u-2 already")
+		require.Equal(t, "the account already belongs to u-2", refusal.Conflicts[0].Reason)
+		require.ErrorContains(t, err, "user u-9 to u3: the account already belongs to u-2")
 	})
 }
 
@@ -98,7 +98,7 @@ func TestLinks_DeletedUserDeactivated(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	theirs := w.fake.Add("Users", user("", "ann").Resource)
 	require.NoError(t, w.link(engine.Link{Kind: engine.User, ID: "u-1", RemoteID: theirs}))
-	w.mark(userMark("u-1")) // the directory does not know that user
+	w.mark(userMark("u-1")) // the directory has no such user
 	w.wait()
 	w.requests("PATCH /Users/" + theirs)
 }

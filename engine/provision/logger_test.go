@@ -14,13 +14,13 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// An embedder that sets no logger sees in its own log that a target rejects the credentials.
+// TestOptions_LoggerDefault checks that without Options.Logger the default logger receives rejected credentials.
 func TestOptions_LoggerDefault(t *testing.T) {
 	log := &lockedBuffer{}
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewTextHandler(log, nil)))
 	defer slog.SetDefault(before)
-	// A hold that ends before the lane looks at it is not logged, so it is longer than a test process may stand still.
+	// A hold that ends before the lane checks it is not logged. It is therefore longer than a test process may stall.
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{RetryInitial: 500 * time.Millisecond, RetryMax: time.Second})
 	w.fake.Inject(enginetest.Fault{Method: http.MethodGet, Status: http.StatusUnauthorized})
 	w.set("u-1", user("u-1", "ann"))

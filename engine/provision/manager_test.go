@@ -21,7 +21,7 @@ func managed(id, name, manager string) engine.UserState {
 	return u
 }
 
-// managerOf is the id of the manager of an account, empty for none.
+// managerOf returns the id of the manager of an account, empty if unset.
 func (w *world) managerOf(name string) string {
 	w.t.Helper()
 	for _, u := range w.fake.Users() {
@@ -50,7 +50,7 @@ func TestManager_UserWaits(t *testing.T) {
 		for _, style := range []engine.Style{engine.Catalog, engine.Wizard} {
 			w := newWorld(t, db, provision.Options{})
 			w.as(func(t *engine.Target) { t.Style = style })
-			w.dir.SetUser(app, "boss", user("boss", "bob")) // nobody has told the engine
+			w.dir.SetUser(app, "boss", user("boss", "bob")) // without a mark
 			w.set("u-1", managed("u-1", "ann", "boss"))
 			w.wait()
 			s := w.state(engine.User, "u-1")
@@ -58,7 +58,7 @@ func TestManager_UserWaits(t *testing.T) {
 				[]any{s.Status, s.LastError, s.WaitingOn, s.Manager, s.Synced})
 			require.Equal(t, "waiting on user boss", w.result().Error)
 			require.Equal(t, engine.Done, w.result().Outcome)
-			require.Empty(t, w.managerOf("ann"), "it is provisioned without")
+			require.Empty(t, w.managerOf("ann"), "provisioned without manager")
 			require.False(t, w.fake.Users()[0].HasSchema(scim.EnterpriseUserSchema))
 
 			w.mark(userMark("boss"))
@@ -72,7 +72,7 @@ func TestManager_UserWaits(t *testing.T) {
 			w.fake.Requests()
 			w.mark(userMark("u-1"))
 			w.wait()
-			require.Len(t, w.fake.Requests(), 1, "nothing changed")
+			require.Len(t, w.fake.Requests(), 1, "no write")
 
 			w.fake.Remove("Users", w.idOf("bob"))
 			w.mark(userMark("boss"))
@@ -83,11 +83,11 @@ func TestManager_UserWaits(t *testing.T) {
 			w.wait()
 			w.mark(userMark("u-1"))
 			w.wait()
-			require.Equal(t, w.idOf("bob"), w.managerOf("ann"), "an inactive account is one")
+			require.Equal(t, w.idOf("bob"), w.managerOf("ann"), "an inactive account may be a manager")
 
 			w.set("u-1", user("u-1", "ann"))
 			w.wait()
-			require.Empty(t, w.managerOf("ann"), "there is no manager any more")
+			require.Empty(t, w.managerOf("ann"), "the manager was removed")
 
 			led := user("u-1", "ann")
 			led.Manager = "boss"
@@ -96,16 +96,16 @@ func TestManager_UserWaits(t *testing.T) {
 			w.fake.Inject(enginetest.Fault{Method: "GET", Path: "/Users/", Stale: true})
 			w.set("u-1", user("u-1", "ann"))
 			w.wait()
-			require.NotEmpty(t, w.managerOf("ann"), "the target has shown how it was before")
+			require.NotEmpty(t, w.managerOf("ann"), "the target returned the previous state")
 			w.mark(userMark("u-1"))
 			w.wait()
-			require.Empty(t, w.managerOf("ann"), "it is still known that there is to be none")
+			require.Empty(t, w.managerOf("ann"), "the engine still removes the manager")
 
 			mapped := user("u-1", "ann")
 			mapped.Resource.Set(scim.EnterpriseUserSchema, map[string]any{"manager": map[string]any{"value": "x"}})
 			w.set("u-1", mapped)
 			w.wait()
-			require.Equal(t, "x", w.managerOf("ann"), "a mapping may take over")
+			require.Equal(t, "x", w.managerOf("ann"), "a mapping may set the manager")
 			require.Empty(t, w.state(engine.User, "u-1").Manager)
 			require.NoError(t, db.Update(t.Context(), func(tx *sqldb.Tx) error { return w.engine.Forget(t.Context(), tx.Execer(), app) }))
 			w.stop(w.engine)
@@ -124,16 +124,16 @@ func TestManager_UnassignedNotAwaited(t *testing.T) {
 	w.set("u-1", managed("u-1", "ann", "nobody"))
 	w.wait()
 	require.Equal(t, engine.StatusClean, w.state(engine.User, "u-1").Status)
-	require.Empty(t, w.managerOf("ann"), "the one before is not the manager")
+	require.Empty(t, w.managerOf("ann"), "the previous manager was removed")
 
-	w.set("nobody", user("nobody", "somebody"))
+	w.set("nobody", user("nobody", "other"))
 	w.wait()
-	require.Equal(t, w.idOf("somebody"), w.managerOf("ann"), "the manager is assigned at last")
+	require.Equal(t, w.idOf("other"), w.managerOf("ann"), "the manager is assigned")
 	w.as(func(t *engine.Target) { t.UpdateUsers = false })
 	w.set("u-2", managed("u-2", "cat", "u-3"))
 	w.dir.SetUser(app, "u-3", user("u-3", "dan"))
 	w.wait()
-	require.Equal(t, engine.StatusClean, w.state(engine.User, "u-2").Status, "it would never be updated")
+	require.Equal(t, engine.StatusClean, w.state(engine.User, "u-2").Status, "a user that is never updated does not wait")
 }
 
 func TestManager_CycleConverges(t *testing.T) {

@@ -50,7 +50,7 @@ func TestMarkAll_RetriesFailed(t *testing.T) {
 	require.True(t, counted(map[engine.Status]int{engine.StatusClean: 5})())
 	require.Len(t, w.fake.Users(), 5)
 	for _, r := range w.fake.Requests() {
-		require.NotContains(t, r, "fine", "whoever was up to date is left alone")
+		require.NotContains(t, r, "fine", "converged users are not marked")
 	}
 	for _, m := range []engine.MarkAll{{}, {App: app, Kind: "robot"}} {
 		_, err := w.engine.MarkAll(t.Context(), nil, m)

@@ -27,11 +27,11 @@ func TestEngine_Converges(t *testing.T) {
 	}
 }
 
-// modelSteps is the length of one history. rapid runs a hundred of them for each style unless told otherwise: 11,000 steps.
+// modelSteps is the length of one history. By default, rapid runs 100 histories per style: 11,000 steps.
 const modelSteps = 55
 
-// newest returns a look at what arrives that fails when an older state of somebody is written after a newer one. A deactivation by PUT
-// writes back what was read, which a target with stale reads may have made old.
+// newest returns a function for Target.Seen. It fails if an older state of a user is written after a newer one. It ignores a deactivation
+// by PUT, which writes back what was read: after a stale read, that may be an older state.
 func newest(rt *rapid.T) func(method, path string, body []byte) {
 	last := map[string]int{} // by externalId
 	var seen []string
@@ -62,9 +62,9 @@ func converge(t *testing.T, rt *rapid.T, style engine.Style) {
 	w.as(func(t *engine.Target) { t.MemberBatch, t.SyncPasswords, t.AsyncTimeout = 2, true, time.Second })
 	w.fake.ETags = rapid.Bool().Draw(rt, "etags")
 
-	changes := 0 // of users so far; each has its number as title
+	changes := 0 // number of user changes; each sets it as title
 	w.fake.Seen = newest(rt)
-	stranger := w.fake.Add("Users", user("", "stranger").Resource)
+	unmanaged := w.fake.Add("Users", user("", "unmanaged").Resource)
 	theirs := string(w.fake.Users()[0].AppendJSON(nil))
 	userIDs, groupIDs := []string{"a", "b", "c", "d", "e"}, []string{"g", "h"}
 	faults := []enginetest.Fault{
@@ -129,11 +129,11 @@ func converge(t *testing.T, rt *rapid.T, style engine.Style) {
 	require.NoError(t, err)
 	for _, s := range held {
 		if s.Halted {
-			rt.Fatalf("%s %s is left behind by a halt: %+v", s.Kind, s.ID, s)
+			rt.Fatalf("%s %s is still held by a halt: %+v", s.Kind, s.ID, s)
 		}
 	}
 	w.fake.ClearFaults()
-	// What was refused for good, or went wrong without a sign, comes right when everything is looked at again.
+	// A retry of all principals fixes permanent failures and undetected errors.
 	var all []engine.Mark
 	for id := range want {
 		all = append(all, engine.Mark{App: app, Kind: engine.User, ID: id, Retry: true})
@@ -146,8 +146,8 @@ func converge(t *testing.T, rt *rapid.T, style engine.Style) {
 
 	remote := map[string][]*scim.Resource{} // by externalId
 	for _, u := range w.fake.Users() {
-		if now := string(u.AppendJSON(nil)); u.ID() == stranger && now != theirs {
-			rt.Fatalf("a stranger was touched: %s", now)
+		if now := string(u.AppendJSON(nil)); u.ID() == unmanaged && now != theirs {
+			rt.Fatalf("an unmanaged account was changed: %s", now)
 		}
 		remote[u.ExternalID()] = append(remote[u.ExternalID()], u)
 	}
@@ -169,7 +169,7 @@ func converge(t *testing.T, rt *rapid.T, style engine.Style) {
 			rt.Fatalf("%s is active=%v, want %s: %+v", id, active, u.Want, w.state(engine.User, id))
 		}
 		if u.Want == engine.Active && got.Text("userName") != u.UserName {
-			rt.Fatalf("%s is called %s, want %s", id, got.Text("userName"), u.UserName)
+			rt.Fatalf("%s has the name %s, want %s", id, got.Text("userName"), u.UserName)
 		}
 		if u.Want == engine.Active && got.Text("title") != u.Resource.Text("title") {
 			rt.Fatalf("%s has change %s, want %s: %+v", id, got.Text("title"), u.Resource.Text("title"), w.state(engine.User, id))

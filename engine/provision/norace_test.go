@@ -2,5 +2,5 @@
 
 package provision_test
 
-// raceDetector says that these tests are run with the race detector.
+// raceDetector reports whether the tests run with the race detector.
 const raceDetector = false

@@ -30,7 +30,7 @@ func TestOnCreate_SentOnce(t *testing.T) {
 			w.wait()
 			got := w.fake.Users()[0]
 			require.Equal(t, "de-CH", got.Text("locale"))
-			require.Equal(t, "Quist", got.Complex("name").Text("familyName"), "what is kept up to date counts more")
+			require.Equal(t, "Quist", got.Complex("name").Text("familyName"), "Resource overrides OnCreate")
 			require.Equal(t, "B", got.Complex("name").Text("middleName"))
 			require.Equal(t, "1", got.Complex(scim.EnterpriseUserSchema).Text("costCenter"))
 			require.True(t, got.HasSchema(scim.EnterpriseUserSchema))

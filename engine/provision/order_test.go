@@ -13,18 +13,18 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// TestOrder_DeactivationsBeforeCreates queues deactivations last, behind 5,000 creates. With one principal after another, so that
-// the order is known, all of them are sent before the first create.
+// TestOrder_DeactivationsBeforeCreates queues deactivations last, behind 5,000 creates. The engine works on one principal at a time, so
+// that the order is known. All deactivations are sent before the first create.
 func TestOrder_DeactivationsBeforeCreates(t *testing.T) {
 	const creates, leaving = 5000, 100
-	s := newStage(t, sqldbtest.SQLite(t), leaving)
+	s := newLargeWorld(t, sqldbtest.SQLite(t), leaving)
 	s.target(func(t *engine.Target) { t.Concurrency = 1 })
 	var queued, last []engine.Mark
 	for n := leaving; n < leaving+creates; n++ {
 		queued = append(queued, userMark(crowdID(n)))
 	}
 	for n := range leaving {
-		s.crowd.off[crowdID(n)] = true
+		s.directory.off[crowdID(n)] = true
 		last = append(last, userMark(crowdID(n)))
 	}
 	s.mark(queued...)
@@ -38,8 +38,8 @@ func TestOrder_DeactivationsBeforeCreates(t *testing.T) {
 		counts, err = e.Apps().Counts(t.Context(), app)
 		require.NoError(t, err)
 	}
-	end(t, e)
-	sent := s.hall.sent()
+	stopNow(t, e)
+	sent := s.fake.sent()
 	sent = sent[:slices.Index(sent, "POST /Users")]
 	patches := slices.DeleteFunc(sent, func(r string) bool { return !strings.HasPrefix(r, "PATCH /Users/") })
 	require.Len(t, patches, leaving)

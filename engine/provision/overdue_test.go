@@ -33,7 +33,7 @@ func (a *alarms) Overdue(_ context.Context, o engine.Overdue) {
 	a.told = append(a.told, o)
 }
 
-// take returns what was told since the last call.
+// take returns the reports since the last call.
 func (a *alarms) take() []engine.Overdue {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -49,7 +49,7 @@ func (a *alarms) users() (ids []string) {
 	return ids
 }
 
-// watched stops the world's engine and returns a look of another one, which was not started and whose clock is ahead.
+// watched stops the world's engine and returns the check of another one, which is not started and whose clock is ahead.
 func (w *world) watched(a *alarms, c *clock) func() {
 	w.t.Helper()
 	w.stop(w.engine)
@@ -73,7 +73,7 @@ func TestOverdue_ReportedOnce(t *testing.T) {
 		}
 		w.wait()
 		look := w.watched(a, c)
-		w.set("u-1", off("u-1", "u-1")) // the engine is down: nobody has asked the directory since
+		w.set("u-1", off("u-1", "u-1")) // the engine is down and has not queried the directory since
 		w.set("u-2", user("u-2", "renamed"))
 		w.set("u-4", user("u-4", "u-4"))
 		look()
@@ -85,7 +85,7 @@ func TestOverdue_ReportedOnce(t *testing.T) {
 			App: app, ID: "u-1", RemoteID: w.state(engine.User, "u-1").RemoteID, Want: engine.Inactive,
 			Status: engine.StatusDirty, Since: w.state(engine.User, "u-1").DirtySince,
 		}}
-		require.Empty(t, cmp.Diff(want, a.take()), "nor those that are not to be deactivated")
+		require.Empty(t, cmp.Diff(want, a.take()), "only the overdue deactivation")
 		w.set("u-1", off("u-1", "u-1"))
 		look()
 		require.Empty(t, a.take(), "once")
@@ -99,7 +99,7 @@ func TestOverdue_ReportedOnce(t *testing.T) {
 		w.stop(e)
 		w.set("u-1", off("u-1", "u-1"))
 		look()
-		require.Equal(t, []string{"u-1"}, a.users(), "another one")
+		require.Equal(t, []string{"u-1"}, a.users(), "another deactivation")
 	})
 }
 
@@ -107,11 +107,11 @@ func TestOverdue_ReportedOnce(t *testing.T) {
 // guard.
 func TestOverdue_AnyCause(t *testing.T) {
 	for name, hinder := range map[string]func(w *world){
-		"a target that refuses it":    func(w *world) { w.fake.Inject(enginetest.Fault{Path: "/Users/u1", Status: 400, Times: -1}) },
-		"a target that is down":       func(w *world) { w.fake.Inject(enginetest.Fault{Status: 500, Times: -1}) },
-		"credentials that are void":   func(w *world) { w.fake.Inject(enginetest.Fault{Status: 401, Times: -1}) },
-		"a target that asks to pause": func(w *world) { w.fake.Inject(enginetest.Fault{Status: 429, RetryAfter: "3600", Times: -1}) },
-		"an app that is paused": func(w *world) {
+		"a target that rejects it":       func(w *world) { w.fake.Inject(enginetest.Fault{Path: "/Users/u1", Status: 400, Times: -1}) },
+		"a target that is down":          func(w *world) { w.fake.Inject(enginetest.Fault{Status: 500, Times: -1}) },
+		"rejected credentials":           func(w *world) { w.fake.Inject(enginetest.Fault{Status: 401, Times: -1}) },
+		"a target that requests a pause": func(w *world) { w.fake.Inject(enginetest.Fault{Status: 429, RetryAfter: "3600", Times: -1}) },
+		"a paused app": func(w *world) {
 			w.as(func(t *engine.Target) { t.Paused = true })
 		},
 		"a guard": func(w *world) {
@@ -122,7 +122,7 @@ func TestOverdue_AnyCause(t *testing.T) {
 			w, c, a := newWorld(t, sqldbtest.SQLite(t), provision.Options{}), &clock{}, &alarms{}
 			w.set("u-1", user("u-1", "ann"))
 			w.wait()
-			w.stop(w.engine) // a lane that is still winding down has asked for the target already
+			w.stop(w.engine) // a running lane has already read the target
 			hinder(w)
 			w.engine = w.start(provision.Options{})
 			w.set("u-1", off("u-1", "ann"))
@@ -182,7 +182,7 @@ func TestOverdue_DeactivationsDisabled(t *testing.T) {
 	w, c, a := newWorld(t, sqldbtest.SQLite(t), provision.Options{}), &clock{}, &alarms{}
 	w.set("u-1", user("u-1", "ann"))
 	w.wait()
-	look := w.watched(a, c) // and nobody works
+	look := w.watched(a, c) // and no engine works
 	w.set("u-1", off("u-1", "ann"))
 	w.as(func(t *engine.Target) { t.DeactivateUsers = false })
 	c.ahead.Store(int64(6 * time.Minute))
@@ -195,7 +195,7 @@ func TestOverdue_DeactivationsDisabled(t *testing.T) {
 func TestOverdue_BoundedQueries(t *testing.T) {
 	w, c, a := newWorld(t, sqldbtest.SQLite(t), provision.Options{}), &clock{}, &alarms{}
 	look := w.watched(a, c)
-	const users = 1500 // more than one look asks about
+	const users = 1500 // more than one check queries
 	var marks []engine.Mark
 	for i := range users {
 		marks = append(marks, userMark(fmt.Sprintf("u-%04d", i)))
@@ -212,13 +212,13 @@ func TestOverdue_BoundedQueries(t *testing.T) {
 	for i := range users - 1 {
 		w.dir.SetUser(app, marks[i].ID, user(marks[i].ID, marks[i].ID))
 	}
-	look() // the last one is unknown to the directory, and so to be deactivated
+	look() // the last user is unknown to the directory and has to be deactivated
 	require.Empty(t, a.take())
 	look()
 	require.Equal(t, []string{marks[users-1].ID}, a.users())
 	w.dir.SetUser(app, marks[0].ID, off(marks[0].ID, marks[0].ID))
 	look()
-	require.Equal(t, []string{marks[0].ID}, a.users(), "then it begins anew")
+	require.Equal(t, []string{marks[0].ID}, a.users(), "then the checks start again")
 }
 
 func TestOverdue_CheckedWhileRunning(t *testing.T) {

@@ -57,7 +57,7 @@ func TestPassword_SetOnNewVersion(t *testing.T) {
 		has("fourth", "5")
 
 		w.fake.Remove("Users", "u1")
-		turn(user("u-1", "ann")) // created anew with a placeholder
+		turn(user("u-1", "ann")) // a new account has no password version
 		require.Empty(t, w.state(engine.User, "u-1").PasswordVersion)
 		turn(withPassword("ann", "fourth", "5"))
 		has("fourth", "5")
@@ -65,7 +65,7 @@ func TestPassword_SetOnNewVersion(t *testing.T) {
 		has("fourth", "5")
 
 		w.as(func(t *engine.Target) { t.SyncPasswords = false })
-		w.stop(w.engine) // a lane that is still winding down has asked for the target already
+		w.stop(w.engine) // a running lane has already read the target
 		w.engine = w.start(provision.Options{})
 		turn(withPassword("ann", "sixth", "6"))
 		has("fourth", "5")

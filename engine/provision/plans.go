@@ -6,18 +6,17 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// Plans are dry runs of many principals, stored to be looked at and applied. See [Engine.Plans].
+// Plans has dry runs of many principals, which are stored for a review and applied. See [Engine.Plans].
 type Plans struct{ e *Engine }
 
 // Plans returns the handle of the plans.
 func (e *Engine) Plans() Plans { return Plans{e} }
 
-// Make rehearses principals, as [Traces.DryRun] does but as if they were marked and the deletion guard were asked already, and stores
-// what would be done, to be looked at and applied. With All, the plan omits principals for which nothing would change. Groups are
-// rehearsed with all their members, and each principal for itself: what another one of the plan would bring about, such as an account
-// that a group waits for, is not foreseen. The target is read as fast as the app allows, with as many principals at once; when it asks
-// for a pause, the plan waits. The end of ctx ends the making of the plan, of which nothing is then kept. A target that refuses the
-// credentials, and a directory that cannot tell what is desired, are errors.
+// Make runs a dry run of principals and stores the results for a review. It works as [Traces.DryRun] does, but as if the principals were
+// marked and the deletion guard allowed everything. With All, the plan omits principals without changes. A dry run of a group includes all
+// its members. Each dry run is independent: it does not include the effects of others in the plan, such as an account that a group waits
+// for. Make reads the target within the app's rate limit and concurrency. It waits when the target requests a pause. If ctx ends, Make
+// stores nothing. Rejected credentials, and a directory that cannot return a desired state, are errors.
 func (p Plans) Make(ctx context.Context, req engine.PlanRequest) (engine.Plan, error) {
 	if _, err := p.e.can.plans.get(); err != nil {
 		return engine.Plan{}, err
@@ -25,12 +24,12 @@ func (p Plans) Make(ctx context.Context, req engine.PlanRequest) (engine.Plan, e
 	return p.e.plans.Make(ctx, req)
 }
 
-// Apply marks exactly the principals of a plan, inside the caller's transaction: the one in which a new mapping is stored, say.
-// Call Wake after the commit. What the plan deactivates or deletes passes the deletion guard, because somebody has looked at it.
+// Apply marks exactly the principals of a plan, inside the caller's transaction, for example the one that stores a new mapping. Call Wake
+// after the commit. The deactivations and deletions of the plan pass the deletion guard, because they were reviewed.
 //
-// It is refused with ErrStale when a principal was marked since, when what is desired of it is not what was planned, and when
-// the app has another target; with ErrExpired, ErrApplied, ErrNotFound, and ErrCanary when items of the first part are not clean (or
-// skipped, as planned). The error names the first few. After any error the transaction is to be rolled back.
+// Apply returns ErrStale if a principal was marked since, if its desired state differs from the planned one, or if the app has another
+// target. Other errors are ErrExpired, ErrApplied, ErrNotFound, and ErrCanary if items of the first part are not clean (or skipped, as
+// planned). The error names the first principals. After any error the caller must roll back the transaction.
 func (p Plans) Apply(ctx context.Context, tx engine.Execer, id string, o engine.ApplyOptions) error {
 	if _, err := p.e.can.plans.get(); err != nil {
 		return err
@@ -47,7 +46,7 @@ func (p Plans) List(ctx context.Context, q engine.PlanQuery) ([]engine.Plan, err
 	return s.Plans(ctx, q)
 }
 
-// Items lists items of a plan, in the order in which they are applied.
+// Items lists items of a plan, in the order of application.
 func (p Plans) Items(ctx context.Context, q engine.PlanItemQuery) ([]engine.PlanItem, error) {
 	s, err := p.e.can.plans.get()
 	if err != nil {
@@ -56,7 +55,7 @@ func (p Plans) Items(ctx context.Context, q engine.PlanItemQuery) ([]engine.Plan
 	return s.PlanItems(ctx, q)
 }
 
-// Discard removes a plan. What was applied of it stays applied.
+// Discard removes a plan. Applied items stay applied.
 func (p Plans) Discard(ctx context.Context, id string) error {
 	s, err := p.e.can.plans.get()
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// candidate is a directory with another opinion on users.
+// candidate is a directory with other desired states of users.
 type candidate struct {
 	*enginetest.Directory
 	user func(id string, u engine.UserState) engine.UserState
@@ -77,7 +77,7 @@ func (w *world) items(id string) []engine.PlanItem {
 	return all
 }
 
-// titles are those of the accounts, by the id of the user.
+// titles returns the titles of the accounts by the id of the user.
 func (w *world) titles() map[string]string {
 	out := map[string]string{}
 	for _, u := range w.fake.Users() {
@@ -100,7 +100,7 @@ func TestPlan_ReviewedThenApplied(t *testing.T) {
 		d := candidate{w.dir, titled}
 		p := w.plan(engine.PlanRequest{Reason: "titles", Directory: d, All: true})
 		require.Equal(t, []any{engine.PlanOpen, 3, "titles", w.server.URL}, []any{p.Status, p.Items, p.Reason, p.BaseURL})
-		require.Equal(t, map[engine.Operation]int{engine.OpUpdate: 3}, p.Operations, "the group is settled")
+		require.Equal(t, map[engine.Operation]int{engine.OpUpdate: 3}, p.Operations, "the group is converged")
 		require.Equal(t, map[engine.Class]int{engine.Done: 3}, p.Outcomes)
 		for _, r := range w.fake.Requests() {
 			require.True(t, strings.HasPrefix(r, "GET "), r)
@@ -117,7 +117,7 @@ func TestPlan_ReviewedThenApplied(t *testing.T) {
 		require.Contains(t, string(encoded), `"operations":{"update":3}`)
 		require.Contains(t, string(encoded), `"diff":[{"path":"title","before":null,"after":"Mx u-00"}]`)
 
-		// The new mapping is stored in the same transaction; here that is the directory of another engine, which applies the plan.
+		// The new mapping is stored in the same transaction. Here it is the directory of another engine, which applies the plan.
 		w.stop(w.engine)
 		e, err := provision.New(provision.Options{Store: w.store, Directory: d})
 		require.NoError(t, err)
@@ -130,7 +130,7 @@ func TestPlan_ReviewedThenApplied(t *testing.T) {
 		require.NoError(t, w.apply(p.ID, engine.ApplyOptions{}))
 		w.wait()
 		require.Equal(t, map[string]string{"u-00": "Mx u-00", "u-01": "Mx u-01", "u-02": "Mx u-02", "u-new": "Mx u-new"}, w.titles())
-		require.Len(t, w.fake.Requests(), 3*2, "what was planned, and nothing else")
+		require.Len(t, w.fake.Requests(), 3*2, "exactly the planned writes")
 		require.EqualValues(t, 1, w.state(engine.User, "u-new").Desired)
 		require.ErrorIs(t, w.apply(p.ID, engine.ApplyOptions{}), engine.ErrApplied)
 		require.True(t, w.items(p.ID)[2].Marked)
@@ -174,7 +174,7 @@ func TestPlan_MassUnassignmentPassesGuard(t *testing.T) {
 		p := w.plan(engine.PlanRequest{Directory: candidate{w.dir, gone}, Principals: principals(ids[:5]...)})
 		require.Equal(t, map[engine.Operation]int{engine.OpDeactivate: 5}, p.Operations)
 		require.Empty(t, cmp.Diff([]engine.Difference{{Path: "active", Before: true, After: false}}, w.items(p.ID)[4].Diff))
-		require.ErrorIs(t, w.apply(p.ID, engine.ApplyOptions{}), engine.ErrStale, "the directory does not say so yet")
+		require.ErrorIs(t, w.apply(p.ID, engine.ApplyOptions{}), engine.ErrStale, "the directory has not changed yet")
 		for _, id := range ids[:5] {
 			w.dir.SetUser(app, id, engine.UserState{Want: engine.Absent})
 		}
@@ -235,7 +235,7 @@ func TestPlan_RejectsExpiredOrStale(t *testing.T) {
 		w.dir.Fail(errors.New("no database"))
 		require.ErrorContains(t, w.apply(p.ID, engine.ApplyOptions{}), "no database")
 		w.dir.Fail(nil)
-		require.Zero(t, marks(), "nothing was marked so far")
+		require.Zero(t, marks(), "nothing was marked")
 
 		w.mark(userMark(ids[3]))
 		require.ErrorContains(t, w.apply(p.ID, engine.ApplyOptions{}), "since the plan was made: user u-03")
@@ -290,7 +290,7 @@ func TestPlan_ReportsReadErrors(t *testing.T) {
 		enginetest.Fault{Path: "/Users/" + w.state(engine.User, ids[1]).RemoteID, Status: 429, RetryAfter: "0", Times: 2},
 	)
 	p := w.plan(engine.PlanRequest{Principals: principals(ids...)})
-	require.Equal(t, map[engine.Class]int{engine.Transient: 1, engine.Done: 2}, p.Outcomes, "a pause is waited for")
+	require.Equal(t, map[engine.Class]int{engine.Transient: 1, engine.Done: 2}, p.Outcomes, "the plan waits for the pause")
 	require.Equal(t, "read: 500: injected 500", w.items(p.ID)[0].Message)
 }
 
@@ -307,7 +307,7 @@ func TestPlan_CanaryFirst(t *testing.T) {
 		require.NoError(t, w.apply(p.ID, engine.ApplyOptions{First: 2}))
 		w.wait()
 		require.Equal(t, int64(2), w.state(engine.User, ids[1]).Desired)
-		require.Equal(t, int64(1), w.state(engine.User, ids[2]).Desired, "the others wait")
+		require.Equal(t, int64(1), w.state(engine.User, ids[2]).Desired, "the other users wait")
 		listed, err := w.engine.Plans().List(t.Context(), engine.PlanQuery{ID: p.ID})
 		require.NoError(t, err)
 		require.Equal(t, engine.PlanPartial, listed[0].Status)
@@ -318,7 +318,7 @@ func TestPlan_CanaryFirst(t *testing.T) {
 		w.fake.ClearFaults()
 		w.mark(userMark(ids[0]), userMark(ids[1]))
 		w.wait()
-		require.NoError(t, w.apply(p.ID, engine.ApplyOptions{First: 1}), "a second part may be as careful")
+		require.NoError(t, w.apply(p.ID, engine.ApplyOptions{First: 1}), "the second part may be limited too")
 		w.wait()
 		require.NoError(t, w.apply(p.ID, engine.ApplyOptions{}))
 		w.wait()
@@ -332,18 +332,18 @@ func TestPlan_CanaryFirst(t *testing.T) {
 func TestPlan_ObeysRateLimit(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	ids := w.populate(6)
-	w.sleep()
+	w.replaceByStopped()
 	w.as(func(t *engine.Target) { t.Rate, t.Burst = 50, 1 })
 	began := time.Now()
 	w.plan(engine.PlanRequest{Principals: principals(ids...)})
-	require.GreaterOrEqual(t, time.Since(began), 5*time.Second/50, "one at a time, 50 in a second")
+	require.GreaterOrEqual(t, time.Since(began), 5*time.Second/50, "concurrency 1, 50 requests per second")
 }
 
 // TestPlan_CanaryDetectsIgnoredDeactivation checks that a canary stops a plan for a target that ignores deactivations, and how plans show
 // inconsistent lookups.
 func TestPlan_CanaryDetectsIgnoredDeactivation(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
-	w.fake.Ignores = []string{"active"} // it answers 200 and keeps nothing of it
+	w.fake.Ignores = []string{"active"} // it responds with 200 and ignores the change
 	ids := w.populate(4)
 	for _, id := range ids {
 		w.dir.SetUser(app, id, engine.UserState{Want: engine.Absent})
@@ -361,16 +361,16 @@ func TestPlan_CanaryDetectsIgnoredDeactivation(t *testing.T) {
 	w.dir.SetUser(app, "new", user("new", "new"))
 	w.dir.SetUser(app, "found", user("found", "name-"+ids[0]))
 	p = w.plan(engine.PlanRequest{Principals: principals("found", "new")})
-	require.Equal(t, 1, p.Outcomes[engine.Transient], "a page of HTML is no answer")
+	require.Equal(t, 1, p.Outcomes[engine.Transient], "an HTML page is an error")
 	p = w.plan(engine.PlanRequest{Principals: principals("found")})
-	require.Equal(t, map[engine.Class]int{engine.Held: 1}, p.Outcomes, "two hits are for somebody to decide")
+	require.Equal(t, map[engine.Class]int{engine.Held: 1}, p.Outcomes, "two matches need a decision")
 }
 
 // TestPlan_AppliedOnce checks that only one of several concurrent calls applies a plan.
 func TestPlan_AppliedOnce(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
-		w.sleep()
+		w.replaceByStopped()
 		for _, id := range []string{"a", "b"} {
 			w.dir.SetUser(app, id, user(id, id))
 		}

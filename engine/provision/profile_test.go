@@ -42,8 +42,8 @@ func TestProfile_ProbedFormUsed(t *testing.T) {
 		w.fake.Requests()
 		w.set("u-1", off("u-1", "ann"))
 		w.wait()
-		w.requests("GET /Users/u3", "PUT /Users/u3") // u1 and g2 were the probe's
-		require.Empty(t, w.learned().Traits, "nothing was found out that was not known")
+		w.requests("GET /Users/u3", "PUT /Users/u3") // u1 and g2 were temporary objects of the probe
+		require.Empty(t, w.learned().Traits, "the sequence learned nothing new")
 	})
 }
 
@@ -52,7 +52,7 @@ func TestProfile_LearnedOverridesOlderProbe(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.set("u-1", user("u-1", "ann"))
 	w.wait()
-	w.stop(w.engine) // a lane that is still winding down has read what is known already
+	w.stop(w.engine) // a running lane has cached the learned state
 	w.probe()
 	w.engine = w.start(provision.Options{})
 	require.Contains(t, w.learned().Probed, engine.NoPatch)
@@ -64,7 +64,7 @@ func TestProfile_LearnedOverridesOlderProbe(t *testing.T) {
 	require.NotContains(t, w.learned().Probed, engine.NoPatch)
 	w.fake.ClearFaults()
 	w.probe()
-	require.NotContains(t, w.learned().Traits, engine.NoPatch, "and less than a younger one")
+	require.NotContains(t, w.learned().Traits, engine.NoPatch, "a newer probe overrides the trait")
 }
 
 func TestProfile_OverridesServiceProviderConfig(t *testing.T) {

@@ -21,23 +21,23 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// mortal is the store and the network of an engine that dies: from then on nothing leaves it any more.
-type mortal struct {
+// killable is the store and the network of an engine that is killed: afterwards it neither stores nor sends anything.
+type killable struct {
 	store.All
 
 	mu     sync.Mutex
-	left   int  // requests until it dies; negative: never
-	lost   bool // the last request is not sent either
+	left   int  // requests until the kill; negative: never
+	lost   bool // the last request is not sent
 	killed chan struct{}
 }
 
 var errDead = errors.New("dead")
 
-func newMortal(s store.All, requests int, lost bool) *mortal {
-	return &mortal{All: s, left: requests, lost: lost, killed: make(chan struct{})}
+func newKillable(s store.All, requests int, lost bool) *killable {
+	return &killable{All: s, left: requests, lost: lost, killed: make(chan struct{})}
 }
 
-func (m *mortal) dead() error {
+func (m *killable) dead() error {
 	select {
 	case <-m.killed:
 		return errDead
@@ -46,7 +46,7 @@ func (m *mortal) dead() error {
 	}
 }
 
-func (m *mortal) kill() {
+func (m *killable) kill() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.dead() == nil {
@@ -54,7 +54,7 @@ func (m *mortal) kill() {
 	}
 }
 
-func (m *mortal) RoundTrip(r *http.Request) (*http.Response, error) {
+func (m *killable) RoundTrip(r *http.Request) (*http.Response, error) {
 	m.mu.Lock()
 	m.left--
 	last := m.left == 0
@@ -79,50 +79,50 @@ func (m *mortal) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-func (m *mortal) Begin(ctx context.Context, l engine.Lease, i []store.Intent) error {
-	return errors.Join(m.dead(), m.unless(func() error { return m.All.Begin(ctx, l, i) }))
+func (m *killable) Begin(ctx context.Context, l engine.Lease, i []store.Intent) error {
+	return errors.Join(m.dead(), m.unlessKilled(func() error { return m.All.Begin(ctx, l, i) }))
 }
 
-func (m *mortal) Progress(ctx context.Context, l engine.Lease, p store.Progress) error {
-	return errors.Join(m.dead(), m.unless(func() error { return m.All.Progress(ctx, l, p) }))
+func (m *killable) Progress(ctx context.Context, l engine.Lease, p store.Progress) error {
+	return errors.Join(m.dead(), m.unlessKilled(func() error { return m.All.Progress(ctx, l, p) }))
 }
 
-func (m *mortal) Finish(ctx context.Context, l engine.Lease, f store.Finish) (status engine.Status, err error) {
-	err = m.unless(func() (err error) { status, err = m.All.Finish(ctx, l, f); return err })
+func (m *killable) Finish(ctx context.Context, l engine.Lease, f store.Finish) (status engine.Status, err error) {
+	err = m.unlessKilled(func() (err error) { status, err = m.All.Finish(ctx, l, f); return err })
 	return status, errors.Join(m.dead(), err)
 }
 
-func (m *mortal) SaveMembers(ctx context.Context, l engine.Lease, g string, walk int64, a []store.MemberAnswer) error {
-	return errors.Join(m.dead(), m.unless(func() error { return m.All.SaveMembers(ctx, l, g, walk, a) }))
+func (m *killable) SaveMembers(ctx context.Context, l engine.Lease, g string, walk int64, a []store.MemberAnswer) error {
+	return errors.Join(m.dead(), m.unlessKilled(func() error { return m.All.SaveMembers(ctx, l, g, walk, a) }))
 }
 
-func (m *mortal) EndWalk(ctx context.Context, l engine.Lease, g string, walk int64, a []store.MemberAnswer) error {
-	return errors.Join(m.dead(), m.unless(func() error { return m.All.EndWalk(ctx, l, g, walk, a) }))
+func (m *killable) EndWalk(ctx context.Context, l engine.Lease, g string, walk int64, a []store.MemberAnswer) error {
+	return errors.Join(m.dead(), m.unlessKilled(func() error { return m.All.EndWalk(ctx, l, g, walk, a) }))
 }
 
-func (m *mortal) Extend(ctx context.Context, l engine.Lease, until time.Time) error {
-	return errors.Join(m.dead(), m.unless(func() error { return m.All.Extend(ctx, l, until) }))
+func (m *killable) Extend(ctx context.Context, l engine.Lease, until time.Time) error {
+	return errors.Join(m.dead(), m.unlessKilled(func() error { return m.All.Extend(ctx, l, until) }))
 }
 
-func (m *mortal) Claim(ctx context.Context, owner string, now, until time.Time, limit int) (l []engine.Lease, next time.Time, err error) {
-	err = m.unless(func() (err error) { l, next, err = m.All.Claim(ctx, owner, now, until, limit); return err })
+func (m *killable) Claim(ctx context.Context, owner string, now, until time.Time, limit int) (l []engine.Lease, next time.Time, err error) {
+	err = m.unlessKilled(func() (err error) { l, next, err = m.All.Claim(ctx, owner, now, until, limit); return err })
 	return l, next, errors.Join(m.dead(), err)
 }
 
-func (m *mortal) Release(ctx context.Context, l engine.Lease, h engine.Hold, notBefore time.Time) error {
-	return errors.Join(m.dead(), m.unless(func() error { return m.All.Release(ctx, l, h, notBefore) }))
+func (m *killable) Release(ctx context.Context, l engine.Lease, h engine.Hold, notBefore time.Time) error {
+	return errors.Join(m.dead(), m.unlessKilled(func() error { return m.All.Release(ctx, l, h, notBefore) }))
 }
 
-// unless does nothing after the end.
-func (m *mortal) unless(write func() error) error {
+// unlessKilled writes only before the kill.
+func (m *killable) unlessKilled(write func() error) error {
 	if m.dead() != nil {
 		return nil
 	}
 	return write()
 }
 
-// end stops an engine at once, whatever it is about.
-func end(t testing.TB, e *provision.Engine) {
+// stopNow stops an engine immediately.
+func stopNow(t testing.TB, e *provision.Engine) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -134,30 +134,30 @@ func end(t testing.TB, e *provision.Engine) {
 const (
 	pushed    = 2000 // members
 	pushBatch = 50
-	again     = 16 // requests that may be sent twice after a crash: those since the last note that was stored, and the one that was on its way
+	again     = 16 // requests that may be repeated after a crash: those since the last stored progress, and the one in flight
 )
 
-// cuts are the ways in which a push ends early, after so many requests.
-var cuts = map[string]func(s *stage, requests int){
-	"the engine is stopped": func(s *stage, requests int) {
-		m := newMortal(s.store, requests, false)
-		e := s.start(provision.Options{Owner: "one", Transport: &halting{m}}, 0)
+// cuts are the ways to interrupt a push after the given number of requests.
+var cuts = map[string]func(s *largeWorld, requests int){
+	"the engine is stopped": func(s *largeWorld, requests int) {
+		m := newKillable(s.store, requests, false)
+		e := s.start(provision.Options{Owner: "one", Transport: &delayedResponse{m}}, 0)
 		<-m.killed
-		end(s.t, e)
+		stopNow(s.t, e)
 	},
-	"the engine is killed": func(s *stage, requests int) {
-		m := newMortal(s.store, requests, false)
+	"the engine is killed": func(s *largeWorld, requests int) {
+		m := newKillable(s.store, requests, false)
 		e := s.start(provision.Options{Owner: "one", Store: m, Transport: m}, 0)
 		<-m.killed
-		end(s.t, e)
+		stopNow(s.t, e)
 	},
 }
 
-// halting lets the last request be carried out and keeps its answer back until the engine has stopped waiting for it.
-type halting struct{ *mortal }
+// delayedResponse lets the target process the last request, but delays its response until the engine has stopped waiting for it.
+type delayedResponse struct{ *killable }
 
-func (h *halting) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := h.mortal.RoundTrip(r)
+func (h *delayedResponse) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := h.killable.RoundTrip(r)
 	if h.dead() != nil {
 		<-r.Context().Done()
 		return nil, r.Context().Err()
@@ -170,40 +170,40 @@ func TestPush_ResumesAfterInterruption(t *testing.T) {
 	for name, cut := range cuts {
 		t.Run(name, func(t *testing.T) {
 			sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-				s := newStage(t, db, pushed+1)
+				s := newLargeWorld(t, db, pushed+1)
 				s.target(func(t *engine.Target) { t.MemberBatch = pushBatch })
-				s.crowd.first = pushed
+				s.directory.first = pushed
 				s.mark(groupMark("g"))
-				const before = 25 // a lookup, a create, and further members
+				const before = 25 // a lookup, a create and member batches
 				cut(s, before)
-				require.Len(t, s.hall.sent(), before)
+				require.Len(t, s.fake.sent(), before)
 				row := one(t, s, engine.Group, "g")
-				require.Equal(t, "rg-1", row.RemoteID, "stored while the push ran")
+				require.Equal(t, "rg-1", row.RemoteID, "stored during the push")
 				require.NotEqual(t, engine.StatusClean, row.Status)
 
 				e := s.start(provision.Options{Owner: "two"}, time.Hour)
 				defer s.stop(e)
 				s.wait(e, app)
-				rest := s.hall.sent()
+				rest := s.fake.sent()
 				require.GreaterOrEqual(t, len(rest), pushed/pushBatch+1-before)
 				require.LessOrEqual(t, len(rest), pushed/pushBatch+1-before+again)
 				for _, r := range rest {
 					require.Equal(t, "PATCH /Groups/rg-1, add members", r)
 				}
-				_, members := s.hall.has(t)
-				require.Empty(t, cmp.Diff(s.crowd.wanted(), members))
+				_, members := s.fake.has(t)
+				require.Empty(t, cmp.Diff(s.directory.wanted(), members))
 				require.Equal(t, engine.StatusClean, one(t, s, engine.Group, "g").Status)
 
-				s.crowd.set(func() { s.crowd.in[crowdID(pushed)] = true })
+				s.directory.set(func() { s.directory.in[crowdID(pushed)] = true })
 				s.mark(engine.Mark{App: app, Kind: engine.Group, ID: "g", Members: []string{crowdID(pushed)}})
 				s.wait(e, app)
-				require.Equal(t, []string{"PATCH /Groups/rg-1, add members"}, s.hall.sent(), "one change is one request")
+				require.Equal(t, []string{"PATCH /Groups/rg-1, add members"}, s.fake.sent(), "one change is one request")
 			})
 		})
 	}
 }
 
-func one(t testing.TB, s *stage, kind engine.Kind, id string) engine.State {
+func one(t testing.TB, s *largeWorld, kind engine.Kind, id string) engine.State {
 	t.Helper()
 	found, err := s.store.States(t.Context(), engine.StateQuery{App: app, Kind: kind, ID: id})
 	require.NoError(t, err)
@@ -219,60 +219,60 @@ func TestPush_RemovesUndesiredMember(t *testing.T) {
 	for _, strict := range []bool{false, true} {
 		for _, lost := range []bool{false, true} {
 			t.Run(fmt.Sprintf("strict %v, lost %v", strict, lost), func(t *testing.T) {
-				s := newStage(t, sqldbtest.SQLite(t), 3)
-				s.hall.strict = strict
-				s.crowd.first = 2
+				s := newLargeWorld(t, sqldbtest.SQLite(t), 3)
+				s.fake.strict = strict
+				s.directory.first = 2
 				s.mark(groupMark("g"))
 				e := s.start(provision.Options{Owner: "zero"}, 0)
 				s.wait(e, app)
 				s.stop(e)
 
 				change := func(in bool, name string) {
-					s.crowd.set(func() { s.crowd.in[crowdID(2)], s.crowd.name = in, name })
+					s.directory.set(func() { s.directory.in[crowdID(2)], s.directory.name = in, name })
 					s.mark(engine.Mark{App: app, Kind: engine.Group, ID: "g", Members: []string{crowdID(2)}})
 				}
 				change(true, "Coffee")
-				m := newMortal(s.store, 1, lost)
+				m := newKillable(s.store, 1, lost)
 				e = s.start(provision.Options{Owner: "one", Store: m, Transport: m}, 0)
 				<-m.killed
-				end(t, e)
+				stopNow(t, e)
 				change(false, "Tea")
 				e = s.start(provision.Options{Owner: "two"}, time.Hour)
 				defer s.stop(e)
 				s.wait(e, app)
-				name, members := s.hall.has(t)
+				name, members := s.fake.has(t)
 				require.Equal(t, "Tea", name)
-				require.Empty(t, cmp.Diff(s.crowd.wanted(), members))
+				require.Empty(t, cmp.Diff(s.directory.wanted(), members))
 				require.Equal(t, engine.StatusClean, one(t, s, engine.Group, "g").Status)
 			})
 		}
 	}
 }
 
-// TestPush_ConvergesAfterInterruptions changes the membership of a group at random and kills or stops the engine in the
-// middle of its pushes. In the end the target has what is wanted, without anybody asking for the whole list.
+// TestPush_ConvergesAfterInterruptions changes the membership of a group randomly and kills or stops the engine during its pushes. The
+// target then has the desired members, without a mark with AllMembers.
 func TestPush_ConvergesAfterInterruptions(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		const users = 60
-		s := newStage(t, sqldbtest.SQLite(t), users)
-		s.hall.strict = rapid.Bool().Draw(rt, "strict")
+		s := newLargeWorld(t, sqldbtest.SQLite(t), users)
+		s.fake.strict = rapid.Bool().Draw(rt, "strict")
 		s.target(func(t *engine.Target) { t.MemberBatch = rapid.IntRange(1, 5).Draw(rt, "batch") })
-		s.crowd.first = rapid.IntRange(0, users).Draw(rt, "members")
+		s.directory.first = rapid.IntRange(0, users).Draw(rt, "members")
 		s.mark(groupMark("g"))
 		if rapid.Bool().Draw(rt, "there") {
-			s.hall.groups["rg-0"] = &hallGroup{name: "Tea", members: map[string]bool{"stranger": true}}
+			s.fake.groups["rg-0"] = &targetGroup{name: "Tea", members: map[string]bool{"unmanaged": true}}
 		}
 		later := time.Duration(0)
 		for range rapid.IntRange(1, 6).Draw(rt, "rounds") {
 			requests, lost := rapid.IntRange(1, 30).Draw(rt, "requests"), rapid.Bool().Draw(rt, "lost")
-			m := newMortal(s.store, requests, lost)
+			m := newKillable(s.store, requests, lost)
 			o := provision.Options{Owner: "one", Transport: m}
 			if rapid.Bool().Draw(rt, "killed") {
 				o.Store = m
 			}
 			e := s.start(o, later)
 			done, cancel := context.WithCancel(t.Context())
-			go func() { // it may have nothing more to send
+			go func() { // there may be no more requests
 				defer cancel()
 				_ = e.Wait(done, app)
 			}()
@@ -281,19 +281,19 @@ func TestPush_ConvergesAfterInterruptions(t *testing.T) {
 			case <-done.Done():
 			}
 			cancel()
-			end(t, e)
+			stopNow(t, e)
 			later += time.Hour
 
 			mark := groupMark("g")
 			for range rapid.IntRange(0, 20).Draw(rt, "changes") {
 				id := crowdID(rapid.IntRange(0, users-1).Draw(rt, "user"))
 				in := rapid.Bool().Draw(rt, "in")
-				s.crowd.set(func() { s.crowd.in[id] = in })
+				s.directory.set(func() { s.directory.in[id] = in })
 				mark.Members = append(mark.Members, id)
 			}
 			name := rapid.SampledFrom([]string{"Tea", "Coffee"}).Draw(rt, "name")
-			if row := one(t, s, engine.Group, "g"); row.RemoteID != "" { // a create that was lost is found by its name
-				s.crowd.set(func() { s.crowd.name = name })
+			if row := one(t, s, engine.Group, "g"); row.RemoteID != "" { // a create with a lost response is found by its name
+				s.directory.set(func() { s.directory.name = name })
 			}
 			mark.AllMembers = rapid.IntRange(0, 4).Draw(rt, "all") == 0
 			s.mark(mark)
@@ -301,12 +301,12 @@ func TestPush_ConvergesAfterInterruptions(t *testing.T) {
 		e := s.start(provision.Options{Owner: "last"}, later)
 		defer s.stop(e)
 		s.wait(e, app)
-		name, members := s.hall.has(t)
-		if name != s.crowd.name {
-			rt.Fatalf("the group is called %s, want %s", name, s.crowd.name)
+		name, members := s.fake.has(t)
+		if name != s.directory.name {
+			rt.Fatalf("the group has the name %s, want %s", name, s.directory.name)
 		}
-		if diff := cmp.Diff(s.crowd.wanted(), members); diff != "" {
-			rt.Fatalf("members: %s\n%s", diff, strings.Join(s.hall.sent(), "\n"))
+		if diff := cmp.Diff(s.directory.wanted(), members); diff != "" {
+			rt.Fatalf("members: %s\n%s", diff, strings.Join(s.fake.sent(), "\n"))
 		}
 	})
 }

@@ -39,37 +39,37 @@ func TestReconcile_FindsUnmarkedChanges(t *testing.T) {
 		for _, id := range []string{"ann", "bob", "cat", "dan"} {
 			w.set(id, user(id, id))
 		}
-		w.settled()
-		w.dir.SetUser(app, "ann", off("ann", "ann"))                     // the mark was lost
-		w.dir.SetUser(app, "eve", user("eve", "eve"))                    // so was this one
-		w.dir.SetUser(app, "fay", engine.UserState{Want: engine.Absent}) // is nobody's business
+		w.waitConverged()
+		w.dir.SetUser(app, "ann", off("ann", "ann"))                     // a change without a mark
+		w.dir.SetUser(app, "eve", user("eve", "eve"))                    // a change without a mark
+		w.dir.SetUser(app, "fay", engine.UserState{Want: engine.Absent}) // never assigned
 		w.dir.SetGroup(app, "g", engine.GroupState{Want: engine.Active, DisplayName: "Tea"})
 		w.dir.SetMember(app, "g", "eve", true)
 		w.dir.Unlist("bob", "cat")
 		w.fake.Change("Users", w.state(engine.User, "dan").RemoteID, func(r *scim.Resource) { r.Set("name", nil) })
-		stranger := w.fake.Add("Users", account("zoe", "", ""))
+		unmanaged := w.fake.Add("Users", account("zoe", "", ""))
 
 		got := w.reconciled()
 		require.Equal(t, []int{2, 2}, []int{got[engine.User].Unknown, got[engine.User].Unlisted})
 		require.Equal(t, map[engine.DriftKind]int{engine.DriftActivity: 1, engine.DriftDiffers: 1, engine.DriftUnmanaged: 1},
 			got[engine.User].Drift.Found)
 		require.Equal(t, []int{2, 1}, []int{got[engine.User].Drift.Marked, got[engine.Group].Unknown})
-		w.settled()
+		w.waitConverged()
 		require.Empty(t, cmp.Diff(map[string]bool{"ann": false, "bob": true, "cat": true, "dan": true, "eve": true, "zoe": true}, w.active()),
-			"who is not listed is not deprovisioned")
+			"unlisted users are not deprovisioned")
 		require.Len(t, w.fake.Groups()[0].Array("members"), 1)
 
 		got = w.reconciled()
 		require.Zero(t, got[engine.User].Drift.Drifted()+got[engine.User].Unknown+got[engine.Group].Drift.Drifted()+got[engine.Group].Unknown)
 		for _, u := range w.fake.Users() {
-			if u.ID() == stranger {
+			if u.ID() == unmanaged {
 				require.Empty(t, u.ExternalID())
 			}
 		}
 	})
 }
 
-// lister is a directory that lists its principals in a way of its own.
+// lister is a directory with its own list of principals.
 type lister struct {
 	engine.Directory
 	list func(limit int) ([]string, error)
@@ -79,8 +79,8 @@ func (l lister) Principals(_ context.Context, _ string, _ engine.Kind, _ string,
 	return l.list(limit)
 }
 
-// lone is a directory that can do nothing but what it has to.
-type lone struct{ engine.Directory }
+// requiredOnly is a directory with only the required methods.
+type requiredOnly struct{ engine.Directory }
 
 func TestDirectory_LostListDeprovisionsNothing(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -94,7 +94,7 @@ func TestDirectory_LostListDeprovisionsNothing(t *testing.T) {
 		"an error": {directory: func(w *world) engine.Directory {
 			return lister{w.dir, func(int) ([]string, error) { return nil, errors.New("the index is gone") }}
 		}, says: "the directory cannot list its principals: the index is gone"},
-		"a list that goes round": {directory: func(w *world) engine.Directory {
+		"a list that repeats": {directory: func(w *world) engine.Directory {
 			return lister{w.dir, func(limit int) ([]string, error) {
 				page := make([]string, limit)
 				for i := range page {
@@ -103,7 +103,7 @@ func TestDirectory_LostListDeprovisionsNothing(t *testing.T) {
 				return page, nil
 			}}
 		}, says: `not in ascending order ("u0000" after "u0999")`},
-		"no list at all": {directory: func(w *world) engine.Directory { return lone{w.dir} }},
+		"no list at all": {directory: func(w *world) engine.Directory { return requiredOnly{w.dir} }},
 		"a directory that is down": {directory: func(w *world) engine.Directory {
 			return w.dir
 		}, fail: errors.New("the directory is down"), says: "the directory is down"},
@@ -113,7 +113,7 @@ func TestDirectory_LostListDeprovisionsNothing(t *testing.T) {
 			for i := range 5 {
 				w.set(fmt.Sprintf("u%03d", i), user(fmt.Sprintf("u%03d", i), fmt.Sprint("name", i)))
 			}
-			w.settled()
+			w.waitConverged()
 			w.fake.Requests()
 			e, err := provision.New(provision.Options{Store: w.store, Directory: c.directory(w)})
 			require.NoError(t, err)
@@ -126,7 +126,7 @@ func TestDirectory_LostListDeprovisionsNothing(t *testing.T) {
 			}
 			w.dir.Fail(nil)
 			w.engine.Wake()
-			w.settled()
+			w.waitConverged()
 			w.sentOnlyReads()
 			for name, active := range w.active() {
 				require.True(t, active, name)
@@ -137,7 +137,7 @@ func TestDirectory_LostListDeprovisionsNothing(t *testing.T) {
 
 func TestImport_RequiresMatcher(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
-	e, err := provision.New(provision.Options{Store: w.store, Directory: lone{w.dir}})
+	e, err := provision.New(provision.Options{Store: w.store, Directory: requiredOnly{w.dir}})
 	require.NoError(t, err)
 	_, err = e.Imports().Start(t.Context(), app, engine.ImportRequest{})
 	require.ErrorIs(t, err, engine.ErrNoMatcher)

@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// recycling is a way in which a name comes to be another person's. Each leaves an account of the user "old" that is called ann.
+// recycling has the ways in which a name is reassigned. Each creates an account of the user "old" with the name ann.
 var recycling = map[string]func(w *world){
 	"of a user who is inactive": func(w *world) {
 		w.set("old", user("old", "ann"))
@@ -28,7 +28,7 @@ var recycling = map[string]func(w *world){
 		w.wait()
 		w.strip()
 	},
-	"of a user who has another one now": func(w *world) {
+	"of a user who has another account now": func(w *world) {
 		w.set("old", user("old", "ann"))
 		w.wait()
 		u := user("old", "eve")
@@ -46,7 +46,7 @@ var recycling = map[string]func(w *world){
 	},
 }
 
-// strip takes the externalId from the first account, so that only its id tells whose it was.
+// strip removes the externalId from the first account, so that only its id identifies the owner.
 func (w *world) strip() {
 	w.t.Helper()
 	first := w.fake.Users()[0]
@@ -77,7 +77,7 @@ func TestRecycled_AccountNotTakenOver(t *testing.T) {
 				w.set("new", off("new", "ann"))
 				w.wait()
 				require.Equal(t, engine.StatusClean, w.state(engine.User, "new").Status)
-				require.Equal(t, string(theirs.AppendJSON(nil)), string(w.fake.Users()[0].AppendJSON(nil)), "nothing was changed")
+				require.Equal(t, string(theirs.AppendJSON(nil)), string(w.fake.Users()[0].AppendJSON(nil)), "no write")
 
 				chosen := user("new", "ann")
 				chosen.RemoteID = id
@@ -122,7 +122,7 @@ func TestExisting_UnlinkedNotDeactivated(t *testing.T) {
 		w.fake.Add("Users", user("", "ann").Resource)
 		w.set("u-1", user("u-1", "ann"))
 		w.wait()
-		require.False(t, w.state(engine.User, "u-1").MayExist, "no account was asked for")
+		require.False(t, w.state(engine.User, "u-1").MayExist, "no request for an account was sent")
 		w.fake.Requests()
 		w.set("u-1", off("u-1", "ann"))
 		w.wait()
@@ -152,10 +152,10 @@ func TestHoldNames_BlockRename(t *testing.T) {
 
 		w.set("u-1", off("u-1", "deleted-ann"))
 		w.wait()
-		require.Equal(t, engine.StatusClean, w.state(engine.User, "u-1").Status, "a deactivation renames nobody")
+		require.Equal(t, engine.StatusClean, w.state(engine.User, "u-1").Status, "a deactivation does not rename")
 		w.set("u-1", user("u-1", "anna"))
 		w.wait()
-		require.Equal(t, "anna", w.fake.Users()[0].Text("userName"), "any other name will do")
+		require.Equal(t, "anna", w.fake.Users()[0].Text("userName"), "another name is allowed")
 
 		w.as(func(t *engine.Target) { t.HoldNames = `^x-` })
 		w.set("u-1", user("u-1", "x-ann"))
@@ -167,7 +167,7 @@ func TestHoldNames_BlockRename(t *testing.T) {
 		require.Equal(t, "deleted-ann", w.fake.Users()[0].Text("userName"))
 		w.set("u-2", user("u-2", "deleted-bob"))
 		w.wait()
-		require.Len(t, w.fake.Users(), 2, "it is not a rename")
+		require.Len(t, w.fake.Users(), 2, "not a rename")
 		w.stop(w.engine)
 	}
 }

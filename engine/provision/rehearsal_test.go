@@ -26,7 +26,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// wire is what a target is sent, in front of the fake one.
+// wire records the requests to the fake target.
 type wire struct {
 	mu   sync.Mutex
 	sent []string // method, path, entity tag and body
@@ -40,7 +40,7 @@ func (w *wire) take() []string {
 	return out
 }
 
-// listen puts a wire in front of the fake target.
+// listen records the requests to the fake target.
 func (w *world) listen() *wire {
 	out := &wire{}
 	w.front(func(rw http.ResponseWriter, r *http.Request) {
@@ -54,7 +54,7 @@ func (w *world) listen() *wire {
 	return out
 }
 
-// What differs between a rehearsal and the real run: passwords, and the entity tags and ids of what was pretended.
+// Differences between a dry run and the run: passwords, and simulated entity tags and ids.
 var (
 	passwords = regexp.MustCompile(`"password":"[^"]*"`)
 	tags      = regexp.MustCompile(`W/"[^"]*"|W/\\"[^"]*\\"`)
@@ -73,8 +73,8 @@ func lines(t engine.Trace) (out []string) {
 	return out
 }
 
-// sleep stops the engine and puts one in its place that was not started.
-func (w *world) sleep() {
+// replaceByStopped replaces the engine by one that is not started.
+func (w *world) replaceByStopped() {
 	w.t.Helper()
 	w.stop(w.engine)
 	var err error
@@ -82,7 +82,7 @@ func (w *world) sleep() {
 	require.NoError(w.t, err)
 }
 
-func (w *world) rehearse(kind engine.Kind, id string) engine.Trace {
+func (w *world) dryRun(kind engine.Kind, id string) engine.Trace {
 	w.t.Helper()
 	trace, err := w.engine.Traces().DryRun(w.t.Context(), app, kind, id)
 	require.NoError(w.t, err)
@@ -103,7 +103,7 @@ func TestDryRun_ChangesNothing(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		w := newWorld(t, db, provision.Options{})
 		w.dir.SetUser(app, "u-1", user("u-1", "ann"))
-		got := w.rehearse(engine.User, "u-1")
+		got := w.dryRun(engine.User, "u-1")
 		require.Equal(t, []string{"GET /Users?filter=userName%20eq%20%22ann%22&startIndex=1&count=100", "POST /Users"}, requestsOf(got))
 		require.Equal(t, []any{engine.OpCreate, engine.Done, 201, true, engine.Active},
 			[]any{got.Operation, got.Outcome, got.HTTP, got.Rehearsed, got.Want})
@@ -123,7 +123,7 @@ func TestDryRun_ChangesNothing(t *testing.T) {
 		w.dir.SetUser(app, "u-1", user("u-1", "anna"))
 		w.fake.Requests()
 		before := w.state(engine.User, "u-1")
-		got = w.rehearse(engine.User, "u-1")
+		got = w.dryRun(engine.User, "u-1")
 		w.requests("GET /Users/u1")
 		require.Equal(t, []string{"GET /Users/u1", "PUT /Users/u1"}, requestsOf(got))
 		require.Empty(t, cmp.Diff([]engine.Difference{
@@ -133,7 +133,7 @@ func TestDryRun_ChangesNothing(t *testing.T) {
 		require.Equal(t, "ann", w.fake.Users()[0].Text("userName"))
 
 		w.dir.SetUser(app, "u-1", off("u-1", "ann"))
-		got = w.rehearse(engine.User, "u-1")
+		got = w.dryRun(engine.User, "u-1")
 		require.Equal(t, engine.OpDeactivate, got.Operation)
 		require.Equal(t, []string{"PATCH /Users/u1"}, requestsOf(got))
 		require.Equal(t, []engine.Difference{{Path: "active", Before: true, After: false}}, got.Diff)
@@ -169,7 +169,7 @@ func TestDryRun_DifferencesByPath(t *testing.T) {
 	u.Resource.Set("password", "hush-hush")
 	u.Resource.Set(enterprise, map[string]any{"department": "Coffee", "manager": map[string]any{"value": "2"}})
 	w.dir.SetUser(app, "u-1", u)
-	got := w.rehearse(engine.User, "u-1")
+	got := w.dryRun(engine.User, "u-1")
 	require.Equal(t, []string{"roles", enterprise + ":department", enterprise + ":manager.value", "title"}, paths(got.Diff))
 	require.Equal(t, []any{"Cook", nil}, []any{got.Diff[3].Before, got.Diff[3].After})
 	encoded, err := json.Marshal(got)
@@ -191,9 +191,9 @@ func TestDryRun_GroupMembers(t *testing.T) {
 		for _, id := range []string{"a", "b", "c"} {
 			w.dir.SetMember(app, "g", id, true)
 		}
-		got := w.rehearse(engine.Group, "g")
+		got := w.dryRun(engine.Group, "g")
 		require.Equal(t, []string{"GET /Groups?filter=displayName%20eq%20%22Tea%22&startIndex=1&count=100", "POST /Groups"}, requestsOf(got))
-		require.Equal(t, []string{"c"}, got.Waiting, "it says who is not provisioned yet")
+		require.Equal(t, []string{"c"}, got.Waiting, "it names the users without an account")
 		require.Empty(t, cmp.Diff(&engine.MemberDiff{Added: 2, Add: []engine.MemberRef{
 			{User: "a", ID: ids["a"], Name: "name-a"}, {User: "b", ID: ids["b"], Name: "name-b"},
 		}}, got.Members))
@@ -202,19 +202,19 @@ func TestDryRun_GroupMembers(t *testing.T) {
 		w.mark(groupMark("g"))
 		w.wait()
 		w.fake.Requests()
-		w.sleep()
+		w.replaceByStopped()
 		w.as(func(t *engine.Target) { t.Paused = true })
 		w.dir.SetGroup(app, "g", engine.GroupState{Want: engine.Active, DisplayName: "Coffee"})
 		w.join("g", "a", false)
 		group := w.state(engine.Group, "g").RemoteID
-		got = w.rehearse(engine.Group, "g")
+		got = w.dryRun(engine.Group, "g")
 		require.Equal(t, []string{"PATCH /Groups/" + group}, requestsOf(got))
 		require.Equal(t, "the app is paused", got.Hold)
 		w.target.Paused = false
 		w.as(func(t *engine.Target) {
 			t.Maintenance = []engine.Window{{Until: time.Date(2126, 5, 4, 3, 2, 1, 0, time.UTC)}}
 		})
-		require.Equal(t, "maintenance until 2126-05-04T03:02:01Z", w.rehearse(engine.Group, "g").Hold)
+		require.Equal(t, "maintenance until 2126-05-04T03:02:01Z", w.dryRun(engine.Group, "g").Hold)
 		require.Equal(t, []engine.Difference{{Path: "displayName", Before: "Tea", After: "Coffee"}}, got.Diff)
 		require.Empty(t,
 			cmp.Diff(&engine.MemberDiff{Removed: 1, Remove: []engine.MemberRef{{User: "a", ID: ids["a"], Name: "name-a"}}}, got.Members))
@@ -222,7 +222,7 @@ func TestDryRun_GroupMembers(t *testing.T) {
 		require.Equal(t, []string{"c"}, got.Waiting)
 
 		w.dir.SetGroup(app, "g", engine.GroupState{Want: engine.Absent, DeleteRemote: true})
-		got = w.rehearse(engine.Group, "g")
+		got = w.dryRun(engine.Group, "g")
 		require.Equal(t, engine.OpDelete, got.Operation)
 		require.Equal(t, []string{"DELETE /Groups/" + group}, requestsOf(got))
 		require.Equal(t, 2, got.Members.Removed)
@@ -241,11 +241,11 @@ func TestDryRun_ReportsObstacles(t *testing.T) {
 		w.wait()
 		w.as(func(t *engine.Target) { t.Guard = engine.Guard{Limit: 1} })
 		w.dir.SetUser(app, "u-0", off("u-0", "u-0"))
-		require.Equal(t, engine.Done, w.rehearse(engine.User, "u-0").Outcome, "one may go")
+		require.Equal(t, engine.Done, w.dryRun(engine.User, "u-0").Outcome, "one removal is allowed")
 		w.set("u-0", off("u-0", "u-0"))
 		w.wait()
 		w.dir.SetUser(app, "u-1", off("u-1", "u-1"))
-		got := w.rehearse(engine.User, "u-1")
+		got := w.dryRun(engine.User, "u-1")
 		require.Equal(t, engine.Held, got.Outcome)
 		require.Equal(t, "deactivate: 2 accounts would be removed within 24h0m0s, more than the deletion guard allows: approval required",
 			got.Message)
@@ -255,12 +255,12 @@ func TestDryRun_ReportsObstacles(t *testing.T) {
 		taken := user("u-2", "u-2")
 		taken.RemoteID = w.state(engine.User, "u-3").RemoteID
 		w.dir.SetUser(app, "u-2", taken)
-		got = w.rehearse(engine.User, "u-2")
+		got = w.dryRun(engine.User, "u-2")
 		require.Equal(t, engine.Held, got.Outcome)
 		require.Contains(t, got.Message, "already belongs to user u-3")
 
 		w.fake.Inject(enginetest.Fault{Status: 500, Times: -1})
-		got = w.rehearse(engine.User, "u-3")
+		got = w.dryRun(engine.User, "u-3")
 		require.Equal(t, []any{engine.Transient, 500, "read: 500: injected 500"}, []any{got.Outcome, got.HTTP, got.Message})
 		w.dir.Fail(errors.New("no database"))
 		_, err := w.engine.Traces().DryRun(t.Context(), app, engine.User, "u-3")
@@ -272,7 +272,7 @@ func TestDryRun_ReportsObstacles(t *testing.T) {
 		require.ErrorContains(t, err, `kind "robot"`)
 		w.fake.ClearFaults()
 		w.as(func(t *engine.Target) { t.Auth.Secret = "wrong" })
-		require.Equal(t, engine.Denied, w.rehearse(engine.User, "u-3").Outcome)
+		require.Equal(t, engine.Denied, w.dryRun(engine.User, "u-3").Outcome)
 	})
 }
 
@@ -283,24 +283,24 @@ func TestDryRun_FollowsServiceProviderConfig(t *testing.T) {
 	w.fake.Config = scim.NewObject(scim.Member{Name: "patch", Value: map[string]any{"supported": false}})
 	w.as(func(t *engine.Target) { t.Style = engine.Auto })
 	w.dir.SetUser(app, "u-1", off("u-1", "ann"))
-	require.Equal(t, []string{"GET /Users/u1", "PUT /Users/u1"}, requestsOf(w.rehearse(engine.User, "u-1")))
+	require.Equal(t, []string{"GET /Users/u1", "PUT /Users/u1"}, requestsOf(w.dryRun(engine.User, "u-1")))
 }
 
-// TestDryRun_MatchesRun compares the requests, bodies and all, for random histories: all of them for a target that does
-// as it is asked, and as far as the first write for one that does not.
+// TestDryRun_MatchesRun compares dry runs with runs for random histories, including request bodies: all requests for a target that applies
+// every write, and those up to the first write for a target that does not.
 func TestDryRun_MatchesRun(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) { sameAsRehearsed(t, rt) })
+	rapid.Check(t, func(rt *rapid.T) { dryRunMatchesRun(t, rt) })
 }
 
-func sameAsRehearsed(t *testing.T, rt *rapid.T) {
+func dryRunMatchesRun(t *testing.T, rt *rapid.T) {
 	t.Helper()
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
-	w.sleep() // it is started for each step, so that nothing is done before it is rehearsed
+	w.replaceByStopped() // it is started for each step, so that the dry run is first
 	asleep := w.engine
 	w.target.Style, w.target.MemberBatch = rapid.SampledFrom([]engine.Style{engine.Catalog, engine.Wizard}).Draw(rt, "style"), 2
 	w.fake.ETags = rapid.Bool().Draw(rt, "etags")
 	honest := rapid.Bool().Draw(rt, "honest")
-	if w.fake.Unique = !honest; !honest { // it refuses, and drops what it was sent
+	if w.fake.Unique = !honest; !honest { // reject duplicates, ignore the title
 		w.fake.Ignores = []string{"title"}
 	}
 	w.target.OnExisting = rapid.SampledFrom([]engine.Existing{engine.LinkAuto, engine.LinkAsk, engine.LinkNever}).Draw(rt, "existing")
@@ -333,7 +333,7 @@ func sameAsRehearsed(t *testing.T, rt *rapid.T) {
 			w.dir.SetMember(app, "g", id, rapid.Bool().Draw(rt, "in"))
 			w.mark(engine.Mark{App: app, Kind: engine.Group, ID: "g", Members: []string{id}})
 			kind, id = engine.Group, "g"
-		default: // somebody else at the target
+		default: // a change by another client
 			if all := w.fake.Users(); len(all) > 0 && rapid.Bool().Draw(rt, "remove") {
 				w.fake.Remove("Users", rapid.SampledFrom(all).Draw(rt, "account").ID())
 			} else {
@@ -342,26 +342,26 @@ func sameAsRehearsed(t *testing.T, rt *rapid.T) {
 			w.mark(userMark(id))
 		}
 		log.take()
-		expected := w.rehearse(kind, id)
+		expected := w.dryRun(kind, id)
 		for _, sent := range log.take() {
 			require.True(t, strings.HasPrefix(sent, "GET "), sent)
 		}
 		w.engine = w.start(provision.Options{Sweep: 2 * time.Millisecond})
 		w.wait()
 		w.stop(w.engine)
-		// The first run of the principal comes first; others may follow from it.
+		// The first run of the principal is compared. Others may follow from it.
 		first := w.results[slices.IndexFunc(w.results, func(r engine.Result) bool { return r.Kind == kind && r.ID == id })]
 		real := log.take()[:len(first.Steps)]
 		w.results = nil
 		rehearsed := lines(expected)
-		if !honest { // what follows the first write is not foreseen
+		if !honest { // a dry run does not predict requests after the first write
 			write := func(sent string) bool { return !strings.HasPrefix(sent, "GET ") }
 			require.Equal(t, slices.ContainsFunc(rehearsed, write), slices.ContainsFunc(real, write))
 			if i := slices.IndexFunc(real, write); i >= 0 {
 				rehearsed, real = rehearsed[:min(i+1, len(rehearsed))], real[:i+1]
 			}
 		}
-		for i := range rehearsed { // a group that is created in several requests has its id by the second
+		for i := range rehearsed { // a group created by several requests has an id in the second one
 			if i < len(real) && made.MatchString(rehearsed[i]) {
 				method, rest, _ := strings.Cut(real[i], " ")
 				path, _, _ := strings.Cut(rest, " ")
@@ -370,7 +370,7 @@ func sameAsRehearsed(t *testing.T, rt *rapid.T) {
 			}
 		}
 		if diff := cmp.Diff(rehearsed, real); diff != "" {
-			rt.Fatalf("%s %s (-rehearsed +sent):\n%s\n%+v", kind, id, diff, w.state(kind, id))
+			rt.Fatalf("%s %s (-predicted +sent):\n%s\n%+v", kind, id, diff, w.state(kind, id))
 		}
 		if honest {
 			require.Equal(t, []any{first.Operation, first.Outcome, first.Error}, []any{expected.Operation, expected.Outcome, expected.Message})

@@ -21,7 +21,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// lockedBuffer is what a logger writes to.
+// lockedBuffer is the output of a logger.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -39,7 +39,7 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// echoes are the ways in which a target tells what it was sent.
+// echoes are responses that contain a secret of the request.
 var echoes = map[string]func(w http.ResponseWriter, secret string){
 	"in a JSON detail": func(w http.ResponseWriter, secret string) {
 		w.Header().Set("Content-Type", scim.MediaType)
@@ -48,7 +48,7 @@ var echoes = map[string]func(w http.ResponseWriter, secret string){
 			"schemas": []string{scim.ErrorMessage}, "status": "401", "scimType": secret, "detail": "«" + secret + "» is not valid",
 		})
 	},
-	"in a JSON detail of a refusal": func(w http.ResponseWriter, secret string) {
+	"in a JSON detail of an error": func(w http.ResponseWriter, secret string) {
 		w.WriteHeader(http.StatusBadRequest)
 		_ = json.NewEncoder(w).Encode(map[string]any{"detail": "«" + secret + "» is not valid"})
 	},
@@ -61,7 +61,7 @@ var echoes = map[string]func(w http.ResponseWriter, secret string){
 		w.WriteHeader(http.StatusInternalServerError)
 		_, _ = io.WriteString(w, "<p>"+secret)
 	},
-	"at the border of an excerpt": func(w http.ResponseWriter, secret string) {
+	"at the end of an excerpt": func(w http.ResponseWriter, secret string) {
 		w.Header().Set("Content-Type", "text/plain")
 		_, _ = io.WriteString(w, strings.Repeat("x", 190)+secret)
 	},
@@ -73,7 +73,7 @@ var echoes = map[string]func(w http.ResponseWriter, secret string){
 		w.Header().Set("Content-Type", "text/plain")
 		_, _ = io.WriteString(w, "who is "+secret+"?")
 	},
-	"in text that says it is JSON": func(w http.ResponseWriter, secret string) {
+	"in text with the content type of JSON": func(w http.ResponseWriter, secret string) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, secret)
 	},
@@ -90,7 +90,7 @@ func TestSecrets_EchoRedacted(t *testing.T) {
 	const token, password = "s3cr3t-token/1", "passw0rd-of-ann/2"
 	for what, c := range map[string]struct {
 		auth   engine.Auth
-		onPost bool // the password is echoed, by the create
+		onPost bool // echo the password in the response to the create
 		forms  []string
 	}{
 		"bearer token": {auth: engine.Auth{Secret: token}},
@@ -123,7 +123,7 @@ func TestSecrets_EchoRedacted(t *testing.T) {
 				u := user("u-1", "ann")
 				u.Password = password
 				w.set("u-1", u)
-				w.poll("a result", func() bool { return len(w.told()) > 0 })
+				w.poll("a result", func() bool { return len(w.resultsSoFar()) > 0 })
 				testErr := w.engine.Targets().Test(t.Context(), w.target)
 				w.stop(w.engine)
 
@@ -135,7 +135,7 @@ func TestSecrets_EchoRedacted(t *testing.T) {
 				state := w.state(engine.User, "u-1")
 				require.NotEmpty(t, state.LastError)
 				for place, text := range map[string]string{
-					"state": state.LastError, "hold": lane.Hold.Reason, "results": fmt.Sprintf("%+v", w.told()),
+					"state": state.LastError, "hold": lane.Hold.Reason, "results": fmt.Sprintf("%+v", w.resultsSoFar()),
 					"exchanges": fmt.Sprintf("%+v", attempts), "log": log.String(), "test of the connection": fmt.Sprint(testErr),
 				} {
 					for _, secret := range append(c.forms, token[:8], password[:8]) {
@@ -147,8 +147,8 @@ func TestSecrets_EchoRedacted(t *testing.T) {
 	}
 }
 
-// everything is what stands in the engine's tables.
-func (w *world) everything() string {
+// storedText returns the contents of the engine's tables.
+func (w *world) storedText() string {
 	w.t.Helper()
 	var out strings.Builder
 	for _, table := range []string{"sync_state", "sync_attempt", "app_lane", "member_state", "removal", "halt"} {
@@ -203,15 +203,15 @@ func TestSecrets_SyncedPasswordRedacted(t *testing.T) {
 				u := user("u-1", "ann")
 				u.Password, u.PasswordVersion = password, "7"
 				w.set("u-1", u)
-				require.Contains(t, <-sent, `ü of ann`, "the target is told")
-				w.poll("a result", func() bool { return len(w.told()) > 1 })
+				require.Contains(t, <-sent, `ü of ann`, "the target receives the password")
+				w.poll("a result", func() bool { return len(w.resultsSoFar()) > 1 })
 				w.stop(w.engine)
 				require.NotEmpty(t, w.state(engine.User, "u-1").LastError)
-				require.Empty(t, w.state(engine.User, "u-1").PasswordVersion, "it was no success")
-				stored := w.everything()
+				require.Empty(t, w.state(engine.User, "u-1").PasswordVersion, "the result is a failure")
+				stored := w.storedText()
 				require.Contains(t, stored, "sync_attempt.method=P")
 				for place, text := range map[string]string{
-					"store": stored, "results": fmt.Sprintf("%+v", w.told()), "log": log.String(),
+					"store": stored, "results": fmt.Sprintf("%+v", w.resultsSoFar()), "log": log.String(),
 				} {
 					for _, form := range forms {
 						require.NotContains(t, text, form, place)
@@ -222,8 +222,8 @@ func TestSecrets_SyncedPasswordRedacted(t *testing.T) {
 	}
 }
 
-// told are the results so far.
-func (w *world) told() []engine.Result {
+// resultsSoFar returns the results so far.
+func (w *world) resultsSoFar() []engine.Result {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return append([]engine.Result(nil), w.results...)
@@ -239,7 +239,7 @@ func TestSecrets_AbsentFromTraceAndPlan(t *testing.T) {
 	w.fake.Change("Users", "u1", func(r *scim.Resource) { r.Set("urn:example:Door", map[string]any{"apiToken": "hush-3"}) })
 	trace, err := w.engine.Traces().DryRun(t.Context(), app, engine.User, "u-1")
 	require.NoError(t, err)
-	require.Contains(t, paths(trace.Diff), "urn:example:Door:apiToken", "it tells that it changes")
+	require.Contains(t, paths(trace.Diff), "urn:example:Door:apiToken", "the difference shows a change")
 	proof, err := w.engine.Traces().Verify(t.Context(), app, engine.User, "u-1")
 	require.NoError(t, err)
 	require.Contains(t, proof.Differ, "urn:example:Door:apiToken")

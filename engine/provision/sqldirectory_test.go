@@ -14,17 +14,18 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// sqlDirectory is an embedder whose users and groups are in the engine's database, so that a change and its marks commit
-// together, and several processes see the same.
+// sqlDirectory is a directory in the engine's database. A change commits together with its marks, and several processes see the same state.
 type sqlDirectory struct {
 	db     *sqldb.DB
 	target engine.Target
 }
 
 const embedderTables = `
-CREATE TABLE embedder_user (app KEY NOT NULL, id KEY NOT NULL, want KEY NOT NULL, name KEY NOT NULL, title KEY NOT NULL, bare BIGINT NOT NULL,
+CREATE TABLE embedder_user (app KEY NOT NULL, id KEY NOT NULL, want KEY NOT NULL, name KEY NOT NULL, title KEY NOT NULL,
+	bare BIGINT NOT NULL,
 	PRIMARY KEY (app, id));
-CREATE TABLE embedder_group (app KEY NOT NULL, id KEY NOT NULL, want KEY NOT NULL, name KEY NOT NULL, remove BIGINT NOT NULL, PRIMARY KEY (app, id));
+CREATE TABLE embedder_group (app KEY NOT NULL, id KEY NOT NULL, want KEY NOT NULL, name KEY NOT NULL, remove BIGINT NOT NULL,
+	PRIMARY KEY (app, id));
 CREATE TABLE embedder_member (app KEY NOT NULL, group_id KEY NOT NULL, user_id KEY NOT NULL, PRIMARY KEY (app, group_id, user_id));
 `
 
@@ -100,8 +101,8 @@ func (d sqlDirectory) texts(ctx context.Context, query string, args ...any) (out
 	return out, rows.Err()
 }
 
-// desk changes the directory within a transaction and collects the marks.
-type desk struct {
+// directoryTx changes the directory within a transaction and collects the marks.
+type directoryTx struct {
 	ctx   context.Context
 	tx    *sqldb.Tx
 	app   string
@@ -109,11 +110,11 @@ type desk struct {
 	err   error
 }
 
-// change commits what fn does to the directory, with its marks.
+// change commits the changes of fn and their marks.
 func (d sqlDirectory) change(ctx context.Context, app string, mark func(context.Context, engine.Execer, ...engine.Mark) error,
-	fn func(*desk)) error {
+	fn func(*directoryTx)) error {
 	return d.db.Update(ctx, func(tx *sqldb.Tx) error {
-		k := &desk{ctx: ctx, tx: tx, app: app}
+		k := &directoryTx{ctx: ctx, tx: tx, app: app}
 		fn(k)
 		if k.err != nil {
 			return k.err
@@ -122,7 +123,7 @@ func (d sqlDirectory) change(ctx context.Context, app string, mark func(context.
 	})
 }
 
-func (k *desk) exec(query string, args ...any) {
+func (k *directoryTx) exec(query string, args ...any) {
 	if k.err == nil {
 		_, k.err = k.tx.Exec(k.ctx, query, args...)
 	}
@@ -131,37 +132,37 @@ func (k *desk) exec(query string, args ...any) {
 const upsertUser = `INSERT INTO embedder_user (app, id, want, name, title, bare) VALUES (?, ?, ?, ?, ?, ?)
 	ON CONFLICT (app, id) DO UPDATE SET want = excluded.want, name = excluded.name, title = excluded.title`
 
-func (k *desk) put(id string, want engine.Want, name, title string, bare int) {
+func (k *directoryTx) put(id string, want engine.Want, name, title string, bare int) {
 	k.exec(upsertUser, k.app, id, string(want), name, title, bare)
 	k.marks = append(k.marks, engine.Mark{App: k.app, Kind: engine.User, ID: id})
 }
 
-// user assigns a user or changes it.
-func (k *desk) user(id, name, title string) { k.put(id, engine.Active, name, title, 0) }
+// user assigns or changes a user.
+func (k *directoryTx) user(id, name, title string) { k.put(id, engine.Active, name, title, 0) }
 
-// bare is user for one whose account does not carry our identifier.
-func (k *desk) bare(id, name, title string) { k.put(id, engine.Active, name, title, 1) }
+// bare is user for an account without externalId.
+func (k *directoryTx) bare(id, name, title string) { k.put(id, engine.Active, name, title, 1) }
 
-// off is user for one that is to have no active account.
-func (k *desk) off(id, name string, want engine.Want) { k.put(id, want, name, "", 0) }
+// off unassigns a user with the given Want.
+func (k *directoryTx) off(id, name string, want engine.Want) { k.put(id, want, name, "", 0) }
 
 const upsertGroup = `INSERT INTO embedder_group (app, id, want, name, remove) VALUES (?, ?, ?, ?, ?)
 	ON CONFLICT (app, id) DO UPDATE SET want = excluded.want, name = excluded.name, remove = excluded.remove`
 
-// group pushes a group or changes it. Of what is Absent the group is removed at the target if that is said.
-func (k *desk) group(id, name string, want engine.Want, remove bool) {
+// group pushes or changes a group. With remove, an Absent group is deleted on the target.
+func (k *directoryTx) group(id, name string, want engine.Want, remove bool) {
 	k.exec(upsertGroup, k.app, id, string(want), name, map[bool]int{true: 1}[remove])
 	k.marks = append(k.marks, engine.Mark{App: k.app, Kind: engine.Group, ID: id})
 }
 
-func (k *desk) join(group string, users ...string) {
+func (k *directoryTx) join(group string, users ...string) {
 	for _, u := range users {
 		k.exec(`INSERT INTO embedder_member (app, group_id, user_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, k.app, group, u)
 	}
 	k.marks = append(k.marks, engine.Mark{App: k.app, Kind: engine.Group, ID: group, Members: users})
 }
 
-func (k *desk) leave(group string, users ...string) {
+func (k *directoryTx) leave(group string, users ...string) {
 	for _, u := range users {
 		k.exec(`DELETE FROM embedder_member WHERE app = ? AND group_id = ? AND user_id = ?`, k.app, group, u)
 	}
@@ -169,7 +170,7 @@ func (k *desk) leave(group string, users ...string) {
 }
 
 // staff assigns u-1, u-2, ... and returns their ids.
-func (k *desk) staff(n int) (ids []string) {
+func (k *directoryTx) staff(n int) (ids []string) {
 	for i := range n {
 		id := fmt.Sprint("u-", i+1)
 		ids = append(ids, id)

@@ -44,7 +44,7 @@ func TestTarget_ReadAfterPendingRows(t *testing.T) {
 
 	moved := enginetest.NewTarget()
 	moved.Token = w.fake.Token
-	moved.Remove("Users", moved.Add("Users", &scim.Resource{})) // the id that u-0 had before is not given to another user
+	moved.Remove("Users", moved.Add("Users", &scim.Resource{})) // so that the previous id of u-0 is not assigned to another user
 	server := httptest.NewServer(moved)
 	t.Cleanup(server.Close)
 	change := func() {
@@ -58,7 +58,7 @@ func TestTarget_ReadAfterPendingRows(t *testing.T) {
 	w.poll("the release", func() bool {
 		l, err := w.engine.Apps().Get(t.Context(), app)
 		require.NoError(t, err)
-		return l.Owner == "" // nobody reads pending rows until the next mark
+		return l.Owner == "" // the lane reads no pending rows until the next mark
 	})
 	before.change.Store(&change)
 	w.mark(userMark("u-0"))

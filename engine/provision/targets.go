@@ -10,20 +10,20 @@ import (
 	"github.com/scimwright/scimwright/engine/store"
 )
 
-// Targets are the connections to targets, and what is known about each. See [Engine.Targets].
+// Targets has operations on the connections to targets. See [Engine.Targets].
 type Targets struct{ e *Engine }
 
 // Targets returns the handle of the targets.
 func (e *Engine) Targets() Targets { return Targets{e} }
 
-// Test asks the target for its first page of users with the given credentials. It returns nil when the answer is 200 with a
-// ListResponse within 5 s, and otherwise an error that may be shown to an administrator.
+// Test requests the first page of users from the target with the given credentials. It returns nil if the response is a 200 with a
+// ListResponse within 5s. Otherwise it returns an error that may be shown to an administrator.
 func (t Targets) Test(ctx context.Context, to engine.Target) error {
 	return t.e.targets.Connect(to).Test(ctx)
 }
 
-// TestApp is Test for the target that an app has or is to have, and records the exchange among the attempts of the app. Only a SCIM
-// message is recorded as it is: the address may be that of anything, whose answer is not for administrators of the app to read.
+// TestApp is Test for the current or future target of an app, and records the exchange among the attempts of the app. It records the body
+// of the response only if it is a SCIM message: the address may be any server, whose responses administrators of the app must not read.
 func (t Targets) TestApp(ctx context.Context, app string, to engine.Target) error {
 	attempts, err := t.e.can.attempts.get()
 	if err != nil {
@@ -41,9 +41,9 @@ func (t Targets) TestApp(ctx context.Context, app string, to engine.Target) erro
 	return failure
 }
 
-// Probe finds out what a target really does, on a user and a group of its own that it removes again. It returns an error if the
-// target cannot be reached or rejects the credentials, or if ctx ends; the profile then has what was found before. Nothing is stored;
-// [Targets.ProbeApp] stores it.
+// Probe determines the features of a target with a temporary user and group that it removes again. It returns an error if the target cannot
+// be reached or rejects the credentials, or if ctx ends. The profile then has the features that were found before. Probe stores nothing:
+// [Targets.ProbeApp] stores the profile.
 func (t Targets) Probe(ctx context.Context, to engine.Target, o engine.ProbeOptions) (engine.Profile, error) {
 	c := t.e.targets.Connect(to)
 	if c.Broken != nil {
@@ -52,10 +52,10 @@ func (t Targets) Probe(ctx context.Context, to engine.Target, o engine.ProbeOpti
 	return probe.Run(ctx, c.Client, o)
 }
 
-// ProbeApp finds out what the target of an app really does, as [Targets.Probe] does, and stores it: the sequences that follow send
-// each request in the form that was seen to work. It asks the target at once, whatever rests the lane of the app keeps.
+// ProbeApp determines the features of the target of an app, as [Targets.Probe] does, and stores the profile. The following sequences send
+// each request in the form that worked. ProbeApp calls the target immediately, regardless of any hold or suspension of the lane.
 //
-// An incomplete profile, which comes with an error, is not stored. The error of an app that has no target is ErrUnknownApp.
+// An incomplete profile, which is returned with an error, is not stored. The error for an app without a target is ErrUnknownApp.
 func (t Targets) ProbeApp(ctx context.Context, app string, o engine.ProbeOptions) (engine.Profile, error) {
 	e := t.e
 	profiles, err := e.can.profiles.get()
@@ -79,7 +79,7 @@ func (t Targets) ProbeApp(ctx context.Context, app string, o engine.ProbeOptions
 		}
 		l.Probed, l.ProbedAt = probe.TraitsOf(p), p.At
 		for trait := range l.Probed {
-			delete(l.Traits, trait) // the probe is younger
+			delete(l.Traits, trait) // the probe is newer
 		}
 	})
 	if err != nil {
@@ -89,8 +89,8 @@ func (t Targets) ProbeApp(ctx context.Context, app string, o engine.ProbeOptions
 	return p, nil
 }
 
-// Profile returns what the last [Targets.ProbeApp] found. The error is ErrNotFound when there was none, or when the app's target has
-// another base URL by now.
+// Profile returns the result of the last [Targets.ProbeApp]. The error is ErrNotFound if there was none, or if the base URL of the app's
+// target has changed since.
 func (t Targets) Profile(ctx context.Context, app string) (engine.Profile, error) {
 	s, err := t.e.can.profiles.get()
 	if err != nil {
@@ -105,13 +105,13 @@ func (t Targets) Profile(ctx context.Context, app string) (engine.Profile, error
 	case err != nil:
 		return engine.Profile{}, fmt.Errorf("engine: target of %s: %w", app, err)
 	case to.BaseURL != c.BaseURL:
-		return engine.Profile{}, fmt.Errorf("engine: the profile of %s is about %s: %w", app, c.BaseURL, engine.ErrNotFound)
+		return engine.Profile{}, fmt.Errorf("engine: the profile of %s is of the target %s: %w", app, c.BaseURL, engine.ErrNotFound)
 	}
 	return c.Profile, nil
 }
 
-// ResetLearned forgets what was found out about the target of an app, e.g. after it was upgraded: every request is first sent in the
-// form that the app's style says. It may be called while the lane works.
+// ResetLearned removes what the engine has learned about the target of an app, for example after it was upgraded. Every request is then
+// first sent in the form of the app's style. It may be called while the lane works.
 func (t Targets) ResetLearned(ctx context.Context, app string) error {
 	s, err := t.e.can.profiles.get()
 	if err != nil {

@@ -34,12 +34,12 @@ func TestTasks_ShowFailure(t *testing.T) {
 			App: app, Kind: engine.User, ID: "u-1", Status: engine.StatusFailed, Operation: engine.OpCreate, HTTP: 400,
 			Error: row.LastError, Since: row.DirtySince, Attempts: 1,
 		}}, w.tasks()))
-		require.Contains(t, row.LastError, "injected 400", "the target's own words")
+		require.Contains(t, row.LastError, "injected 400", "the target's message")
 		require.NotZero(t, row.DirtySince)
 
 		require.NoError(t, w.engine.Tasks().Retry(t.Context(), app, engine.User, "u-1"))
 		w.wait()
-		require.Len(t, w.tasks(), 1, "the target still refuses")
+		require.Len(t, w.tasks(), 1, "the target still rejects it")
 		require.NoError(t, w.engine.Tasks().Dismiss(t.Context(), app, engine.User, "u-1"))
 		require.Empty(t, w.tasks())
 		require.ErrorIs(t, w.engine.Tasks().Dismiss(t.Context(), app, engine.User, "u-1"), engine.ErrStale)
@@ -58,7 +58,7 @@ func TestTasks_ShowFailure(t *testing.T) {
 func TestTasks_RetryAll(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.fake.Inject(enginetest.Fault{Method: "POST", Status: 400, Times: -1})
-	const users = 520 // more than one transaction marks
+	const users = 520 // more than one transaction of RetryAll
 	var marks []engine.Mark
 	for i := range users {
 		id := fmt.Sprintf("u-%03d", i)

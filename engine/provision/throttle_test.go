@@ -13,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// held waits until the lane is on hold and given back.
+// held waits until the lane is on hold and released.
 func (w *world) held() engine.Lane {
 	w.t.Helper()
 	var l engine.Lane
@@ -25,15 +25,15 @@ func TestThrottle_Bounds(t *testing.T) {
 	for name, c := range map[string]struct {
 		fallback engine.Fallback
 		fault    enginetest.Fault
-		pause    time.Duration // at most
-		tries    int           // 0: without end
+		pause    time.Duration // maximum
+		tries    int           // 0: no limit
 	}{
-		"none, for an hour":               {engine.FallbackNone, enginetest.Fault{Status: 429, RetryAfter: "3600"}, 30 * time.Second, 3},
-		"none, for a moment":              {engine.FallbackNone, enginetest.Fault{Status: 429, RetryAfter: "5"}, 5 * time.Second, 3},
-		"none, for no time in particular": {engine.FallbackNone, enginetest.Fault{Status: 429}, 30 * time.Second, 3},
-		"none, unavailable for an hour":   {engine.FallbackNone, enginetest.Fault{Status: 503, RetryAfter: "3600"}, 30 * time.Second, 3},
-		"learn, for a minute":             {engine.FallbackLearn, enginetest.Fault{Status: 429, RetryAfter: "60"}, time.Minute, 0},
-		"learn, for a day":                {engine.FallbackLearn, enginetest.Fault{Status: 429, RetryAfter: "86400"}, time.Hour, 0},
+		"none, 1h":                  {engine.FallbackNone, enginetest.Fault{Status: 429, RetryAfter: "3600"}, 30 * time.Second, 3},
+		"none, 5s":                  {engine.FallbackNone, enginetest.Fault{Status: 429, RetryAfter: "5"}, 5 * time.Second, 3},
+		"none, without Retry-After": {engine.FallbackNone, enginetest.Fault{Status: 429}, 30 * time.Second, 3},
+		"none, unavailable for 1h":  {engine.FallbackNone, enginetest.Fault{Status: 503, RetryAfter: "3600"}, 30 * time.Second, 3},
+		"learn, 1m":                 {engine.FallbackLearn, enginetest.Fault{Status: 429, RetryAfter: "60"}, time.Minute, 0},
+		"learn, 24h":                {engine.FallbackLearn, enginetest.Fault{Status: 429, RetryAfter: "86400"}, time.Hour, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clk := &clock{}
@@ -75,12 +75,12 @@ func TestThrottle_Bounds(t *testing.T) {
 			w.fake.ClearFaults()
 			require.NoError(t, w.engine.Tasks().Retry(t.Context(), app, engine.User, "u-1"))
 			w.wait()
-			require.Len(t, w.fake.Users(), 1, "a retry begins anew")
+			require.Len(t, w.fake.Users(), 1, "a retry starts again")
 		})
 	}
 }
 
-// TestThrottle_DeactivationAlwaysRetried checks that no bound holds for a leaver.
+// TestThrottle_DeactivationAlwaysRetried checks that deactivations are retried without a limit.
 func TestThrottle_DeactivationAlwaysRetried(t *testing.T) {
 	clk := &clock{}
 	o := provision.Options{Now: clk.Now}

@@ -10,15 +10,15 @@ import (
 	"github.com/scimwright/scimwright/engine/internal/sequence"
 )
 
-// Traces show one principal step by step: what the engine did, would do and knows. See [Engine.Traces].
+// Traces shows one principal step by step: past requests, a dry run, and its state. See [Engine.Traces].
 type Traces struct{ e *Engine }
 
-// Traces returns the handle of what is shown about one principal.
+// Traces returns the handle for traces of one principal.
 func (e *Engine) Traces() Traces { return Traces{e} }
 
-// Run has the engine work on one principal at once, waits as WaitFor does, and returns what was done, step by step. It ends
-// a back-off of the principal and a hold of its lane. When ctx ends first, e.g. because the target fails or the app is paused, its
-// error comes with what was done so far.
+// Run makes the engine work on one principal immediately, waits as WaitFor does, and returns the requests. It ends a backoff of the
+// principal and a hold of its lane. If ctx ends first, for example because the target fails or the app is paused, Run returns the error of
+// ctx and the trace so far.
 func (t Traces) Run(ctx context.Context, app string, kind engine.Kind, id string, o engine.ProvisionOptions) (engine.Trace, error) {
 	if err := principal.Check(app, kind, id); err != nil {
 		return engine.Trace{}, err
@@ -26,7 +26,7 @@ func (t Traces) Run(ctx context.Context, app string, kind engine.Kind, id string
 	e := t.e
 	tasks, err := e.can.tasks.get()
 	if err == nil {
-		_, err = e.can.attempts.get() // the trace is made of them
+		_, err = e.can.attempts.get() // they are the source of the trace
 	}
 	if err != nil {
 		return engine.Trace{}, err
@@ -39,7 +39,7 @@ func (t Traces) Run(ctx context.Context, app string, kind engine.Kind, id string
 	e.Wake(app)
 	s, waited := e.watch.WaitFor(ctx, app, kind, id, generation)
 	if waited != nil && ctx.Err() == nil {
-		return engine.Trace{}, waited // the store failed, or the app is forgotten
+		return engine.Trace{}, waited // the store failed, or the app was removed
 	}
 	report, cancel := context.WithTimeout(context.WithoutCancel(ctx), sequence.StoreTimeout)
 	defer cancel()
@@ -52,13 +52,13 @@ func (t Traces) Run(ctx context.Context, app string, kind engine.Kind, id string
 	return trace, errors.Join(waited, err)
 }
 
-// DryRun tells what the engine would do now about one principal, with the exact requests, without doing it: reads go to the
-// target, writes are pretended, nothing is stored and no lane is taken. A principal that was never marked is rehearsed as if it
-// were marked now. What the directory or the target cannot tell is in Trace.Message, as it would be in State.LastError; the error
-// is about the app (ErrUnknownApp) or the store.
+// DryRun returns the exact requests that the engine would send now for one principal, without sending writes. Reads go to the target, and
+// writes are simulated. DryRun stores nothing and claims no lane. A principal that was never marked is treated as if it were marked now. If
+// the directory or the target returns an error, Trace.Message has it, as State.LastError would. The error of DryRun concerns the app
+// (ErrUnknownApp) or the store.
 //
-// The target may answer otherwise than is pretended: it may refuse, alter what it is sent, or answer without the resource, which
-// is then read back.
+// The target's response may differ from the simulated one: the target may reject the request, alter the values, or respond without the
+// resource, which the engine then reads back.
 func (t Traces) DryRun(ctx context.Context, app string, kind engine.Kind, id string) (engine.Trace, error) {
 	x, err := t.open(ctx, app)
 	if err != nil {
@@ -67,10 +67,10 @@ func (t Traces) DryRun(ctx context.Context, app string, kind engine.Kind, id str
 	return x.Trace(ctx, kind, id)
 }
 
-// Verify reads a principal at the target and compares it with what the directory says now. Nothing is written, neither at the
-// target nor in the store. A group is compared by its name and all its members; one whose members the target never shows cannot
-// be, and Ignored names them. What the options of the app exclude, such as updates, is not compared. The error is about the app
-// (ErrUnknownApp), the store or ctx; what the target or the directory cannot tell is in Verification.Message.
+// Verify reads a principal on the target and compares it with the current desired state. It writes nothing, neither to the target nor to
+// the store. A group is compared by its name and all its members. If the target never returns the members of a group, they cannot be
+// compared, and Ignored has them. Changes that the options of the app exclude, such as updates, are not compared. The error concerns the
+// app (ErrUnknownApp), the store or ctx. An error of the target or the directory is in Verification.Message.
 func (t Traces) Verify(ctx context.Context, app string, kind engine.Kind, id string) (engine.Verification, error) {
 	x, err := t.open(ctx, app)
 	if err != nil {
@@ -79,7 +79,7 @@ func (t Traces) Verify(ctx context.Context, app string, kind engine.Kind, id str
 	return x.Verify(ctx, kind, id)
 }
 
-// open begins a dry run of an app, which reads the guard's counts.
+// open starts a dry run of an app, which reads the guard's counts.
 func (t Traces) open(ctx context.Context, app string) (*dryrun.App, error) {
 	if _, err := t.e.can.plans.get(); err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (t Traces) open(ctx context.Context, app string) (*dryrun.App, error) {
 	return t.e.dryRuns.Open(ctx, app, nil)
 }
 
-// Explain joins what the directory says about a principal with what the engine knows. The target is not asked.
+// Explain combines the directory's explanation of a principal with the engine's state. It does not query the target.
 func (t Traces) Explain(ctx context.Context, app string, kind engine.Kind, id string) (engine.PrincipalExplanation, error) {
 	if _, err := t.e.can.attempts.get(); err != nil {
 		return engine.PrincipalExplanation{}, err

@@ -52,7 +52,7 @@ func TestVerify_ReadsUser(t *testing.T) {
 		before := w.state(engine.User, "u-1")
 		w.fake.Requests()
 
-		// Somebody changed it at the target.
+		// Another client changes the account on the target.
 		theirs := w.fake.Users()[0]
 		theirs.Set("title", "Boss")
 		w.fake.Remove("Users", theirs.ID())
@@ -91,8 +91,8 @@ func TestVerify_Deactivation(t *testing.T) {
 		w.mark(userMark("u-1"))
 		w.wait()
 		require.True(t, w.verify(engine.User, "u-1").Converged())
-		w.dir.SetUser(app, "stranger", off("stranger", "ann"))
-		require.True(t, w.verify(engine.User, "stranger").Equal, "nothing was ever asked for")
+		w.dir.SetUser(app, "unknown", off("unknown", "ann"))
+		require.True(t, w.verify(engine.User, "unknown").Equal, "the principal has no state")
 	}
 }
 
@@ -105,14 +105,14 @@ func TestVerify_DetectsIgnoredAttribute(t *testing.T) {
 	w.set("u-1", u)
 	w.wait()
 	p := w.verify(engine.User, "u-1")
-	require.Equal(t, []any{false, []string{"title"}}, []any{p.Equal, p.Differ}, "it answered 201")
+	require.Equal(t, []any{false, []string{"title"}}, []any{p.Equal, p.Differ}, "the create succeeded")
 	for range 3 {
 		w.mark(userMark("u-1"))
 		w.wait()
 	}
 	require.True(t, w.state(engine.User, "u-1").IgnoredAttributes["title"].Ignored)
 	p = w.verify(engine.User, "u-1")
-	require.Equal(t, []any{true, []string{"title"}}, []any{p.Equal, p.Ignored}, "it is listed apart: %s", p)
+	require.Equal(t, []any{true, []string{"title"}}, []any{p.Equal, p.Ignored}, "it is listed separately: %s", p)
 }
 
 func TestVerify_GroupNameAndMembers(t *testing.T) {
@@ -129,7 +129,7 @@ func TestVerify_GroupNameAndMembers(t *testing.T) {
 
 		theirs := w.fake.Groups()[0]
 		theirs.Set("displayName", "Coffee")
-		theirs.Set("members", []any{map[string]any{"value": w.state(engine.User, "a").RemoteID}, map[string]any{"value": "somebody"}})
+		theirs.Set("members", []any{map[string]any{"value": w.state(engine.User, "a").RemoteID}, map[string]any{"value": "other"}})
 		w.fake.Remove("Groups", theirs.ID())
 		id := w.fake.Add("Groups", theirs)
 		w.dir.SetGroup(app, "g", engine.GroupState{Want: engine.Active, DisplayName: "Tea", RemoteID: id})
@@ -138,7 +138,7 @@ func TestVerify_GroupNameAndMembers(t *testing.T) {
 		require.Equal(t, []string{"displayName", "members"}, p.Differ)
 		require.Equal(t, &engine.MemberDiff{
 			Added: 1, Add: []engine.MemberRef{{User: "b", ID: w.state(engine.User, "b").RemoteID, Name: "name-b"}}, Removed: 1,
-			Remove: []engine.MemberRef{{ID: "somebody"}},
+			Remove: []engine.MemberRef{{ID: "other"}},
 		}, p.Members)
 		w.requests("GET /Groups/" + id)
 
@@ -156,7 +156,7 @@ func TestWaitFor_SinglePrincipal(t *testing.T) {
 		_, err := w.engine.WaitFor(ctx, app, engine.User, "u-1")
 		require.ErrorIs(t, err, engine.ErrNotFound)
 
-		// Another one that never comes to its end is not waited for.
+		// WaitFor does not wait for a hanging sequence of another principal.
 		hang := make(chan struct{})
 		defer close(hang)
 		w.fake.Inject(enginetest.Fault{Method: "GET", Path: "/Users?filter=userName%20eq%20%22slow", Hang: hang, Times: -1})
@@ -166,7 +166,7 @@ func TestWaitFor_SinglePrincipal(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []any{engine.StatusClean, int64(1)}, []any{s.Status, s.Synced})
 
-		// What another engine does is seen too.
+		// WaitFor also sees the work of another engine.
 		asleep, err := provision.New(provision.Options{Store: w.store, Directory: w.dir})
 		require.NoError(t, err)
 		w.fake.Inject(enginetest.Fault{Method: "PUT", Path: "/Users/", Status: 400})
@@ -194,7 +194,7 @@ func TestTrace_ProvisionOnDemand(t *testing.T) {
 			return got
 		}
 		w.dir.SetUser(app, "u-1", user("u-1", "ann"))
-		expected := w.rehearse(engine.User, "u-1")
+		expected := w.dryRun(engine.User, "u-1")
 		got := provision(engine.User, "u-1", engine.ProvisionOptions{})
 		require.Equal(t, lines(expected), lines(got))
 		require.Equal(t, expected.Diff, got.Diff)
@@ -204,7 +204,7 @@ func TestTrace_ProvisionOnDemand(t *testing.T) {
 		require.Contains(t, got.Requests[1].Answer, `"id":"u1"`)
 		require.Contains(t, got.Requests[1].Body, `"password":"[redacted]"`)
 
-		// A back-off ends, and only the last run is told.
+		// Run ends the backoff, and the trace contains only the last run.
 		w.fake.Inject(enginetest.Fault{Method: "GET", Status: 500})
 		w.set("u-1", user("u-1", "anna"))
 		w.poll("the failure", func() bool { return w.state(engine.User, "u-1").Status == engine.StatusRetrying })
@@ -214,7 +214,7 @@ func TestTrace_ProvisionOnDemand(t *testing.T) {
 
 		w.dir.SetUser(app, "u-1", off("u-1", "anna"))
 		got = provision(engine.User, "u-1", engine.ProvisionOptions{})
-		require.Equal(t, []engine.Difference{{Path: "active", Before: nil, After: false}}, got.Diff, "it was not read before")
+		require.Equal(t, []engine.Difference{{Path: "active", Before: nil, After: false}}, got.Diff, "the account was not read before the write")
 
 		w.dir.SetMember(app, "g", "u-1", true)
 		w.dir.SetMember(app, "g", "nobody", true)
@@ -225,7 +225,7 @@ func TestTrace_ProvisionOnDemand(t *testing.T) {
 		got = provision(engine.Group, "g", engine.ProvisionOptions{AllMembers: true})
 		require.Equal(t, engine.OpMembers, got.Operation)
 
-		// What has not come to its end is told along with the error.
+		// An incomplete run returns its trace and an error.
 		w.fake.Inject(enginetest.Fault{Status: 500, Times: -1})
 		w.dir.SetUser(app, "u-1", user("u-1", "ann"))
 		short, end := context.WithCancel(ctx)
@@ -254,7 +254,7 @@ func TestTrace_ShowsActualChanges(t *testing.T) {
 	u := user("u-1", "anna")
 	u.Resource.Set("title", "Cook")
 	w.dir.SetUser(app, "u-1", u)
-	require.Equal(t, []string{"userName", "name.givenName", "title"}, paths(w.rehearse(engine.User, "u-1").Diff))
+	require.Equal(t, []string{"userName", "name.givenName", "title"}, paths(w.dryRun(engine.User, "u-1").Diff))
 	got, err := w.engine.Traces().Run(ctx, app, engine.User, "u-1", engine.ProvisionOptions{})
 	require.NoError(t, err)
 	require.Equal(t, []string{"userName", "name.givenName"}, paths(got.Diff))
@@ -271,7 +271,7 @@ func TestForceSync_ResendsIgnoredAttribute(t *testing.T) {
 	w.set("u-1", u)
 	w.wait()
 	require.True(t, w.state(engine.User, "u-1").IgnoredAttributes["title"].Ignored)
-	w.fake.Ignores = nil // nobody told the engine
+	w.fake.Ignores = nil // without a mark
 	got, err := w.engine.Traces().Run(ctx, app, engine.User, "u-1", engine.ProvisionOptions{})
 	require.NoError(t, err)
 	require.Equal(t, []string{"GET /Users/u1"}, requestsOf(got))
@@ -281,7 +281,7 @@ func TestForceSync_ResendsIgnoredAttribute(t *testing.T) {
 	require.Equal(t, "Cook", w.fake.Users()[0].Text("title"))
 }
 
-// explaining is a directory that also explains.
+// explaining is a directory that implements engine.Explainer.
 type explaining struct {
 	*enginetest.Directory
 	err error
@@ -318,7 +318,7 @@ func TestExplain_CombinesDirectoryAndEngine(t *testing.T) {
 		require.NoError(t, err)
 		x, err = e.Traces().Explain(t.Context(), app, engine.User, "u-2")
 		require.NoError(t, err)
-		require.Equal(t, []string{"user u-2", "is in crm"}, x.Reasons, "also of somebody who was never marked")
+		require.Equal(t, []string{"user u-2", "is in crm"}, x.Reasons, "also for a user without a mark")
 		require.Zero(t, x.State)
 		d.err = errors.New("no database")
 		_, err = e.Traces().Explain(t.Context(), app, engine.User, "u-2")

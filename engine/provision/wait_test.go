@@ -15,7 +15,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// slowCount is a store with which something happens between the count of what is due and its use.
+// slowCount is a store that runs a function between the count of pending principals and its return.
 type slowCount struct {
 	*sqlstore.Store
 	between func()

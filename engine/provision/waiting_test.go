@@ -27,7 +27,7 @@ func (w *world) waiting() map[string]engine.Waiting {
 	return byID
 }
 
-// throttled has a lane pause with one user that was answered 429, and two that were not sent.
+// throttled pauses a lane: the target responds to one user with 429, and two users are not sent.
 func (w *world) throttled() {
 	w.t.Helper()
 	w.as(func(t *engine.Target) { t.Concurrency = 1 })
@@ -59,7 +59,7 @@ func TestTasks_ListOnPausedLane(t *testing.T) {
 		require.Len(t, tasks, 3)
 		for _, task := range tasks {
 			require.Equal(t, engine.StatusDirty, task.Status, task.ID)
-			require.Contains(t, task.Error, "injected 429", "the target's own words")
+			require.Contains(t, task.Error, "injected 429", "the target's message")
 			require.Equal(t, until, task.NextAt)
 			require.NotZero(t, task.Since)
 			require.Zero(t, task.Attempts)
@@ -104,7 +104,7 @@ func TestTasks_QueuedNotListed(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), provision.Options{})
 	w.stop(w.engine)
 	w.set("u-1", user("u-1", "ann"))
-	require.Empty(t, w.tasks(), "nothing is wrong")
+	require.Empty(t, w.tasks(), "no tasks")
 	require.ErrorIs(t, w.engine.Tasks().Dismiss(t.Context(), app, engine.User, "u-1"), engine.ErrStale)
 }
 
@@ -120,7 +120,7 @@ func TestWaiting_ReportsReasonAndTime(t *testing.T) {
 			hinder: func(w *world) { w.fake.Inject(enginetest.Fault{Status: 429, RetryAfter: "3600", Times: -1}) },
 			status: engine.StatusDirty, reason: "on hold (pause): lookup by userName: 429: injected 429", until: hour,
 		},
-		"a back-off": {
+		"a backoff": {
 			hinder: func(w *world) { w.fake.Inject(enginetest.Fault{Status: 500, Times: -1}) },
 			status: engine.StatusRetrying, reason: "lookup by userName: 500: injected 500", until: hour,
 		},
@@ -129,11 +129,11 @@ func TestWaiting_ReportsReasonAndTime(t *testing.T) {
 			status: engine.StatusRetrying, reason: "on hold (quarantine): lookup by userName: 401: injected 401",
 			until: hour.Add(time.Hour), // twice the delay of the lane
 		},
-		"a change that was accepted": {
-			hinder: func(w *world) { w.accepts(enginetest.Fault{}) },
+		"an accepted change": {
+			hinder: func(w *world) { w.respond202(enginetest.Fault{}) },
 			status: engine.StatusPending, reason: "with transaction t1, not carried out yet", until: time.Now().Add(10 * time.Minute),
 		},
-		"an app that is paused": {
+		"a paused app": {
 			hinder: func(w *world) { w.target.Paused = true; w.dir.SetTarget(app, w.target) },
 			status: engine.StatusDirty, reason: "the app is paused",
 		},
@@ -141,7 +141,7 @@ func TestWaiting_ReportsReasonAndTime(t *testing.T) {
 			hinder: func(w *world) { w.target.Maintenance = []engine.Window{{Until: hour}}; w.dir.SetTarget(app, w.target) },
 			status: engine.StatusDirty, reason: "maintenance", until: hour,
 		},
-		"a target that does not answer": {
+		"a hanging target": {
 			hinder: func(w *world) {
 				hang := make(chan struct{})
 				w.t.Cleanup(func() { close(hang) })
@@ -158,7 +158,7 @@ func TestWaiting_ReportsReasonAndTime(t *testing.T) {
 			w.poll(c.reason, func() bool {
 				got = w.waiting()["u-1"]
 				said := got.Reason == c.reason || c.status == engine.StatusPending && strings.Contains(got.Reason, c.reason)
-				return said && got.Status == c.status // a hold is seen before the result, and a sequence before what it has found
+				return said && got.Status == c.status // a hold is visible before the result, and a sequence before its result
 			})
 			require.Contains(t, got.Reason, c.reason)
 			require.Equal(t, c.status, got.Status)
@@ -166,7 +166,7 @@ func TestWaiting_ReportsReasonAndTime(t *testing.T) {
 			if c.until.IsZero() {
 				require.Zero(t, got.Until)
 			} else {
-				require.WithinDuration(t, c.until, got.Until, 25*time.Minute) // a back-off has jitter
+				require.WithinDuration(t, c.until, got.Until, 25*time.Minute) // a backoff has jitter
 			}
 			one, err := w.engine.Tasks().WaitingFor(t.Context(), app, engine.User, "u-1")
 			require.NoError(t, err)

@@ -35,7 +35,7 @@ func TestMaintenance_RejectsInvalidWindow(t *testing.T) {
 			require.ErrorContains(t, w.engine.Targets().Test(t.Context(), w.target), "maintenance window 2: ")
 			require.ErrorContains(t, w.engine.Targets().Test(t.Context(), w.target), want)
 			w.set("u-1", user("u-1", "ann"))
-			w.poll("the refusal", func() bool { return w.state(engine.User, "u-1").LastError != "" })
+			w.poll("the error", func() bool { return w.state(engine.User, "u-1").LastError != "" })
 			require.Contains(t, w.state(engine.User, "u-1").LastError, want)
 			w.requests()
 		})
@@ -56,8 +56,8 @@ func TestMaintenance_SendsNothing(t *testing.T) {
 		}
 		want := engine.Suspension{Reason: engine.SuspensionMaintenance, Until: until}
 		w.set("u-1", user("u-1", "ann"))
-		w.poll("the rest", func() bool { return cmp.Equal(want, rest()) })
-		require.NoError(t, w.engine.Apps().Kick(t.Context(), app)) // does not end it
+		w.poll("the suspension", func() bool { return cmp.Equal(want, rest()) })
+		require.NoError(t, w.engine.Apps().Kick(t.Context(), app)) // Kick does not end it
 		w.advance(c, 59*time.Minute, o)
 		require.Empty(t, cmp.Diff(want, rest()))
 		w.requests()
@@ -70,7 +70,7 @@ func TestMaintenance_SendsNothing(t *testing.T) {
 		w.as(func(t *engine.Target) { t.Paused = true })
 		w.set("u-1", off("u-1", "ann"))
 		w.engine = w.start(o)
-		w.poll("the pause", func() bool { return rest() == engine.Suspension{Reason: engine.SuspensionPaused} })
+		w.poll("the suspension", func() bool { return rest() == engine.Suspension{Reason: engine.SuspensionPaused} })
 	})
 }
 
@@ -82,7 +82,7 @@ func TestMaintenance_CompletesRunningSequence(t *testing.T) {
 	w := newWorld(t, sqldbtest.SQLite(t), o)
 	var begin sync.Once
 	w.front(func(rw http.ResponseWriter, r *http.Request) {
-		begin.Do(func() { c.ahead.Add(int64(time.Minute)) }) // the first request of a lookup and a create
+		begin.Do(func() { c.ahead.Add(int64(time.Minute)) }) // the first of the two requests of a create
 		w.fake.ServeHTTP(rw, r)
 	})
 	begins := c.Now().Add(40 * time.Second)
@@ -95,12 +95,12 @@ func TestMaintenance_CompletesRunningSequence(t *testing.T) {
 		marks = append(marks, userMark(id))
 	}
 	w.mark(marks...)
-	w.poll("the rest", func() bool {
+	w.poll("the suspension", func() bool {
 		l, err := w.engine.Apps().Get(t.Context(), app)
 		require.NoError(t, err)
 		return l.Suspension.Reason == engine.SuspensionMaintenance
 	})
-	require.Len(t, w.fake.Requests(), 2, "a lookup and a create, and nothing of the others")
+	require.Len(t, w.fake.Requests(), 2, "a lookup and a create of one user only")
 	require.Len(t, w.fake.Users(), 1)
 	w.advance(c, time.Hour, o)
 	w.wait()

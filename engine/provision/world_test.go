@@ -22,7 +22,7 @@ import (
 
 const app = "crm"
 
-// deadline bounds every wait of these tests.
+// deadline is the maximum duration of every wait in these tests.
 const deadline = 30 * time.Second
 
 // world is an engine between a directory in memory and a fake target on loopback.

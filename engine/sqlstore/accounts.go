@@ -13,31 +13,32 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// move is a change of the account that a user has.
-type move struct {
+// accountChange is a change of a user's account.
+type accountChange struct {
 	user  string
-	lost  bool // there was an account, and the target has forgotten its memberships with it
-	taken bool // the account stays, and is somebody else's now: so are its memberships
+	lost  bool // the user had an account; its memberships on the target are lost with it
+	taken bool // the account, with its memberships, now belongs to another user
 }
 
 // holder is a user with an account.
 type holder struct {
 	user, remote string
-	keeps        bool // is to be active, or to stay as it is
+	keeps        bool // Want is Active or Keep
 }
 
-// holders are a user and those that have an account. With OR instead of the subquery SQLite would go through all users of the app.
+// holders selects a user and the users that have the account. With OR instead of the subquery, SQLite would scan all users of the app.
 const holders = `SELECT principal_id, remote_id, want FROM {sync_state} WHERE app_id = ? AND kind = 'user' AND principal_id IN (
 	SELECT CAST(? AS TEXT) UNION ALL
 	SELECT principal_id FROM {sync_state} WHERE app_id = ? AND kind = 'user' AND remote_id <> '' AND remote_id = ?) ORDER BY principal_id`
 
-// lockAccounts lets one transaction at a time change who has an account of an app, or is the manager of somebody: two users that take
-// the same account at once do not see each other, nor does one that gets an account see whose manager it is just becoming.
+// lockAccounts serializes the transactions of an app that change the owner of an account or set a manager. Without it, two users that take
+// the same account at the same time do not see each other, and a user that gets an account does not see the users that are about to have it
+// as manager.
 func lockAccounts(ctx context.Context, tx *sqldb.Tx, app string) error {
 	return tx.Lock(ctx, "engine.accounts."+app)
 }
 
-// earlier is what a principal's row says before its sequence is finished.
+// earlier is the row of a principal before its sequence is finished.
 type earlier struct{ remote, told string }
 
 func readEarlier(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish) (e earlier, err error) {
@@ -49,9 +50,9 @@ func readEarlier(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish) 
 	return e, err
 }
 
-// moved finds out who has the account of a user that is about to be finished, and leaves it to one of them. It may change f. Whoever has
-// one of those users as manager is made due.
-func moved(ctx context.Context, tx *sqldb.Tx, app string, before string, f *store.Finish) ([]move, error) {
+// resolveAccount determines the owner of the account of a user that is about to be finished. It may change f. It requeues the users whose
+// manager is one of the affected users.
+func resolveAccount(ctx context.Context, tx *sqldb.Tx, app string, before string, f *store.Finish) ([]accountChange, error) {
 	if f.Kind == engine.Group || before == text(f.RemoteID) {
 		return nil, nil
 	}
@@ -62,15 +63,15 @@ func moved(ctx context.Context, tx *sqldb.Tx, app string, before string, f *stor
 	if err != nil {
 		return nil, err
 	}
-	moves, err := settle(ctx, tx, app, f, before)
+	moves, err := assignAccount(ctx, tx, app, f, before)
 	if err != nil {
 		return nil, err
 	}
-	return moves, moveReports(ctx, tx, app, reports, moves, f.At)
+	return moves, requeueReports(ctx, tx, app, reports, moves, f.At)
 }
 
-// settle leaves an account to one of the users that have it.
-func settle(ctx context.Context, tx *sqldb.Tx, app string, f *store.Finish, before string) ([]move, error) {
+// assignAccount assigns an account to one of the users that have it.
+func assignAccount(ctx context.Context, tx *sqldb.Tx, app string, f *store.Finish, before string) ([]accountChange, error) {
 	query := holders
 	if tx.Dialect() == sqldb.Postgres {
 		query += ` FOR UPDATE` // in the order in which rows are written
@@ -92,11 +93,11 @@ func settle(ctx context.Context, tx *sqldb.Tx, app string, f *store.Finish, befo
 		}
 	}
 	others := slices.DeleteFunc(all, func(h holder) bool { return h.user == f.ID })
-	again := func(user string) error { return again(ctx, tx, app, user, f.At) }
-	var moves []move
+	again := func(user string) error { return requeueUser(ctx, tx, app, user, f.At) }
+	var moves []accountChange
 	switch {
 	case len(others) == 0:
-	case !mine.keeps: // what this sequence did, it did to somebody else's account
+	case !mine.keeps: // this sequence has changed the account of another user
 		f.RemoteID, f.Origin = "", ""
 		for _, h := range others {
 			if err := again(h.user); err != nil {
@@ -112,27 +113,27 @@ func settle(ctx context.Context, tx *sqldb.Tx, app string, f *store.Finish, befo
 			if err != nil {
 				return nil, err
 			}
-			moves = append(moves, move{user: h.user, lost: true, taken: true})
+			moves = append(moves, accountChange{user: h.user, lost: true, taken: true})
 		}
-		if err := again(f.ID); err != nil { // a deactivation of theirs may be on its way
+		if err := again(f.ID); err != nil { // a deactivation by the previous owner may be in flight
 			return nil, err
 		}
 	}
 	if before != f.RemoteID {
-		moves = append(moves, move{user: f.ID, lost: before != ""})
+		moves = append(moves, accountChange{user: f.ID, lost: before != ""})
 	}
 	return moves, nil
 }
 
-// again makes a user due.
-func again(ctx context.Context, tx *sqldb.Tx, app, user string, now time.Time) error {
-	_, err := tx.Exec(ctx, raise, raising(app, engine.User, user, false, now, false)...)
+// requeueUser requeues a user.
+func requeueUser(ctx context.Context, tx *sqldb.Tx, app, user string, now time.Time) error {
+	_, err := tx.Exec(ctx, upsertMark, markArgs(app, engine.User, user, false, now, false)...)
 	return err
 }
 
-// moveMembers makes the groups due that wait for the users, or that had them under their old ids.
-func moveMembers(ctx context.Context, tx *sqldb.Tx, app string, moves []move, now time.Time) error {
-	full := map[string]bool{} // by group: whether the whole membership is due
+// requeueGroups requeues the groups that wait for the users, or that have them as members under their previous ids.
+func requeueGroups(ctx context.Context, tx *sqldb.Tx, app string, moves []accountChange, now time.Time) error {
+	full := map[string]bool{} // by group: whether the whole membership is pending
 	for _, m := range moves {
 		rows, err := tx.Query(ctx, `SELECT group_id FROM {member_state} WHERE app_id = ? AND principal_id = ? AND (want <> pushed OR pushed = 1)`,
 			app, m.user)
@@ -145,7 +146,7 @@ func moveMembers(ctx context.Context, tx *sqldb.Tx, app string, moves []move, no
 		}
 	}
 	for _, group := range slices.Sorted(maps.Keys(full)) {
-		if _, err := tx.Exec(ctx, raise, raising(app, engine.Group, group, full[group], now, false)...); err != nil {
+		if _, err := tx.Exec(ctx, upsertMark, markArgs(app, engine.Group, group, full[group], now, false)...); err != nil {
 			return err
 		}
 	}

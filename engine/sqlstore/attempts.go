@@ -18,15 +18,15 @@ import (
 
 // Record implements store.Attempts.
 func (s *Store) Record(ctx context.Context, app string, exchanges []engine.Attempt) error {
-	err := s.update(ctx, func(tx *sqldb.Tx) error { return keepExchanges(ctx, tx, app, store.Finish{Exchanges: exchanges}) })
+	err := s.update(ctx, func(tx *sqldb.Tx) error { return storeExchanges(ctx, tx, app, store.Finish{Exchanges: exchanges}) })
 	if err != nil {
 		return fmt.Errorf("sqlstore: record exchanges of %s: %w", app, err)
 	}
 	return nil
 }
 
-// keepExchanges stores the exchanges of a sequence and removes the oldest ones of the principal.
-func keepExchanges(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish) error {
+// storeExchanges stores the exchanges of a sequence and removes the oldest ones of the principal.
+func storeExchanges(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish) error {
 	if len(f.Exchanges) == 0 {
 		return nil
 	}
@@ -80,7 +80,7 @@ func (s *Store) Attempts(ctx context.Context, q engine.AttemptQuery) ([]engine.A
 	return out, nil
 }
 
-// conditions makes a WHERE text of the columns that have a value.
+// conditions returns a WHERE condition for the columns that have a value, and its arguments.
 func conditions(values map[string]string) (string, []any) {
 	parts, args := []string{"1 = 1"}, []any{}
 	for _, column := range slices.Sorted(maps.Keys(values)) {
@@ -92,7 +92,7 @@ func conditions(values map[string]string) (string, []any) {
 	return strings.Join(parts, " AND "), args
 }
 
-// defaultLimit is the page size of queries that do not say.
+// defaultLimit is the page size of queries without a limit.
 const defaultLimit = 100
 
 func limitOr(n int) int {

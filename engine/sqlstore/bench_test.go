@@ -25,22 +25,22 @@ const (
 	markCommit = 50_000 // and in one transaction
 )
 
-// BenchmarkMarkEverybody marks the users of one app that were never heard of, then all of them again by MarkAll. Commits wait
-// for the disk. peak-MB is the most memory that the process had; run it alone.
+// BenchmarkMarkEverybody marks new users of one app with Mark, then all of them again with MarkAll. Commits wait for the disk. peak-MB is
+// the peak memory of the process: run the benchmark alone.
 func BenchmarkMarkEverybody(b *testing.B) {
 	sqldbtest.EachBench(b, func(b *testing.B, db *sqldb.DB) {
 		store, err := enginestore.Open(b.Context(), db, sqlstore.Options{})
 		require.NoError(b, err)
-		app, everybody := 0, markCommit
+		app, users := 0, markCommit
 		if *million {
-			everybody = 1_000_000
+			users = 1_000_000
 		}
 		var marking, again time.Duration
 		for b.Loop() {
 			app++
 			name := fmt.Sprint("app-", app)
 			start := time.Now()
-			for from := 0; from < everybody; from += markCommit {
+			for from := 0; from < users; from += markCommit {
 				require.NoError(b, db.Update(b.Context(), func(tx *sqldb.Tx) error {
 					for chunk := from; chunk < from+markCommit; chunk += markChunk {
 						marks := make([]engine.Mark, markChunk)
@@ -58,7 +58,7 @@ func BenchmarkMarkEverybody(b *testing.B) {
 			start = time.Now()
 			require.NoError(b, db.Update(b.Context(), func(tx *sqldb.Tx) error {
 				n, err := store.MarkAll(b.Context(), tx.Execer(), start, engine.MarkAll{App: name})
-				require.EqualValues(b, everybody, n)
+				require.EqualValues(b, users, n)
 				return err
 			}))
 			again += time.Since(start)
@@ -69,7 +69,7 @@ func BenchmarkMarkEverybody(b *testing.B) {
 	}, sqldbtest.Durable)
 }
 
-// peak is the most memory that this process had, in millions of bytes; 0 where that cannot be told.
+// peak returns the peak memory of this process in MB (10^6 bytes), or 0 if it is unavailable.
 func peak() float64 {
 	status, _ := os.ReadFile("/proc/self/status")
 	for line := range strings.Lines(string(status)) {

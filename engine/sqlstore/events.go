@@ -12,18 +12,18 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// trimEvery is after how many events old ones are removed.
+// trimEvery is the number of events after which old ones are removed.
 const trimEvery = 100
 
-// keepEvents stores events of an app, which the caller has taken the numbers up to last for: it has the lane row locked, so that
-// they are committed in their order.
+// storeEvents stores events of an app. Their numbers end at last. The caller has reserved them and holds the lock of the lane row, so that
+// events are committed in the order of their numbers.
 //
-// Invariant 21: A lifecycle event is written in the transaction of its cause, numbered under the lock of the lane row: no gaps, in
-// commit order.
-func keepEvents(ctx context.Context, tx *sqldb.Tx, app string, last int64, now time.Time, events ...engine.Event) error {
+// Invariant 21: A lifecycle event is written in the transaction of its cause, numbered under the lock of the lane row: no gaps, in commit
+// order.
+func storeEvents(ctx context.Context, tx *sqldb.Tx, app string, last int64, now time.Time, events ...engine.Event) error {
 	first := last - int64(len(events)) + 1
 	for i, e := range events {
-		data, err := written(e.Data)
+		data, err := encodeJSON(e.Data)
 		if err != nil {
 			return err
 		}
@@ -40,17 +40,17 @@ func keepEvents(ctx context.Context, tx *sqldb.Tx, app string, last int64, now t
 	return err
 }
 
-// addEvent stores an event of an app, whoever has its lease.
+// addEvent stores an event of an app, without a lease.
 func addEvent(ctx context.Context, tx *sqldb.Tx, app string, now time.Time, e engine.Event) error {
 	var last int64
 	err := tx.ExecReturning(ctx, []any{&last}, `UPDATE {app_lane} SET event_seq = event_seq + 1 WHERE app_id = ? RETURNING event_seq`, app)
 	if err != nil {
 		return err
 	}
-	return keepEvents(ctx, tx, app, last, now, e)
+	return storeEvents(ctx, tx, app, last, now, e)
 }
 
-// finishLane notes on the lane row that a sequence has succeeded, and what there is to tell about it.
+// finishLane stores the time of a successful sequence in the lane row, and the events of the sequence.
 func finishLane(ctx context.Context, tx *sqldb.Tx, l engine.Lease, f store.Finish, events []engine.Event) error {
 	success := f.Status == engine.StatusClean || f.Status == engine.StatusWaiting
 	if !success && len(events) == 0 {
@@ -66,12 +66,12 @@ func finishLane(ctx context.Context, tx *sqldb.Tx, l engine.Lease, f store.Finis
 	if err != nil {
 		return err
 	}
-	return keepEvents(ctx, tx, l.App, last, f.At, events...)
+	return storeEvents(ctx, tx, l.App, last, f.At, events...)
 }
 
 // Hold implements store.Lanes.
 func (s *Store) Hold(ctx context.Context, l engine.Lease, now time.Time, h engine.Hold) error {
-	return s.under(ctx, l, "hold", func(tx *sqldb.Tx) error {
+	return s.withLease(ctx, l, "hold", func(tx *sqldb.Tx) error {
 		var last int64
 		err := tx.ExecReturning(ctx, []any{&last}, `UPDATE {app_lane} SET event_seq = event_seq + 1,
 			hold = ?, hold_until = ?, hold_reason = ?, hold_streak = ? WHERE app_id = ? AND epoch = ? RETURNING event_seq`,
@@ -82,7 +82,7 @@ func (s *Store) Hold(ctx context.Context, l engine.Lease, now time.Time, h engin
 		if err != nil {
 			return err
 		}
-		return keepEvents(ctx, tx, l.App, last, now, store.HoldEvent(h))
+		return storeEvents(ctx, tx, l.App, last, now, store.HoldEvent(h))
 	})
 }
 
@@ -97,7 +97,7 @@ func (s *Store) Events(ctx context.Context, q engine.EventQuery) ([]engine.Event
 			return err
 		}
 		e.At = at(when)
-		return read(data, &e.Data)
+		return decodeJSON(data, &e.Data)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: events of %s: %w", q.App, err)

@@ -13,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/engine/sqlstore"
 )
 
-// provider is an identity provider on PostgreSQL. It has a table plan; that of the engine is scimwright.plan.
+// provider is an identity provider on PostgreSQL. It has a table plan. The engine's table of that name is scimwright.plan.
 type provider struct {
 	db     *sql.DB
 	engine *provision.Engine
@@ -40,7 +40,7 @@ func openProvider(ctx context.Context, url string, directory engine.Directory) (
 	return &provider{db: db, engine: e}, err
 }
 
-// assign gives a person access to an application. The mark commits with the assignment, or not at all.
+// assign gives a person access to an application. The transaction commits the mark and the assignment together.
 func (p *provider) assign(ctx context.Context, app, person string) error {
 	tx, err := p.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -62,7 +62,7 @@ func (p *provider) assign(ctx context.Context, app, person string) error {
 
 func ExampleOpen_postgres() {
 	ctx := context.Background()
-	p, err := openProvider(ctx, "postgres://idp:secret@db.example.com/idp", &enginetest.Directory{}) // a program has a Directory of its own
+	p, err := openProvider(ctx, "postgres://idp:secret@db.example.com/idp", &enginetest.Directory{}) // a program has its own Directory
 	if err != nil {
 		log.Fatal(err)
 	}

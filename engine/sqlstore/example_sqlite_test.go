@@ -16,7 +16,7 @@ import (
 	"github.com/scimwright/scimwright/engine/sqlstore"
 )
 
-// shop is a program on SQLite that provisions its users. Its table plan and the engine's do not collide.
+// shop is a program on SQLite that provisions its users. Its table plan does not conflict with the engine's.
 type shop struct {
 	db     *sql.DB
 	engine *provision.Engine
@@ -44,7 +44,7 @@ func openShop(ctx context.Context, path string, directory engine.Directory) (*sh
 	return &shop{db: db, engine: e}, err
 }
 
-// subscribe stores a subscription. The mark commits with it, or not at all.
+// subscribe stores a subscription. The transaction commits the mark and the subscription together.
 func (s *shop) subscribe(ctx context.Context, person, plan string) error {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -71,7 +71,7 @@ func ExampleOpen_sqlite() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	s, err := openShop(ctx, filepath.Join(dir, "shop.db"), &enginetest.Directory{}) // a program has a Directory of its own
+	s, err := openShop(ctx, filepath.Join(dir, "shop.db"), &enginetest.Directory{}) // a program has its own Directory
 	if err != nil {
 		log.Fatal(err)
 	}

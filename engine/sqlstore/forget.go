@@ -8,9 +8,9 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// forget removes an app, in the order in which rows are written. Without its lane row no lease on it holds any more; the events
-// that were written under its lock are seen only then.
-var forget = []string{
+// forgetStatements has the statements that remove an app, in the order in which rows are written. Deleting the lane row invalidates the
+// lease. The events follow it, because those that were written under the lock of the lane row are visible only then.
+var forgetStatements = []string{
 	`DELETE FROM {halt} WHERE app_id = ?`,
 	`DELETE FROM {sync_state} WHERE app_id = ?`,
 	`DELETE FROM {member_state} WHERE app_id = ?`,
@@ -27,10 +27,10 @@ var forget = []string{
 // Forget implements store.Marks.
 func (s *Store) Forget(ctx context.Context, tx engine.Execer, app string) error {
 	t := s.db.Wrap(tx)
-	statements := forget
-	if s.db.Dialect() == sqldb.Postgres { // where a DELETE takes its rows in any order
+	statements := forgetStatements
+	if s.db.Dialect() == sqldb.Postgres { // a DELETE locks its rows in no defined order
 		lock := `SELECT 1 FROM {sync_state} WHERE app_id = ? ORDER BY kind DESC, principal_id FOR UPDATE`
-		statements = append([]string{forget[0], lock}, forget[1:]...)
+		statements = append([]string{forgetStatements[0], lock}, forgetStatements[1:]...)
 	}
 	for _, statement := range statements {
 		if _, err := t.Exec(ctx, statement, app); err != nil {

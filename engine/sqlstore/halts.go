@@ -42,14 +42,14 @@ func (s *Store) Halts(ctx context.Context, app string) ([]engine.Halt, error) {
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("sqlstore: what is halted of %q: %w", app, err)
+		return nil, fmt.Errorf("sqlstore: halts of %q: %w", app, err)
 	}
 	return halts, nil
 }
 
-// stillHalted lets a principal come due again whose halt has ended while it was being held. The rows of the halt are shared before any
-// other is written: either Resume waits and then finds the principal, or it is over and its halt is not found here.
-func stillHalted(ctx context.Context, tx *sqldb.Tx, app string, f *store.Finish) error {
+// recheckHalt requeues a principal whose halt has ended during its sequence. It locks the halt rows (FOR SHARE) before any other row:
+// either Resume waits and then finds the principal, or Resume has committed and this query does not find the halt.
+func recheckHalt(ctx context.Context, tx *sqldb.Tx, app string, f *store.Finish) error {
 	if !f.Halted {
 		return nil
 	}
@@ -82,7 +82,7 @@ func (s *Store) Resume(ctx context.Context, app string, ops []engine.Operation, 
 	return nil
 }
 
-// releaseHalted makes the principals and lanes due that are held by one of the operations.
+// releaseHalted requeues the principals that halts of the operations block, and their lanes.
 func releaseHalted(ctx context.Context, tx *sqldb.Tx, app string, ops []engine.Operation, now time.Time) error {
 	where, args := ` WHERE status = 'held' AND halted = 1 AND last_op IN `+list(len(ops)), []any{}
 	for _, op := range ops {
@@ -92,7 +92,7 @@ func releaseHalted(ctx context.Context, tx *sqldb.Tx, app string, ops []engine.O
 		where += ` AND app_id = ?`
 		args = append(args, app)
 	}
-	if tx.Dialect() == sqldb.Postgres { // where an UPDATE takes its rows in any order
+	if tx.Dialect() == sqldb.Postgres { // an UPDATE locks its rows in no defined order
 		_, err := tx.Exec(ctx, `SELECT 1 FROM {sync_state}`+where+` ORDER BY kind DESC, app_id, principal_id FOR UPDATE`, args...)
 		if err != nil {
 			return err
@@ -108,7 +108,7 @@ func releaseHalted(ctx context.Context, tx *sqldb.Tx, app string, ops []engine.O
 		return err
 	}
 	for _, id := range apps {
-		if _, err := tx.Exec(ctx, touch, touching(id, now, false)...); err != nil {
+		if _, err := tx.Exec(ctx, upsertLane, laneArgs(id, now, false)...); err != nil {
 			return err
 		}
 	}

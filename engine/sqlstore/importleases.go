@@ -13,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// importLeases are the claims on running imports. They have epochs as lanes do, and no holds.
+// importLeases claims running imports. They have epochs as lanes do, and no holds.
 type importLeases struct{ s *Store }
 
 // ImportLeases implements store.Imports.
@@ -51,8 +51,8 @@ func (i importLeases) Claim(ctx context.Context, owner string, now, until time.T
 			for _, r := range found {
 				res, err := tx.Exec(ctx, `UPDATE {import_run} SET epoch = epoch + 1, owner = ?, lease_until = ?
 					WHERE id = ? AND epoch = ? AND lease_until <= ?`, owner, ms(until), r.id, r.epoch, ms(now))
-				if err := held(res, err); errors.Is(err, engine.ErrLeaseLost) {
-					continue // somebody else was quicker
+				if err := checkLease(res, err); errors.Is(err, engine.ErrLeaseLost) {
+					continue // another engine has claimed it
 				} else if err != nil {
 					return err
 				}
@@ -75,7 +75,7 @@ func (i importLeases) Claim(ctx context.Context, owner string, now, until time.T
 // Extend implements store.Leases.
 func (i importLeases) Extend(ctx context.Context, l engine.Lease, until time.Time) error {
 	err := i.s.update(ctx, func(tx *sqldb.Tx) error {
-		return held(tx.Exec(ctx, `UPDATE {import_run} SET lease_until = ? WHERE id = ? AND epoch = ?`, ms(until), importID(l), l.Epoch))
+		return checkLease(tx.Exec(ctx, `UPDATE {import_run} SET lease_until = ? WHERE id = ? AND epoch = ?`, ms(until), importID(l), l.Epoch))
 	})
 	if err != nil {
 		return fmt.Errorf("sqlstore: extend the lease of import %s: %w", l.App, err)
@@ -86,7 +86,8 @@ func (i importLeases) Extend(ctx context.Context, l engine.Lease, until time.Tim
 // Release implements store.Leases.
 func (i importLeases) Release(ctx context.Context, l engine.Lease, _ engine.Hold, notBefore time.Time) error {
 	err := i.s.update(ctx, func(tx *sqldb.Tx) error {
-		return held(tx.Exec(ctx, `UPDATE {import_run} SET owner = '', lease_until = 0, epoch = epoch + 1, next_at = ? WHERE id = ? AND epoch = ?`,
+		return checkLease(tx.Exec(ctx, `UPDATE {import_run} SET owner = '', lease_until = 0, epoch = epoch + 1, next_at = ? WHERE id = ? AND `+
+			`epoch = ?`,
 			ms(notBefore), importID(l), l.Epoch))
 	})
 	if err != nil {
@@ -95,7 +96,7 @@ func (i importLeases) Release(ctx context.Context, l engine.Lease, _ engine.Hold
 	return nil
 }
 
-// importID is the run that a lease is for; 0, which none has, for a lease of something else.
+// importID returns the id of the run of a lease, or 0, which no run has, if the lease is not for a run.
 func importID(l engine.Lease) int64 {
 	id, _ := strconv.ParseInt(l.App, 10, 64)
 	return id

@@ -18,12 +18,12 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// keptImports is how many runs of an app and kind are kept.
+// keptImports is the number of runs that are stored per app and kind.
 const keptImports = 20
 
-// underRun runs fn in a transaction that commits only if the lease on the run still holds. Rows are written in the order
-// principals, remote objects, run, and what then writes.
-func (s *Store) underRun(ctx context.Context, l engine.Lease, what string, fn func(tx *sqldb.Tx, run int64) error,
+// withRunLease runs fn in a transaction that commits only if the lease on the run is valid. Rows are written in the order principals,
+// remote objects, run, and finally those of the functions in then.
+func (s *Store) withRunLease(ctx context.Context, l engine.Lease, what string, fn func(tx *sqldb.Tx, run int64) error,
 	then ...func(tx *sqldb.Tx) error) error {
 	run, err := strconv.ParseInt(l.App, 10, 64)
 	if err == nil {
@@ -31,7 +31,7 @@ func (s *Store) underRun(ctx context.Context, l engine.Lease, what string, fn fu
 			if err := fn(tx, run); err != nil {
 				return err
 			}
-			err := held(tx.Exec(ctx, `UPDATE {import_run} SET epoch = epoch WHERE id = ? AND epoch = ?`, run, l.Epoch))
+			err := checkLease(tx.Exec(ctx, `UPDATE {import_run} SET epoch = epoch WHERE id = ? AND epoch = ?`, run, l.Epoch))
 			for _, fn := range then {
 				if err == nil {
 					err = fn(tx)
@@ -48,7 +48,7 @@ func (s *Store) underRun(ctx context.Context, l engine.Lease, what string, fn fu
 
 // StartImport implements store.Imports.
 func (s *Store) StartImport(ctx context.Context, app string, r engine.ImportRequest, now time.Time) (id int64, err error) {
-	request, err := written(r)
+	request, err := encodeJSON(r)
 	if err != nil {
 		return 0, err
 	}
@@ -78,12 +78,13 @@ func (s *Store) StartImport(ctx context.Context, app string, r engine.ImportRequ
 	return id, nil
 }
 
-// importLock keeps a run from beginning while an older one is confirmed.
+// importLock returns the name of the lock that prevents the start of a run while an older one is confirmed.
 func importLock(app string) string { return "engine.import." + app }
 
-// newest is 1 for the newest run of its app and kind.
+// importColumns are the columns that scanImport reads. The last one, newest, is 1 for the newest run of its app and kind.
 const importColumns = `id, app_id, kind, request, state, seen, total, read_all, lost, attempts, error, counts, begun, ended,
-	CASE WHEN id = (SELECT MAX(id) FROM {import_run} AS n WHERE n.app_id = {import_run}.app_id AND n.kind = {import_run}.kind) THEN 1 ELSE 0 END`
+	CASE WHEN id = (SELECT MAX(id) FROM {import_run} AS n WHERE n.app_id = {import_run}.app_id AND n.kind = {import_run}.kind)
+	THEN 1 ELSE 0 END`
 
 type importRow struct {
 	engine.ImportRun
@@ -103,10 +104,10 @@ func scanImport(rows *sql.Rows, r *importRow) error {
 	if err := json.Unmarshal([]byte(request), &r.Request); err != nil {
 		return err
 	}
-	return read(counts, &r.Counts)
+	return decodeJSON(counts, &r.Counts)
 }
 
-// importRuns reads runs. What the newest of a kind has found may still change, and is counted.
+// importRuns reads runs. Objects of the newest run of a kind may still change, so it counts them again.
 func (s *Store) importRuns(ctx context.Context, where string, args ...any) ([]engine.ImportRun, error) {
 	rows, err := s.db.Reader().Query(ctx, `SELECT `+importColumns+` FROM {import_run} WHERE `+where+` ORDER BY id DESC`, args...)
 	found, err := collect(rows, err, scanImport)
@@ -172,7 +173,7 @@ func (s *Store) SaveImportPage(ctx context.Context, l engine.Lease, p store.Impo
 	objects := slices.SortedFunc(slices.Values(p.Objects), func(a, b engine.RemoteObject) int {
 		return lockOrder(principal{id: a.RemoteID}, principal{id: b.RemoteID})
 	})
-	return s.underRun(ctx, l, "save a page", func(tx *sqldb.Tx, run int64) error {
+	return s.withRunLease(ctx, l, "save a page", func(tx *sqldb.Tx, run int64) error {
 		for part := range slices.Chunk(objects, statesAtOnce) {
 			if err := saveObjects(ctx, tx, run, part); err != nil {
 				return err
@@ -184,14 +185,14 @@ func (s *Store) SaveImportPage(ctx context.Context, l engine.Lease, p store.Impo
 	})
 }
 
-// saveObjects stores objects of one app and kind that the run has not seen yet.
+// saveObjects stores objects of one app and kind. It returns an error if the run already has one of them.
 func saveObjects(ctx context.Context, tx *sqldb.Tx, run int64, objects []engine.RemoteObject) error {
 	known, args := []any{objects[0].App, string(objects[0].Kind), run}, []any{}
 	for _, o := range objects {
 		candidates := ""
 		if len(o.Candidates) > 0 {
 			var err error
-			if candidates, err = written(o.Candidates); err != nil {
+			if candidates, err = encodeJSON(o.Candidates); err != nil {
 				return err
 			}
 		}
@@ -225,7 +226,7 @@ func saveObjects(ctx context.Context, tx *sqldb.Tx, run int64, objects []engine.
 
 // DelayImport implements store.Imports.
 func (s *Store) DelayImport(ctx context.Context, l engine.Lease, attempts int, message string) error {
-	return s.underRun(ctx, l, "delay", func(tx *sqldb.Tx, run int64) error {
+	return s.withRunLease(ctx, l, "delay", func(tx *sqldb.Tx, run int64) error {
 		_, err := tx.Exec(ctx, `UPDATE {import_run} SET attempts = ?, error = ?
 			WHERE id = ? AND epoch = ?`, attempts, text(message), run, l.Epoch)
 		return err
@@ -234,14 +235,14 @@ func (s *Store) DelayImport(ctx context.Context, l engine.Lease, attempts int, m
 
 // EndImport implements store.Imports.
 func (s *Store) EndImport(ctx context.Context, l engine.Lease, state engine.ImportState, message string, now time.Time) error {
-	return s.underRun(ctx, l, "end", func(tx *sqldb.Tx, run int64) error {
+	return s.withRunLease(ctx, l, "end", func(tx *sqldb.Tx, run int64) error {
 		return endImport(ctx, tx, l, run, state, message, now)
 	})
 }
 
 func endImport(ctx context.Context, tx *sqldb.Tx, l engine.Lease, run int64, state engine.ImportState, message string,
 	now time.Time) error {
-	r, err := importOf(ctx, tx, run)
+	r, err := readImport(ctx, tx, run)
 	if err != nil {
 		return err
 	}
@@ -249,7 +250,7 @@ func endImport(ctx context.Context, tx *sqldb.Tx, l engine.Lease, run int64, sta
 	if err != nil {
 		return err
 	}
-	found, err := written(counts)
+	found, err := encodeJSON(counts)
 	if err != nil {
 		return err
 	}
@@ -258,7 +259,7 @@ func endImport(ctx context.Context, tx *sqldb.Tx, l engine.Lease, run int64, sta
 	return err
 }
 
-// dropImports fails the runs of an app that are running. Whoever works on one loses its lease.
+// dropImports fails the running imports of an app. Engines that work on one lose the lease.
 func dropImports(ctx context.Context, tx *sqldb.Tx, now time.Time, app, reason string) error {
 	const running = `app_id = ? AND state = 'running'`
 	if _, err := tx.Exec(ctx, `UPDATE {import_run} SET epoch = epoch + 1, owner = '', lease_until = 0 WHERE `+running, app); err != nil {
@@ -275,8 +276,8 @@ func dropImports(ctx context.Context, tx *sqldb.Tx, now time.Time, app, reason s
 	return err
 }
 
-// importOf reads what a run is about.
-func importOf(ctx context.Context, tx *sqldb.Tx, id int64) (r engine.ImportRun, err error) {
+// readImport returns the app, kind and request of a run.
+func readImport(ctx context.Context, tx *sqldb.Tx, id int64) (r engine.ImportRun, err error) {
 	rows, err := tx.Query(ctx, `SELECT `+importColumns+` FROM {import_run} WHERE id = ?`, id)
 	found, err := collect(rows, err, scanImport)
 	if err == nil && len(found) == 0 {
@@ -290,8 +291,8 @@ func importOf(ctx context.Context, tx *sqldb.Tx, id int64) (r engine.ImportRun, 
 
 // CloseImport implements store.Imports.
 func (s *Store) CloseImport(ctx context.Context, l engine.Lease, now time.Time) error {
-	return s.underRun(ctx, l, "close", func(tx *sqldb.Tx, run int64) error {
-		r, err := importOf(ctx, tx, run)
+	return s.withRunLease(ctx, l, "close", func(tx *sqldb.Tx, run int64) error {
+		r, err := readImport(ctx, tx, run)
 		if err != nil {
 			return err
 		}
@@ -306,7 +307,7 @@ func (s *Store) CloseImport(ctx context.Context, l engine.Lease, now time.Time) 
 			{&gone, `SELECT COUNT(*) FROM {remote_object}
 				WHERE app_id = ? AND kind = ? AND run_id <> ? AND verdict <> 'gone'`, []any{r.App, kind, run}},
 			{&links, `SELECT COUNT(*) FROM {sync_state} WHERE app_id = ? AND kind = ? AND remote_id <> ''`, []any{r.App, kind}},
-			// An account that was made or found since the run began may have come too late for its page.
+			// An account that was created or found since the run started may be on a page that was read before.
 			{&lost, `SELECT COUNT(*) FROM {sync_state} AS s WHERE app_id = ? AND kind = ? AND remote_id <> '' AND updated_at < ?
 				AND NOT EXISTS (SELECT 1 FROM {remote_object} AS o WHERE o.app_id = s.app_id AND o.kind = s.kind AND o.remote_id = s.remote_id
 					AND o.run_id = ?)`, []any{r.App, kind, ms(r.Begun), run}},
@@ -321,12 +322,12 @@ func (s *Store) CloseImport(ctx context.Context, l engine.Lease, now time.Time) 
 		message := ""
 		switch {
 		case tooMany(gone, known, r.Request):
-			message = fmt.Sprintf("%d of %d objects that were there before are not listed any more", gone, known)
+			message = fmt.Sprintf("%d of %d objects of earlier imports are missing from the list", gone, known)
 		case tooMany(lost, links, r.Request):
-			message = fmt.Sprintf("%d of %d accounts that belong to somebody are not listed", lost, links)
+			message = fmt.Sprintf("%d of %d linked accounts are missing from the list", lost, links)
 		}
 		if message != "" {
-			message += fmt.Sprintf(", which is more than %g %%: nothing was concluded from the list", r.Request.MaxGone)
+			message += fmt.Sprintf(", more than %g %%: the import was stopped and the list was not used", r.Request.MaxGone)
 			return endImport(ctx, tx, l, run, engine.ImportStopped, message, now)
 		}
 		_, err = tx.Exec(ctx, `UPDATE {remote_object} SET verdict = 'gone' WHERE app_id = ? AND kind = ? AND run_id <> ?`, r.App, kind, run)
@@ -336,12 +337,12 @@ func (s *Store) CloseImport(ctx context.Context, l engine.Lease, now time.Time) 
 		_, err = tx.Exec(ctx, `UPDATE {remote_object} SET verdict = 'ambiguous', note = ?
 			WHERE app_id = ? AND kind = ? AND verdict = 'matched' AND principal_id IN (SELECT principal_id FROM {remote_object}
 				WHERE app_id = ? AND kind = ? AND verdict = 'matched' GROUP BY principal_id HAVING COUNT(*) > 1)`,
-			"another one matches the same", r.App, kind, r.App, kind)
+			"another object matches the same principal", r.App, kind, r.App, kind)
 		return err
 	})
 }
 
-// tooMany says whether so many of them may not be missing.
+// tooMany reports whether more objects are missing than the request allows.
 func tooMany(missing, of int, r engine.ImportRequest) bool {
 	return missing >= engine.SafeGone && float64(missing) > r.MaxGone/100*float64(of)
 }
@@ -349,8 +350,8 @@ func tooMany(missing, of int, r engine.ImportRequest) bool {
 // ConfirmMatched implements store.Imports.
 func (s *Store) ConfirmMatched(ctx context.Context, l engine.Lease, now time.Time, limit int) (n int, err error) {
 	app := ""
-	err = s.underRun(ctx, l, "confirm", func(tx *sqldb.Tx, run int64) error {
-		r, err := importOf(ctx, tx, run)
+	err = s.withRunLease(ctx, l, "confirm", func(tx *sqldb.Tx, run int64) error {
+		r, err := readImport(ctx, tx, run)
 		if err != nil {
 			return err
 		}
@@ -369,7 +370,7 @@ func (s *Store) ConfirmMatched(ctx context.Context, l engine.Lease, now time.Tim
 		if err != nil {
 			return err
 		}
-		if len(conflicts) > 0 { // none was made: once more without those that cannot be
+		if len(conflicts) > 0 { // no link was created: retry without the conflicting ones
 			refused := map[string]string{}
 			for _, c := range conflicts {
 				refused[c.Link.RemoteID] = c.Reason
@@ -386,9 +387,9 @@ func (s *Store) ConfirmMatched(ctx context.Context, l engine.Lease, now time.Tim
 				}
 			}
 		}
-		return confirmed(ctx, tx, r.App, links)
+		return recordLinked(ctx, tx, r.App, links)
 	}, func(tx *sqldb.Tx) error {
-		_, err := tx.Exec(ctx, touch, touching(app, now, false)...)
+		_, err := tx.Exec(ctx, upsertLane, laneArgs(app, now, false)...)
 		return err
 	})
 	return n, err
@@ -401,8 +402,8 @@ func linkError(conflicts []engine.Conflict) error {
 	return &engine.LinkError{Conflicts: conflicts}
 }
 
-// confirmed notes on the objects that they are linked, in the order in which pages are stored.
-func confirmed(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link) error {
+// recordLinked records on the objects that they are linked, in the order in which pages are stored.
+func recordLinked(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link) error {
 	for _, l := range slices.SortedFunc(slices.Values(links), func(a, b engine.Link) int { return strings.Compare(a.RemoteID, b.RemoteID) }) {
 		_, err := tx.Exec(ctx, `UPDATE {remote_object} SET verdict = 'linked', principal_id = ?, candidates = '', note = ''
 			WHERE app_id = ? AND kind = ? AND remote_id = ?`, l.ID, app, string(l.Kind), text(l.RemoteID))
@@ -427,7 +428,7 @@ func (s *Store) Confirm(ctx context.Context, tx engine.Execer, now time.Time, ap
 	case len(found) == 0:
 		return engine.ErrNotFound
 	case !found[0].newest:
-		return fmt.Errorf("%w: a newer import has begun", engine.ErrStale)
+		return fmt.Errorf("%w: a newer import has started", engine.ErrStale)
 	case found[0].State != engine.ImportDone:
 		return fmt.Errorf("%w: the import is %s", engine.ErrStale, found[0].State)
 	}
@@ -447,10 +448,10 @@ func (s *Store) Confirm(ctx context.Context, tx engine.Execer, now time.Time, ap
 		err = linkError(conflicts)
 	}
 	if err == nil {
-		err = confirmed(ctx, t, app, links)
+		err = recordLinked(ctx, t, app, links)
 	}
 	if err == nil && len(links) > 0 {
-		_, err = t.Exec(ctx, touch, touching(app, now, false)...)
+		_, err = t.Exec(ctx, upsertLane, laneArgs(app, now, false)...)
 	}
 	if err != nil {
 		return fmt.Errorf("sqlstore: confirm import %d: %w", run, err)
@@ -489,11 +490,11 @@ func (s *Store) RemoteObjects(ctx context.Context, q engine.RemoteObjectQuery) (
 			}
 		}
 		o.Active = active == 1
-		if o.Verdict == engine.VerdictAmbiguous && o.Principal != "" { // it was matched, until something spoke against it
+		if o.Verdict == engine.VerdictAmbiguous && o.Principal != "" { // it was matched, until CloseImport or ConfirmMatched found a conflict
 			o.Candidates, o.Principal = []string{o.Principal}, ""
 			return nil
 		}
-		return read(candidates, &o.Candidates)
+		return decodeJSON(candidates, &o.Candidates)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: remote objects of %s: %w", q.App, err)

@@ -13,8 +13,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// TestQueries_UseIndexes looks at how SQLite goes about the queries that each sequence makes: by an index that
-// holds what is asked for, and not by one that holds all principals of the app.
+// TestQueries_UseIndexes checks that SQLite runs the queries of each sequence on an index that has only the rows that the query selects,
+// and not on one that has all principals of the app.
 func TestQueries_UseIndexes(t *testing.T) {
 	base := sqldbtest.SQLite(t)
 	update := func(ctx context.Context, fn func(engine.Execer) error) error {
@@ -28,14 +28,15 @@ func TestQueries_UseIndexes(t *testing.T) {
 		query string
 		by    []string
 	}{
-		"changes that are pending": {dueQuery(duePending), []string{"sync_state_pending (app_id=?"}},
-		"accounts that are due":    {dueQuery(dueSets[0] + dueOthers), []string{"sync_state_due_known (app_id=?"}},
-		"creates that are due":     {dueQuery(dueSets[1] + dueOthers), []string{"sync_state_due_new (app_id=?"}},
-		"groups that are due":      {dueQuery(dueSets[2] + dueOthers), []string{"sync_state_due_group (app_id=?"}},
-		"leavers with an account":  {dueUsers(leaverSets[0]), []string{"sync_state_due_known (app_id=?"}},
-		"leavers without one":      {dueUsers(leaverSets[1]), []string{"sync_state_due_new (app_id=?"}},
-		"who has an account":       {holders, []string{key, "sync_state_remote (app_id=? AND kind=? AND remote_id=?)"}},
-		"who is about to lose one": {leaving, []string{"sync_state_leaving (app_id=? AND want=?)", "sync_state_held (app_id=? AND last_op=?)"}},
+		"accepted changes":        {dueQuery(duePending), []string{"sync_state_pending (app_id=?"}},
+		"due accounts":            {dueQuery(dueSets[0] + dueOthers), []string{"sync_state_due_known (app_id=?"}},
+		"due creates":             {dueQuery(dueSets[1] + dueOthers), []string{"sync_state_due_new (app_id=?"}},
+		"due groups":              {dueQuery(dueSets[2] + dueOthers), []string{"sync_state_due_group (app_id=?"}},
+		"leavers with account":    {dueUsers(leaverSets[0]), []string{"sync_state_due_known (app_id=?"}},
+		"leavers without account": {dueUsers(leaverSets[1]), []string{"sync_state_due_new (app_id=?"}},
+		"owner of an account":     {holders, []string{key, "sync_state_remote (app_id=? AND kind=? AND remote_id=?)"}},
+		"pending removals": {countLeaving,
+			[]string{"sync_state_leaving (app_id=? AND want=?)", "sync_state_held (app_id=? AND last_op=?)"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := make([]any, strings.Count(c.query, "?"))

@@ -15,7 +15,7 @@ import (
 func (s *Store) Lags(ctx context.Context, app string) ([]engine.Lag, error) {
 	where, args := conditions(map[string]string{"app_id": app})
 	count := func(status engine.Status) string {
-		return `(SELECT COUNT(*) FROM {sync_state} s WHERE s.app_id = l.app_id AND ` + tasks + ` AND status = '` + string(status) + `')`
+		return `(SELECT COUNT(*) FROM {sync_state} s WHERE s.app_id = l.app_id AND ` + taskWhere + ` AND status = '` + string(status) + `')`
 	}
 	rows, err := s.db.Reader().Query(ctx, `SELECT app_id, hold, hold_until, hold_reason, hold_streak, success_at,
 			(SELECT COUNT(*) FROM {sync_state} s WHERE s.app_id = l.app_id AND s.next_at IS NOT NULL),
@@ -36,23 +36,23 @@ func (s *Store) Lags(ctx context.Context, app string) ([]engine.Lag, error) {
 	return out, nil
 }
 
-// late is the condition of the index on users that may have to be deactivated, and its bound.
-const late = `kind = 'user' AND dirty_since > 0 AND overdue_at = 0 AND (remote_id <> '' OR tried = 1) AND dirty_since <= ?`
+// overdueWhere is the condition of the index on users with a possibly overdue deactivation, and the bound of DirtySince.
+const overdueWhere = `kind = 'user' AND dirty_since > 0 AND overdue_at = 0 AND (remote_id <> '' OR tried = 1) AND dirty_since <= ?`
 
 // OverdueApps implements store.Lags.
 func (s *Store) OverdueApps(ctx context.Context, before time.Time) ([]string, error) {
 	rows, err := s.db.Reader().Query(ctx, `SELECT app_id FROM {app_lane} l
-		WHERE EXISTS (SELECT 1 FROM {sync_state} s WHERE s.app_id = l.app_id AND `+late+`) ORDER BY app_id`, ms(before))
+		WHERE EXISTS (SELECT 1 FROM {sync_state} s WHERE s.app_id = l.app_id AND `+overdueWhere+`) ORDER BY app_id`, ms(before))
 	out, err := collect(rows, err, func(r *sql.Rows, app *string) error { return r.Scan(app) })
 	if err != nil {
-		return nil, fmt.Errorf("sqlstore: late apps: %w", err)
+		return nil, fmt.Errorf("sqlstore: overdue apps: %w", err)
 	}
 	return out, nil
 }
 
 // OverdueUsers implements store.Lags.
 func (s *Store) OverdueUsers(ctx context.Context, app string, before time.Time, after *engine.State, limit int) ([]engine.State, error) {
-	where, args := `app_id = ? AND `+late, []any{app, ms(before)}
+	where, args := `app_id = ? AND `+overdueWhere, []any{app, ms(before)}
 	if after != nil {
 		where += ` AND (dirty_since, principal_id) > (?, ?)`
 		args = append(args, ms(after.DirtySince), after.ID)
@@ -61,7 +61,7 @@ func (s *Store) OverdueUsers(ctx context.Context, app string, before time.Time, 
 		` ORDER BY dirty_since, principal_id LIMIT ?`, append(args, limitOr(limit))...)
 	out, err := collect(rows, err, scanState)
 	if err != nil {
-		return nil, fmt.Errorf("sqlstore: late users of %s: %w", app, err)
+		return nil, fmt.Errorf("sqlstore: overdue users of %s: %w", app, err)
 	}
 	return out, nil
 }
@@ -73,7 +73,7 @@ func (s *Store) Overdue(ctx context.Context, app, user string, before, now time.
 		e := engine.Event{Type: engine.DeactivationOverdue, Kind: engine.User, Principal: user}
 		var since int64
 		err := tx.ExecReturning(ctx, []any{&since, &e.Data.RemoteID, &e.Data.Status}, `UPDATE {sync_state} SET overdue_at = ?
-			WHERE app_id = ? AND principal_id = ? AND `+late+` RETURNING dirty_since, remote_id, status`, ms(now), app, user, ms(before))
+			WHERE app_id = ? AND principal_id = ? AND `+overdueWhere+` RETURNING dirty_since, remote_id, status`, ms(now), app, user, ms(before))
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}

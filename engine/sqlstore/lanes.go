@@ -29,10 +29,10 @@ func scanLane(rows interface{ Scan(...any) error }, l *laneRow) error {
 		return err
 	}
 	l.Until, l.NextAt, l.Hold.Until = at(until), at(next), at(holdUntil)
-	if err := read(rest, &l.Suspension); err != nil {
+	if err := decodeJSON(rest, &l.Suspension); err != nil {
 		return err
 	}
-	return read(learned, &l.Learned)
+	return decodeJSON(learned, &l.Learned)
 }
 
 // Reset implements store.Leases.
@@ -76,11 +76,11 @@ func (s *Store) Claim(ctx context.Context, owner string, now, until time.Time, l
 	return leases, at(next.Int64), nil
 }
 
-// lockedRetry is when a lane is tried again whose row somebody else had locked.
+// lockedRetry is the delay before a lane is claimed again whose row another transaction had locked.
 const lockedRetry = 50 * time.Millisecond
 
-// claim leaves out what others have claimed meanwhile, and lanes that somebody has locked: who is frozen in the middle of a
-// transaction must not hold up the lanes of other apps.
+// claim omits lanes that other engines have claimed in the meantime, and lanes whose row is locked: a process that stalls in a transaction
+// must not delay the lanes of other apps.
 func (s *Store) claim(ctx context.Context, owner string, now, until time.Time, found []laneRow) (leases []engine.Lease, locked bool,
 	err error) {
 	err = s.update(ctx, func(tx *sqldb.Tx) error {
@@ -99,8 +99,8 @@ func (s *Store) claim(ctx context.Context, owner string, now, until time.Time, f
 			}
 			res, err := tx.Exec(ctx, `UPDATE {app_lane} SET epoch = epoch + 1, owner = ?, lease_until = ?
 				WHERE app_id = ? AND epoch = ? AND lease_until <= ?`, owner, ms(until), l.App, l.epoch, ms(now))
-			if err := held(res, err); errors.Is(err, engine.ErrLeaseLost) {
-				continue // somebody else was quicker
+			if err := checkLease(res, err); errors.Is(err, engine.ErrLeaseLost) {
+				continue // another engine has claimed it
 			} else if err != nil {
 				return err
 			}
@@ -114,7 +114,7 @@ func (s *Store) claim(ctx context.Context, owner string, now, until time.Time, f
 // Extend implements store.Leases.
 func (s *Store) Extend(ctx context.Context, l engine.Lease, until time.Time) error {
 	err := s.update(ctx, func(tx *sqldb.Tx) error {
-		return held(tx.Exec(ctx, `UPDATE {app_lane} SET lease_until = ? WHERE app_id = ? AND epoch = ?`, ms(until), l.App, l.Epoch))
+		return checkLease(tx.Exec(ctx, `UPDATE {app_lane} SET lease_until = ? WHERE app_id = ? AND epoch = ?`, ms(until), l.App, l.Epoch))
 	})
 	if err != nil {
 		return fmt.Errorf("sqlstore: extend the lease of %s: %w", l.App, err)
@@ -122,11 +122,11 @@ func (s *Store) Extend(ctx context.Context, l engine.Lease, until time.Time) err
 	return nil
 }
 
-// Release implements store.Leases. The lane row is locked first, and the due rows are read by a later statement: a mark that is
-// committed before is seen, and one that is not waits for the lane row and makes the lane due after this.
+// Release implements store.Leases. It locks the lane row first and reads the due rows in a later statement. It sees every mark that was
+// committed before. Any other mark waits for the lane row and makes the lane pending afterwards.
 func (s *Store) Release(ctx context.Context, l engine.Lease, hold engine.Hold, notBefore time.Time) error {
 	err := s.update(ctx, func(tx *sqldb.Tx) error {
-		err := held(tx.Exec(ctx, `UPDATE {app_lane} SET owner = '', lease_until = 0, epoch = epoch + 1,
+		err := checkLease(tx.Exec(ctx, `UPDATE {app_lane} SET owner = '', lease_until = 0, epoch = epoch + 1,
 			hold = ?, hold_until = ?, hold_reason = ?, hold_streak = ? WHERE app_id = ? AND epoch = ?`,
 			string(hold.Kind), ms(hold.Until), text(hold.Reason), hold.Streak, l.App, l.Epoch))
 		if err != nil {
@@ -137,10 +137,10 @@ func (s *Store) Release(ctx context.Context, l engine.Lease, hold engine.Hold, n
 			return err
 		}
 		until := hold.Until
-		if hold.Kind == engine.HoldQuarantine && marks != l.Marks { // a deactivation among them may not have been seen
+		if hold.Kind == engine.HoldQuarantine && marks != l.Marks { // these marks may include a deactivation
 			until = time.Time{}
 		}
-		if kicks != l.Kicks { // somebody wanted the hold to end while the owner was about to begin or prolong it
+		if kicks != l.Kicks { // a kick or retry arrived during the lease
 			until, notBefore = time.Time{}, time.Time{}
 			if _, err := tx.Exec(ctx, `UPDATE {app_lane} SET hold_until = 0 WHERE app_id = ?`, l.App); err != nil {
 				return err
@@ -184,8 +184,8 @@ func (s *Store) Lane(ctx context.Context, app string) (engine.Lane, error) {
 
 // Learn implements store.Lanes.
 func (s *Store) Learn(ctx context.Context, l engine.Lease, change func(*engine.Learned)) (learned engine.Learned, err error) {
-	err = s.under(ctx, l, "learn about the target", func(tx *sqldb.Tx) error {
-		// The lane row is locked from here on, so that nobody unlearns in between.
+	err = s.withLease(ctx, l, "store what was learned about the target", func(tx *sqldb.Tx) error {
+		// This locks the lane row, so that ResetLearned does not run in between.
 		var before string
 		err := tx.ExecReturning(ctx, []any{&before}, `UPDATE {app_lane} SET epoch = epoch
 			WHERE app_id = ? AND epoch = ? RETURNING learned`, l.App, l.Epoch)
@@ -195,19 +195,19 @@ func (s *Store) Learn(ctx context.Context, l engine.Lease, change func(*engine.L
 		if err != nil {
 			return err
 		}
-		learned, err = relearn(ctx, tx, l.App, before, change)
+		learned, err = applyLearned(ctx, tx, l.App, before, change)
 		return err
 	})
 	return learned, err
 }
 
-// relearn applies a change to what was known about a target before.
-func relearn(ctx context.Context, tx *sqldb.Tx, app, before string, change func(*engine.Learned)) (learned engine.Learned, err error) {
-	if err := read(before, &learned); err != nil {
+// applyLearned applies a change to what the engine has learned about a target.
+func applyLearned(ctx context.Context, tx *sqldb.Tx, app, before string, change func(*engine.Learned)) (learned engine.Learned, err error) {
+	if err := decodeJSON(before, &learned); err != nil {
 		return learned, err
 	}
 	change(&learned)
-	after, err := written(learned)
+	after, err := encodeJSON(learned)
 	if err != nil {
 		return learned, err
 	}
@@ -222,21 +222,21 @@ func (s *Store) ResetLearned(ctx context.Context, app string) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("sqlstore: unlearn %s: %w", app, err)
+		return fmt.Errorf("sqlstore: reset what was learned about the target of %s: %w", app, err)
 	}
 	return nil
 }
 
-// read reads a JSON column, of which empty means nothing.
-func read(text string, into any) error {
+// decodeJSON decodes a JSON column. It ignores an empty one.
+func decodeJSON(text string, into any) error {
 	if text == "" {
 		return nil
 	}
 	return json.Unmarshal([]byte(text), into)
 }
 
-// written is what read reads.
-func written(v any) (string, error) {
+// encodeJSON encodes a value for read.
+func encodeJSON(v any) (string, error) {
 	b, err := json.Marshal(v)
 	return text(string(b)), err
 }

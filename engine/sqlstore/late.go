@@ -9,7 +9,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// Recheck implements store.Sequences. The row is locked by the first statement, so that its app is not forgotten in between.
+// Recheck implements store.Sequences. The first statement locks the row, so that Forget does not remove the app in between.
 func (s *Store) Recheck(ctx context.Context, now time.Time, m engine.Mark) error {
 	err := s.update(ctx, func(tx *sqldb.Tx) error {
 		res, err := tx.Exec(ctx, `UPDATE {sync_state} SET remote_name = CASE WHEN kind = 'group' THEN '' ELSE remote_name END
@@ -23,7 +23,7 @@ func (s *Store) Recheck(ctx context.Context, now time.Time, m engine.Mark) error
 		return s.Mark(ctx, tx.Execer(), now, []engine.Mark{m})
 	})
 	if err != nil {
-		return fmt.Errorf("sqlstore: look again at %s %s of %s: %w", m.Kind, m.ID, m.App, err)
+		return fmt.Errorf("sqlstore: recheck %s %s of %s: %w", m.Kind, m.ID, m.App, err)
 	}
 	return nil
 }

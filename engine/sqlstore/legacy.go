@@ -1,7 +1,7 @@
 package sqlstore
 
-// legacySteps are the steps of the versions whose tables have no prefix. They never change: databases of these versions have hashes of
-// them, and Open applies what a database lacks before it renames the tables. New steps belong to steps.
+// legacySteps are the schema steps of versions whose tables have no prefix. They never change: databases of these versions store their
+// hashes. Open applies the steps that a database lacks before it renames the tables. New steps belong to steps.
 var legacySteps = []string{`
 CREATE TABLE app_lane (
 	app_id      KEY PRIMARY KEY,

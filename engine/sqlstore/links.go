@@ -13,9 +13,9 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// bind gives principals their accounts. A new row is clean, since nothing was asked for; the next push of a group is a full one. The
-// rows take the place of %s.
-const bind = `
+// insertLinks assigns accounts to principals. A new row is clean, because it has no mark. The next push of a group is a full one. %s is the
+// list of rows.
+const insertLinks = `
 INSERT INTO {sync_state} (app_id, kind, principal_id, desired_gen, synced_gen, full_gen, status, want, tried, anew, next_at, attempts,
 	remote_id, remote_name, link_origin, last_op, last_http, last_error, updated_at)
 VALUES %s
@@ -23,9 +23,9 @@ ON CONFLICT (app_id, kind, principal_id) DO UPDATE SET
 	full_gen = CASE WHEN excluded.full_gen > 0 THEN {sync_state}.desired_gen + 1 ELSE {sync_state}.full_gen END,
 	tried = 1, remote_id = excluded.remote_id, remote_name = excluded.remote_name, link_origin = excluded.link_origin,
 	last_op = excluded.last_op, last_http = 0, last_error = '', updated_at = excluded.updated_at
-WHERE {sync_state}.next_at IS NULL` // not when it was marked since it was looked at
+WHERE {sync_state}.next_at IS NULL` // not if it was marked since the caller read it
 
-const bindRow = `(?, ?, ?, 1, 1, CAST(? AS BIGINT), 'clean', '', 1, 0, NULL, 0, ?, ?, ?, 'link', 0, '', CAST(? AS BIGINT))`
+const insertLinkRow = `(?, ?, ?, 1, 1, CAST(? AS BIGINT), 'clean', '', 1, 0, NULL, 0, ?, ?, ?, 'link', 0, '', CAST(? AS BIGINT))`
 
 // Link implements store.Links.
 func (s *Store) Link(ctx context.Context, tx engine.Execer, now time.Time, app string, links []engine.Link) error {
@@ -35,7 +35,7 @@ func (s *Store) Link(ctx context.Context, tx engine.Execer, now time.Time, app s
 		return &engine.LinkError{Conflicts: conflicts}
 	}
 	if err == nil && len(links) > 0 {
-		_, err = t.Exec(ctx, touch, touching(app, now, false)...)
+		_, err = t.Exec(ctx, upsertLane, laneArgs(app, now, false)...)
 	}
 	if err != nil {
 		return fmt.Errorf("sqlstore: link to %s: %w", app, err)
@@ -43,7 +43,7 @@ func (s *Store) Link(ctx context.Context, tx engine.Execer, now time.Time, app s
 	return nil
 }
 
-// link makes links, or returns what speaks against them and makes none. The caller writes the lane row.
+// link creates links. On a conflict it creates none and returns all conflicts. The caller writes the lane row.
 func link(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link, now time.Time) ([]engine.Conflict, error) {
 	links = slices.SortedStableFunc(slices.Values(links), func(a, b engine.Link) int {
 		return lockOrder(principal{kind: a.Kind, id: a.ID}, principal{kind: b.Kind, id: b.ID})
@@ -52,10 +52,10 @@ func link(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link, no
 		links[i].RemoteID, links[i].RemoteName = text(links[i].RemoteID), text(links[i].RemoteName)
 		links[i].Origin = cmp.Or(links[i].Origin, engine.Imported)
 	}
-	if err := tx.Lock(ctx, "engine.accounts."+app); err != nil { // see moved
+	if err := tx.Lock(ctx, "engine.accounts."+app); err != nil { // see lockAccounts
 		return nil, err
 	}
-	have, owners, err := linked(ctx, tx, app, links)
+	have, owners, err := readLinkStates(ctx, tx, app, links)
 	if err != nil {
 		return nil, err
 	}
@@ -68,22 +68,22 @@ func link(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link, no
 		was, reason := have[p], ""
 		switch {
 		case app == "" || l.ID == "" || l.Kind != engine.User && l.Kind != engine.Group:
-			reason = "it does not name a principal"
+			reason = "the link has no valid principal"
 		case l.RemoteID == "":
-			reason = "it does not name an account"
+			reason = "the link has no account"
 		case l.Origin != engine.Created && l.Origin != engine.Linked && l.Origin != engine.Imported:
-			reason = fmt.Sprintf("there is no origin %q", l.Origin)
+			reason = fmt.Sprintf("unknown origin %q", l.Origin)
 		case named[p]:
-			reason = "the principal is named twice"
+			reason = "the principal occurs twice"
 		case taken[account]:
-			reason = "the account is named twice"
+			reason = "the account occurs twice"
 		case was.remote == l.RemoteID:
 		case was.remote != "":
-			reason = "the principal has the account " + was.remote + " already"
+			reason = "the principal already has the account " + was.remote
 		case was.due:
-			reason = "the principal is about to be provisioned; try again when that has ended"
+			reason = "the principal has a pending change; try again when it is provisioned"
 		case owners[account] != "":
-			reason = "the account belongs to " + owners[account] + " already"
+			reason = "the account already belongs to " + owners[account]
 		}
 		named[p], taken[account] = true, true
 		switch {
@@ -104,16 +104,16 @@ func link(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link, no
 		for _, l := range part {
 			full := 0
 			if l.Kind == engine.Group {
-				full = 2 // later than the generation that a new row has
+				full = 2 // higher than the generation of a new row
 			}
 			args = append(args, app, string(l.Kind), l.ID, full, l.RemoteID, l.RemoteName, string(l.Origin), ms(now))
 		}
-		res, err := tx.Exec(ctx, fmt.Sprintf(bind, bindRow+strings.Repeat(", "+bindRow, len(part)-1)), args...)
+		res, err := tx.Exec(ctx, fmt.Sprintf(insertLinks, insertLinkRow+strings.Repeat(", "+insertLinkRow, len(part)-1)), args...)
 		if err != nil {
 			return nil, err
 		}
 		if n, err := res.RowsAffected(); err != nil || n < int64(len(part)) {
-			return nil, cmp.Or(err, fmt.Errorf("%w: a principal was marked meanwhile", engine.ErrStale))
+			return nil, cmp.Or(err, fmt.Errorf("%w: a principal was marked in the meantime", engine.ErrStale))
 		}
 	}
 	groups, err := waitingGroups(ctx, tx, app, fresh)
@@ -122,16 +122,17 @@ func link(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link, no
 	}
 	stopped = slices.SortedFunc(slices.Values(append(stopped, groups...)), lockOrder)
 	for _, p := range slices.Compact(stopped) {
-		if _, err := tx.Exec(ctx, raise, raising(app, p.kind, p.id, false, now, false)...); err != nil {
+		if _, err := tx.Exec(ctx, upsertMark, markArgs(app, p.kind, p.id, false, now, false)...); err != nil {
 			return nil, err
 		}
 	}
 	return nil, nil
 }
 
-// linked reads, and locks, what the principals of links have, and who has their accounts.
-func linked(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link) (map[principal]before, map[principal]string, error) {
-	have, owners := map[principal]before{}, map[principal]string{}
+// readLinkStates returns, and locks, the current state of the principals of links, and the owners of the accounts.
+func readLinkStates(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link) (map[principal]linkState, map[principal]string,
+	error) {
+	have, owners := map[principal]linkState{}, map[principal]string{}
 	for _, kind := range []engine.Kind{engine.User, engine.Group} {
 		of := slices.DeleteFunc(slices.Clone(links), func(l engine.Link) bool { return l.Kind != kind })
 		for part := range slices.Chunk(of, statesAtOnce) {
@@ -146,7 +147,7 @@ func linked(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link) 
 			}
 			rows, err := tx.Query(ctx, query, ids...)
 			_, err = collect(rows, err, func(r *sql.Rows, p *principal) error {
-				var b before
+				var b linkState
 				var due int64
 				err := r.Scan(&p.id, &b.remote, &b.status, &due)
 				b.due = due == 1
@@ -172,7 +173,7 @@ func linked(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link) 
 	return have, owners, nil
 }
 
-// waitingGroups are the groups that wait for one of the users to get an account.
+// waitingGroups returns the groups that wait until one of the users has an account.
 func waitingGroups(ctx context.Context, tx *sqldb.Tx, app string, links []engine.Link) (groups []principal, err error) {
 	users := slices.DeleteFunc(slices.Clone(links), func(l engine.Link) bool { return l.Kind != engine.User })
 	for part := range slices.Chunk(users, statesAtOnce) {
@@ -194,15 +195,15 @@ func waitingGroups(ctx context.Context, tx *sqldb.Tx, app string, links []engine
 	return groups, nil
 }
 
-// before is what a principal had before it is linked.
-type before struct {
+// linkState is the state of a principal before it is linked.
+type linkState struct {
 	remote string
 	status engine.Status
 	due    bool
 }
 
-// stopped says whether it could not be provisioned without an account.
-func (b before) stopped() bool {
+// stopped reports whether provisioning had stopped without an account.
+func (b linkState) stopped() bool {
 	return b.status == engine.StatusFailed || b.status == engine.StatusHeld || b.status == engine.StatusSkipped
 }
 

@@ -13,7 +13,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// A process that is frozen in the middle of a transaction holds its locks until the server ends its connection.
+// TestClaim_SkipsLockedLane locks one of two lanes. A process that stalls in a transaction holds its locks until the server closes its
+// connection.
 //
 // Invariant 17
 func TestClaim_SkipsLockedLane(t *testing.T) {
@@ -33,7 +34,7 @@ func TestClaim_SkipsLockedLane(t *testing.T) {
 	var claimed []engine.Lease
 	var next time.Time
 	require.NoError(t, db.Update(t.Context(), func(tx *sqldb.Tx) error {
-		if err := mark(tx, "a"); err != nil { // its lane is locked from here on
+		if err := mark(tx, "a"); err != nil { // this locks the lane
 			return err
 		}
 		claimed, next, err = store.Claim(t.Context(), "heir", now, now.Add(time.Minute), 8)
@@ -41,7 +42,7 @@ func TestClaim_SkipsLockedLane(t *testing.T) {
 	}))
 	require.Len(t, claimed, 1)
 	require.Equal(t, "b", claimed[0].App)
-	require.True(t, next.After(now) && next.Before(now.Add(time.Second)), "a is tried again soon: %s", next)
+	require.True(t, next.After(now) && next.Before(now.Add(time.Second)), "a is claimed again soon: %s", next)
 	claimed, _, err = store.Claim(t.Context(), "heir", now, now.Add(time.Minute), 8)
 	require.NoError(t, err)
 	require.Len(t, claimed, 1)
@@ -76,13 +77,13 @@ func TestTx_AbortedAfterStall(t *testing.T) {
 	}()
 	<-frozen
 	later := now.Add(time.Hour)
-	for limit := now.Add(time.Minute); len(claim("heir", later)) == 0; time.Sleep(10 * time.Millisecond) { // between two looks
-		require.True(t, time.Now().Before(limit), "the lane stays locked")
+	for limit := now.Add(time.Minute); len(claim("heir", later)) == 0; time.Sleep(10 * time.Millisecond) { // poll interval
+		require.True(t, time.Now().Before(limit), "the lane is still locked")
 	}
 	close(woken)
 	require.Error(t, <-end)
 	l, err := store.Lane(t.Context(), "a")
 	require.NoError(t, err)
-	require.Zero(t, l.Learned.MemberBatch, "nothing of it was stored")
+	require.Zero(t, l.Learned.MemberBatch, "the change was not stored")
 	require.Equal(t, "heir", l.Owner)
 }

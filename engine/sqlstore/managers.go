@@ -13,11 +13,11 @@ import (
 // reporter is a user that is to be active and has a manager.
 type reporter struct{ user, manager string }
 
-// lockChunk is how many rows are locked by one statement.
+// lockChunk is the number of rows that one statement locks.
 const lockChunk = 500
 
-// lockReports returns whoever has the user, or another user with the account that it is about to get, as manager. On PostgreSQL all of
-// them are locked in the order in which rows are written.
+// lockReports returns the users whose manager is the user, or another user with the account that it is about to get. On PostgreSQL it locks
+// all of them in the order in which rows are written.
 //
 // Invariant 19: A user's manager is stored before the first request. When a manager's account becomes known or changes, the users are
 // requeued in that transaction.
@@ -59,13 +59,13 @@ func arguments(app string, ids []string) []any {
 	return args
 }
 
-// moveReports makes those due whose manager has another account now.
-func moveReports(ctx context.Context, tx *sqldb.Tx, app string, reports []reporter, moves []move, now time.Time) error {
+// requeueReports requeues the users whose manager has another account now.
+func requeueReports(ctx context.Context, tx *sqldb.Tx, app string, reports []reporter, moves []accountChange, now time.Time) error {
 	for _, r := range reports {
-		if !slices.ContainsFunc(moves, func(m move) bool { return m.user == r.manager }) {
+		if !slices.ContainsFunc(moves, func(m accountChange) bool { return m.user == r.manager }) {
 			continue
 		}
-		if err := again(ctx, tx, app, r.user, now); err != nil {
+		if err := requeueUser(ctx, tx, app, r.user, now); err != nil {
 			return err
 		}
 	}

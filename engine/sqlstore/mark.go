@@ -13,10 +13,11 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// raise is one mark of one principal. A principal in back-off stays there unless retry is set: a target that fails is not
-// asked more often because more changes come. One whose change was accepted is read first, at its time or with retry at once. raising makes
-// its parameters. A principal is dirty since the first mark; a time ahead, from before the clock was set back, gives way to the present.
-const raise = `
+// upsertMark marks one principal. A mark does not end a backoff unless retry is set: a failing target gets no additional requests because
+// of new changes. A principal with an accepted change is read first, at its scheduled time, or immediately with retry. The principal is
+// dirty since the first mark. If that time is in the future because the clock was set back, the current time replaces it. markArgs returns
+// the parameters.
+const upsertMark = `
 INSERT INTO {sync_state} (app_id, kind, principal_id, desired_gen, synced_gen, full_gen, status, want, tried, anew, next_at, attempts,
 	remote_id, remote_name, link_origin, last_op, last_http, last_error, updated_at, dirty_since)
 VALUES (?, ?, ?, 1, 0, ?, 'dirty', '', 0, 0, ?, 0, '', '', '', '', 0, '', ?, ?)
@@ -25,26 +26,28 @@ ON CONFLICT (app_id, kind, principal_id) DO UPDATE SET
 	full_gen = CASE WHEN excluded.full_gen > 0 THEN {sync_state}.desired_gen + 1 ELSE {sync_state}.full_gen END,
 	next_at  = CASE WHEN {sync_state}.status IN ('retrying', 'pending') AND ? = 0 THEN {sync_state}.next_at ELSE excluded.next_at END,
 	attempts = CASE WHEN {sync_state}.status = 'retrying' AND ? = 0 OR {sync_state}.status = 'pending' THEN {sync_state}.attempts ELSE 0 END,
-	status   = CASE WHEN {sync_state}.status = 'retrying' AND ? = 0 OR {sync_state}.status = 'pending' THEN {sync_state}.status ELSE 'dirty' END,
-	dirty_since = CASE WHEN {sync_state}.dirty_since BETWEEN 1 AND excluded.dirty_since THEN {sync_state}.dirty_since ELSE excluded.dirty_since END,
+	status   = CASE WHEN {sync_state}.status = 'retrying' AND ? = 0 OR {sync_state}.status = 'pending'
+		THEN {sync_state}.status ELSE 'dirty' END,
+	dirty_since = CASE WHEN {sync_state}.dirty_since BETWEEN 1 AND excluded.dirty_since
+		THEN {sync_state}.dirty_since ELSE excluded.dirty_since END,
 	updated_at = excluded.updated_at`
 
-// raising are the parameters of raise.
+// markArgs returns the parameters of upsertMark.
 //
 // Invariant 2: A new change does not reset the backoff of a failing target. It resets a permanent failure of that principal.
-func raising(app string, kind engine.Kind, id string, full bool, now time.Time, retry bool) []any {
+func markArgs(app string, kind engine.Kind, id string, full bool, now time.Time, retry bool) []any {
 	n, r := ms(now), bit(retry)
 	return []any{app, string(kind), id, bit(full), n, n, n, r, r, r}
 }
 
-// ask notes that the directory is to be asked about a member.
-const ask = `
+// upsertAsked records that the directory has to be queried about a member.
+const upsertAsked = `
 INSERT INTO {member_state} (app_id, group_id, principal_id, want, pushed, pushed_id, asked, walk) VALUES (?, ?, ?, 0, 0, '', 1, 0)
 ON CONFLICT (app_id, group_id, principal_id) DO UPDATE SET asked = {member_state}.asked + 1`
 
-// touch makes a lane due, when its hold ends if there is one that nothing gets through. The epochs of a new lane begin with the instant, so
-// that they are later than those of a forgotten lane of the same name. touching makes its parameters.
-const touch = `
+// upsertLane makes a lane pending, but not before the end of a hold that blocks everything. The epochs of a new lane start with the current
+// time, so that they are higher than those of a removed lane of the same name. laneArgs returns the parameters.
+const upsertLane = `
 INSERT INTO {app_lane} (app_id, epoch, owner, lease_until, next_at, kicks, hold, hold_until, hold_reason, hold_streak, marks)
 VALUES (?, ?, '', 0, ?, 0, '', 0, '', 0, 1)
 ON CONFLICT (app_id) DO UPDATE SET
@@ -57,8 +60,8 @@ ON CONFLICT (app_id) DO UPDATE SET
 		WHEN {app_lane}.next_at < {app_lane}.hold_until THEN {app_lane}.next_at
 		ELSE {app_lane}.hold_until END`
 
-// touching are the parameters of touch.
-func touching(app string, now time.Time, retry bool) []any {
+// laneArgs returns the parameters of upsertLane.
+func laneArgs(app string, now time.Time, retry bool) []any {
 	n, r := ms(now), bit(retry)
 	return []any{app, n, n, r, r, r}
 }
@@ -69,7 +72,7 @@ type principal struct {
 	id   string
 }
 
-// lockOrder is the order in which rows are written: users, then groups, ids ascending.
+// lockOrder compares by the order in which rows are written: users, then groups, ids ascending.
 func lockOrder(a, b principal) int {
 	return cmp.Or(-cmp.Compare(a.kind, b.kind), cmp.Compare(a.app, b.app), cmp.Compare(a.id, b.id))
 }
@@ -82,10 +85,10 @@ func (s *Store) Mark(ctx context.Context, tx engine.Execer, now time.Time, marks
 	merged := map[principal]engine.Mark{}
 	for _, m := range marks {
 		if m.App == "" || m.ID == "" || m.Kind != engine.User && m.Kind != engine.Group {
-			return fmt.Errorf("sqlstore: mark: app %q, kind %q, id %q do not name a principal", m.App, m.Kind, m.ID)
+			return fmt.Errorf("sqlstore: mark: invalid principal: app %q, kind %q, id %q", m.App, m.Kind, m.ID)
 		}
 		if m.Kind == engine.User && (m.AllMembers || len(m.Members) > 0) {
-			return errors.New("sqlstore: mark: a user has no members")
+			return errors.New("sqlstore: mark: a user cannot have members")
 		}
 		key := principal{m.Kind, m.App, m.ID}
 		if old, ok := merged[key]; ok {
@@ -96,24 +99,24 @@ func (s *Store) Mark(ctx context.Context, tx engine.Execer, now time.Time, marks
 	}
 	keys := slices.SortedFunc(maps.Keys(merged), lockOrder)
 	t := s.db.Wrap(tx)
-	lanes := map[string]bool{} // to whether a hold ends
+	lanes := map[string]bool{} // value: whether Retry is set
 	for _, k := range keys {
 		m := merged[k]
 		lanes[k.app] = lanes[k.app] || m.Retry
-		if _, err := t.Exec(ctx, raise, raising(k.app, k.kind, k.id, m.AllMembers, now, m.Retry)...); err != nil {
+		if _, err := t.Exec(ctx, upsertMark, markArgs(k.app, k.kind, k.id, m.AllMembers, now, m.Retry)...); err != nil {
 			return fmt.Errorf("sqlstore: mark %s %s of %s: %w", k.kind, k.id, k.app, err)
 		}
 	}
 	for _, k := range keys {
 		members := slices.Sorted(slices.Values(merged[k].Members))
 		for _, user := range slices.Compact(members) {
-			if _, err := t.Exec(ctx, ask, k.app, k.id, user); err != nil {
+			if _, err := t.Exec(ctx, upsertAsked, k.app, k.id, user); err != nil {
 				return fmt.Errorf("sqlstore: mark member %s of %s of %s: %w", user, k.id, k.app, err)
 			}
 		}
 	}
 	for _, app := range slices.Sorted(maps.Keys(lanes)) {
-		if _, err := t.Exec(ctx, touch, touching(app, now, lanes[app])...); err != nil {
+		if _, err := t.Exec(ctx, upsertLane, laneArgs(app, now, lanes[app])...); err != nil {
 			return fmt.Errorf("sqlstore: mark the lane of %s: %w", app, err)
 		}
 	}

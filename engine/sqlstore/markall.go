@@ -10,8 +10,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// raiseAll is raise for rows that are there.
-const raiseAll = `UPDATE {sync_state} SET
+// markAllSet is upsertMark for existing rows.
+const markAllSet = `UPDATE {sync_state} SET
 	desired_gen = desired_gen + 1,
 	full_gen = CASE WHEN ? = 1 THEN desired_gen + 1 ELSE full_gen END,
 	next_at  = CASE WHEN status IN ('retrying', 'pending') AND ? = 0 THEN next_at ELSE CAST(? AS BIGINT) END,
@@ -19,10 +19,10 @@ const raiseAll = `UPDATE {sync_state} SET
 	status   = CASE WHEN status = 'retrying' AND ? = 0 OR status = 'pending' THEN status ELSE 'dirty' END,
 	updated_at = ?`
 
-// Rows that are dirty already are raised by a statement of their own that does not assign dirty_since: SQLite writes the entries of an
-// index anew when one of its columns is assigned, whatever the value. It comes first, so that no row is raised by both. The + keeps both
-// from taking the rows by the index on that column, in an order that jumps about in the table.
-var raiseParts = []struct{ set, where string }{
+// markAllParts marks dirty rows in a separate statement that does not assign dirty_since, because SQLite rewrites an index entry whenever a
+// column of the index is assigned. This statement is first, so that no row is marked by both. The unary + prevents the index on
+// dirty_since: its order would read the table randomly.
+var markAllParts = []struct{ set, where string }{
 	{``, ` AND +dirty_since > 0`},
 	{`, dirty_since = CAST(? AS BIGINT)`, ` AND +dirty_since <= 0`},
 }
@@ -44,7 +44,7 @@ func (s *Store) MarkAll(ctx context.Context, tx engine.Execer, now time.Time, m 
 	if marked == 0 {
 		return 0, nil
 	}
-	if _, err := t.Exec(ctx, touch, touching(m.App, now, m.Retry)...); err != nil {
+	if _, err := t.Exec(ctx, upsertLane, laneArgs(m.App, now, m.Retry)...); err != nil {
 		return 0, fmt.Errorf("sqlstore: mark the lane of %s: %w", m.App, err)
 	}
 	return marked, nil
@@ -58,7 +58,7 @@ func markKind(ctx context.Context, t *sqldb.Tx, kind engine.Kind, now time.Time,
 			args = append(args, string(status))
 		}
 	}
-	if t.Dialect() == sqldb.Postgres { // where an UPDATE takes its rows in any order
+	if t.Dialect() == sqldb.Postgres { // an UPDATE locks its rows in no defined order
 		lock := `SELECT COUNT(*) FROM (SELECT 1 FROM {sync_state} WHERE ` + where + ` ORDER BY principal_id FOR UPDATE) locked`
 		if _, err := t.Exec(ctx, lock, args...); err != nil {
 			return 0, err
@@ -67,12 +67,12 @@ func markKind(ctx context.Context, t *sqldb.Tx, kind engine.Kind, now time.Time,
 	retry := bit(m.Retry)
 	values := []any{bit(m.AllMembers && kind == engine.Group), retry, ms(now), retry, retry, ms(now)}
 	var marked int64
-	for _, part := range raiseParts {
+	for _, part := range markAllParts {
 		all := slices.Clone(values)
 		if part.set != "" {
 			all = append(all, ms(now))
 		}
-		result, err := t.Exec(ctx, raiseAll+part.set+` WHERE `+where+part.where, append(all, args...)...)
+		result, err := t.Exec(ctx, markAllSet+part.set+` WHERE `+where+part.where, append(all, args...)...)
 		if err != nil {
 			return 0, err
 		}

@@ -40,11 +40,11 @@ func (s *Store) Members(ctx context.Context, app string, q store.MemberQuery) ([
 	return out, nil
 }
 
-// shareUsers makes PostgreSQL wait for sequences of the users that are about to end: they look for groups that wait for them, and
-// would not see a member row that is not committed yet, as this group would not see the id that they learned.
+// shareUsers makes PostgreSQL wait for sequences of the users that are about to finish. Such a sequence searches for groups that wait for
+// its user, and would not see an uncommitted member row. This group would not see the new id of the user.
 func shareUsers(ctx context.Context, tx *sqldb.Tx, app string, answers []store.MemberAnswer) error {
 	if tx.Dialect() != sqldb.Postgres {
-		return nil // one writer at a time
+		return nil // SQLite has a single writer
 	}
 	for some := range slices.Chunk(answers, rowsAtOnce) { // ascending
 		args := []any{app}
@@ -62,7 +62,7 @@ func shareUsers(ctx context.Context, tx *sqldb.Tx, app string, answers []store.M
 
 // SaveMembers implements store.Members.
 func (s *Store) SaveMembers(ctx context.Context, l engine.Lease, group string, walk int64, answers []store.MemberAnswer) error {
-	return s.under(ctx, l, "save members of "+group, func(tx *sqldb.Tx) error {
+	return s.withLease(ctx, l, "save members of "+group, func(tx *sqldb.Tx) error {
 		if err := saveMembers(ctx, tx, l.App, group, walk, answers); err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (s *Store) SaveMembers(ctx context.Context, l engine.Lease, group string, w
 
 // EndWalk implements store.Members.
 func (s *Store) EndWalk(ctx context.Context, l engine.Lease, group string, walk int64, last []store.MemberAnswer) error {
-	return s.under(ctx, l, "end the walk through "+group, func(tx *sqldb.Tx) error {
+	return s.withLease(ctx, l, "end the walk through "+group, func(tx *sqldb.Tx) error {
 		if err := saveMembers(ctx, tx, l.App, group, walk, last); err != nil {
 			return err
 		}
@@ -94,7 +94,7 @@ func (s *Store) EndWalk(ctx context.Context, l engine.Lease, group string, walk 
 	})
 }
 
-// saveMembers stores answers, users ascending.
+// saveMembers stores the responses of the directory, users ascending.
 func saveMembers(ctx context.Context, tx *sqldb.Tx, app, group string, walk int64, answers []store.MemberAnswer) error {
 	answers = slices.SortedFunc(slices.Values(answers), func(a, b store.MemberAnswer) int { return strings.Compare(a.User, b.User) })
 	if err := shareUsers(ctx, tx, app, answers); err != nil {
@@ -111,18 +111,18 @@ func saveMembers(ctx context.Context, tx *sqldb.Tx, app, group string, walk int6
 	return nil
 }
 
-// lockGroup makes PostgreSQL lock the row of a group before those of its members, as a mark does. Whoever was not seen by a walk is written
-// after those of its last page, which is not the order of the members.
+// lockGroup makes PostgreSQL lock the row of a group before those of its members, as a mark does. EndWalk writes the members that the walk
+// has not seen after those of its last page, which is not the order of member rows.
 func lockGroup(ctx context.Context, tx *sqldb.Tx, app, group string) error {
 	if tx.Dialect() != sqldb.Postgres {
-		return nil // one writer at a time
+		return nil // SQLite has a single writer
 	}
 	_, err := tx.Exec(ctx, `SELECT 1 FROM {sync_state} WHERE app_id = ? AND kind = 'group' AND principal_id = ? FOR UPDATE`, app, group)
 	return err
 }
 
-// upsertMembers hands what was asked over in the column of the same name, where it is compared: an excluded row has no other. The condition
-// on asked keeps a mark that came after the directory was asked.
+// upsertMembers stores responses of the directory. The column asked of a new row has the number of marks before the query, because a
+// conflict clause can only refer to columns. Comparing it keeps a mark that arrived after the query.
 func upsertMembers(ctx context.Context, tx *sqldb.Tx, app, group string, walk int64, answers []store.MemberAnswer) error {
 	const row = `(?, ?, ?, ?, 0, '', ?, ?)`
 	args := make([]any, 0, 6*len(answers))

@@ -9,21 +9,21 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// stepsTable has a row for each step that was applied. Steps of this store have the name stepsOf.
+// stepsTable creates the table with a row for each applied step. Steps of this store have the name stepsOf.
 const stepsTable = `CREATE TABLE {steps} (name KEY NOT NULL, step BIGINT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (name, step))`
 
 const stepsOf = "engine"
 
-// legacySteps are noted in a table of this name, under the name stepsOf.
+// legacyStepsTable is the table that records legacySteps, under the name stepsOf.
 const legacyStepsTable = "sqldb_steps"
 
-// takenOver is the number of a step that no version has. It is noted among the legacy steps after the tables were renamed, so that an
-// earlier version refuses to start ("it was migrated by a newer one") instead of creating its tables again.
-const takenOver = 1_000_000
+// adoptedStep is a step number that no version has. It is recorded with the legacy steps after the tables were renamed, so that an earlier
+// version returns an error ("it was migrated by a newer one") instead of creating its tables again.
+const adoptedStep = 1_000_000
 
 var stepColumns = []string{"name", "step", "hash"}
 
-// migrate brings the tables to the present schema. It does all in the transaction of the caller.
+// migrate updates the tables to the current schema, in the transaction of the caller.
 func migrate(ctx context.Context, tx *sqldb.Tx, names sqldb.Names) error {
 	if err := tx.LockTables(ctx); err != nil {
 		return err
@@ -36,28 +36,28 @@ func migrate(ctx context.Context, tx *sqldb.Tx, names sqldb.Names) error {
 		return err
 	}
 	for i := applied; i < len(steps); i++ {
-		if err := tx.Apply(ctx, typed(steps[i], tx.Dialect())); err != nil {
+		if err := tx.Apply(ctx, withTypes(steps[i], tx.Dialect())); err != nil {
 			return fmt.Errorf("step %d: %w", i+1, err)
 		}
-		if err := note(ctx, tx, i); err != nil {
+		if err := recordStep(ctx, tx, i); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// appliedSteps returns the number of steps that the database has, after it has taken over the tables of an earlier version.
+// appliedSteps returns the number of applied steps, after it has adopted the tables of an earlier version.
 func appliedSteps(ctx context.Context, tx *sqldb.Tx, names sqldb.Names) (int, error) {
 	columns, err := tx.Columns(ctx, names.Schema, names.Plain("steps"))
 	switch {
 	case err != nil:
 		return 0, err
 	case len(columns) == 0:
-		if err := tx.Apply(ctx, typed(stepsTable, tx.Dialect())); err != nil {
+		if err := tx.Apply(ctx, withTypes(stepsTable, tx.Dialect())); err != nil {
 			return 0, err
 		}
 	case !slices.Equal(columns, stepColumns):
-		return 0, foreign(names, "steps")
+		return 0, foreignTableError(names, "steps")
 	}
 	found, err := readSteps(ctx, tx, names.Quoted("steps"))
 	if err != nil {
@@ -69,13 +69,14 @@ func appliedSteps(ctx context.Context, tx *sqldb.Tx, names sqldb.Names) (int, er
 	return len(found), verify(found, func(i int) string { return sqldb.Hash(steps[i]) }, len(steps))
 }
 
-// note records that steps[i] is applied.
-func note(ctx context.Context, tx *sqldb.Tx, i int) error {
+// recordStep records that steps[i] is applied.
+func recordStep(ctx context.Context, tx *sqldb.Tx, i int) error {
 	_, err := tx.Exec(ctx, `INSERT INTO {steps} (name, step, hash) VALUES (?, ?, ?)`, stepsOf, i+1, sqldb.Hash(steps[i]))
 	return err
 }
 
-// adopt looks for tables of a version without a prefix, completes and renames them, and returns the number of steps that they amount to.
+// adopt searches for tables of a version without a prefix, completes and renames them, and returns the number of steps that they correspond
+// to.
 func adopt(ctx context.Context, tx *sqldb.Tx, names sqldb.Names) (applied int, err error) {
 	schemas, err := tx.Schemas(ctx)
 	if err != nil {
@@ -92,12 +93,12 @@ func adopt(ctx context.Context, tx *sqldb.Tx, names sqldb.Names) (applied int, e
 		if err := upgrade(ctx, tx, schema, len(found)); err != nil {
 			return 0, fmt.Errorf("upgrade the tables of an earlier version: %w", err)
 		}
-		return 1, note(ctx, tx, 0)
+		return 1, recordStep(ctx, tx, 0)
 	}
 	for _, table := range legacyTables {
 		columns, err := tx.Columns(ctx, names.Schema, names.Plain(table))
 		if err == nil && len(columns) > 0 {
-			err = foreign(names, table)
+			err = foreignTableError(names, table)
 		}
 		if err != nil {
 			return 0, err
@@ -106,8 +107,8 @@ func adopt(ctx context.Context, tx *sqldb.Tx, names sqldb.Names) (applied int, e
 	return 0, nil
 }
 
-// foreign is the error about a table that has the name of one of the engine's.
-func foreign(names sqldb.Names, table string) error {
+// foreignTableError returns the error for a table of another program with the name of an engine table.
+func foreignTableError(names sqldb.Names, table string) error {
 	return fmt.Errorf("the table %s exists and was not created by the engine: choose another Options.Prefix or Options.Schema",
 		names.Plain(table))
 }
@@ -119,10 +120,10 @@ func legacy(ctx context.Context, tx *sqldb.Tx, schema string) ([]step, error) {
 		return nil, err
 	}
 	found, err := readSteps(ctx, tx, sqldb.Names{Schema: schema}.Quoted(legacyStepsTable))
-	if err != nil || len(found) == 0 || found[len(found)-1].number == strconv.Itoa(takenOver) {
+	if err != nil || len(found) == 0 || found[len(found)-1].number == strconv.Itoa(adoptedStep) {
 		return nil, err
 	}
-	hash := func(i int) string { return sqldb.Hash(typed(legacySteps[i], tx.Dialect())) }
+	hash := func(i int) string { return sqldb.Hash(withTypes(legacySteps[i], tx.Dialect())) }
 	if found[0].hash != hash(0) {
 		columns, err := tx.Columns(ctx, schema, "sync_state")
 		if err != nil || !slices.Contains(columns, "principal_id") {
@@ -176,12 +177,12 @@ func upgrade(ctx context.Context, tx *sqldb.Tx, schema string, applied int) erro
 		}
 	}
 	for i := applied; i < len(legacySteps); i++ {
-		if err := tx.Apply(ctx, typed(legacySteps[i], tx.Dialect())); err != nil {
+		if err := tx.Apply(ctx, withTypes(legacySteps[i], tx.Dialect())); err != nil {
 			return fmt.Errorf("step %d: %w", i+1, err)
 		}
 	}
 	_, err := tx.Exec(ctx, `INSERT INTO `+sqldb.Names{Schema: schema}.Quoted(legacyStepsTable)+` (name, step, hash) VALUES (?, ?, ?)`,
-		stepsOf, takenOver, "the tables were renamed by a later version")
+		stepsOf, adoptedStep, "the tables were renamed by a later version")
 	if err != nil {
 		return err
 	}

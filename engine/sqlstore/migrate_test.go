@@ -33,7 +33,7 @@ func options(p sqldbtest.Place) sqlstore.Options {
 	return sqlstore.Options{Dialect: sqlstore.Dialect(p.Dialect.String())}
 }
 
-// names are those of the tables that Open creates with the options.
+// names returns the names of the tables that Open creates with the options.
 func names(t testing.TB, db *sql.DB, p sqldbtest.Place, o sqlstore.Options) sqldb.Names {
 	t.Helper()
 	n, err := sqldb.Embedded(p.Dialect, o.Schema, o.Prefix)
@@ -43,7 +43,7 @@ func names(t testing.TB, db *sql.DB, p sqldbtest.Place, o sqlstore.Options) sqld
 	return n
 }
 
-// fresh describes the tables of a new database.
+// fresh returns a description of the tables of a new database.
 func fresh(t *testing.T, d sqldb.Dialect, o sqlstore.Options) []string {
 	t.Helper()
 	p := sqldbtest.SQLitePlace(t)
@@ -61,8 +61,8 @@ func fresh(t *testing.T, d sqldb.Dialect, o sqlstore.Options) []string {
 	return sqldbtest.Described(t, db, d, n.Schema, n.Prefix)
 }
 
-// TestOpen_OldDatabases opens databases of earlier versions: their tables are those of a new database then, with all rows, and the engine
-// continues.
+// TestOpen_OldDatabases opens databases of earlier versions. Their tables are then those of a new database, with all rows, and an engine
+// continues to work on them.
 func TestOpen_OldDatabases(t *testing.T) {
 	sqldbtest.EachPlace(t, func(t *testing.T, first sqldbtest.Place) {
 		variants := map[string]sqlstore.Options{"default": options(first), "prefix": {Dialect: options(first).Dialect, Prefix: "idp2_"}}
@@ -96,19 +96,19 @@ func TestOpen_OldDatabases(t *testing.T) {
 						require.Empty(t, cmp.Diff(want, sqldbtest.Described(t, db, p.Dialect, n.Schema, n.Prefix)))
 						require.Empty(t, cmp.Diff(before, rowsOf(t, db, n, columns)))
 						if store != nil {
-							require.Empty(t, columnsOf(t, db), "no table stays under its old name")
+							require.Empty(t, columnsOf(t, db), "no table has its old name")
 						}
 					}
 					store, err := sqlstore.Open(t.Context(), db, o)
 					require.NoError(t, err)
-					continues(t, store, db, step)
+					checkContinues(t, store, db, step)
 				})
 			}
 		}
 	})
 }
 
-// another is a new database of the same dialect.
+// another returns a new database of the same dialect.
 func another(t testing.TB, p sqldbtest.Place) sqldbtest.Place {
 	if p.Dialect == sqldb.Postgres {
 		return sqldbtest.PostgresPlace(t)
@@ -116,8 +116,8 @@ func another(t testing.TB, p sqldbtest.Place) sqldbtest.Place {
 	return sqldbtest.SQLitePlace(t)
 }
 
-// continues lets an engine work on a database of testdata/old.
-func continues(t *testing.T, st *sqlstore.Store, db *sql.DB, step int) {
+// checkContinues checks that an engine can work on a database of testdata/old.
+func checkContinues(t *testing.T, st *sqlstore.Store, db *sql.DB, step int) {
 	t.Helper()
 	ctx, now := t.Context(), time.UnixMilli(1_800_000_000_000).Add(2*time.Hour)
 	due, err := st.Due(ctx, "crm", now, 10)
@@ -128,7 +128,7 @@ func continues(t *testing.T, st *sqlstore.Store, db *sql.DB, step int) {
 		}
 		return ids
 	}
-	require.Equal(t, []string{"bob", "dan", "eve"}, ids(due), "what was due")
+	require.Equal(t, []string{"bob", "dan", "eve"}, ids(due), "due before the migration")
 	tx, err := db.BeginTx(ctx, nil)
 	require.NoError(t, err)
 	require.NoError(t, st.Mark(ctx, tx, now, []engine.Mark{
@@ -176,8 +176,8 @@ func continues(t *testing.T, st *sqlstore.Store, db *sql.DB, step int) {
 	require.Equal(t, append(slices.Clip(wantEvents), int64(len(wantEvents)+1)), numbers, "the numbers of events continue")
 }
 
-// stride is the number of statements between two cuts. PostgreSQL takes most of a minute for all of them, so that only a run of all
-// costly tests cuts at each.
+// stride is the number of statements between two tested ones. PostgreSQL takes most of a minute for all, so only a run of all costly tests
+// cuts the connection at each statement.
 func stride(d sqldb.Dialect) int64 {
 	if d == sqldb.SQLite || alltest.All() {
 		return 1
@@ -185,7 +185,7 @@ func stride(d sqldb.Dialect) int64 {
 	return 7
 }
 
-// TestOpen_CutAnywhere cuts the connection at the statements of the migration, one after the other. Each time, the database is as it was.
+// TestOpen_CutAnywhere drops the connection at each statement of the migration. After each failure the database is unchanged.
 func TestOpen_CutAnywhere(t *testing.T) {
 	sqldbtest.EachPlace(t, func(t *testing.T, first sqldbtest.Place) {
 		want := fresh(t, first.Dialect, options(first))
@@ -207,8 +207,8 @@ func TestOpen_CutAnywhere(t *testing.T) {
 					_, err := sqlstore.Open(t.Context(), faulty, options(p))
 					_ = faulty.Close()
 					if err == nil {
-						require.GreaterOrEqual(t, at, f.Count.Load(), "nothing but what comes after the commit may fail")
-						require.Greater(t, at, int64(30), "the statements of a migration")
+						require.GreaterOrEqual(t, at, f.Count.Load(), "only statements after the commit may fail")
+						require.Greater(t, at, int64(30), "number of statements of a migration")
 						break
 					}
 					require.ErrorIs(t, err, sqldbtest.ErrCut)
@@ -220,26 +220,26 @@ func TestOpen_CutAnywhere(t *testing.T) {
 				if step > 0 {
 					store, err := sqlstore.Open(t.Context(), db, options(p))
 					require.NoError(t, err)
-					continues(t, store, db, step)
+					checkContinues(t, store, db, step)
 				}
 			})
 		}
 	})
 }
 
-// child is what a process of this test binary is to do.
+// child is the task of a child process of this test binary.
 type child struct {
 	Place sqldbtest.Place
-	At    int64 // the statement to stop at, 0 for none
+	At    int64 // the statement to stop at, 0: do not stop
 }
 
 const childVariable = "SQLSTORE_TEST_CHILD"
 
-// TestChild is a process that opens a store. It tells when it has come to its statement, and waits there to be killed.
+// TestChild is a process that opens a store. At its statement it prints "reached" and waits to be killed.
 func TestChild(t *testing.T) {
 	order := os.Getenv(childVariable)
 	if order == "" {
-		return // for the tests that start it
+		return // not a child process
 	}
 	var c child
 	require.NoError(t, json.Unmarshal([]byte(order), &c))
@@ -254,7 +254,7 @@ func TestChild(t *testing.T) {
 	fmt.Println("opened")
 }
 
-// start starts a process, which is killed at the end of the test.
+// start starts a process that is killed at the end of the test.
 func (c child) start(t *testing.T) (cmd *exec.Cmd, lines *bufio.Scanner) {
 	t.Helper()
 	order, err := json.Marshal(c)
@@ -270,7 +270,7 @@ func (c child) start(t *testing.T) (cmd *exec.Cmd, lines *bufio.Scanner) {
 	return cmd, bufio.NewScanner(out)
 }
 
-// TestOpen_Killed kills a process in the middle of the migration.
+// TestOpen_Killed kills a process during the migration.
 func TestOpen_Killed(t *testing.T) {
 	sqldbtest.EachPlace(t, func(t *testing.T, first sqldbtest.Place) {
 		want := fresh(t, first.Dialect, options(first))
@@ -291,7 +291,7 @@ func TestOpen_Killed(t *testing.T) {
 			require.NoError(t, err)
 			n := names(t, db, p, options(p))
 			require.Empty(t, cmp.Diff(want, sqldbtest.Described(t, db, p.Dialect, n.Schema, n.Prefix)))
-			continues(t, store, db, step)
+			checkContinues(t, store, db, step)
 		}
 	})
 }
@@ -310,11 +310,11 @@ func TestOpen_Concurrent(t *testing.T) {
 				cmd, lines := child{Place: p}.start(t)
 				all.Go(func() error {
 					defer func() {
-						for lines.Scan() { // or it could not write
+						for lines.Scan() { // otherwise the child's write blocks
 						}
 					}()
 					if !lines.Scan() || lines.Text() != "opened" {
-						return fmt.Errorf("it said %q", lines.Text())
+						return fmt.Errorf("child printed %q", lines.Text())
 					}
 					for lines.Scan() {
 					}

@@ -21,7 +21,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// TestStore_EmbeddersDatabase runs the suite on a database as embedders open it; on PostgreSQL in a schema that no search path names.
+// TestStore_EmbeddersDatabase runs the suite on a database as embedders open it. On PostgreSQL the tables are in a schema outside the
+// search path.
 func TestStore_EmbeddersDatabase(t *testing.T) {
 	sqldbtest.EachPlace(t, func(t *testing.T, p sqldbtest.Place) {
 		db, o := p.Open(t), options(p)
@@ -56,7 +57,7 @@ func mark(t *testing.T, db *sql.DB, store *sqlstore.Store, id string) {
 	}))
 }
 
-// marked returns the users that a store knows.
+// marked returns the ids of the users in a store.
 func marked(t *testing.T, store *sqlstore.Store) (ids []string) {
 	t.Helper()
 	rows, err := store.States(t.Context(), engine.StateQuery{})
@@ -67,8 +68,8 @@ func marked(t *testing.T, store *sqlstore.Store) (ids []string) {
 	return ids
 }
 
-// TestOpen_ForeignTables gives a database tables whose names are those that the engine's tables once had, and one that looks like the
-// table of steps.
+// TestOpen_ForeignTables opens a database of another program whose tables have the old names of the engine's tables, or look like the table
+// of steps.
 func TestOpen_ForeignTables(t *testing.T) {
 	var tables []string
 	for _, name := range append([]string{"events", "steps", "scimwright", "users"}, oldTables...) {
@@ -120,7 +121,7 @@ func TestOpen_ForeignTables(t *testing.T) {
 	}
 }
 
-// TestOpen_SeveralEngines has two engines in one database, which know nothing of each other.
+// TestOpen_SeveralEngines has two independent engines in one database.
 func TestOpen_SeveralEngines(t *testing.T) {
 	sqldbtest.EachPlace(t, func(t *testing.T, p sqldbtest.Place) {
 		load(t, p, 16)
@@ -130,7 +131,7 @@ func TestOpen_SeveralEngines(t *testing.T) {
 		o.Prefix = "second_"
 		second, err := sqlstore.Open(t.Context(), db, o)
 		require.NoError(t, err)
-		require.Empty(t, marked(t, second), "the first one has the tables of the earlier version")
+		require.Empty(t, marked(t, second), "the first engine adopted the tables of the earlier version")
 		mark(t, db, second, "zoe")
 		require.Equal(t, []string{"zoe"}, marked(t, second))
 		require.NotContains(t, marked(t, first), "zoe")
@@ -144,7 +145,7 @@ func TestOpen_SeveralEngines(t *testing.T) {
 	})
 }
 
-// TestOpen_EarlierVersionStopped asks what an earlier version asks when it starts after the tables were renamed.
+// TestOpen_EarlierVersionStopped sends the query that an earlier version sends at its start, after the tables were renamed.
 func TestOpen_EarlierVersionStopped(t *testing.T) {
 	sqldbtest.EachPlace(t, func(t *testing.T, p sqldbtest.Place) {
 		load(t, p, 15)
@@ -153,7 +154,7 @@ func TestOpen_EarlierVersionStopped(t *testing.T) {
 		require.NoError(t, err)
 		var last int
 		require.NoError(t, db.QueryRow(`SELECT COALESCE(MAX(step), 0) FROM sqldb_steps WHERE name = 'engine'`).Scan(&last))
-		require.Greater(t, last, 16, "it says that the database was migrated by a newer version, and stops")
+		require.Greater(t, last, 16, "the earlier version stops: migrated by a newer version")
 	})
 }
 
@@ -174,19 +175,19 @@ func TestOpen_Errors(t *testing.T) {
 			"no dialect":      {options: func(o *sqlstore.Options) { o.Dialect = "" }, want: `unknown dialect "": use SQLite or Postgres`},
 			"unknown dialect": {options: func(o *sqlstore.Options) { o.Dialect = "mysql" }, want: `unknown dialect "mysql"`},
 			"prefix":          {options: func(o *sqlstore.Options) { o.Prefix = "My-" }, want: `prefix "My-" is not allowed`},
-			"table taken": {prepare: `CREATE TABLE scimwright_halt (own TEXT)`,
+			"table exists": {prepare: `CREATE TABLE scimwright_halt (own TEXT)`,
 				want: "the table scimwright_halt exists and was not created by the engine"},
-			"steps taken": {prepare: `CREATE TABLE scimwright_steps (own TEXT)`,
+			"steps table exists": {prepare: `CREATE TABLE scimwright_steps (own TEXT)`,
 				want: "the table scimwright_steps exists and was not created by the engine"},
 			"newer": {open: true, prepare: `INSERT INTO scimwright_steps VALUES ('engine', 2, 'x')`,
 				want: "the database has step 2 and this program knows 1: it was migrated by a newer version"},
 			"changed": {open: true, prepare: `UPDATE scimwright_steps SET hash = 'x'`, want: "step 1 was changed"},
 			"old and newer": {prepare: "dump16; INSERT INTO sqldb_steps VALUES ('engine', 17, 'x')",
 				want: "the database has step 17 and this program knows 16: it was migrated by a newer version"},
-			"old and changed":       {prepare: "dump8; UPDATE sqldb_steps SET hash = 'x' WHERE step = 3", want: "step 3 was changed"},
-			"old, changed at first": {prepare: "dump8; UPDATE sqldb_steps SET hash = 'x' WHERE step = 1", want: "step 1 was changed"},
-			"old with a gap":        {prepare: "dump8; DELETE FROM sqldb_steps WHERE step = 3", want: "the database lacks step 3"},
-			"old, and the new name is taken": {prepare: "dump8; CREATE TABLE scimwright_removal (own TEXT)",
+			"old and changed":         {prepare: "dump8; UPDATE sqldb_steps SET hash = 'x' WHERE step = 3", want: "step 3 was changed"},
+			"old, first step changed": {prepare: "dump8; UPDATE sqldb_steps SET hash = 'x' WHERE step = 1", want: "step 1 was changed"},
+			"old with a gap":          {prepare: "dump8; DELETE FROM sqldb_steps WHERE step = 3", want: "the database lacks step 3"},
+			"old, new table name exists": {prepare: "dump8; CREATE TABLE scimwright_removal (own TEXT)",
 				want: "scimwright_removal"},
 		} {
 			t.Run(name, func(t *testing.T) {
@@ -226,7 +227,7 @@ func TestOpen_Errors(t *testing.T) {
 	require.ErrorContains(t, err, "a database is required")
 }
 
-// TestOpen_SearchPath marks in transactions whose search path is another one than that of Open.
+// TestOpen_SearchPath marks in transactions whose search path differs from that of Open.
 func TestOpen_SearchPath(t *testing.T) {
 	p := sqldbtest.PostgresPlace(t)
 	db := p.Open(t)
@@ -247,7 +248,7 @@ func TestOpen_SearchPath(t *testing.T) {
 	require.ErrorContains(t, err, "name a schema")
 }
 
-// TestOpen_Updater writes through an embedder's Updater alone: the database of Open can only read.
+// TestOpen_Updater writes only through an embedder's Updater: the database of Open is read-only.
 func TestOpen_Updater(t *testing.T) {
 	sqldbtest.EachPlace(t, func(t *testing.T, p sqldbtest.Place) {
 		writer := p.Open(t)
@@ -289,15 +290,15 @@ func TestOpen_WaitsForLock(t *testing.T) {
 	}()
 	select {
 	case err := <-opened:
-		t.Fatal("it did not wait: ", err)
+		t.Fatal("Open did not wait: ", err)
 	case <-time.After(50 * time.Millisecond):
 	}
 	require.NoError(t, tx.Rollback())
 	require.NoError(t, <-opened)
-	require.Equal(t, []string{"1"}, sqldbtest.Column(t, db, `PRAGMA busy_timeout`), "the connection is as it was")
+	require.Equal(t, []string{"1"}, sqldbtest.Column(t, db, `PRAGMA busy_timeout`), "the connection has its old timeout")
 }
 
-// TestOpen_PostgresExample runs what ExampleOpen_postgres shows.
+// TestOpen_PostgresExample runs the code of ExampleOpen_postgres.
 func TestOpen_PostgresExample(t *testing.T) {
 	db := sqldbtest.PostgresPlace(t)
 	sqldbtest.DropSchema(t, db.Open(t), "scimwright")
@@ -305,7 +306,7 @@ func TestOpen_PostgresExample(t *testing.T) {
 		p, err := openProvider(t.Context(), db.DSN, &enginetest.Directory{})
 		require.NoError(t, err)
 		defer p.db.Close()
-		_ = p.assign(t.Context(), "crm", "ann") // the second one is there already
+		_ = p.assign(t.Context(), "crm", "ann") // the second one exists
 		pending, err := p.engine.Apps().Pending(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, 1, pending)

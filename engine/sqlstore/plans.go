@@ -15,21 +15,21 @@ import (
 )
 
 // Requeue implements store.Tasks.
-func (s *Store) Requeue(ctx context.Context, now time.Time, m engine.Mark, afresh bool) (generation int64, err error) {
+func (s *Store) Requeue(ctx context.Context, now time.Time, m engine.Mark, fresh bool) (generation int64, err error) {
 	err = s.update(ctx, func(tx *sqldb.Tx) error {
 		if err := s.Mark(ctx, tx.Execer(), now, []engine.Mark{m}); err != nil {
 			return err
 		}
 		return tx.ExecReturning(ctx, []any{&generation}, `UPDATE {sync_state} SET
 			fresh_gen = CASE WHEN ? = 1 THEN desired_gen ELSE fresh_gen END, unkept = CASE WHEN ? = 1 THEN '' ELSE unkept END
-			WHERE app_id = ? AND kind = ? AND principal_id = ? RETURNING desired_gen`, bit(afresh), bit(afresh), m.App, string(m.Kind), m.ID)
+			WHERE app_id = ? AND kind = ? AND principal_id = ? RETURNING desired_gen`, bit(fresh), bit(fresh), m.App, string(m.Kind), m.ID)
 	})
 	return generation, err
 }
 
 // SavePlan implements store.Plans.
 func (s *Store) SavePlan(ctx context.Context, p engine.Plan) error {
-	doc, err := written(p)
+	doc, err := encodeJSON(p)
 	if err == nil {
 		err = s.update(ctx, func(tx *sqldb.Tx) error {
 			old := ms(p.CreatedAt.Add(-engine.PlansKept))
@@ -57,7 +57,7 @@ func (s *Store) SavePlan(ctx context.Context, p engine.Plan) error {
 func (s *Store) AddPlanItems(ctx context.Context, items []engine.PlanItem) error {
 	err := s.update(ctx, func(tx *sqldb.Tx) error {
 		for _, i := range items {
-			doc, err := written(i)
+			doc, err := encodeJSON(i)
 			if err != nil {
 				return err
 			}
@@ -141,8 +141,8 @@ func (s *Store) DiscardPlan(ctx context.Context, id string) error {
 	return nil
 }
 
-// Planned implements store.Plans. The items are read first: if somebody else applies the plan in between, it is the status that
-// tells.
+// Planned implements store.Plans. It reads the items before the plan: if another client applies the plan in between, the plan has the new
+// status.
 func (s *Store) Planned(ctx context.Context, tx engine.Execer, id string) (p engine.Plan, items []store.Planned, err error) {
 	t := s.db.Wrap(tx)
 	rows, err := t.Query(ctx, `SELECT i.seq, i.kind, i.principal_id, i.operation, i.outcome, i.generation, i.digest, i.marked,
@@ -168,8 +168,8 @@ func (s *Store) Planned(ctx context.Context, tx engine.Execer, id string) (p eng
 	return p, items, nil
 }
 
-// ApplyPlan implements store.Plans. A mark that was committed since the caller looked is seen by the generation that the raise
-// returns, which waits for the row.
+// ApplyPlan implements store.Plans. It detects a mark that was committed since the caller read the plan: upsertMark waits for the row and
+// returns its generation.
 func (s *Store) ApplyPlan(ctx context.Context, tx engine.Execer, now time.Time, p engine.Plan, to engine.PlanStatus,
 	items []engine.PlanItem) error {
 	if err := s.applyPlan(ctx, s.db.Wrap(tx), now, p, to, items); err != nil {
@@ -185,13 +185,13 @@ func (s *Store) applyPlan(ctx context.Context, tx *sqldb.Tx, now time.Time, p en
 	})
 	for _, i := range items {
 		var desired int64
-		err := tx.ExecReturning(ctx, []any{&desired}, raise+` RETURNING desired_gen`,
-			raising(p.App, i.Kind, i.ID, i.Kind == engine.Group, now, false)...)
+		err := tx.ExecReturning(ctx, []any{&desired}, upsertMark+` RETURNING desired_gen`,
+			markArgs(p.App, i.Kind, i.ID, i.Kind == engine.Group, now, false)...)
 		if err != nil {
 			return err
 		}
 		if desired != i.Generation+1 {
-			return fmt.Errorf("%w: %s %s was marked meanwhile", engine.ErrStale, i.Kind, i.ID)
+			return fmt.Errorf("%w: %s %s was marked in the meantime", engine.ErrStale, i.Kind, i.ID)
 		}
 	}
 	res, err := tx.Exec(ctx, `UPDATE {plan} SET status = ? WHERE id = ? AND status = ?`, string(to), p.ID, string(p.Status))
@@ -211,11 +211,11 @@ func (s *Store) applyPlan(ctx context.Context, tx *sqldb.Tx, now time.Time, p en
 			}
 		}
 	}
-	_, err = tx.Exec(ctx, touch, touching(p.App, now, false)...)
+	_, err = tx.Exec(ctx, upsertLane, laneArgs(p.App, now, false)...)
 	return err
 }
 
-// approve lets a principal through the deletion guard.
+// approve allows the removal of a principal at the deletion guard.
 func approve(ctx context.Context, tx *sqldb.Tx, app string, now time.Time, kind engine.Kind, id string) error {
 	_, err := tx.Exec(ctx, `INSERT INTO {removal} (app_id, kind, principal_id, at, approved) VALUES (?, ?, ?, ?, 1)
 		ON CONFLICT (app_id, kind, principal_id) DO UPDATE SET at = excluded.at, approved = 1`, app, string(kind), id, ms(now))

@@ -12,24 +12,24 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// profile stores a profile, on a new lane that nothing is due of if there is none. Parameters: app, now, profile.
-const profile = `
+// upsertProfile stores a profile. If the lane does not exist, it creates one that is not pending. Parameters: app, now, profile.
+const upsertProfile = `
 INSERT INTO {app_lane} (app_id, epoch, owner, lease_until, next_at, kicks, hold, hold_until, hold_reason, hold_streak, profile)
 VALUES (?, ?, '', 0, NULL, 0, '', 0, '', 0, ?)
 ON CONFLICT (app_id) DO UPDATE SET profile = excluded.profile RETURNING learned`
 
 // SaveProfile implements store.Profiles.
 func (s *Store) SaveProfile(ctx context.Context, app string, now time.Time, c store.TargetProfile, change func(*engine.Learned)) error {
-	found, err := written(c)
+	found, err := encodeJSON(c)
 	if err != nil {
 		return fmt.Errorf("sqlstore: profile of %s: %w", app, err)
 	}
 	err = s.update(ctx, func(tx *sqldb.Tx) error {
 		var before string
-		if err := tx.ExecReturning(ctx, []any{&before}, profile, app, ms(now), found); err != nil {
+		if err := tx.ExecReturning(ctx, []any{&before}, upsertProfile, app, ms(now), found); err != nil {
 			return err
 		}
-		_, err := relearn(ctx, tx, app, before, change)
+		_, err := applyLearned(ctx, tx, app, before, change)
 		return err
 	})
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *Store) Profile(ctx context.Context, app string) (c store.TargetProfile,
 		err = engine.ErrNotFound
 	}
 	if err == nil {
-		err = read(stored, &c)
+		err = decodeJSON(stored, &c)
 	}
 	if err != nil {
 		return c, fmt.Errorf("sqlstore: profile of %s: %w", app, err)

@@ -10,12 +10,12 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// The column pushed of a member row is 0 or 1, and 2 while nobody knows which of them it is: a request was about to be sent that
-// adds or removes the user, as pushed_id. As want is 0 or 1, such a row is pending.
+// The column pushed of a member row is 0, 1, or 2 for unknown: a request was about to be sent that adds or removes the user, as pushed_id.
+// Such a row is pending, because want is 0 or 1.
 
 // Progress implements store.Sequences.
 func (s *Store) Progress(ctx context.Context, l engine.Lease, p store.Progress) error {
-	return s.under(ctx, l, "store the progress of group "+p.ID, func(tx *sqldb.Tx) error {
+	return s.withLease(ctx, l, "store the progress of group "+p.ID, func(tx *sqldb.Tx) error {
 		_, err := tx.Exec(ctx, `UPDATE {sync_state} SET remote_id = ?, remote_name = ?, link_origin = ?, updated_at = ?,
 			full_gen = CASE WHEN ? = 1 AND full_gen < ? THEN CAST(? AS BIGINT) WHEN ? = 1 AND full_gen <= ? THEN 0 ELSE full_gen END
 			WHERE app_id = ? AND kind = 'group' AND principal_id = ?`,
@@ -25,7 +25,7 @@ func (s *Store) Progress(ctx context.Context, l engine.Lease, p store.Progress) 
 		if err != nil {
 			return err
 		}
-		if err := pushed(ctx, tx, l.App, p.ID, p.Replaced, p.Added, p.Removed); err != nil {
+		if err := storePushed(ctx, tx, l.App, p.ID, p.Replaced, p.Added, p.Removed); err != nil {
 			return err
 		}
 		if err := eachMember(ctx, tx, `pushed = 2, pushed_id = v.id`, ``, l.App, p.ID, p.NextAdd); err != nil {
@@ -34,12 +34,12 @@ func (s *Store) Progress(ctx context.Context, l engine.Lease, p store.Progress) 
 		if err := eachMember(ctx, tx, `pushed = 2`, ``, l.App, p.ID, p.NextRemove); err != nil {
 			return err
 		}
-		return keepExchanges(ctx, tx, l.App, store.Finish{Kind: engine.Group, ID: p.ID, Gen: p.Gen, Exchanges: p.Exchanges})
+		return storeExchanges(ctx, tx, l.App, store.Finish{Kind: engine.Group, ID: p.ID, Gen: p.Gen, Exchanges: p.Exchanges})
 	})
 }
 
-// pushed stores what is in the target's group by now.
-func pushed(ctx context.Context, tx *sqldb.Tx, app, group string, replaced bool, added, removed []engine.RemoteMember) error {
+// storePushed stores the current members of the target's group.
+func storePushed(ctx context.Context, tx *sqldb.Tx, app, group string, replaced bool, added, removed []engine.RemoteMember) error {
 	if replaced {
 		_, err := tx.Exec(ctx, `UPDATE {member_state} SET pushed = 0, pushed_id = ''
 			WHERE app_id = ? AND group_id = ? AND pushed <> 0`, app, group)
@@ -50,7 +50,7 @@ func pushed(ctx context.Context, tx *sqldb.Tx, app, group string, replaced bool,
 			return err
 		}
 	}
-	// Not when the user got another id meanwhile: what was pushed is then not its account any more.
+	// A user that has got another id in the meantime is not updated: the pushed account is no longer its own.
 	const same = ` AND EXISTS (SELECT 1 FROM {sync_state} u
 		WHERE u.app_id = m.app_id AND u.kind = 'user' AND u.principal_id = m.principal_id AND u.remote_id = v.id)`
 	if err := eachMember(ctx, tx, `pushed = 1, pushed_id = v.id`, same, app, group, added); err != nil {
@@ -67,21 +67,21 @@ func pushed(ctx context.Context, tx *sqldb.Tx, app, group string, replaced bool,
 	return nil
 }
 
-// dropMembers removes rows that say nothing.
+// dropMembers deletes rows without information.
 const dropMembers = `DELETE FROM {member_state} WHERE app_id = ? AND group_id = ? AND want = 0 AND pushed = 0 AND asked = 0`
 
-// rowsAtOnce is how many rows one statement writes where there are many.
+// rowsAtOnce is the maximum number of rows that one statement writes.
 const rowsAtOnce = 100
 
-// eachMember changes the rows of members of a group, whose ids at the target are v.id. The order does not matter: whoever else
-// writes rows of this group has locked the row of the group before.
+// eachMember updates the rows of members of a group. v.id is their id on the target. The order does not matter: every writer of member rows
+// first locks the row of the group.
 func eachMember(ctx context.Context, tx *sqldb.Tx, set, condition, app, group string, members []engine.RemoteMember) error {
 	for some := range slices.Chunk(members, rowsAtOnce) {
 		args := make([]any, 0, 4*len(some))
 		for _, m := range some {
 			args = append(args, app, group, m.User, text(m.ID))
 		}
-		// The whole key stands in each row: with constants instead, SQLite would go through all members of the group.
+		// Each row has the whole key: with constants instead, SQLite would scan all members of the group.
 		_, err := tx.Exec(ctx, `WITH v (app, grp, principal, id) AS (VALUES (CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT))`+
 			strings.Repeat(`, (?, ?, ?, ?)`, len(some)-1)+`) UPDATE {member_state} AS m SET `+set+
 			` FROM v WHERE m.app_id = v.app AND m.group_id = v.grp AND m.principal_id = v.principal`+condition, args...)

@@ -11,9 +11,9 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// leaving counts the principals that are about to lose their account and were not let through yet: those that are due, and
-// those that were held back. The operation that a held one has is what it was held before.
-const leaving = `SELECT COUNT(*) FROM (
+// countLeaving counts the principals that are about to lose their account and have no entry in the table removal: pending ones, and those
+// that the guard has blocked. The last_op of a blocked principal is the operation that was blocked.
+const countLeaving = `SELECT COUNT(*) FROM (
 		SELECT kind, principal_id, remote_id, tried FROM {sync_state} WHERE app_id = ? AND next_at IS NOT NULL AND want IN ('inactive', 'absent')
 		UNION ALL
 		SELECT kind, principal_id, remote_id, tried FROM {sync_state} WHERE app_id = ? AND status = 'held' AND halted = 0 AND next_at IS NULL
@@ -24,7 +24,7 @@ const leaving = `SELECT COUNT(*) FROM (
 // Remove implements store.Sequences.
 func (s *Store) Remove(ctx context.Context, l engine.Lease, kind engine.Kind, id string, now time.Time, g engine.Guard) (many int,
 	err error) {
-	err = s.under(ctx, l, "let through "+string(kind)+" "+id, func(tx *sqldb.Tx) error {
+	err = s.withLease(ctx, l, "allow the removal of "+string(kind)+" "+id, func(tx *sqldb.Tx) error {
 		many = 0
 		if _, err := tx.Exec(ctx, `DELETE FROM {removal} WHERE app_id = ? AND at <= ?`, l.App, ms(now.Add(-g.Window))); err != nil {
 			return err
@@ -35,7 +35,7 @@ func (s *Store) Remove(ctx context.Context, l engine.Lease, kind engine.Kind, id
 		if err == nil || !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
-		if many, err = leave(ctx, tx, l.App, now, g, 0); err != nil || many > 0 {
+		if many, err = checkGuard(ctx, tx, l.App, now, g, 0); err != nil || many > 0 {
 			return err
 		}
 		_, err = tx.Exec(ctx, `INSERT INTO {removal} (app_id, kind, principal_id, at, approved) VALUES (?, ?, ?, ?, 0)`, l.App, string(kind), id,
@@ -45,18 +45,18 @@ func (s *Store) Remove(ctx context.Context, l engine.Lease, kind engine.Kind, id
 	return many, err
 }
 
-// leave returns 0 when so many more removals are allowed, and otherwise how many there would be.
-func leave(ctx context.Context, q sqldb.Queryer, app string, now time.Time, g engine.Guard, more int) (many int, err error) {
+// checkGuard returns 0 if more additional removals are allowed, and otherwise the total number of removals.
+func checkGuard(ctx context.Context, q sqldb.Queryer, app string, now time.Time, g engine.Guard, more int) (many int, err error) {
 	var gone, coming, accounts int
 	err = q.QueryRow(ctx, `SELECT COUNT(*) FROM {removal}
 		WHERE app_id = ? AND approved = 0 AND at > ?`, app, ms(now.Add(-g.Window))).Scan(&gone)
 	if err != nil {
 		return 0, err
 	}
-	if err := q.QueryRow(ctx, leaving, app, app, app).Scan(&coming); err != nil {
+	if err := q.QueryRow(ctx, countLeaving, app, app, app).Scan(&coming); err != nil {
 		return 0, err
 	}
-	if g.Percent > 0 { // otherwise nobody asks, and it is the longest count of all
+	if g.Percent > 0 { // otherwise not needed, and this count is the slowest
 		if err := q.QueryRow(ctx, `SELECT COUNT(*) FROM {sync_state} WHERE app_id = ? AND remote_id <> ''`, app).Scan(&accounts); err != nil {
 			return 0, err
 		}
@@ -75,13 +75,13 @@ func (s *Store) CountRemovals(ctx context.Context, app string, kind engine.Kind,
 	err = q.QueryRow(ctx, `SELECT COUNT(*) FROM {removal} WHERE app_id = ? AND kind = ? AND principal_id = ? AND at > ?`,
 		app, string(kind), id, ms(now.Add(-g.Window))).Scan(&let)
 	if err == nil && let == 0 {
-		err = q.QueryRow(ctx, leaving+` AND kind = ? AND principal_id = ?`, app, app, app, string(kind), id).Scan(&counted)
+		err = q.QueryRow(ctx, countLeaving+` AND kind = ? AND principal_id = ?`, app, app, app, string(kind), id).Scan(&counted)
 		if err == nil {
-			many, err = leave(ctx, q, app, now, g, 1-counted)
+			many, err = checkGuard(ctx, q, app, now, g, 1-counted)
 		}
 	}
 	if err != nil {
-		return 0, fmt.Errorf("sqlstore: whether %s %s of %s may go: %w", kind, id, app, err)
+		return 0, fmt.Errorf("sqlstore: count removals for %s %s of %s: %w", kind, id, app, err)
 	}
 	return many, nil
 }
@@ -97,7 +97,7 @@ func (s *Store) Approve(ctx context.Context, app string, now time.Time, expected
 			return err
 		}
 		if n = len(held); n != expected {
-			return fmt.Errorf("%w: %d are held back, not %d", engine.ErrStale, n, expected)
+			return fmt.Errorf("%w: %d removals wait for approval, not %d", engine.ErrStale, n, expected)
 		}
 		for _, p := range held {
 			_, err := tx.Exec(ctx, `UPDATE {sync_state} SET next_at = ?, attempts = 0, status = 'dirty'
@@ -112,7 +112,7 @@ func (s *Store) Approve(ctx context.Context, app string, now time.Time, expected
 				return err
 			}
 		}
-		_, err = tx.Exec(ctx, touch, touching(app, now, false)...)
+		_, err = tx.Exec(ctx, upsertLane, laneArgs(app, now, false)...)
 		return err
 	})
 	return n, err

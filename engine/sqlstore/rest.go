@@ -9,11 +9,11 @@ import (
 
 // Suspend implements store.Lanes.
 func (s *Store) Suspend(ctx context.Context, l engine.Lease, r engine.Suspension) error {
-	return s.under(ctx, l, "rest", func(tx *sqldb.Tx) error {
+	return s.withLease(ctx, l, "suspend the lane", func(tx *sqldb.Tx) error {
 		stored := ""
 		if r.Reason != "" {
 			var err error
-			if stored, err = written(r); err != nil {
+			if stored, err = encodeJSON(r); err != nil {
 				return err
 			}
 		}

@@ -6,8 +6,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// steps are the steps of the schema; steps are only ever appended. KEY and SERIAL are replaced by types of the dialect, names in braces
-// by the tables' names. The first step is what legacySteps add up to, with the columns in the order in which these have added them.
+// steps are the steps of the schema. New ones are only appended. KEY and SERIAL are replaced by types of the dialect, names in braces by
+// table names. The first step is the result of legacySteps, with the columns in the order in which these added them.
 var steps = []string{`
 CREATE TABLE {app_lane} (
 	app_id      KEY PRIMARY KEY,
@@ -73,7 +73,8 @@ CREATE INDEX {.sync_state_late} ON {sync_state} (app_id, dirty_since, principal_
 	WHERE kind = 'user' AND dirty_since > 0 AND overdue_at = 0 AND (remote_id <> '' OR tried = 1);
 CREATE INDEX {.sync_state_manager} ON {sync_state} (app_id, manager_id) WHERE manager_id <> '';
 CREATE INDEX {.sync_state_former} ON {sync_state} (app_id, kind, former_id) WHERE former_id <> '';
-CREATE INDEX {.sync_state_task} ON {sync_state} (app_id, kind, principal_id, status) WHERE status IN ('retrying', 'failed', 'held', 'pending');
+CREATE INDEX {.sync_state_task} ON {sync_state} (app_id, kind, principal_id, status) ` +
+	`WHERE status IN ('retrying', 'failed', 'held', 'pending');
 CREATE INDEX {.sync_state_pending} ON {sync_state} (app_id, next_at) WHERE next_at IS NOT NULL AND status = 'pending';
 
 CREATE TABLE {member_state} (
@@ -210,7 +211,7 @@ CREATE TABLE {lifecycle_event} (
 );
 `}
 
-// typed puts the dialect's types into a step.
-func typed(step string, d sqldb.Dialect) string {
+// withTypes replaces the types in a step by those of the dialect.
+func withTypes(step string, d sqldb.Dialect) string {
 	return strings.NewReplacer("PRIMARY KEY", "PRIMARY KEY", " KEY", " "+d.TextType(), " SERIAL", " "+d.SerialKey()).Replace(step)
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-const stateColumns = `app_id, kind, principal_id, desired_gen, synced_gen, full_gen, status, want, tried, anew, COALESCE(next_at, 0), attempts,
+const stateColumns = `app_id, kind, principal_id, desired_gen, synced_gen, full_gen, status, want, tried, anew,
+	COALESCE(next_at, 0), attempts,
 	remote_id, remote_name, link_origin, last_op, last_http, last_error, updated_at, unkept, halted, password_version, dirty_since,
 	manager_id, waiting_on, former_id, pending`
 
@@ -29,24 +30,25 @@ func scanState(rows *sql.Rows, s *engine.State) error {
 	}
 	s.Halted = halted == 1 && s.Status == engine.StatusHeld
 	s.MayExist, s.Activating, s.NextAt, s.UpdatedAt, s.DirtySince = tried == 1, anew == 1, at(next), at(updated), at(since)
-	if err := read(pending, &s.Pending); err != nil {
+	if err := decodeJSON(pending, &s.Pending); err != nil {
 		return err
 	}
-	if err := read(unkept, &s.IgnoredAttributes); err != nil || s.Status != engine.StatusWaiting {
+	if err := decodeJSON(unkept, &s.IgnoredAttributes); err != nil || s.Status != engine.StatusWaiting {
 		return err
 	}
-	return read(waiting, &s.WaitingOn)
+	return decodeJSON(waiting, &s.WaitingOn)
 }
 
-// dueSets are the principals of a lane in the order of their urgency; each has an index of its own, so that a long queue of
-// creates costs a deactivation nothing.
+// dueSets are the conditions of the principals of a lane, most urgent first. Each has its own index, so that a long queue of creates does
+// not delay a deactivation.
 var dueSets = []string{
 	`kind = 'user' AND remote_id <> ''`,
 	`kind = 'user' AND remote_id = ''`,
 	`kind = 'group'`,
 }
 
-// duePending are those whose change was accepted. They come first, because the others may wait until there are fewer of them.
+// duePending selects principals with an accepted change. They come first, because other principals may have to wait until fewer changes are
+// in flight.
 const duePending, dueOthers = `status = 'pending'`, ` AND status <> 'pending'`
 
 func dueQuery(set string) string {
@@ -74,10 +76,10 @@ func (s *Store) Due(ctx context.Context, app string, now time.Time, limit int) (
 	return out, nil
 }
 
-// leaverSets are the users that may have an account, each with an index of its own.
+// leaverSets are the conditions of the users that may have an account, each with its own index.
 var leaverSets = []string{dueSets[0], dueSets[1] + ` AND tried = 1`}
 
-// dueUsers selects a page of a set in the order of next_at, ids ascending.
+// dueUsers returns the query for a page of a set, ordered by next_at and id.
 func dueUsers(set string) string {
 	return `SELECT ` + stateColumns + ` FROM {sync_state} WHERE app_id = ? AND next_at IS NOT NULL AND next_at <= ? AND ` + set + dueOthers +
 		` AND next_at >= ? AND (next_at, principal_id) > (?, ?) ORDER BY next_at, principal_id LIMIT ?`
@@ -110,7 +112,7 @@ func (s *Store) Begin(ctx context.Context, l engine.Lease, intents []store.Inten
 	intents = slices.SortedFunc(slices.Values(intents), func(a, b store.Intent) int {
 		return lockOrder(principal{a.Kind, l.App, a.ID}, principal{b.Kind, l.App, b.ID})
 	})
-	return s.under(ctx, l, "begin", func(tx *sqldb.Tx) error {
+	return s.withLease(ctx, l, "begin", func(tx *sqldb.Tx) error {
 		if slices.ContainsFunc(intents, func(i store.Intent) bool { return i.Manager != "" }) {
 			if err := lockAccounts(ctx, tx, l.App); err != nil {
 				return err
@@ -122,7 +124,8 @@ func (s *Store) Begin(ctx context.Context, l engine.Lease, intents []store.Inten
 				full_gen = CASE WHEN ? = 1 AND kind = 'group' AND want IN ('inactive', 'absent') THEN desired_gen ELSE full_gen END,
 				anew = CASE WHEN ? = 1 AND tried = 0 THEN 1 ELSE anew END,
 				tried = CASE WHEN ? = 1 THEN 1 ELSE tried END,
-				remote_name = CASE WHEN (remote_id = '' OR kind = 'group') AND ? = 1 OR remote_id = '' AND tried = 0 AND ? <> '' THEN ? ELSE remote_name END,
+				remote_name = CASE WHEN (remote_id = '' OR kind = 'group') AND ? = 1 OR remote_id = '' AND tried = 0 AND ? <> ''
+					THEN ? ELSE remote_name END,
 				link_origin = CASE WHEN ? = 1 AND (remote_id = '' OR kind = 'group') THEN 'unconfirmed' ELSE link_origin END,
 				remote_id = CASE WHEN ? = 1 AND kind = 'group' THEN '' ELSE remote_id END,
 				manager_id = CASE WHEN ? <> '' THEN ? ELSE manager_id END,
@@ -137,21 +140,21 @@ func (s *Store) Begin(ctx context.Context, l engine.Lease, intents []store.Inten
 	})
 }
 
-// keptExchanges is how many exchanges are kept for each principal; older ones are removed when new ones come.
+// keptExchanges is the number of exchanges that are stored per principal. New ones replace the oldest.
 const keptExchanges = 100
 
 // Finish implements store.Sequences.
 func (s *Store) Finish(ctx context.Context, l engine.Lease, f store.Finish) (status engine.Status, err error) {
-	err = s.under(ctx, l, "finish "+string(f.Kind)+" "+f.ID, func(tx *sqldb.Tx) error {
-		f := f // as it was: the transaction may be tried again
-		if err := stillHalted(ctx, tx, l.App, &f); err != nil {
+	err = s.withLease(ctx, l, "finish "+string(f.Kind)+" "+f.ID, func(tx *sqldb.Tx) error {
+		f := f // a copy: the transaction may run again
+		if err := recheckHalt(ctx, tx, l.App, &f); err != nil {
 			return err
 		}
 		before, err := readEarlier(ctx, tx, l.App, f)
 		if err != nil {
 			return err
 		}
-		moves, err := moved(ctx, tx, l.App, before.remote, &f)
+		moves, err := resolveAccount(ctx, tx, l.App, before.remote, &f)
 		if err != nil {
 			return err
 		}
@@ -162,12 +165,12 @@ func (s *Store) Finish(ctx context.Context, l engine.Lease, f store.Finish) (sta
 		if f.Kind == engine.Group {
 			err = finishMembers(ctx, tx, l.App, f)
 		} else {
-			err = moveMembers(ctx, tx, l.App, moves, f.At)
+			err = requeueGroups(ctx, tx, l.App, moves, f.At)
 		}
 		if err != nil {
 			return err
 		}
-		if err := keepExchanges(ctx, tx, l.App, f); err != nil {
+		if err := storeExchanges(ctx, tx, l.App, f); err != nil {
 			return err
 		}
 		return finishLane(ctx, tx, l, f, events)
@@ -175,7 +178,7 @@ func (s *Store) Finish(ctx context.Context, l engine.Lease, f store.Finish) (sta
 	return status, err
 }
 
-// assignments are those of an UPDATE, with their parameters.
+// assignments are the assignments of an UPDATE, with their parameters.
 type assignments struct {
 	texts []string
 	args  []any
@@ -190,23 +193,23 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish, 
 	parked := bit(f.NextAt.IsZero())
 	unkept, waiting, pending := "", "", ""
 	if f.Pending != nil {
-		if pending, err = written(f.Pending); err != nil {
+		if pending, err = encodeJSON(f.Pending); err != nil {
 			return "", err
 		}
 	}
 	if len(f.IgnoredAttributes) > 0 {
-		if unkept, err = written(f.IgnoredAttributes); err != nil {
+		if unkept, err = encodeJSON(f.IgnoredAttributes); err != nil {
 			return "", err
 		}
 	}
 	if len(f.WaitingOn) > 0 {
-		if waiting, err = written(f.WaitingOn); err != nil {
+		if waiting, err = encodeJSON(f.WaitingOn); err != nil {
 			return "", err
 		}
 	}
-	// A mark that arrives during the sequence (desired_gen > gen) makes a principal that would rest due again at once. Under a back-off
-	// it waits with the principal. It came when the row was last written. A row that was dismissed or dropped during the sequence stays
-	// dismissed unless the sequence succeeded or needs a decision: it is neither retried nor a new task.
+	// A mark that arrived during the sequence (desired_gen > gen) requeues a principal that would otherwise stop. In a backoff, the principal
+	// waits anyway. The mark's time is the last update of the row. A row that was dismissed or dropped during the sequence stays dismissed,
+	// unless the sequence succeeded or needs a decision: it is not retried and is not a new task.
 	over := bit(
 		slices.Contains([]engine.Status{engine.StatusRetrying, engine.StatusDirty, engine.StatusPending, engine.StatusFailed}, f.Status))
 	var u assignments
@@ -234,13 +237,13 @@ func finishState(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish, 
 	return status, err
 }
 
-// finishMembers stores what was pushed of a group.
+// finishMembers stores the pushed members of a group.
 func finishMembers(ctx context.Context, tx *sqldb.Tx, app string, f store.Finish) error {
 	if f.Forget {
 		_, err := tx.Exec(ctx, `DELETE FROM {member_state} WHERE app_id = ? AND group_id = ?`, app, f.ID)
 		return err
 	}
-	return pushed(ctx, tx, app, f.ID, f.Replaced, f.Added, f.Removed)
+	return storePushed(ctx, tx, app, f.ID, f.Replaced, f.Added, f.Removed)
 }
 
 // States implements store.States.
@@ -249,7 +252,7 @@ func (s *Store) States(ctx context.Context, q engine.StateQuery) ([]engine.State
 		"app_id": q.App, "kind": string(q.Kind), "principal_id": q.ID, "status": string(q.Status), "remote_id": q.RemoteID,
 		"former_id": q.PreviousID,
 	})
-	if q.RemoteID != "" && q.App != "" && q.Kind != "" { // or the order would make SQLite go through all principals of the app
+	if q.RemoteID != "" && q.App != "" && q.Kind != "" { // otherwise the order makes SQLite scan all principals of the app
 		where += ` AND principal_id IN (SELECT principal_id FROM {sync_state}
 			WHERE app_id = ? AND kind = ? AND remote_id <> '' AND remote_id = ?)`
 		args = append(args, q.App, string(q.Kind), q.RemoteID)
@@ -287,7 +290,7 @@ func (s *Store) Pending(ctx context.Context, app string) (n int, err error) {
 	return n, nil
 }
 
-// statesAtOnce bounds the values of one query.
+// statesAtOnce is the maximum number of ids in one query.
 const statesAtOnce = 500
 
 // StatesByID implements store.States.

@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// Dialect names a database.
+// Dialect is the SQL dialect of a database.
 type Dialect string
 
 // The supported databases: SQLite 3.35 or later, PostgreSQL 15 or later.
@@ -23,38 +23,37 @@ const (
 
 // Options configure a store. Only Dialect is required.
 type Options struct {
-	// Dialect is the database that Open is given.
+	// Dialect is the dialect of the database that is passed to Open.
 	Dialect Dialect
-	// Schema is the PostgreSQL schema that has the tables; Open creates it if it does not exist. Default: the current schema of the
-	// connection.
+	// Schema is the PostgreSQL schema of the tables. Open creates it if it does not exist. Default: the current schema of the connection.
 	Schema string
-	// Prefix begins the names of all tables, indexes and sequences: lower case letters, digits and underscores, at most 20. Default:
-	// "scimwright_", and no prefix if there is a Schema.
+	// Prefix is the prefix of the names of all tables, indexes and sequences: lower-case letters, digits and underscores, at most 20. Default:
+	// "scimwright_", or empty if Schema is set.
 	Prefix string
-	// Updater runs the transactions of the store. Default: Open's database runs them.
+	// Updater runs the transactions of the store. Default: the database that is passed to Open.
 	Updater Updater
 }
 
 // Updater runs fn in a transaction and returns nil only after the commit. If fn returns an error, the Updater rolls back and returns that
-// error, or one that wraps it. It may run fn again in another transaction, as after a serialization failure of PostgreSQL.
+// error, or one that wraps it. It may run fn again in another transaction, for example after a serialization failure of PostgreSQL.
 //
-// An embedder that serializes the writes of its SQLite database, or commits several together, passes its own. The transaction must begin
-// with the lock of the writer (BEGIN IMMEDIATE).
+// An embedder that serializes the writes of its SQLite database, or commits several together, passes its own Updater. The transaction must
+// start with the write lock (BEGIN IMMEDIATE).
 type Updater func(ctx context.Context, fn func(tx engine.Execer) error) error
 
 // Store implements store.Store and all capabilities. It may be used by several goroutines.
 type Store struct {
-	db      *sqldb.DB // of the embedder: it is never closed
-	updater Updater   // nil: db
+	db      *sqldb.DB // of the embedder: the store never closes it
+	updater Updater   // nil: the store uses db
 }
 
 var _ store.All = (*Store)(nil)
 
-// Open returns a store in the embedder's database. It creates the tables, adds what an earlier version of this package lacks, and takes
-// over tables of versions that had no prefix, all in one transaction: after an error or a crash the database is as it was. Processes that
-// open at the same time wait for each other. Tables of other programs stay as they are, whatever their names.
+// Open returns a store in the embedder's database. It creates the tables, upgrades those of an earlier version of this package, and adopts
+// tables of versions without a prefix. Everything happens in one transaction: after an error or a crash the database is unchanged.
+// Processes that open at the same time wait for each other. Open does not change tables of other programs, whatever their names.
 //
-// The database stays the embedder's to close. With an Updater it may be one that can only read.
+// The embedder closes the database. With an Updater it may be read-only.
 func Open(ctx context.Context, db *sql.DB, o Options) (*Store, error) {
 	s, err := open(ctx, db, o)
 	if err != nil {
@@ -69,13 +68,13 @@ func open(ctx context.Context, db *sql.DB, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{db: wrapped, updater: o.Updater}
-	if err := s.transact(ctx, sqldb.Patient, func(tx *sqldb.Tx) error { return migrate(ctx, tx, wrapped.Names()) }); err != nil {
+	if err := s.transact(ctx, sqldb.LongWait, func(tx *sqldb.Tx) error { return migrate(ctx, tx, wrapped.Names()) }); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// ms is how instants are stored; the zero time is 0.
+// ms returns the stored form of a time: milliseconds since 1970, 0 for the zero time.
 func ms(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -83,7 +82,8 @@ func ms(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-// due is ms for columns where no instant is NULL. It rounds up, so that what is due «in 0.4 ms» is not due before.
+// due returns the stored form of a time in columns where NULL represents the zero time. It rounds up, so that nothing is due before its
+// time.
 func due(t time.Time) any {
 	if t.IsZero() {
 		return nil
@@ -98,12 +98,12 @@ func at(n int64) time.Time {
 	return time.UnixMilli(n)
 }
 
-// text makes a string that came from a target storable: PostgreSQL refuses NUL and invalid UTF-8.
+// text replaces NUL and invalid UTF-8 in a string of a target, because PostgreSQL rejects both.
 func text(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// bit is how booleans are stored.
+// bit returns the stored form of a boolean.
 func bit(b bool) int64 {
 	if b {
 		return 1
@@ -111,20 +111,20 @@ func bit(b bool) int64 {
 	return 0
 }
 
-// patience has PostgreSQL end a transaction of a process that does not go on with it: one that is frozen, or cut off from the
-// network, would otherwise keep its lane locked for hours after its lease has ended. Together with the third of a lease of 5 s
-// after which it is prolonged this is less than that lease.
-const patience = `SET LOCAL idle_in_transaction_session_timeout = '3s'`
+// idleTimeout makes PostgreSQL abort a transaction that is idle for 3s. Otherwise a stalled or disconnected process would keep its lane
+// locked for hours after its lease has ended. A lease of 5s is extended after a third of its duration. That time and this timeout together
+// are shorter than the lease.
+const idleTimeout = `SET LOCAL idle_in_transaction_session_timeout = '3s'`
 
-// update is how the store writes, but for Mark and Forget, whose transactions are the embedder's.
+// update runs every write of the store except Mark and Forget, which use the embedder's transactions.
 func (s *Store) update(ctx context.Context, fn func(tx *sqldb.Tx) error) error {
-	return s.transact(ctx, sqldb.Usual, fn)
+	return s.transact(ctx, sqldb.DefaultWait, fn)
 }
 
 func (s *Store) transact(ctx context.Context, wait sqldb.Wait, fn func(tx *sqldb.Tx) error) error {
 	run := func(tx *sqldb.Tx) error {
 		if tx.Dialect() == sqldb.Postgres {
-			if _, err := tx.Exec(ctx, patience); err != nil {
+			if _, err := tx.Exec(ctx, idleTimeout); err != nil {
 				return err
 			}
 		}
@@ -142,14 +142,14 @@ func (s *Store) transact(ctx context.Context, wait sqldb.Wait, fn func(tx *sqldb
 	})
 }
 
-// under runs fn in a transaction that commits only if the lease still holds. The lane row is locked last, as in Mark.
-func (s *Store) under(ctx context.Context, l engine.Lease, what string, fn func(tx *sqldb.Tx) error) error {
+// withLease runs fn in a transaction that commits only if the lease is valid. The lane row is locked last, as in Mark.
+func (s *Store) withLease(ctx context.Context, l engine.Lease, what string, fn func(tx *sqldb.Tx) error) error {
 	err := s.update(ctx, func(tx *sqldb.Tx) error {
 		if err := fn(tx); err != nil {
 			return err
 		}
 		res, err := tx.Exec(ctx, `UPDATE {app_lane} SET epoch = epoch WHERE app_id = ? AND epoch = ?`, l.App, l.Epoch)
-		return held(res, err)
+		return checkLease(res, err)
 	})
 	if err != nil {
 		return fmt.Errorf("sqlstore: %s of %s: %w", what, l.App, err)
@@ -157,8 +157,8 @@ func (s *Store) under(ctx context.Context, l engine.Lease, what string, fn func(
 	return nil
 }
 
-// held turns «no row matched the epoch» into ErrLeaseLost.
-func held(res sql.Result, err error) error {
+// checkLease returns ErrLeaseLost if no row matched the epoch.
+func checkLease(res sql.Result, err error) error {
 	if err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func held(res sql.Result, err error) error {
 	return engine.ErrLeaseLost
 }
 
-// list is (?, ?, ...) for n values.
+// list returns (?, ?, ...) for n values.
 func list(n int) string { return "(?" + strings.Repeat(", ?", n-1) + ")" }
 
 // collect scans all rows.

@@ -13,19 +13,19 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb"
 )
 
-// tasks is the condition of the index on what is wrong.
-const tasks = `status IN ('retrying', 'failed', 'held', 'pending')`
+// taskWhere is the condition of the index on tasks.
+const taskWhere = `status IN ('retrying', 'failed', 'held', 'pending')`
 
-// waiting is the condition of those that wait at an instant for the end of a hold of their lane.
-const waiting = `status = 'dirty' AND next_at IS NOT NULL
+// waitingWhere is the condition for principals that wait for the end of a hold of their lane at a given time.
+const waitingWhere = `status = 'dirty' AND next_at IS NOT NULL
 	AND EXISTS (SELECT 1 FROM {app_lane} l WHERE l.app_id = {sync_state}.app_id AND l.hold <> '' AND l.hold_until > ?)`
 
-// retriedAtOnce is how many principals one transaction marks, so that others come between.
+// retriedAtOnce is the number of principals that one transaction marks, so that other transactions can run in between.
 const retriedAtOnce = 500
 
 // Tasks implements store.Tasks.
 func (s *Store) Tasks(ctx context.Context, q engine.TaskQuery) ([]engine.State, error) {
-	found, err := s.tasks(ctx, q, tasks)
+	found, err := s.tasks(ctx, q, taskWhere)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (s *Store) Tasks(ctx context.Context, q engine.TaskQuery) ([]engine.State, 
 	if err != nil || !held {
 		return found, err
 	}
-	more, err := s.tasks(ctx, q, waiting, ms(q.Now))
+	more, err := s.tasks(ctx, q, waitingWhere, ms(q.Now))
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (s *Store) Tasks(ctx context.Context, q engine.TaskQuery) ([]engine.State, 
 	return found[:min(len(found), limitOr(q.Limit))], nil
 }
 
-// tasks reads a page of the principals that fulfil a condition.
+// tasks reads a page of the principals that match a condition.
 func (s *Store) tasks(ctx context.Context, q engine.TaskQuery, condition string, args ...any) ([]engine.State, error) {
 	where, more := conditions(map[string]string{"app_id": q.App})
 	args = append(args, more...)
@@ -73,8 +73,8 @@ func (s *Store) onHold(ctx context.Context, app string, now time.Time) (held boo
 	return n > 0, nil
 }
 
-// known returns ErrNotFound for a principal that was never marked.
-func known(ctx context.Context, tx *sqldb.Tx, p principal) error {
+// requireKnown returns ErrNotFound for a principal that was never marked.
+func requireKnown(ctx context.Context, tx *sqldb.Tx, p principal) error {
 	var one int64
 	err := tx.QueryRow(ctx, `SELECT 1 FROM {sync_state}
 		WHERE app_id = ? AND kind = ? AND principal_id = ?`, p.app, string(p.kind), p.id).Scan(&one)
@@ -87,7 +87,7 @@ func known(ctx context.Context, tx *sqldb.Tx, p principal) error {
 // Retry implements store.Tasks.
 func (s *Store) Retry(ctx context.Context, now time.Time, app string, kind engine.Kind, id string) error {
 	err := s.update(ctx, func(tx *sqldb.Tx) error {
-		if err := known(ctx, tx, principal{kind, app, id}); err != nil {
+		if err := requireKnown(ctx, tx, principal{kind, app, id}); err != nil {
 			return err
 		}
 		return s.Mark(ctx, tx.Execer(), now, []engine.Mark{{App: app, Kind: kind, ID: id, Retry: true}})
@@ -100,13 +100,13 @@ func (s *Store) Retry(ctx context.Context, now time.Time, app string, kind engin
 
 // RetryAll implements store.Tasks.
 func (s *Store) RetryAll(ctx context.Context, now time.Time, app string) (n int, err error) {
-	condition := tasks
+	condition := taskWhere
 	held, err := s.onHold(ctx, app, now)
 	if err != nil {
 		return 0, err
 	}
 	if held {
-		condition = `(` + tasks + ` OR status = 'dirty' AND next_at IS NOT NULL)` // the first mark ends the hold
+		condition = `(` + taskWhere + ` OR status = 'dirty' AND next_at IS NOT NULL)` // the first mark ends the hold
 	}
 	for _, kind := range []engine.Kind{engine.User, engine.Group} {
 		after := ""
@@ -136,25 +136,25 @@ func (s *Store) RetryAll(ctx context.Context, now time.Time, app string) (n int,
 	return n, nil
 }
 
-// droppable is what Drop takes: what is due now or later, and what waits for somebody.
-const droppable = `app_id = ? AND (next_at IS NOT NULL OR ` + tasks + `)`
+// dropWhere is the condition for the principals of Drop: pending ones and tasks.
+const dropWhere = `app_id = ? AND (next_at IS NOT NULL OR ` + taskWhere + `)`
 
 // Drop implements store.Tasks.
 func (s *Store) Drop(ctx context.Context, tx engine.Execer, now time.Time, app, reason string) error {
 	t := s.db.Wrap(tx)
-	if s.db.Dialect() == sqldb.Postgres { // where an UPDATE takes its rows in any order
-		if _, err := t.Exec(ctx, `SELECT 1 FROM {sync_state} WHERE `+droppable+` ORDER BY kind DESC, principal_id FOR UPDATE`, app); err != nil {
-			return fmt.Errorf("sqlstore: drop what is queued for %s: %w", app, err)
+	if s.db.Dialect() == sqldb.Postgres { // an UPDATE locks its rows in no defined order
+		if _, err := t.Exec(ctx, `SELECT 1 FROM {sync_state} WHERE `+dropWhere+` ORDER BY kind DESC, principal_id FOR UPDATE`, app); err != nil {
+			return fmt.Errorf("sqlstore: drop pending changes of %s: %w", app, err)
 		}
 	}
 	_, err := t.Exec(ctx,
 		`UPDATE {sync_state} SET status = 'dismissed', next_at = NULL, dirty_since = 0, overdue_at = 0, told = '', updated_at = ?
-		WHERE `+droppable, ms(now), app)
+		WHERE `+dropWhere, ms(now), app)
 	if err == nil {
 		err = dropImports(ctx, t, now, app, reason)
 	}
 	if err != nil {
-		return fmt.Errorf("sqlstore: drop what is queued for %s: %w", app, err)
+		return fmt.Errorf("sqlstore: drop pending changes of %s: %w", app, err)
 	}
 	return nil
 }
@@ -168,10 +168,10 @@ func (s *Store) Dismiss(ctx context.Context, now time.Time, app string, kind eng
 		}
 		err := tx.ExecReturning(ctx, []any{&e.Data.Operation, &e.Data.HTTP, &e.Data.RemoteID}, `UPDATE {sync_state} SET
 			status = 'dismissed', next_at = NULL, dirty_since = 0, overdue_at = 0, told = '', updated_at = ?
-			WHERE app_id = ? AND kind = ? AND principal_id = ? AND (`+tasks+` OR `+waiting+`)
+			WHERE app_id = ? AND kind = ? AND principal_id = ? AND (`+taskWhere+` OR `+waitingWhere+`)
 			RETURNING last_op, last_http, remote_id`, ms(now), app, string(kind), id, ms(now))
 		if errors.Is(err, sql.ErrNoRows) {
-			if err := known(ctx, tx, principal{kind, app, id}); err != nil {
+			if err := requireKnown(ctx, tx, principal{kind, app, id}); err != nil {
 				return err
 			}
 			return engine.ErrStale

@@ -7,106 +7,107 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// MarkAll is the capability to mark by conditions, for Engine.MarkAll.
+// MarkAll is the capability to mark by conditions. Engine.MarkAll needs it.
 type MarkAll interface {
-	// MarkAll does, within the caller's transaction, what Mark would do to each principal that fits, and returns how many those
-	// are. When there are none, the lane stays as it is.
+	// MarkAll has the effect of Mark on each principal that matches m, within the caller's transaction, and returns their number. If none
+	// matches, the lane does not change.
 	MarkAll(ctx context.Context, tx engine.Execer, now time.Time, m engine.MarkAll) (int64, error)
 }
 
-// Halts is the capability to stop operations, for Apps.Halt and Apps.Resume. What is halted is read by Sequences.Halts.
+// Halts is the capability to halt operations. Apps.Halt and Apps.Resume need it. Sequences.Halts reads the halts.
 type Halts interface {
-	// Halt notes that operations are halted for an app (empty for all apps). One that is halted already gets the new reason.
+	// Halt stores halts of operations for an app (empty: for all apps). An existing halt gets the new reason.
 	Halt(ctx context.Context, app string, ops []engine.Operation, reason string, now time.Time) error
-	// Resume ends halts of the app (empty: those for all apps) and makes everything due that was held by them (Finish.Halted), and
-	// its lanes. What is halted by another entry is not left out: it is held again.
+	// Resume ends halts of the app (empty: those for all apps). It requeues the principals that these halts blocked (Finish.Halted), and their
+	// lanes. A principal that another halt also blocks is requeued too, and then held again.
 	Resume(ctx context.Context, app string, ops []engine.Operation, now time.Time) error
 }
 
-// Approvals is the capability to let removals through that the guard holds back, for Apps.Approve.
+// Approvals is the capability to approve removals that the deletion guard blocks. Apps.Approve needs it.
 type Approvals interface {
-	// Approve lets those through that Remove has held back (StatusHeld with the operation RemoveUser or RemoveGroup), and makes them
-	// and the lane due. It returns ErrStale, and changes nothing, unless they are as many as expected.
+	// Approve allows the removals that Remove has blocked (StatusHeld with the operation RemoveUser or RemoveGroup), and requeues their
+	// principals and the lane. If their number is not expected, it returns ErrStale and changes nothing.
 	Approve(ctx context.Context, app string, now time.Time, expected int) (int, error)
 }
 
-// Attempts is the capability to list recorded exchanges, for Traces.
+// Attempts is the capability to list recorded exchanges. Traces needs it.
 type Attempts interface {
 	// Attempts lists exchanges, newest first.
 	Attempts(ctx context.Context, q engine.AttemptQuery) ([]engine.Attempt, error)
-	// Record stores exchanges that belong to an app and to no principal, such as the test of its connection. Some of the newest are kept.
+	// Record stores exchanges that belong to an app and to no principal, such as the test of its connection. The store removes old ones.
 	Record(ctx context.Context, app string, exchanges []engine.Attempt) error
 }
 
-// Counts is the capability to count principals, for Apps.Counts.
+// Counts is the capability to count principals. Apps.Counts needs it.
 type Counts interface {
 	// Counts counts the principals of an app by status.
 	Counts(ctx context.Context, app string) (map[engine.Status]int, error)
 }
 
-// Events is the capability to list lifecycle events, for Apps.Events. The store writes them in the transaction of what they are about:
+// Events is the capability to list lifecycle events. Apps.Events needs it. The store writes each event in the transaction of its cause:
 // Finish those that [Finish.Tell] returns, Lanes.Hold that of [HoldEvent], Lags.Overdue a DeactivationOverdue, Tasks.Dismiss a
-// UserDismissed or GroupDismissed. At least engine.KeptEvents of each app are kept, and not many more.
+// UserDismissed or GroupDismissed. The store keeps at least the last engine.KeptEvents of each app, and not many more.
 type Events interface {
-	// Events lists events of an app in their order.
+	// Events lists events of an app, ascending by sequence number.
 	Events(ctx context.Context, q engine.EventQuery) ([]engine.Event, error)
 }
 
-// Profiles is the capability to keep what probes found, for Targets.
+// Profiles is the capability to store the results of probes. Targets needs it.
 type Profiles interface {
-	// SaveProfile stores a profile for an app, in the place of an older one, and applies a change to what is known about its target,
-	// in one transaction and without a lease: the app need not have been marked before. change may be called more than once.
+	// SaveProfile stores a profile for an app, replaces the previous one, and applies a change to what the engine has learned about the
+	// target. It uses one transaction and no lease: the app may have no mark yet. The store may call change more than once.
 	SaveProfile(ctx context.Context, app string, now time.Time, c TargetProfile, change func(*engine.Learned)) error
 	// Profile returns the stored profile, or ErrNotFound.
 	Profile(ctx context.Context, app string) (TargetProfile, error)
-	// ResetLearned forgets what is known about the target of an app, its profile too. An unknown app is ignored.
+	// ResetLearned removes what the engine has learned about the target of an app, and its profile. An unknown app is ignored.
 	ResetLearned(ctx context.Context, app string) error
 }
 
-// Lags is the capability to report what has not arrived, for Apps.Lag, Apps.Lags and overdue deactivations.
+// Lags is the capability to report changes that have not arrived. Apps.Lag, Apps.Lags and the report of overdue deactivations need it.
 type Lags interface {
-	// Lags returns the lags of one app or (empty) of all that were ever marked, by app.
+	// Lags returns the lag of one app, or (empty) of every app that has had a mark, ordered by app.
 	Lags(ctx context.Context, app string) ([]engine.Lag, error)
-	// OverdueApps lists, by name, the apps that have users who may have an account (RemoteID or MayExist), are dirty since an instant
-	// not after before, and were not told about.
+	// OverdueApps lists the apps, by name, that have overdue users. A user is overdue if it may have an account (RemoteID or MayExist), its
+	// DirtySince is not after before, and no report of its deactivation is stored.
 	OverdueApps(ctx context.Context, before time.Time) ([]string, error)
-	// OverdueUsers lists such users of an app, by DirtySince and id, after the given one (nil for the first page).
+	// OverdueUsers lists the overdue users of an app, by DirtySince and id, after the given one (nil for the first page).
 	OverdueUsers(ctx context.Context, app string, before time.Time, after *engine.State, limit int) ([]engine.State, error)
-	// Overdue notes at now that the deactivation of such a user was told about, so that it is not late again before it was synchronised. It
-	// returns false, and notes nothing, when it is not late any more, or somebody else was quicker.
+	// Overdue records that the deactivation of an overdue user was reported at now. The user is overdue again only after a synchronization. If
+	// the user is no longer overdue, or another engine has reported it, Overdue returns false and stores nothing.
 	Overdue(ctx context.Context, app, user string, before, now time.Time) (bool, error)
 }
 
-// Tasks is the capability to list what is wrong and to decide about it, in transactions of the store's own, for Tasks and Traces.Run.
+// Tasks is the capability to list tasks and to decide about them, each in the store's own transaction. Tasks and Traces.Run need it.
 type Tasks interface {
-	// Tasks lists principals whose status is StatusRetrying, StatusPending, StatusFailed or StatusHeld, and those with StatusDirty that are
-	// due and whose lane has a hold that has not ended at TaskQuery.Now.
+	// Tasks lists principals with StatusRetrying, StatusPending, StatusFailed or StatusHeld. It also lists those with StatusDirty that are due
+	// and whose lane has a hold that has not ended at TaskQuery.Now.
 	Tasks(ctx context.Context, q engine.TaskQuery) ([]engine.State, error)
-	// Requeue marks a principal in a transaction of its own, and returns the generation that is desired then. afresh also forgets what
-	// the target did not keep (State.IgnoredAttributes), whatever a sequence that began before finds out.
-	Requeue(ctx context.Context, now time.Time, m engine.Mark, afresh bool) (generation int64, err error)
+	// Requeue marks a principal in the store's own transaction and returns the new desired generation. With fresh it also removes
+	// State.IgnoredAttributes and discards what sequences report about them that started before.
+	Requeue(ctx context.Context, now time.Time, m engine.Mark, fresh bool) (generation int64, err error)
 	// Retry marks a principal with Mark.Retry, or returns ErrNotFound.
 	Retry(ctx context.Context, now time.Time, app string, kind engine.Kind, id string) error
-	// RetryAll does so with all tasks of an app, some at a time, and returns how many it were.
+	// RetryAll has the effect of Retry on all tasks of an app, in batches, and returns their number.
 	RetryAll(ctx context.Context, now time.Time, app string) (int, error)
-	// Drop gives whatever of an app is due or a task the status StatusDismissed within the caller's transaction, and fails its imports
-	// that are running, with the reason.
+	// Drop sets StatusDismissed on every pending principal and every task of an app, within the caller's transaction. It fails the running
+	// imports of the app with the reason.
 	Drop(ctx context.Context, tx engine.Execer, now time.Time, app, reason string) error
-	// Dismiss gives a task the status StatusDismissed; it is not dirty any more. ErrStale when it is none, ErrNotFound when the
-	// principal is not known.
+	// Dismiss sets StatusDismissed on a task, which is then no longer dirty. It returns ErrStale if the principal is not a task, and
+	// ErrNotFound if it is unknown.
 	Dismiss(ctx context.Context, now time.Time, app string, kind engine.Kind, id string) error
 }
 
-// Links is the capability to set and list links, which are part of the principals' states, for Imports.Link and Imports.Links.
+// Links is the capability to set and list links, which are part of the principals' states. Imports.Link and Imports.Links need it.
 type Links interface {
-	// Link makes the links within the caller's transaction, or none of them and returns a *LinkError with all conflicts. A principal
-	// that is not known yet is StatusClean afterwards: a link alone sends nothing. One that had stopped without an account (failed,
-	// held or skipped) comes due, and so do groups that wait for the user. The next push of a linked group is a full one. A link that
-	// is there already is left as it is.
+	// Link creates the links within the caller's transaction. If one of them conflicts, it creates none and returns a *LinkError with all
+	// conflicts. A principal that was unknown has StatusClean afterwards: a link alone sends nothing. Link requeues a principal that had
+	// stopped without an account (failed, held or skipped), and the groups that wait for the user. The next push of a linked group is a full
+	// one. Link ignores a link that already exists.
 	//
-	// Conflicts: a link that names nobody, one principal or account twice, an account that another principal has, a principal that
-	// has another account or is due (its sequence may be about to find one). ErrStale when a principal was marked meanwhile.
+	// Conflicts: a link without principal or account, a principal or account that occurs twice, an account that another principal has, a
+	// principal that has another account, and a pending principal (its sequence may be about to find an account). It returns ErrStale if a
+	// principal was marked in the meantime.
 	Link(ctx context.Context, tx engine.Execer, now time.Time, app string, links []engine.Link) error
-	// Links returns the links of an app by kind (groups first) and id, after the given one; the zero Link is the beginning.
+	// Links returns the links of an app, groups first, then by id, after the given one. The zero Link selects the first page.
 	Links(ctx context.Context, app string, after engine.Link, limit int) ([]engine.Link, error)
 }

@@ -8,13 +8,13 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// verbs are the ends of the types by operation, for sequences that changed something.
+// verbs has the last part of the event type by operation, for sequences that changed something.
 var verbs = map[engine.Operation]string{
 	engine.OpUpdate: "updated", engine.OpMembers: "updated", engine.OpReactivate: "reactivated", engine.OpDeactivate: "deactivated",
 }
 
-// Tell returns the events of a finished sequence, with type, kind, principal and data. remoteID is what the principal's row said
-// before; told is what Tell returned for the sequence before, at first empty, and now what is to be kept for the next one.
+// Tell returns the events of a finished sequence, with type, kind, principal and data. remoteID is the RemoteID of the principal's row
+// before the sequence. told is the failure that was reported last: empty at first, then the value of now that the previous call returned.
 func (f Finish) Tell(remoteID, told string) (events []engine.Event, now string) {
 	tell := func(verb string) {
 		e := engine.Event{Type: engine.EventType(string(f.Kind) + "." + verb), Kind: f.Kind, Principal: f.ID}
@@ -31,7 +31,7 @@ func (f Finish) Tell(remoteID, told string) (events []engine.Event, now string) 
 	}
 	done := f.Operation
 	if !synced {
-		done = f.Confirmed // whatever comes after it, that was carried out
+		done = f.Confirmed // the target has carried that out, whatever the status
 	}
 	switch {
 	case f.RemoteID != "" && f.RemoteID != remoteID && f.Origin == engine.Created:
@@ -60,7 +60,8 @@ func (f Finish) Tell(remoteID, told string) (events []engine.Event, now string) 
 	return events, told
 }
 
-// failure is the same for what counts as the same failure. A target that is down answers in many ways.
+// failure returns a key that is equal for failures that are reported once. It omits the HTTP status while the engine retries: a target that
+// is down returns several.
 func (f Finish) failure() string {
 	switch f.Status {
 	case engine.StatusRetrying:
@@ -74,7 +75,7 @@ func (f Finish) failure() string {
 	return ""
 }
 
-// changed says whether the target has carried out a change.
+// changed reports whether the target has carried out a change.
 func (f Finish) changed() bool {
 	for _, x := range f.Exchanges {
 		if x.Method != http.MethodGet && x.Status >= 200 && x.Status < 300 && x.Status != http.StatusAccepted {
@@ -84,7 +85,7 @@ func (f Finish) changed() bool {
 	return false
 }
 
-// HoldEvent is the event of a hold that has begun, or ended (engine.HoldNone).
+// HoldEvent returns the event of a hold that has started, or ended (engine.HoldNone).
 func HoldEvent(h engine.Hold) engine.Event {
 	types := map[engine.HoldKind]engine.EventType{
 		engine.HoldNone: engine.AppReleased, engine.HoldPause: engine.AppPaused, engine.HoldBreaker: engine.AppBreaker,
@@ -93,13 +94,13 @@ func HoldEvent(h engine.Hold) engine.Event {
 	return engine.Event{Type: types[h.Kind], Data: engine.EventData{Hold: h.Kind, Until: h.Until}}
 }
 
-// Progress is how far the push of a group has come.
+// Progress is the progress of the push of a group.
 type Progress struct {
 	ID  string // of the group
 	Gen int64  // as in Finish
 
 	RemoteID   string
-	RemoteName string // empty while a new name is on its way
+	RemoteName string // empty while a new name is in flight
 	Origin     engine.Origin
 
 	Replaced bool // as in Finish
@@ -109,58 +110,59 @@ type Progress struct {
 
 	NextAdd    []engine.RemoteMember
 	NextRemove []engine.RemoteMember
-	NextAll    bool // the whole list is about to be replaced: it is due until Whole says that it was
+	NextAll    bool // the next request replaces the whole list, which stays pending until Whole is set
 
 	Exchanges []engine.Attempt
 	At        time.Time
 }
 
-// Intent is what is about to be worked towards.
+// Intent is the desired state of a principal that the next sequence attempts.
 type Intent struct {
 	Kind engine.Kind
 	ID   string
 	Want engine.Want
-	Name string // kept as RemoteName until MayExist: the name an account may have been created under
-	// Creating says that a create under Name is about to be sent whose object cannot be told from a stranger's by itself: Origin
-	// is Unconfirmed until Finish says otherwise. What a group was before is gone.
+	Name string // stored as RemoteName until MayExist: the name under which an account may have been created
+	// Creating means that the next request creates an object under Name that has no identifier of the engine. Origin is then Unconfirmed until
+	// Finish sets it, and the previous state of a group is removed.
 	Creating bool
-	// Manager is the user whose account is about to be written as manager, empty for none: from now on it makes this one due when it moves.
+	// Manager is the user whose account the sequence is about to write as manager, empty if unset. From now on, the store requeues this
+	// principal when the manager's account changes.
 	Manager string
 }
 
-// Finish is the end of one sequence, as it is stored.
+// Finish is the result of one sequence, as it is stored.
 type Finish struct {
 	Kind engine.Kind
 	ID   string
-	Gen  int64 // the generation that was read before the sequence began
+	Gen  int64 // the generation that was read before the sequence started
 
 	Status    engine.Status
 	Attempts  int
-	NextAt    time.Time // zero: not due until the next Mark
+	NextAt    time.Time // zero: not before the next Mark
 	Operation engine.Operation
 	HTTP      int
 	Error     string
-	// Halted says that Status is StatusHeld because Operation is halted. When it is not any more, the principal is due again at once.
+	// Halted means that Status is StatusHeld because Operation is halted. When the halt ends, the principal is requeued immediately.
 	Halted bool
-	// Untried takes back what Begin noted for the first time, State.MayExist: no account was asked for.
+	// Untried resets State.MayExist if Begin set it for this sequence: no request for an account was sent.
 	Untried bool
 
 	RemoteID          string
 	RemoteName        string
 	Origin            engine.Origin
 	IgnoredAttributes map[string]engine.IgnoredAttribute // users only
-	// PasswordVersion is kept for a user with a RemoteID.
+	// PasswordVersion is stored only for a user with a RemoteID.
 	PasswordVersion string
 	Manager         string   // users only: as in State
 	WaitingOn       []string // with StatusWaiting
 
 	Pending *engine.Pending // as in State
-	// Confirmed is the operation of a Pending before this one that was seen to be carried out, empty for none.
+	// Confirmed is the operation of an earlier Pending that a read has shown to be carried out, empty if unset.
 	Confirmed engine.Operation
 
-	// Groups only. Replaced says that the target's list was replaced before Added was added; Whole that nobody else is in it, so that
-	// the whole membership is not due any more, unless it was asked for again after Gen. Forget drops all member rows. Unsure
-	// makes the whole membership due: what the target has is not known.
+	// Groups only. Replaced means that the target's list was replaced before Added was added. Whole means that the target's group has no other
+	// members: the whole membership is no longer pending, unless it was requested again after Gen. Forget removes all member rows. Unsure
+	// makes the whole membership pending, because the members on the target are unknown.
 	Replaced    bool
 	Whole       bool
 	MayBeMember bool
@@ -168,13 +170,13 @@ type Finish struct {
 	Added       []engine.RemoteMember
 	Removed     []engine.RemoteMember
 
-	Exchanges []engine.Attempt // of the sequence, in order; App, Kind, Principal and Gen are filled in by the store
+	Exchanges []engine.Attempt // of the sequence, in order; the store sets App, Kind, Principal and Gen
 	At        time.Time
 }
 
-// Taken is what is stored instead when another user that is to keep it has the account.
+// Taken returns the result that is stored instead if the account belongs to another user that keeps it.
 func (f Finish) Taken() Finish {
-	f.Error = "the account " + f.RemoteID + " belongs to another user already"
+	f.Error = "the account " + f.RemoteID + " already belongs to another user"
 	f.Status, f.Attempts, f.NextAt, f.RemoteID, f.Origin = engine.StatusHeld, 1, time.Time{}, "", ""
 	return f
 }

@@ -1,17 +1,17 @@
 package store
 
-// Member is what the engine knows about one user in one pushed group.
+// Member is the state of one user in one pushed group.
 type Member struct {
 	User        string
 	Want        bool // belongs to the group
 	Pushed      bool // is in the target's group, as PushedID
-	MayBeMember bool // may be in the target's group, as PushedID: a request was about to be sent. Pushed is false then
-	// PushedID is the id the user had at the target when it was pushed, or was about to be pushed.
+	MayBeMember bool // may be in the target's group, as PushedID, because a request was about to be sent; Pushed is then false
+	// PushedID is the user's id on the target when the user was pushed, or was about to be.
 	PushedID string
-	// RemoteID and RemoteName are what the user's own row says now; RemoteID is empty while it is not provisioned.
+	// RemoteID and RemoteName are those of the user's own row. RemoteID is empty while the user is not provisioned.
 	RemoteID   string
 	RemoteName string
-	// Asked counts the marks since the directory was last asked about this member; 0 means that Want is up to date.
+	// Asked is the number of marks since the last query of the directory about this member. Zero means that Want is up to date.
 	Asked int64
 }
 
@@ -23,21 +23,21 @@ type MemberQuery struct {
 	Limit int
 }
 
-// MemberSet names a part of a group's members.
+// MemberSet selects a part of a group's members.
 type MemberSet int
 
 // The member sets.
 const (
-	MembersAsked   MemberSet = iota // the directory is to be asked (Asked > 0)
+	MembersAsked   MemberSet = iota // the directory has to be queried (Asked > 0)
 	MembersWanted                   // Want
-	MembersPending                  // Want and Pushed differ, or whether it is in the target's group is not known
-	MembersAll                      // those and all others that are known
-	MembersLeaving                  // those of MembersPending that are not wanted
+	MembersPending                  // Want and Pushed differ, or MayBeMember
+	MembersAll                      // MembersPending and all other known members
+	MembersLeaving                  // MembersPending without Want
 )
 
-// MemberAnswer is what the directory said about one member.
+// MemberAnswer is the response of the directory about one member.
 type MemberAnswer struct {
 	User  string
 	Want  bool
-	Asked int64 // as it was read; a later mark stays
+	Asked int64 // as read before the query: a later mark is kept
 }

@@ -10,13 +10,12 @@ import (
 // Repair is a mark for a principal whose account has drifted.
 type Repair struct {
 	Mark engine.Mark
-	// RemoteName is what the target was seen to call a group, so that its sequence knows that it has to be renamed. Empty leaves what
-	// is known.
+	// RemoteName is the name that a group has on the target, so that its sequence renames the group. Empty does not change the stored name.
 	RemoteName string
 }
 
-// Repairs is the capability to mark what was found to have drifted, for Drift.
+// Repairs is the capability to mark principals with drift. provision.Drift needs it.
 type Repairs interface {
-	// Repair makes marks in a transaction of its own.
+	// Repair stores the marks in the store's own transaction.
 	Repair(ctx context.Context, now time.Time, repairs []Repair) error
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// Store is what every store does. Its methods are called from several goroutines and return when the change is durable.
+// Store is the part that every store implements. Its methods may be called from several goroutines and return when the change is durable.
 //
-// Writes that take a lease are rejected with engine.ErrLeaseLost, and change nothing, if the lane's epoch is no longer that of the lease.
-// Rows are always written in the order halts, users, groups, members, lane, ids ascending, so that concurrent transactions do not block
-// each other. Package engine/storetest is this contract as a test.
+// A write that takes a lease is rejected with engine.ErrLeaseLost, and changes nothing, if the lane's epoch is no longer that of the lease.
+// Rows are always written in the order halts, users, groups, members, lane, ids ascending, so that concurrent transactions do not deadlock.
+// Package engine/storetest tests this contract.
 type Store interface {
 	Leases
 	Marks
@@ -21,7 +21,7 @@ type Store interface {
 	States
 }
 
-// All is what a store can do: Store and all capabilities. A wrapper of a store embeds it, so that it hides no capability.
+// All is Store and all capabilities. A wrapper of a store embeds it, so that the wrapper hides no capability.
 type All interface {
 	Store
 
@@ -40,107 +40,108 @@ type All interface {
 	Imports
 }
 
-// Leases are the claims on lanes.
+// Leases claims and releases lanes.
 type Leases interface {
-	// Reset ends the leases that an earlier run under the same name left behind, e.g. because it was killed, and raises the
-	// epochs of their lanes.
+	// Reset ends the leases of an earlier process with the same owner name, which may have been killed, and raises the epochs of their lanes.
 	Reset(ctx context.Context, owner string) error
-	// Claim takes up to limit lanes that are due at now and not leased to anybody, until the given instant, and raises their
-	// epochs. next is when the first of the other lanes comes due or free; zero when none will.
+	// Claim leases up to limit lanes that are due at now and have no lease, and raises their epochs. The leases end at until. next is the
+	// earliest time at which another lane is due or its lease ends; zero if there is none.
 	Claim(ctx context.Context, owner string, now, until time.Time, limit int) (leases []engine.Lease, next time.Time, err error)
 	// Extend prolongs the lease, or returns ErrLeaseLost.
 	Extend(ctx context.Context, l engine.Lease, until time.Time) error
-	// Release gives the lane back with the hold. It comes due again when its next principal does, but not before notBefore
-	// nor before the hold ends; when somebody wanted holds to end since the claim, neither keeps it. ErrLeaseLost when there
-	// is nothing to give back.
+	// Release ends the lease and stores the hold. The lane is due again when its next principal is, but not before notBefore nor before the
+	// hold ends. Both limits are ignored if a kick or retry arrived since the claim. Release returns ErrLeaseLost if the lease was lost.
 	Release(ctx context.Context, l engine.Lease, hold engine.Hold, notBefore time.Time) error
 }
 
-// Marks record what may have changed.
+// Marks records which principals may have changed.
 type Marks interface {
-	// Mark raises the desired generation of each principal within the caller's transaction, creating rows as needed, and makes
-	// the lanes due. A principal in back-off stays there unless Retry is set; one that failed for good or is held comes due. One with
-	// StatusPending keeps that status, and is read at once if Retry is set.
+	// Mark raises the desired generation of each principal within the caller's transaction, creates missing rows, and makes the lanes pending.
+	// Mark does not shorten a backoff unless Retry is set. It requeues a principal that failed permanently or is held. A principal with
+	// StatusPending keeps that status, and is read immediately if Retry is set.
 	Mark(ctx context.Context, tx engine.Execer, now time.Time, marks []engine.Mark) error
-	// Forget removes what is known about an app within the caller's transaction: principals, members, exchanges and the lane,
-	// so that nothing of it is pending any more. An owner that works on it loses its lease. An unknown app is ignored.
+	// Forget removes an app within the caller's transaction: principals, members, exchanges and the lane. Nothing of it is pending afterwards,
+	// and its lease is lost. An unknown app is ignored.
 	Forget(ctx context.Context, tx engine.Execer, app string) error
-	// Kick ends the holds of the apps and makes them due. Unknown apps are ignored.
+	// Kick ends the holds of the apps and makes their lanes pending. Unknown apps are ignored.
 	Kick(ctx context.Context, now time.Time, apps []string) error
 }
 
-// Sequences are the work on one principal, from the question who is due to the result.
+// Sequences stores the work on one principal, from the query for due principals to the result.
 type Sequences interface {
-	// Due returns principals of the app that are due at now: those with StatusPending first; users before groups; users with an account
-	// at the target before those without (a deactivation must not wait behind a thousand creates); oldest first.
+	// Due returns principals of the app that are due at now: StatusPending first; then users before groups; users with an account on the
+	// target before those without (a deactivation must not wait behind a thousand creates); oldest first.
 	Due(ctx context.Context, app string, now time.Time, limit int) ([]engine.State, error)
-	// DueUsers returns users that are due at now, may have an account at the target (RemoteID or MayExist) and do not have StatusPending:
-	// those with a RemoteID first, oldest first. after is the last one of the page before, nil for the first page.
+	// DueUsers returns users that are due at now, may have an account on the target (RemoteID or MayExist) and do not have StatusPending:
+	// those with a RemoteID first, oldest first. after is the last user of the previous page, nil for the first page.
 	DueUsers(ctx context.Context, app string, now time.Time, after *engine.State, limit int) ([]engine.State, error)
-	// Accepted counts the principals of an app whose status is StatusPending.
+	// Accepted returns the number of principals of an app with StatusPending.
 	Accepted(ctx context.Context, app string) (int, error)
-	// Begin stores what is about to be worked towards. It is durable before the first request, so that the engine knows after
-	// a crash for whom an account may have been created, and of whom one that gets an account at that moment is the manager: either that
-	// sequence finds this one, or this one reads the account. A group that becomes Active after it was Inactive or Absent is due in full.
+	// Begin stores what sequences are about to attempt. It is durable before the first request, so that the engine knows after a crash which
+	// accounts may have been created. It also connects users with managers that get their account at the same time: either the manager's
+	// sequence finds this user, or this user's sequence reads the account. A group that becomes Active after it was Inactive or Absent has its
+	// whole membership pending.
 	Begin(ctx context.Context, l engine.Lease, intents []Intent) error
-	// Progress stores what a push that goes on has brought about, and what it is about to send. It is durable before the next
-	// request: of the members in NextAdd and NextRemove nobody knows whether they are in the target's group, until a later
-	// Progress or Finish says so. They are pending until then, whatever is wanted. That the principal is due does not change.
+	// Progress stores what an unfinished push has changed, and what it is about to send. It is durable before the next request: until a later
+	// Progress or Finish stores the outcome, the members in NextAdd and NextRemove may or may not be in the target's group. They are pending
+	// until then, whatever Want is. The principal stays pending.
 	Progress(ctx context.Context, l engine.Lease, p Progress) error
-	// Finish stores the end of a sequence and its exchanges. When the principal was marked meanwhile, it is due again at once,
-	// unless f.NextAt says later. A user that gains, changes or loses its remote id makes those due that are to be active and whose manager
-	// it is.
-	// A user that gains or changes its remote id makes the groups due that wait for it; one that
-	// changes or loses it is no longer in any group of the target. An account belongs to one user of an app: one that
-	// is to be active takes it from those that are not to be (Want is neither Active nor Keep), is due again at once to see
-	// that theirs was not the last word, and the groups they were in are due in full; from others it does not, and f.Taken is
-	// stored. One that is not to be active does not take it, and makes the user due that has it. The status is the stored one:
-	// StatusDirty instead of f.Status when the principal is due again at once.
+	// Finish stores the result of a sequence and its exchanges. A principal that was marked during the sequence is due again immediately,
+	// unless f.NextAt is later.
+	//
+	// A user that gains, changes or loses its remote id requeues the users whose manager it is and that are to be active. A user that gains or
+	// changes its remote id requeues the groups that wait for it. One that changes or loses it is removed from all groups of the target.
+	//
+	// An account belongs to one user of an app. A user that is to be active takes the account from users that are not (Want is neither Active
+	// nor Keep). It is then due again immediately, because a deactivation of those users may be in flight, and the groups of those users have
+	// their whole membership pending. A user that is to be active does not take an account from other users: f.Taken is then stored. A user
+	// that is not to be active never takes the account, and requeues its owner.
+	//
+	// The returned status is the stored one: StatusDirty instead of f.Status if the principal is due again immediately.
 	Finish(ctx context.Context, l engine.Lease, f Finish) (engine.Status, error)
-	// Recheck marks a principal that the store knows, in a transaction of its own and without a lease: something was sent for it
-	// after the lease had ended. The name that a group has at the target counts as not known. An unknown principal is ignored: its
-	// app may have been forgotten.
+	// Recheck marks a known principal, in the store's own transaction and without a lease, because a request for it was sent after the lease
+	// had ended. The name of a group on the target then counts as unknown. An unknown principal is ignored: its app may have been removed.
 	Recheck(ctx context.Context, now time.Time, m engine.Mark) error
-	// Remove asks whether a principal may lose its account now. It returns 0 when it may, from then on for the guard's window, and
-	// otherwise how many would lose theirs within the window: those that were let through and not approved, and those that are due
-	// or held back.
+	// Remove decides whether a principal may lose its account now. It returns 0 if it may, which then holds for the guard's window. Otherwise
+	// it returns how many accounts would be lost within the window: those of principals that were allowed without an approval, and those of
+	// pending or blocked ones.
 	Remove(ctx context.Context, l engine.Lease, kind engine.Kind, id string, now time.Time, g engine.Guard) (many int, err error)
-	// Halts returns what is halted for an app, itself or with all apps, by app and operation; everything when app is empty.
+	// Halts returns the halts of an app, its own and those for all apps, by app and operation. An empty app selects all halts.
 	Halts(ctx context.Context, app string) ([]engine.Halt, error)
 }
 
-// Lanes are the apps: what is known about the target of each, and what keeps it from running.
+// Lanes stores the state of each lane: what the engine has learned about its target, its hold and its suspension.
 type Lanes interface {
 	// Lane returns the state of an app, or ErrNotFound for one that was never marked.
 	Lane(ctx context.Context, app string) (engine.Lane, error)
-	// Learn applies a change to what is known about the target of an app, and returns what is known then. change may be called
-	// more than once.
+	// Learn applies a change to what the engine has learned about the target of an app, and returns the result. The store may call change more
+	// than once.
 	Learn(ctx context.Context, l engine.Lease, change func(*engine.Learned)) (engine.Learned, error)
-	// Hold stores the hold that the owner of a lane has begun or ended, with the event that [HoldEvent] returns.
+	// Hold stores the hold that the owner of a lane has started or ended, with the event that [HoldEvent] returns.
 	Hold(ctx context.Context, l engine.Lease, now time.Time, h engine.Hold) error
-	// Suspend stores why the lane sends nothing; the zero Suspension ends that.
+	// Suspend stores the reason why the lane sends nothing. The zero Suspension ends it.
 	Suspend(ctx context.Context, l engine.Lease, r engine.Suspension) error
 }
 
-// Members are the members of pushed groups.
+// Members stores the members of pushed groups.
 type Members interface {
 	// Members reads members of a pushed group.
 	Members(ctx context.Context, app string, q MemberQuery) ([]Member, error)
-	// SaveMembers stores what the directory said about members, creating rows as needed. walk is 0 for answers about single
-	// users and otherwise numbers a walk through the whole group.
+	// SaveMembers stores the responses of the directory about members, and creates missing rows. walk is 0 for responses about single users.
+	// Otherwise it is the number of a walk through the whole group.
 	SaveMembers(ctx context.Context, l engine.Lease, group string, walk int64, answers []MemberAnswer) error
-	// EndWalk stores the last answers of a walk as SaveMembers does, and says that with these all members were saved: whoever was not
-	// seen under the walk does not belong to the group.
+	// EndWalk stores the last responses of a walk as SaveMembers does and ends the walk: members that the walk has not seen do not belong to
+	// the group.
 	EndWalk(ctx context.Context, l engine.Lease, group string, walk int64, last []MemberAnswer) error
 }
 
-// States read what is known about principals.
+// States reads the states of principals.
 type States interface {
 	// States lists principals by app, kind and id.
 	States(ctx context.Context, q engine.StateQuery) ([]engine.State, error)
-	// StatesByID and StatesByRemoteID find many principals at once, in no order. Those that are not known are omitted.
+	// StatesByID and StatesByRemoteID return the states of many principals, in no order. Unknown ids are omitted.
 	StatesByID(ctx context.Context, app string, kind engine.Kind, ids []string) ([]engine.State, error)
 	StatesByRemoteID(ctx context.Context, app string, kind engine.Kind, remoteIDs []string) ([]engine.State, error)
-	// Pending counts the principals that are due now or later, of one app or (empty) of all; those of paused apps count.
+	// Pending returns the number of principals that are due now or later, of one app or (empty) of all. Those of paused apps count.
 	Pending(ctx context.Context, app string) (int, error)
 }

@@ -29,7 +29,7 @@ func testAccepted(t *testing.T, s *suite) {
 	got := s.state(engine.User, "a")
 	require.Empty(t, cmp.Diff(p, got.Pending))
 	require.Equal(t, int64(0), got.Synced)
-	require.NotZero(t, got.DirtySince, "it has not arrived")
+	require.NotZero(t, got.DirtySince, "the change has not arrived")
 	told := s.events(0)
 	require.Equal(t, engine.UserAccepted, told[len(told)-1].Type)
 	require.Equal(t, p.Deadline.UnixMilli(), told[len(told)-1].Data.Until.UnixMilli())
@@ -42,7 +42,7 @@ func testAccepted(t *testing.T, s *suite) {
 
 	s.mark(engine.Mark{ID: "a"})
 	got = s.state(engine.User, "a")
-	require.Equal(t, engine.StatusPending, got.Status, "a newer change waits")
+	require.Equal(t, engine.StatusPending, got.Status, "a newer change does not end it")
 	require.Equal(t, first.NextAt, got.NextAt)
 	require.Equal(t, int64(2), got.Desired)
 	require.NoError(t, s.inTx(ctx, func(tx engine.Execer) error {
@@ -56,15 +56,15 @@ func testAccepted(t *testing.T, s *suite) {
 	require.Equal(t, []string{"user b", "group g"}, s.due())
 
 	s.now = s.now.Add(2 * time.Second)
-	require.Equal(t, []string{"user a", "user b", "group g"}, s.due(), "what was accepted comes first")
+	require.Equal(t, []string{"user a", "user b", "group g"}, s.due(), "accepted changes come first")
 	p.Reads++
 	again := store.Finish{ID: "a", Gen: 1, Status: engine.StatusPending, NextAt: s.now.Add(time.Hour), RemoteID: "ra", Pending: p}
 	s.finish(l, again)
-	require.Len(t, s.events(0), len(told), "it is told once")
+	require.Len(t, s.events(0), len(told), "one event per accepted change")
 	require.Equal(t, []string{"user b", "group g"}, s.due())
 	require.NoError(t, s.store.Release(ctx, l, engine.Hold{}, time.Time{}))
 	require.NoError(t, s.can.tasks.Retry(ctx, s.now, s.app, engine.User, "a"))
-	require.Equal(t, []string{"user a", "user b", "group g"}, s.due(), "a retry reads it at once")
+	require.Equal(t, []string{"user a", "user b", "group g"}, s.due(), "a retry reads it immediately")
 	require.Equal(t, engine.StatusPending, s.state(engine.User, "a").Status)
 	tasks, err := s.can.tasks.Tasks(ctx, engine.TaskQuery{App: s.app})
 	require.NoError(t, err)
@@ -74,7 +74,7 @@ func testAccepted(t *testing.T, s *suite) {
 	l = s.claim()
 	require.NoError(t, s.can.tasks.Dismiss(ctx, s.now, s.app, engine.User, "a"))
 	require.Zero(t, accepted())
-	require.NotNil(t, s.state(engine.User, "a").Pending, "the target may still carry it out")
+	require.NotNil(t, s.state(engine.User, "a").Pending, "the target may still apply the change")
 	again.Gen = 4
 	require.Equal(t, engine.StatusDismissed, s.finish(l, again))
 	s.mark(engine.Mark{ID: "a"})
@@ -83,11 +83,11 @@ func testAccepted(t *testing.T, s *suite) {
 	s.finish(l, store.Finish{ID: "a", Gen: 5, RemoteID: "ra", Operation: engine.OpDeactivate, Confirmed: engine.OpDeactivate})
 	require.Nil(t, s.state(engine.User, "a").Pending)
 	now := s.events(before[len(before)-1].Seq)
-	require.Len(t, now, 1, "it was carried out, although this sequence has sent nothing")
+	require.Len(t, now, 1, "the earlier change was applied; this sequence sent nothing")
 	require.Equal(t, engine.UserDeactivated, now[0].Type)
 }
 
-// Invariant 23: what a store without capabilities ensures of it.
+// Invariant 23, tested without capabilities.
 func testPending(t *testing.T, s *suite) {
 	accepted := func() int {
 		n, err := s.store.Accepted(t.Context(), s.app)
@@ -105,11 +105,11 @@ func testPending(t *testing.T, s *suite) {
 	require.Equal(t, []string{"user b"}, s.due())
 	s.mark(engine.Mark{ID: "a"})
 	got := s.state(engine.User, "a")
-	require.Equal(t, engine.StatusPending, got.Status, "a mark does not end it")
+	require.Equal(t, engine.StatusPending, got.Status, "a mark keeps the status")
 	require.Empty(t, cmp.Diff(p, got.Pending))
 	require.Equal(t, []string{"user b"}, s.due())
 	s.mark(engine.Mark{ID: "a", Retry: true})
-	require.Equal(t, []string{"user a", "user b"}, s.due(), "a retry reads it at once, before others")
+	require.Equal(t, []string{"user a", "user b"}, s.due(), "a retry reads it immediately, before others")
 	s.finish(l, store.Finish{ID: "a", Gen: got.Desired + 1, RemoteID: "ra", Operation: engine.OpUpdate, Confirmed: engine.OpUpdate})
 	require.Zero(t, accepted())
 	require.Equal(t, []string{"user b"}, s.due())

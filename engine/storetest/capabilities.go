@@ -2,7 +2,7 @@ package storetest
 
 import "github.com/scimwright/scimwright/engine/store"
 
-// capabilities are what a store implements beyond store.Store; nil if it does not.
+// capabilities are the interfaces that a store implements in addition to store.Store. A missing one is nil.
 type capabilities struct {
 	markAll   store.MarkAll
 	halts     store.Halts

@@ -1,5 +1,5 @@
-// Package storetest is the contract of the interfaces of package store as test suites.
+// Package storetest tests the contract of the interfaces of package store.
 //
-// An implementation runs them against an empty store. Capabilities that it lacks are skipped. The suites do not depend on how a store keeps
-// anything; only the marks need a transaction, which the caller provides.
+// An implementation runs the suites against an empty store. They skip missing capabilities. The suites do not depend on the storage. Only
+// marks need a transaction, which the caller provides.
 package storetest

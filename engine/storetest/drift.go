@@ -21,7 +21,7 @@ func testRepair(t *testing.T, s *suite) {
 		{Mark: engine.Mark{App: s.app, Kind: engine.User, ID: "b", Retry: true}},
 		{Mark: engine.Mark{App: s.app, Kind: engine.User, ID: "new"}},
 	}))
-	require.ElementsMatch(t, []string{"user b", "user new", "group g"}, s.due(), "those and no others")
+	require.ElementsMatch(t, []string{"user b", "user new", "group g"}, s.due(), "only the repaired principals")
 	g := s.state(engine.Group, "g")
 	require.Greater(t, g.Full, g.Synced)
 	require.Equal(t, "Other", g.RemoteName)
@@ -29,7 +29,7 @@ func testRepair(t *testing.T, s *suite) {
 	require.Error(t,
 		s.can.repairs.Repair(t.Context(), s.now,
 			[]store.Repair{{Mark: engine.Mark{App: s.app, Kind: engine.User, ID: "a"}}, {Mark: engine.Mark{App: s.app}}}))
-	require.NotContains(t, s.due(), "user a", "all or none")
+	require.NotContains(t, s.due(), "user a", "no mark of a failed call is stored")
 }
 
 func testStatesInBulk(t *testing.T, s *suite) {
@@ -45,7 +45,7 @@ func testStatesInBulk(t *testing.T, s *suite) {
 		}
 		return out
 	}
-	many := make([]string, 1200) // more than one query takes
+	many := make([]string, 1200) // more than one query can select
 	for i := range many {
 		many[i] = "nobody"
 	}
@@ -53,6 +53,6 @@ func testStatesInBulk(t *testing.T, s *suite) {
 	require.ElementsMatch(t, []string{"a", "b", "c"}, ids(s.store.StatesByID(t.Context(), s.app, engine.User, many)))
 	require.Empty(t, ids(s.store.StatesByID(t.Context(), s.app, engine.Group, many)))
 	require.ElementsMatch(t, []string{"a", "b"}, ids(s.store.StatesByRemoteID(t.Context(), s.app, engine.User, []string{"rb", "ra", ""})),
-		"an empty id is none")
+		"an empty id matches nothing")
 	require.Empty(t, ids(s.store.StatesByRemoteID(t.Context(), s.app, engine.User, nil)))
 }

@@ -52,7 +52,7 @@ func testEvents(t *testing.T, s *suite) {
 	old.Epoch--
 	_, err = s.store.Finish(t.Context(), old, store.Finish{Kind: engine.User, ID: "b", Status: engine.StatusClean, RemoteID: "r2", At: s.now})
 	require.ErrorIs(t, err, engine.ErrLeaseLost)
-	require.Len(t, s.events(0), 3, "what is not stored is not told")
+	require.Len(t, s.events(0), 3, "a rejected result has no event")
 
 	s.mark(engine.Mark{ID: "a"})
 	first, err := s.can.lags.Overdue(t.Context(), s.app, "a", s.now, s.now)
@@ -97,7 +97,7 @@ func testHoldEvents(t *testing.T, s *suite) {
 	row, err := s.store.Lane(t.Context(), s.app)
 	require.NoError(t, err)
 	require.Equal(t, h, row.Hold)
-	require.NotEmpty(t, row.Owner, "the lease goes on")
+	require.NotEmpty(t, row.Owner, "the lease continues")
 	require.NoError(t, s.store.Hold(t.Context(), l, s.now, engine.Hold{}))
 	require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, time.Time{}))
 	require.ErrorIs(t, s.store.Hold(t.Context(), l, s.now, h), engine.ErrLeaseLost)

@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/engine/store"
 )
 
-// halts are those of the test's app, without those of all apps: other tests share the store.
+// halts returns the halts of the test's app, without those for all apps, because other tests share the store.
 func (s *suite) halts() (own []engine.Halt) {
 	s.t.Helper()
 	all, err := s.store.Halts(s.t.Context(), s.app)
@@ -54,8 +54,8 @@ func testHalts(t *testing.T, s *suite) {
 
 	require.Equal(t, engine.StatusHeld, s.finish(l, heldBy("a", engine.OpUpdate)))
 	require.Equal(t, engine.StatusHeld, s.finish(l, heldBy("b", engine.OpDeactivate)))
-	s.finish(l, store.Finish{ID: "c", Status: engine.StatusHeld, Operation: engine.OpUpdate, RemoteID: "rc"}) // for another reason
-	require.Equal(t, engine.StatusDirty, s.finish(l, heldBy("d", engine.OpCreate)), "that is not halted any more")
+	s.finish(l, store.Finish{ID: "c", Status: engine.StatusHeld, Operation: engine.OpUpdate, RemoteID: "rc"}) // held for another reason
+	require.Equal(t, engine.StatusDirty, s.finish(l, heldBy("d", engine.OpCreate)), "the operation is no longer halted")
 	s.finish(l, store.Finish{Kind: engine.Group, ID: "g", Status: engine.StatusHeld, Operation: engine.OpUpdate, Halted: true})
 	require.Equal(t, []string{"user d"}, s.due())
 	require.False(t, s.state(engine.User, "d").Halted)
@@ -63,9 +63,9 @@ func testHalts(t *testing.T, s *suite) {
 	a := s.state(engine.User, "a")
 	require.True(t, a.Halted)
 	require.Equal(t, []any{engine.StatusHeld, int64(1), int64(0), engine.OpUpdate}, []any{a.Status, a.Desired, a.Synced, a.LastOperation},
-		"it is not taken for synchronised")
+		"it is not synchronized")
 	n, err := s.can.approvals.Approve(t.Context(), s.app, s.now, 0)
-	require.NoError(t, err, "a guard has nothing to do with it")
+	require.NoError(t, err, "approvals do not count halted principals")
 	require.Zero(t, n)
 
 	require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, time.Time{}))
@@ -74,17 +74,17 @@ func testHalts(t *testing.T, s *suite) {
 	require.Equal(t, []string{"user a", "group g"}, s.due())
 	require.True(t, s.claimable())
 	require.Equal(t, engine.StatusDirty, s.state(engine.User, "a").Status)
-	require.Equal(t, engine.StatusHeld, s.state(engine.User, "c").Status, "that waits for somebody")
+	require.Equal(t, engine.StatusHeld, s.state(engine.User, "c").Status, "it still waits for a decision")
 	require.Equal(t, want[:1], s.halts())
 
-	// One halt for all apps, of an operation that no other test has.
+	// The halt for all apps uses an operation that no other test uses.
 	const all = engine.Operation("delete-by-test")
 	s.halt("", "everywhere", all)
 	l = s.claim()
 	s.finish(l, heldBy("a", all))
 	s.resume(s.app, all)
 	require.Contains(t, s.due(), "user a")
-	require.Equal(t, engine.StatusHeld, s.finish(l, heldBy("a", all)), "what is halted for all apps is not resumed for one")
+	require.Equal(t, engine.StatusHeld, s.finish(l, heldBy("a", all)), "resuming one app does not end a halt for all apps")
 	found, err := s.store.Halts(t.Context(), "")
 	require.NoError(t, err)
 	require.Contains(t, found, engine.Halt{Operation: all, Reason: "everywhere", Since: s.now})
@@ -92,10 +92,10 @@ func testHalts(t *testing.T, s *suite) {
 	require.Contains(t, s.due(), "user a")
 
 	s.mark(engine.Mark{ID: "b"})
-	require.False(t, s.state(engine.User, "b").Halted, "a mark makes it due, to be held again")
+	require.False(t, s.state(engine.User, "b").Halted, "a mark requeues it")
 }
 
-// testHaltRace ends a halt while a principal is being held by it: it must not be left behind.
+// testHaltRace ends a halt while the result of a principal that it blocks is stored. The principal must be requeued.
 //
 // Invariant 14
 func testHaltRace(t *testing.T, s *suite) {

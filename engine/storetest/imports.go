@@ -24,7 +24,7 @@ func (s *suite) startImport(r engine.ImportRequest) int64 {
 	return id
 }
 
-// claimImport takes a run; those of other tests are given back. ok is false when it is not to be had.
+// claimImport claims a run and releases those of other tests. ok reports whether the run was claimed.
 func (s *suite) claimImport(id int64) (mine engine.Lease, ok bool) {
 	s.t.Helper()
 	leases, _, err := s.can.imports.ImportLeases().Claim(s.t.Context(), "me "+s.app, s.now, s.now.Add(time.Minute), 1000)
@@ -59,26 +59,27 @@ func testImports(t *testing.T, s *suite) {
 	l, ok := s.claimImport(id)
 	require.True(t, ok)
 	_, ok = s.claimImport(id)
-	require.False(t, ok, "it is claimed once")
+	require.False(t, ok, "a second claim fails")
 	object := engine.RemoteObject{App: s.app, Kind: engine.User, RemoteID: "r1", UserName: "a\x00nn", ExternalID: "e", Email: "a@x",
 		DisplayName: "Ann", Active: true,
 		Hash: "h", Run: id, Verdict: engine.VerdictAmbiguous, Rule: engine.MatchEmail, Candidates: []string{`p"1`, "p2"}, Note: "why"}
 	require.NoError(t, s.savePage(l, 2, false, object, engine.RemoteObject{RemoteID: "r0"}))
 	require.ErrorIs(t, s.savePage(l, 4, false, engine.RemoteObject{RemoteID: "r3"}, engine.RemoteObject{RemoteID: "r1"}),
 		store.ErrDuplicateObject)
-	require.NoError(t, s.can.imports.DelayImport(t.Context(), l, 3, "it is down"))
+	require.NoError(t, s.can.imports.DelayImport(t.Context(), l, 3, "target is down"))
 
 	run, err := s.can.imports.ImportRun(t.Context(), id)
 	require.NoError(t, err)
 	require.Empty(t,
 		cmp.Diff(
-			engine.ImportRun{ID: id, App: s.app, Request: request, State: engine.ImportRunning, Seen: 2, Total: 2, Attempts: 3, Error: "it is down",
+			engine.ImportRun{ID: id, App: s.app, Request: request, State: engine.ImportRunning, Seen: 2, Total: 2, Attempts: 3,
+				Error: "target is down",
 				Begun: s.now, Counts: map[engine.Verdict]int{engine.VerdictAmbiguous: 1, engine.VerdictUnmatched: 1}}, run))
 	object.UserName = "a\uFFFDnn"
 	found, err := s.can.imports.RemoteObjects(t.Context(),
 		engine.RemoteObjectQuery{App: s.app, Kind: engine.User, Verdict: engine.VerdictAmbiguous})
 	require.NoError(t, err)
-	require.Empty(t, cmp.Diff([]engine.RemoteObject{object}, found), "and nothing of the page that was refused")
+	require.Empty(t, cmp.Diff([]engine.RemoteObject{object}, found), "the rejected page is not stored")
 	found, err = s.can.imports.RemoteObjects(t.Context(), engine.RemoteObjectQuery{App: s.app, Kind: engine.User, After: "r0", Limit: 1})
 	require.NoError(t, err)
 	require.Len(t, found, 1)
@@ -88,7 +89,7 @@ func testImports(t *testing.T, s *suite) {
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	require.Equal(t, "r0", found[0].RemoteID)
-	require.Nil(t, found[0].Resource, "it was not kept")
+	require.Nil(t, found[0].Resource, "the resource was not stored")
 	whole, err := scim.DecodeResource([]byte(`{"userName":"a\u0000nn","nickName":"A"}`))
 	require.NoError(t, err)
 	require.NoError(t, s.savePage(l, 3, false, engine.RemoteObject{RemoteID: "r2", Resource: whole}))
@@ -115,22 +116,22 @@ func testImports(t *testing.T, s *suite) {
 		require.ErrorIs(t, write(), engine.ErrLeaseLost, name)
 	}
 	_, ok = s.claimImport(id)
-	require.False(t, ok, "not before")
+	require.False(t, ok, "not due yet")
 	s.now = s.now.Add(time.Second)
 	l, ok = s.claimImport(id)
 	require.True(t, ok)
 	require.NoError(t, s.can.imports.ImportLeases().Extend(t.Context(), l, s.now.Add(time.Hour)))
 	s.now = s.now.Add(2 * time.Minute)
 	_, ok = s.claimImport(id)
-	require.False(t, ok, "the lease was prolonged")
+	require.False(t, ok, "the lease was extended")
 	require.NoError(t, s.can.imports.ImportLeases().Reset(t.Context(), "me "+s.app))
 	require.ErrorIs(t, s.can.imports.DelayImport(t.Context(), l, 9, "x"), engine.ErrLeaseLost)
 	l, ok = s.claimImport(id)
-	require.True(t, ok, "a restarted owner gets it back")
+	require.True(t, ok, "a restarted owner can claim it")
 	require.NoError(t, s.can.imports.EndImport(t.Context(), l, engine.ImportFailed, "why", s.now))
 	require.NoError(t, s.can.imports.ImportLeases().Release(t.Context(), l, engine.Hold{}, time.Time{}))
 	_, ok = s.claimImport(id)
-	require.False(t, ok, "it has ended")
+	require.False(t, ok, "it is finished")
 
 	again := s.startImport(request)
 	runs, err := s.can.imports.ImportRuns(t.Context(), s.app)
@@ -161,7 +162,7 @@ func testImportConfirm(t *testing.T, s *suite) {
 	require.NoError(t,
 		s.savePage(l, 6, true, matched("r1", "z"), matched("r2", "busy"), matched("r3", "a"), matched("r4", "twice"), matched("r5", "twice"),
 			engine.RemoteObject{RemoteID: "r0", Verdict: engine.VerdictLinked, Principal: "has"}))
-	for range 2 { // as after a crash
+	for range 2 { // twice, as after a crash
 		require.NoError(t, s.can.imports.CloseImport(t.Context(), l, s.now))
 	}
 	dealt := 0
@@ -189,8 +190,8 @@ func testImportConfirm(t *testing.T, s *suite) {
 		why = append(why, fmt.Sprint(o.RemoteID, o.Principal, o.Candidates, " ", o.Note))
 	}
 	require.Equal(t, []string{
-		"r2[busy] the principal is about to be provisioned; try again when that has ended",
-		"r4[twice] another one matches the same", "r5[twice] another one matches the same",
+		"r2[busy] the principal has a pending change; try again when it is provisioned",
+		"r4[twice] another object matches the same principal", "r5[twice] another object matches the same principal",
 	}, why)
 
 	confirm := func(run int64, links ...engine.Link) error {

@@ -29,7 +29,7 @@ func testLag(t *testing.T, s *suite) {
 	s.now = s.now.Add(time.Minute)
 	second := s.now
 	s.mark(engine.Mark{ID: "a"}, engine.Mark{ID: "d"})
-	require.Equal(t, first, since("a"), "a later mark changes nothing")
+	require.Equal(t, first, since("a"), "a later mark does not change it")
 	require.Equal(t, second, since("d"))
 	require.Empty(t, cmp.Diff(engine.Lag{App: s.app, Due: 5, Oldest: first}, lag()))
 
@@ -38,7 +38,7 @@ func testLag(t *testing.T, s *suite) {
 	s.finish(l, store.Finish{ID: "a", Status: engine.StatusRetrying, Attempts: 1, NextAt: s.now.Add(time.Hour)})
 	s.finish(l, store.Finish{ID: "b", Status: engine.StatusFailed})
 	s.finish(l, store.Finish{ID: "c", Status: engine.StatusHeld})
-	require.Equal(t, first, since("a"), "a failure brings nothing to the target")
+	require.Equal(t, first, since("a"), "a failure does not change it")
 	require.Equal(t, first, since("b"))
 	want := engine.Lag{App: s.app, Due: 3, Oldest: first, Failed: 1, Held: 1, Retrying: 1}
 	require.Empty(t, cmp.Diff(want, lag()))
@@ -46,14 +46,14 @@ func testLag(t *testing.T, s *suite) {
 	s.finish(l, store.Finish{Kind: engine.Group, ID: "g", Status: engine.StatusWaiting})
 	require.Zero(t, since("a"))
 	want = engine.Lag{App: s.app, Due: 1, Oldest: second, Failed: 1, Held: 1, LastSuccess: s.now}
-	require.Empty(t, cmp.Diff(want, lag()), "what failed for good is not what the lag is about")
+	require.Empty(t, cmp.Diff(want, lag()), "permanent failures do not count")
 
 	s.now = s.now.Add(time.Minute)
 	third := s.now
 	s.mark(engine.Mark{ID: "d"})
 	s.now = s.now.Add(time.Minute)
 	s.finish(l, store.Finish{ID: "d", Gen: 1, Status: engine.StatusSkipped})
-	require.Equal(t, third, since("d"), "what came while the sequence ran has not arrived")
+	require.Equal(t, third, since("d"), "a mark during the sequence has not arrived")
 	h := engine.Hold{Kind: engine.HoldQuarantine, Until: s.now.Add(time.Hour), Reason: "no", Streak: 2}
 	require.NoError(t, s.store.Release(t.Context(), l, h, time.Time{}))
 	want.Oldest, want.Hold = third, h
@@ -84,7 +84,7 @@ func testOverdue(t *testing.T, s *suite) {
 		return ids, page
 	}
 	ids, _ := late(nil, 10)
-	require.Equal(t, []string{"gone", "known", "tried"}, ids, "who cannot have an account cannot lose one")
+	require.Equal(t, []string{"gone", "known", "tried"}, ids, "users that cannot have an account are not overdue")
 	_, page := late(nil, 2)
 	ids, _ = late(&page[1], 2)
 	require.Equal(t, []string{"tried"}, ids)
@@ -106,10 +106,10 @@ func testOverdue(t *testing.T, s *suite) {
 	require.False(t, overdue("new", s.now))
 	s.mark(engine.Mark{ID: "gone"})
 	s.finish(l, store.Finish{ID: "gone", Status: engine.StatusFailed, RemoteID: "r gone"})
-	require.False(t, overdue("gone", s.now), "it is the same deactivation")
+	require.False(t, overdue("gone", s.now), "the same deactivation")
 	s.mark(engine.Mark{ID: "gone"})
 	s.finish(l, store.Finish{ID: "gone", RemoteID: "r gone"})
-	require.False(t, overdue("gone", s.now), "it has arrived")
+	require.False(t, overdue("gone", s.now), "the deactivation has arrived")
 	s.mark(engine.Mark{ID: "gone"})
-	require.True(t, overdue("gone", s.now), "another one")
+	require.True(t, overdue("gone", s.now), "another deactivation")
 }

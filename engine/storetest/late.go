@@ -9,7 +9,7 @@ import (
 	"github.com/scimwright/scimwright/engine/store"
 )
 
-// testLate has principals looked at again for which something was sent when the lease had ended.
+// testLate calls Recheck for principals for which a request was sent after the lease had ended.
 func testLate(t *testing.T, s *suite) {
 	again := func(kind engine.Kind, id string) {
 		t.Helper()
@@ -17,7 +17,7 @@ func testLate(t *testing.T, s *suite) {
 	}
 	again(engine.User, "a")
 	_, err := s.store.Lane(t.Context(), s.app)
-	require.ErrorIs(t, err, engine.ErrNotFound, "what is not known is not made known")
+	require.ErrorIs(t, err, engine.ErrNotFound, "an unknown principal stays unknown")
 
 	s.mark(engine.Mark{ID: "a"}, engine.Mark{Kind: engine.Group, ID: "g"})
 	l := s.claim()

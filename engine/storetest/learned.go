@@ -30,7 +30,7 @@ func testLearn(t *testing.T, s *suite) {
 	require.Empty(t, cmp.Diff(want, got))
 	require.Empty(t, cmp.Diff(want, learned()))
 	require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, time.Time{}))
-	require.Empty(t, cmp.Diff(want, learned()), "it outlives the lease")
+	require.Empty(t, cmp.Diff(want, learned()), "it is kept after the lease")
 
 	l = s.claim()
 	if s.can.missing["Profiles"] {
@@ -61,7 +61,7 @@ func testUnkept(t *testing.T, s *suite) {
 	s.finish(l, store.Finish{ID: "a", IgnoredAttributes: want})
 	require.Empty(t, cmp.Diff(want, s.state(engine.User, "a").IgnoredAttributes))
 	s.mark(engine.Mark{ID: "a"})
-	require.Empty(t, cmp.Diff(want, s.state(engine.User, "a").IgnoredAttributes), "a mark leaves it")
+	require.Empty(t, cmp.Diff(want, s.state(engine.User, "a").IgnoredAttributes), "a mark keeps it")
 	s.finish(l, store.Finish{ID: "a"})
 	require.Empty(t, s.state(engine.User, "a").IgnoredAttributes)
 }

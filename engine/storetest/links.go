@@ -18,7 +18,7 @@ func (s *suite) link(links ...engine.Link) error {
 	return s.inTx(s.t.Context(), func(tx engine.Execer) error { return s.can.links.Link(s.t.Context(), tx, s.now, s.app, links) })
 }
 
-// refused wants a LinkError and returns its reasons by principal.
+// refused requires a LinkError and returns its reasons by principal.
 func (s *suite) refused(err error) map[string]string {
 	s.t.Helper()
 	refusal, ok := errors.AsType[*engine.LinkError](err)
@@ -33,9 +33,9 @@ func (s *suite) refused(err error) map[string]string {
 func testLinks(t *testing.T, s *suite) {
 	ann := engine.Link{Kind: engine.User, ID: "ann", RemoteID: "r1", RemoteName: "Ann", Origin: engine.Created}
 	bob := engine.Link{Kind: engine.User, ID: "bob", RemoteID: "r2"}
-	tea := engine.Link{Kind: engine.Group, ID: "tea", RemoteID: "r1"} // ids of groups are others than those of users
+	tea := engine.Link{Kind: engine.Group, ID: "tea", RemoteID: "r1"} // user and group ids are independent
 	require.NoError(t, s.link(bob, tea, ann))
-	require.NoError(t, s.link(ann), "it is there already")
+	require.NoError(t, s.link(ann), "the link exists")
 	bob.Origin, tea.Origin = engine.Imported, engine.Imported
 	all, err := s.can.links.Links(t.Context(), s.app, engine.Link{}, 2)
 	require.NoError(t, err)
@@ -51,10 +51,10 @@ func testLinks(t *testing.T, s *suite) {
 	require.Empty(t, s.due(), "a link sends nothing")
 	s.mark(engine.Mark{Kind: engine.Group, ID: "tea"})
 	group := s.state(engine.Group, "tea")
-	require.Greater(t, group.Full, group.Synced, "what a linked group has is not known")
+	require.Greater(t, group.Full, group.Synced, "the members of a linked group are unknown")
 
 	err = s.link(
-		engine.Link{Kind: engine.User, ID: "cat", RemoteID: "r3"}, // nothing is wrong with this one
+		engine.Link{Kind: engine.User, ID: "cat", RemoteID: "r3"}, // valid
 		engine.Link{Kind: engine.User, ID: "dan", RemoteID: "r1"},
 		engine.Link{Kind: engine.User, ID: "ann", RemoteID: "r9"},
 		engine.Link{Kind: engine.User, ID: "eve", RemoteID: "r5"},
@@ -64,12 +64,12 @@ func testLinks(t *testing.T, s *suite) {
 		engine.Link{Kind: "role", ID: "hal", RemoteID: "r7"},
 	)
 	require.Empty(t, cmp.Diff(map[string]string{
-		"dan": "the account belongs to ann already", "ann": "the principal has the account r1 already", "eve2": "the account is named twice",
-		"fay": "it does not name an account", "gil": `there is no origin "unconfirmed"`, "hal": "it does not name a principal",
+		"dan": "the account already belongs to ann", "ann": "the principal already has the account r1", "eve2": "the account occurs twice",
+		"fay": "the link has no account", "gil": `unknown origin "unconfirmed"`, "hal": "the link has no valid principal",
 	}, s.refused(err)))
 	all, err = s.can.links.Links(t.Context(), s.app, engine.Link{}, 0)
 	require.NoError(t, err)
-	require.Len(t, all, 3, "it is refused as a whole")
+	require.Len(t, all, 3, "no link was created")
 }
 
 func testLinkStopped(t *testing.T, s *suite) {
@@ -83,11 +83,11 @@ func testLinkStopped(t *testing.T, s *suite) {
 	require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, time.Time{}))
 
 	refused := s.refused(s.link(engine.Link{Kind: engine.User, ID: "due", RemoteID: "r1"}))
-	require.Contains(t, refused["due"], "about to be provisioned", "its sequence may be finding an account now")
+	require.Contains(t, refused["due"], "has a pending change", "its sequence may find an account now")
 	require.NoError(t,
 		s.link(engine.Link{Kind: engine.User, ID: "failed", RemoteID: "r2"}, engine.Link{Kind: engine.User, ID: "idle", RemoteID: "r3"}))
 	require.ElementsMatch(t, []string{"user due", "user failed", "group g"}, s.due(),
-		"what failed has an account now, and the group its member")
+		"the failed user and the waiting group")
 }
 
 func testLinkRace(t *testing.T, s *suite) {
@@ -114,7 +114,7 @@ func testLinkRace(t *testing.T, s *suite) {
 		case linked[i] == nil:
 			require.Equal(t, "r-"+id, state.RemoteID)
 		case refused, errors.Is(linked[i], engine.ErrStale):
-			require.Empty(t, state.RemoteID, "its sequence may be looking for an account already")
+			require.Empty(t, state.RemoteID, "its sequence may already search for an account")
 		default:
 			require.NoError(t, linked[i])
 		}

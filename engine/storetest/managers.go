@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/engine/store"
 )
 
-// work begins what the users are worked towards.
+// work calls Begin for users with the desired state.
 func (s *suite) work(l engine.Lease, want engine.Want, ids ...string) {
 	s.t.Helper()
 	var intents []store.Intent
@@ -21,7 +21,7 @@ func (s *suite) work(l engine.Lease, want engine.Want, ids ...string) {
 	require.NoError(s.t, s.store.Begin(s.t.Context(), l, intents))
 }
 
-// manage begins work on users that have a manager.
+// manage calls Begin for users that have a manager.
 func (s *suite) manage(l engine.Lease, manager string, ids ...string) {
 	s.t.Helper()
 	var intents []store.Intent
@@ -42,7 +42,7 @@ func testManagers(t *testing.T, s *suite) {
 	l := s.claim()
 	s.work(l, engine.Active, "boss")
 	s.manage(l, "boss", "a", "b", "c")
-	require.Equal(t, "boss", s.state(engine.User, "a").Manager, "it is known before the first request")
+	require.Equal(t, "boss", s.state(engine.User, "a").Manager, "it is stored before the first request")
 	require.Equal(t, engine.StatusWaiting, s.finish(l, waitingFor("a", "boss")))
 	require.Equal(t, engine.StatusWaiting, s.finish(l, waitingFor("b", "boss")))
 	a := s.state(engine.User, "a")
@@ -52,39 +52,40 @@ func testManagers(t *testing.T, s *suite) {
 	s.finish(l, store.Finish{ID: "heir"})
 
 	s.finish(l, store.Finish{ID: "boss", RemoteID: "r1"})
-	require.ElementsMatch(t, []string{"user a", "user c"}, s.due(), "who is not to be active needs no manager")
+	require.ElementsMatch(t, []string{"user a", "user c"}, s.due(), "only active users need a manager")
 	require.Equal(t, engine.StatusDirty, s.state(engine.User, "a").Status)
 	require.Empty(t, s.state(engine.User, "a").WaitingOn)
 	s.finish(l, store.Finish{ID: "a", RemoteID: "ra", Manager: "boss"})
 	require.Equal(t, engine.StatusDirty, s.finish(l, store.Finish{ID: "c", Gen: 1, RemoteID: "rc", Manager: "boss"}),
-		"the manager got its account while the sequence ran")
+		"the manager got its account during the sequence")
 	s.finish(l, store.Finish{ID: "c", RemoteID: "rc", Manager: "boss"})
 	s.mark(engine.Mark{ID: "boss"})
 	s.finish(l, store.Finish{ID: "boss", RemoteID: "r1"})
-	require.Empty(t, s.due(), "nothing moved")
+	require.Empty(t, s.due(), "no account has changed")
 
 	s.mark(engine.Mark{ID: "boss"})
 	s.finish(l, store.Finish{ID: "boss", RemoteID: "r2"})
-	require.ElementsMatch(t, []string{"user a", "user c"}, s.due(), "it has another account")
+	require.ElementsMatch(t, []string{"user a", "user c"}, s.due(), "the manager has another account")
 	s.finish(l, store.Finish{ID: "a", RemoteID: "ra", Manager: "boss"})
 	s.finish(l, store.Finish{ID: "c", RemoteID: "rc", Manager: "boss"})
 
 	s.work(l, engine.Inactive, "boss")
 	s.work(l, engine.Active, "heir")
 	s.finish(l, store.Finish{ID: "heir", RemoteID: "r2"})
-	require.ElementsMatch(t, []string{"user a", "user c", "user heir"}, s.due(), "the account of the manager is somebody else's")
+	require.ElementsMatch(t, []string{"user a", "user c", "user heir"}, s.due(), "the account of the manager belongs to another user")
 	for _, id := range []string{"a", "c"} {
 		s.finish(l, store.Finish{ID: id, RemoteID: "r" + id})
 		require.Empty(t, s.state(engine.User, id).Manager)
 	}
 	s.manage(l, "heir", "heir")
 	s.finish(l, store.Finish{ID: "heir", RemoteID: "r3", Manager: "heir"})
-	require.Equal(t, []string{"user heir"}, s.due(), "somebody may be the manager of himself")
+	require.Equal(t, []string{"user heir"}, s.due(), "a user may be its own manager")
 	s.finish(l, store.Finish{ID: "heir", RemoteID: "r3", Manager: "heir"})
 	require.Empty(t, s.due())
 }
 
-// testManagerRace gives a manager its account while a user begins to have it as manager, and two users that manage each other theirs.
+// testManagerRace gives a manager its account while Begin stores it as the manager of a user. It also gives two users that manage each
+// other their accounts at the same time.
 //
 // Invariant 19
 func testManagerRace(t *testing.T, s *suite) {
@@ -102,7 +103,7 @@ func testManagerRace(t *testing.T, s *suite) {
 		both.Wait()
 		if read == "" {
 			require.Equal(t, engine.StatusDirty, s.finish(l, store.Finish{ID: "a", Gen: 1, Manager: "boss", Status: engine.StatusWaiting}),
-				"one of them finds the other")
+				"either side sees the other")
 		}
 		s.finish(l, store.Finish{ID: "a"})
 		s.finish(l, store.Finish{ID: "boss"})
@@ -119,12 +120,12 @@ func testManagerRace(t *testing.T, s *suite) {
 	}
 }
 
-// race finishes several sequences at once.
+// race finishes several sequences concurrently.
 func (s *suite) race(l engine.Lease, finishes ...store.Finish) {
 	s.t.Helper()
 	var all sync.WaitGroup
 	errs := make([]error, len(finishes))
-	for i, f := range finishes { // all of them have begun before the first one ends
+	for i, f := range finishes { // all have started before the first one finishes
 		f.Kind, f.Gen, f.At = engine.User, s.state(engine.User, f.ID).Desired, s.now
 		if f.Status == "" {
 			f.Status = engine.StatusClean

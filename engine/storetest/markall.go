@@ -14,7 +14,7 @@ import (
 	"github.com/scimwright/scimwright/engine/store"
 )
 
-// testMarkAll compares MarkAll with a Mark of each principal that fits, on states and lanes of all kinds.
+// testMarkAll compares MarkAll with a Mark of each matching principal, on states and lanes of all kinds.
 func testMarkAll(t *testing.T, s *suite) {
 	all := []engine.Status{
 		engine.StatusDirty, engine.StatusClean, engine.StatusSkipped, engine.StatusWaiting,
@@ -80,10 +80,10 @@ func testMarkAll(t *testing.T, s *suite) {
 		return err
 	}))
 	_, err := s.store.Lane(t.Context(), s.app)
-	require.ErrorIs(t, err, engine.ErrNotFound, "where nobody is known there is nothing to do")
+	require.ErrorIs(t, err, engine.ErrNotFound, "MarkAll creates no lane without principals")
 }
 
-// states brings some principals into the statuses at random.
+// states gives some principals random statuses.
 func (s *suite) states(statuses []engine.Status, r *rand.Rand) engine.Lease {
 	s.t.Helper()
 	kinds := []engine.Kind{engine.User, engine.Group}

@@ -18,19 +18,19 @@ func testAgain(t *testing.T, s *suite) {
 	l := s.claim()
 	unkept := map[string]engine.IgnoredAttribute{"title": {Sent: "x", Rounds: 3, Ignored: true}}
 	s.finish(l, store.Finish{ID: "a", Status: engine.StatusRetrying, NextAt: s.now.Add(time.Hour), IgnoredAttributes: unkept})
-	again := func(afresh bool) int64 {
-		n, err := s.can.tasks.Requeue(t.Context(), s.now, engine.Mark{App: s.app, Kind: engine.User, ID: "a", Retry: true}, afresh)
+	again := func(fresh bool) int64 {
+		n, err := s.can.tasks.Requeue(t.Context(), s.now, engine.Mark{App: s.app, Kind: engine.User, ID: "a", Retry: true}, fresh)
 		require.NoError(t, err)
 		return n
 	}
 	require.EqualValues(t, 2, again(false))
-	require.Equal(t, []string{"user a"}, s.due(), "a back-off ends")
+	require.Equal(t, []string{"user a"}, s.due(), "the backoff ended")
 	require.Empty(t, cmp.Diff(unkept, s.state(engine.User, "a").IgnoredAttributes))
 
 	require.EqualValues(t, 3, again(true))
 	require.Empty(t, s.state(engine.User, "a").IgnoredAttributes)
 	s.finish(l, store.Finish{ID: "a", Gen: 2, IgnoredAttributes: unkept})
-	require.Empty(t, s.state(engine.User, "a").IgnoredAttributes, "a sequence that began before knows nothing new")
+	require.Empty(t, s.state(engine.User, "a").IgnoredAttributes, "results of an earlier sequence are discarded")
 	s.finish(l, store.Finish{ID: "a", Gen: 3, IgnoredAttributes: unkept})
 	require.Empty(t, cmp.Diff(unkept, s.state(engine.User, "a").IgnoredAttributes))
 
@@ -60,7 +60,7 @@ func testRehearsalReads(t *testing.T, s *suite) {
 
 	require.NoError(t, s.store.SaveMembers(t.Context(), l, "g", 0, []store.MemberAnswer{{User: "a", Want: true, Asked: 1}}))
 	all := s.members(store.MembersAll)
-	require.Len(t, all, 2, "also those about whom the directory is to be asked")
+	require.Len(t, all, 2, "including those that need a query of the directory")
 	require.Equal(t, []string{"ra", "ann"}, []string{all[0].RemoteID, all[0].RemoteName})
 
 	guard := engine.Guard{Limit: 1, Window: time.Hour}
@@ -70,10 +70,10 @@ func testRehearsalReads(t *testing.T, s *suite) {
 		return many
 	}
 	require.Zero(t, would("a"))
-	require.Zero(t, would("a"), "asking is not leaving")
+	require.Zero(t, would("a"), "CountRemovals stores nothing")
 	s.mark(engine.Mark{ID: "a"})
 	require.NoError(t, s.store.Begin(t.Context(), l, []store.Intent{{Kind: engine.User, ID: "a", Want: engine.Absent}}))
-	require.Zero(t, would("a"), "it is counted once")
+	require.Zero(t, would("a"), "the user is counted once")
 	require.Equal(t, 2, would("b"))
 	many, err := s.store.Remove(t.Context(), l, engine.User, "a", s.now, guard)
 	require.NoError(t, err)
@@ -148,7 +148,7 @@ func testPlans(t *testing.T, s *suite) {
 	require.Empty(t, read(engine.PlanItemQuery{}))
 	require.Len(t, plans(engine.PlanQuery{}), 1)
 	require.NoError(t, s.inTx(t.Context(), func(tx engine.Execer) error { return s.store.Forget(t.Context(), tx, s.app) }))
-	require.Empty(t, plans(engine.PlanQuery{}), "an app that is forgotten has no plans")
+	require.Empty(t, plans(engine.PlanQuery{}), "a removed app has no plans")
 }
 
 func testOldPlans(t *testing.T, s *suite) {
@@ -214,7 +214,7 @@ func testApplyPlan(t *testing.T, s *suite) {
 	moved := items[0]
 	moved.Generation = 0
 	require.ErrorIs(t, apply(p, engine.PlanApplied, moved, items[1]), engine.ErrStale)
-	require.Empty(t, s.due(), "nothing of it stays")
+	require.Empty(t, s.due(), "nothing was stored")
 
 	rollback := errors.New("rolled back")
 	require.ErrorIs(t, s.inTx(t.Context(), func(tx engine.Execer) error {
@@ -225,7 +225,7 @@ func testApplyPlan(t *testing.T, s *suite) {
 
 	require.NoError(t, apply(p, engine.PlanPartial, items[0]))
 	require.Equal(t, []string{"user b"}, s.due())
-	require.ErrorIs(t, apply(p, engine.PlanApplied, items[1]), engine.ErrApplied, "it is partial by now")
+	require.ErrorIs(t, apply(p, engine.PlanApplied, items[1]), engine.ErrApplied, "the plan is partial")
 	s.mark(engine.Mark{ID: "c"})
 	require.NoError(t, s.store.Begin(t.Context(), l, []store.Intent{
 		{Kind: engine.User, ID: "b", Want: engine.Inactive}, {Kind: engine.User, ID: "c", Want: engine.Inactive},
@@ -234,7 +234,7 @@ func testApplyPlan(t *testing.T, s *suite) {
 	for id, want := range map[string]int{"b": 0, "c": 1} {
 		many, err := s.store.Remove(t.Context(), l, engine.User, id, s.now, guard)
 		require.NoError(t, err)
-		require.Equal(t, want, many, "somebody has looked at b, and nobody at c")
+		require.Equal(t, want, many, "b was approved with the plan, c was not")
 	}
 	s.finish(l, store.Finish{ID: "c", RemoteID: "rc"})
 
@@ -243,7 +243,7 @@ func testApplyPlan(t *testing.T, s *suite) {
 	require.NoError(t, apply(p, engine.PlanApplied, items[1:]...))
 	require.Equal(t, []string{"user b", "user new", "group g"}, s.due())
 	g := s.state(engine.Group, "g")
-	require.Greater(t, g.Full, g.Synced, "with all its members")
+	require.Greater(t, g.Full, g.Synced, "with all members")
 	_, all = planned()
 	require.True(t, all[2].Marked)
 	require.NoError(t, s.inTx(t.Context(), func(tx engine.Execer) error {

@@ -24,7 +24,7 @@ func testProfile(t *testing.T, s *suite) {
 	save(store.TargetProfile{BaseURL: "https://h/scim", Profile: engine.Profile{At: s.now.UTC(), Requests: 7}})
 	row, err := s.store.Lane(ctx, s.app)
 	require.NoError(t, err)
-	require.Zero(t, row.NextAt, "nothing is due of an app that was only probed")
+	require.Zero(t, row.NextAt, "an app that was only probed has nothing pending")
 	require.Equal(t, 1, row.Learned.MemberBatch)
 	s.mark(engine.Mark{ID: "a"})
 	l := s.claim()
@@ -37,7 +37,7 @@ func testProfile(t *testing.T, s *suite) {
 	row, err = s.store.Lane(ctx, s.app)
 	require.NoError(t, err)
 	want := engine.Learned{MemberBatch: 2, Probed: engine.Traits{engine.NoPut: true, engine.NoPatch: false}}
-	require.Empty(t, cmp.Diff(want, row.Learned), "also while somebody works on the lane")
+	require.Empty(t, cmp.Diff(want, row.Learned), "even during a lease")
 	require.NoError(t, s.store.Extend(ctx, l, s.now.Add(time.Hour)))
 	require.NoError(t, s.store.Release(ctx, l, engine.Hold{}, time.Time{}))
 	require.NoError(t, s.can.profiles.ResetLearned(ctx, s.app))

@@ -52,14 +52,14 @@ func testProgress(t *testing.T, s *suite) {
 
 	save(0, store.MemberAnswer{User: "b"}, store.MemberAnswer{User: "c"})
 	require.Empty(t, cmp.Diff([]store.Member{row("b", false, true, "rb")}, s.members(store.MembersPending)),
-		"whether b is in the group is not known, and c was never sent")
+		"b may be in the group, c was never sent")
 	require.Empty(t, cmp.Diff([]store.Member{row("b", false, true, "rb")}, s.members(store.MembersLeaving)))
 	progress(
 		store.Progress{Gen: 1, RemoteID: "rg", Removed: []engine.RemoteMember{member("b")}, NextRemove: []engine.RemoteMember{member("a")}})
 	require.Empty(t, s.state(engine.Group, "g").RemoteName)
 	require.Empty(t, cmp.Diff([]store.Member{row("a", true, true, "ra")}, s.members(store.MembersPending)),
-		"whether a is still in the group is not known")
-	require.Empty(t, s.members(store.MembersLeaving), "it is wanted")
+		"a may still be in the group")
+	require.Empty(t, s.members(store.MembersLeaving), "a is desired")
 	s.finish(l,
 		store.Finish{Kind: engine.Group, ID: "g", Added: []engine.RemoteMember{member("a")}, Status: engine.StatusRetrying, NextAt: s.now})
 	require.Empty(t, s.members(store.MembersPending))
@@ -67,13 +67,13 @@ func testProgress(t *testing.T, s *suite) {
 	s.mark(engine.Mark{Kind: engine.Group, ID: "g", AllMembers: true})
 	progress(store.Progress{Gen: 1, RemoteID: "rg", Replaced: true, Whole: true, Added: []engine.RemoteMember{member("a")}})
 	got = s.state(engine.Group, "g")
-	require.Greater(t, got.Full, got.Synced, "it was asked for again meanwhile")
+	require.Greater(t, got.Full, got.Synced, "it was requested again in the meantime")
 	s.finish(l, store.Finish{Kind: engine.Group, ID: "g", Gen: 2, Whole: true, Replaced: true, Status: engine.StatusDirty, NextAt: s.now})
 	got = s.state(engine.Group, "g")
-	require.LessOrEqual(t, got.Full, got.Synced, "a push that is cut off has replaced the list all the same")
+	require.LessOrEqual(t, got.Full, got.Synced, "an aborted push has replaced the list")
 	progress(store.Progress{Gen: 2, RemoteID: "rg", NextAll: true})
 	got = s.state(engine.Group, "g")
-	require.Greater(t, got.Full, got.Synced, "it is about to be replaced")
+	require.Greater(t, got.Full, got.Synced, "the list is about to be replaced")
 
 	s.now = s.now.Add(2 * time.Minute)
 	s.claim()
@@ -82,7 +82,7 @@ func testProgress(t *testing.T, s *suite) {
 	require.Equal(t, "rg", s.state(engine.Group, "g").RemoteID)
 }
 
-// testMemberRows has rows come and go: those that say nothing do not stay.
+// testMemberRows checks that rows without information are deleted.
 func testMemberRows(t *testing.T, s *suite) {
 	var marks []engine.Mark
 	for n := range 5 {
@@ -92,9 +92,9 @@ func testMemberRows(t *testing.T, s *suite) {
 	l := s.claim()
 	require.NoError(t,
 		s.store.SaveMembers(t.Context(), l, "g", 0, []store.MemberAnswer{{User: "u0", Asked: 1}, {User: "u1", Want: true, Asked: 1}}))
-	require.Len(t, s.members(store.MembersAsked), 1, "u2 was not answered")
+	require.Len(t, s.members(store.MembersAsked), 1, "no response about u2")
 	require.NoError(t, s.store.SaveMembers(t.Context(), l, "g", 9, []store.MemberAnswer{{User: "u3", Want: true}}))
 	require.NoError(t, s.store.EndWalk(t.Context(), l, "g", 9, nil))
 	require.Empty(t, cmp.Diff([]store.Member{{User: "u3", Want: true}}, s.members(store.MembersWanted)))
-	require.Empty(t, cmp.Diff([]store.Member{{User: "u2", Asked: 1}}, s.members(store.MembersAsked)), "a mark stays")
+	require.Empty(t, cmp.Diff([]store.Member{{User: "u2", Asked: 1}}, s.members(store.MembersAsked)), "a mark is kept")
 }

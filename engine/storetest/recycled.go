@@ -28,7 +28,7 @@ func testFormer(t *testing.T, s *suite) {
 	require.Empty(t, by(engine.StateQuery{PreviousID: "r1"}))
 	s.finish(l, store.Finish{ID: "a"})
 	s.finish(l, store.Finish{ID: "a"})
-	require.Equal(t, "r1", s.state(engine.User, "a").PreviousID, "the account is gone")
+	require.Equal(t, "r1", s.state(engine.User, "a").PreviousID, "the account was deleted")
 	s.finish(l, store.Finish{ID: "a", RemoteID: "r2"})
 	require.Equal(t, []string{"a"}, by(engine.StateQuery{PreviousID: "r1"}))
 	require.Equal(t, []string{"a"}, by(engine.StateQuery{RemoteID: "r2"}))
@@ -36,7 +36,7 @@ func testFormer(t *testing.T, s *suite) {
 	s.work(l, engine.Inactive, "a")
 	s.work(l, engine.Active, "b")
 	s.finish(l, store.Finish{ID: "b", RemoteID: "r2"})
-	require.Equal(t, []string{"a"}, by(engine.StateQuery{PreviousID: "r2"}), "the account was taken over")
+	require.Equal(t, []string{"a"}, by(engine.StateQuery{PreviousID: "r2"}), "the account belongs to another user")
 	require.Equal(t, []string{"b"}, by(engine.StateQuery{RemoteID: "r2"}))
 }
 
@@ -46,7 +46,7 @@ func testUntried(t *testing.T, s *suite) {
 	s.work(l, engine.Active, "a")
 	require.True(t, s.state(engine.User, "a").MayExist)
 	s.finish(l, store.Finish{ID: "a", Status: engine.StatusHeld, Untried: true})
-	require.False(t, s.state(engine.User, "a").MayExist, "no account was asked for")
+	require.False(t, s.state(engine.User, "a").MayExist, "no request for an account was sent")
 	s.work(l, engine.Active, "a")
 	s.finish(l, store.Finish{ID: "a", Status: engine.StatusHeld})
 	require.True(t, s.state(engine.User, "a").MayExist)

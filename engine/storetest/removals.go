@@ -41,13 +41,13 @@ func testRemovals(t *testing.T, s *suite) {
 	}
 	leave(0, 1)
 	require.Zero(t, remove("u0"))
-	require.Zero(t, remove("u0"), "a second attempt is the same removal")
+	require.Zero(t, remove("u0"), "a repeated removal counts once")
 	s.finish(l, store.Finish{ID: "u0", Operation: engine.OpDeactivate, RemoteID: "ru0"})
 
 	leave(1, 4)
-	require.Equal(t, 4, remove("u1"), "one has gone and three are about to; half of six may")
+	require.Equal(t, 4, remove("u1"), "1 removed and 3 pending; 3 of 6 are allowed")
 	hold("u1")
-	require.Equal(t, 4, remove("u2"), "what is held counts on")
+	require.Equal(t, 4, remove("u2"), "held removals still count")
 	hold("u2")
 	require.Equal(t, 4, remove("u3"))
 	hold("u3")
@@ -64,7 +64,7 @@ func testRemovals(t *testing.T, s *suite) {
 		s.finish(l, store.Finish{ID: id, Operation: engine.OpDeactivate, RemoteID: "r" + id})
 	}
 	leave(4, 5)
-	require.Zero(t, remove("u4"), "what was approved does not count")
+	require.Zero(t, remove("u4"), "approved removals do not count")
 	s.finish(l, store.Finish{ID: "u4", Operation: engine.OpDeactivate, RemoteID: "ru4"})
 
 	s.now = s.now.Add(time.Hour)

@@ -15,11 +15,11 @@ import (
 	"github.com/scimwright/scimwright/engine/store"
 )
 
-// InTx runs fn in a transaction, which is committed when fn returns nil and rolled back otherwise.
+// InTx runs fn in a transaction. It commits if fn returns nil, and otherwise rolls back.
 type InTx func(ctx context.Context, fn func(tx engine.Execer) error) error
 
-// Run runs the suite of each interface of package store that the store implements, and skips those of capabilities that it lacks. Each test
-// works on apps of its own.
+// Run runs the suite of each interface of package store that the store implements, and skips those of missing capabilities. Each test uses
+// its own apps.
 func Run(t *testing.T, s store.Store, inTx InTx) {
 	can := capabilitiesOf(s)
 	for _, part := range suites {
@@ -67,7 +67,7 @@ func (s *suite) mark(marks ...engine.Mark) {
 	}))
 }
 
-// claim takes the lane of the test's own app.
+// claim claims the lane of the test's app.
 func (s *suite) claim() engine.Lease {
 	s.t.Helper()
 	leases, _, err := s.store.Claim(s.t.Context(), "me "+s.app, s.now, s.now.Add(time.Minute), 1000)
@@ -183,14 +183,14 @@ func testMarkMeanwhile(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"})
 	l := s.claim()
 	s.mark(engine.Mark{ID: "a"})
-	require.Equal(t, engine.StatusDirty, s.finish(l, store.Finish{ID: "a", Gen: 1, RemoteID: "r1"}), "the caller learns that there is more")
+	require.Equal(t, engine.StatusDirty, s.finish(l, store.Finish{ID: "a", Gen: 1, RemoteID: "r1"}), "the status reports the newer mark")
 	got := s.state(engine.User, "a")
 	require.Equal(t, []int64{2, 1}, []int64{got.Desired, got.Synced})
 	require.Equal(t, []string{"user a"}, s.due())
 	s.finish(l, store.Finish{ID: "a", Gen: 1, Status: engine.StatusFailed})
-	require.Equal(t, []string{"user a"}, s.due(), "a refusal of an older state does not park the newer one")
+	require.Equal(t, []string{"user a"}, s.due(), "the rejection of an older state does not stop the newer one")
 	later := store.Finish{ID: "a", Gen: 1, Status: engine.StatusRetrying, Attempts: 1, NextAt: s.now.Add(time.Hour)}
-	require.Equal(t, engine.StatusRetrying, s.finish(l, later), "a back-off stays")
+	require.Equal(t, engine.StatusRetrying, s.finish(l, later), "the backoff is kept")
 	s.mark(engine.Mark{ID: "a", Retry: true})
 	require.Equal(t, engine.StatusClean, s.finish(l, store.Finish{ID: "a"}))
 }
@@ -281,7 +281,7 @@ func testReset(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"})
 	old := s.claim()
 	require.False(t, s.claimable())
-	require.NoError(t, s.store.Reset(t.Context(), "somebody else"))
+	require.NoError(t, s.store.Reset(t.Context(), "another owner"))
 	require.False(t, s.claimable())
 	require.NoError(t, s.store.Reset(t.Context(), "me "+s.app))
 	require.True(t, s.claimable())
@@ -315,7 +315,7 @@ func testRelease(t *testing.T, s *suite) {
 	require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, s.now.Add(time.Hour)))
 	got, err = s.store.Lane(t.Context(), s.app)
 	require.NoError(t, err)
-	require.Zero(t, got.NextAt, "nothing is due, so there is nothing to wait for")
+	require.Zero(t, got.NextAt, "nothing is pending")
 }
 
 func testHold(t *testing.T, s *suite) {
@@ -328,11 +328,11 @@ func testHold(t *testing.T, s *suite) {
 		require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{Kind: engine.HoldQuarantine, Until: s.now.Add(time.Hour)}, time.Time{}))
 		require.False(t, s.claimable())
 		s.mark(engine.Mark{ID: "b"})
-		require.True(t, s.claimable(), "it may be a deactivation, which is tried")
+		require.True(t, s.claimable(), "the mark may be a deactivation")
 		l = s.claim()
 		s.mark(engine.Mark{ID: "b"})
 		require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{Kind: engine.HoldQuarantine, Until: s.now.Add(time.Hour)}, time.Time{}))
-		require.True(t, s.claimable(), "also when it came while the owner was about to let go")
+		require.True(t, s.claimable(), "also if the mark arrived before the release")
 		l = s.claim()
 		require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{Kind: engine.HoldBreaker, Until: s.now.Add(time.Hour)}, time.Time{}))
 		s.mark(engine.Mark{ID: "b"})
@@ -347,9 +347,9 @@ func testHold(t *testing.T, s *suite) {
 		end()
 		later := s.now.Add(time.Hour)
 		require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{Kind: engine.HoldQuarantine, Until: later, Streak: 2}, later))
-		require.True(t, s.claimable(), "what came while somebody owned the lane counts too")
+		require.True(t, s.claimable(), "a kick or retry during the lease counts")
 		l = s.claim()
-		require.Equal(t, engine.Hold{Kind: engine.HoldQuarantine, Streak: 2}, l.Hold, "one principal is tried")
+		require.Equal(t, engine.Hold{Kind: engine.HoldQuarantine, Streak: 2}, l.Hold, "the hold has ended, one principal is tried")
 		require.NoError(t, s.store.Release(t.Context(), l, engine.Hold{}, time.Time{}))
 	}
 }
@@ -369,23 +369,23 @@ func testBegin(t *testing.T, s *suite) {
 	require.Equal(t, engine.Absent, got.Want)
 	require.Equal(t, "name", got.RemoteName)
 	s.finish(l, store.Finish{ID: "a", Status: engine.StatusRetrying, NextAt: s.now})
-	require.True(t, s.state(engine.User, "a").MayExist, "a failed deactivation changes nothing")
+	require.True(t, s.state(engine.User, "a").MayExist, "after a failed deactivation the account may exist")
 	s.finish(l, store.Finish{ID: "a"})
 	require.False(t, s.state(engine.User, "a").MayExist)
 	begin(engine.User, "a", engine.Active)
 	s.finish(l, store.Finish{ID: "a", Status: engine.StatusRetrying, NextAt: s.now})
-	require.True(t, s.state(engine.User, "a").Activating, "a failure does not end the beginning")
+	require.True(t, s.state(engine.User, "a").Activating, "a failure keeps Activating")
 	s.finish(l, store.Finish{ID: "a"})
 	require.False(t, s.state(engine.User, "a").Activating)
 	begin(engine.User, "a", engine.Active)
-	require.False(t, s.state(engine.User, "a").Activating, "it was wanted all the time")
+	require.False(t, s.state(engine.User, "a").Activating, "it was active before")
 
 	begin(engine.Group, "g", engine.Inactive)
 	s.finish(l, store.Finish{Kind: engine.Group, ID: "g"})
 	s.mark(engine.Mark{Kind: engine.Group, ID: "g"})
 	begin(engine.Group, "g", engine.Active)
 	got = s.state(engine.Group, "g")
-	require.Greater(t, got.Full, got.Synced, "a group that comes back is pushed in full")
+	require.Greater(t, got.Full, got.Synced, "a reactivated group is pushed in full")
 }
 
 func (s *suite) members(which store.MemberSet) []store.Member {
@@ -404,7 +404,7 @@ func testMembers(t *testing.T, s *suite) {
 	s.mark(engine.Mark{Kind: engine.Group, ID: "g", Members: []string{"b"}})
 	require.NoError(t,
 		s.store.SaveMembers(t.Context(), l, "g", 0, []store.MemberAnswer{{User: "b", Want: true, Asked: 1}, {User: "a", Want: true, Asked: 1}}))
-	require.Empty(t, cmp.Diff([]store.Member{{User: "b", Want: true, Asked: 2}}, s.members(store.MembersAsked)), "the later mark stays")
+	require.Empty(t, cmp.Diff([]store.Member{{User: "b", Want: true, Asked: 2}}, s.members(store.MembersAsked)), "the later mark is kept")
 	require.NoError(t, s.store.SaveMembers(t.Context(), l, "g", 0, []store.MemberAnswer{{User: "b", Want: true, Asked: 2}}))
 	require.Empty(t, s.members(store.MembersAsked))
 
@@ -416,7 +416,7 @@ func testMembers(t *testing.T, s *suite) {
 	require.Empty(t, cmp.Diff([]store.Member{{User: "b", Want: true}}, s.members(store.MembersPending)))
 
 	require.NoError(t, s.store.SaveMembers(t.Context(), l, "g", 6, []store.MemberAnswer{{User: "c", Want: true}, {User: "gone", Want: true}}))
-	require.Len(t, s.members(store.MembersWanted), 4, "a walk that has not ended concludes nothing")
+	require.Len(t, s.members(store.MembersWanted), 4, "an unfinished walk removes no member")
 	require.NoError(t, s.store.SaveMembers(t.Context(), l, "g", 7, []store.MemberAnswer{{User: "c", Want: true}}))
 	require.NoError(t, s.store.EndWalk(t.Context(), l, "g", 7, []store.MemberAnswer{{User: "d", Want: true}}))
 	require.Empty(t, cmp.Diff([]store.Member{{User: "c", Want: true}, {User: "d", Want: true}}, s.members(store.MembersWanted)))
@@ -430,7 +430,7 @@ func testMembers(t *testing.T, s *suite) {
 	s.mark(engine.Mark{Kind: engine.Group, ID: "g"})
 	s.finish(l, store.Finish{Kind: engine.Group, ID: "g", Status: engine.StatusRetrying, NextAt: s.now, MayBeMember: true})
 	got := s.state(engine.Group, "g")
-	require.Greater(t, got.Full, got.Synced, "after a lost answer the whole membership is due")
+	require.Greater(t, got.Full, got.Synced, "after a lost response the whole membership is pending")
 	s.finish(l, store.Finish{Kind: engine.Group, ID: "g"})
 	got = s.state(engine.Group, "g")
 	require.LessOrEqual(t, got.Full, got.Synced)
@@ -447,10 +447,10 @@ func testWaiting(t *testing.T, s *suite) {
 	s.finish(l, store.Finish{ID: "a", RemoteID: "r1"})
 	require.Equal(t, []string{"group g"}, s.due())
 	s.finish(l, store.Finish{Kind: engine.Group, ID: "g", Added: []engine.RemoteMember{{User: "a", ID: "r0"}}})
-	require.Len(t, s.members(store.MembersPending), 1, "what was pushed is an older account of that user")
+	require.Len(t, s.members(store.MembersPending), 1, "the pushed id is an earlier account of the user")
 }
 
-// testMemberRace has a user learn its id while a group that contains it is read: one of the two has to see the other.
+// testMemberRace stores the new id of a user while a group that contains it is read. One of the two must see the other.
 func testMemberRace(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "first"})
 	l := s.claim()
@@ -513,23 +513,23 @@ func testAccounts(t *testing.T, s *suite) {
 	require.Len(t, found, 1)
 
 	begin(l, "new", engine.Active)
-	require.Equal(t, engine.StatusHeld, s.finish(l, store.Finish{ID: "new", RemoteID: "r1"}), "who is active keeps the account")
+	require.Equal(t, engine.StatusHeld, s.finish(l, store.Finish{ID: "new", RemoteID: "r1"}), "an active user keeps the account")
 	require.Empty(t, s.state(engine.User, "new").RemoteID)
 
 	begin(l, "old", engine.Inactive)
 	s.mark(engine.Mark{ID: "new"})
-	require.Equal(t, engine.StatusDirty, s.finish(l, store.Finish{ID: "new", RemoteID: "r1"}), "whether it is still active is to be seen")
+	require.Equal(t, engine.StatusDirty, s.finish(l, store.Finish{ID: "new", RemoteID: "r1"}), "the account has to be checked again")
 	require.Equal(t, "r1", s.state(engine.User, "new").RemoteID)
 	got := s.state(engine.User, "old")
 	require.Empty(t, got.RemoteID)
-	require.False(t, got.MayExist, "nothing is to be deactivated any more")
+	require.False(t, got.MayExist, "there is nothing left to deactivate")
 	got = s.state(engine.Group, "g")
-	require.Greater(t, got.Full, got.Synced, "the account is in the group for somebody else")
+	require.Greater(t, got.Full, got.Synced, "the account is in the group because of the previous owner")
 	require.Equal(t, engine.StatusClean, s.finish(l, store.Finish{ID: "new", RemoteID: "r1"}))
 
 	s.finish(l, store.Finish{ID: "old", RemoteID: "r1"})
-	require.Empty(t, s.state(engine.User, "old").RemoteID, "a late deactivation does not get it back")
-	require.Contains(t, s.due(), "user new", "and may have hit the other user")
+	require.Empty(t, s.state(engine.User, "old").RemoteID, "a late deactivation does not take the account back")
+	require.Contains(t, s.due(), "user new", "the late deactivation may have changed its account")
 }
 
 func testForget(t *testing.T, s *suite) {
@@ -542,7 +542,7 @@ func testForget(t *testing.T, s *suite) {
 	}
 	forget()
 	other := s.app
-	s.app += " of somebody else"
+	s.app += " of another user"
 	s.mark(engine.Mark{ID: "a"})
 	s.app = other
 
@@ -567,9 +567,9 @@ func testForget(t *testing.T, s *suite) {
 
 	s.now = s.now.Add(time.Second)
 	l := seed()
-	require.Greater(t, l.Epoch, old.Epoch, "a lease from before does not hold for an app of the same name")
-	s.app += " of somebody else"
-	require.True(t, s.claimable(), "other apps stay")
+	require.Greater(t, l.Epoch, old.Epoch, "an earlier lease is invalid for a new app of the same name")
+	s.app += " of another user"
+	require.True(t, s.claimable(), "other apps are kept")
 	require.Equal(t, []string{"user a"}, s.due())
 }
 

@@ -40,11 +40,11 @@ func testTasks(t *testing.T, s *suite) {
 
 	s.mark(engine.Mark{ID: "c"})
 	held := []string{all[0], all[1], all[2], "user c dirty", all[3]}
-	require.Equal(t, held, list(engine.TaskQuery{}), "who is due waits for the end of a hold")
+	require.Equal(t, held, list(engine.TaskQuery{}), "pending principals wait for the end of the hold")
 	require.Equal(t, held[:4], list(engine.TaskQuery{Limit: 4}))
 	require.Equal(t, held[3:], list(engine.TaskQuery{After: &engine.Task{App: s.app, Kind: engine.User, ID: "b"}}))
 	s.now = later
-	require.Equal(t, all, list(engine.TaskQuery{}), "which is over")
+	require.Equal(t, all, list(engine.TaskQuery{}), "the hold has ended")
 	s.now = start
 	require.NoError(t, s.can.tasks.Dismiss(ctx, s.now, s.app, engine.User, "c"))
 	require.Equal(t, all, list(engine.TaskQuery{}))
@@ -79,7 +79,7 @@ func testTasks(t *testing.T, s *suite) {
 		require.Zero(t, got.NextAt)
 		require.Zero(t, got.DirtySince)
 	}
-	require.Equal(t, 2, pending(), "what was dismissed is not")
+	require.Equal(t, 2, pending(), "dismissed principals are not pending")
 	require.Empty(t, list(engine.TaskQuery{}))
 	want := engine.Event{App: s.app, Seq: last[len(last)-1].Seq + 2, At: s.now, Type: engine.UserDismissed, Kind: engine.User, Principal: "b",
 		Data: engine.EventData{Operation: engine.OpUpdate, HTTP: 400, RemoteID: "rb", Status: engine.StatusDismissed}}
@@ -94,7 +94,7 @@ func testTasks(t *testing.T, s *suite) {
 	require.Equal(t, s.now, got.DirtySince)
 	s.finish(l, store.Finish{ID: "b", Status: engine.StatusFailed, Operation: engine.OpUpdate, HTTP: 400, RemoteID: "rb"})
 	told := s.events(want.Seq)
-	require.Len(t, told, 1, "a failure after that is told again")
+	require.Len(t, told, 1, "a later failure is reported again")
 	require.Equal(t, engine.UserFailed, told[0].Type)
 }
 
@@ -114,14 +114,14 @@ func testDrop(t *testing.T, s *suite) {
 	reading, ok := s.claimImport(run)
 	require.True(t, ok)
 	require.NoError(t, s.inTx(ctx, func(tx engine.Execer) error {
-		if err := s.can.tasks.Drop(ctx, tx, s.now, s.app, "switched off"); err != nil {
+		if err := s.can.tasks.Drop(ctx, tx, s.now, s.app, "app disabled"); err != nil {
 			return err
 		}
 		return s.store.Mark(ctx, tx, s.now, []engine.Mark{{App: s.app, Kind: engine.User, ID: "a"}})
 	}))
-	require.Equal(t, []string{"user a"}, s.due(), "what is marked again is due, without its back-off")
-	require.Len(t, other.due(), 1, "another app has nothing to do with it")
-	require.Equal(t, engine.StatusClean, s.state(engine.User, "c").Status, "what has arrived stays so")
+	require.Equal(t, []string{"user a"}, s.due(), "a later mark is due, without backoff")
+	require.Len(t, other.due(), 1, "another app is not affected")
+	require.Equal(t, engine.StatusClean, s.state(engine.User, "c").Status, "a synchronized user is not affected")
 	for _, id := range []string{"b", "d", "e"} {
 		got := s.state(engine.User, id)
 		require.Equal(t, engine.StatusDismissed, got.Status, id)
@@ -131,20 +131,20 @@ func testDrop(t *testing.T, s *suite) {
 	got, err := s.can.imports.ImportRun(ctx, run)
 	require.NoError(t, err)
 	require.Equal(t, engine.ImportFailed, got.State)
-	require.Equal(t, "switched off", got.Error)
+	require.Equal(t, "app disabled", got.Error)
 	require.Equal(t, s.now, got.Ended)
 	require.ErrorIs(t, s.savePage(reading, 1, true, engine.RemoteObject{RemoteID: "r1"}), engine.ErrLeaseLost)
 
 	require.Equal(t, engine.StatusDismissed, s.finish(l, store.Finish{ID: "d", Status: engine.StatusRetrying, Attempts: 1, NextAt: later}),
-		"it was on its way, and is not tried again")
+		"a sequence in flight is not retried")
 	require.Zero(t, s.state(engine.User, "d").NextAt)
 	require.Equal(t, engine.StatusDismissed, s.finish(l, store.Finish{Kind: engine.Group, ID: "g", Status: engine.StatusFailed}),
-		"nor is it a new task")
+		"a sequence in flight is not a new task")
 	tasks, err := s.can.tasks.Tasks(ctx, engine.TaskQuery{App: s.app, Now: s.now})
 	require.NoError(t, err)
 	require.Empty(t, tasks)
 	s.finish(l, store.Finish{ID: "e", RemoteID: "re"})
-	require.Equal(t, engine.StatusClean, s.state(engine.User, "e").Status, "it was on its way, and has arrived")
+	require.Equal(t, engine.StatusClean, s.state(engine.User, "e").Status, "a sequence in flight may succeed")
 	s.mark(engine.Mark{ID: "d"})
 	require.ElementsMatch(t, []string{"user a", "user d"}, s.due())
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/scimwright/scimwright/engine/store"
 )
 
-// testUnfinished goes through what is announced before a request and whose end is never stored.
+// testUnfinished tests sequences that Begin announces and that never finish.
 func testUnfinished(t *testing.T, s *suite) {
 	s.mark(engine.Mark{ID: "a"}, engine.Mark{Kind: engine.Group, ID: "g"})
 	l := s.claim()
@@ -23,12 +23,12 @@ func testUnfinished(t *testing.T, s *suite) {
 	begin(store.Intent{Kind: engine.User, ID: "a", Name: "anna", Creating: true})
 	got := s.state(engine.User, "a")
 	require.Equal(t, engine.Unconfirmed, got.Origin)
-	require.Equal(t, "anna", got.RemoteName, "the name that it is created under, not the first one")
+	require.Equal(t, "anna", got.RemoteName, "the name of the last create")
 	s.finish(l, store.Finish{ID: "a", RemoteID: "r1", RemoteName: "anna", Origin: engine.Created})
 	begin(store.Intent{Kind: engine.User, ID: "a", Name: "anne", Creating: true})
 	got = s.state(engine.User, "a")
 	require.Equal(t, []string{"r1", "anna", string(engine.Created)}, []string{got.RemoteID, got.RemoteName, string(got.Origin)},
-		"its account may come back")
+		"its account may be restored")
 
 	begin(store.Intent{Kind: engine.Group, ID: "g", Name: "A"})
 	s.finish(l, store.Finish{Kind: engine.Group, ID: "g", RemoteID: "g1", RemoteName: "A", Origin: engine.Created})
@@ -41,5 +41,5 @@ func testUnfinished(t *testing.T, s *suite) {
 	s.mark(engine.Mark{Kind: engine.Group, ID: "g"})
 	begin(store.Intent{Kind: engine.Group, ID: "g", Name: "B"})
 	got = s.state(engine.Group, "g")
-	require.Greater(t, got.Full, got.Synced, "a group that comes back may have been deleted")
+	require.Greater(t, got.Full, got.Synced, "a reactivated group may have been deleted")
 }

@@ -1,5 +1,6 @@
-// Command saas is an application with users and teams of its own that an identity provider manages by SCIM. Its tables are the store of the
-// SCIM server. It plays the identity provider itself, checks that the tables follow, and ends; with --listen it serves until it is stopped.
+// Command saas is an application with its own users and teams that an identity provider manages by SCIM. Its tables are the store of the
+// SCIM server. The program simulates the identity provider, checks that the tables change accordingly, and exits. With --listen it serves
+// until it is stopped.
 package main
 
 import (
@@ -45,7 +46,8 @@ func openApp(ctx context.Context, file string) (*sql.DB, http.Handler, error) {
 		return nil, nil, err
 	}
 	scim, err := scimserver.New(scimserver.Options{
-		Store: s, Tokens: scimserver.StaticTokens(token), Prefix: "/scim/v2", PasswordCost: 4, // low: the passwords of the example are no secrets
+		// low: the passwords of the example are not secrets
+		Store: s, Tokens: scimserver.StaticTokens(token), Prefix: "/scim/v2", PasswordCost: 4,
 	})
 	if err != nil {
 		return nil, nil, err
@@ -63,7 +65,7 @@ func openApp(ctx context.Context, file string) (*sql.DB, http.Handler, error) {
 	return db, mux, nil
 }
 
-// people returns the logins of the users that may sign in: an ordinary query of the application.
+// people returns the logins of the users that may sign in, with an ordinary query of the application.
 func people(ctx context.Context, db *sql.DB) (all []string, err error) {
 	rows, err := db.QueryContext(ctx, "SELECT login FROM users WHERE active ORDER BY login")
 	if err != nil {
@@ -101,7 +103,7 @@ func run(ctx context.Context, listen string, out io.Writer) error {
 	return play(ctx, db, client{server.URL + "/scim/v2"}, out)
 }
 
-// play is the identity provider: it creates two users and a team, renames one user and deactivates the other.
+// play simulates the identity provider: it creates two users and a team, renames one user and deactivates the other.
 func play(ctx context.Context, db *sql.DB, c client, out io.Writer) error {
 	const user, patch = `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"userName":%q,"active":true}`,
 		`{"schemas":["urn:ietf:params:scim:api:messages:2.0:PatchOp"],"Operations":[{"op":"replace","path":%q,"value":%s}]}`
@@ -112,7 +114,7 @@ func play(ctx context.Context, db *sql.DB, c client, out io.Writer) error {
 		}
 		fmt.Fprintf(out, "%-40s %s\n", step, strings.Join(got, " "))
 		if !slices.Equal(got, want) {
-			return fmt.Errorf("%s: the application knows %v, expected %v", step, got, want)
+			return fmt.Errorf("%s: the application has %v, expected %v", step, got, want)
 		}
 		return nil
 	}
@@ -152,7 +154,7 @@ func play(ctx context.Context, db *sql.DB, c client, out io.Writer) error {
 	return nil
 }
 
-// client sends requests as an identity provider does.
+// client sends requests like an identity provider.
 type client struct{ base string }
 
 // send returns the id of the resource in the response, if there is one.

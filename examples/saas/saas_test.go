@@ -28,7 +28,7 @@ func TestConformance(t *testing.T) {
 	conformancetest.Run(t, handler, conformancetest.Options{Prefix: "/scim/v2", Token: token})
 }
 
-// TestStore runs the tests that every store of package scimserver has to pass.
+// TestStore runs the tests that every scimserver.Store has to pass.
 func TestStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) scimserver.Store {
 		db, _ := open(t)

@@ -19,8 +19,8 @@ import (
 //go:embed schema.sql
 var schema string
 
-// store is a scimserver.Store over the tables of the application. The columns that the application uses (login, active, display)
-// are written with every change of a resource; the column scim holds what SCIM clients have sent.
+// store is a scimserver.Store on the tables of the application. Every change of a resource also writes the columns that the application
+// uses (login, active, display). The column scim holds the resource as SCIM clients sent it.
 type store struct{ db *sql.DB }
 
 var _ scimserver.Store = (*store)(nil)
@@ -46,7 +46,7 @@ var selects = map[string]string{
 	"Group": "SELECT seq, id, display, '', version, created, modified, scim FROM teams",
 }
 
-// tables are the tables of the types.
+// tables maps each type to its table.
 var tables = map[string]string{"User": "users", "Group": "teams"}
 
 func (s *store) Get(ctx context.Context, typ, id string) (*scimserver.Record, error) {
@@ -77,7 +77,7 @@ func scan(row interface{ Scan(dest ...any) error }, typ string) (*scimserver.Rec
 // page is the number of resources that Scan reads at a time.
 const page = 200
 
-// Scan leaves filters to the server. It reads pages, so that no query is open while the server works on a resource.
+// Scan leaves filters to the server. It reads pages, so that no query is open while the server processes a resource.
 func (s *store) Scan(ctx context.Context, typ string, _ filter.Expr, after int64) iter.Seq2[*scimserver.Record, error] {
 	return func(yield func(*scimserver.Record, error) bool) {
 		for {
@@ -176,7 +176,7 @@ func (s *store) Replace(ctx context.Context, rec *scimserver.Record, change scim
 	return &out, err
 }
 
-// columns are the values that a change writes.
+// columns returns the column values that a change writes.
 func columns(rec *scimserver.Record) ([]any, error) {
 	document, err := json.Marshal(rec.Resource)
 	if err != nil {

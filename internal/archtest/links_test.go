@@ -20,7 +20,8 @@ func TestCheckLinks_FindsEach(t *testing.T) {
 	write := func(name, text string) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
-	write("README.md", "[a](docs/a.md) [b](docs/a.md#one-two-of-x) [c](https://example.com/x) [d](docs) [e](#top)\n# Top\n```\n[f](none.md)\n```\n")
+	write("README.md",
+		"[a](docs/a.md) [b](docs/a.md#one-two-of-x) [c](https://example.com/x) [d](docs) [e](#top)\n# Top\n```\n[f](none.md)\n```\n")
 	write("docs/a.md", "## One, `two` of x\n[up](../README.md#top)\n")
 	broken, err := CheckLinks(dir)
 	require.NoError(t, err)
@@ -30,7 +31,7 @@ func TestCheckLinks_FindsEach(t *testing.T) {
 	broken, err = CheckLinks(dir)
 	require.NoError(t, err)
 	require.Equal(t, []string{
-		"docs/b.md:1: a.md#three leads nowhere", "docs/b.md:2: c.md leads nowhere", "docs/b.md:2: README.md leads nowhere",
-		"docs/b.md:3: #x leads nowhere",
+		"docs/b.md:1: a.md#three does not exist", "docs/b.md:2: c.md does not exist", "docs/b.md:2: README.md does not exist",
+		"docs/b.md:3: #x does not exist",
 	}, broken)
 }

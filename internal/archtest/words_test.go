@@ -32,8 +32,9 @@ func TestProse_Sources(t *testing.T) {
 	write := func(name, text string) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
-	write("a.go", "package a // one\n\nimport \"x/y z\"\n\n// two\ntype t struct {\n\tF int `json:\"f g\" doc:\"three\" help:\"four\"` // five\n}\n\n"+
-		"var s = \"six seven\" + \"eight\"\nvar raw = `nine\nten`\n")
+	write("a.go",
+		"package a // one\n\nimport \"x/y z\"\n\n// two\ntype t struct {\n\tF int `json:\"f g\" doc:\"three\" help:\"four\"` // five\n}\n\n"+
+			"var s = \"six seven\" + \"eight\"\nvar raw = `nine\nten`\n")
 	write("b.md", "eleven `code`\n```\nfenced\n```\ntwelve\n")
 	lines, err := Prose(dir)
 	require.NoError(t, err)
@@ -41,8 +42,9 @@ func TestProse_Sources(t *testing.T) {
 	for _, l := range lines {
 		texts = append(texts, l.File+" "+l.Text)
 	}
-	require.Equal(t, []string{"a.go // one", "a.go // two", "a.go // five", "a.go three", "a.go four", "a.go six seven", "b.md eleven ``", "b.md twelve",
-		"b.md "}, texts)
+	require.Equal(t,
+		[]string{"a.go // one", "a.go // two", "a.go // five", "a.go three", "a.go four", "a.go six seven", "b.md eleven ``", "b.md twelve",
+			"b.md "}, texts)
 }
 
 var testFunction = regexp.MustCompile(`(?m)^func (Test\w*)\(t \*testing\.T\)`)

@@ -10,8 +10,8 @@ import (
 
 	"github.com/scimwright/scimwright/internal/docstore"
 	"github.com/scimwright/scimwright/internal/sqldb"
-	"github.com/scimwright/scimwright/mgmtapi/model"
-	"github.com/scimwright/scimwright/mgmtapi/model/modeltest"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model/modeltest"
 )
 
 // Store writes to the database of a management API, whether or not the API is open. An error fails the test.

@@ -23,10 +23,10 @@ const (
 	Pr Op = "pr"
 )
 
-// Textual says whether the operator looks for a part of a text: co, sw and ew.
+// Textual reports whether the operator searches for a substring: co, sw and ew.
 func (o Op) Textual() bool { return o == Co || o == Sw || o == Ew }
 
-// Finds says whether a text has the part that a textual operator looks for. No other operator finds anything.
+// Finds reports whether the string contains the part as a textual operator requires. It is false for any other operator.
 func (o Op) Finds(text, part string) bool {
 	switch o {
 	case Co:
@@ -39,7 +39,8 @@ func (o Op) Finds(text, part string) bool {
 	return false
 }
 
-// Holds says whether values in that order (as cmp.Compare tells it) fulfil eq, ne, gt, ge, lt or le. No other operator holds.
+// Holds reports whether values in that order, as returned by cmp.Compare, satisfy eq, ne, gt, ge, lt or le. It is false for any other
+// operator.
 func (o Op) Holds(order int) bool {
 	switch o {
 	case Eq:
@@ -58,35 +59,35 @@ func (o Op) Holds(order int) bool {
 	return false
 }
 
-// Expr is a filter expression: one of the values And, Or, Not, Compare, Present and ValuePath (never pointers to them).
+// Expr is a filter expression: one of the values And, Or, Not, Compare, Present and ValuePath (never a pointer to one of them).
 type Expr interface {
-	// String writes the expression; Parse reads it back to an equal one.
+	// String writes the expression. Parse returns an equal expression for it.
 	String() string
 	appendTo(dst []byte) []byte
 }
 
-// And holds when both do.
+// And is true if both X and Y are true.
 type And struct{ X, Y Expr }
 
-// Or holds when one of them does.
+// Or is true if X or Y is true.
 type Or struct{ X, Y Expr }
 
-// Not holds when X does not.
+// Not is true if X is false.
 type Not struct{ X Expr }
 
-// Compare holds an attribute against a value: nil, bool, string or json.Number. Op is never Pr.
+// Compare compares an attribute with a value: nil, bool, string or json.Number. Op is never Pr.
 type Compare struct {
 	Path  scim.AttrPath
 	Op    Op
 	Value any
 }
 
-// Present holds when the attribute has a value that is not empty.
+// Present is true if the attribute has a value that is not empty.
 type Present struct{ Path scim.AttrPath }
 
-// ValuePath holds when one element of the attribute fulfils Filter, whose paths name sub-attributes. With Op set the
-// element's sub-attribute Sub must stand the comparison too: emails[type eq "work"].value eq "x". RFC 7644 has that form
-// only as a PATCH path; clients send it as a filter, so it is accepted.
+// ValuePath is true if one element of the attribute matches Filter, whose paths name sub-attributes. With Op set, the comparison of the
+// element's sub-attribute Sub must also be true: emails[type eq "work"].value eq "x". RFC 7644 allows that form only as a PATCH path.
+// Clients send it as a filter, so Parse accepts it.
 type ValuePath struct {
 	Path   scim.AttrPath
 	Filter Expr
@@ -95,8 +96,8 @@ type ValuePath struct {
 	Value  any
 }
 
-// Path is the path of a PATCH operation (RFC 7644 section 3.5.2): attrPath / valuePath [subAttr]. Filter is nil and Sub
-// empty when the path is an attribute path; a sub-attribute without filter is Attr.Sub.
+// Path is the path of a PATCH operation (RFC 7644 section 3.5.2): attrPath / valuePath [subAttr]. Filter is nil and Sub empty if the path
+// is an attribute path. A sub-attribute without filter is in Attr.Sub.
 type Path struct {
 	Attr   scim.AttrPath
 	Filter Expr

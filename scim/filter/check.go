@@ -9,14 +9,19 @@ import (
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
-// Check refuses expressions that are illegal for the types of the attributes they name: a *scim.Error, 400 invalidFilter.
+// Check rejects expressions that are not valid for the types of the attributes they name. The error is a *scim.Error, 400 invalidFilter.
+// These expressions are invalid:
 //
-// Illegal are gt, ge, lt and le on booleans and binaries (RFC 7644 table 3); co, sw and ew on anything but strings and
-// references (left open by the RFC); a comparison of a complex attribute that has no sub-attribute "value" to stand for it;
-// a value of another type than the attribute's, save "true" and "false" as strings for booleans when accept has
-// lenient.SpelledBooleans; null with other operators than eq and ne; any use of an attribute that is never returned (password), since
-// filters would tell its value. A path that names nothing is legal and matches nothing: in a query over several types each attribute is
-// unknown to some (section 3.4.2.1).
+//   - gt, ge, lt and le on booleans and binaries (RFC 7644 table 3)
+//   - co, sw and ew on attributes that are neither strings nor references (left open by the RFC)
+//   - a comparison of a complex attribute that has no sub-attribute "value"
+//   - a value of another type than the attribute's, except "true" and "false" as strings for booleans if accept has
+//     lenient.SpelledBooleans
+//   - null with operators other than eq and ne
+//   - any use of an attribute that is never returned (password), because filters would disclose its value
+//
+// A path that names no attribute is valid and matches nothing: in a query over several types, some types do not define each attribute
+// (section 3.4.2.1).
 func Check(e Expr, rt *schema.ResourceType, accept lenient.Set) error {
 	var err error
 	Walk(e, func(e Expr) bool {
@@ -52,8 +57,8 @@ func Check(e Expr, rt *schema.ResourceType, accept lenient.Set) error {
 	return err
 }
 
-// CheckElement is [Check] for the value filter of an attribute: its paths name sub-attributes. In the filter of a simple
-// multi-valued attribute "value" names the element itself.
+// CheckElement is [Check] for the value filter of an attribute. The paths of the filter name sub-attributes. In the filter of a simple
+// multi-valued attribute, "value" names the element itself.
 func CheckElement(e Expr, a *schema.Attribute, accept lenient.Set) error {
 	var err error
 	Walk(e, func(e Expr) bool {
@@ -98,8 +103,8 @@ func checkResolved(r schema.Resolved, op Op, value any, accept lenient.Set) erro
 	return checkComparison(r.Path.String(), a, op, value, accept)
 }
 
-// defaultSub is the sub-attribute that a comparison of a bare multi-valued complex attribute means: "value". The RFC asks
-// for full names, but its examples leave it out (section 3.4.2.2).
+// defaultSub returns the sub-attribute that a comparison of a bare multi-valued complex attribute refers to: "value". The RFC requires full
+// names, but its examples omit the sub-attribute (section 3.4.2.2).
 func defaultSub(a *schema.Attribute) *schema.Attribute {
 	if !a.MultiValued {
 		return nil
@@ -137,7 +142,7 @@ func checkComparison(path string, a *schema.Attribute, op Op, value any, accept 
 	return nil
 }
 
-// comparable says whether the value has the type of the attribute.
+// comparable reports whether the value has the type of the attribute.
 func comparable(a *schema.Attribute, value any) bool {
 	switch a.Type {
 	case schema.Boolean:

@@ -11,18 +11,19 @@ import (
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
-// Eval says whether the resource matches (RFC 7644 section 3.4.2.2).
+// Eval reports whether the resource matches (RFC 7644 section 3.4.2.2).
 //
-//   - Strings compare by the attribute's caseExact, dateTimes as instants, numbers by value.
-//   - A multi-valued attribute matches when any element does; conditions joined by "and" may be met by different elements,
-//     those in one value filter by one. A bare multi-valued complex attribute means its "value".
-//   - pr: a value that is not null, "", [] or {}; in complex attributes any sub-attribute, in multi-valued ones any element.
-//   - ne is "not eq": on multi-valued attributes no element may equal, and unassigned attributes match. "eq null" is "not
+//   - Strings are compared by the attribute's caseExact, dateTimes as points in time, numbers by value.
+//   - A multi-valued attribute matches if any element does. Different elements may satisfy conditions joined by "and". One element must
+//     satisfy all conditions of one value filter. A bare multi-valued complex attribute means its "value".
+//   - pr is true for a value that is not null, "", [] or {}. In complex attributes any sub-attribute counts, in multi-valued attributes
+//     any element.
+//   - ne is "not eq": on multi-valued attributes no element may be equal, and unassigned attributes match. "eq null" is "not
 //     pr", "ne null" is pr. (The RFC leaves these open.)
-//   - An attribute the type does not define, or that is never returned, has no value: every comparison with it is false, ne
-//     too, so that a misspelt name does not select everything.
+//   - An attribute that the type does not define, or that is never returned, has no value. Every comparison with it is false, including
+//     ne, so that a misspelled name does not select everything.
 //
-// What Check refuses evaluates to false.
+// An expression that Check rejects evaluates to false.
 func Eval(e Expr, r *scim.Resource, rt *schema.ResourceType) bool {
 	switch e := e.(type) {
 	case And:
@@ -41,8 +42,8 @@ func Eval(e Expr, r *scim.Resource, rt *schema.ResourceType) bool {
 	return false
 }
 
-// EvalElement says whether one element of the attribute (or the value of a single-valued one) fulfils a value filter, whose
-// paths name sub-attributes.
+// EvalElement reports whether one element of the attribute (or the value of a single-valued attribute) matches a value filter. The paths of
+// the filter name sub-attributes.
 func EvalElement(e Expr, element any, a *schema.Attribute) bool {
 	switch e := e.(type) {
 	case And:
@@ -87,7 +88,7 @@ func evalAttribute(path scim.AttrPath, op Op, operand any, r *scim.Resource, rt 
 		return false
 	}
 	v, _ := res.Lookup(r)
-	if res.Attribute == nil { // an extension: in use or not
+	if res.Attribute == nil { // an extension: true if the resource has data of it
 		return op == Pr && present(v)
 	}
 	a := res.Attribute
@@ -107,7 +108,7 @@ func evalAttribute(path scim.AttrPath, op Op, operand any, r *scim.Resource, rt 
 	return evalValues(a, sub, op, operand, v)
 }
 
-// evalPart compares a part of an element: a sub-attribute, or the element itself under the name "value".
+// evalPart compares a part of an element: a sub-attribute, or the element itself if the name is "value".
 func evalPart(name string, op Op, operand any, element any, a *schema.Attribute) bool {
 	sub := elementAttribute(a, name)
 	if sub == nil {
@@ -121,7 +122,7 @@ func evalPart(name string, op Op, operand any, element any, a *schema.Attribute)
 	return evalValues(sub, nil, op, operand, element)
 }
 
-// elementAttribute finds the definition of a name in a value filter.
+// elementAttribute returns the definition of a name in a value filter.
 func elementAttribute(a *schema.Attribute, name string) *schema.Attribute {
 	if a.Type != schema.Complex && scim.EqualName(name, "value") {
 		return a
@@ -129,8 +130,8 @@ func elementAttribute(a *schema.Attribute, name string) *schema.Attribute {
 	return a.SubAttribute(name)
 }
 
-// evalValues applies the operator to a stored value of the definition a. Where v is, or is an array of, objects, sub says
-// which part of them is meant.
+// evalValues applies the operator to a stored value of the definition a. If v is an object or an array of objects, sub is the sub-attribute
+// to compare.
 func evalValues(a, sub *schema.Attribute, op Op, operand, v any) bool {
 	if a.Secret() {
 		return false
@@ -147,8 +148,7 @@ func evalValues(a, sub *schema.Attribute, op Op, operand, v any) bool {
 	return anyElement(a, sub, op, operand, v)
 }
 
-// assumed is the value of a part for a comparison: an element that says nothing of "primary" is not primary (RFC 7643
-// section 2.4).
+// assumed returns the value of a part for a comparison: an element without "primary" is not primary (RFC 7643 section 2.4).
 func assumed(a *schema.Attribute, v any) any {
 	if v == nil && a.Type == schema.Boolean && scim.EqualName(a.Name, "primary") {
 		return false
@@ -249,8 +249,8 @@ func equal(a *schema.Attribute, v, operand any) bool {
 	return ok && order == 0
 }
 
-// Order compares two values of an attribute: -1, 0 or +1. Strings sort by code points, folded unless caseExact; dateTimes by
-// instant; numbers by value; false before true. ok is false when one of them is not of the attribute's type.
+// Order compares two values of an attribute: -1, 0 or +1. Strings are sorted by code points, folded unless caseExact; dateTimes by time;
+// numbers by value; false before true. ok is false if one of the values does not have the attribute's type.
 func Order(a *schema.Attribute, x, y any) (order int, ok bool) {
 	switch a.Type {
 	case schema.Boolean:
@@ -289,7 +289,7 @@ func Order(a *schema.Attribute, x, y any) (order int, ok bool) {
 	return cmp.Compare(s, t), true
 }
 
-// boolean reads true and false, also spelled as strings in whatever letter case: clients write primary eq "True".
+// boolean reads true and false, also as strings, ignoring case: clients send primary eq "True".
 func boolean(v any) (value, ok bool) {
 	switch v := v.(type) {
 	case bool:
@@ -303,8 +303,8 @@ func boolean(v any) (value, ok bool) {
 	return false, false
 }
 
-// sameResource says whether two URIs of resources are the same. A relative one is relative to the base of the service (RFC 7643
-// section 2.3.7), so it is the end of an absolute one.
+// sameResource reports whether two URIs name the same resource. A relative URI is relative to the base of the service (RFC 7643 section
+// 2.3.7), so it is the end of an absolute one.
 func sameResource(s, t string) bool {
 	switch relative := [2]bool{!strings.Contains(s, "://"), !strings.Contains(t, "://")}; {
 	case relative[0] && !relative[1]:
@@ -315,8 +315,8 @@ func sameResource(s, t string) bool {
 	return strings.TrimPrefix(s, "/") == strings.TrimPrefix(t, "/")
 }
 
-// withoutVersion leaves out of the URI of a resource the version of the protocol before its endpoint: with it, with another one
-// and without it is the same resource (RFC 7643 section 2.4).
+// withoutVersion removes the protocol version before the endpoint from the URI of a resource. URIs with different versions or without a
+// version name the same resource (RFC 7643 section 2.4).
 func withoutVersion(uri string) string {
 	segments := strings.Split(uri, "/")
 	i := len(segments) - 3
@@ -326,7 +326,7 @@ func withoutVersion(uri string) string {
 	return strings.Join(slices.Delete(segments, i, i+1), "/")
 }
 
-// prepared is a string of an attribute as it is compared (RFC 7644 section 7.8).
+// prepared returns a string of an attribute in the form in which it is compared (RFC 7644 section 7.8).
 func prepared(a *schema.Attribute, s string) string {
 	if a.CaseExact {
 		return fold.Exact(s)
@@ -334,15 +334,14 @@ func prepared(a *schema.Attribute, s string) string {
 	return fold.String(s)
 }
 
-// FoldVersion grows whenever [Fold] or [Exact] returns something else for some text. Who keeps what they return, as the values of
-// an index, keeps this number with it and computes them anew when it has changed.
+// FoldVersion increases whenever [Fold] or [Exact] returns something else for some string. A caller that stores their results, such as the
+// values of an index, stores this number with them and computes them again when it changes.
 const FoldVersion = fold.Version
 
-// Fold maps strings that are the same text to the same one: without regard to letter case, to the width of letters and to
-// how accents are composed. It is the relation of every comparison here that is not caseExact. It follows the rules of
-// RFC 8265 for user names, to which RFC 7644 section 5 points.
+// Fold maps equivalent strings to the same string: it ignores case, the width of letters and how accents are composed. All comparisons that
+// are not caseExact use it. It follows the rules of RFC 8265 for user names, to which RFC 7644 section 5 refers.
 func Fold(s string) string { return fold.String(s) }
 
-// Exact maps strings that differ only in how accents are composed (Unicode normalization form C) to the same one, which is the
-// relation of comparisons that are caseExact.
+// Exact maps strings that differ only in how accents are composed (Unicode normalization form C) to the same string. All caseExact
+// comparisons use it.
 func Exact(s string) string { return fold.Exact(s) }

@@ -82,7 +82,7 @@ func TestEval(t *testing.T) {
 		{`userName pr and emails[type eq "work" and value co "@example.com"]`, true},
 		{`emails[type eq "work" and value co "@example.com"] or ims[type eq "xmpp" and value co "@foo.com"]`, true},
 
-		// strings and letter case
+		// strings and case
 		{`USERNAME EQ "bJENSEN"`, true},
 		{`userName ew "SEN"`, true},
 		{`userName gt "bjensem"`, true},
@@ -149,7 +149,7 @@ func TestEval(t *testing.T) {
 		{`emails[nothing pr]`, false},
 		{`ims[not (type eq "x")]`, false},
 
-		// names that mean nothing match nothing
+		// unknown names match nothing
 		{`shoeSize eq "x"`, false},
 		{`shoeSize ne "x"`, false},
 		{`shoeSize pr`, false},
@@ -160,13 +160,13 @@ func TestEval(t *testing.T) {
 		{ent + ` pr`, true},
 		{`urn:other:x eq 1`, false},
 
-		// what is never returned has no value here
+		// attributes that are never returned have no value here
 		{`password pr`, false},
 		{`password eq "secret"`, false},
 		{`password ne "x"`, false},
 		{ext + `:secret sw "s"`, false},
 
-		// wrong types match nothing, by ne neither
+		// wrong types match nothing, not even with ne
 		{`userName eq 5`, false},
 		{`userName ne 5`, false},
 		{`name eq "x"`, false},
@@ -213,7 +213,7 @@ func TestCheck(t *testing.T) {
 		`userName eq "x" and (active gt true)`, `not (active gt true)`, `userName eq "x" or active gt true`,
 	} {
 		t.Run("refuses "+in, func(t *testing.T) {
-			e, err := ParseWith(in, Options{DeepPaths: true}) // also trees the grammar has no text for
+			e, err := ParseWith(in, Options{DeepPaths: true}) // includes trees that the grammar cannot express
 			require.NoError(t, err)
 			var se *scim.Error
 			require.ErrorAs(t, Check(e, rt, lenient.All), &se)
@@ -224,7 +224,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A boolean is a literal; its spelling as a string is a leniency.
+// TestCheck_SpelledBooleans checks that a boolean is a literal and that its spelling as a string is a leniency.
 func TestCheck_SpelledBooleans(t *testing.T) {
 	for _, in := range []string{`active eq "True"`, `emails[primary eq "true"]`, `emails.primary ne "False"`} {
 		e, err := Parse(in)
@@ -268,7 +268,7 @@ func TestEval_NeNegatesEq(t *testing.T) {
 	})
 }
 
-// Where nothing can be composed and nothing is wide or narrow, only letter case is left.
+// TestFold_MatchesEqualFold checks that for strings without composed, wide or narrow characters only case is folded.
 func TestFold_MatchesEqualFold(t *testing.T) {
 	plain := func(s string) bool { return norm.NFD.String(s) == s && width.Fold.String(s) == s }
 	rapid.Check(t, func(t *rapid.T) {

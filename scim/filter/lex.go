@@ -12,16 +12,16 @@ import (
 	"github.com/scimwright/scimwright/scim/internal/jsonlit"
 )
 
-// lexer cuts the text into words (paths, operators, keywords), JSON literals and the four brackets. It works by position
-// and without a token type: the grammar always knows what may come.
+// lexer splits the input into words (paths, operators, keywords), JSON literals and the four brackets. It works by position and has no
+// token type: the grammar determines which token may follow.
 type lexer struct {
 	s    string
 	pos  int
-	kind scim.Type // of the errors
+	kind scim.Type // keyword of the errors
 	what string    // "filter" or "path", for the errors
 }
 
-// fail returns the error at the byte offset; people count characters from 1.
+// fail returns the error at the byte offset. The message counts characters from 1.
 func (l *lexer) fail(at int, format string, args ...any) error {
 	column := utf8.RuneCountInString(l.s[:min(at, len(l.s))]) + 1
 	return scim.Errorf(http.StatusBadRequest, l.kind, "%s, at character %d of the %s",
@@ -62,7 +62,7 @@ func (l *lexer) word() string {
 	return rest[:n]
 }
 
-// keyword consumes the word when it is next, in whatever letter case.
+// keyword consumes the word if it is next, ignoring case.
 func (l *lexer) keyword(w string) bool {
 	start := l.pos
 	if scim.EqualName(l.word(), w) {
@@ -72,7 +72,7 @@ func (l *lexer) keyword(w string) bool {
 	return false
 }
 
-// found describes what stands at the position, for errors.
+// found describes the input at the position, for errors.
 func (l *lexer) found() string {
 	if l.pos >= len(l.s) {
 		return "the end"
@@ -86,7 +86,7 @@ func (l *lexer) found() string {
 	return fmt.Sprintf("%q", w)
 }
 
-// literal reads a comparison value: a JSON string, number, true, false or null; with bare also a word without quotes.
+// literal reads a comparison value: a JSON string, number, true, false or null. If bare is set, it also accepts a word without quotes.
 func (l *lexer) literal(bare bool) (any, error) {
 	start := l.pos
 	if l.peek() == '"' {
@@ -117,10 +117,10 @@ func (l *lexer) literal(bare bool) (any, error) {
 	if bare && strings.IndexFunc(w, unicode.IsControl) < 0 {
 		return w, l.boundary()
 	}
-	return nil, l.fail(start, "%q is not a JSON value; strings stand in double quotes", w)
+	return nil, l.fail(start, "%q is not a JSON value; write strings in double quotes", w)
 }
 
-// boundary checks that nothing sticks to the value just read.
+// boundary checks that the value just read ends at a space, a bracket or the end.
 func (l *lexer) boundary() error {
 	switch c := l.peek(); {
 	case l.pos >= len(l.s), c == ' ', c == ')', c == ']':

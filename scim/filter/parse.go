@@ -8,29 +8,29 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Limits of the parser. They bound what a hostile text can cost.
+// Limits of the parser. They limit the cost of malicious input.
 const (
-	// MaxLength is the number of bytes a filter or path may have.
+	// MaxLength is the maximum length of a filter or path in bytes.
 	MaxLength = 8192
-	// MaxDepth is the number of brackets that may be open at once.
+	// MaxDepth is the maximum number of nested brackets.
 	MaxDepth = 32
 )
 
-// Options widens the grammar, for languages that build on this one.
+// Options extends the grammar, for languages based on this one.
 type Options struct {
-	// DeepPaths allows a.b.c.d; the path's Sub then holds "b.c.d". Defaults to one sub-attribute.
+	// DeepPaths allows a.b.c.d. The path's Sub then holds "b.c.d". Default: at most one sub-attribute.
 	DeepPaths bool
-	// BareValues allows comparison values without quotes, read as strings unless they are JSON literals. Defaults to JSON.
+	// BareValues allows comparison values without quotes. They are strings unless they are JSON literals. Default: JSON literals only.
 	BareValues bool
 }
 
-// Parse reads a filter (RFC 7644 section 3.4.2.2, figure 1). Operators and keywords may have any letter case; grouping binds
-// before attribute operators, these before not, and, or (erratum 4670); "not" needs parentheses, with or without a space
-// before them (erratum 7319); in value filters there may be any logic but no further value filter (errata 4690 and 7322).
-// Several spaces count as one. Comparison values are JSON literals. Beyond the grammar it takes "$ref" as a name (erratum
-// 8924) and a comparison behind a value filter, see [ValuePath].
+// Parse reads a filter (RFC 7644 section 3.4.2.2, figure 1). Operators and keywords are case-insensitive. Grouping binds before attribute
+// operators, these before not, and, or (erratum 4670). "not" needs parentheses, with or without a space before them (erratum 7319). Value
+// filters may contain logical operators but no further value filter (errata 4690 and 7322). Several spaces count as one. Comparison values
+// are JSON literals. In addition to the grammar, Parse accepts "$ref" as a name (erratum 8924) and a comparison after a value filter, see
+// [ValuePath].
 //
-// The error is a *scim.Error, 400 invalidFilter, whose detail gives the place.
+// The error is a *scim.Error, 400 invalidFilter, whose detail contains the position.
 func Parse(s string) (Expr, error) {
 	return ParseWith(s, Options{})
 }
@@ -54,8 +54,8 @@ func ParseWith(s string, o Options) (Expr, error) {
 	return e, nil
 }
 
-// ParsePath reads the path of a PATCH operation: attrPath / valuePath [subAttr] (RFC 7644 section 3.5.2). The value filter
-// follows the rules of [Parse]. The error is a *scim.Error, 400 invalidPath, also when the fault is in the value filter.
+// ParsePath reads the path of a PATCH operation: attrPath / valuePath [subAttr] (RFC 7644 section 3.5.2). The value filter follows the
+// rules of [Parse]. The error is a *scim.Error, 400 invalidPath, also for an error in the value filter.
 func ParsePath(s string) (Path, error) {
 	p := parser{lexer: lexer{s: s, kind: scim.InvalidPath, what: "path"}}
 	if err := p.checkText(); err != nil {
@@ -76,7 +76,7 @@ func (p *parser) checkText() error {
 		return p.fail(MaxLength, "more than %d bytes", MaxLength)
 	}
 	if !utf8.ValidString(p.s) {
-		return p.fail(0, "the text is not valid UTF-8")
+		return p.fail(0, "the input is not valid UTF-8")
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func (p *parser) term() (Expr, error) {
 			return Not{x}, err
 		}
 		p.pos = start
-		// An attribute may be called "not"; then an operator follows.
+		// An attribute may have the name "not". In that case, an operator follows.
 		if e, err := p.attrExpr(); err == nil {
 			return e, nil
 		}
@@ -159,7 +159,7 @@ func (p *parser) term() (Expr, error) {
 	return p.attrExpr()
 }
 
-// group reads a parenthesised filter.
+// group reads a parenthesized filter.
 func (p *parser) group() (Expr, error) {
 	return p.nested('(', ')')
 }
@@ -229,15 +229,15 @@ func (p *parser) attrPath() (scim.AttrPath, error) {
 		return scim.AttrPath{}, p.fail(start, "%v", err)
 	}
 	if path.Name == "" && p.kind == scim.InvalidFilter {
-		return scim.AttrPath{}, p.fail(start, "%q names no attribute", w)
+		return scim.AttrPath{}, p.fail(start, "%q does not name an attribute", w)
 	}
 	if p.inValue && !p.DeepPaths && (path.URN != "" || path.Sub != "") {
-		return scim.AttrPath{}, p.fail(start, "a value filter names sub-attributes, %q is not one", w)
+		return scim.AttrPath{}, p.fail(start, "a value filter names sub-attributes, %q is not a sub-attribute", w)
 	}
 	return path, nil
 }
 
-// parseAttrPath is scim.ParseAttrPath; with deep the part behind the first dot may have dots itself.
+// parseAttrPath is scim.ParseAttrPath. If deep is set, the part after the first dot may contain dots.
 func parseAttrPath(w string, deep bool) (scim.AttrPath, error) {
 	path, err := scim.ParseAttrPath(w)
 	if err == nil || !deep {
@@ -269,7 +269,7 @@ func (p *parser) valueFilter(path scim.AttrPath) (Expr, error) {
 	return p.nested('[', ']')
 }
 
-// subAttribute reads the sub-attribute behind a value filter, with its dot.
+// subAttribute reads the sub-attribute after a value filter, including its dot.
 func (p *parser) subAttribute() (string, error) {
 	p.take('.')
 	start := p.pos

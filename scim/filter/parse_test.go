@@ -38,7 +38,7 @@ func TestParse(t *testing.T) {
 		{"escapes", `t eq "a\"\\\/\b\f\n\r\té😀"`, eq("t", "a\"\\/\b\f\n\r\té😀")},
 		{"brackets in a string", `t eq "a) or (b]"`, eq("t", "a) or (b]")},
 		{"and binds before or", `a pr or b pr and c pr`, Or{a, And{b, c}}},
-		{"and before or, the other way", `a pr and b pr or c pr`, Or{And{a, b}, c}},
+		{"and binds before or, reversed", `a pr and b pr or c pr`, Or{And{a, b}, c}},
 		{"parentheses first", `(a pr or b pr) and c pr`, And{Or{a, b}, c}},
 		{"chains group from the left", `a pr and b pr and c pr`, And{And{a, b}, c}},
 		{"not before and", `not (a pr) and b pr`, And{Not{a}, b}},
@@ -49,9 +49,9 @@ func TestParse(t *testing.T) {
 		{"a value filter", `emails[type eq "work" and value co "@"]`,
 			ValuePath{Path: name("emails"), Filter: And{eq("type", "work"), Compare{name("value"), Co, "@"}}}},
 		{"logic in a value filter", `e[not (a pr) or (b pr)]`, ValuePath{Path: name("e"), Filter: Or{Not{a}, b}}},
-		{"a comparison behind a value filter", `emails[type eq "work"].value eq "x"`,
+		{"a comparison after a value filter", `emails[type eq "work"].value eq "x"`,
 			ValuePath{Path: name("emails"), Filter: eq("type", "work"), Sub: "value", Op: Eq, Value: "x"}},
-		{"presence behind a value filter", `emails[type eq "work"].value pr`,
+		{"presence after a value filter", `emails[type eq "work"].value pr`,
 			ValuePath{Path: name("emails"), Filter: eq("type", "work"), Sub: "value", Op: Pr}},
 		{"$ref", `members[$ref eq "x"]`, ValuePath{Path: name("members"), Filter: eq("$ref", "x")}},
 		{"$ref as sub-attribute", `members.$ref pr`, Present{dotted("members", "$ref")}},
@@ -84,7 +84,7 @@ func TestParse_Rejects(t *testing.T) {
 		{"half a surrogate pair", `t eq "\ud83d"`, "escape"},
 		{"a control character", "t eq \"a\tb\"", "control character"},
 		{"U+0000", `t eq "\u0000"`, "U+0000"},
-		{"text after the value", `t eq "x"y`, "space"},
+		{"characters after the value", `t eq "x"y`, "space"},
 		{"two expressions", `a pr b pr`, `"and", "or" or the end`},
 		{"a dangling and", `a pr and`, "spaces are expected"},
 		{"a dangling or", `a pr or `, "attribute is expected"},
@@ -103,12 +103,12 @@ func TestParse_Rejects(t *testing.T) {
 		{"a value filter of a sub-attribute", `e.f[a pr]`, "cannot have a value filter"},
 		{"a dotted name in a value filter", `e[f.g pr]`, "names sub-attributes"},
 		{"a URN in a value filter", `e[urn:x:y:g pr]`, "names sub-attributes"},
-		{"a sub-attribute behind a value filter without operator", `e[a pr].b`, "operator"},
-		{"text behind a value filter", `e[a pr]x`, "space"},
+		{"a sub-attribute after a value filter without operator", `e[a pr].b`, "operator"},
+		{"characters after a value filter", `e[a pr]x`, "space"},
 		{"two sub-attributes", `a.b.c pr`, "not an attribute name"},
 		{"a bad name", `1a pr`, "not an attribute name"},
 		{"a dot at the end", `a. pr`, "not an attribute name"},
-		{"a URN alone", `urn:x:2.0 pr`, "names no attribute"},
+		{"a URN alone", `urn:x:2.0 pr`, "does not name an attribute"},
 		{"invalid UTF-8", "a eq \"\xff\"", "UTF-8"},
 		{"a tab", "a\tpr", "not an attribute name"},
 		{"too much", strings.Repeat("a", MaxLength+1), "bytes"},
@@ -184,7 +184,7 @@ var (
 	genOp = rapid.SampledFrom([]Op{Eq, Ne, Co, Sw, Ew, Gt, Ge, Lt, Le})
 )
 
-// genExpr makes expressions; inside a value filter paths are plain names.
+// genExpr generates expressions. Inside a value filter, paths are plain names.
 func genExpr(depth int, inValue bool) *rapid.Generator[Expr] {
 	return rapid.Custom(func(t *rapid.T) Expr {
 		kinds := 2

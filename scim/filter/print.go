@@ -2,10 +2,10 @@ package filter
 
 import "github.com/scimwright/scimwright/scim"
 
-// String writes "X and Y", with parentheses where a reader would group otherwise.
+// String writes "X and Y", with parentheses where the grouping needs them.
 func (e And) String() string { return string(e.appendTo(nil)) }
 
-// String writes "X or Y", with parentheses where a reader would group otherwise.
+// String writes "X or Y", with parentheses where the grouping needs them.
 func (e Or) String() string { return string(e.appendTo(nil)) }
 
 // String writes "not (X)".
@@ -20,7 +20,7 @@ func (e Present) String() string { return string(e.appendTo(nil)) }
 // String writes "path[filter]" and, with Op set, ".sub op value".
 func (e ValuePath) String() string { return string(e.appendTo(nil)) }
 
-// String writes the path as ParsePath reads it.
+// String writes the path in the form that ParsePath reads.
 func (p Path) String() string {
 	dst := []byte(p.Attr.String())
 	if p.Filter != nil {

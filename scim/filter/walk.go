@@ -2,8 +2,8 @@ package filter
 
 import "github.com/scimwright/scimwright/scim"
 
-// Walk calls visit for the expression and, while visit says true, for those inside it, outer ones first. The filter of a
-// ValuePath is inside it; its paths name sub-attributes.
+// Walk calls visit for the expression and, while visit returns true, for the expressions inside it, outer expressions first. The filter of
+// a ValuePath is inside it; its paths name sub-attributes.
 func Walk(e Expr, visit func(Expr) bool) {
 	if e == nil || !visit(e) {
 		return
@@ -22,8 +22,8 @@ func Walk(e Expr, visit func(Expr) bool) {
 	}
 }
 
-// Equal says whether two expressions have the same structure, paths compared without regard to letter case and numbers by
-// value. It does not know that "a and b" means the same as "b and a".
+// Equal reports whether two expressions have the same structure. Paths are compared case-insensitively and numbers by value. "a and b" does
+// not equal "b and a".
 func Equal(a, b Expr) bool {
 	switch a := a.(type) {
 	case nil:

@@ -17,7 +17,7 @@ func TestRules_Complete(t *testing.T) {
 	var all lenient.Set
 	for _, r := range lenient.Rules() {
 		require.Equal(t, 1, bits.OnesCount32(uint32(r.Set)), r.Name)
-		require.False(t, all.Has(r.Set), "%s comes twice", r.Name)
+		require.False(t, all.Has(r.Set), "%s occurs twice", r.Name)
 		all |= r.Set
 		parsed, err := lenient.Parse(r.Name)
 		require.NoError(t, err)
@@ -29,24 +29,24 @@ func TestRules_Complete(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, lenient.All, parsed)
 	_, err = lenient.Parse("op-case", "laziness")
-	require.ErrorContains(t, err, `no leniency "laziness"`)
+	require.ErrorContains(t, err, `unknown leniency "laziness"`)
 }
 
 // TestRules_Documented checks that docs/leniencies.md contains the table of the rules.
 func TestRules_Documented(t *testing.T) {
 	var doc strings.Builder
-	doc.WriteString(`# What the SCIM server accepts outside the RFCs
+	doc.WriteString(`# Nonstandard requests that the SCIM server accepts
 
-Provisioning clients send things that RFC 7643 and RFC 7644 do not allow or do not define. The reference server reads them as
-they are meant, unless it is told not to: ` + "`scimwright serve scim --strict`" + ` refuses all of them, and
-` + "`--lenient op-case,path-keys`" + ` accepts just those two. In Go it is ` + "`scimserver.Options.Refuse`" + `.
+Provisioning clients send things that RFC 7643 and RFC 7644 do not allow or do not define. By default, the reference server
+accepts them with their intended meaning: ` + "`scimwright serve scim --strict`" + ` rejects all of them, and
+` + "`--lenient op-case,path-keys`" + ` accepts only these two. In Go, set ` + "`scimserver.Options.Refuse`" + `.
 
-All but ` + "`empty-references`" + ` and ` + "`json-values`" +
-		` give a meaning to what would be an error otherwise; with those two a request that is right
-by the letter means something else, which nobody is known to want.
+Most leniencies give a meaning to requests that would otherwise be an error. The exceptions are ` +
+		"`empty-references`" + ` and ` + "`json-values`" + `: with them, a valid request gets another meaning.
+No client is known that needs the original meaning.
 This table is generated from scim/lenient (` + "`go test ./scim/lenient -update`" + `).
 
-| Name | The server accepts | Sent by | The RFC instead |
+| Name | The server accepts | Sent by | The RFC requires |
 |---|---|---|---|
 `)
 	for _, r := range lenient.Rules() {

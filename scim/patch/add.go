@@ -6,7 +6,7 @@ import (
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
-// add is the operation add on an attribute (RFC 7644 section 3.5.2.1).
+// add implements the operation add on an attribute (RFC 7644 section 3.5.2.1).
 func (p *patcher) add(at place, v any) error {
 	return p.change(at, func() error {
 		switch {
@@ -16,7 +16,7 @@ func (p *patcher) add(at place, v any) error {
 			return p.addSchemas(v)
 		case at.a.MultiValued:
 			return p.addElements(at, v)
-		case at.a.Type == schema.Complex && p.emptied(at, v):
+		case at.a.Type == schema.Complex && p.emptiesReference(at, v):
 			return p.unassign(at, scim.InvalidValue)
 		case at.a.Type == schema.Complex:
 			return p.merge(at, v, p.add)
@@ -38,7 +38,7 @@ func (p *patcher) assign(at place, v any) error {
 	return nil
 }
 
-// merge applies do to each sub-attribute the value gives; the others stay.
+// merge applies do to each sub-attribute in the value. Other sub-attributes remain unchanged.
 func (p *patcher) merge(at place, v any, do verb) error {
 	o, there := at.value().(*scim.Object)
 	if !there {
@@ -78,7 +78,7 @@ func (p *patcher) mergeInto(at place, o *scim.Object, v any, do verb) error {
 	return nil
 }
 
-// addElements appends to a multi-valued attribute what is not there yet.
+// addElements appends to a multi-valued attribute the elements that it does not have yet.
 func (p *patcher) addElements(at place, v any) error {
 	c, err := at.a.Clean(listed(v), at.path, p.clean)
 	if err != nil || c == nil {
@@ -99,7 +99,7 @@ func (p *patcher) addElements(at place, v any) error {
 	return nil
 }
 
-// listed makes a single value an array of one.
+// listed converts a single value to an array with one element.
 func listed(v any) any {
 	if _, ok := v.([]any); ok || v == nil {
 		return v
@@ -107,7 +107,7 @@ func listed(v any) any {
 	return []any{v}
 }
 
-// addToElements adds to the elements a path selects, or to one of their parts.
+// addToElements adds to the elements that a path selects, or to one of their sub-attributes.
 func (p *patcher) addToElements(at place, v any) error {
 	return p.change(at, func() error {
 		if v == nil {
@@ -126,7 +126,7 @@ func (p *patcher) addToElements(at place, v any) error {
 	})
 }
 
-// changeElement applies do to one element, or to its part that is meant.
+// changeElement applies do to one element, or to its selected sub-attribute.
 func (p *patcher) changeElement(at place, elements []any, i int, v any, do verb) error {
 	o, ok := elements[i].(*scim.Object)
 	switch {
@@ -140,7 +140,7 @@ func (p *patcher) changeElement(at place, elements []any, i int, v any, do verb)
 	return p.mergeInto(at, o, v, do)
 }
 
-// finish stores elements of which some were changed by the value v.
+// finish stores the elements. Those at the positions in changed were changed by the value v.
 func (p *patcher) finish(at place, elements []any, changed []int, v any) error {
 	if mentionsPrimary(at, v) {
 		var chosen any
@@ -167,7 +167,7 @@ func (p *patcher) finish(at place, elements []any, changed []int, v any) error {
 	if len(kept) == 0 {
 		return p.unassign(at, scim.InvalidValue)
 	}
-	kept, _ = at.a.Union(nil, kept) // a changed element may have become the same as another
+	kept, _ = at.a.Union(nil, kept) // a changed element may have become equal to another
 	at.holder.Set(at.a.Name, kept)
 	return nil
 }

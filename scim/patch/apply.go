@@ -11,27 +11,30 @@ import (
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
-// DefaultMaxOperations is the number of operations a request may have unless Options say otherwise. Each may walk through
-// the largest attribute of the resource.
+// DefaultMaxOperations is the default of Options.MaxOperations. Each operation may iterate over the largest attribute of the resource.
 const DefaultMaxOperations = 1000
 
-// Options tunes [Apply]. The zero value is the RFC.
+// Options configures [Apply]. The zero value follows the RFC.
 type Options struct {
-	// Accept is what to take outside the RFC. Defaults to none of it. UnknownAttributes has no meaning here: in a PATCH
-	// they are an error always.
+	// Accept is the set of nonstandard inputs to accept. Default: none. UnknownAttributes has no effect here: in a PATCH, unknown attributes
+	// are always an error.
 	Accept lenient.Set
-	// MaxOperations bounds the operations of a request. Defaults to DefaultMaxOperations.
+	// MaxOperations is the maximum number of operations per request. Default: DefaultMaxOperations.
 	MaxOperations int
 }
 
-// Apply applies the operations in order, each to the result of the one before, to a copy of r and returns it; r is not
-// changed, also when an operation fails: all of them count or none. changed is false when the result equals r; callers then
-// keep version and time of modification (RFC 7644 section 3.5.2.1). "schemas" follows the extensions in use.
+// Apply applies the operations in order to a copy of r, each to the result of the previous one, and returns the copy. Apply never changes
+// r. If one operation fails, none takes effect. changed is false if the result equals r; callers then keep version and time of modification
+// (RFC 7644 section 3.5.2.1). "schemas" is updated to name the extensions in use.
 //
-// The error is a *scim.Error: 400 with invalidPath (malformed path, unknown attribute), noTarget (remove without path, value
-// filter without match), mutability (read-only, set immutable, removal of a required attribute), invalidValue (missing value,
-// wrong type, unknown attribute in a value, required attribute emptied), invalidFilter (a value filter its attribute cannot
-// take); 413 for too many operations. Its detail names the operation.
+// The error is a *scim.Error. Its detail names the operation. It is one of:
+//
+//   - 400 invalidPath: malformed path, unknown attribute
+//   - 400 noTarget: remove without path, value filter without match
+//   - 400 mutability: read-only attribute, change of an immutable attribute that has a value, removal of a required attribute
+//   - 400 invalidValue: missing value, wrong type, unknown attribute in a value, required attribute without a value
+//   - 400 invalidFilter: a value filter that its attribute does not allow
+//   - 413: too many operations
 func Apply(r *scim.Resource, req *scim.PatchRequest, rt *schema.ResourceType, opts Options) (out *scim.Resource, changed bool, err error) {
 	limit := opts.MaxOperations
 	if limit == 0 {
@@ -71,7 +74,7 @@ func numbered(i int, err error) error {
 	return &c
 }
 
-// patcher changes out, which is its own.
+// patcher changes out, which it owns.
 type patcher struct {
 	out   *scim.Resource
 	rt    *schema.ResourceType
@@ -79,7 +82,7 @@ type patcher struct {
 	clean schema.CleanOptions
 }
 
-// verb is what an operation does to an attribute: add or replace.
+// verb is the effect of an operation on an attribute: add or replace.
 type verb func(place, any) error
 
 func (p *patcher) operation(op scim.PatchOperation) error {
@@ -96,7 +99,7 @@ func (p *patcher) operation(op scim.PatchOperation) error {
 	case scim.OpReplace:
 		do, each = p.replace, p.replaceElements
 	default:
-		return fail(scim.InvalidValue, "op %q is none of add, remove, replace", op.Op)
+		return fail(scim.InvalidValue, "op %q is not one of add, remove, replace", op.Op)
 	}
 	if !op.HasValue {
 		return fail(scim.InvalidValue, "%s needs a value", name)

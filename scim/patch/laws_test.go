@@ -50,7 +50,7 @@ func genOperation() *rapid.Generator[scim.PatchOperation] {
 	})
 }
 
-// checkResult holds what is true of every result.
+// checkResult checks the properties that every result must have.
 func checkResult(rt *schema.ResourceType, before, out *scim.Resource, changed bool) error {
 	if changed == scim.Equal(&before.Object, &out.Object) {
 		return fmt.Errorf("changed is %v", changed)
@@ -59,7 +59,7 @@ func checkResult(rt *schema.ResourceType, before, out *scim.Resource, changed bo
 		return nil
 	}
 	if out.ID() != before.ID() || out.Text("userName") == "" {
-		return fmt.Errorf("the resource lost its identity")
+		return fmt.Errorf("the id or the userName is missing")
 	}
 	clean, err := rt.Clean(out, schema.CleanOptions{Previous: out, RefuseUnknown: true})
 	if err != nil {
@@ -82,7 +82,7 @@ func TestApply_CleanResult(t *testing.T) {
 		opts := Options{Accept: lenient.Set(rapid.Uint32Range(0, uint32(lenient.All)).Draw(t, "accepted"))}
 		out, changed, err := Apply(r, req, rt, opts)
 		if !scim.Equal(&before.Object, &r.Object) {
-			t.Fatal("the resource given changed")
+			t.Fatal("Apply changed its argument")
 		}
 		if err != nil {
 			return
@@ -93,7 +93,8 @@ func TestApply_CleanResult(t *testing.T) {
 	})
 }
 
-// Applying an add or replace twice is the same as once, except where the first changes what its own filter selects.
+// TestApply_Idempotent checks that applying an add or replace twice equals applying it once, unless the first changes the elements that its
+// own filter selects.
 func TestApply_Idempotent(t *testing.T) {
 	full, bare := resource(t, fullUser), resource(t, bareUser)
 	rt := userType()
@@ -107,7 +108,7 @@ func TestApply_Idempotent(t *testing.T) {
 		}
 		twice, changed, err := Apply(once, req, rt, Options{})
 		if err != nil {
-			return // remove of a sub-attribute may take away what the path needs
+			return // remove of a sub-attribute may remove an element that the path needs
 		}
 		if changed {
 			t.Fatalf("once: %s\ntwice: %s", once.AppendJSON(nil), twice.AppendJSON(nil))
@@ -115,7 +116,7 @@ func TestApply_Idempotent(t *testing.T) {
 	})
 }
 
-// Replacing an attribute by the value it has changes nothing.
+// TestApply_SameValue checks that replacing an attribute by its current value changes nothing.
 func TestApply_SameValue(t *testing.T) {
 	r, rt := resource(t, fullUser), userType()
 	for name, v := range r.All() {
@@ -157,7 +158,7 @@ func FuzzApply(f *testing.F) {
 		for _, accept := range []lenient.Set{0, lenient.All} {
 			out, changed, err := Apply(r, req, rt, Options{Accept: accept})
 			if !scim.Equal(&before.Object, &r.Object) {
-				t.Fatal("the resource given changed")
+				t.Fatal("Apply changed its argument")
 			}
 			if err != nil {
 				if _, ok := errors.AsType[*scim.Error](err); !ok {

@@ -7,11 +7,11 @@ import (
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
-// What Options.Accept allows beyond the RFC, apart from spellings.
+// The leniencies of Options.Accept, except for spellings.
 
-// createElement answers an add to elements when the path selects none: noTarget, or with lenient.CreateElement a new element made of the
-// filter's eq comparisons and the value. The RFC is silent about this add (erratum 8097); for replace it says noTarget, and
-// so do we, lenient or not.
+// createElement handles an add to elements if the path selects none. The result is noTarget or, with lenient.CreateElement, a new element
+// made of the filter's eq comparisons and the value. The RFC does not define this add (erratum 8097). For replace it requires noTarget,
+// which this package returns even with the leniency.
 func (p *patcher) createElement(at place, v any) error {
 	element := &scim.Object{}
 	if !p.opts.Accept.Has(lenient.CreateElement) || v == nil || at.filter == nil || at.a.Type != schema.Complex ||
@@ -32,13 +32,13 @@ func (p *patcher) createElement(at place, v any) error {
 	return p.addElements(at, element)
 }
 
-// dotted resolves a path that joins the attribute of an extension to its URN by a dot: what stands behind the last colon then
-// is the end of the URN.
+// dotted resolves a path that joins the attribute of an extension to its URN by a dot. In such a path, the name after the last colon is the
+// end of the URN.
 func (p *patcher) dotted(path scim.AttrPath) (schema.Resolved, bool) {
 	return p.rt.Resolve(scim.AttrPath{URN: path.URN + ":" + path.Name, Name: path.Sub})
 }
 
-// bare resolves a path that names an attribute of an extension without the URN, when one extension alone has it.
+// bare resolves a path that names an attribute of an extension without the URN, if exactly one extension has the attribute.
 func (p *patcher) bare(path scim.AttrPath) (found schema.Resolved, ok bool) {
 	if path.URN != "" {
 		return schema.Resolved{}, false
@@ -56,8 +56,8 @@ func (p *patcher) bare(path scim.AttrPath) (found schema.Resolved, ok bool) {
 	return found, ok
 }
 
-// emptied says whether v unassigns a reference, as lenient.EmptyReferences has it.
-func (p *patcher) emptied(at place, v any) bool {
+// emptiesReference reports whether v unassigns a reference according to lenient.EmptyReferences.
+func (p *patcher) emptiesReference(at place, v any) bool {
 	return p.opts.Accept.Has(lenient.EmptyReferences) && at.a.EmptyReference(v)
 }
 
@@ -65,7 +65,8 @@ func noTarget(at place) error {
 	return fail(scim.NoTarget, "no value of %s matches the path", at.path)
 }
 
-// describe sets in the element what a filter of eq comparisons joined by "and" says of it; false for other filters.
+// describe copies the comparisons of a filter into the element. It returns false for a filter that is not made of eq comparisons joined by
+// "and".
 func describe(e filter.Expr, element *scim.Object) bool {
 	switch e := e.(type) {
 	case filter.And:
@@ -80,12 +81,12 @@ func describe(e filter.Expr, element *scim.Object) bool {
 	return false
 }
 
-// removeListed removes the elements a list names: those that agree with one of its entries in all it gives. An entry that
-// is no object names the "value".
+// removeListed removes the elements that a list names. An element matches an entry if it has all values of the entry. An entry that is not
+// an object means the "value".
 func (p *patcher) removeListed(at place, v any) error {
 	entries, _ := listed(v).([]any)
 	if at.schemas() {
-		return fail(scim.InvalidValue, "remove from schemas takes no value")
+		return fail(scim.InvalidValue, "remove from schemas must not have a value")
 	}
 	return p.change(at, func() error {
 		elements, _ := at.value().([]any)
@@ -100,8 +101,8 @@ func (p *patcher) removeListed(at place, v any) error {
 	})
 }
 
-// matcher finds the elements named by entries. References to resources go by their value alone and by hash: such lists are
-// long, and clients send along whatever they know of a member.
+// matcher finds the elements named by entries. References to resources are matched by their value only, with a hash table: such lists are
+// long, and clients also send other data of a member.
 type matcher struct {
 	a       *schema.Attribute
 	value   *schema.Attribute

@@ -13,7 +13,7 @@ import (
 
 const enterprise = scim.EnterpriseUserSchema
 
-// tags is an extension with what the core schemas lack: simple multi-valued, immutable, read-only and required attributes.
+// tags is an extension with attributes that the core schemas lack: simple multi-valued, immutable, read-only and required ones.
 var tags = &schema.Schema{ID: "urn:example:Tags", Name: "Tags", Attributes: []*schema.Attribute{
 	{Name: "labels", MultiValued: true},
 	{Name: "serial", Mutability: schema.Immutable},
@@ -64,10 +64,10 @@ func request(t testing.TB, operations string) *scim.PatchRequest {
 	return &req
 }
 
-// step is one PATCH with what comes of it: the members named in want (null: gone), or a scimType.
+// step is one PATCH with its expected result: the members in want (null: removed), or a scimType.
 type step struct {
 	name string
-	on   string // fullUser unless given
+	on   string // default: fullUser
 	ops  string
 	want string // an object; "" for no change
 	fail scim.Type
@@ -86,7 +86,7 @@ func (s step) run(t *testing.T) {
 	before := resource(t, s.on)
 	untouched := before.Clone()
 	out, changed, err := Apply(before, request(t, s.ops), s.rt, s.opts)
-	require.True(t, scim.Equal(&before.Object, &untouched.Object), "the resource given must not change")
+	require.True(t, scim.Equal(&before.Object, &untouched.Object), "Apply must not change its argument")
 	if s.fail != "" {
 		var e *scim.Error
 		require.ErrorAs(t, err, &e)
@@ -117,7 +117,7 @@ func pretty(r *scim.Resource) string {
 	return string(b)
 }
 
-// The matrix: three operations times eleven forms of the target, on a resource that has the value and on one that has not.
+// TestMatrix runs three operations with eleven kinds of target, on a resource that has the value and on one that does not.
 func TestMatrix(t *testing.T) {
 	for _, group := range []struct {
 		target string
@@ -128,21 +128,23 @@ func TestMatrix(t *testing.T) {
 				want: `{"nickName":"Babs","emails":[{"value":"b@work.example","type":"work","primary":true},{"value":"b@home.example",` +
 					`"type":"home"},{"value":"c@x","type":"other"}]}`},
 			{name: "add needs an object", ops: `{"op":"add","value":"x"}`, fail: scim.InvalidValue},
-			{name: "replace changes only what is named",
+			{name: "replace changes only the named attributes",
 				ops:  `{"op":"replace","value":{"title":"Boss","emails":[{"value":"c@x"}],"name":{"familyName":"J"}}}`,
 				want: `{"title":"Boss","emails":[{"value":"c@x"}],"name":{"givenName":"Barbara","familyName":"J"}}`},
-			{name: "replace with null inside clears one part", ops: `{"op":"replace","value":{"name":{"familyName":null}}}`,
+			{name: "replace with null inside unassigns one sub-attribute", ops: `{"op":"replace","value":{"name":{"familyName":null}}}`,
 				want: `{"name":{"givenName":"Barbara"}}`},
-			{name: "remove has no target", ops: `{"op":"remove"}`, fail: scim.NoTarget},
-			{name: "remove with a value has no target either", ops: `{"op":"remove","value":{"title":"Tour Guide"}}`, fail: scim.NoTarget},
+			{name: "remove without path fails with noTarget", ops: `{"op":"remove"}`, fail: scim.NoTarget},
+			{name: "remove with a value and without path fails with noTarget", ops: `{"op":"remove","value":{"title":"Tour Guide"}}`,
+				fail: scim.NoTarget},
 		}},
 		{"single-valued simple", []step{
 			{name: "add replaces", ops: `{"op":"add","path":"title","value":"Boss"}`, want: `{"title":"Boss"}`},
 			{name: "add creates", on: bareUser, ops: `{"op":"add","path":"title","value":"Boss"}`, want: `{"title":"Boss"}`},
 			{name: "replace sets", ops: `{"op":"replace","path":"TITLE","value":"Boss"}`, want: `{"title":"Boss"}`},
-			{name: "replace of nothing is add", on: bareUser, ops: `{"op":"replace","path":"title","value":"Boss"}`, want: `{"title":"Boss"}`},
+			{name: "replace of an absent value adds it", on: bareUser, ops: `{"op":"replace","path":"title","value":"Boss"}`,
+				want: `{"title":"Boss"}`},
 			{name: "remove unassigns", ops: `{"op":"remove","path":"title"}`, want: `{"title":null}`},
-			{name: "remove of nothing succeeds", on: bareUser, ops: `{"op":"remove","path":"title"}`},
+			{name: "remove of an absent value succeeds", on: bareUser, ops: `{"op":"remove","path":"title"}`},
 		}},
 		{"single-valued complex", []step{
 			{name: "add merges", ops: `{"op":"add","path":"name","value":{"middleName":"M"}}`,
@@ -155,20 +157,21 @@ func TestMatrix(t *testing.T) {
 			{name: "remove unassigns", ops: `{"op":"remove","path":"name"}`, want: `{"name":null}`},
 		}},
 		{"sub-attribute", []step{
-			{name: "add sets it alone", ops: `{"op":"add","path":"name.middleName","value":"M"}`,
+			{name: "add sets only this sub-attribute", ops: `{"op":"add","path":"name.middleName","value":"M"}`,
 				want: `{"name":{"givenName":"Barbara","familyName":"Jensen","middleName":"M"}}`},
 			{name: "add creates the parent", on: bareUser, ops: `{"op":"add","path":"name.middleName","value":"M"}`,
 				want: `{"name":{"middleName":"M"}}`},
-			{name: "replace sets it alone", ops: `{"op":"replace","path":"name.familyName","value":"M"}`,
+			{name: "replace sets only this sub-attribute", ops: `{"op":"replace","path":"name.familyName","value":"M"}`,
 				want: `{"name":{"givenName":"Barbara","familyName":"M"}}`},
-			{name: "remove unassigns it alone", ops: `{"op":"remove","path":"name.familyName"}`, want: `{"name":{"givenName":"Barbara"}}`},
-			{name: "remove of the last part unassigns the parent",
+			{name: "remove unassigns only this sub-attribute", ops: `{"op":"remove","path":"name.familyName"}`,
+				want: `{"name":{"givenName":"Barbara"}}`},
+			{name: "remove of the last sub-attribute unassigns the parent",
 				ops: `{"op":"remove","path":"name.familyName"},{"op":"remove","path":"name.givenName"}`, want: `{"name":null}`},
-			{name: "remove of nothing succeeds", on: bareUser, ops: `{"op":"remove","path":"name.familyName"}`},
+			{name: "remove of an absent value succeeds", on: bareUser, ops: `{"op":"remove","path":"name.familyName"}`},
 		}},
 		{"multi-valued simple", []step{
 			{name: "add appends", ops: `{"op":"add","path":"urn:example:Tags:labels","value":["b","c"]}`, want: tagged(`"labels":["a","b","c"]`)},
-			{name: "add takes a single value", ops: `{"op":"add","path":"urn:example:Tags:labels","value":"c"}`,
+			{name: "add accepts a single value", ops: `{"op":"add","path":"urn:example:Tags:labels","value":"c"}`,
 				want: tagged(`"labels":["a","b","c"]`)},
 			{name: "replace replaces all", ops: `{"op":"replace","path":"urn:example:Tags:labels","value":["x"]}`, want: tagged(`"labels":["x"]`)},
 			{name: "remove removes all", ops: `{"op":"remove","path":"urn:example:Tags:labels"}`, want: tagged(``)},
@@ -181,21 +184,21 @@ func TestMatrix(t *testing.T) {
 			{name: "replace replaces all", ops: `{"op":"replace","path":"emails","value":[{"value":"c@x"}]}`, want: `{"emails":[{"value":"c@x"}]}`},
 			{name: "replace with nothing unassigns", ops: `{"op":"replace","path":"emails","value":[]}`, want: `{"emails":null}`},
 			{name: "remove removes all", ops: `{"op":"remove","path":"emails"}`, want: `{"emails":null}`},
-			{name: "remove with a value is refused", ops: `{"op":"remove","path":"emails","value":[{"value":"b@home.example"}]}`,
+			{name: "remove with a value is rejected", ops: `{"op":"remove","path":"emails","value":[{"value":"b@home.example"}]}`,
 				fail: scim.InvalidValue},
 		}},
 		{"value filter", []step{
 			{name: "add merges into the match", ops: `{"op":"add","path":"emails[type eq \"home\"]","value":{"display":"B"}}`,
 				want: `{"emails":[{"value":"b@work.example","type":"work","primary":true},{"value":"b@home.example","type":"home","display":"B"}]}`},
-			{name: "add without match has no target", ops: `{"op":"add","path":"emails[type eq \"other\"]","value":{"value":"c@x"}}`,
+			{name: "add without match fails with noTarget", ops: `{"op":"add","path":"emails[type eq \"other\"]","value":{"value":"c@x"}}`,
 				fail: scim.NoTarget},
 			{name: "replace replaces the match as a whole", ops: `{"op":"replace","path":"emails[type eq \"HOME\"]","value":{"value":"c@x"}}`,
 				want: `{"emails":[{"value":"b@work.example","type":"work","primary":true},{"value":"c@x"}]}`},
 			{name: "replace of several matches", ops: `{"op":"replace","path":"emails[value co \"@\"]","value":{"value":"c@x"}}`,
 				want: `{"emails":[{"value":"c@x"}]}`},
-			{name: "replace without match has no target", ops: `{"op":"replace","path":"emails[type eq \"other\"]","value":{"value":"c@x"}}`,
+			{name: "replace without match fails with noTarget", ops: `{"op":"replace","path":"emails[type eq \"other\"]","value":{"value":"c@x"}}`,
 				fail: scim.NoTarget},
-			{name: "replace without any value has no target", on: bareUser,
+			{name: "replace of an absent attribute fails with noTarget", on: bareUser,
 				ops: `{"op":"replace","path":"emails[type eq \"work\"]","value":{"value":"c@x"}}`, fail: scim.NoTarget},
 			{name: "replace with null removes the match", ops: `{"op":"replace","path":"emails[type eq \"work\"]","value":null}`,
 				want: `{"emails":[{"value":"b@home.example","type":"home"}]}`},
@@ -205,16 +208,16 @@ func TestMatrix(t *testing.T) {
 			{name: "remove without match succeeds", ops: `{"op":"remove","path":"emails[type eq \"other\"]"}`},
 		}},
 		{"value filter and sub-attribute", []step{
-			{name: "add sets it on the match", ops: `{"op":"add","path":"emails[type eq \"home\"].display","value":"B"}`,
+			{name: "add sets the sub-attribute on the match", ops: `{"op":"add","path":"emails[type eq \"home\"].display","value":"B"}`,
 				want: `{"emails":[{"value":"b@work.example","type":"work","primary":true},{"value":"b@home.example","type":"home","display":"B"}]}`},
-			{name: "add without match has no target", ops: `{"op":"add","path":"emails[type eq \"other\"].value","value":"c@x"}`,
+			{name: "add without match fails with noTarget", ops: `{"op":"add","path":"emails[type eq \"other\"].value","value":"c@x"}`,
 				fail: scim.NoTarget},
-			{name: "replace sets it on every match", ops: `{"op":"replace","path":"emails[value pr].display","value":"B"}`,
+			{name: "replace sets the sub-attribute on every match", ops: `{"op":"replace","path":"emails[value pr].display","value":"B"}`,
 				want: `{"emails":[{"value":"b@work.example","type":"work","primary":true,"display":"B"},{"value":"b@home.example","type":"home",` +
 					`"display":"B"}]}`},
-			{name: "replace without match has no target", ops: `{"op":"replace","path":"emails[type eq \"other\"].value","value":"c@x"}`,
+			{name: "replace without match fails with noTarget", ops: `{"op":"replace","path":"emails[type eq \"other\"].value","value":"c@x"}`,
 				fail: scim.NoTarget},
-			{name: "remove unassigns it on the match", ops: `{"op":"remove","path":"emails[type eq \"home\"].type"}`,
+			{name: "remove unassigns the sub-attribute on the match", ops: `{"op":"remove","path":"emails[type eq \"home\"].type"}`,
 				want: `{"emails":[{"value":"b@work.example","type":"work","primary":true},{"value":"b@home.example"}]}`},
 			{name: "remove without match succeeds", ops: `{"op":"remove","path":"emails[type eq \"other\"].type"}`},
 		}},
@@ -224,24 +227,26 @@ func TestMatrix(t *testing.T) {
 					`"display":"B"}]}`},
 			{name: "replace", ops: `{"op":"replace","path":"emails.type","value":"other"}`,
 				want: `{"emails":[{"value":"b@work.example","type":"other","primary":true},{"value":"b@home.example","type":"other"}]}`},
-			{name: "replace without elements has no target", on: bareUser, ops: `{"op":"replace","path":"emails.type","value":"other"}`,
+			{name: "replace without elements fails with noTarget", on: bareUser, ops: `{"op":"replace","path":"emails.type","value":"other"}`,
 				fail: scim.NoTarget},
-			{name: "replace cannot make all primary", ops: `{"op":"replace","path":"emails.primary","value":true}`, fail: scim.InvalidValue},
+			{name: "replace cannot set primary on all elements", ops: `{"op":"replace","path":"emails.primary","value":true}`,
+				fail: scim.InvalidValue},
 			{name: "remove", ops: `{"op":"remove","path":"emails.type"}`,
 				want: `{"emails":[{"value":"b@work.example","primary":true},{"value":"b@home.example"}]}`},
 		}},
 		{"extension attribute", []step{
 			{name: "add names the schema", on: bareUser, ops: `{"op":"add","path":"` + enterprise + `:employeeNumber","value":"9"}`,
 				want: `{"schemas":["` + scim.UserSchema + `","` + enterprise + `"],"` + enterprise + `":{"employeeNumber":"9"}}`},
-			{name: "add of a part creates all above it", on: bareUser, ops: `{"op":"add","path":"` + enterprise + `:manager.value","value":"9"}`,
+			{name: "add of a sub-attribute creates all its parents", on: bareUser,
+				ops:  `{"op":"add","path":"` + enterprise + `:manager.value","value":"9"}`,
 				want: `{"schemas":["` + scim.UserSchema + `","` + enterprise + `"],"` + enterprise + `":{"manager":{"value":"9"}}}`},
 			{name: "replace", ops: `{"op":"replace","path":"` + enterprise + `:employeeNumber","value":"9"}`,
 				want: `{"` + enterprise + `":{"employeeNumber":"9","manager":{"value":"26","displayName":"John"}}}`},
 			{name: "remove", ops: `{"op":"remove","path":"` + enterprise + `:employeeNumber"}`,
 				want: `{"` + enterprise + `":{"manager":{"value":"26","displayName":"John"}}}`},
-			{name: "remove of the last part clients can write drops the value", ops: `{"op":"remove","path":"` + enterprise + `:manager.value"}`,
+			{name: "remove of the last writable sub-attribute removes the value", ops: `{"op":"remove","path":"` + enterprise + `:manager.value"}`,
 				want: `{"` + enterprise + `":{"employeeNumber":"7"}}`},
-			{name: "remove of the last one drops the schema",
+			{name: "remove of the last attribute removes the schema",
 				ops:  `{"op":"remove","path":"` + enterprise + `:employeeNumber"},{"op":"remove","path":"` + enterprise + `:manager"}`,
 				want: `{"schemas":["` + scim.UserSchema + `","urn:example:Tags"],"` + enterprise + `":null}`},
 		}},
@@ -250,7 +255,7 @@ func TestMatrix(t *testing.T) {
 				want: `{"` + enterprise + `":{"employeeNumber":"7","manager":{"value":"26","displayName":"John"},"department":"D"}}`},
 			{name: "replace merges", ops: `{"op":"replace","path":"` + enterprise + `","value":{"employeeNumber":"8"}}`,
 				want: `{"` + enterprise + `":{"employeeNumber":"8","manager":{"value":"26","displayName":"John"}}}`},
-			{name: "remove removes it with its schema", ops: `{"op":"remove","path":"` + enterprise + `"}`,
+			{name: "remove removes the extension and its schema", ops: `{"op":"remove","path":"` + enterprise + `"}`,
 				want: `{"schemas":["` + scim.UserSchema + `","urn:example:Tags"],"` + enterprise + `":null}`},
 		}},
 	} {
@@ -262,7 +267,7 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// tagged is the tags extension of fullUser with other labels.
+// tagged returns the tags extension of fullUser with other labels.
 func tagged(labels string) string {
 	if labels != "" {
 		labels += ","

@@ -2,8 +2,8 @@ package patch
 
 import "github.com/scimwright/scimwright/scim"
 
-// The primary value of a multi-valued attribute: an operation that makes one element primary makes the others not (RFC 7644
-// section 3.5.2).
+// The primary value of a multi-valued attribute: an operation that sets primary on one element clears it on all others (RFC 7644 section
+// 3.5.2).
 
 func isPrimary(element any) bool {
 	o, _ := element.(*scim.Object)
@@ -11,8 +11,8 @@ func isPrimary(element any) bool {
 	return primary
 }
 
-// demoteOthers sets primary to false in all elements that are primary but the chosen one. Elements are the patcher's own, so
-// they are changed in place.
+// demoteOthers sets primary to false in all primary elements except the chosen one. The patcher owns the elements, so they are changed in
+// place.
 func demoteOthers(elements []any, chosen func(any) bool) {
 	for _, e := range elements {
 		if isPrimary(e) && !chosen(e) {
@@ -21,7 +21,7 @@ func demoteOthers(elements []any, chosen func(any) bool) {
 	}
 }
 
-// mentionsPrimary says whether an operation on elements says anything about "primary".
+// mentionsPrimary reports whether an operation on elements sets "primary".
 func mentionsPrimary(at place, v any) bool {
 	if at.sub != nil {
 		return scim.EqualName(at.sub.Name, "primary")

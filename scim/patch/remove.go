@@ -6,7 +6,7 @@ import (
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
-// removal is the operation remove (RFC 7644 section 3.5.2.2).
+// removal implements the operation remove (RFC 7644 section 3.5.2.2).
 func (p *patcher) removal(op scim.PatchOperation) error {
 	if op.Path == "" {
 		return fail(scim.NoTarget, "remove needs a path")
@@ -20,7 +20,7 @@ func (p *patcher) removal(op scim.PatchOperation) error {
 	}
 	if op.HasValue && op.Value != nil && at.a.MultiValued {
 		if !p.opts.Accept.Has(lenient.RemoveValues) {
-			return fail(scim.InvalidValue, "remove takes no value; name the values by a filter: %s[...]", at.path)
+			return fail(scim.InvalidValue, "remove must not have a value; select the values with a filter: %s[...]", at.path)
 		}
 		return p.removeListed(at, op.Value)
 	}
@@ -40,7 +40,7 @@ func (p *patcher) remove(at place) error {
 	})
 }
 
-// removeExtension removes what clients may write of an extension.
+// removeExtension removes the attributes of an extension that clients may write.
 func (p *patcher) removeExtension(at place) error {
 	o, there := at.value().(*scim.Object)
 	if !there {
@@ -54,7 +54,7 @@ func (p *patcher) removeExtension(at place) error {
 			continue
 		}
 		part := at.part(o, a)
-		part.a = optional(a) // it goes with its schema
+		part.a = optional(a) // removed together with its schema
 		if err := p.remove(part); err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ func optional(a *schema.Attribute) *schema.Attribute {
 	return &c
 }
 
-// removeElements removes the elements a path selects, or one of their parts. No match is no error: what shall go is gone.
+// removeElements removes the elements that a path selects, or one of their sub-attributes. A path without match is not an error.
 func (p *patcher) removeElements(at place) error {
 	if at.schemas() {
 		return p.removeSchemas(at)
@@ -90,7 +90,7 @@ func (p *patcher) removeElements(at place) error {
 	})
 }
 
-// keep stores what a removal left of the elements.
+// keep stores the elements that remain after a removal.
 func (p *patcher) keep(at place, elements []any) error {
 	kept := elements[:0]
 	for _, e := range elements {

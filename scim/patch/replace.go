@@ -5,13 +5,13 @@ import (
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
-// replace is the operation replace on an attribute (RFC 7644 section 3.5.2.3).
+// replace implements the operation replace on an attribute (RFC 7644 section 3.5.2.3).
 func (p *patcher) replace(at place, v any) error {
 	return p.change(at, func() error {
 		switch {
 		case v == nil && at.extension:
 			return p.removeExtension(at)
-		case v == nil, at.a.Type == schema.Complex && !at.a.MultiValued && p.emptied(at, v):
+		case v == nil, at.a.Type == schema.Complex && !at.a.MultiValued && p.emptiesReference(at, v):
 			return p.unassign(at, scim.InvalidValue)
 		case at.schemas():
 			return p.replaceSchemas(v)
@@ -24,7 +24,7 @@ func (p *patcher) replace(at place, v any) error {
 	})
 }
 
-// replaceElements replaces the elements a path selects, or one of their parts.
+// replaceElements replaces the elements that a path selects, or one of their sub-attributes.
 func (p *patcher) replaceElements(at place, v any) error {
 	return p.change(at, func() error {
 		elements, meant := at.list()
@@ -36,7 +36,7 @@ func (p *patcher) replaceElements(at place, v any) error {
 			if err != nil {
 				return err
 			}
-			// All matches become the same value, so the first stands for them.
+			// All matches become the same value, so the first one replaces them all.
 			for _, i := range meant[1:] {
 				elements[i] = nil
 			}

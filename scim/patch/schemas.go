@@ -5,8 +5,8 @@ import (
 	"github.com/scimwright/scimwright/scim/lenient"
 )
 
-// The attribute "schemas" follows the extensions in use (RFC 7643 section 3), so operations on it only check what they are
-// given, and take the data of a schema that goes. The list itself is set when all operations are done.
+// The attribute "schemas" names the extensions in use (RFC 7643 section 3). Operations on it therefore only check their input and remove
+// the data of a removed schema. The list itself is set after all operations.
 
 func (p *patcher) addSchemas(v any) error {
 	_, err := p.checkedURNs(v)
@@ -56,7 +56,7 @@ func (p *patcher) checkedURNs(v any) (*scim.Resource, error) {
 			if p.opts.Accept.Has(lenient.UnknownSchemas) {
 				continue
 			}
-			return nil, fail(scim.InvalidValue, "%s is no schema of %s", urn, p.rt.Name)
+			return nil, fail(scim.InvalidValue, "%s is not a schema of %s", urn, p.rt.Name)
 		}
 		urns.AddSchema(urn)
 	}

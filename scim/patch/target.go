@@ -7,19 +7,18 @@ import (
 	"github.com/scimwright/scimwright/scim/schema"
 )
 
-// place is where an attribute's value is held: under the attribute's name in an object. The object is the resource, an
-// extension, a complex value or an element of a multi-valued attribute. An extension itself is a place too; it looks like a
-// complex attribute whose name is the URN.
+// place is the location of an attribute's value: a name in an object. The object is the resource, an extension, a complex value or an
+// element of a multi-valued attribute. An extension itself is also a place; it is handled like a complex attribute whose name is the URN.
 //
-// With elements set the place stands for elements of its multi-valued attribute, or for their part sub: those the filter
-// selects, all without one.
+// With elements set, the place means elements of its multi-valued attribute, or their sub-attribute sub: those that the filter selects, or
+// all if there is no filter.
 type place struct {
 	holder    *scim.Object
 	a         *schema.Attribute
 	path      scim.AttrPath
 	extension bool
-	// attach puts the holder into the resource once it has members, and takes it out when it has none. Nil when the
-	// holder is the resource or an element.
+	// attach adds the holder to the resource if it has members and removes it if it has none. It is nil if the holder is the resource or an
+	// element.
 	attach func() error
 
 	elements bool
@@ -34,7 +33,7 @@ func (at place) value() any {
 
 func (at place) schemas() bool { return !at.extension && at.path == scim.AttrPath{Name: "schemas"} }
 
-// part is the place of a sub-attribute in o, which is the value of at or one of its elements.
+// part returns the place of a sub-attribute in o, which is the value of at or one of its elements.
 func (at place) part(o *scim.Object, sub *schema.Attribute) place {
 	path := at.path
 	if at.extension {
@@ -45,17 +44,17 @@ func (at place) part(o *scim.Object, sub *schema.Attribute) place {
 	return place{holder: o, a: sub, path: path}
 }
 
-// ignoresReadOnly says whether a read-only attribute in a value without path is to be ignored.
+// ignoresReadOnly reports whether a read-only attribute in a value without path is ignored.
 func (at place) ignoresReadOnly(value any, accept lenient.Set) bool {
 	return at.a.Mutability == schema.ReadOnly && (accept.Has(lenient.ReadOnlyEcho) || scim.Equal(at.value(), value))
 }
 
-// root is the place of a top-level attribute.
+// root returns the place of a top-level attribute.
 func (p *patcher) root(r schema.Resolved) place {
 	return place{holder: &p.out.Object, a: r.Attribute, path: r.Path}
 }
 
-// extension is the place of an extension's object.
+// extension returns the place of an extension's object.
 func (p *patcher) extension(s *schema.Schema) place {
 	required := false
 	if e := p.rt.Extension(s.ID); e != nil {
@@ -69,7 +68,7 @@ func (p *patcher) extension(s *schema.Schema) place {
 	}
 }
 
-// member finds what a key of a value without path names: an attribute of the base schema, a common one or an extension.
+// member returns the place for a key of a value without path: an attribute of the base schema, a common attribute or an extension.
 func (p *patcher) member(name string) (place, bool) {
 	if e := p.rt.Extension(name); e != nil {
 		return p.extension(e.Schema), true
@@ -81,7 +80,7 @@ func (p *patcher) member(name string) (place, bool) {
 	return p.root(r), true
 }
 
-// resolve finds the place a path names.
+// resolve returns the place that a path names.
 func (p *patcher) resolve(text string) (place, error) {
 	path, err := filter.ParsePath(text)
 	if err != nil {
@@ -99,7 +98,7 @@ func (p *patcher) resolve(text string) (place, error) {
 	}
 	if r.Attribute == nil {
 		if path.Filter != nil {
-			return place{}, fail(scim.InvalidPath, "%s is a schema and takes no value filter", r.Path)
+			return place{}, fail(scim.InvalidPath, "%s is a schema and cannot have a value filter", r.Path)
 		}
 		return p.extension(r.Schema), nil
 	}
@@ -123,7 +122,7 @@ func (p *patcher) resolve(text string) (place, error) {
 	return p.child(at, r.Sub), nil
 }
 
-// child is the place of a part of the complex value at parent, whether or not that value is there yet.
+// child returns the place of a sub-attribute of the complex value at parent, even if that value does not exist yet.
 func (p *patcher) child(parent place, sub *schema.Attribute) place {
 	o, there := parent.value().(*scim.Object)
 	if !there {
@@ -142,7 +141,7 @@ func (p *patcher) child(parent place, sub *schema.Attribute) place {
 
 func (at place) withFilter(path filter.Path, accept lenient.Set) (place, error) {
 	if !at.a.MultiValued {
-		return place{}, fail(scim.InvalidPath, "%s has a single value and takes no value filter", at.path)
+		return place{}, fail(scim.InvalidPath, "%s is single-valued and cannot have a value filter", at.path)
 	}
 	if err := filter.CheckElement(path.Filter, at.a, accept); err != nil {
 		return place{}, err
@@ -156,7 +155,7 @@ func (at place) withFilter(path filter.Path, accept lenient.Set) (place, error) 
 	return at, nil
 }
 
-// list returns the elements at the place and the positions of those that are meant.
+// list returns the elements at the place and the positions of the selected ones.
 func (at place) list() (elements []any, meant []int) {
 	elements, _ = at.value().([]any)
 	for i, e := range elements {
@@ -167,8 +166,8 @@ func (at place) list() (elements []any, meant []int) {
 	return elements, meant
 }
 
-// change runs fn, which changes the value at the place, unless the attribute is read-only; and refuses the change
-// afterwards if the attribute is immutable and was set.
+// change runs fn, which changes the value at the place. It rejects the change beforehand if the attribute is read-only, and afterwards if
+// the attribute is immutable and had another value.
 func (p *patcher) change(at place, fn func() error) error {
 	if at.a.Mutability == schema.ReadOnly {
 		return readOnly(at)
@@ -181,7 +180,7 @@ func (p *patcher) change(at place, fn func() error) error {
 		return err
 	}
 	if before != nil && !scim.Equal(before, at.value()) {
-		return fail(scim.Mutability, "%s is immutable and set already", at.path)
+		return fail(scim.Mutability, "%s is immutable and already has a value", at.path)
 	}
 	if at.attach != nil {
 		return at.attach()
@@ -189,9 +188,9 @@ func (p *patcher) change(at place, fn func() error) error {
 	return nil
 }
 
-// settle ends a change inside the complex value o at parent: it puts a new value in its place, takes out one that lost its
-// last part, and checks that the required parts are there. Read-only parts do not hold a value up: they tell something about
-// the others (manager.displayName). Only those of an extension stand for themselves.
+// settle completes a change inside the complex value o at parent. It stores a new value, removes a value that has no sub-attributes left,
+// and checks that the required sub-attributes are present. Read-only sub-attributes alone do not keep a value, because they describe the
+// other sub-attributes (manager.displayName). In an extension, read-only attributes are independent values and keep it.
 func (p *patcher) settle(parent place, o *scim.Object, there bool) error {
 	if o.Len() == 0 || !parent.extension && onlyReadOnly(parent.a, o) {
 		if !there {
@@ -200,7 +199,7 @@ func (p *patcher) settle(parent place, o *scim.Object, there bool) error {
 		return p.unassign(parent, scim.InvalidValue)
 	}
 	for _, sub := range parent.a.SubAttributes {
-		// Required attributes of an extension are checked in the end: several operations may bring them.
+		// Required attributes of an extension are checked after all operations, because several operations may set them.
 		if _, ok := o.Get(sub.Name); !ok && sub.Required && sub.Mutability != schema.ReadOnly && !parent.extension {
 			return fail(scim.InvalidValue, "%s is required", parent.part(o, sub).path)
 		}
@@ -220,7 +219,7 @@ func onlyReadOnly(a *schema.Attribute, o *scim.Object) bool {
 	return true
 }
 
-// unassign takes the value away; keyword is the error type for a required attribute.
+// unassign removes the value. keyword is the error type for a required attribute.
 func (p *patcher) unassign(at place, keyword scim.Type) error {
 	v := at.value()
 	if v == nil {
@@ -232,7 +231,7 @@ func (p *patcher) unassign(at place, keyword scim.Type) error {
 	if o, ok := v.(*scim.Object); ok {
 		for _, sub := range at.a.SubAttributes {
 			if _, set := o.Get(sub.Name); set && sub.Mutability == schema.Immutable {
-				return fail(scim.Mutability, "%s is immutable and set already", at.part(o, sub).path)
+				return fail(scim.Mutability, "%s is immutable and already has a value", at.part(o, sub).path)
 			}
 		}
 	}

@@ -7,31 +7,30 @@ import (
 	"github.com/scimwright/scimwright/scim/lenient"
 )
 
-// CleanOptions tunes [ResourceType.Clean]. The zero value is the RFC, for the creation of a resource.
+// CleanOptions configures [ResourceType.Clean]. The zero value follows the RFC, for the creation of a resource.
 type CleanOptions struct {
-	// Previous is the stored resource when the representation replaces one (PUT, RFC 7644 section 3.5.1). Its read-only
-	// values stay; its immutable ones stay and must not be given a different value; its write-only ones (password) stay
-	// unless a new value or null is given. Defaults to none: a creation.
+	// Previous is the stored resource if the representation replaces one (PUT, RFC 7644 section 3.5.1). Its read-only values are kept. Its
+	// immutable values are kept, and a different value for one is an error. Its write-only values (password) are kept unless a new value or
+	// null is given. Default: nil, for a creation.
 	Previous *scim.Resource
-	// RefuseUnknown turns attributes the type does not define into an error. Defaults to dropping them.
+	// RefuseUnknown rejects attributes that the type does not define. Default: drop them.
 	RefuseUnknown bool
-	// RefuseUnknownSchemas turns schemas the type does not have into an error. Defaults to dropping them.
+	// RefuseUnknownSchemas rejects schemas that the type does not have. Default: drop them.
 	RefuseUnknownSchemas bool
-	// Accept is what to take outside the RFC: SpelledBooleans, SingleValues, PlainValues, EmptyReferences, EchoedSchemas,
-	// LooseValues and JSONValues. Defaults to none of them.
+	// Accept is the set of nonstandard inputs to accept: SpelledBooleans, SingleValues, PlainValues, EmptyReferences, EchoedSchemas,
+	// LooseValues and JSONValues. Default: none.
 	Accept lenient.Set
 }
 
-// Clean brings a client's representation of a resource into the form to store: names in canonical spelling, "schemas"
-// first and naming the base schema and the extensions in use; without null, empty arrays, empty objects (RFC 7643 section
-// 2.5), read-only attributes (id, meta, groups...), undefined attributes and repeated elements. Otherwise the order stays.
-// Values keep their spelling.
+// Clean converts a client's representation of a resource into the form to store. Names have canonical spelling, and "schemas" is first and
+// names the base schema and the extensions in use. Clean removes null, empty arrays, empty objects (RFC 7643 section 2.5), read-only
+// attributes (id, meta, groups...), undefined attributes and repeated elements. Otherwise the order stays. Values keep their spelling.
 //
-// It refuses values of the wrong type, more than one primary, and missing required attributes with 400 invalidValue, and
-// changes of immutable attributes with 400 mutability (see [CleanOptions.Previous]). An extension the type requires must be
-// there; the required attributes of an optional one only when it is in use. An extension that has data but is missing from
-// "schemas" is taken as named. Canonical values are suggestions and not enforced (RFC 7643 section 2.3.1 leaves it open).
-// The result shares no object or array with in. The error is a *scim.Error.
+// It rejects values of the wrong type, more than one primary, and missing required attributes with 400 invalidValue, and changes of
+// immutable attributes with 400 mutability (see [CleanOptions.Previous]). An extension that the type requires must be present. The required
+// attributes of an optional extension are required only if the extension is in use. An extension that has data but is missing from
+// "schemas" counts as named. Canonical values are suggestions and not enforced (RFC 7643 section 2.3.1 leaves it open). The result shares
+// no object or array with in. The error is a *scim.Error.
 func (rt *ResourceType) Clean(in *scim.Resource, opts CleanOptions) (*scim.Resource, error) {
 	if err := rt.checkSchemas(in, opts); err != nil {
 		return nil, err
@@ -64,7 +63,7 @@ func (rt *ResourceType) Clean(in *scim.Resource, opts CleanOptions) (*scim.Resou
 		}
 	}
 	if prev := opts.Previous; prev != nil {
-		if err := rt.carry(in, out, prev); err != nil {
+		if err := rt.keepProtected(in, out, prev); err != nil {
 			return nil, err
 		}
 	}
@@ -132,7 +131,7 @@ func (rt *ResourceType) checkSchemas(in *scim.Resource, opts CleanOptions) error
 			return invalid(path, "must hold strings")
 		}
 		if opts.RefuseUnknownSchemas && !scim.EqualName(urn, rt.Schema.ID) && rt.Extension(urn) == nil {
-			return invalid(path, "names "+urn+", which is no schema of "+rt.Name)
+			return invalid(path, "names "+urn+", which is not a schema of "+rt.Name)
 		}
 	}
 	if !in.HasSchema(rt.Schema.ID) {
@@ -141,8 +140,8 @@ func (rt *ResourceType) checkSchemas(in *scim.Resource, opts CleanOptions) error
 	return nil
 }
 
-// SetSchemas makes "schemas" what the resource holds: the base schema, then each extension that has data, in the order the
-// type declares them (RFC 7643 section 3). Extensions without data are removed. An equal list is left as it is.
+// SetSchemas sets "schemas" to the schemas of the resource: the base schema, then each extension that has data, in the order in which the
+// type declares them (RFC 7643 section 3). It removes extensions without data. It does not modify an equal list.
 func (rt *ResourceType) SetSchemas(r *scim.Resource) {
 	urns := []any{rt.Schema.ID}
 	for _, e := range rt.Extensions {
@@ -165,8 +164,8 @@ func (rt *ResourceType) SetSchemas(r *scim.Resource) {
 	}
 }
 
-// CheckRequired refuses a resource that lacks a required attribute which clients may write, or a required extension: a
-// *scim.Error 400 invalidValue.
+// CheckRequired rejects a resource that lacks a required attribute that clients may write, or a required extension. The error is a
+// *scim.Error, 400 invalidValue.
 func (rt *ResourceType) CheckRequired(r *scim.Resource) error {
 	if err := checkRequired(rt.Schema.Attributes, &r.Object, ""); err != nil {
 		return err
@@ -198,8 +197,8 @@ func checkRequired(attributes []*Attribute, o *scim.Object, urn string) error {
 	return nil
 }
 
-// carry brings what a PUT may not change from the stored resource into the new one.
-func (rt *ResourceType) carry(in, out, prev *scim.Resource) error {
+// keepProtected copies the values that a PUT must not change from the stored resource to the new one.
+func (rt *ResourceType) keepProtected(in, out, prev *scim.Resource) error {
 	if err := carry(common, &in.Object, &out.Object, &prev.Object, ""); err != nil {
 		return err
 	}
@@ -239,7 +238,7 @@ func carry(attributes []*Attribute, in, out, prev *scim.Object, urn string) erro
 			out.Set(a.Name, scim.CloneValue(was))
 		case Immutable:
 			if given && !scim.Equal(now, was) {
-				return scim.Errorf(http.StatusBadRequest, scim.Mutability, "%s is immutable and set already", path)
+				return scim.Errorf(http.StatusBadRequest, scim.Mutability, "%s is immutable and already has a value", path)
 			}
 			out.Set(a.Name, scim.CloneValue(was))
 		case WriteOnly:
@@ -247,7 +246,7 @@ func carry(attributes []*Attribute, in, out, prev *scim.Object, urn string) erro
 				out.Set(a.Name, scim.CloneValue(was))
 			}
 		default:
-			if err := a.carryInside(now, was, path); err != nil {
+			if err := a.keepProtectedParts(now, was, path); err != nil {
 				return err
 			}
 		}
@@ -255,9 +254,9 @@ func carry(attributes []*Attribute, in, out, prev *scim.Object, urn string) erro
 	return nil
 }
 
-// carryInside does the same for the sub-attributes of a single-valued complex attribute that is given. Read-only ones
-// describe the others (manager.displayName), so they stay only when those do.
-func (a *Attribute) carryInside(now, was any, path scim.AttrPath) error {
+// keepProtectedParts does the same for the sub-attributes of a single-valued complex attribute in the request. Read-only sub-attributes
+// describe the other ones (manager.displayName), so they are kept only if the others are unchanged.
+func (a *Attribute) keepProtectedParts(now, was any, path scim.AttrPath) error {
 	o, isObject := now.(*scim.Object)
 	w, wasObject := was.(*scim.Object)
 	if !isObject || !wasObject {
@@ -275,7 +274,7 @@ func (a *Attribute) carryInside(now, was any, path scim.AttrPath) error {
 		case Immutable:
 			if n, given := o.Get(sub.Name); given && !scim.Equal(n, v) {
 				path.Sub = sub.Name
-				return scim.Errorf(http.StatusBadRequest, scim.Mutability, "%s is immutable and set already", path)
+				return scim.Errorf(http.StatusBadRequest, scim.Mutability, "%s is immutable and already has a value", path)
 			}
 			o.Set(sub.Name, scim.CloneValue(v))
 		}

@@ -51,7 +51,7 @@ func TestClean(t *testing.T) {
 		name, in, want string
 		opts           CleanOptions
 	}{
-		{"canonical names, order kept",
+		{"canonical names in the same order",
 			`{"USERNAME":"b","Schemas":["URN:ietf:params:scim:schemas:core:2.0:user"],"Name":{"FAMILYNAME":"J"},"Active":true}`,
 			`{"schemas":["` + scim.UserSchema + `"],"userName":"b","name":{"familyName":"J"},"active":true}`, CleanOptions{}},
 		{"null, empty arrays and objects are absent",
@@ -61,7 +61,7 @@ func TestClean(t *testing.T) {
 		{"read-only attributes are dropped",
 			`{` + base + `,"id":"1","meta":{"version":"x"},"groups":[{"value":"g"}],"` + ent + `":{"manager":{"value":"2","displayName":"x"}}}`,
 			`{"schemas":["` + scim.UserSchema + `","` + ent + `"],"userName":"b","` + ent + `":{"manager":{"value":"2"}}}`, CleanOptions{}},
-		{"even when they are malformed", `{` + base + `,"id":5,"groups":"x"}`, `{` + base + `}`, CleanOptions{}},
+		{"malformed read-only attributes are dropped", `{` + base + `,"id":5,"groups":"x"}`, `{` + base + `}`, CleanOptions{}},
 		{"unknown attributes and schemas are dropped",
 			`{"schemas":["` + scim.UserSchema +
 				`","http://schemas.microsoft.com/2006/11/ResourceManagement/ADSCIM/2.0/Group"],"userName":"b","shoe":9,"emails":[{"value":"x",` +
@@ -72,7 +72,7 @@ func TestClean(t *testing.T) {
 			CleanOptions{}},
 		{"an extension without data is not named", `{"schemas":["` + scim.UserSchema + `","` + ent + `"],"userName":"b"}`, `{` + base + `}`,
 			CleanOptions{}},
-		{"repeated elements become one",
+		{"repeated elements are merged",
 			`{` + base + `,"emails":[{"value":"X@y","type":"work"},{"value":"x@y","type":"WORK","primary":true},{"value":"x@y","type":"home"}]}`,
 			`{` + base + `,"emails":[{"value":"X@y","type":"work","primary":true},{"value":"x@y","type":"home"}]}`, CleanOptions{}},
 		{"types",
@@ -97,7 +97,7 @@ func TestClean(t *testing.T) {
 			require.True(t, scim.Equal(&before.Object, &in.Object), "the input must not change")
 			again, err := customType().Clean(out, CleanOptions{RefuseUnknown: true})
 			require.NoError(t, err)
-			require.True(t, scim.Equal(&out.Object, &again.Object), "a clean resource stays as it is")
+			require.True(t, scim.Equal(&out.Object, &again.Object), "a clean resource is unchanged")
 		})
 	}
 }
@@ -124,9 +124,10 @@ func TestClean_Rejects(t *testing.T) {
 		{"a single value for an array", `{` + base + `,"emails":{"value":"x"}}`, "emails must be an array", CleanOptions{}},
 		{"a string for an element", `{` + base + `,"emails":["x"]}`, "emails must be an object", CleanOptions{}},
 		{"a string for a boolean", `{` + base + `,"active":"true"}`, "active must be true or false", CleanOptions{}},
-		{"a string that is no boolean", `{` + base + `,"active":"yes"}`, "active must be true or false", CleanOptions{Accept: lenient.All}},
-		{"a plain value where nothing is called value", `{` + base + `,"name":"x"}`, "name must be an object", CleanOptions{Accept: lenient.All}},
-		{"a number in a part", `{` + base + `,"name":{"givenName":1}}`, "name.givenName must be a string", CleanOptions{}},
+		{"a string that is not a boolean", `{` + base + `,"active":"yes"}`, "active must be true or false", CleanOptions{Accept: lenient.All}},
+		{"a plain value for an attribute without sub-attribute value", `{` + base + `,"name":"x"}`, "name must be an object",
+			CleanOptions{Accept: lenient.All}},
+		{"a number in a sub-attribute", `{` + base + `,"name":{"givenName":1}}`, "name.givenName must be a string", CleanOptions{}},
 		{"two primaries", `{` + base + `,"emails":[{"value":"x","primary":true},{"value":"y","primary":true}]}`,
 			"emails has more than one primary", CleanOptions{}},
 		{"U+0000", `{` + base + `,"title":"a\u0000"}`, "U+0000", CleanOptions{}},
@@ -135,18 +136,20 @@ func TestClean_Rejects(t *testing.T) {
 		{"a string for a number", `{` + base + `,"urn:example:Custom":{"must":"m","ratio":"1"}}`, "ratio must be a number", CleanOptions{}},
 		{"an integer of 65 bits", `{` + base + `,"urn:example:Custom":{"must":"m","count":9223372036854775808}}`,
 			"count must be a whole number of 64 bits", CleanOptions{}},
-		{"a number beyond all floats", `{` + base + `,"urn:example:Custom":{"must":"m","ratio":-1e400}}`, "ratio must be a number that",
+		{"a number beyond the range of floats", `{` + base + `,"urn:example:Custom":{"must":"m","ratio":-1e400}}`,
+			"ratio must be a number within",
 			CleanOptions{}},
 		{"a date for a dateTime", `{` + base + `,"urn:example:Custom":{"must":"m","when":"2011-05-13"}}`, "when must be a dateTime",
 			CleanOptions{}},
-		{"text that is not base64", `{` + base + `,"urn:example:Custom":{"must":"m","data":"A*"}}`, "data must be base64", CleanOptions{}},
-		{"text that is no URI", `{` + base + `,"urn:example:Custom":{"must":"m","link":"a b"}}`, "link must be a URI", CleanOptions{}},
-		{"an extension that is no object", `{` + base + `,"` + ent + `":5}`, "must be an object", CleanOptions{}},
-		{"an unknown attribute, if asked", `{` + base + `,"shoe":9}`, "shoe is not defined", CleanOptions{RefuseUnknown: true}},
-		{"an unknown part, if asked", `{` + base + `,"name":{"shoe":9}}`, "name.shoe is not defined", CleanOptions{RefuseUnknown: true}},
-		{"an unknown extension attribute, if asked", `{` + base + `,"` + ent + `":{"shoe":9}}`, ":shoe is not defined",
+		{"a string that is not base64", `{` + base + `,"urn:example:Custom":{"must":"m","data":"A*"}}`, "data must be base64", CleanOptions{}},
+		{"a string that is not a URI", `{` + base + `,"urn:example:Custom":{"must":"m","link":"a b"}}`, "link must be a URI", CleanOptions{}},
+		{"an extension that is not an object", `{` + base + `,"` + ent + `":5}`, "must be an object", CleanOptions{}},
+		{"an unknown attribute, with RefuseUnknown", `{` + base + `,"shoe":9}`, "shoe is not defined", CleanOptions{RefuseUnknown: true}},
+		{"an unknown sub-attribute, with RefuseUnknown", `{` + base + `,"name":{"shoe":9}}`, "name.shoe is not defined",
 			CleanOptions{RefuseUnknown: true}},
-		{"an unknown schema, if asked", `{"schemas":["` + scim.UserSchema + `","urn:x:y"],"userName":"b"}`, "urn:x:y",
+		{"an unknown extension attribute, with RefuseUnknown", `{` + base + `,"` + ent + `":{"shoe":9}}`, ":shoe is not defined",
+			CleanOptions{RefuseUnknown: true}},
+		{"an unknown schema, with RefuseUnknownSchemas", `{"schemas":["` + scim.UserSchema + `","urn:x:y"],"userName":"b"}`, "urn:x:y",
 			CleanOptions{RefuseUnknownSchemas: true}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -163,7 +166,7 @@ func TestClean_Rejects(t *testing.T) {
 	require.ErrorContains(t, err, "urn:example:Custom is required")
 }
 
-// What RFC 7643 section 4.1 and RFC 7644 section 5 say about values beyond their type.
+// TestSyntaxOfValues checks the rules of RFC 7643 section 4.1 and RFC 7644 section 5 for values, in addition to their type.
 func TestSyntaxOfValues(t *testing.T) {
 	certificate, chain := certificates(t)
 	for _, test := range []struct {
@@ -204,12 +207,12 @@ func TestSyntaxOfValues(t *testing.T) {
 			require.Contains(t, e.Detail, test.named+" must be")
 			out, err := UserType().Clean(body(value), CleanOptions{Accept: lenient.LooseValues})
 			require.NoError(t, err, "%s %q", test.named, value)
-			require.Contains(t, string(out.AppendJSON(nil)), string(scim.AppendValue(nil, value)), "it is kept as it came")
+			require.Contains(t, string(out.AppendJSON(nil)), string(scim.AppendValue(nil, value)), "the value is stored unchanged")
 		}
 	}
 }
 
-// certificates returns the base64 of one certificate and of two, one behind the other.
+// certificates returns the base64 of one certificate and of two concatenated ones.
 func certificates(t *testing.T) (one, two string) {
 	public, private, err := ed25519.GenerateKey(nil)
 	require.NoError(t, err)
@@ -240,7 +243,7 @@ func TestClean_JSONValues(t *testing.T) {
 	out, err = UserType().Clean(in, CleanOptions{})
 	require.NoError(t, err)
 	role := out.Array("roles")[0].(*scim.Object)
-	require.Equal(t, text, role.Text("value"), "a text is a value")
+	require.Equal(t, text, role.Text("value"), "a string is a plain value")
 }
 
 func TestCleanForPUT(t *testing.T) {
@@ -249,32 +252,34 @@ func TestCleanForPUT(t *testing.T) {
 		"` + ent + `":{"manager":{"value":"26","displayName":"John"}},
 		"urn:example:Custom":{"must":"m","serial":"S","box":{"key":"k","lock":"L"}},"meta":{"version":"1"}}`
 	for _, test := range []struct{ name, in, want string }{
-		{"what is not given goes, but not what clients cannot write", `{` + base + `,"urn:example:Custom":{"must":"m"}}`,
+		{"absent attributes are removed, except those that clients cannot write", `{` + base + `,"urn:example:Custom":{"must":"m"}}`,
 			`{"schemas":["` + scim.UserSchema +
 				`","urn:example:Custom"],"id":"1","userName":"b","password":"hash","groups":[{"value":"g"}],"urn:example:Custom":{"must":"m",` +
 				`"serial":"S"},"meta":{"version":"1"}}`},
-		{"read-only values given are ignored", `{"id":"2","groups":[],"meta":{"version":"9"},` + base + `,"urn:example:Custom":{"must":"m"}}`,
+		{"read-only values in the request are ignored",
+			`{"id":"2","groups":[],"meta":{"version":"9"},` + base + `,"urn:example:Custom":{"must":"m"}}`,
 			`{"schemas":["` + scim.UserSchema +
 				`","urn:example:Custom"],"id":"1","userName":"b","password":"hash","groups":[{"value":"g"}],"urn:example:Custom":{"must":"m",` +
 				`"serial":"S"},"meta":{"version":"1"}}`},
-		{"a new password replaces the old", `{` + base + `,"password":"new","urn:example:Custom":{"must":"m","serial":"S"}}`,
+		{"a new password replaces the previous one", `{` + base + `,"password":"new","urn:example:Custom":{"must":"m","serial":"S"}}`,
 			`{"schemas":["` + scim.UserSchema +
 				`","urn:example:Custom"],"id":"1","userName":"b","password":"new","groups":[{"value":"g"}],"urn:example:Custom":{"must":"m",` +
 				`"serial":"S"},"meta":{"version":"1"}}`},
-		{"null clears it", `{` + base + `,"password":null,"urn:example:Custom":{"must":"m"}}`,
+		{"null removes the password", `{` + base + `,"password":null,"urn:example:Custom":{"must":"m"}}`,
 			`{"schemas":["` + scim.UserSchema +
 				`","urn:example:Custom"],"id":"1","userName":"b","groups":[{"value":"g"}],"urn:example:Custom":{"must":"m","serial":"S"},` +
 				`"meta":{"version":"1"}}`},
-		{"an immutable part stays with its parent", `{` + base + `,"urn:example:Custom":{"must":"m","box":{"key":"k2"}}}`,
+		{"an immutable sub-attribute is kept with its parent", `{` + base + `,"urn:example:Custom":{"must":"m","box":{"key":"k2"}}}`,
 			`{"schemas":["` + scim.UserSchema +
 				`","urn:example:Custom"],"id":"1","userName":"b","password":"hash","groups":[{"value":"g"}],"urn:example:Custom":{"must":"m",` +
 				`"serial":"S","box":{"key":"k2","lock":"L"}},"meta":{"version":"1"}}`},
-		{"a read-only part stays with what it describes",
+		{"a read-only sub-attribute is kept if the value is unchanged",
 			`{` + base + `,"` + ent + `":{"manager":{"value":"26","displayName":"X"}},"urn:example:Custom":{"must":"m"}}`,
 			`{"schemas":["` + scim.UserSchema + `","` + ent +
 				`","urn:example:Custom"],"id":"1","userName":"b","password":"hash","groups":[{"value":"g"}],"` + ent +
 				`":{"manager":{"value":"26","displayName":"John"}},"urn:example:Custom":{"must":"m","serial":"S"},"meta":{"version":"1"}}`},
-		{"and goes when that changes", `{` + base + `,"` + ent + `":{"manager":{"value":"27"}},"urn:example:Custom":{"must":"m"}}`,
+		{"a read-only sub-attribute is removed if the value changes",
+			`{` + base + `,"` + ent + `":{"manager":{"value":"27"}},"urn:example:Custom":{"must":"m"}}`,
 			`{"schemas":["` + scim.UserSchema + `","` + ent +
 				`","urn:example:Custom"],"id":"1","userName":"b","password":"hash","groups":[{"value":"g"}],"` + ent +
 				`":{"manager":{"value":"27"}},"urn:example:Custom":{"must":"m","serial":"S"},"meta":{"version":"1"}}`},
@@ -290,11 +295,11 @@ func TestCleanForPUT(t *testing.T) {
 		})
 	}
 	for name, in := range map[string]string{
-		"an immutable attribute":      `{` + base + `,"urn:example:Custom":{"must":"m","serial":"X"}}`,
-		"an immutable part":           `{` + base + `,"urn:example:Custom":{"must":"m","box":{"key":"k","lock":"X"}}}`,
-		"an immutable one, with null": `{` + base + `,"urn:example:Custom":{"must":"m","serial":"s"}}`,
+		"an immutable attribute":                  `{` + base + `,"urn:example:Custom":{"must":"m","serial":"X"}}`,
+		"an immutable sub-attribute":              `{` + base + `,"urn:example:Custom":{"must":"m","box":{"key":"k","lock":"X"}}}`,
+		"an immutable attribute, in another case": `{` + base + `,"urn:example:Custom":{"must":"m","serial":"s"}}`,
 	} {
-		t.Run("refuses to change "+name, func(t *testing.T) {
+		t.Run("rejects a change of "+name, func(t *testing.T) {
 			_, err := customType().Clean(resource(t, in), CleanOptions{Previous: resource(t, previous)})
 			var e *scim.Error
 			require.ErrorAs(t, err, &e)
@@ -346,7 +351,7 @@ func TestUnionLaws(t *testing.T) {
 		y := rapid.SliceOf(gen).Draw(t, "y")
 		set, _ := emails.Union(nil, x)
 		if again, changed := emails.Union(set, x); changed || len(again) != len(set) {
-			t.Fatal("adding what is there changes something")
+			t.Fatal("adding an existing element changes the list")
 		}
 		both, changed := emails.Union(set, y)
 		if changed != (len(both) > len(set)) {
@@ -355,7 +360,7 @@ func TestUnionLaws(t *testing.T) {
 		keys := map[string]bool{}
 		for _, e := range both {
 			if k := emails.Key(e); keys[k] {
-				t.Fatalf("%q comes twice", k)
+				t.Fatalf("%q occurs twice", k)
 			} else {
 				keys[k] = true
 			}
@@ -378,7 +383,8 @@ func TestKey_DependsOnType(t *testing.T) {
 func TestProject(t *testing.T) {
 	full := resource(t,
 		`{"schemas":["`+scim.UserSchema+
-			`"],"id":"1","userName":"b","password":"x","name":{"familyName":"J","givenName":"B"},"emails":[{"value":"a","type":"work"},{"type":"home"}],
+			`"],"id":"1","userName":"b","password":"x","name":{"familyName":"J","givenName":"B"},
+		"emails":[{"value":"a","type":"work"},{"type":"home"}],
 		"`+ent+
 			`":{"department":"D","manager":{"value":"26","displayName":"J"}},"urn:example:Custom":{"onRequest":"r","tags":["a"],"box":{"key":"k",`+
 			`"hidden":"h","always":"a","asked":"q"}},"meta":{"version":"1","resourceType":"User"}}`)
@@ -389,29 +395,31 @@ func TestProject(t *testing.T) {
 		written              []string
 		want                 string
 	}{
-		{"the default leaves out never and request", nil, nil, nil,
+		{"the default omits attributes returned never and on request", nil, nil, nil,
 			`{` + min + `,"userName":"b","name":{"familyName":"J","givenName":"B"},"emails":[{"value":"a","type":"work"},{"type":"home"}],"` + ent +
 				`":{"department":"D","manager":{"value":"26","displayName":"J"}},"urn:example:Custom":{"tags":["a"],"box":{"key":"k","always":"a"}},` +
 				`"meta":{"version":"1","resourceType":"User"}}`},
 		{"named attributes, in any case", []string{"USERNAME, emails.VALUE"}, nil, nil, `{` + min + `,"userName":"b","emails":[{"value":"a"}]}`},
-		{"a part alone", []string{"name.givenName", "meta.version"}, nil, nil, `{` + min + `,"name":{"givenName":"B"},"meta":{"version":"1"}}`},
-		{"a whole beats its part", []string{"name.givenName", "name"}, nil, nil, `{` + min + `,"name":{"familyName":"J","givenName":"B"}}`},
-		{"unknown names mean nothing", []string{"shoe", "!", "urn:x:y:z"}, nil, nil, `{` + min + `}`},
-		{"never is never shown", []string{"password", "urn:example:Custom:box.hidden"}, nil, nil,
+		{"a single sub-attribute", []string{"name.givenName", "meta.version"}, nil, nil,
+			`{` + min + `,"name":{"givenName":"B"},"meta":{"version":"1"}}`},
+		{"a complex attribute overrides its sub-attribute", []string{"name.givenName", "name"}, nil, nil,
+			`{` + min + `,"name":{"familyName":"J","givenName":"B"}}`},
+		{"unknown names are ignored", []string{"shoe", "!", "urn:x:y:z"}, nil, nil, `{` + min + `}`},
+		{"an attribute returned never is never included", []string{"password", "urn:example:Custom:box.hidden"}, nil, nil,
 			`{` + min + `,"urn:example:Custom":{"box":{"always":"a"}}}`},
 		{"on request, named", []string{"urn:example:Custom:onRequest", "urn:example:Custom:box.asked"}, nil, nil,
 			`{` + min + `,"urn:example:Custom":{"onRequest":"r","box":{"always":"a","asked":"q"}}}`},
 		{"on request, written", nil, []string{"userName", "name", "emails", "meta", ent, "urn:example:Custom:tags", "urn:example:Custom:box"},
 			[]string{"urn:example:Custom:onRequest"}, `{` + min + `,"urn:example:Custom":{"onRequest":"r"}}`},
 		{"an extension attribute", []string{ent + ":manager.value"}, nil, nil, `{` + min + `,"` + ent + `":{"manager":{"value":"26"}}}`},
-		{"a whole extension", []string{ent}, nil, nil,
+		{"a complete extension", []string{ent}, nil, nil,
 			`{` + min + `,"` + ent + `":{"department":"D","manager":{"value":"26","displayName":"J"}}}`},
 		{"excluded attributes", nil, []string{"id", "schemas", "emails", "name.familyName", ent, "urn:example:Custom", "meta"}, nil,
 			`{` + min + `,"userName":"b","name":{"givenName":"B"}}`},
-		{"all parts excluded", nil,
+		{"all sub-attributes excluded", nil,
 			[]string{"name.familyName", "name.givenName", "emails", ent + ":department", ent + ":manager", "urn:example:Custom", "meta"}, nil,
 			`{` + min + `,"userName":"b"}`},
-		{"always inside a part excluded", nil,
+		{"a sub-attribute that is always returned, excluded", nil,
 			[]string{"userName", "name", "emails", "meta", ent, "urn:example:Custom:tags", "urn:example:Custom:box.always"}, nil,
 			`{` + min + `,"urn:example:Custom":{"box":{"key":"k","always":"a"}}}`},
 	} {

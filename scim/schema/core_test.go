@@ -14,7 +14,7 @@ func coreSchemas() []*Schema {
 	return []*Schema{User(), Group(), EnterpriseUser(), ServiceProviderConfig(), ResourceTypeSchema(), SchemaSchema()}
 }
 
-// each calls fn for every attribute, with its path.
+// each calls fn for every attribute with its path.
 func each(attributes []*Attribute, parent string, fn func(path string, a *Attribute)) {
 	for _, a := range attributes {
 		fn(parent+a.Name, a)
@@ -45,7 +45,8 @@ func TestCoreSchemas_WellFormed(t *testing.T) {
 	}
 }
 
-// The characteristics of RFC 7643 section 8.7.1 that differ from the defaults, with the verified errata.
+// TestCoreSchemas_NonDefaultCharacteristics checks the characteristics of RFC 7643 section 8.7.1 that differ from the defaults, with the
+// verified errata.
 func TestCoreSchemas_NonDefaultCharacteristics(t *testing.T) {
 	describe := func(s *Schema) map[string]string {
 		out := map[string]string{}
@@ -111,7 +112,7 @@ func TestUser_RFCAttributes(t *testing.T) {
 	require.Equal(t, []string{"formatted", "streetAddress", "locality", "region", "postalCode", "country", "type", "primary"}, names)
 }
 
-// The schemas of RFC 7643 section 8.7.2.
+// TestDiscoverySchemas checks the schemas of RFC 7643 section 8.7.2.
 func TestDiscoverySchemas(t *testing.T) {
 	required := func(attributes []*Attribute) (names []string) {
 		for _, a := range attributes {
@@ -185,7 +186,7 @@ func TestDiscoveryDocuments(t *testing.T) {
 
 func TestSchema_RoundTrip(t *testing.T) {
 	for _, s := range coreSchemas() {
-		if s.ID == scim.SchemaSchema { // complex in complex: the one exception
+		if s.ID == scim.SchemaSchema { // complex in complex: the only exception
 			continue
 		}
 		text, err := json.Marshal(s)
@@ -208,29 +209,30 @@ func TestSchema_Defaults(t *testing.T) {
 
 func TestParse_Rejects(t *testing.T) {
 	for name, test := range map[string]struct{ in, msg string }{
-		"text that is no JSON":                 {`{`, "at byte"},
-		"a schema without id":                  {`{"attributes":[{"name":"a"}]}`, "no id"},
-		"an id that is no URI":                 {`{"id":"a b","attributes":[{"name":"a"}]}`, "not a URI"},
-		"a schema without attributes":          {`{"id":"urn:x:y"}`, "no attributes"},
-		"attributes that are no array":         {`{"id":"urn:x:y","attributes":{}}`, "not an array"},
-		"an attribute that is no object":       {`{"id":"urn:x:y","attributes":["a"]}`, "attributes[0] is not an object"},
-		"an attribute without name":            {`{"id":"urn:x:y","attributes":[{"type":"string"}]}`, "not an attribute name"},
-		"a bad name":                           {`{"id":"urn:x:y","attributes":[{"name":"a.b"}]}`, `"a.b" is not`},
-		"a name twice":                         {`{"id":"urn:x:y","attributes":[{"name":"a"},{"name":"A"}]}`, "A is defined twice"},
-		"an unknown type":                      {`{"id":"urn:x:y","attributes":[{"name":"a","type":"date"}]}`, `a: type is "date"`},
-		"an unknown mutability":                {`{"id":"urn:x:y","attributes":[{"name":"a","mutability":"sometimes"}]}`, "mutability"},
-		"an unknown returned":                  {`{"id":"urn:x:y","attributes":[{"name":"a","returned":1}]}`, "returned"},
-		"an unknown uniqueness":                {`{"id":"urn:x:y","attributes":[{"name":"a","uniqueness":"local"}]}`, "uniqueness"},
-		"a string for a boolean":               {`{"id":"urn:x:y","attributes":[{"name":"a","multiValued":"true"}]}`, "multiValued"},
-		"a number for a string":                {`{"id":"urn:x:y","attributes":[{"name":"a","description":1}]}`, "description"},
-		"canonical values that are no strings": {`{"id":"urn:x:y","attributes":[{"name":"a","canonicalValues":[1]}]}`, "canonicalValues"},
-		"canonical values that are no array":   {`{"id":"urn:x:y","attributes":[{"name":"a","canonicalValues":"b"}]}`, "canonicalValues"},
+		"input that is not JSON":                 {`{`, "at byte"},
+		"a schema without id":                    {`{"attributes":[{"name":"a"}]}`, "no id"},
+		"an id that is not a URI":                {`{"id":"a b","attributes":[{"name":"a"}]}`, "not a URI"},
+		"a schema without attributes":            {`{"id":"urn:x:y"}`, "no attributes"},
+		"attributes that are not an array":       {`{"id":"urn:x:y","attributes":{}}`, "not an array"},
+		"an attribute that is not an object":     {`{"id":"urn:x:y","attributes":["a"]}`, "attributes[0] is not an object"},
+		"an attribute without name":              {`{"id":"urn:x:y","attributes":[{"type":"string"}]}`, "not an attribute name"},
+		"a bad name":                             {`{"id":"urn:x:y","attributes":[{"name":"a.b"}]}`, `"a.b" is not`},
+		"a name twice":                           {`{"id":"urn:x:y","attributes":[{"name":"a"},{"name":"A"}]}`, "A is defined twice"},
+		"an unknown type":                        {`{"id":"urn:x:y","attributes":[{"name":"a","type":"date"}]}`, `a: type is "date"`},
+		"an unknown mutability":                  {`{"id":"urn:x:y","attributes":[{"name":"a","mutability":"sometimes"}]}`, "mutability"},
+		"an unknown returned":                    {`{"id":"urn:x:y","attributes":[{"name":"a","returned":1}]}`, "returned"},
+		"an unknown uniqueness":                  {`{"id":"urn:x:y","attributes":[{"name":"a","uniqueness":"local"}]}`, "uniqueness"},
+		"a string for a boolean":                 {`{"id":"urn:x:y","attributes":[{"name":"a","multiValued":"true"}]}`, "multiValued"},
+		"a number for a string":                  {`{"id":"urn:x:y","attributes":[{"name":"a","description":1}]}`, "description"},
+		"canonical values that are not strings":  {`{"id":"urn:x:y","attributes":[{"name":"a","canonicalValues":[1]}]}`, "canonicalValues"},
+		"canonical values that are not an array": {`{"id":"urn:x:y","attributes":[{"name":"a","canonicalValues":"b"}]}`, "canonicalValues"},
 		"complex inside complex": {`{"id":"urn:x:y","attributes":[{"name":"a","type":"complex","subAttributes":[{"name":"b",` +
 			`"type":"complex","subAttributes":[{"name":"c"}]}]}]}`, "a.b: a complex"},
 		"complex without sub-attributes": {`{"id":"urn:x:y","attributes":[{"name":"a","type":"complex"}]}`, "needs sub-attributes"},
 		"sub-attributes of a simple attribute": {`{"id":"urn:x:y","attributes":[{"name":"a","subAttributes":[{"name":"b"}]}]}`,
 			"only a complex"},
-		"a bad sub-attribute names where it is": {`{"id":"urn:x:y","attributes":[{"name":"a","type":"complex","subAttributes":[{"name":"1"}]}]}`,
+		"the error of a bad sub-attribute names its path": {
+			`{"id":"urn:x:y","attributes":[{"name":"a","type":"complex","subAttributes":[{"name":"1"}]}]}`,
 			`"a.1"`},
 	} {
 		t.Run(name, func(t *testing.T) {

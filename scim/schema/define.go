@@ -2,9 +2,9 @@ package schema
 
 import "cmp"
 
-// Definitions in Go and in schema documents leave out what is usual; complete writes the defaults of RFC 7643 section 2.2
-// into them, so that readers see every characteristic. References and binaries compare exactly by sections 2.3.6 and
-// 2.3.7, whatever the listings of section 8.7 print (errata 6001, 8472). What is write-only is returned never.
+// Definitions in Go and in schema documents omit defaults. complete sets the defaults of RFC 7643 section 2.2, so that readers get every
+// characteristic. References and binaries compare exactly by sections 2.3.6 and 2.3.7, regardless of the listings of section 8.7 (errata
+// 6001, 8472). A write-only attribute is never returned.
 func complete(attributes []*Attribute) []*Attribute {
 	for _, a := range attributes {
 		a.Type = cmp.Or(a.Type, String)
@@ -22,7 +22,7 @@ func complete(attributes []*Attribute) []*Attribute {
 	return attributes
 }
 
-// readOnly marks the attributes and all below them.
+// readOnly makes the attributes and all their sub-attributes read-only.
 func readOnly(attributes []*Attribute) []*Attribute {
 	for _, a := range attributes {
 		a.Mutability = ReadOnly
@@ -31,17 +31,17 @@ func readOnly(attributes []*Attribute) []*Attribute {
 	return attributes
 }
 
-// text is a plain string attribute.
+// text returns a plain string attribute.
 func text(name, description string) *Attribute {
 	return &Attribute{Name: name, Description: description}
 }
 
-// kinds is the sub-attribute "type" with its canonical values (RFC 7643 section 2.4).
-func kinds(description string, values ...string) *Attribute {
+// typeAttribute returns the sub-attribute "type" with its canonical values (RFC 7643 section 2.4).
+func typeAttribute(description string, values ...string) *Attribute {
 	return &Attribute{Name: "type", Description: description, CanonicalValues: values}
 }
 
-// primary is the sub-attribute of that name (RFC 7643 section 2.4).
+// primary returns the sub-attribute "primary" (RFC 7643 section 2.4).
 func primary(what string) *Attribute {
 	return &Attribute{Name: "primary", Type: Boolean,
 		Description: "A Boolean value indicating the 'primary' or preferred value for this attribute, e.g., the preferred " + what +
@@ -50,8 +50,8 @@ func primary(what string) *Attribute {
 
 const displayText = "A human-readable name, primarily used for display purposes."
 
-// common holds the attributes every resource has (RFC 7643 section 3.1), which no schema needs to list. URNs in "schemas"
-// compare without regard to letter case (RFC 7644 section 3.10).
+// common holds the attributes that every resource has (RFC 7643 section 3.1) and that no schema needs to list. URNs in "schemas" are
+// compared case-insensitively (RFC 7644 section 3.10).
 var common = complete([]*Attribute{
 	{Name: "schemas", MultiValued: true, Required: true, Returned: Always,
 		Description: "The URIs of the schemas present in the resource."},

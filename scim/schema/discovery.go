@@ -8,9 +8,9 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Resource returns the discovery document of /Schemas/{id} with every characteristic that means something for the type of
-// an attribute (RFC 7643 section 7): caseExact goes with text, uniqueness with everything but booleans and complex ones,
-// where the RFC defines neither. Its meta has no location; who serves it knows that.
+// Resource returns the discovery document of /Schemas/{id}. It contains every characteristic that applies to the type of an attribute (RFC
+// 7643 section 7): caseExact applies to strings, uniqueness to all types except booleans and complex ones, for which the RFC defines
+// neither. Its meta has no location; the server adds it.
 func (s *Schema) Resource() *scim.Resource {
 	r := document(scim.SchemaSchema, s.ID, "Schema")
 	r.Set("name", s.Name)
@@ -19,8 +19,7 @@ func (s *Schema) Resource() *scim.Resource {
 	return r
 }
 
-// Resource returns the discovery document of /ResourceTypes/{id} (RFC 7643 section 6). Its meta has no location; who serves
-// it knows that.
+// Resource returns the discovery document of /ResourceTypes/{id} (RFC 7643 section 6). Its meta has no location; the server adds it.
 func (rt *ResourceType) Resource() *scim.Resource {
 	r := document(scim.ResourceTypeSchema, cmp.Or(rt.ID, rt.Name), "ResourceType")
 	r.Set("name", rt.Name)
@@ -85,9 +84,9 @@ func (a *Attribute) definition() *scim.Object {
 	return o
 }
 
-// Parse reads a schema document as [Schema.Resource] writes it (RFC 7643 section 7). Characteristics that are missing take
-// the defaults of section 2.2. It refuses what contradicts the RFC: names outside the grammar or given twice, unknown types
-// and keywords, sub-attributes of simple attributes, complex attributes inside complex ones.
+// Parse reads a schema document in the form that [Schema.Resource] writes (RFC 7643 section 7). Missing characteristics get the defaults of
+// section 2.2. Parse rejects documents that violate the RFC: names that are invalid or occur twice, unknown types and keywords,
+// sub-attributes of simple attributes, complex attributes inside complex ones.
 func Parse(data []byte) (*Schema, error) {
 	o, err := scim.Decode(data)
 	if err != nil {
@@ -97,7 +96,7 @@ func Parse(data []byte) (*Schema, error) {
 	if s.ID == "" {
 		return nil, fmt.Errorf("the schema has no id")
 	}
-	// An id must work as the prefix of a path.
+	// An id must be usable as the prefix of a path.
 	if p, err := scim.ParseAttrPath(s.ID + ":x"); err != nil || p.URN != s.ID {
 		return nil, fmt.Errorf("the id %q is not a URI", s.ID)
 	}
@@ -178,7 +177,7 @@ func parseAttribute(d *scim.Object, parent string, complexAllowed bool) (*Attrib
 	return a, nil
 }
 
-// reader reads typed members and keeps the first error.
+// reader reads typed members and stores the first error.
 type reader struct {
 	o   *scim.Object
 	err error
@@ -225,7 +224,7 @@ func (r *reader) texts(name string) []string {
 	return out
 }
 
-// keyword reads one of the given words, the first when none is there.
+// keyword reads one of the given words. It returns the first word if the member is absent.
 func keyword[T ~string](r *reader, name string, words ...T) T {
 	v, _ := r.o.Get(name)
 	if v == nil {

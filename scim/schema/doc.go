@@ -1,7 +1,6 @@
-// Package schema knows what attributes may hold: the characteristics of RFC 7643 section 7, the core schemas of section
-// 8.7 with the verified errata, resource types with their extensions, and what follows from them: finding the definition
-// a path names (Resolve), bringing a client's representation into the form to store (Clean), choosing what an answer
-// shows (Project), and the discovery documents.
+// Package schema defines what attributes may hold: the characteristics of RFC 7643 section 7, the core schemas of section 8.7 with the
+// verified errata, and resource types with their extensions. It resolves the definition that a path names (Resolve), converts a client's
+// representation into the form to store (Clean), selects the attributes of a response (Project), and writes the discovery documents.
 //
-// It compares and stores nothing; filters are the business of package filter, changes of package patch.
+// It evaluates no filters (package filter), applies no changes (package patch) and stores nothing.
 package schema

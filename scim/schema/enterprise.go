@@ -2,8 +2,7 @@ package schema
 
 import "github.com/scimwright/scimwright/scim"
 
-// EnterpriseUser returns the enterprise extension of the User (RFC 7643 sections 4.3 and 8.7.1, erratum 8472). The value
-// is the caller's own.
+// EnterpriseUser returns the enterprise extension of the User (RFC 7643 sections 4.3 and 8.7.1, erratum 8472). The caller owns the result.
 func EnterpriseUser() *Schema {
 	return &Schema{
 		ID: scim.EnterpriseUserSchema, Name: "EnterpriseUser", Description: "Enterprise User",

@@ -2,7 +2,7 @@ package schema
 
 import "github.com/scimwright/scimwright/scim"
 
-// GroupType returns the resource type Group (RFC 7643 section 8.6). The value is the caller's own.
+// GroupType returns the resource type Group (RFC 7643 section 8.6). The caller owns the result.
 func GroupType() *ResourceType {
 	return &ResourceType{
 		ID: "Group", Name: "Group", Endpoint: "/Groups", Description: "Group",
@@ -10,10 +10,10 @@ func GroupType() *ResourceType {
 	}
 }
 
-// Group returns the Group schema of RFC 7643 section 8.7.1 with the verified errata. Beyond the listing members have
-// "display" (erratum 6011). It is what the member is called now, so it is read-only, what clients send for it is passed over,
-// and it is shown when it is asked for: a group of many members is read more often than looked at. And members.value, which
-// holds an id, compares exactly and is required (section 4.2). The value is the caller's own.
+// Group returns the Group schema of RFC 7643 section 8.7.1 with the verified errata, and with two additions to the listing. Members have
+// "display" (erratum 6011), the current name of the member. It is read-only, the server ignores values that clients send for it, and it is
+// returned on request only, because groups with many members are often read for other attributes. And members.value, which holds an id,
+// compares exactly and is required (section 4.2). The caller owns the result.
 func Group() *Schema {
 	return &Schema{
 		ID: scim.GroupSchema, Name: "Group", Description: "Group",

@@ -10,13 +10,12 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Load reads the schema and resource type documents in a directory, one in each file *.json as /Schemas/{id} and
-// /ResourceTypes/{id} serve them, and returns the resource types to serve: User and Group, followed by those of the
-// documents. A document for User or Group takes the place of the built-in type, which is how they get extensions.
+// Load reads the schema and resource type documents in a directory and returns the resource types to serve: User and Group, followed by
+// those of the documents. Each file *.json holds one document in the form that /Schemas/{id} or /ResourceTypes/{id} returns. A document for
+// User or Group replaces the built-in type, for example to add extensions.
 //
-// Resource types find their schemas among the documents and the built-in ones (User, Group, EnterpriseUser). It refuses
-// documents that [Parse] refuses, two of one id, name or endpoint, schemas that are not there and ones that nothing uses.
-// Errors name the file.
+// Resource types find their schemas among the documents and the built-in ones (User, Group, EnterpriseUser). Load rejects documents that
+// [Parse] rejects, two documents with the same id, name or endpoint, missing schemas and unused schemas. Errors name the file.
 func Load(dir fs.FS) ([]*ResourceType, error) {
 	files, err := fs.Glob(dir, "*.json")
 	if err != nil {
@@ -79,7 +78,7 @@ func Load(dir fs.FS) ([]*ResourceType, error) {
 	return out, nil
 }
 
-// tableName is what is left of a name where stores use it, so two types must not agree in it.
+// tableName returns the part of a name that stores use in table names. It must be unique among the types.
 func tableName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' {
@@ -89,7 +88,7 @@ func tableName(name string) string {
 	}, strings.ToLower(name))
 }
 
-// loader knows the schemas of a directory by their ids in lower case.
+// loader holds the schemas of a directory by their ids in lower case.
 type loader struct {
 	schemas map[string]*Schema
 	file    map[string]string
@@ -103,13 +102,13 @@ func (l *loader) addSchema(file string, data []byte) error {
 	}
 	id := strings.ToLower(s.ID)
 	if other := l.file[id]; other != "" {
-		return fmt.Errorf("%s has this id too", other)
+		return fmt.Errorf("%s has the same id", other)
 	}
 	l.schemas[id], l.file[id] = s, file
 	return nil
 }
 
-// schema finds a schema by its id; a document goes before a built-in one.
+// schema returns the schema with the id. A document has precedence over a built-in schema.
 func (l *loader) schema(id string) (*Schema, error) {
 	if s := l.schemas[strings.ToLower(id)]; s != nil {
 		l.used[strings.ToLower(id)] = true
@@ -120,7 +119,7 @@ func (l *loader) schema(id string) (*Schema, error) {
 			return s, nil
 		}
 	}
-	return nil, fmt.Errorf("there is no schema %q", id)
+	return nil, fmt.Errorf("schema %q not found", id)
 }
 
 func (l *loader) resourceType(doc *scim.Object) (*ResourceType, error) {

@@ -55,10 +55,10 @@ func TestLoad_Rejects(t *testing.T) {
 		{"no JSON", "{", "x.json"},
 		{"another document", `{"schemas":["urn:x"]}`, "names neither"},
 		{"a schema without attributes", `{"schemas":["` + scim.SchemaSchema + `"],"id":"urn:example:Empty"}`, "no attributes"},
-		{"a schema given twice", widgetSchema, "has this id too"},
-		{"a schema nothing uses", `{"schemas":["` + scim.SchemaSchema + `"],"id":"urn:example:Lonely","attributes":[{"name":"a"}]}`,
+		{"a schema given twice", widgetSchema, "has the same id"},
+		{"an unused schema", `{"schemas":["` + scim.SchemaSchema + `"],"id":"urn:example:Lonely","attributes":[{"name":"a"}]}`,
 			"no resource type uses"},
-		{"an unknown schema", resourceType(`"name":"A","endpoint":"/As","schema":"urn:example:None"`), "there is no schema"},
+		{"an unknown schema", resourceType(`"name":"A","endpoint":"/As","schema":"urn:example:None"`), `schema "urn:example:None" not found`},
 		{"an unknown extension",
 			resourceType(`"name":"A","endpoint":"/As","schema":"urn:example:Widget","schemaExtensions":[{"schema":"urn:example:None"}]`),
 			"schemaExtensions[0]"},
@@ -71,7 +71,7 @@ func TestLoad_Rejects(t *testing.T) {
 		{"a name that is taken", resourceType(`"name":"wid-get","endpoint":"/As","schema":"urn:example:Widget"`), "another resource type"},
 		{"an endpoint that is taken", resourceType(`"name":"A","endpoint":"/Widgets","schema":"urn:example:Widget"`), "another resource type"},
 		{"a built-in endpoint", resourceType(`"name":"A","endpoint":"/Users","schema":"urn:example:Widget"`), "built-in"},
-		{"a built-in name in other letters", resourceType(`"name":"user","endpoint":"/As","schema":"urn:example:Widget"`), "built-in"},
+		{"a built-in name in another case", resourceType(`"name":"user","endpoint":"/As","schema":"urn:example:Widget"`), "built-in"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := Load(directory(map[string]string{"a.json": widgetType, "b.json": widgetSchema, "x.json": test.text}))

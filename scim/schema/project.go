@@ -8,24 +8,24 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Projection says what an answer shows (RFC 7644 section 3.9). The zero value shows what is returned by default.
+// Projection selects the attributes of a response (RFC 7644 section 3.9). The zero value selects those that are returned by default.
 type Projection struct {
-	// Attributes, when not empty, are shown besides those always returned, and no others.
+	// Attributes, if not empty, are the only attributes returned, in addition to those that are always returned.
 	Attributes []scim.AttrPath
-	// ExcludedAttributes are left out of the default set; attributes always returned stay.
+	// ExcludedAttributes are omitted from the default set. Attributes that are always returned cannot be excluded.
 	ExcludedAttributes []scim.AttrPath
-	// Written are the attributes and sub-attributes a POST, PUT or PATCH named in its body. Of those, the ones that are
-	// returned on request belong to its answer (RFC 7643 section 7).
+	// Written are the attributes and sub-attributes in the body of a POST, PUT or PATCH. Those among them that are returned on request are
+	// included in its response (RFC 7643 section 7).
 	Written []scim.AttrPath
 }
 
-// ParseProjection reads the parameters "attributes" and "excludedAttributes"; each string may hold several names joined by
-// commas, with white space around them. Names no attribute can have stay in the projection, where they match nothing. Both
-// parameters at once are refused, since the RFC calls them mutually exclusive: a *scim.Error 400 invalidValue.
+// ParseProjection reads the parameters "attributes" and "excludedAttributes". Each string may hold several names separated by commas, with
+// white space around them. Names that are not valid attribute names stay in the projection, where they match nothing. Both parameters
+// together are an error, because the RFC calls them mutually exclusive. The error is a *scim.Error, 400 invalidValue.
 func ParseProjection(attributes, excluded []string) (Projection, error) {
 	p := Projection{Attributes: parsePaths(attributes), ExcludedAttributes: parsePaths(excluded)}
 	if len(p.Attributes) > 0 && len(p.ExcludedAttributes) > 0 {
-		return Projection{}, scim.Errorf(http.StatusBadRequest, scim.InvalidValue, "attributes and excludedAttributes exclude each other")
+		return Projection{}, scim.Errorf(http.StatusBadRequest, scim.InvalidValue, "attributes and excludedAttributes are mutually exclusive")
 	}
 	return p, nil
 }
@@ -47,11 +47,11 @@ func parsePaths(lists []string) []scim.AttrPath {
 	return out
 }
 
-// Project returns what an answer shows of the resource, by the attributes' returned characteristic and the projection.
-// "schemas" and "id" are always there; attributes returned "never" are not, even when named; those returned "request" only
-// when named. Naming a sub-attribute shows that part alone (and parts always returned), naming a complex attribute its
-// default parts, naming an extension's URN its default attributes. Names are found without regard to letter case, unknown
-// ones mean nothing. The result shares values with r: change neither afterwards.
+// Project returns the part of the resource that a response contains, according to the attributes' returned characteristic and the
+// projection. "schemas" and "id" are always included. Attributes returned "never" are never included, even if named; those returned
+// "request" only if named. The name of a sub-attribute selects that sub-attribute alone (and those always returned), the name of a complex
+// attribute its default sub-attributes, and the URN of an extension its default attributes. Names are case-insensitive; unknown names are
+// ignored. The result shares values with r: change neither afterwards.
 func (rt *ResourceType) Project(r *scim.Resource, p Projection) *scim.Resource {
 	v := view{
 		restrict: len(p.Attributes) > 0,
@@ -86,8 +86,8 @@ func (rt *ResourceType) Project(r *scim.Resource, p Projection) *scim.Resource {
 	return out
 }
 
-// ReturnsOnRequest says whether the type has attributes that are returned on request. Projection.Written makes no difference
-// to one that has none.
+// ReturnsOnRequest reports whether the type has attributes that are returned on request. For a type without them, Projection.Written has no
+// effect.
 func (rt *ResourceType) ReturnsOnRequest() bool {
 	return slices.ContainsFunc(rt.Schema.Attributes, (*Attribute).onRequest) ||
 		slices.ContainsFunc(rt.Extensions, func(e Extension) bool { return slices.ContainsFunc(e.Schema.Attributes, (*Attribute).onRequest) })
@@ -113,13 +113,13 @@ type view struct {
 	named, excluded, written []Resolved
 }
 
-// mention says how a list speaks of an attribute or sub-attribute.
+// mention is how a list of names selects an attribute or sub-attribute.
 type mention int
 
 const (
 	unmentioned mention = iota
-	inside              // only parts of it are named
-	around              // the whole it belongs to is named
+	inside              // only some of its sub-attributes are named
+	around              // the attribute or extension that contains it is named
 	exactly
 )
 
@@ -138,7 +138,7 @@ func (v *view) extension(s *Schema, data *scim.Object) *scim.Object {
 	return out
 }
 
-// attribute returns what is shown of a top-level attribute's value.
+// attribute returns the part of a top-level attribute's value that the response contains.
 func (v *view) attribute(a *Attribute, value any) (any, bool) {
 	named := v.mentioned(v.named, a, nil)
 	if !v.shows(a, named, v.mentioned(v.excluded, a, nil), v.mentioned(v.written, a, nil)) {
@@ -173,7 +173,7 @@ func (v *view) attribute(a *Attribute, value any) (any, bool) {
 	})
 }
 
-// shows applies the returned characteristic.
+// shows reports whether the response contains the attribute, by its returned characteristic.
 func (v *view) shows(a *Attribute, named, excluded, written mention) bool {
 	if a.Secret() {
 		return false
@@ -190,8 +190,8 @@ func (v *view) shows(a *Attribute, named, excluded, written mention) bool {
 	return excluded != exactly && excluded != around
 }
 
-// mentioned looks for attribute a, or for its part sub, in the list. Definitions are compared by identity: both come from
-// the same type.
+// mentioned returns how the list selects attribute a, or its sub-attribute sub. Definitions are compared by identity: both are from the
+// same type.
 func (v *view) mentioned(list []Resolved, a, sub *Attribute) mention {
 	best := unmentioned
 	for _, r := range list {
@@ -212,7 +212,7 @@ func (v *view) mentioned(list []Resolved, a, sub *Attribute) mention {
 	return best
 }
 
-// mapElements applies f to an object or to each object of an array; elements that become nil are dropped.
+// mapElements applies f to an object or to each object of an array. Elements for which f returns nil are dropped.
 func mapElements(value any, f func(*scim.Object) any) (any, bool) {
 	switch value := value.(type) {
 	case *scim.Object:

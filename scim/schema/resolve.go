@@ -2,10 +2,9 @@ package schema
 
 import "github.com/scimwright/scimwright/scim"
 
-// Resolve finds the definition a path names, without regard to letter case. A path without URN names an attribute of the
-// base schema or a common one (id, externalId, schemas, meta; RFC 7643 section 3.1); with a URN it names one of that
-// schema. A bare extension URN resolves to the extension itself. A sub-attribute must be defined too. It is false for
-// everything else.
+// Resolve returns the definition that a path names, ignoring case. A path without URN names an attribute of the base schema or a common one
+// (id, externalId, schemas, meta; RFC 7643 section 3.1). A path with a URN names an attribute of that schema. A bare extension URN resolves
+// to the extension itself. A sub-attribute must be defined too. For any other path, Resolve returns false.
 func (rt *ResourceType) Resolve(p scim.AttrPath) (Resolved, bool) {
 	if p.URN == "" {
 		return rt.resolveCore(p)
@@ -27,8 +26,8 @@ func (rt *ResourceType) Resolve(p scim.AttrPath) (Resolved, bool) {
 	return Resolved{}, false
 }
 
-// resolveCore looks among the common attributes and those of the base schema. The common ones come first: a schema that
-// lists them cannot change them (RFC 7643 section 3.1).
+// resolveCore searches the common attributes and those of the base schema. The common ones have precedence: a schema that lists them cannot
+// change them (RFC 7643 section 3.1).
 func (rt *ResourceType) resolveCore(p scim.AttrPath) (Resolved, bool) {
 	if r, ok := resolveIn(common, p); ok {
 		return r, true
@@ -66,7 +65,7 @@ func find(attributes []*Attribute, name string) *Attribute {
 	return nil
 }
 
-// namesSchema says whether the path is the URN and nothing more, however it was split.
+// namesSchema reports whether the path is exactly the URN, however the path was split.
 func namesSchema(p scim.AttrPath, urn string) bool {
 	switch {
 	case p.Name == "":
@@ -77,13 +76,13 @@ func namesSchema(p scim.AttrPath, urn string) bool {
 	return scim.EqualName(p.String(), urn)
 }
 
-// Attribute returns the attribute of that name, nil when there is none.
+// Attribute returns the attribute with that name, or nil.
 func (s *Schema) Attribute(name string) *Attribute { return find(s.Attributes, name) }
 
-// SubAttribute returns the sub-attribute of that name, nil when there is none.
+// SubAttribute returns the sub-attribute with that name, or nil.
 func (a *Attribute) SubAttribute(name string) *Attribute { return find(a.SubAttributes, name) }
 
-// Extension returns the extension with that URN, nil when the type has none.
+// Extension returns the extension with that URN, or nil.
 func (rt *ResourceType) Extension(urn string) *Extension {
 	for i := range rt.Extensions {
 		if scim.EqualName(rt.Extensions[i].Schema.ID, urn) {
@@ -93,9 +92,9 @@ func (rt *ResourceType) Extension(urn string) *Extension {
 	return nil
 }
 
-// Lookup returns what a resource holds at the resolved place: the value of the attribute, or of its sub-attribute when the
-// attribute is single-valued; the extension's object for an extension. The sub-attribute of a multi-valued attribute has no
-// single place: Lookup then returns the attribute's value.
+// Lookup returns the value at the resolved path in a resource: the value of the attribute, or of its sub-attribute if the attribute is
+// single-valued; for an extension, its object. The sub-attribute of a multi-valued attribute occurs in several elements; Lookup then
+// returns the attribute's value.
 func (r Resolved) Lookup(res *scim.Resource) (any, bool) {
 	o := &res.Object
 	if r.Extension {

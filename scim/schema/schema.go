@@ -17,7 +17,7 @@ const (
 	Complex   Type = "complex"
 )
 
-// Mutability says when an attribute may change (RFC 7643 section 7).
+// Mutability defines whether and when an attribute may change (RFC 7643 section 7).
 type Mutability string
 
 // The mutabilities.
@@ -28,10 +28,10 @@ const (
 	WriteOnly Mutability = "writeOnly"
 )
 
-// Returned says when an attribute is shown (RFC 7643 section 7).
+// Returned defines when a response contains an attribute (RFC 7643 section 7).
 type Returned string
 
-// The rules for showing.
+// The values of Returned.
 const (
 	Default Returned = "default"
 	Always  Returned = "always"
@@ -39,7 +39,7 @@ const (
 	Request Returned = "request"
 )
 
-// Uniqueness says among which resources a value is unique (RFC 7643 section 7).
+// Uniqueness defines among which resources a value is unique (RFC 7643 section 7).
 type Uniqueness string
 
 // The scopes of uniqueness.
@@ -49,8 +49,8 @@ const (
 	Global Uniqueness = "global"
 )
 
-// Attribute is the definition of an attribute or sub-attribute with all its characteristics (RFC 7643 section 7). The
-// zero characteristic means the default of section 2.2: String, ReadWrite, Default, None.
+// Attribute is the definition of an attribute or sub-attribute with all its characteristics (RFC 7643 section 7). A zero characteristic
+// means the default of section 2.2: String, ReadWrite, Default, None.
 type Attribute struct {
 	Name            string
 	Type            Type
@@ -63,12 +63,12 @@ type Attribute struct {
 	Returned        Returned
 	Uniqueness      Uniqueness
 	ReferenceTypes  []string // for references: names of resource types, "external" or "uri"
-	Syntax          Syntax   // what values look like beyond their type; no part of the schema document
+	Syntax          Syntax   // syntax of the values in addition to the type; not in the schema document
 	SubAttributes   []*Attribute
 }
 
-// Secret says whether the values of the attribute are for nobody to read: returned never, or write-only, whatever else its
-// definition says (RFC 7643 section 7). Secrets are in no answer and can be neither filtered nor sorted by.
+// Secret reports whether clients must never read the values of the attribute: it is returned never, or write-only, regardless of the rest
+// of its definition (RFC 7643 section 7). Responses never contain secrets. They cannot be used in filters or for sorting.
 func (a *Attribute) Secret() bool { return a.Returned == Never || a.Mutability == WriteOnly }
 
 // Schema is a named set of attributes (RFC 7643 section 7). ID is its URN.
@@ -77,25 +77,24 @@ type Schema struct {
 	Attributes            []*Attribute
 }
 
-// Extension is a schema whose attributes live under its URN in a resource (RFC 7643 section 3.3).
+// Extension is a schema whose attributes are stored under its URN in a resource (RFC 7643 section 3.3).
 type Extension struct {
 	Schema   *Schema
 	Required bool
 }
 
-// ResourceType joins a base schema and its extensions to an endpoint (RFC 7643 section 6). ID and Name are the same word
-// for the core types.
+// ResourceType assigns a base schema and its extensions to an endpoint (RFC 7643 section 6). For the core types, ID and Name are equal.
 type ResourceType struct {
 	ID, Name, Endpoint, Description string
 	Schema                          *Schema
 	Extensions                      []Extension
 }
 
-// Resolved is the definition a path names. Attribute is nil when the path is the URN of an extension; Sub is nil when the
-// path ends at the attribute.
+// Resolved is the definition that a path names. Attribute is nil if the path is the URN of an extension. Sub is nil if the path ends at the
+// attribute.
 type Resolved struct {
 	Schema         *Schema // nil for the common attributes of RFC 7643 section 3.1
 	Attribute, Sub *Attribute
-	Extension      bool          // the attribute lives under the URN of its schema
+	Extension      bool          // the attribute is stored under the URN of its schema
 	Path           scim.AttrPath // in canonical spelling; URN is set for extensions only
 }

@@ -2,9 +2,8 @@ package schema
 
 import "github.com/scimwright/scimwright/scim"
 
-// ServiceProviderConfig returns the schema of /ServiceProviderConfig (RFC 7643 section 8.7.2) with what the listing
-// forgets: etag and authenticationSchemes.type (erratum 8011), and pagination (RFC 9865 section 4). The value is the
-// caller's own.
+// ServiceProviderConfig returns the schema of /ServiceProviderConfig (RFC 7643 section 8.7.2). It adds what the listing omits: etag and
+// authenticationSchemes.type (erratum 8011), and pagination (RFC 9865 section 4). The caller owns the result.
 func ServiceProviderConfig() *Schema {
 	supported := func() *Attribute {
 		return &Attribute{Name: "supported", Type: Boolean, Required: true,
@@ -58,8 +57,7 @@ func ServiceProviderConfig() *Schema {
 	}
 }
 
-// ResourceTypeSchema returns the schema of /ResourceTypes (RFC 7643 section 8.7.2, errata 7522 and 8475). The value is the
-// caller's own.
+// ResourceTypeSchema returns the schema of /ResourceTypes (RFC 7643 section 8.7.2, errata 7522 and 8475). The caller owns the result.
 func ResourceTypeSchema() *Schema {
 	return &Schema{
 		ID: scim.ResourceTypeSchema, Name: "ResourceType",
@@ -83,8 +81,8 @@ func ResourceTypeSchema() *Schema {
 	}
 }
 
-// SchemaSchema returns the schema of /Schemas (RFC 7643 section 8.7.2, errata 5606, 5607 and 8415). It is the one schema
-// whose complex attribute has a complex sub-attribute. The value is the caller's own.
+// SchemaSchema returns the schema of /Schemas (RFC 7643 section 8.7.2, errata 5606, 5607 and 8415). It is the only schema whose complex
+// attribute has a complex sub-attribute. The caller owns the result.
 func SchemaSchema() *Schema {
 	types := []string{"string", "boolean", "decimal", "integer", "dateTime", "binary", "reference"}
 	definition := func(types []string) []*Attribute {

@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"time"
-	_ "time/tzdata" // what a time zone is must not depend on the machine
+	_ "time/tzdata" // the valid time zones must not depend on the machine
 
 	"golang.org/x/text/language"
 	"golang.org/x/text/secure/bidirule"
@@ -15,13 +15,13 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Syntax is what the values of an attribute must look like beyond its type. No schema document says it; RFC 7643 sections
-// 4.1.1 and 4.1.2 do for some attributes of the User.
+// Syntax is the syntax that values of an attribute must have in addition to their type. Schema documents do not contain it; RFC 7643
+// sections 4.1.1 and 4.1.2 define it for some attributes of the User.
 type Syntax string
 
-// The syntaxes. The zero one allows everything.
+// The syntaxes. The zero value allows every value.
 const (
-	// UserName is text by the profile UsernameCaseMapped of RFC 8265, to which RFC 7644 section 5 refers.
+	// UserName is a string by the profile UsernameCaseMapped of RFC 8265, to which RFC 7644 section 5 refers.
 	UserName Syntax = "userName"
 	// URL is an absolute URL with a host.
 	URL Syntax = "url"
@@ -37,7 +37,7 @@ const (
 	Certificate Syntax = "certificate"
 )
 
-// syntaxes has, for each syntax, its check and what an error says.
+// syntaxes has the check and the error text of each syntax.
 var syntaxes = map[Syntax]struct {
 	valid func(string) bool
 	must  string
@@ -51,7 +51,7 @@ var syntaxes = map[Syntax]struct {
 	Certificate:    {isCertificate, "must be the base64 of one X.509 certificate in DER"},
 }
 
-// adoptSyntax gives attributes the syntax that those of the same name and type have.
+// adoptSyntax copies the syntax from attributes of the same name and type.
 func adoptSyntax(attributes, from []*Attribute) {
 	for _, a := range attributes {
 		if known := find(from, a.Name); known != nil && known.Type == a.Type {
@@ -61,14 +61,14 @@ func adoptSyntax(attributes, from []*Attribute) {
 	}
 }
 
-// userNames is precis.UsernameCaseMapped without the Bidi Rule, which that profile applies to all text that is not ASCII.
+// userNames is precis.UsernameCaseMapped without the Bidi Rule, which that profile applies to all strings that are not ASCII.
 var userNames = precis.NewIdentifier(precis.FoldWidth, precis.LowerCase(), precis.Norm(norm.NFC))
 
 func isUserName(s string) bool {
 	if _, err := userNames.String(s); err != nil {
 		return false
 	}
-	// The Bidi Rule concerns only text with letters that run from right to left (RFC 8265 section 3.3.2).
+	// The Bidi Rule applies only to strings with right-to-left letters (RFC 8265 section 3.3.2).
 	return bidirule.DirectionString(s) == bidi.LeftToRight || bidirule.ValidString(s)
 }
 
@@ -89,7 +89,7 @@ func isLanguageTag(s string) bool {
 
 func isTimeZone(s string) bool {
 	if s == "" || s == "Local" {
-		return false // names that Go has beside those of the database
+		return false // names that only Go defines
 	}
 	_, err := time.LoadLocation(s)
 	return err == nil
@@ -105,6 +105,6 @@ func isCertificate(s string) bool {
 	if err != nil {
 		return false
 	}
-	_, err = x509.ParseCertificate(der) // which refuses what follows the first
+	_, err = x509.ParseCertificate(der) // rejects data after the first certificate
 	return err == nil
 }

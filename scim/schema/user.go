@@ -2,8 +2,7 @@ package schema
 
 import "github.com/scimwright/scimwright/scim"
 
-// UserType returns the resource type User with the optional enterprise extension (RFC 7643 section 8.6). The value is the
-// caller's own.
+// UserType returns the resource type User with the optional enterprise extension (RFC 7643 section 8.6). The caller owns the result.
 func UserType() *ResourceType {
 	return &ResourceType{
 		ID: "User", Name: "User", Endpoint: "/Users", Description: "User Account",
@@ -12,9 +11,9 @@ func UserType() *ResourceType {
 	}
 }
 
-// User returns the User schema of RFC 7643 section 8.7.1 with the verified errata. Beyond the listing addresses have
-// "primary", as section 2.4 and the examples use it, ims.type knows "other" (section 4.1.2), password compares exactly,
-// and so does groups.value, which holds an id. The value is the caller's own.
+// User returns the User schema of RFC 7643 section 8.7.1 with the verified errata. It differs from the listing: addresses have "primary",
+// as in section 2.4 and the examples; ims.type has the canonical value "other" (section 4.1.2); password compares exactly, and so does
+// groups.value, which holds an id. The caller owns the result.
 func User() *Schema {
 	return &Schema{
 		ID: scim.UserSchema, Name: "User", Description: "User Account",
@@ -48,21 +47,22 @@ func User() *Schema {
 					"creating a new User or to reset an existing User's password."},
 			plural("emails", "Email addresses for the user.",
 				text("value", "Email address of the user."),
-				kinds("A label indicating the attribute's function, e.g., 'work' or 'home'.", "work", "home", "other"),
+				typeAttribute("A label indicating the attribute's function, e.g., 'work' or 'home'.", "work", "home", "other"),
 				primary("mailing address or primary email address")),
 			plural("phoneNumbers", "Phone numbers for the User, in the form of RFC 3966, e.g., 'tel:+1-201-555-0123'.",
 				text("value", "Phone number of the User."),
-				kinds("A label indicating the attribute's function, e.g., 'work', 'home', 'mobile'.", "work", "home", "mobile", "fax", "pager",
+				typeAttribute("A label indicating the attribute's function, e.g., 'work', 'home', 'mobile'.", "work", "home", "mobile", "fax", "pager",
 					"other"),
 				primary("phone number")),
 			plural("ims", "Instant messaging addresses for the User.",
 				text("value", "Instant messaging address for the User."),
-				kinds("A label indicating the attribute's function, e.g., 'aim', 'gtalk', 'xmpp'.", "aim", "gtalk", "icq", "xmpp", "msn", "skype", "qq",
+				typeAttribute("A label indicating the attribute's function, e.g., 'aim', 'gtalk', 'xmpp'.", "aim", "gtalk", "icq", "xmpp", "msn",
+					"skype", "qq",
 					"yahoo", "other"),
 				primary("messenger")),
 			plural("photos", "URLs of photos of the User.",
 				&Attribute{Name: "value", Type: Reference, ReferenceTypes: []string{"external"}, Description: "URL of a photo of the User."},
-				kinds("A label indicating the attribute's function, i.e., 'photo' or 'thumbnail'.", "photo", "thumbnail"),
+				typeAttribute("A label indicating the attribute's function, i.e., 'photo' or 'thumbnail'.", "photo", "thumbnail"),
 				primary("photo or thumbnail")),
 			{Name: "addresses", Type: Complex, MultiValued: true, Description: "Physical mailing addresses for this User.",
 				SubAttributes: []*Attribute{
@@ -74,7 +74,7 @@ func User() *Schema {
 					text("region", "The state or region component."),
 					text("postalCode", "The zip code or postal code component."),
 					{Name: "country", Syntax: Country, Description: "The country name component, as an ISO 3166-1 alpha-2 code."},
-					kinds("A label indicating the attribute's function, e.g., 'work' or 'home'.", "work", "home", "other"),
+					typeAttribute("A label indicating the attribute's function, e.g., 'work' or 'home'.", "work", "home", "other"),
 					primary("address"),
 				}},
 			{Name: "groups", Type: Complex, MultiValued: true,
@@ -86,26 +86,26 @@ func User() *Schema {
 					{Name: "$ref", Type: Reference, ReferenceTypes: []string{"Group"},
 						Description: "The URI of the corresponding 'Group' resource to which the user belongs."},
 					text("display", displayText),
-					kinds("A label indicating the attribute's function, e.g., 'direct' or 'indirect'.", "direct", "indirect"),
+					typeAttribute("A label indicating the attribute's function, e.g., 'direct' or 'indirect'.", "direct", "indirect"),
 				})},
 			plural("entitlements", "A list of entitlements for the User that represent a thing the User has.",
 				text("value", "The value of an entitlement."),
-				kinds("A label indicating the attribute's function."),
+				typeAttribute("A label indicating the attribute's function."),
 				primary("entitlement")),
 			plural("roles", "A list of roles for the User that collectively represent who the User is, e.g., 'Student', 'Faculty'.",
 				text("value", "The value of a role."),
-				kinds("A label indicating the attribute's function."),
+				typeAttribute("A label indicating the attribute's function."),
 				primary("role")),
 			plural("x509Certificates", "A list of certificates issued to the User.",
 				&Attribute{Name: "value", Type: Binary, Syntax: Certificate,
 					Description: "The value of an X.509 certificate: the base64 encoding of exactly one DER certificate."},
-				kinds("A label indicating the attribute's function."),
+				typeAttribute("A label indicating the attribute's function."),
 				primary("certificate")),
 		}),
 	}
 }
 
-// plural is a multi-valued attribute with the sub-attributes of RFC 7643 section 2.4.
+// plural returns a multi-valued attribute with the sub-attributes of RFC 7643 section 2.4.
 func plural(name, description string, value, kind, primary *Attribute) *Attribute {
 	return &Attribute{Name: name, Type: Complex, MultiValued: true, Description: description,
 		SubAttributes: []*Attribute{value, text("display", displayText), kind, primary}}

@@ -13,10 +13,10 @@ import (
 	"github.com/scimwright/scimwright/scim/lenient"
 )
 
-// Clean brings a value for the whole attribute into the form to store: an array for a multi-valued attribute without
-// repeated elements, canonical names, no null and no read-only sub-attributes. It returns nil when the value leaves the
-// attribute unassigned: null, an empty array, an object without values (RFC 7643 section 2.5). The path names the attribute
-// in errors, which are *scim.Error 400 invalidValue. The attribute's own mutability and required are the caller's to judge.
+// Clean converts a value for the whole attribute into the form to store. A multi-valued attribute becomes an array without repeated
+// elements; names are canonical; null and read-only sub-attributes are removed. Clean returns nil if the value leaves the attribute
+// unassigned: null, an empty array, an object without values (RFC 7643 section 2.5). The path names the attribute in errors, which are
+// *scim.Error 400 invalidValue. The caller checks the attribute's own mutability and required.
 func (a *Attribute) Clean(v any, path scim.AttrPath, opts CleanOptions) (any, error) {
 	if !a.MultiValued || v == nil {
 		return a.CleanElement(v, path, opts)
@@ -81,7 +81,7 @@ func (a *Attribute) CleanElement(v any, path scim.AttrPath, opts CleanOptions) (
 			return nil, invalid(path, "must be a number")
 		}
 		if _, err := n.Float64(); err != nil {
-			return nil, invalid(path, "must be a number that a 64-bit float can approach")
+			return nil, invalid(path, "must be a number within the range of a 64-bit float")
 		}
 	default:
 		if !isString {
@@ -135,7 +135,7 @@ func (a *Attribute) cleanComplex(v any, path scim.AttrPath, opts CleanOptions) (
 		}
 	}
 	if opts.Accept.Has(lenient.JSONValues) && a.MultiValued {
-		in = a.unpacked(in)
+		in = a.unpackJSONValue(in)
 	}
 	out := &scim.Object{}
 	given := false
@@ -176,8 +176,8 @@ func (a *Attribute) cleanComplex(v any, path scim.AttrPath, opts CleanOptions) (
 	return out, nil
 }
 
-// unpacked returns an element with what its "value" says when that is an object as JSON text; see lenient.JSONValues.
-func (a *Attribute) unpacked(element *scim.Object) *scim.Object {
+// unpackJSONValue returns an element with the members of the JSON object in its "value", if it holds one; see lenient.JSONValues.
+func (a *Attribute) unpackJSONValue(element *scim.Object) *scim.Object {
 	text := element.Text("value")
 	if len(text) == 0 || text[0] != '{' || a.SubAttribute("display") == nil {
 		return element
@@ -194,8 +194,8 @@ func (a *Attribute) unpacked(element *scim.Object) *scim.Object {
 	return out
 }
 
-// EmptyReference says whether v is an empty string, or an object with an empty "value", for an attribute that refers to a
-// resource (it has "$ref"). Some clients unassign the manager so; see lenient.EmptyReferences.
+// EmptyReference reports whether v is an empty string, or an object with an empty "value", for an attribute that refers to a resource (it
+// has "$ref"). Some clients unassign the manager this way; see lenient.EmptyReferences.
 func (a *Attribute) EmptyReference(v any) bool {
 	if a.SubAttribute("$ref") == nil || a.SubAttribute("value") == nil {
 		return false
@@ -206,10 +206,10 @@ func (a *Attribute) EmptyReference(v any) bool {
 	return v == ""
 }
 
-// Key identifies an element among those of a multi-valued attribute: two elements are the same when their keys are.
-// Elements that point to resources (they have "$ref") are the same when their "value" is. Others are the same when all
-// sub-attributes are but "primary" and "display", which say something about the value and are no part of it. So one value
-// may come with several types (RFC 7643 section 2.4). Strings compare by caseExact, dateTimes as instants.
+// Key identifies an element within a multi-valued attribute: two elements are equal if their keys are. Elements that refer to resources
+// (they have "$ref") are equal if their "value" is. Other elements are equal if all sub-attributes except "primary" and "display" are;
+// these two describe the value and are not part of it. A value may therefore occur with several types (RFC 7643 section 2.4). Strings
+// compare by caseExact, dateTimes as points in time.
 func (a *Attribute) Key(element any) string {
 	o, ok := element.(*scim.Object)
 	if !ok {
@@ -252,9 +252,8 @@ func (a *Attribute) appendKey(key []byte, v any) []byte {
 	return append(key, s...)
 }
 
-// Union appends to have those elements of more that are not there yet, by [Attribute.Key], and says whether that changed
-// anything. When an element is there already it takes over "primary" and, where it is not immutable, "display" from the one
-// given. Both slices are left alone.
+// Union appends to have those elements of more that it does not contain yet, by [Attribute.Key], and reports whether that changed anything.
+// An element that exists already gets "primary" and, unless it is immutable, "display" from the given one. Neither slice is modified.
 func (a *Attribute) Union(have, more []any) (out []any, changed bool) {
 	seen := make(map[string]int, len(have)+len(more))
 	for i, e := range have {
@@ -278,7 +277,7 @@ func (a *Attribute) Union(have, more []any) (out []any, changed bool) {
 	return out, changed
 }
 
-// mergeLabels returns old with the labels of given, nil when that is old itself.
+// mergeLabels returns old with the labels of given, or nil if the result equals old.
 func (a *Attribute) mergeLabels(old, given any) any {
 	o, isObject := old.(*scim.Object)
 	g, _ := given.(*scim.Object)
@@ -340,7 +339,7 @@ var errDateTime = errors.New("not an xsd:dateTime")
 // ParseDateTime reads an xsd:dateTime (RFC 7643 section 2.3.5): date and time, a fraction of any length, and a zone. A
 // missing zone, which XML Schema allows, reads as UTC.
 func ParseDateTime(s string) (time.Time, error) {
-	// time.Parse alone would take a comma for the point and an hour of one digit.
+	// time.Parse alone would accept a comma as decimal point and an hour of one digit.
 	const shape = "0000-00-00T00:00:00"
 	if len(s) < len(shape) || strings.IndexByte(s, ',') >= 0 {
 		return time.Time{}, errDateTime

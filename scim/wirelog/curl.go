@@ -7,17 +7,16 @@ import (
 	"strings"
 )
 
-// transportHeaders are set by every HTTP client itself.
+// transportHeaders are headers that every HTTP client sets automatically.
 var transportHeaders = []string{"Accept-Encoding", "Connection", "Content-Length", "Host", "Transfer-Encoding"}
 
-// Curl renders the request of an exchange as a command line for a POSIX shell, which takes none of it for anything but text.
-// Where a secret was, it has a placeholder: $TOKEN in a header, the word «[redacted]» elsewhere. A body that was cut is left
-// out, with a remark.
+// Curl renders the request of an exchange as a command line for a POSIX shell, quoted so that the shell interprets none of it. A secret is
+// replaced by a placeholder: $TOKEN in a header, "[redacted]" elsewhere. A truncated body is omitted, with a remark.
 func Curl(e Exchange) string {
 	var b strings.Builder
 	b.WriteString("curl")
 	if strings.ContainsAny(e.URL, "[]{}") {
-		b.WriteString(" -g") // or curl makes several addresses of it
+		b.WriteString(" -g") // otherwise curl expands braces and brackets to several URLs
 	}
 	if e.Method != http.MethodGet {
 		b.WriteString(" -X " + quote(e.Method))
@@ -34,8 +33,8 @@ func Curl(e Exchange) string {
 	switch {
 	case e.RequestBody == "":
 	case strings.HasSuffix(e.RequestBody, cutMark):
-		b.WriteString(" # the body was too long to be kept")
-	case strings.HasPrefix(e.RequestBody, "@"): // which otherwise names a file
+		b.WriteString(" # the body is omitted: it was truncated")
+	case strings.HasPrefix(e.RequestBody, "@"): // curl would otherwise read a file of that name
 		b.WriteString(" --data-raw " + quote(e.RequestBody))
 	default:
 		b.WriteString(" --data-binary " + quote(e.RequestBody))
@@ -43,7 +42,7 @@ func Curl(e Exchange) string {
 	return b.String()
 }
 
-// headerWord makes a header one word of a POSIX shell.
+// headerWord quotes a header as one word of a POSIX shell.
 func headerWord(name, value string) string {
 	before, secret := strings.CutSuffix(value, Redacted)
 	line := name + ": " + before
@@ -57,7 +56,7 @@ func headerWord(name, value string) string {
 	}
 }
 
-// quote makes s one word of a POSIX shell.
+// quote quotes s as one word of a POSIX shell.
 func quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

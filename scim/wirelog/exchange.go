@@ -5,30 +5,30 @@ import (
 	"time"
 )
 
-// Exchange is one request and what came back, redacted.
+// Exchange is one request and its response, redacted.
 type Exchange struct {
-	At             time.Time // when the request was sent
+	At             time.Time // time at which the request was sent
 	Method         string
 	URL            string
 	RequestHeader  http.Header
 	RequestBody    string // excerpt
-	Status         int    // 0 when no answer came
+	Status         int    // 0 if there was no response
 	ResponseHeader http.Header
 	ResponseBody   string        // excerpt
-	Duration       time.Duration // until the answer was read or given up
-	Err            string        // why there is no complete answer, empty when there is one
+	Duration       time.Duration // until the response was read or aborted
+	Err            string        // why there is no complete response; empty if there is one
 }
 
-// Options configures Transport. The zero value works.
+// Options configures Transport. The zero value is valid.
 type Options struct {
-	// MaxBody is how many bytes of a body are kept. Defaults to 8 KiB.
+	// MaxBody is the maximum size of a captured body in bytes. Default: 8 KiB.
 	MaxBody int
-	// Secrets are values that are replaced wherever they occur, e.g. a token that the other side might echo. Values shorter
-	// than 6 bytes are ignored: replacing them would shred the text without protecting anything.
+	// Secrets are values that are replaced wherever they occur, e.g. a token that the remote side might echo. Values shorter than 6 bytes are
+	// ignored: replacing them would destroy the text without protecting anything.
 	Secrets []string
-	// Now is the clock. Defaults to time.Now.
+	// Now is the clock. Default: time.Now.
 	Now func() time.Time
 }
 
-// DefaultMaxBody is how many bytes of a body are kept unless Options say otherwise.
+// DefaultMaxBody is the default of Options.MaxBody.
 const DefaultMaxBody = 8 << 10

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Redacted stands where a secret was.
+// Redacted is the placeholder for a secret.
 const Redacted = "[redacted]"
 
 // secretHeaders carry credentials, in canonical spelling.
@@ -18,7 +18,7 @@ var secretHeaders = []string{
 	"Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "X-Api-Key", "X-Auth-Token",
 }
 
-// schemes are the words that may stay in front of a redacted Authorization header.
+// schemes are the words that are not redacted at the start of an Authorization header.
 var schemes = []string{"Bearer", "Basic", "Digest", "SSWS"}
 
 // secretNames are the names of JSON members, form fields and query parameters that carry credentials, in lower case and
@@ -28,22 +28,22 @@ var secretNames = []string{
 	"apitoken", "scimtoken", "secret", "clientsecret", "assertion", "clientassertion", "authorization", "apikey", "privatekey",
 }
 
-// Secret says whether an attribute of that name or path carries a credential, so that its value is not for people to read.
+// Secret reports whether an attribute of that name or path carries a credential, so that its value must not be shown.
 func Secret(name string) bool { return secretName(name) }
 
 func secretName(name string) bool {
 	if i := strings.LastIndexAny(name, ":."); i >= 0 {
-		name = name[i+1:] // an attribute path, with its schema URN
+		name = name[i+1:] // an attribute path with its schema URN
 	}
 	return slices.Contains(secretNames, unseparated.Replace(strings.ToLower(name)))
 }
 
-// unseparated takes out what separates words in a name. Every member of every body passes it.
+// unseparated removes the word separators of a name. It is applied to every member of every body.
 var unseparated = strings.NewReplacer("_", "", "-", "")
 
-// Exchange returns an exchange that was captured by other means without its secrets: those that the Redactor knows, and those
-// that their place tells, such as the Authorization header or a member password. Bodies are not shortened. An address that is
-// none is dropped.
+// Exchange returns an exchange that was captured by other means without its secrets. These are the secrets of the Redactor and values in
+// places that carry credentials, such as the Authorization header or a member password. Bodies are not truncated. An invalid URL is
+// dropped.
 func (r *Redactor) Exchange(e Exchange) Exchange {
 	if u, err := url.Parse(e.URL); err == nil {
 		e.URL = r.url(u)
@@ -74,7 +74,7 @@ func (r *Redactor) header(h http.Header) http.Header {
 	return out
 }
 
-// credentials keeps the scheme of a header value and nothing else.
+// credentials returns the scheme of a header value, and redacts the rest.
 func credentials(v string) string {
 	scheme, _, _ := strings.Cut(v, " ")
 	if slices.ContainsFunc(schemes, func(s string) bool { return strings.EqualFold(s, scheme) }) {
@@ -90,7 +90,7 @@ func (r *Redactor) url(u *url.URL) string {
 	return r.Text(out.String())
 }
 
-// form redacts a query or form body and leaves the rest byte for byte.
+// form redacts a query or form body and leaves all other bytes unchanged.
 func form(s string) string {
 	fields := strings.Split(s, "&")
 	for i, field := range fields {
@@ -102,22 +102,22 @@ func form(s string) string {
 	return strings.Join(fields, "&")
 }
 
-// body redacts whatever looks like JSON, also when it is cut off or embedded in something else.
+// body redacts everything that looks like JSON, also if it is truncated or embedded in something else.
 func (r *Redactor) body(b []byte, contentType string) string {
 	s := strings.ToValidUTF8(string(b), "\uFFFD")
 	if t, _, _ := mime.ParseMediaType(contentType); t == "application/x-www-form-urlencoded" {
-		return r.whole(form(s))
+		return r.truncatedText(form(s))
 	}
 	out, secretPath := members(s, false)
 	if secretPath {
 		out, _ = members(s, true)
 	}
-	return r.whole(out)
+	return r.truncatedText(out)
 }
 
-// members replaces the values of secret members. It works on the text, token by token, so that spelling and order stay and a
-// cut-off text is treated as far as it goes. secretPath says that a member «path» names a secret, as a PATCH operation on a
-// password does; the caller then asks again with values set, and every member «value» is replaced too.
+// members replaces the values of secret members. It processes the input token by token, so that spelling and order are preserved and
+// truncated input is redacted up to its end. secretPath reports that a member "path" names a secret, as a PATCH operation on a password
+// does. The caller then calls members again with values set, which replaces the value of every member "value" too.
 func members(s string, values bool) (out string, secretPath bool) {
 	var b strings.Builder
 	for i := 0; i < len(s); {
@@ -155,7 +155,7 @@ func members(s string, values bool) (out string, secretPath bool) {
 	return b.String(), secretPath
 }
 
-// stringEnd returns the offset behind the JSON string that begins at i; the end of the text when it is not closed.
+// stringEnd returns the offset after the JSON string that starts at i, or the end of the input if the string is not closed.
 func stringEnd(s string, i int) int {
 	for j := i + 1; j < len(s); j++ {
 		switch s[j] {
@@ -168,7 +168,7 @@ func stringEnd(s string, i int) int {
 	return len(s)
 }
 
-// valueEnd returns the offset behind the JSON value that begins at i; the end of the text when it is cut off.
+// valueEnd returns the offset after the JSON value that starts at i, or the end of the input if the value is truncated.
 func valueEnd(s string, i int) int {
 	depth := 0
 	for i < len(s) {
@@ -223,7 +223,7 @@ func unquote(token string) string {
 	return name
 }
 
-// cut shortens s to about limit bytes, at the border of a character, and says so.
+// cut truncates s to about limit bytes, between two characters, and appends cutMark.
 func cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s

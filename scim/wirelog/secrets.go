@@ -11,23 +11,24 @@ import (
 	"strings"
 )
 
-// minSecret is the shortest value that a Redactor replaces wherever it is.
+// minSecret is the minimum length of a value that a Redactor replaces everywhere.
 const minSecret = 6
 
-// introduced matches what precedes a credential: a scheme of an Authorization header, or the name of a member, parameter or header.
-const introduced = `(?i:bearer|basic|digest|ssws|authorization|token|password|passwd|pwd|secret|key|credentials?)["']?\s*[:=]?\s*["']?`
+// credentialWords matches the words that precede a credential: a scheme of an Authorization header, or the name of a member, parameter or
+// header.
+const credentialWords = `(?i:bearer|basic|digest|ssws|authorization|token|password|passwd|pwd|secret|key|credentials?)["']?\s*[:=]?\s*["']?`
 
-// Redactor replaces known secrets in what somebody else wrote: targets quote tokens and passwords in the details of their
-// errors, in pages and in redirects. The zero value replaces nothing. It may be used by several goroutines.
+// Redactor replaces known secrets in texts of the remote side: targets quote tokens and passwords in the details of their errors, in pages
+// and in redirects. The zero value replaces nothing. Several goroutines may use it concurrently.
 type Redactor struct {
-	forms    []string // the spellings of the secrets, the longest first
+	forms    []string // the spellings of the secrets, longest first
 	replacer *strings.Replacer
-	short    *regexp.Regexp // short secrets behind what introduces them; nil for none
+	short    *regexp.Regexp // short secrets after the words that introduce them; nil if there are none
 }
 
-// NewRedactor returns a Redactor for the secrets, in plain text and in Base64, each as it is spelled in text, JSON, URLs and
-// HTML. Values shorter than 6 bytes are replaced only behind what introduces a credential, such as "Bearer" or "password=": elsewhere
-// they are parts of other words.
+// NewRedactor returns a Redactor for the secrets, in plain text and in Base64, each as it is spelled in text, JSON, URLs and HTML. Values
+// shorter than 6 bytes are replaced only after a word that introduces a credential, such as "Bearer" or "password=". Elsewhere they are
+// parts of other words.
 func NewRedactor(secrets ...string) *Redactor {
 	r := &Redactor{}
 	var short []string
@@ -52,7 +53,7 @@ func NewRedactor(secrets ...string) *Redactor {
 		for i := range short {
 			short[i] = regexp.QuoteMeta(short[i])
 		}
-		r.short = regexp.MustCompile(`(` + introduced + `)(?:` + strings.Join(short, "|") + `)([^\pL\pN_]|$)`)
+		r.short = regexp.MustCompile(`(` + credentialWords + `)(?:` + strings.Join(short, "|") + `)([^\pL\pN_]|$)`)
 	}
 	pairs := make([]string, 0, 2*len(r.forms))
 	for _, form := range r.forms {
@@ -62,13 +63,13 @@ func NewRedactor(secrets ...string) *Redactor {
 	return r
 }
 
-// longestFirst sorts forms so that none is replaced within another one.
+// longestFirst sorts forms so that no form is replaced within a longer one.
 func longestFirst(forms []string) []string {
 	slices.SortFunc(forms, func(a, b string) int { return cmp.Or(-cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
 	return slices.Compact(forms)
 }
 
-// spellings are the ways in which a value is written into text, JSON, URLs and HTML.
+// spellings returns the forms in which a value is written in text, JSON, URLs and HTML.
 func spellings(value string) []string {
 	quoted := jsonString(value, false)
 	query := url.QueryEscape(value)
@@ -78,16 +79,16 @@ func spellings(value string) []string {
 	}
 }
 
-// jsonString is the value within the quotes of a JSON string.
+// jsonString returns the value as JSON string without the quotes.
 func jsonString(value string, escapeHTML bool) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(escapeHTML)
-	_ = e.Encode(value) // a string always has a JSON form
+	_ = e.Encode(value) // cannot fail for a string
 	return strings.TrimSuffix(strings.TrimPrefix(b.String(), `"`), "\"\n")
 }
 
-// Text returns s with [Redacted] wherever a secret was.
+// Text returns s with each secret replaced by [Redacted].
 func (r *Redactor) Text(s string) string {
 	if r.replacer == nil {
 		return s
@@ -99,8 +100,8 @@ func (r *Redactor) Text(s string) string {
 	return s
 }
 
-// whole is Text for what may have been cut off anywhere: the beginning of a secret at the end is replaced too.
-func (r *Redactor) whole(s string) string {
+// truncatedText is Text for possibly truncated input: it also replaces the start of a secret at the end of s.
+func (r *Redactor) truncatedText(s string) string {
 	s = r.Text(s)
 	longest := 0
 	for _, form := range r.forms {
@@ -111,7 +112,7 @@ func (r *Redactor) whole(s string) string {
 		}
 	}
 	if longest < minSecret {
-		return s // less than that is as good as a coincidence
+		return s // shorter matches are coincidences
 	}
 	return s[:len(s)-longest] + Redacted
 }

@@ -9,13 +9,12 @@ import (
 	"time"
 )
 
-// maxCapture bounds the part of a body that is held while an exchange runs. It is larger than an excerpt so that a secret at
-// the end of the excerpt is seen whole.
+// maxCapture limits the part of a body that is kept in memory during an exchange. It is larger than an excerpt, so that a secret at the end
+// of the excerpt is captured completely.
 const maxCapture = 64 << 10
 
-// Transport returns a RoundTripper that sends with next (nil: http.DefaultTransport) and calls sink once per request: when the
-// answer's body was read to its end, failed or was closed, or when there was no answer. sink may be called from several
-// goroutines.
+// Transport returns a RoundTripper that sends with next (nil: http.DefaultTransport) and calls sink once per request: after the response's
+// body was read to its end, failed or was closed, or if there was no response. Several goroutines may call sink.
 func Transport(next http.RoundTripper, sink func(Exchange), o Options) http.RoundTripper {
 	if next == nil {
 		next = http.DefaultTransport
@@ -36,8 +35,8 @@ type transport struct {
 	redact *Redactor
 }
 
-// recording is an exchange on its way. The transport below may still read the request body after it has returned the answer,
-// hence the lock.
+// recording is an exchange in progress. The transport below may still read the request body after it has returned the response. The lock
+// protects against that.
 type recording struct {
 	t        *transport
 	start    time.Time
@@ -74,7 +73,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// restart forgets the request body: it is sent again from its beginning, on another connection.
+// restart discards the request body captured so far: it is sent again from its start on another connection.
 func (r *recording) restart() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -111,7 +110,7 @@ func (r *recording) finish(req *http.Request, resp *http.Response, err error) {
 	t.sink(e)
 }
 
-// tee copies what is read from src, up to maxCapture bytes. end, if set, is called when reading is over.
+// tee copies up to maxCapture bytes of the data read from src. end, if set, is called when reading has finished.
 type tee struct {
 	src  io.ReadCloser
 	rec  *recording
@@ -137,7 +136,7 @@ func (b *tee) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close ends the recording, also when the body was not read to its end.
+// Close finishes the recording, also if the body was not read to its end.
 func (b *tee) Close() error {
 	err := b.src.Close()
 	if b.end != nil {

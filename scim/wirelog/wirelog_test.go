@@ -14,7 +14,7 @@ import (
 	"github.com/scimwright/scimwright/scim/wirelog"
 )
 
-// exchange sends one request through a Transport to a handler and returns what the sink got.
+// exchange sends one request through a Transport to a handler and returns the exchange that the sink received.
 func exchange(t *testing.T, o wirelog.Options, h http.HandlerFunc, prepare func(*http.Request)) wirelog.Exchange {
 	t.Helper()
 	server := httptest.NewServer(h)
@@ -49,7 +49,7 @@ func TestTransport_RedactsSecrets(t *testing.T) {
 		name    string
 		prepare func(*http.Request)
 		answer  string
-		want    string // must stay readable somewhere
+		want    string // must remain readable in one of the fields
 	}{
 		{"bearer header", func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+secret) }, "", "Bearer [redacted]"},
 		{"raw header", func(r *http.Request) { r.Header.Set("Authorization", secret) }, "", "[redacted]"},
@@ -75,8 +75,8 @@ func TestTransport_RedactsSecrets(t *testing.T) {
 			`"op":"replace"`},
 		{"form", withBody("POST", "application/x-www-form-urlencoded", "grant_type=client_credentials&client_secret="+secret), "",
 			"grant_type=client_credentials"},
-		{"cut-off body", withBody("POST", "application/json", `{"userName":"ann","password":"`+secret), "", `"userName":"ann"`},
-		{"body that is no JSON", withBody("POST", "application/json", `oops {"password":"`+secret+`"} oops`), "", "oops"},
+		{"truncated body", withBody("POST", "application/json", `{"userName":"ann","password":"`+secret), "", `"userName":"ann"`},
+		{"body that is not JSON", withBody("POST", "application/json", `oops {"password":"`+secret+`"} oops`), "", "oops"},
 		{"answer", func(*http.Request) {}, `{"userName":"ann","password":"` + secret + `"}`, `"userName":"ann"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -149,8 +149,8 @@ func TestRedactor_ShortSecrets(t *testing.T) {
 		secrets    []string
 		text, want string
 	}{
-		"one letter":          {[]string{"e"}, "the e-mail address e is invalid", "the e-mail address e is invalid"},
-		"behind a scheme":     {[]string{"e"}, "invalid Bearer e, retry", "invalid Bearer [redacted], retry"},
+		"one letter":          {[]string{"e"}, "the email address e is invalid", "the email address e is invalid"},
+		"after a scheme":      {[]string{"e"}, "invalid Bearer e, retry", "invalid Bearer [redacted], retry"},
 		"a header":            {[]string{"e"}, "Authorization: e", "Authorization: [redacted]"},
 		"a parameter":         {[]string{"e"}, "?access_token=e&count=1", "?access_token=[redacted]&count=1"},
 		"a member":            {[]string{"hunt5"}, `{"password": "hunt5"}`, `{"password": "[redacted]"}`},

@@ -1,5 +1,5 @@
-// Package memstore is a scimserver.Store in memory: for tests, mock servers and as a pattern for a store of one's own. Nothing
-// in it outlives the process.
+// Package memstore is a scimserver.Store in memory: for tests, mock servers and as a template for other stores. Its data is lost when the
+// process ends.
 package memstore
 
 import (
@@ -13,14 +13,14 @@ import (
 	"github.com/scimwright/scimwright/scimserver"
 )
 
-// A Store is maps under a mutex. It leaves filters to the server, which then scans.
+// A Store consists of maps protected by a mutex. It does not evaluate filters, so the server scans.
 type Store struct {
 	mu      sync.RWMutex
 	order   []string // ids in the order of creation
-	created int64    // how many there ever were
+	created int64    // number of resources ever created
 	records map[string]*scimserver.Record
 	names   map[string]string   // ids by folded userName
-	members map[string][]string // member ids by group, in the order of joining
+	members map[string][]string // member ids by group, in the order in which they were added
 }
 
 // New returns an empty store.
@@ -184,7 +184,7 @@ func (s *Store) MemberOf(_ context.Context, ids []string) (map[string][]scimserv
 	return out, nil
 }
 
-// nameOf is what must be unique about a record, "" when nothing must.
+// nameOf returns the unique value of a record, or "" if it has none.
 func nameOf(rec *scimserver.Record) string {
 	if name := rec.Resource.Text("userName"); name != "" {
 		return filter.Fold(name)

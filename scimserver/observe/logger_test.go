@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/scimserver/observe"
 )
 
-// An embedder that sets no logger sees the requests in its own log.
+// TestOptions_LoggerDefault checks that a server without a logger writes requests to the default log.
 func TestOptions_LoggerDefault(t *testing.T) {
 	var log bytes.Buffer
 	before := slog.Default()

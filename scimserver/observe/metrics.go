@@ -10,7 +10,7 @@ import (
 
 // Metrics counts the requests of any number of service providers. A nil Metrics counts nothing.
 //
-//	scim_requests_total{provider, method, route, status}            status "0": the connection was cut before an answer
+//	scim_requests_total{provider, method, route, status}            status "0": the connection was closed before a response
 //	scim_request_duration_seconds{provider, method, route}          histogram
 //	scim_response_bytes_total{provider, method, route}              bodies
 //	scim_requests_in_flight{provider}                               gauge
@@ -22,33 +22,32 @@ type Metrics struct {
 	inFlight *prometheus.GaugeVec
 }
 
-// buckets are the bounds of the duration histogram, in seconds.
+// buckets are the bucket bounds of the duration histogram, in seconds.
 var buckets = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
 
-// NewMetrics returns counters with a registry of their own.
+// NewMetrics returns metrics with their own registry.
 func NewMetrics() *Metrics {
 	labels := []string{"provider", "method", "route"}
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "scim_requests_total", Help: "Requests that were answered or cut off."},
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "scim_requests_total", Help: "Requests that were completed or aborted."},
 			append(labels[:3:3], "status")),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "scim_request_duration_seconds", Help: "Time from the request's " +
-			"head to the end of the answer.", Buckets: buckets}, labels),
+			"head to the end of the response.", Buckets: buckets}, labels),
 		bytes: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "scim_response_bytes_total", Help: "Bytes of response bodies."}, labels),
-		inFlight: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "scim_requests_in_flight", Help: "Requests that are being answered."},
+		inFlight: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "scim_requests_in_flight", Help: "Requests in progress."},
 			labels[:1]),
 	}
 	m.registry.MustRegister(m.requests, m.duration, m.bytes, m.inFlight)
 	return m
 }
 
-// Handler serves the metrics in Prometheus' text format. They hold nothing about single resources; who may read them is for
-// the caller to decide.
+// Handler serves the metrics in the Prometheus text format. They contain no data of single resources. The caller decides who may read them.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
-// Gatherer gives the metrics, for those who serve them beside others.
+// Gatherer returns the metrics, for callers that serve them together with others.
 func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
 
 func (m *Metrics) begin(e exchange) {
@@ -67,8 +66,8 @@ func (m *Metrics) end(e exchange) {
 	m.bytes.WithLabelValues(e.provider, e.method, e.route).Add(float64(e.bytes))
 }
 
-// Forget removes what was counted for a service provider that is gone, so that providers that come and go do not make for
-// endless metrics. None of its requests may be running.
+// Forget removes the metrics of a deleted service provider, so that the number of time series does not grow with each new provider. No
+// request of the provider may be running.
 func (m *Metrics) Forget(provider string) {
 	if m == nil {
 		return

@@ -1,8 +1,8 @@
-// Package observe shows what a SCIM server does: one line of a structured access log for each request, and metrics for
-// Prometheus. It wraps any http.Handler that serves SCIM.
+// Package observe makes a SCIM server observable: a structured access log with one record per request, and metrics for Prometheus. It wraps
+// any http.Handler that serves SCIM.
 //
-// It never records what could be personal or secret: no bodies, no ids, no filters or other values of queries, and of a token
-// only an id. It does not trace and it keeps nothing but counters.
+// It never records data that could be personal or secret: no bodies, no ids, no filters or other values of queries, and only an id of each
+// token. It does not trace and stores nothing except counters.
 package observe
 
 import (
@@ -17,24 +17,24 @@ import (
 	"time"
 )
 
-// Options configure Wrap. The zero value observes a server at the root, of users and groups, and tells nobody.
+// Options configure Wrap. The zero value observes a server of users and groups at the root, without metrics.
 type Options struct {
-	// Provider names the service provider in log and metrics. Defaults to "default".
+	// Provider is the name of the service provider in log and metrics. Default: "default".
 	Provider string
-	// Prefix is the path below which the server is mounted, with or without the version of the protocol. Defaults to "".
+	// Prefix is the path below which the server is mounted, with or without the protocol version. Default: "".
 	Prefix string
-	// Endpoints are the first path segments of the resource types. Defaults to Users and Groups. Requests elsewhere are counted
-	// together, so that hostile paths do not make for endless metrics.
+	// Endpoints are the first path segments of the resource types. Default: Users and Groups. Requests to all other paths share one time
+	// series, so that arbitrary paths in requests do not create an unlimited number of series.
 	Endpoints []string
-	// Logger gets a record of level info for each request. Default: slog.Default.
+	// Logger logs each request at level info. Default: slog.Default.
 	Logger *slog.Logger
-	// Metrics counts the requests. Defaults to not counting.
+	// Metrics counts the requests. Default: nil, no metrics.
 	Metrics *Metrics
-	// TokenID names a bearer token without giving it away. Defaults to the first 12 hexadecimal digits of its SHA-256.
+	// TokenID returns an id of a bearer token that does not disclose it. Default: the first 12 hexadecimal digits of its SHA-256.
 	TokenID func(token string) string
 }
 
-// RequestIDHeader carries the id of a request: the client's, when it sent a plausible one, else a random one.
+// RequestIDHeader carries the id of a request: the client's id if it is valid, otherwise a random one.
 const RequestIDHeader = "X-Request-Id"
 
 // Keys of the log record.
@@ -50,7 +50,7 @@ const (
 	keyAborted   = "aborted"
 )
 
-// Wrap returns the handler under observation.
+// Wrap returns a handler that calls h and records each request.
 func Wrap(h http.Handler, o Options) http.Handler {
 	o.Provider = cmp.Or(o.Provider, "default")
 	o.Prefix = strings.TrimSuffix(o.Prefix, "/")
@@ -71,7 +71,7 @@ type observer struct {
 	o    Options
 }
 
-// ServeHTTP answers and records. A handler that panics is recorded too, and goes on panicking.
+// ServeHTTP calls the handler and records the request. If the handler panics, the request is recorded and the panic continues.
 func (ob *observer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	seen := exchange{provider: ob.o.Provider, method: method(r.Method), route: ob.route(r.URL.Path), aborted: true}
@@ -87,17 +87,17 @@ func (ob *observer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ob.next.ServeHTTP(counted, r)
 	seen.aborted = false
 	if counted.status == 0 {
-		counted.status = http.StatusOK // what net/http sends for a handler that is silent
+		counted.status = http.StatusOK // net/http sends 200 if the handler writes nothing
 	}
 }
 
-// exchange is what is recorded of one request.
+// exchange is the recorded data of one request.
 type exchange struct {
 	provider, method, route string
-	status                  int // 0 when no answer was begun
+	status                  int // 0 if the response was not started
 	bytes                   int64
 	took                    time.Duration
-	aborted                 bool // the connection was cut instead of ending the answer
+	aborted                 bool // the connection was closed before the end of the response
 }
 
 func (ob *observer) log(r *http.Request, seen exchange, id string) {
@@ -120,30 +120,30 @@ func (ob *observer) log(r *http.Request, seen exchange, id string) {
 // fixed are the routes that every server may have.
 var fixed = []string{"", "ServiceProviderConfig", "Schemas", "ResourceTypes", "Bulk", "Me", ".search"}
 
-// elsewhere stands for all paths that SCIM does not know.
-const elsewhere = "other"
+// otherRoute is the route of all paths that SCIM does not define.
+const otherRoute = "other"
 
-// version is the version of the protocol that may stand before an endpoint.
+// version is the protocol version that may precede an endpoint.
 const version = "/v2"
 
-// under returns what a path says below a prefix, which ends with a segment.
+// under returns the part of a path after a prefix, which ends with a segment.
 func under(path, prefix string) (rest string, ok bool) {
 	rest, ok = strings.CutPrefix(path, prefix)
 	return rest, ok && (rest == "" || rest[0] == '/')
 }
 
-// route is the template of a path below the prefix and the version, such as /Users/{id}.
+// route returns the template of a path below the prefix and the version, such as /Users/{id}.
 func (ob *observer) route(path string) string {
 	rest, ok := under(path, ob.o.Prefix)
 	if !ok {
-		return elsewhere
+		return otherRoute
 	}
 	if below, ok := under(rest, version); ok {
 		rest = below
 	}
 	first, last, nested := strings.Cut(strings.Trim(rest, "/"), "/")
 	if !slices.Contains(fixed, first) && !slices.Contains(ob.o.Endpoints, first) {
-		return elsewhere
+		return otherRoute
 	}
 	switch {
 	case !nested:
@@ -151,7 +151,7 @@ func (ob *observer) route(path string) string {
 	case last == ".search":
 		return "/" + first + "/.search"
 	case strings.Contains(last, "/"):
-		return elsewhere
+		return otherRoute
 	}
 	return "/" + first + "/{id}"
 }
@@ -161,13 +161,13 @@ func method(name string) string {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
 		return name
 	}
-	return elsewhere
+	return otherRoute
 }
 
-// maxRequestID bounds the ids that are taken over from clients, in bytes.
+// maxRequestID is the maximum length of an id from a client, in bytes.
 const maxRequestID = 64
 
-// requestID takes a client's id when it is short and harmless.
+// requestID returns the client's id if it is short and has only safe characters, otherwise a random one.
 func requestID(given string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.:/=+", r)
@@ -191,14 +191,14 @@ func tokenID(token string) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// writer counts what goes out.
+// writer records the status and counts the bytes of the response.
 type writer struct {
 	http.ResponseWriter
 	status int
 	bytes  int64
 }
 
-// WriteHeader notes the first final status.
+// WriteHeader records the first final status.
 func (w *writer) WriteHeader(status int) {
 	if w.status == 0 && status >= http.StatusOK {
 		w.status = status
@@ -206,7 +206,7 @@ func (w *writer) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Write counts.
+// Write writes to the response and counts the bytes.
 func (w *writer) Write(p []byte) (int, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
@@ -216,5 +216,5 @@ func (w *writer) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Unwrap lets http.ResponseController reach the connection.
+// Unwrap gives http.ResponseController access to the connection.
 func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }

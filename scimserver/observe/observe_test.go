@@ -15,7 +15,7 @@ import (
 	"github.com/scimwright/scimwright/scimserver/observe"
 )
 
-// teapot answers 418 with four bytes, or cuts the connection.
+// teapot returns 418 with four bytes, or closes the connection.
 var teapot = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Query().Get("do") {
 	case "cut":
@@ -30,7 +30,7 @@ var teapot = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	}
 })
 
-// serve returns the address of a server, and what ends it and gives its log: a record is written after its answer.
+// serve returns the address of a server and a function that stops it and returns its log. A record is written after its response.
 func serve(t *testing.T, o observe.Options) (base string, end func() string) {
 	t.Helper()
 	var log bytes.Buffer

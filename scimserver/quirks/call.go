@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// wrap puts one deviation in front of a handler.
+// wrap returns a handler that applies one deviation to next.
 func wrap(next http.Handler, deviate deviation) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := newCall(next, r)
@@ -24,7 +24,7 @@ func wrap(next http.Handler, deviate deviation) http.Handler {
 	})
 }
 
-// The collections that quirks tell apart.
+// The collections that quirks distinguish.
 const (
 	users         = "Users"
 	userGroups    = "Groups"
@@ -33,16 +33,16 @@ const (
 	resourceTypes = "ResourceTypes"
 )
 
-// search is the last segment of a query by POST.
+// search is the last path segment of a query by POST.
 const search = ".search"
 
-// call is a request on its way to a server.
+// call is a request before it reaches the server.
 type call struct {
 	*http.Request
 	next       http.Handler
-	base       string // path of the service, without a slash at the end
-	collection string // first segment below base when it is one of those above, else ""
-	id         string // what follows it
+	base       string // path of the service, without a trailing slash
+	collection string // first segment below base if it is one of those above, else ""
+	id         string // the rest of the path
 }
 
 func newCall(next http.Handler, r *http.Request) *call {
@@ -58,22 +58,22 @@ func newCall(next http.Handler, r *http.Request) *call {
 	return c
 }
 
-// creates says whether the call creates a resource in one of the collections.
+// creates reports whether the call creates a resource in one of the collections.
 func (c *call) creates(collections ...string) bool {
 	return c.Method == http.MethodPost && c.id == "" && slices.Contains(collections, c.collection)
 }
 
-// changes says whether the call has that method and goes to one resource of the collections.
+// changes reports whether the call has that method and its path is one resource of the collections.
 func (c *call) changes(method string, collections ...string) bool {
 	return c.Method == method && c.id != "" && slices.Contains(collections, c.collection)
 }
 
-// writes says whether the call carries a resource or a PATCH for one of the collections.
+// writes reports whether the call carries a resource or a PATCH for one of the collections.
 func (c *call) writes(collections ...string) bool {
 	return c.creates(collections...) || c.changes(http.MethodPut, collections...) || c.changes(http.MethodPatch, collections...)
 }
 
-// lists says whether the call queries one of the collections.
+// lists reports whether the call queries one of the collections.
 func (c *call) lists(collections ...string) bool {
 	if !slices.Contains(collections, c.collection) {
 		return false
@@ -81,12 +81,12 @@ func (c *call) lists(collections ...string) bool {
 	return c.Method == http.MethodGet && c.id == "" || c.Method == http.MethodPost && c.id == search
 }
 
-// reads says whether the call reads one resource or the discovery document of a collection.
+// reads reports whether the call reads one resource or the discovery document of a collection.
 func (c *call) reads(collection string) bool {
 	return c.Method == http.MethodGet && c.collection == collection
 }
 
-// filter returns the filter of a query, "" when there is none.
+// filter returns the filter of a query, or "" if there is none.
 func (c *call) filter() string {
 	if c.Method == http.MethodPost {
 		return c.body().Text("filter")
@@ -94,7 +94,7 @@ func (c *call) filter() string {
 	return c.URL.Query().Get("filter")
 }
 
-// setQuery changes the parameters of a query by GET, or the message of one by POST, where parameters are members.
+// setQuery changes a parameter of a query by GET, or the corresponding member in the message of a query by POST.
 func (c *call) setQuery(name, value string) {
 	if c.Method == http.MethodPost {
 		if o := c.body(); o != nil {
@@ -116,7 +116,7 @@ func (c *call) setQuery(name, value string) {
 	c.Request = changed
 }
 
-// query returns a parameter of a query as a number, 0 when it is none.
+// query returns a parameter of a query as a number, or 0 if it is not a number.
 func (c *call) query(name string) int {
 	if c.Method == http.MethodPost {
 		v, _ := c.body().Get(name)
@@ -127,11 +127,11 @@ func (c *call) query(name string) int {
 	return n
 }
 
-// body returns the JSON object in the body, nil when there is none. The server can still read it.
+// body returns the JSON object in the body, or nil if the body is not a JSON object. The server can still read the body.
 func (c *call) body() *scim.Object {
 	data, err := io.ReadAll(c.Body)
 	if err != nil {
-		// The server has to find the same fault.
+		// The server must get the same error.
 		c.Body = io.NopCloser(io.MultiReader(bytes.NewReader(data), broken{err}))
 		return nil
 	}
@@ -146,7 +146,7 @@ func (c *call) body() *scim.Object {
 // broken is the rest of a body that could not be read.
 type broken struct{ err error }
 
-// Read fails.
+// Read returns the error.
 func (b broken) Read([]byte) (int, error) { return 0, b.err }
 
 func (c *call) setBody(o *scim.Object) { c.setBytes(o.AppendJSON(nil)) }
@@ -155,60 +155,60 @@ func (c *call) setBytes(data []byte) {
 	c.Body, c.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
 }
 
-// ask passes the call on and returns the answer.
-func (c *call) ask() *answer {
-	a := &answer{header: http.Header{}}
+// forward forwards the call to the server and returns the response.
+func (c *call) forward() *response {
+	a := &response{header: http.Header{}}
 	c.next.ServeHTTP(a, c.Request)
 	return a
 }
 
 // get reads a path below the base with the credentials of the call.
-func (c *call) get(path string) *answer {
+func (c *call) get(path string) *response {
 	r := c.Clone(c.Context())
 	r.Method, r.URL, r.RequestURI = http.MethodGet, &url.URL{Path: c.base + "/" + path}, ""
 	r.Body, r.ContentLength = http.NoBody, 0
 	for _, name := range []string{"Content-Type", "Content-Length", "If-Match", "If-None-Match"} {
 		r.Header.Del(name)
 	}
-	a := &answer{header: http.Header{}}
+	a := &response{header: http.Header{}}
 	c.next.ServeHTTP(a, r)
 	return a
 }
 
-// self reads the resource that the call is about.
-func (c *call) self() *answer { return c.get(c.collection + "/" + c.id) }
+// self reads the resource that the call names.
+func (c *call) self() *response { return c.get(c.collection + "/" + c.id) }
 
-// answer is what a server says, before it is sent.
-type answer struct {
+// response is the response of a server before it is sent.
+type response struct {
 	status int
 	header http.Header
 	body   []byte
 
-	// cut sends half of the body and closes the connection; dropped closes it at once.
+	// cut sends half of the body and closes the connection. dropped closes it immediately.
 	cut, dropped bool
 }
 
-// Header makes an answer, with WriteHeader and Write, an http.ResponseWriter.
-func (a *answer) Header() http.Header { return a.header }
+// Header implements http.ResponseWriter, together with WriteHeader and Write.
+func (a *response) Header() http.Header { return a.header }
 
-// WriteHeader keeps the first status.
-func (a *answer) WriteHeader(status int) {
+// WriteHeader stores the first status.
+func (a *response) WriteHeader(status int) {
 	if a.status == 0 {
 		a.status = status
 	}
 }
 
 // Write appends to the body.
-func (a *answer) Write(p []byte) (int, error) {
+func (a *response) Write(p []byte) (int, error) {
 	a.WriteHeader(http.StatusOK)
 	a.body = append(a.body, p...)
 	return len(p), nil
 }
 
-func (a *answer) ok() bool { return a.status >= 200 && a.status < 300 }
+func (a *response) ok() bool { return a.status >= 200 && a.status < 300 }
 
-// object returns the body, nil when it is no JSON object.
-func (a *answer) object() *scim.Object {
+// object returns the body, or nil if it is not a JSON object.
+func (a *response) object() *scim.Object {
 	o, err := scim.Decode(a.body)
 	if err != nil {
 		return nil
@@ -216,8 +216,8 @@ func (a *answer) object() *scim.Object {
 	return o
 }
 
-// edit changes the body of a success.
-func (a *answer) edit(change func(o *scim.Object)) *answer {
+// edit changes the body of a successful response.
+func (a *response) edit(change func(o *scim.Object)) *response {
 	if o := a.object(); a.ok() && o != nil {
 		change(o)
 		a.body = o.AppendJSON(nil)
@@ -225,8 +225,8 @@ func (a *answer) edit(change func(o *scim.Object)) *answer {
 	return a
 }
 
-// each changes the resources of a success: the body itself, or the items of a list.
-func (a *answer) each(change func(o *scim.Object)) *answer {
+// each changes the resources of a successful response: the body itself, or the items of a list.
+func (a *response) each(change func(o *scim.Object)) *response {
 	return a.edit(func(o *scim.Object) {
 		if _, list := o.Get("totalResults"); !list {
 			change(o)
@@ -239,8 +239,8 @@ func (a *answer) each(change func(o *scim.Object)) *answer {
 	})
 }
 
-// keep leaves only some resources in a list and counts again.
-func (a *answer) keep(wanted func(o *scim.Object) bool) *answer {
+// keep removes the resources for which wanted is false from a list and adjusts the counts.
+func (a *response) keep(wanted func(o *scim.Object) bool) *response {
 	return a.edit(func(o *scim.Object) {
 		kept := []any{}
 		gone := 0
@@ -263,7 +263,7 @@ func integer(o *scim.Object, name string) int {
 	return n
 }
 
-func (a *answer) send(w http.ResponseWriter) {
+func (a *response) send(w http.ResponseWriter) {
 	if a.dropped {
 		panic(http.ErrAbortHandler)
 	}
@@ -278,23 +278,23 @@ func (a *answer) send(w http.ResponseWriter) {
 	w.WriteHeader(max(a.status, http.StatusOK))
 	if a.cut {
 		_, _ = w.Write(a.body[:len(a.body)/2])
-		_ = http.NewResponseController(w).Flush() // without it the client might get nothing at all
+		_ = http.NewResponseController(w).Flush() // otherwise the client might receive nothing
 		panic(http.ErrAbortHandler)
 	}
 	_, _ = w.Write(a.body)
 }
 
-// refusal is a SCIM error.
-func refusal(status int, kind scim.Type, detail string) *answer {
+// errorResponse returns a SCIM error.
+func errorResponse(status int, kind scim.Type, detail string) *response {
 	e := &scim.Error{Status: status, ScimType: kind, Detail: detail}
-	a := &answer{status: status, header: http.Header{"Content-Type": {scim.MediaType}}}
+	a := &response{status: status, header: http.Header{"Content-Type": {scim.MediaType}}}
 	if data, err := e.MarshalJSON(); err == nil {
 		a.body = data
 	}
 	return a
 }
 
-// plain is an answer that is not SCIM.
-func plain(status int, mediaType, text string) *answer {
-	return &answer{status: status, header: http.Header{"Content-Type": {mediaType}}, body: []byte(text)}
+// plain returns a response that is not SCIM.
+func plain(status int, mediaType, text string) *response {
+	return &response{status: status, header: http.Header{"Content-Type": {mediaType}}, body: []byte(text)}
 }

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Each of these strikes a request with the probability of its setting.
+// chaos are the quirks that apply to a request with the probability of their setting.
 var chaos = []Quirk{
-	{Name: "latency", Category: Chaos, Does: "waits TIME (200ms) before it answers",
+	{Name: "latency", Category: Chaos, Does: "waits TIME (200ms) before it handles the request",
 		Argument: Argument{Kind: Duration, Name: "TIME", Default: "200ms"},
-		start: striking(func(s Setting) deviation {
-			return func(c *call) *answer {
+		start: withChaos(func(s Setting) deviation {
+			return func(c *call) *response {
 				wait := time.NewTimer(s.duration())
 				defer wait.Stop()
 				select {
@@ -21,82 +21,82 @@ var chaos = []Quirk{
 				return nil
 			}
 		})},
-	{Name: "rate-limit", Category: Chaos, Does: "answers 429 and asks to come back in N seconds (1)", Seen: "any",
+	{Name: "rate-limit", Category: Chaos, Does: "returns 429 with Retry-After: N seconds (1)", Seen: "any server",
 		Argument: Argument{Kind: Number, Name: "N", Default: "1"},
-		start: striking(func(s Setting) deviation {
-			return func(*call) *answer { return tooMany(s.Argument) }
+		start: withChaos(func(s Setting) deviation {
+			return func(*call) *response { return tooMany(s.Argument) }
 		})},
-	{Name: "rate-limit-date", Category: Chaos, Does: "answers 429 and asks to come back at the time of day in N seconds (2)",
-		Seen: "RFC 9110 section 10.2.3 permits both forms", Argument: Argument{Kind: Number, Name: "N", Default: "2"},
-		start: striking(func(s Setting) deviation {
-			return func(*call) *answer {
+	{Name: "rate-limit-date", Category: Chaos, Does: "returns 429 with a date N seconds (2) in the future in Retry-After",
+		Seen: "permitted: RFC 9110 section 10.2.3 allows both forms", Argument: Argument{Kind: Number, Name: "N", Default: "2"},
+		start: withChaos(func(s Setting) deviation {
+			return func(*call) *response {
 				return tooMany(time.Now().Add(time.Duration(s.number()) * time.Second).UTC().Format(http.TimeFormat))
 			}
 		})},
-	{Name: "rate-limit-bare", Category: Chaos, Does: "answers 429 without Retry-After", Seen: "",
-		start: striking(func(Setting) deviation {
-			return func(*call) *answer { return tooMany("") }
+	{Name: "rate-limit-bare", Category: Chaos, Does: "returns 429 without Retry-After", Seen: "",
+		start: withChaos(func(Setting) deviation {
+			return func(*call) *response { return tooMany("") }
 		})},
-	{Name: "error", Category: Chaos, Does: "answers STATUS (503) and does nothing", Seen: "any",
+	{Name: "error", Category: Chaos, Does: "returns STATUS (503) and does not execute the request", Seen: "any server",
 		Argument: Argument{Kind: Status, Name: "STATUS", Default: "503"},
-		start: striking(func(s Setting) deviation {
-			return func(*call) *answer { return gateway(s.number()) }
+		start: withChaos(func(s Setting) deviation {
+			return func(*call) *response { return gateway(s.number()) }
 		})},
-	{Name: "error-after", Category: Chaos, Does: "does what is asked and answers STATUS (500)",
-		Seen:     "gateways whose time-out is shorter than the work: ory/polis#4080",
+	{Name: "error-after", Category: Chaos, Does: "executes the request and returns STATUS (500)",
+		Seen:     "gateways whose timeout is shorter than the request: ory/polis#4080",
 		Argument: Argument{Kind: Status, Name: "STATUS", Default: "500"},
-		start: striking(func(s Setting) deviation {
-			return func(c *call) *answer {
-				c.ask()
+		start: withChaos(func(s Setting) deviation {
+			return func(c *call) *response {
+				c.forward()
 				return gateway(s.number())
 			}
 		})},
-	{Name: "hang", Category: Chaos, Does: "does nothing and keeps the client waiting until it gives up", Seen: "",
-		start: striking(func(Setting) deviation {
-			return func(c *call) *answer {
-				c.body() // while a body is unread, net/http does not notice that the client has gone
+	{Name: "hang", Category: Chaos, Does: "does not execute the request and sends no response until the client times out", Seen: "",
+		start: withChaos(func(Setting) deviation {
+			return func(c *call) *response {
+				c.body() // net/http detects a closed connection only after the body was read
 				<-c.Context().Done()
-				return &answer{dropped: true}
+				return &response{dropped: true}
 			}
 		})},
-	{Name: "hang-after", Category: Chaos, Does: "does what is asked and keeps the client waiting until it gives up", Seen: "",
-		start: striking(func(Setting) deviation {
-			return func(c *call) *answer {
-				c.ask()
+	{Name: "hang-after", Category: Chaos, Does: "executes the request and sends no response until the client times out", Seen: "",
+		start: withChaos(func(Setting) deviation {
+			return func(c *call) *response {
+				c.forward()
 				<-c.Context().Done()
-				return &answer{dropped: true}
+				return &response{dropped: true}
 			}
 		})},
-	{Name: "truncated", Category: Chaos, Does: "does what is asked, sends half of the answer and closes the connection", Seen: "",
-		start: striking(func(Setting) deviation {
-			return func(c *call) *answer {
-				a := c.ask()
+	{Name: "truncated", Category: Chaos, Does: "executes the request, sends half of the response and closes the connection", Seen: "",
+		start: withChaos(func(Setting) deviation {
+			return func(c *call) *response {
+				a := c.forward()
 				a.cut = true
 				return a
 			}
 		})},
-	{Name: "drop", Category: Chaos, Does: "closes the connection and does nothing", Seen: "",
-		start: striking(func(Setting) deviation {
-			return func(*call) *answer { return &answer{dropped: true} }
+	{Name: "drop", Category: Chaos, Does: "closes the connection and does not execute the request", Seen: "",
+		start: withChaos(func(Setting) deviation {
+			return func(*call) *response { return &response{dropped: true} }
 		})},
-	{Name: "drop-after", Category: Chaos, Does: "does what is asked and closes the connection without an answer", Seen: "",
-		start: striking(func(Setting) deviation {
-			return func(c *call) *answer {
-				c.ask()
-				return &answer{dropped: true}
+	{Name: "drop-after", Category: Chaos, Does: "executes the request and closes the connection without a response", Seen: "",
+		start: withChaos(func(Setting) deviation {
+			return func(c *call) *response {
+				c.forward()
+				return &response{dropped: true}
 			}
 		})},
 }
 
-func tooMany(retryAfter string) *answer {
-	a := refusal(http.StatusTooManyRequests, "", "too many requests")
+func tooMany(retryAfter string) *response {
+	a := errorResponse(http.StatusTooManyRequests, "", "too many requests")
 	if retryAfter != "" {
 		a.header.Set("Retry-After", retryAfter)
 	}
 	return a
 }
 
-// gateway is an error as a proxy in front of a server gives it.
-func gateway(status int) *answer {
+// gateway returns an error in the form that a proxy in front of a server sends.
+func gateway(status int) *response {
 	return plain(status, "text/plain; charset=utf-8", strconv.Itoa(status)+" "+http.StatusText(status)+"\n")
 }

@@ -10,7 +10,7 @@ import (
 )
 
 var creating = []Quirk{
-	{Name: "ignores-attribute", Category: Profile, Does: "drops the attribute NAME from everything that is written",
+	{Name: "ignores-attribute", Category: Profile, Does: "drops the attribute NAME from every write",
 		Seen:     "grokability/snipe-it#19005, goauthentik/authentik#25832",
 		Argument: Argument{Kind: Text, Name: "NAME"},
 		start: func(s Setting) deviation {
@@ -18,7 +18,7 @@ var creating = []Quirk{
 			if err != nil {
 				path = scim.AttrPath{Name: s.Argument}
 			}
-			return func(c *call) *answer {
+			return func(c *call) *response {
 				o := c.body()
 				if !c.writes(users, userGroups) || o == nil {
 					return nil
@@ -30,7 +30,7 @@ var creating = []Quirk{
 				}
 				var kept []any
 				for op := range operations(o) {
-					target, err := scim.ParseAttrPath(bare(op.Text("path")))
+					target, err := scim.ParseAttrPath(withoutFilter(op.Text("path")))
 					if err == nil && within(target, path) {
 						continue
 					}
@@ -51,14 +51,14 @@ var creating = []Quirk{
 				return nil
 			}
 		}},
-	{Name: "lower-user-name", Category: Profile, Does: "stores userName in lower case", Seen: "targets that use e-mail addresses as names",
+	{Name: "lower-user-name", Category: Profile, Does: "stores userName in lower case", Seen: "targets that use email addresses as user names",
 		start: func(Setting) deviation {
 			lower := func(o *scim.Object) {
 				if name := o.Text("userName"); name != "" {
 					o.Set("userName", strings.ToLower(name))
 				}
 			}
-			return func(c *call) *answer {
+			return func(c *call) *response {
 				o := c.body()
 				if !c.writes(users) || o == nil {
 					return nil
@@ -76,28 +76,28 @@ var creating = []Quirk{
 				return nil
 			}
 		}},
-	{Name: "conflict-400", Category: Profile, Does: "answers 400 instead of 409 to a second resource of one name",
+	{Name: "conflict-400", Category: Profile, Does: "returns 400 instead of 409 for a second resource with the same name",
 		Seen: "FusionAuth/fusionauth-issues#1776",
 		start: func(Setting) deviation {
-			return conflicting(func() *answer {
-				return refusal(http.StatusBadRequest, "", "a resource with this name exists already")
+			return replaceConflict(func() *response {
+				return errorResponse(http.StatusBadRequest, "", "a resource with this name already exists")
 			})
 		}},
-	{Name: "conflict-bare", Category: Profile, Does: "answers 409 without scimType to a second resource of one name",
+	{Name: "conflict-bare", Category: Profile, Does: "returns 409 without scimType for a second resource with the same name",
 		Seen: "getsentry/sentry#117860",
 		start: func(Setting) deviation {
-			return conflicting(func() *answer {
-				return refusal(http.StatusConflict, "", "a resource with this name exists already")
+			return replaceConflict(func() *response {
+				return errorResponse(http.StatusConflict, "", "a resource with this name already exists")
 			})
 		}},
-	{Name: "create-200", Category: Profile, Does: "answers creates with 200 instead of 201, without Location",
+	{Name: "create-200", Category: Profile, Does: "returns 200 instead of 201 for a create, without Location",
 		Seen: "servers that treat a create as an upsert",
 		start: func(Setting) deviation {
-			return func(c *call) *answer {
+			return func(c *call) *response {
 				if !c.creates(users, userGroups) {
 					return nil
 				}
-				a := c.ask()
+				a := c.forward()
 				if a.status == http.StatusCreated {
 					a.status = http.StatusOK
 					a.header.Del("Location")
@@ -105,43 +105,43 @@ var creating = []Quirk{
 				return a
 			}
 		}},
-	{Name: "lookup-lag", Category: Profile, Does: "finds a new resource by filters only after TIME (2s)",
+	{Name: "lookup-lag", Category: Profile, Does: "omits a new resource from filtered lists for TIME (2s)",
 		Seen:     "eventually consistent directories",
 		Argument: Argument{Kind: Duration, Name: "TIME", Default: "2s"},
 		start:    lagging},
-	{Name: "create-empty", Category: Fault, Does: "answers creates with 201 and no body", Seen: "an error for Okta",
+	{Name: "create-empty", Category: Fault, Does: "returns 201 without a body for a create", Seen: "Okta treats it as an error",
 		start: func(Setting) deviation {
-			return func(c *call) *answer {
+			return func(c *call) *response {
 				if !c.creates(users, userGroups) {
 					return nil
 				}
-				a := c.ask()
+				a := c.forward()
 				if a.ok() {
 					a.body = nil
 				}
 				return a
 			}
 		}},
-	{Name: "create-without-id", Category: Fault, Does: "answers creates without the id", Seen: "",
+	{Name: "create-without-id", Category: Fault, Does: "omits the id in the response to a create", Seen: "",
 		start: func(Setting) deviation {
-			return func(c *call) *answer {
+			return func(c *call) *response {
 				if !c.creates(users, userGroups) {
 					return nil
 				}
-				a := c.ask().edit(func(o *scim.Object) { o.Delete("id"); o.Complex("meta").Delete("location") })
+				a := c.forward().edit(func(o *scim.Object) { o.Delete("id"); o.Complex("meta").Delete("location") })
 				a.header.Del("Location")
 				return a
 			}
 		}},
 }
 
-// conflicting replaces the answer to a create that is refused with 409.
-func conflicting(instead func() *answer) func(c *call) *answer {
-	return func(c *call) *answer {
+// replaceConflict replaces the response to a create that the server rejects with 409.
+func replaceConflict(instead func() *response) func(c *call) *response {
+	return func(c *call) *response {
 		if !c.creates(users, userGroups) {
 			return nil
 		}
-		if a := c.ask(); a.status != http.StatusConflict {
+		if a := c.forward(); a.status != http.StatusConflict {
 			return a
 		}
 		return instead()
@@ -150,23 +150,23 @@ func conflicting(instead func() *answer) func(c *call) *answer {
 
 func lagging(s Setting) deviation {
 	recent := newRecent(s.duration())
-	return func(c *call) *answer {
+	return func(c *call) *response {
 		switch {
 		case c.creates(users, userGroups):
-			a := c.ask()
+			a := c.forward()
 			if a.ok() {
 				recent.add(a.object().Text("id"), time.Now())
 			}
 			return a
 		case c.lists(users, userGroups) && c.filter() != "":
-			return c.ask().keep(func(o *scim.Object) bool { return !recent.has(o.Text("id"), time.Now()) })
+			return c.forward().keep(func(o *scim.Object) bool { return !recent.has(o.Text("id"), time.Now()) })
 		}
 		return nil
 	}
 }
 
-// bare takes the filter in brackets out of a PATCH path.
-func bare(path string) string {
+// withoutFilter removes the filter in brackets from a PATCH path.
+func withoutFilter(path string) string {
 	before, rest, found := strings.Cut(path, "[")
 	if !found {
 		return path
@@ -175,7 +175,7 @@ func bare(path string) string {
 	return before + after
 }
 
-// within says whether a path is that of an attribute, or of a part of it. A core attribute may be named without its URN.
+// within reports whether a path names an attribute or one of its sub-attributes. A core attribute may be named without its URN.
 func within(path, attribute scim.AttrPath) bool {
 	if attribute.Sub == "" {
 		path.Sub = ""

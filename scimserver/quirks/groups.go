@@ -10,51 +10,51 @@ var groups = []Quirk{
 	{Name: "members-hidden", Category: Profile, Does: "never returns the members of a group",
 		Seen: "AWS IAM Identity Center (goauthentik/authentik#23005)",
 		start: func(Setting) deviation {
-			return func(c *call) *answer {
+			return func(c *call) *response {
 				if c.collection != userGroups {
 					return nil
 				}
-				return c.ask().each(func(o *scim.Object) { o.Delete("members") })
+				return c.forward().each(func(o *scim.Object) { o.Delete("members") })
 			}
 		}},
-	{Name: "unknown-members-dropped", Category: Profile, Does: "leaves members out that do not exist, without a word",
+	{Name: "unknown-members-dropped", Category: Profile, Does: "drops members that do not exist, without an error",
 		Seen: "WorkOS, Tr3kkR/Yuzu#2135",
 		start: func(Setting) deviation {
-			return func(c *call) *answer {
+			return func(c *call) *response {
 				o := c.body()
 				if !c.writes(userGroups) || o == nil {
 					return nil
 				}
 				if c.Method != http.MethodPatch {
-					o.Set("members", c.known(o.Array("members")))
+					o.Set("members", c.existingMembers(o.Array("members")))
 				}
 				for op := range operations(o) {
 					if len(membersOf(op)) == 0 {
 						continue
 					}
 					if value := op.Complex("value"); value != nil && op.Text("path") == "" {
-						value.Set("members", c.known(value.Array("members")))
+						value.Set("members", c.existingMembers(value.Array("members")))
 						continue
 					}
-					op.Set("value", c.known(op.Array("value")))
+					op.Set("value", c.existingMembers(op.Array("value")))
 				}
 				c.setBody(o)
 				return nil
 			}
 		}},
-	{Name: "no-group-filter", Category: Profile, Does: "refuses filters on groups with 400", Seen: "goauthentik/authentik#6065",
+	{Name: "no-group-filter", Category: Profile, Does: "rejects filters on groups with 400", Seen: "goauthentik/authentik#6065",
 		start: func(Setting) deviation {
-			return func(c *call) *answer {
+			return func(c *call) *response {
 				if !c.lists(userGroups) || c.filter() == "" {
 					return nil
 				}
-				return refusal(http.StatusBadRequest, scim.InvalidFilter, "filters are not supported here")
+				return errorResponse(http.StatusBadRequest, scim.InvalidFilter, "filters are not supported here")
 			}
 		}},
-	{Name: "members-lost", Category: Fault, Does: "stores groups by POST and PUT without their members and answers success",
+	{Name: "members-lost", Category: Fault, Does: "stores a group sent by POST or PUT without its members and reports success",
 		Seen: "gravitational/teleport#67372, bitwarden/server#2919",
 		start: func(Setting) deviation {
-			return func(c *call) *answer {
+			return func(c *call) *response {
 				o := c.body()
 				if !c.creates(userGroups) && !c.changes(http.MethodPut, userGroups) || o == nil {
 					return nil
@@ -66,8 +66,8 @@ var groups = []Quirk{
 		}},
 }
 
-// known returns the members that exist.
-func (c *call) known(members []any) []any {
+// existingMembers returns the members that exist.
+func (c *call) existingMembers(members []any) []any {
 	kept := []any{}
 	for _, item := range members {
 		member, ok := item.(*scim.Object)

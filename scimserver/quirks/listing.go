@@ -9,32 +9,34 @@ import (
 )
 
 var listing = []Quirk{
-	{Name: "no-filter", Category: Profile, Does: "refuses every filter with 400 and says so in the ServiceProviderConfig",
-		Seen: "servers without the optional filter",
+	{Name: "no-filter", Category: Profile, Does: "rejects every filter with 400 and advertises that in the ServiceProviderConfig",
+		Seen: "servers without the optional filter feature",
 		start: func(Setting) deviation {
-			return func(c *call) *answer {
+			return func(c *call) *response {
 				switch {
 				case c.reads(configuration):
 					return unsupported(c, "filter")
 				case c.lists(users, userGroups) && c.filter() != "":
-					return refusal(http.StatusBadRequest, scim.InvalidFilter, "filters are not supported")
+					return errorResponse(http.StatusBadRequest, scim.InvalidFilter, "filters are not supported")
 				}
 				return nil
 			}
 		}},
-	{Name: "no-external-id-filter", Category: Profile, Does: "refuses filters on externalId with 400", Seen: "targets that keep no externalId",
+	{Name: "no-external-id-filter", Category: Profile, Does: "rejects filters on externalId with 400",
+		Seen: "targets that do not store externalId",
 		start: func(Setting) deviation {
-			return func(c *call) *answer {
+			return func(c *call) *response {
 				if !c.lists(users, userGroups) || !mentions(c.filter(), "externalId") {
 					return nil
 				}
-				return refusal(http.StatusBadRequest, scim.InvalidFilter, "externalId cannot be filtered")
+				return errorResponse(http.StatusBadRequest, scim.InvalidFilter, "externalId cannot be filtered")
 			}
 		}},
-	{Name: "case-sensitive-user-name", Category: Profile, Does: "looks userName up with regard to letter case, which creates ignore",
+	{Name: "case-sensitive-user-name", Category: Profile,
+		Does: "filters userName case-sensitively, but checks its uniqueness case-insensitively",
 		Seen: "databases with a binary collation",
 		start: func(Setting) deviation {
-			return func(c *call) *answer {
+			return func(c *call) *response {
 				if !c.lists(users) {
 					return nil
 				}
@@ -43,28 +45,28 @@ var listing = []Quirk{
 				if err != nil || !ok || comparison.Op != filter.Eq || !scim.EqualName(comparison.Path.Name, "userName") {
 					return nil
 				}
-				return c.ask().keep(func(o *scim.Object) bool { return any(o.Text("userName")) == comparison.Value })
+				return c.forward().keep(func(o *scim.Object) bool { return any(o.Text("userName")) == comparison.Value })
 			}
 		}},
-	{Name: "lookup-404", Category: Profile, Does: "answers 404 to a filter that matches nothing",
-		Seen: "tolerated by Okta, which is why it is found",
+	{Name: "lookup-404", Category: Profile, Does: "returns 404 for a filter that matches nothing",
+		Seen: "some servers, because Okta tolerates it",
 		start: func(Setting) deviation {
-			return func(c *call) *answer {
+			return func(c *call) *response {
 				if !c.lists(users, userGroups) || c.filter() == "" {
 					return nil
 				}
-				a := c.ask()
+				a := c.forward()
 				if a.ok() && integer(a.object(), "totalResults") == 0 {
 					return notFound()
 				}
 				return a
 			}
 		}},
-	{Name: "max-page", Category: Profile, Does: "returns at most N resources (10) in a page",
+	{Name: "max-page", Category: Profile, Does: "returns at most N resources (10) per page",
 		Seen:     "servers with a small filter.maxResults; permitted",
 		Argument: Argument{Kind: Number, Name: "N", Default: "10"},
 		start: func(s Setting) deviation {
-			return func(c *call) *answer {
+			return func(c *call) *response {
 				if !c.lists(users, userGroups) {
 					return nil
 				}
@@ -74,50 +76,50 @@ var listing = []Quirk{
 				return nil
 			}
 		}},
-	{Name: "no-resources", Category: Profile, Does: "leaves Resources out of an empty list", Seen: "permitted",
+	{Name: "no-resources", Category: Profile, Does: "omits Resources from an empty list", Seen: "permitted",
 		start: func(Setting) deviation {
-			return func(c *call) *answer {
+			return func(c *call) *response {
 				if !c.lists(users, userGroups) {
 					return nil
 				}
-				return c.ask().edit(func(o *scim.Object) {
+				return c.forward().edit(func(o *scim.Object) {
 					if len(o.Array("Resources")) == 0 {
 						o.Delete("Resources")
 					}
 				})
 			}
 		}},
-	{Name: "filter-ignored", Category: Fault, Does: "returns everything whatever the filter says",
-		Seen: "servers that do not know the operator or the attribute",
+	{Name: "filter-ignored", Category: Fault, Does: "ignores the filter and returns all resources",
+		Seen: "servers that do not support the operator or the attribute",
 		start: func(Setting) deviation {
-			return func(c *call) *answer {
+			return func(c *call) *response {
 				if c.lists(users, userGroups) && c.filter() != "" {
 					c.setQuery("filter", "")
 				}
 				return nil
 			}
 		}},
-	{Name: "start-index-ignored", Category: Fault, Does: "returns the first page whatever startIndex says", Seen: "",
+	{Name: "start-index-ignored", Category: Fault, Does: "ignores startIndex and returns the first page", Seen: "",
 		start: func(Setting) deviation {
-			return func(c *call) *answer {
+			return func(c *call) *response {
 				if c.lists(users, userGroups) {
 					c.setQuery("startIndex", "")
 				}
 				return nil
 			}
 		}},
-	{Name: "total-of-page", Category: Fault, Does: "gives the size of the page as totalResults", Seen: "",
+	{Name: "total-of-page", Category: Fault, Does: "writes the size of the page as totalResults", Seen: "",
 		start: func(Setting) deviation {
-			return func(c *call) *answer {
+			return func(c *call) *response {
 				if !c.lists(users, userGroups) {
 					return nil
 				}
-				return c.ask().edit(func(o *scim.Object) { o.Set("totalResults", len(o.Array("Resources"))) })
+				return c.forward().edit(func(o *scim.Object) { o.Set("totalResults", len(o.Array("Resources"))) })
 			}
 		}},
 }
 
-// mentions says whether a filter is about an attribute.
+// mentions reports whether a filter compares an attribute.
 func mentions(text, attribute string) bool {
 	e, err := filter.Parse(text)
 	if err != nil {

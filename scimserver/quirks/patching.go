@@ -9,32 +9,33 @@ import (
 )
 
 var patching = []Quirk{
-	{Name: "no-patch", Category: Profile, Does: "answers 501 to PATCH and says so in the ServiceProviderConfig",
+	{Name: "no-patch", Category: Profile, Does: "returns 501 for PATCH and advertises that in the ServiceProviderConfig",
 		Seen: "VMware vCenter (goauthentik/authentik#25024)",
 		start: func(Setting) deviation {
-			return func(c *call) *answer {
+			return func(c *call) *response {
 				switch {
 				case c.reads(configuration):
 					return unsupported(c, "patch")
 				case c.changes(http.MethodPatch, users, userGroups):
-					return refusal(http.StatusNotImplemented, "", "PATCH is not supported")
+					return errorResponse(http.StatusNotImplemented, "", "PATCH is not supported")
 				}
 				return nil
 			}
 		}},
-	{Name: "patch-204", Category: Profile, Does: "answers every PATCH with 204 and no body", Seen: "Microsoft Entra ID as a server; permitted",
+	{Name: "patch-204", Category: Profile, Does: "returns 204 without a body for every PATCH",
+		Seen: "Microsoft Entra ID as a server; permitted",
 		start: func(Setting) deviation {
-			return patched(func(_ *call, a *answer) *answer { return &answer{status: http.StatusNoContent, header: a.header} })
+			return patched(func(_ *call, a *response) *response { return &response{status: http.StatusNoContent, header: a.header} })
 		}},
-	{Name: "patch-200", Category: Profile, Does: "answers every PATCH with 200 and the resource", Seen: "permitted",
+	{Name: "patch-200", Category: Profile, Does: "returns 200 and the resource for every PATCH", Seen: "permitted",
 		start: func(Setting) deviation {
-			return patched(func(c *call, _ *answer) *answer { return c.self() })
+			return patched(func(c *call, _ *response) *response { return c.self() })
 		}},
-	{Name: "patch-members", Category: Profile, Does: "refuses a PATCH with more than N members (100) with 400",
+	{Name: "patch-members", Category: Profile, Does: "rejects a PATCH with more than N members (100) with 400",
 		Seen:     "AWS IAM Identity Center (goauthentik/authentik#20410)",
 		Argument: Argument{Kind: Number, Name: "N", Default: "100"},
 		start: func(s Setting) deviation {
-			return func(c *call) *answer {
+			return func(c *call) *response {
 				if !c.changes(http.MethodPatch, userGroups) {
 					return nil
 				}
@@ -45,44 +46,44 @@ var patching = []Quirk{
 				if n <= s.number() {
 					return nil
 				}
-				return refusal(http.StatusBadRequest, scim.InvalidValue, fmt.Sprintf("more than %d members in one request", s.number()))
+				return errorResponse(http.StatusBadRequest, scim.InvalidValue, fmt.Sprintf("more than %d members in one request", s.number()))
 			}
 		}},
-	{Name: "patch-needs-path", Category: Profile, Does: "refuses PATCH operations without a path with 400",
+	{Name: "patch-needs-path", Category: Profile, Does: "rejects PATCH operations without a path with 400",
 		Seen: "AWS IAM Identity Center (goauthentik/authentik#12321)",
 		start: func(Setting) deviation {
-			return refusing(scim.InvalidPath, "an operation has no path", func(op *scim.Object) bool { return op.Text("path") == "" })
+			return rejecting(scim.InvalidPath, "an operation has no path", func(op *scim.Object) bool { return op.Text("path") == "" })
 		}},
-	{Name: "no-value-path", Category: Profile, Does: "refuses PATCH paths with a filter in brackets with 400",
-		Seen: "servers that implement paths by name only",
+	{Name: "no-value-path", Category: Profile, Does: "rejects PATCH paths with a filter in brackets with 400",
+		Seen: "servers that support only attribute names as paths",
 		start: func(Setting) deviation {
-			return refusing(scim.InvalidPath, "paths with filters are not supported", func(op *scim.Object) bool {
+			return rejecting(scim.InvalidPath, "paths with filters are not supported", func(op *scim.Object) bool {
 				return strings.Contains(op.Text("path"), "[")
 			})
 		}},
-	{Name: "no-members-replace", Category: Profile, Does: "refuses to replace or remove all members of a group by PATCH with 400",
+	{Name: "no-members-replace", Category: Profile, Does: "rejects a PATCH that replaces or removes all members of a group with 400",
 		Seen: "AWS IAM Identity Center; indigo-iam/iam#934",
 		start: func(Setting) deviation {
-			return refusing(scim.InvalidValue, "members can be added and removed one by one only", func(op *scim.Object) bool {
+			return rejecting(scim.InvalidValue, "members can only be added and removed individually", func(op *scim.Object) bool {
 				_, valued := op.Get("value")
 				return ofMembers(op) &&
 					(strings.EqualFold(op.Text("op"), scim.OpReplace) ||
 						strings.EqualFold(op.Text("op"), scim.OpRemove) && !valued && !strings.Contains(op.Text("path"), "["))
 			})
 		}},
-	{Name: "patch-lost", Category: Fault, Does: "answers PATCH with success and changes nothing", Seen: "OneUptime/oneuptime#3852",
+	{Name: "patch-lost", Category: Fault, Does: "reports success for PATCH and changes nothing", Seen: "OneUptime/oneuptime#3852",
 		start: func(Setting) deviation {
-			return func(c *call) *answer {
+			return func(c *call) *response {
 				if !c.changes(http.MethodPatch, users, userGroups) {
 					return nil
 				}
 				return c.self()
 			}
 		}},
-	{Name: "patch-add-replaces", Category: Fault, Does: "takes the members that a PATCH adds for all there are",
+	{Name: "patch-add-replaces", Category: Fault, Does: "replaces all members with the members that a PATCH adds",
 		Seen: "langwatch/langwatch#7131, PostHog/posthog#47336",
 		start: func(Setting) deviation {
-			return func(c *call) *answer {
+			return func(c *call) *response {
 				if !c.changes(http.MethodPatch, userGroups) {
 					return nil
 				}
@@ -100,13 +101,13 @@ var patching = []Quirk{
 		}},
 }
 
-// patched changes the answer to every PATCH that succeeds.
-func patched(change func(c *call, a *answer) *answer) deviation {
-	return func(c *call) *answer {
+// patched changes the response to every successful PATCH.
+func patched(change func(c *call, a *response) *response) deviation {
+	return func(c *call) *response {
 		if !c.changes(http.MethodPatch, users, userGroups) {
 			return nil
 		}
-		a := c.ask()
+		a := c.forward()
 		if !a.ok() {
 			return a
 		}
@@ -114,15 +115,15 @@ func patched(change func(c *call, a *answer) *answer) deviation {
 	}
 }
 
-// refusing answers 400 to a PATCH with an operation that satisfies when.
-func refusing(kind scim.Type, detail string, when func(op *scim.Object) bool) deviation {
-	return func(c *call) *answer {
+// rejecting rejects a PATCH with 400 if one of its operations satisfies when.
+func rejecting(kind scim.Type, detail string, when func(op *scim.Object) bool) deviation {
+	return func(c *call) *response {
 		if !c.changes(http.MethodPatch, users, userGroups) {
 			return nil
 		}
 		for op := range operations(c.body()) {
 			if when(op) {
-				return refusal(http.StatusBadRequest, kind, detail)
+				return errorResponse(http.StatusBadRequest, kind, detail)
 			}
 		}
 		return nil
@@ -140,7 +141,7 @@ func operations(o *scim.Object) func(yield func(*scim.Object) bool) {
 	}
 }
 
-// ofMembers says whether the path of an operation is that of the members of a group.
+// ofMembers reports whether the path of an operation is that of the members of a group.
 func ofMembers(op *scim.Object) bool {
 	name, _, _ := strings.Cut(op.Text("path"), "[")
 	return scim.EqualName(name, "members") || scim.EqualName(name, scim.GroupSchema+":members")

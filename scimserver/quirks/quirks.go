@@ -1,10 +1,10 @@
-// Package quirks makes a correct SCIM server behave like the servers that clients meet: an http.Handler around another one,
-// and a table of deliberate deviations, one row each. Some are habits of known products, some are single faults, and
-// some are chaos that strikes at random, repeatable by its seed.
+// Package quirks makes a correct SCIM server behave like real servers that deviate from the RFCs: an http.Handler around another one, and a
+// table of deliberate deviations, one row each. Some are the behavior of known products, some are single defects, and some are faults at
+// random, repeatable by a seed.
 //
-// It is for trying a provisioning client, by hand in the sandbox and in tests. It does not test a conformance suite: there
-// each rule is broken by a fault of its own, here only what a client has to cope with counts. What a bulk job carries is
-// not looked into.
+// It is for testing a provisioning client, manually in the sandbox and in tests. It is not for testing a conformance suite: that needs a
+// separate fault for each rule, while this package has only deviations that a client should handle. Quirks do not apply to operations
+// inside a bulk request.
 package quirks
 
 import (
@@ -18,50 +18,51 @@ import (
 	"text/tabwriter"
 )
 
-// Category says what kind of deviation a quirk is.
+// Category is the kind of deviation of a quirk.
 type Category string
 
 // The categories.
 const (
-	Profile Category = "profile" // what products do on purpose, or have always done
-	Fault   Category = "fault"   // a defect, each time
-	Chaos   Category = "chaos"   // trouble of the network or the operation, at random
+	Profile Category = "profile" // behavior of known products, intended or long-standing
+	Fault   Category = "fault"   // a defect that applies to every request
+	Chaos   Category = "chaos"   // a failure of the network or the server, at random
 )
 
 // Quirk is one row of the table.
 type Quirk struct {
-	// Name is words joined by hyphens. It never changes.
+	// Name consists of words joined by hyphens. It never changes.
 	Name     string
 	Category Category
-	// Does says how the server deviates, as a sentence without subject and final stop. "N" or the like stands for the argument.
+	// Does describes the deviation, as a sentence without subject and final period. "N" or a similar word represents the argument.
 	Does string
-	// Seen says who is known to behave so: a product, and an issue thread where there is one. Empty for what anybody may do.
+	// Seen lists known servers with this behavior: a product, and an issue if there is one. Empty if no server is known.
 	Seen string
-	// Argument says what may follow the name after "=". The zero value: nothing.
+	// Argument describes the argument, which follows the name after "=". The zero value: no argument.
 	Argument Argument
 
-	// start returns the deviation. State that it needs lives as long as one activation.
+	// start returns the deviation. Its state lives until the settings are replaced.
 	start func(s Setting) deviation
 }
 
-// deviation answers a request in place of the server, or returns nil to leave it to the server.
-type deviation func(c *call) *answer
+// deviation returns the response to a request instead of the server, or nil to forward the request to the server.
+type deviation func(c *call) *response
 
-// maxBody bounds what quirks read into memory, in bytes. It is above what servers accept, so that they refuse first.
+// maxBody is the maximum size of a body that quirks read into memory, in bytes. It is larger than the limit of servers, so that they reject
+// the body first.
 const maxBody = 64 << 20
 
 // All returns the table. The caller may change the slice.
 //
-// A new quirk is a row in the file of its subject and an example in quirks_test.go. Two pages list it: docs/quirks.md (the tests of this
-// package with -update) and docs/clients.md (TestProfiles_BreakOnListedQuirks in cmd/internal/truth with -update).
+// To add a quirk, add a row to the file of its subject and an example to quirks_test.go. Two pages list it: docs/quirks.md (the tests of
+// this package with -update) and docs/clients.md (TestProfiles_BreakOnListedQuirks in cmd/internal/truth with -update).
 //
-// Where several quirks are active, an earlier row sits closer to the server: chaos comes last and strikes whatever the
-// others have made of the answer.
+// If several quirks are active, an earlier row is applied closer to the server. Chaos is applied last, to the response that the other
+// quirks have changed.
 func All() []Quirk {
-	return slices.Concat(discovery, patching, replacing, creating, groups, listing, answering, chaos)
+	return slices.Concat(discovery, patching, replacing, creating, groups, listing, formatting, chaos)
 }
 
-// Lookup returns the row of that name.
+// Lookup returns the row with that name.
 func Lookup(name string) (Quirk, bool) {
 	for _, q := range All() {
 		if q.Name == name {
@@ -71,7 +72,7 @@ func Lookup(name string) (Quirk, bool) {
 	return Quirk{}, false
 }
 
-// Switch is a handler whose quirks can be changed while it serves.
+// Switch is a handler whose quirks can be changed while it serves requests.
 type Switch struct {
 	server http.Handler
 
@@ -80,14 +81,14 @@ type Switch struct {
 	handler  http.Handler
 }
 
-// New puts a switch in front of a server, with these quirks to begin with.
+// New returns a Switch in front of a server, with these initial quirks.
 func New(server http.Handler, settings ...Setting) (*Switch, error) {
 	s := &Switch{server: server}
 	return s, s.Set(settings...)
 }
 
-// Set replaces all quirks. The chaos and the memory of those that stay begin anew. Requests that are under way end as they
-// began.
+// Set replaces all quirks. The state of quirks that remain active, such as their random numbers, is reset. Requests in progress finish with
+// the previous quirks.
 func (s *Switch) Set(settings ...Setting) error {
 	order := map[string]int{}
 	for i, q := range All() {
@@ -100,11 +101,11 @@ func (s *Switch) Set(settings ...Setting) error {
 	for _, set := range sorted {
 		q, ok := Lookup(set.Name)
 		if !ok {
-			return fmt.Errorf("there is no quirk %q", set.Name)
+			return fmt.Errorf("unknown quirk %q", set.Name)
 		}
 		text := set.String()
 		if seen[text] {
-			return fmt.Errorf("quirk %s is given twice", text)
+			return fmt.Errorf("quirk %s occurs twice", text)
 		}
 		seen[text] = true
 		handler = wrap(handler, q.start(set))
@@ -115,14 +116,14 @@ func (s *Switch) Set(settings ...Setting) error {
 	return nil
 }
 
-// Settings returns the quirks that are active, in the order of the table.
+// Settings returns the active quirks in the order of the table.
 func (s *Switch) Settings() []Setting {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return slices.Clone(s.settings)
 }
 
-// ServeHTTP answers as the server with its quirks does.
+// ServeHTTP handles the request with the server and its quirks.
 func (s *Switch) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.RLock()
 	handler, active := s.handler, len(s.settings) > 0
@@ -147,7 +148,7 @@ func WriteTable(w io.Writer) error {
 	return err
 }
 
-// Markdown is the table for people to read, as docs/quirks.md shows it.
+// Markdown returns the table in Markdown, for docs/quirks.md.
 func Markdown() string {
 	var b strings.Builder
 	for _, category := range []Category{Profile, Fault, Chaos} {
@@ -161,5 +162,5 @@ func Markdown() string {
 	return b.String()
 }
 
-var headings = map[Category]string{Profile: "Profiles: habits of products", Fault: "Faults: defects, each time",
-	Chaos: "Chaos: trouble at random"}
+var headings = map[Category]string{Profile: "Profiles: behavior of known products", Fault: "Faults: defects on every request",
+	Chaos: "Chaos: failures at random"}

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// service is a server with quirks on loopback, with two users and a group of one of them.
+// service is a server with quirks on loopback, with two users and a group that contains one of them.
 type service struct {
 	quirks           *quirks.Switch
 	client           *http.Client
@@ -85,7 +85,7 @@ func (r reply) text(name string) string {
 	return o.Text(name)
 }
 
-// ask sends "METHOD path", where ANN, BOB and PEOPLE stand for ids and a query is written plainly.
+// ask sends "METHOD path". ANN, BOB and PEOPLE are replaced by ids, and a query is not escaped.
 func (s *service) ask(t *testing.T, call, body string) reply {
 	t.Helper()
 	fill := strings.NewReplacer("ANN", s.ann, "BOB", s.bob, "PEOPLE", s.people)
@@ -118,12 +118,12 @@ const (
 	newGroup = `{"schemas":["` + scim.GroupSchema + `"],"displayName":"New","members":[{"value":"ANN"}]}`
 )
 
-// Each row shows what is asked, and what a server with the quirk answers where one without it answers otherwise.
+// Each row has a request and the response of a server with the quirk. A server without the quirk returns another response.
 var examples = []struct {
 	quirk, call, body string
 	status            int
-	has, lacks        string // of the answer
-	after             string // a call whose answer shows the state then
+	has, lacks        string // of the response
+	after             string // a request whose response shows the resulting state
 	shows, hides      string
 }{
 	{quirk: "no-discovery", call: "GET /Schemas", status: 404},
@@ -237,7 +237,7 @@ func TestQuirks_MatchExamples(t *testing.T) {
 			plain := start(t).ask(t, e.call, e.body)
 			same := plain.status == got.status && strings.Contains(plain.body, e.has) && (e.lacks == "" || !strings.Contains(plain.body, e.lacks))
 			if e.after == "" && !strings.HasPrefix(e.quirk, "media-type") {
-				require.False(t, same, "a correct server answers so too: %s", plain.body)
+				require.False(t, same, "a correct server returns the same: %s", plain.body)
 			}
 		})
 	}
@@ -324,7 +324,7 @@ func TestChaos_SeedAndProbability(t *testing.T) {
 func TestQuirks_CombinedAndChangedAtRuntime(t *testing.T) {
 	s := start(t, "status-integer", "no-patch")
 	got := s.ask(t, "PATCH /Users/ANN", patch(`{"op":"remove","path":"title"}`))
-	require.Contains(t, got.body, `"status":501`, "the order of the table counts, not that of the settings")
+	require.Contains(t, got.body, `"status":501`, "quirks apply in the order of the table")
 	var texts []string
 	for _, set := range s.quirks.Settings() {
 		texts = append(texts, set.String())
@@ -332,8 +332,8 @@ func TestQuirks_CombinedAndChangedAtRuntime(t *testing.T) {
 	require.Equal(t, []string{"no-patch", "status-integer"}, texts)
 	require.NoError(t, s.quirks.Set())
 	require.Equal(t, http.StatusOK, s.ask(t, "PATCH /Users/ANN", patch(`{"op":"remove","path":"title"}`)).status)
-	require.ErrorContains(t, s.quirks.Set(quirks.Setting{Name: "no-put"}, quirks.Setting{Name: "no-put"}), "twice")
-	require.Empty(t, s.quirks.Settings(), "a refused change changes nothing")
+	require.ErrorContains(t, s.quirks.Set(quirks.Setting{Name: "no-put"}, quirks.Setting{Name: "no-put"}), "occurs twice")
+	require.Empty(t, s.quirks.Settings(), "a rejected change has no effect")
 }
 
 func TestParse_RoundTripAndErrors(t *testing.T) {
@@ -354,11 +354,11 @@ func TestParse_RoundTripAndErrors(t *testing.T) {
 		require.Equal(t, s, again)
 	}
 	for text, want := range map[string]string{
-		"no-such":           `no quirk "no-such"`,
-		"no-patch=1":        "takes no argument",
+		"no-such":           `unknown quirk "no-such"`,
+		"no-patch=1":        "has no argument",
 		"patch-members=0":   "number from 1",
 		"patch-members=":    "number from 1",
-		"ignores-attribute": "has to be given",
+		"ignores-attribute": "is required",
 		"error=200":         "from 400 to 599",
 		"latency=soon":      "duration",
 		"latency=2h":        "duration",
@@ -369,7 +369,7 @@ func TestParse_RoundTripAndErrors(t *testing.T) {
 		"drop,seed=-1":      "seed",
 		"drop,times=0":      "times",
 		"drop,method=post":  "method",
-		"drop,what=1":       "none of",
+		"drop,what=1":       "not one of",
 	} {
 		_, err := quirks.Parse(text)
 		require.ErrorContains(t, err, want, text)
@@ -384,7 +384,7 @@ func TestQuirks_PassInvalidBodies(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, s.ask(t, "PATCH /Groups/PEOPLE", `[]`).status)
 }
 
-// The table for users of the sandbox is what the code says.
+// TestMarkdown_UpToDate checks that docs/quirks.md contains the table of the quirks.
 func TestMarkdown_UpToDate(t *testing.T) {
 	file := filepath.Join("..", "..", "docs", "quirks.md")
 	got := introduction + quirks.Markdown()
@@ -393,7 +393,7 @@ func TestMarkdown_UpToDate(t *testing.T) {
 
 const introduction = `# Quirks
 
-A SCIM server with quirks deviates on purpose, so that a provisioning client can be tried against what it will meet. This
+A SCIM server with quirks deviates on purpose, to test a provisioning client against the behavior of real servers. This
 list is generated from the table in ` + "`scimserver/quirks`" + `.
 
 ` + "```" + `
@@ -402,8 +402,8 @@ scimwright sandbox --quirk lookup-404
 scimwright serve scim --list-quirks
 ` + "```" + `
 
-In a running sandbox the quirks of a service provider (` + "`default`, `chat`" +
-	` or another [tenant](tenants.md)) are read and replaced at the control port:
+In a running sandbox, read and replace the quirks of a service provider (` + "`default`, `chat`" +
+	` or another [tenant](tenants.md)) at the control port:
 
 ` + "```" + `
 curl -H "Authorization: SSWS $TOKEN" $BASE/sandbox/v1/scim/default/quirks
@@ -411,10 +411,11 @@ curl -H "Authorization: SSWS $TOKEN" -H "Content-Type: application/json" -X PUT 
   -d '{"active":["drop-after,p=0.05,seed=7,method=POST"]}'
 ` + "```" + `
 
-A setting is ` + "`NAME` or `NAME=ARGUMENT`" + `. Chaos takes options after it: ` + "`p`" +
-	`, the probability that a request is struck (0.1 unless
-given); ` + "`seed`" + ` of the random numbers (1), with which a run is repeated; ` + "`times`" + `, the most strikes; ` + "`method`" +
-	`, to strike only
-GET, POST, PUT, PATCH or DELETE. Where several quirks are active, those further up in the table are closer to the server:
-chaos strikes what the others have made of an answer. Requests inside a bulk job are not looked into.
+A setting is ` + "`NAME` or `NAME=ARGUMENT`" + `. A chaos quirk can have options after it: ` + "`p`" +
+	`, the probability that the quirk applies to a request (default
+0.1); ` + "`seed`" + ` of the random numbers (default 1), to repeat a run; ` + "`times`" + `, the maximum number of affected requests; ` +
+	"`method`" +
+	`, to affect only
+GET, POST, PUT, PATCH or DELETE requests. If several quirks are active, earlier ones in the table are applied closer to the server:
+chaos applies to the response that the other quirks have changed. Quirks do not apply to operations inside a bulk request.
 `

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// recent remembers ids for a while.
+// recent stores ids for a limited time.
 type recent struct {
 	keep time.Duration
 
@@ -17,7 +17,7 @@ func newRecent(keep time.Duration) *recent {
 	return &recent{keep: keep, since: map[string]time.Time{}}
 }
 
-// add remembers an id, and forgets those whose time is over.
+// add stores an id, and removes expired ones.
 func (r *recent) add(id string, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

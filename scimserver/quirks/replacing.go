@@ -7,38 +7,38 @@ import (
 )
 
 var replacing = []Quirk{
-	{Name: "no-put", Category: Profile, Does: "answers 405 to PUT",
+	{Name: "no-put", Category: Profile, Does: "returns 405 for PUT",
 		Seen: "GitLab (goauthentik/authentik#23573), Google Cloud Identity, Microsoft Entra ID as servers",
 		start: func(Setting) deviation {
-			return func(c *call) *answer {
+			return func(c *call) *response {
 				if !c.changes(http.MethodPut, users, userGroups) {
 					return nil
 				}
-				a := refusal(http.StatusMethodNotAllowed, "", "PUT is not supported")
+				a := errorResponse(http.StatusMethodNotAllowed, "", "PUT is not supported")
 				a.header.Set("Allow", "DELETE, GET, PATCH")
 				return a
 			}
 		}},
-	{Name: "no-delete", Category: Profile, Does: "answers 405 to DELETE",
-		Seen: "targets that only deactivate; JumpCloud and Okta never need it for users",
+	{Name: "no-delete", Category: Profile, Does: "returns 405 for DELETE",
+		Seen: "targets that only deactivate; JumpCloud and Okta do not need it for users",
 		start: func(Setting) deviation {
-			return func(c *call) *answer {
+			return func(c *call) *response {
 				if !c.changes(http.MethodDelete, users, userGroups) {
 					return nil
 				}
-				a := refusal(http.StatusMethodNotAllowed, "", "DELETE is not supported")
+				a := errorResponse(http.StatusMethodNotAllowed, "", "DELETE is not supported")
 				a.header.Set("Allow", "GET, PATCH, PUT")
 				return a
 			}
 		}},
-	{Name: "partial-answers", Category: Profile, Does: "answers POST, PUT and PATCH with schemas, id and meta only",
+	{Name: "partial-answers", Category: Profile, Does: "returns only schemas, id and meta in responses to POST, PUT and PATCH",
 		Seen: "VMware vCenter (goauthentik/authentik#25024)",
 		start: func(Setting) deviation {
-			return func(c *call) *answer {
+			return func(c *call) *response {
 				if !c.writes(users, userGroups) {
 					return nil
 				}
-				return c.ask().edit(func(o *scim.Object) {
+				return c.forward().edit(func(o *scim.Object) {
 					for _, name := range names(o) {
 						switch name {
 						case "schemas", "id", "meta":
@@ -49,9 +49,10 @@ var replacing = []Quirk{
 				})
 			}
 		}},
-	{Name: "put-lost", Category: Fault, Does: "answers PUT with what was sent and stores nothing", Seen: "gravitational/teleport#67372",
+	{Name: "put-lost", Category: Fault, Does: "returns the sent representation for PUT and stores nothing",
+		Seen: "gravitational/teleport#67372",
 		start: func(Setting) deviation {
-			return func(c *call) *answer {
+			return func(c *call) *response {
 				if !c.changes(http.MethodPut, users, userGroups) {
 					return nil
 				}

@@ -11,30 +11,30 @@ import (
 	"time"
 )
 
-// Argument describes what follows the name of a quirk after "=".
+// Argument describes the argument of a quirk, which follows its name after "=".
 type Argument struct {
-	// Kind says how it is written. The zero value: the quirk takes none.
+	// Kind is the syntax of the argument. The zero value: the quirk has no argument.
 	Kind ArgumentKind
-	// Name stands for it in texts, such as "N".
+	// Name is the placeholder in texts, such as "N".
 	Name string
-	// Default is taken when the setting has none. Without a default the argument has to be given.
+	// Default is the argument if the setting has none. If it is empty, the argument is required.
 	Default string
 }
 
-// ArgumentKind says how an argument is written.
+// ArgumentKind is the syntax of an argument.
 type ArgumentKind string
 
 // The kinds.
 const (
 	Number    ArgumentKind = "number"    // a positive integer
-	Text      ArgumentKind = "text"      // anything without a comma
+	Text      ArgumentKind = "text"      // a string without a comma
 	Duration  ArgumentKind = "duration"  // such as 200ms or 1.5s
 	Status    ArgumentKind = "status"    // an HTTP status from 400 to 599
-	maxNumber              = 1_000_000   // bounds Number
-	maxTime                = time.Minute // bounds Duration
+	maxNumber              = 1_000_000   // maximum of Number
+	maxTime                = time.Minute // maximum of Duration
 )
 
-// Usage shows how the quirk is switched on, such as "patch-members[=N]".
+// Usage returns the syntax of a setting of the quirk, such as "patch-members[=N]".
 func (q Quirk) Usage() string {
 	switch {
 	case q.Argument.Kind == "":
@@ -46,31 +46,30 @@ func (q Quirk) Usage() string {
 	}
 }
 
-// Setting is a quirk that is switched on.
+// Setting is an active quirk with its argument and options.
 type Setting struct {
 	Name     string
-	Argument string // checked, with the default filled in; "" when the quirk takes none
+	Argument string // validated, with the default filled in; "" if the quirk has no argument
 
-	// How often chaos strikes. Other quirks have the zero values.
-	Probability float64 // of one request, above 0 and up to 1. Defaults to DefaultProbability when parsed
-	Seed        uint64  // of the random numbers. Defaults to 1 when parsed
-	Times       int     // most strikes; 0 for no bound
-	Method      string  // strikes only requests with this method; "" for all
+	// The options of chaos. Other quirks have the zero values.
+	Probability float64 // per request, above 0 and up to 1. Default of Parse: DefaultProbability
+	Seed        uint64  // of the random numbers. Default of Parse: 1
+	Times       int     // maximum number of affected requests; 0 means no limit
+	Method      string  // affects only requests with this method; "" for all
 }
 
-// DefaultProbability is how often chaos strikes unless the setting says otherwise.
+// DefaultProbability is the default of Setting.Probability in Parse.
 const DefaultProbability = 0.1
 
 const defaultSeed = 1
 
-// Parse reads a setting: NAME or NAME=ARGUMENT, for chaos followed by any of ",p=PROBABILITY", ",seed=N", ",times=N" and
-// ",method=METHOD".
+// Parse reads a setting: NAME or NAME=ARGUMENT, for chaos followed by any of ",p=PROBABILITY", ",seed=N", ",times=N" and ",method=METHOD".
 func Parse(text string) (Setting, error) {
 	head, options, _ := strings.Cut(text, ",")
 	name, argument, given := strings.Cut(head, "=")
 	q, ok := Lookup(name)
 	if !ok {
-		return Setting{}, fmt.Errorf("there is no quirk %q", name)
+		return Setting{}, fmt.Errorf("unknown quirk %q", name)
 	}
 	s := Setting{Name: name, Argument: argument}
 	if !given {
@@ -82,7 +81,7 @@ func Parse(text string) (Setting, error) {
 	if q.Category == Chaos {
 		s.Probability, s.Seed = DefaultProbability, defaultSeed
 	} else if options != "" {
-		return Setting{}, fmt.Errorf("quirk %s: only chaos takes %q", q.Usage(), options)
+		return Setting{}, fmt.Errorf("quirk %s: only chaos quirks have options, such as %q", q.Usage(), options)
 	}
 	for option := range strings.SplitSeq(options, ",") {
 		if option == "" {
@@ -112,24 +111,24 @@ func (a Argument) check(value string, given bool) error {
 	switch a.Kind {
 	case "":
 		if given {
-			return fmt.Errorf("it takes no argument")
+			return fmt.Errorf("the quirk has no argument")
 		}
 		return nil
 	case Number:
 		if n, err := strconv.Atoi(value); err != nil || n < 1 || n > maxNumber {
-			return fmt.Errorf("%s is a number from 1 to %d, not %q", a.Name, maxNumber, value)
+			return fmt.Errorf("%s must be a number from 1 to %d, not %q", a.Name, maxNumber, value)
 		}
 	case Duration:
 		if d, err := time.ParseDuration(value); err != nil || d <= 0 || d > maxTime {
-			return fmt.Errorf("%s is a duration such as 200ms, up to %s, not %q", a.Name, maxTime, value)
+			return fmt.Errorf("%s must be a duration such as 200ms, up to %s, not %q", a.Name, maxTime, value)
 		}
 	case Status:
 		if n, err := strconv.Atoi(value); err != nil || n < 400 || n > 599 {
-			return fmt.Errorf("%s is an HTTP status from 400 to 599, not %q", a.Name, value)
+			return fmt.Errorf("%s must be an HTTP status from 400 to 599, not %q", a.Name, value)
 		}
 	case Text:
 		if value == "" {
-			return fmt.Errorf("%s has to be given", a.Name)
+			return fmt.Errorf("%s is required", a.Name)
 		}
 	}
 	return nil
@@ -142,30 +141,30 @@ func (s *Setting) option(text string) error {
 	case "p":
 		s.Probability, err = strconv.ParseFloat(value, 64)
 		if err != nil || !(s.Probability > 0 && s.Probability <= 1) {
-			return fmt.Errorf("p is a probability above 0 and up to 1, not %q", value)
+			return fmt.Errorf("p must be a probability above 0 and up to 1, not %q", value)
 		}
 	case "seed":
 		if s.Seed, err = strconv.ParseUint(value, 10, 64); err != nil {
-			return fmt.Errorf("seed is a whole number, not %q", value)
+			return fmt.Errorf("seed must be a whole number, not %q", value)
 		}
 	case "times":
 		if s.Times, err = strconv.Atoi(value); err != nil || s.Times < 1 {
-			return fmt.Errorf("times is a positive number, not %q", value)
+			return fmt.Errorf("times must be a positive number, not %q", value)
 		}
 	case "method":
 		switch value {
 		case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
 			s.Method = value
 		default:
-			return fmt.Errorf("method is GET, POST, PUT, PATCH or DELETE, not %q", value)
+			return fmt.Errorf("method must be GET, POST, PUT, PATCH or DELETE, not %q", value)
 		}
 	default:
-		return fmt.Errorf("%q is none of p, seed, times and method", key)
+		return fmt.Errorf("%q is not one of p, seed, times, method", key)
 	}
 	return nil
 }
 
-// String is the text that Parse reads as this setting.
+// String returns the setting in the form that Parse reads.
 func (s Setting) String() string {
 	var b strings.Builder
 	b.WriteString(s.Name)
@@ -184,24 +183,24 @@ func (s Setting) String() string {
 	return b.String()
 }
 
-// number returns the argument of a quirk that takes a Number or a Status. Parse has checked it.
+// number returns the argument of a quirk with a Number or a Status. Parse has validated it.
 func (s Setting) number() int {
 	n, _ := strconv.Atoi(s.Argument)
 	return n
 }
 
-// duration returns the argument of a quirk that takes a Duration.
+// duration returns the argument of a quirk with a Duration.
 func (s Setting) duration() time.Duration {
 	d, _ := time.ParseDuration(s.Argument)
 	return d
 }
 
-// striking makes chaos: the deviation answers only the requests that the dice of the setting choose.
-func striking(start func(s Setting) deviation) func(s Setting) deviation {
+// withChaos returns a chaos quirk: its deviation applies only to the requests that the random numbers of the setting select.
+func withChaos(start func(s Setting) deviation) func(s Setting) deviation {
 	return func(s Setting) deviation {
 		deviate := start(s)
 		name := fnv.New64a()
-		_, _ = name.Write([]byte(s.Name)) // a hash takes everything
+		_, _ = name.Write([]byte(s.Name)) // writing to a hash never fails
 		var mu sync.Mutex
 		dice := rand.New(rand.NewPCG(s.Seed, name.Sum64()))
 		left := s.Times
@@ -217,7 +216,7 @@ func striking(start func(s Setting) deviation) func(s Setting) deviation {
 			left--
 			return true
 		}
-		return func(c *call) *answer {
+		return func(c *call) *response {
 			if !strikes(c.Method) {
 				return nil
 			}

@@ -12,8 +12,7 @@ import (
 	"github.com/scimwright/scimwright/scimserver/sqlstore"
 )
 
-// openService opens the database of an application on PostgreSQL and serves its users and groups. The tables are in a schema, which Open
-// creates.
+// openService opens the database of an application on PostgreSQL and serves its users and groups. Open creates the schema for the tables.
 func openService(ctx context.Context, url string) (*sql.DB, http.Handler, error) {
 	db, err := sql.Open("pgx", url)
 	if err != nil {

@@ -37,7 +37,7 @@ func load(t testing.TB, p sqldbtest.Place) {
 	sqldbtest.Load(t, p, "testdata/old/"+p.Dialect.String()+".sql")
 }
 
-// describe returns what sqldbtest.Described does of the current schema.
+// describe returns the result of sqldbtest.Described for the current schema.
 func describe(t testing.TB, db *sql.DB, p sqldbtest.Place, in, prefix string) []string {
 	t.Helper()
 	if p.Dialect == sqldb.Postgres && in == "" {
@@ -54,7 +54,7 @@ func fresh(t *testing.T, p sqldbtest.Place, prefix string) []string {
 	return describe(t, p.Open(t), p, "", prefix)
 }
 
-// complete checks what the dumps have, and that the store continues.
+// complete checks that the store has the resources of the dumps and can be changed.
 func complete(t *testing.T, s *sqlstore.Store) {
 	t.Helper()
 	ann, err := s.Get(t.Context(), "User", "u-ann")
@@ -76,7 +76,7 @@ func complete(t *testing.T, s *sqlstore.Store) {
 	require.ErrorAs(t, err, new(*scimserver.UniqueError))
 	cat, err := s.Create(t.Context(), storetest.User("cat"), nil)
 	require.NoError(t, err)
-	require.Greater(t, cat.Order, int64(2), "no number is used again")
+	require.Greater(t, cat.Order, int64(2), "no order is reused")
 	require.NoError(t, s.Delete(t.Context(), "User", "u-ann", 0))
 	members, err := s.Members(t.Context(), "g-tea", nil)
 	require.NoError(t, err)
@@ -97,7 +97,7 @@ func TestOpen_OldDatabases(t *testing.T) {
 				load(t, p)
 				db := p.Open(t)
 				var all errgroup.Group
-				for range 3 { // at the same time
+				for range 3 { // concurrently
 					all.Go(func() error {
 						_, err := sqlstore.Open(t.Context(), db, o)
 						return err
@@ -110,7 +110,7 @@ func TestOpen_OldDatabases(t *testing.T) {
 					sqldbtest.DropSchema(t, db, o.Schema)
 				}
 				for _, prefix := range []string{"scim_", "docstore_"} {
-					require.Empty(t, describe(t, db, p, "", prefix), "no table stays under its old name")
+					require.Empty(t, describe(t, db, p, "", prefix), "no table keeps its old name")
 				}
 				s, err := sqlstore.Open(t.Context(), db, o)
 				require.NoError(t, err)
@@ -120,7 +120,7 @@ func TestOpen_OldDatabases(t *testing.T) {
 	})
 }
 
-// TestOpen_CutAnywhere cuts the connection at the statements of the migration, one after the other. Each time, the database is as it was.
+// TestOpen_CutAnywhere closes the connection at each statement of the migration in turn. Each time, the database must be unchanged.
 func TestOpen_CutAnywhere(t *testing.T) {
 	sqldbtest.EachPlace(t, func(t *testing.T, p sqldbtest.Place) {
 		want := fresh(t, p, "scimwright_")
@@ -147,8 +147,8 @@ func TestOpen_CutAnywhere(t *testing.T) {
 	})
 }
 
-// TestOpen_ForeignTables opens databases with tables of other programs, among them a management API with resources of its own: they stay
-// as they are.
+// TestOpen_ForeignTables opens databases with tables of other programs, among them a management API with its own resources. These tables
+// must not be modified.
 func TestOpen_ForeignTables(t *testing.T) {
 	for name, prepare := range map[string]func(t *testing.T, p sqldbtest.Place){
 		"names": func(t *testing.T, p sqldbtest.Place) {

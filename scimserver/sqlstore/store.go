@@ -15,7 +15,7 @@ import (
 	"github.com/scimwright/scimwright/scimserver"
 )
 
-// Dialect names a database.
+// Dialect identifies a database system.
 type Dialect string
 
 // The supported databases: SQLite 3.35 or later, PostgreSQL 15 or later.
@@ -26,19 +26,18 @@ const (
 
 // Options configure a store. Only Dialect is required.
 type Options struct {
-	// Dialect is the database that Open is given.
+	// Dialect is the database system of the *sql.DB.
 	Dialect Dialect
-	// Types are the resource types; the server has the same. Default: schema.UserType and schema.GroupType.
+	// Types are the resource types, which must equal those of the server. Default: schema.UserType and schema.GroupType.
 	Types []*schema.ResourceType
-	// Schema is the PostgreSQL schema that has the tables; Open creates it if it does not exist. Default: the current schema of the
-	// connection.
+	// Schema is the PostgreSQL schema of the tables. Open creates it if it does not exist. Default: the current schema of the connection.
 	Schema string
-	// Prefix begins the names of all tables, indexes and sequences: lower case letters, digits and underscores, at most 20. Default:
-	// "scimwright_", and no prefix if there is a Schema.
+	// Prefix is the prefix of the names of all tables, indexes and sequences: lower case letters, digits and underscores, at most 20
+	// characters. Default: "scimwright_", or no prefix if there is a Schema.
 	Prefix string
 }
 
-// Store is a scimserver.Store, scimserver.Batcher and scimserver.Selector. It may be used by several goroutines.
+// Store is a scimserver.Store, scimserver.Batcher and scimserver.Selector. Several goroutines may use it concurrently.
 type Store struct{ resources *scimstore.Store }
 
 var (
@@ -47,19 +46,19 @@ var (
 	_ scimserver.Selector = (*Store)(nil)
 )
 
-// layoutName begins the names of the tables, behind the prefix.
+// layoutName is the start of the table names, after the prefix.
 const layoutName = "scim"
 
-// Open returns a store in the embedder's database. It creates the tables, fills the indexes of attributes that the types did not have
-// before, and takes over the tables of versions that had no prefix, all in one transaction: after an error or a crash the database is as
-// it was. Tables of other programs stay as they are. The database stays the embedder's to close.
+// Open returns a store in the embedder's database. It creates the tables, fills the indexes of attributes that are new in the types, and
+// renames the tables of versions that had no prefix, all in one transaction: after an error or a crash the database is unchanged. Tables of
+// other programs are not modified. The embedder closes the database.
 func Open(ctx context.Context, db *sql.DB, o Options) (*Store, error) {
 	wrapped, err := sqldb.Embed(ctx, db, string(o.Dialect), o.Schema, o.Prefix)
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: open: %w", err)
 	}
 	layout := scimstore.NewLayout(layoutName, o.Types...)
-	// A database that also has other collections belongs to the management API or a sandbox, which keep their names.
+	// A database with other collections belongs to the management API or a sandbox, whose tables keep their names.
 	own := func(collection string) bool {
 		return collection == layoutName+"_member" || strings.HasPrefix(collection, layoutName+"_type_")
 	}

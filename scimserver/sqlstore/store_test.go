@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(sqldbtest.Main(m)) }
 
-// open returns a store with the default options, but for the types.
+// open returns a store with the default options except for the types.
 func open(t testing.TB, p sqldbtest.Place, types ...*schema.ResourceType) *sqlstore.Store {
 	t.Helper()
 	store, err := sqlstore.Open(t.Context(), p.Open(t), sqlstore.Options{Dialect: sqlstore.Dialect(p.Dialect.String()), Types: types})
@@ -27,7 +27,7 @@ func open(t testing.TB, p sqldbtest.Place, types ...*schema.ResourceType) *sqlst
 	return store
 }
 
-// TestStore_SatisfiesContract runs the suite; on PostgreSQL with tables in a schema that no search path names.
+// TestStore_SatisfiesContract runs the tests of storetest; on PostgreSQL with tables in a schema that is not in the search path.
 func TestStore_SatisfiesContract(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
 		storetest.Run(t, func(t *testing.T) scimserver.Store { return open(t, sqldbtest.SQLitePlace(t)) })
@@ -44,7 +44,7 @@ func TestStore_SatisfiesContract(t *testing.T) {
 	})
 }
 
-// TestSelect_UsesIndexes pins down which filters need no scan.
+// TestSelect_UsesIndexes checks which filters need no scan.
 func TestSelect_UsesIndexes(t *testing.T) {
 	sqldbtest.EachPlace(t, func(t *testing.T, p sqldbtest.Place) {
 		store := open(t, p)
@@ -129,7 +129,7 @@ func TestUniqueAttributesOfCustomSchemas(t *testing.T) {
 	})
 }
 
-// A schema that says otherwise than before which texts are the same is believed for what is stored already, too.
+// TestIndexes_FollowSchemaChanges checks that a change of caseExact in the schema also applies to stored resources.
 func TestIndexes_FollowSchemaChanges(t *testing.T) {
 	device := func(exact bool) *schema.ResourceType {
 		return &schema.ResourceType{ID: "Device", Name: "Device", Endpoint: "/Devices",
@@ -174,9 +174,9 @@ func TestIndexes_FollowSchemaChanges(t *testing.T) {
 		require.NoError(t, create(exactly, "ABC"))
 
 		_, err = reopen(false)
-		require.ErrorContains(t, err, "another document has the same serial", "two resources are not one")
+		require.ErrorContains(t, err, "another document has the same serial", "two resources cannot be merged")
 		exactly, err = reopen(true)
-		require.NoError(t, err, "what could not be changed is as it was")
+		require.NoError(t, err, "the failed change had no effect")
 		require.Equal(t, 1, found(exactly, "ABC"))
 	})
 }

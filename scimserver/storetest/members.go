@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/scimserver"
 )
 
-// team creates the users of the given names and a group of them.
+// team creates users with the given names and a group that contains them.
 func team(t testing.TB, s scimserver.Store, name string, names ...string) (*scimserver.Record, []string) {
 	t.Helper()
 	var ids []string
@@ -41,7 +41,7 @@ func membersByName(t *testing.T, s scimserver.Store) {
 	equal(t, []string{ids[0], ids[2]}, memberIDs(t, s, g.ID, ids[2], "nobody", ids[0], other.ID))
 	members, err := s.Members(t.Context(), g.ID, []string{})
 	require.NoError(t, err)
-	require.Empty(t, members, "nobody is named")
+	require.Empty(t, members, "only names no member")
 }
 
 func requireUnknown(t testing.TB, err error, ids ...string) {
@@ -73,7 +73,7 @@ func idempotentMembers(t *testing.T, s scimserver.Store) {
 	equal(t, ids, memberIDs(t, s, g.ID))
 }
 
-func displayFollows(t *testing.T, s scimserver.Store) {
+func displayUpdated(t *testing.T, s scimserver.Store) {
 	g, ids := team(t, s, "team", "ann")
 	ann, err := s.Get(t.Context(), users, ids[0])
 	require.NoError(t, err)
@@ -90,14 +90,14 @@ func displayFollows(t *testing.T, s scimserver.Store) {
 	equal(t, map[string][]scimserver.Membership{ids[0]: {{Group: g.ID, Display: "crew"}}}, found)
 }
 
-func deletedMemberLeaves(t *testing.T, s scimserver.Store) {
+func deletedMember(t *testing.T, s scimserver.Store) {
 	g, ids := team(t, s, "team", "ann", "bob")
 	require.NoError(t, s.Delete(t.Context(), users, ids[0], 0))
 	equal(t, ids[1:], memberIDs(t, s, g.ID))
 	require.Greater(t, get(t, s, g).Version, g.Version)
 }
 
-func deletedGroupDissolves(t *testing.T, s scimserver.Store) {
+func deletedGroup(t *testing.T, s scimserver.Store) {
 	g, ids := team(t, s, "team", "ann")
 	require.NoError(t, s.Delete(t.Context(), groups, g.ID, g.Version))
 	require.Empty(t, memberIDs(t, s, g.ID))
@@ -105,7 +105,7 @@ func deletedGroupDissolves(t *testing.T, s scimserver.Store) {
 	require.NoError(t, err)
 	require.Empty(t, found)
 	_, err = s.Get(t.Context(), users, ids[0])
-	require.NoError(t, err, "the members stay")
+	require.NoError(t, err, "the members are kept")
 }
 
 func memberships(t *testing.T, s scimserver.Store) {
@@ -125,8 +125,8 @@ func memberships(t *testing.T, s scimserver.Store) {
 	equal(t, []scimserver.Member{{ID: ids[0], Type: users, Display: "ann"}, {ID: first.ID, Type: groups, Display: "first"}}, members)
 }
 
-// groupsAlong reads users in every way that may bring their groups along.
-func groupsAlong(t *testing.T, s scimserver.Store) {
+// recordGroups reads users by every method that may return their groups too.
+func recordGroups(t *testing.T, s scimserver.Store) {
 	odd := User("odd")
 	odd.ID = "an odd \x01 id"
 	recs := []*scimserver.Record{User("ann"), User("bob"), odd}
@@ -154,7 +154,7 @@ func groupsAlong(t *testing.T, s scimserver.Store) {
 		}
 		for _, rec := range read {
 			if rec.Groups == nil {
-				continue // the store has not read them along
+				continue // the store has not read them
 			}
 			if diff := cmp.Diff(want[rec.ID], rec.Groups, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("groups of %s (-MemberOf +read along):\n%s", rec.Display, diff)

@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/scimserver"
 )
 
-// parallel runs fn n times at once and returns the errors.
+// parallel runs fn n times concurrently and returns the errors.
 func parallel(n int, fn func(i int) error) []error {
 	errs := make([]error, n)
 	start := make(chan struct{})
@@ -63,7 +63,7 @@ func parallelReplaces(t *testing.T, s scimserver.Store) {
 	equal(t, won, memberIDs(t, s, g.ID))
 }
 
-func joinWhileDeleted(t *testing.T, s scimserver.Store) {
+func addWhileDeleted(t *testing.T, s scimserver.Store) {
 	for i := range 8 {
 		ann := create(t, s, User(fmt.Sprintf("ann %d", i)))
 		g := create(t, s, Group(fmt.Sprintf("team %d", i)))

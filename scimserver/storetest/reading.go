@@ -34,7 +34,7 @@ func idsOf(recs []*scimserver.Record) []string {
 
 func scanYieldsAll(t *testing.T, s scimserver.Store) {
 	var want []string
-	for i := range 250 { // more than a store would read at once
+	for i := range 250 { // more than a store reads in one batch
 		want = append(want, create(t, s, User(fmt.Sprintf("user %d", (i*7)%250))).ID)
 	}
 	create(t, s, Group("team"))
@@ -48,7 +48,7 @@ func scanYieldsAll(t *testing.T, s scimserver.Store) {
 	}
 	changed, err := s.Replace(t.Context(), renamed(all[99], "changed"), scimserver.MemberChange{})
 	require.NoError(t, err)
-	require.Equal(t, all[99].Order, changed.Order, "a change moves nothing")
+	require.Equal(t, all[99].Order, changed.Order, "a change keeps the order")
 	require.NoError(t, s.Delete(t.Context(), users, all[99].ID, 0))
 	var rest []*scimserver.Record
 	for rec, err := range s.Scan(t.Context(), users, nil, all[99].Order) {
@@ -60,7 +60,7 @@ func scanYieldsAll(t *testing.T, s scimserver.Store) {
 	require.Greater(t, again.Order, all[249].Order)
 }
 
-func scanLeftEarly(t *testing.T, s scimserver.Store) {
+func scanStopped(t *testing.T, s scimserver.Store) {
 	for i := range 5 {
 		create(t, s, User(fmt.Sprint(i)))
 	}
@@ -71,10 +71,10 @@ func scanLeftEarly(t *testing.T, s scimserver.Store) {
 			break
 		}
 	}
-	create(t, s, User("after")) // nothing is held
+	create(t, s, User("after")) // the scan must not hold a lock
 }
 
-// filters compares scan and select with filter.Eval over everything.
+// filters compares Scan and Select with filter.Eval over all resources.
 func filters(t *testing.T, s scimserver.Store) {
 	email := func(value, typ string) scim.Member {
 		return scim.Member{Name: "emails", Value: []any{scim.NewObject(
@@ -144,7 +144,7 @@ func filters(t *testing.T, s scimserver.Store) {
 	}
 }
 
-// selectSorts compares the pages of a Selector with the order of everything, for every order that it offers.
+// selectSorts compares the pages of a Selector with the order of all resources, for every order that it supports.
 func selectSorts(t *testing.T, s scimserver.Store) {
 	selector, ok := s.(scimserver.Selector)
 	if !ok {
@@ -195,7 +195,7 @@ func selectSorts(t *testing.T, s scimserver.Store) {
 				if reverse {
 					slices.Reverse(want)
 				}
-				for from := range len(want) + 1 { // 0 is the beginning
+				for from := range len(want) + 1 { // 0 means the start
 					for limit := range 4 {
 						q := scimserver.Query{Type: users, SortBy: by, Reverse: reverse, Limit: limit, Offset: limit / 3}
 						if from > 0 {

@@ -1,9 +1,9 @@
-// Package tenants runs several independent SCIM service providers in one process: that of [Default] at /scim/v2, every other
-// one at /t/{tenant}/scim/v2. Each has its own resources, tokens, quirks, leniencies and resource types, and none can tell
-// that another one has anything: what it knows are its own store and its own tokens. Paths below /scim that name no version of
-// the protocol, or another one, are the tenant's too.
+// Package tenants runs several independent SCIM service providers in one process: the tenant [Default] at /scim/v2, all others at
+// /t/{tenant}/scim/v2. Each has its own resources, tokens, quirks, leniencies and resource types, and cannot access the data of another
+// one: it uses only its own store and its own tokens. Paths below /scim without a protocol version, or with an unsupported one, belong to
+// the tenant too.
 //
-// Tenants are added and removed while others serve. Package tenants also reads the file that describes them and the text
-// form of a token. It keeps nothing itself: resources live where [Stores] puts them, and which tenants there are after a
-// restart is for the caller to say again.
+// Tenants are added and removed while others serve requests. Package tenants also reads the configuration file of tenants and the string
+// form of a token. It stores nothing: resources are in the stores that [Stores] opens, and after a restart the caller adds the tenants
+// again.
 package tenants

@@ -18,19 +18,19 @@ import (
 	"github.com/scimwright/scimwright/scimserver/quirks"
 )
 
-// A file of tenants has at most maxFile bytes, and maxDepth levels in brackets.
+// Limits of a file of tenants: maxFile is its maximum size in bytes, maxDepth its maximum nesting depth.
 const (
 	maxFile  = 4 << 20
 	maxDepth = 100
 )
 
-// ReadFile reads the tenants of a YAML or JSON file, in its order. Directories of schemas are relative to the file. Errors
-// name the file, the line and the tenant, and repeat no token.
+// ReadFile reads the tenants of a YAML or JSON file, in its order. Directories of schemas are relative to the file. Errors name the file,
+// the line and the tenant, and never contain a token.
 //
 //	tenants:
 //	  acme:
-//	    tokens: [acme-secret, "reader;read-only;expires=2026-12-01T00:00:00Z"] # as ParseToken reads them
-//	    quirks: [no-patch, "latency=50ms,p=0.5"]                               # as quirks.Parse reads them
+//	    tokens: [acme-secret, "reader;read-only;expires=2026-12-01T00:00:00Z"] # in the syntax of ParseToken
+//	    quirks: [no-patch, "latency=50ms,p=0.5"]                               # in the syntax of quirks.Parse
 //	    strict: true                                                           # or lenient: [op-case, ...]
 //	    schemas: acme-schemas                                                  # a directory, for LoadTypes
 func ReadFile(path string) ([]Config, error) {
@@ -44,7 +44,7 @@ func ReadFile(path string) ([]Config, error) {
 		return nil, err
 	}
 	if len(data) > maxFile {
-		return nil, fmt.Errorf("%s: it has more than %d bytes", path, maxFile)
+		return nil, fmt.Errorf("%s: the file has more than %d bytes", path, maxFile)
 	}
 	configs, err := parse(data, filepath.Dir(path))
 	if err != nil {
@@ -53,7 +53,7 @@ func ReadFile(path string) ([]Config, error) {
 	return configs, nil
 }
 
-// LoadTypes reads the resource types of a directory of schema documents, as schema.Load does.
+// LoadTypes reads the resource types from a directory of schema documents with schema.Load.
 func LoadTypes(dir string) ([]*schema.ResourceType, error) {
 	if _, err := os.Stat(dir); err != nil {
 		return nil, fmt.Errorf("schemas: %w", err)
@@ -65,7 +65,7 @@ func LoadTypes(dir string) ([]*schema.ResourceType, error) {
 	return types, nil
 }
 
-// parse reads the text of a file that stands in dir.
+// parse reads the content of a file in the directory dir.
 func parse(data []byte, dir string) ([]Config, error) {
 	root, err := parseYAML(data)
 	if err != nil {
@@ -85,7 +85,7 @@ func parse(data []byte, dir string) ([]Config, error) {
 	return configs, err
 }
 
-var errNoTenants = errors.New("it names no tenants")
+var errNoTenants = errors.New("the file defines no tenants")
 
 func readTenant(name, n ast.Node, dir string) (Config, error) {
 	c := Config{Name: scalar(name)}
@@ -111,7 +111,7 @@ func readTenant(name, n ast.Node, dir string) (Config, error) {
 		"strict": func(n ast.Node) error {
 			value, ok := n.(*ast.BoolNode)
 			if !ok {
-				return at(n, errors.New("strict is true or false"))
+				return at(n, errors.New("strict must be true or false"))
 			}
 			strict = value.Value
 			return nil
@@ -141,9 +141,9 @@ func readTenant(name, n ast.Node, dir string) (Config, error) {
 	switch {
 	case err != nil:
 	case len(c.Tokens) == 0:
-		err = at(name, errors.New("it has no tokens, so nobody could use it"))
+		err = at(name, errors.New("tokens are required: no client could use the tenant"))
 	case strict && leniency != nil:
-		err = at(leniency, errors.New("strict and lenient exclude each other"))
+		err = at(leniency, errors.New("strict and lenient are mutually exclusive"))
 	case strict:
 		c.Refuse = lenient.All
 	case leniency != nil:
@@ -158,16 +158,16 @@ func readTenant(name, n ast.Node, dir string) (Config, error) {
 // reader reads the value of one member.
 type reader func(n ast.Node) error
 
-// at adds the place.
+// at adds the line to an error.
 func at(n ast.Node, err error) error {
 	return fmt.Errorf("line %d: %w", n.GetToken().Position.Line, err)
 }
 
-// parseYAML returns the value of the only document in data. Names that stand twice are for [pairs] to reject.
+// parseYAML returns the value of the only document in data. [pairs] rejects duplicate names.
 func parseYAML(data []byte) (ast.Node, error) {
 	tokens := lexer.Tokenize(string(data))
 	if t := tooDeep(tokens); t != nil {
-		return nil, fmt.Errorf("line %d: there are more than %d levels", t.Position.Line, maxDepth)
+		return nil, fmt.Errorf("line %d: more than %d levels of nesting", t.Position.Line, maxDepth)
 	}
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
@@ -175,14 +175,14 @@ func parseYAML(data []byte) (ast.Node, error) {
 	}
 	switch {
 	case len(file.Docs) > 1:
-		return nil, errors.New("there is more than one document in it")
+		return nil, errors.New("the file has more than one document")
 	case len(file.Docs) == 0 || file.Docs[0].Body == nil:
 		return nil, errNoTenants
 	}
 	return plain(file.Docs[0].Body), nil
 }
 
-// tooDeep returns the token at which brackets, or the marks of list items and names in a row, are nested too deep. The time and memory of
+// tooDeep returns the token at which brackets, or consecutive markers of list items and names, are nested too deep. The time and memory of
 // the parser grow with the square of the depth.
 func tooDeep(tokens token.Tokens) *token.Token {
 	brackets, marks := 0, 0
@@ -204,7 +204,7 @@ func tooDeep(tokens token.Tokens) *token.Token {
 	return nil
 }
 
-// syntaxError has the line and the reason. The rest of the text of an error of the parser is an excerpt of the file, which has tokens.
+// syntaxError returns the line and the reason. The rest of the parser's error is an excerpt of the file, which contains tokens.
 func syntaxError(err error) error {
 	var place yaml.Error
 	if !errors.As(err, &place) || place.GetToken() == nil {
@@ -213,8 +213,8 @@ func syntaxError(err error) error {
 	return fmt.Errorf("line %d: %s", place.GetToken().Position.Line, place.GetMessage())
 }
 
-// plain returns the node without its anchor, its tag and the mark of a name. What is tagged as a string is one, and what is tagged as
-// null stays as it is: it is nothing that a file of tenants has.
+// plain returns the node without its anchor, its tag and the marker of a name. A node with a string tag becomes a string. A node with a
+// null tag stays unchanged: no value in a file of tenants may be null.
 func plain(n ast.Node) ast.Node {
 	for {
 		switch outer := n.(type) {
@@ -237,17 +237,17 @@ func plain(n ast.Node) ast.Node {
 	}
 }
 
-// pairs visits the members of an object, whose names are all different.
+// pairs visits the members of an object. Their names must be unique.
 func pairs(n ast.Node, visit func(name, value ast.Node) error) error {
 	object, ok := n.(ast.MapNode)
 	if !ok {
-		return at(n, errors.New("an object is expected here"))
+		return at(n, errors.New("an object is expected"))
 	}
 	seen := map[string]bool{}
 	for i := object.MapRange(); i.Next(); {
 		name, value := plain(i.Key()), plain(i.Value())
 		if seen[scalar(name)] {
-			return at(name, fmt.Errorf("%q is there twice", scalar(name)))
+			return at(name, fmt.Errorf("%q occurs twice", scalar(name)))
 		}
 		seen[scalar(name)] = true
 		if err := visit(name, value); err != nil {
@@ -257,12 +257,12 @@ func pairs(n ast.Node, visit func(name, value ast.Node) error) error {
 	return nil
 }
 
-// members reads an object that has no other members than these.
+// members reads an object that may only have the known members.
 func members(n ast.Node, known map[string]reader) error {
 	return pairs(n, func(name, value ast.Node) error {
 		read, ok := known[scalar(name)]
 		if !ok {
-			return at(name, fmt.Errorf("there is no member %q", scalar(name)))
+			return at(name, fmt.Errorf("unknown member %q", scalar(name)))
 		}
 		return read(value)
 	})
@@ -273,7 +273,7 @@ func texts(read func(text string) error) reader {
 	return func(n ast.Node) error {
 		list, ok := n.(*ast.SequenceNode)
 		if !ok {
-			return at(n, errors.New("a list of strings is expected here"))
+			return at(n, errors.New("a list of strings is expected"))
 		}
 		for _, item := range list.Values {
 			item = plain(item)
@@ -289,16 +289,16 @@ func texts(read func(text string) error) reader {
 	}
 }
 
-// text reads a string. What YAML takes for a number, as a token of digits, is the text that stands there.
+// text reads a string. A scalar that YAML reads as a number, such as a token of digits, is read in its original spelling.
 func text(n ast.Node) (string, error) {
 	switch n.(type) {
 	case *ast.StringNode, *ast.LiteralNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
 		return scalar(n), nil
 	}
-	return "", at(n, errors.New("a string is expected here"))
+	return "", at(n, errors.New("a string is expected"))
 }
 
-// scalar returns the text of a value as it stands in the file, without quotes; empty for an object or a list.
+// scalar returns the text of a value as written in the file, without quotes. It returns "" for an object or a list.
 func scalar(n ast.Node) string {
 	switch n := n.(type) {
 	case *ast.StringNode:

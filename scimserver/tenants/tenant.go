@@ -16,24 +16,24 @@ import (
 	"github.com/scimwright/scimwright/scimserver/quirks"
 )
 
-// Config describes one tenant. Only Name is required; without tokens nobody can use it.
+// Config describes one tenant. Only Name is required. Without tokens, no client can use the tenant.
 type Config struct {
 	// Name is [Default], or lower case letters and digits in words joined by hyphens, at most [MaxName] bytes.
 	Name string
-	// Tokens are the bearer tokens that are accepted.
+	// Tokens are the accepted bearer tokens.
 	Tokens []Token
-	// Quirks are the deviations to begin with. Defaults to none.
+	// Quirks are the initial quirks. Default: none.
 	Quirks []quirks.Setting
-	// Refuse is what to refuse of what known clients send outside the RFCs. Defaults to nothing.
+	// Refuse is the set of nonstandard requests of known clients to reject. Default: none.
 	Refuse lenient.Set
-	// Types are the resource types to serve. Defaults to users and groups.
+	// Types are the resource types to serve. Default: users and groups.
 	Types []*schema.ResourceType
 }
 
 const (
 	// Default is the tenant at /scim/v2.
 	Default = "default"
-	// MaxName bounds the length of a tenant's name in bytes, so that tables can be named after it.
+	// MaxName is the maximum length of a tenant's name in bytes. It allows to derive table names from it.
 	MaxName = 24
 
 	tenantPath = "/t/"
@@ -41,13 +41,13 @@ const (
 	version    = "/v2"
 )
 
-// Prefix is the path below which the tenant of that name is served.
+// Prefix returns the path below which the tenant with that name is served.
 func Prefix(name string) string {
 	return root(name) + version
 }
 
-// root is the prefix of a tenant without the version of the protocol. All that is below it is the tenant's, so that a request
-// without a version or with another one is answered as RFC 7644 section 3.13 says.
+// root returns the prefix of a tenant without the protocol version. All paths below it belong to the tenant, so that the tenant handles a
+// request without a version or with another one as RFC 7644 section 3.13 requires.
 func root(name string) string {
 	if name == Default {
 		return scimPath
@@ -55,21 +55,21 @@ func root(name string) string {
 	return tenantPath + name + scimPath
 }
 
-// CheckName says what is wrong with the name of a tenant, nil when nothing is.
+// CheckName returns an error if the name is not a valid name of a tenant.
 func CheckName(name string) error {
 	word := func(word string) bool {
 		return word != "" && !strings.ContainsFunc(word, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 	}
 	for part := range strings.SplitSeq(name, "-") {
 		if len(name) > MaxName || !word(part) {
-			return fmt.Errorf("%q cannot be the name of a tenant: it is lower case letters and digits in words joined by hyphens, at most %d bytes",
+			return fmt.Errorf("%q cannot be the name of a tenant: use lower case letters and digits in words joined by hyphens, at most %d bytes",
 				name, MaxName)
 		}
 	}
 	return nil
 }
 
-// nameOf finds the tenant that a path belongs to. It says nothing about whether there is such a tenant.
+// nameOf returns the name of the tenant that a path belongs to. It does not check whether the tenant exists.
 func nameOf(path string) (name string, ok bool) {
 	if under(path, scimPath) {
 		return Default, true
@@ -87,20 +87,20 @@ func under(path, prefix string) bool {
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// Tenant is one service provider that is served.
+// Tenant is one running service provider.
 type Tenant struct {
-	config  Config // as it was added; tokens and quirks may have changed since
+	config  Config // the configuration at the time of Add; tokens and quirks may have changed
 	quirks  *quirks.Switch
 	tokens  tokens
 	handler http.Handler
 
 	ended   context.Context // done when the tenant is removed
 	end     context.CancelFunc
-	leaving bool // guarded by Tenants.mu; from then on no request begins
+	leaving bool // guarded by Tenants.mu; once set, no new request starts
 	running sync.WaitGroup
 }
 
-// Config describes the tenant as it is now.
+// Config returns the current configuration of the tenant.
 func (t *Tenant) Config() Config {
 	c := t.config
 	c.Tokens, c.Quirks = t.tokens.list(), t.quirks.Settings()
@@ -110,7 +110,7 @@ func (t *Tenant) Config() Config {
 // SetQuirks replaces all quirks.
 func (t *Tenant) SetQuirks(settings ...quirks.Setting) error { return t.quirks.Set(settings...) }
 
-// SetTokens replaces all tokens. Requests that have begun end as they began.
+// SetTokens replaces all tokens. Requests in progress are not affected.
 func (t *Tenant) SetTokens(list ...Token) error {
 	if err := uniqueTokens(list); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (t *Tenant) SetTokens(list ...Token) error {
 	return nil
 }
 
-// serve answers one request, which ends when the tenant is removed. The caller has entered it into running.
+// serve handles one request, which is canceled when the tenant is removed. The caller has added the request to running.
 func (t *Tenant) serve(w http.ResponseWriter, r *http.Request) {
 	defer t.running.Done()
 	ctx, cancel := context.WithCancel(r.Context())
@@ -128,7 +128,7 @@ func (t *Tenant) serve(w http.ResponseWriter, r *http.Request) {
 	t.handler.ServeHTTP(w, r.WithContext(ctx))
 }
 
-// wait returns when no request is running any more, or with the error of ctx.
+// wait returns when no request is running, or with the error of ctx.
 func (t *Tenant) wait(ctx context.Context) error {
 	idle := make(chan struct{})
 	go func() { t.running.Wait(); close(idle) }()
@@ -140,7 +140,7 @@ func (t *Tenant) wait(ctx context.Context) error {
 	}
 }
 
-// tokens is a verifier whose tokens can be replaced while it is used.
+// tokens is a verifier whose tokens can be replaced while it is in use.
 type tokens struct {
 	now     func() time.Time
 	current atomic.Pointer[accepted]

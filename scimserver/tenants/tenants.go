@@ -21,42 +21,42 @@ import (
 	"github.com/scimwright/scimwright/scimserver/quirks"
 )
 
-// Stores keep the resources of tenants, those of each in a place of its own.
+// Stores opens and removes the stores of tenants. Each tenant has a separate store.
 type Stores interface {
-	// Open returns the store of a tenant: what it held before, or an empty one. It is called once for each time the tenant is
-	// added. No types stand for users and groups.
+	// Open returns the store of a tenant with its previous content, or an empty one. It is called each time the tenant is added. Empty types
+	// mean users and groups.
 	Open(ctx context.Context, name string, types []*schema.ResourceType) (scimserver.Store, error)
-	// Drop removes the store of a tenant with everything in it, after its last request has ended.
+	// Drop deletes the store of a tenant with all its content, after the last request of the tenant has finished.
 	Drop(ctx context.Context, name string, types []*schema.ResourceType) error
 }
 
 // Options configure [New]. Stores is required.
 type Options struct {
 	Stores Stores
-	// PasswordCost is as in scimserver.Options.
+	// PasswordCost is passed to scimserver.Options.
 	PasswordCost int
-	// Metrics counts the requests by tenant. Defaults to not counting.
+	// Metrics counts the requests by tenant. Default: nil, no metrics.
 	Metrics *observe.Metrics
-	// Logger gets the access log, whose records name the tenant, and internal errors. Default: slog.Default.
+	// Logger receives the access log, whose records name the tenant, and internal errors. Default: slog.Default.
 	Logger *slog.Logger
-	// Now is the clock by which tokens expire. Defaults to time.Now.
+	// Now is the clock for the expiration of tokens. Default: time.Now.
 	Now func() time.Time
 }
 
 var (
-	// ErrExists is returned when a tenant of that name is there already.
-	ErrExists = errors.New("tenants: there is a tenant of this name")
+	// ErrExists is returned if a tenant with that name exists already.
+	ErrExists = errors.New("tenants: a tenant with this name exists")
 	// ErrNotFound is returned for a tenant that does not exist.
-	ErrNotFound = errors.New("tenants: no such tenant")
+	ErrNotFound = errors.New("tenants: tenant not found")
 )
 
-// unknown is what log and metrics call all tenants that do not exist; none can have this name.
+// unknown is the name of all nonexistent tenants in log and metrics. No tenant can have this name.
 const unknown = "(unknown)"
 
-// Tenants is an http.Handler over any number of tenants. Make one with [New].
+// Tenants is an http.Handler over any number of tenants. Create one with [New].
 type Tenants struct {
 	o     Options
-	other http.Handler // answers where no tenant is
+	other http.Handler // handles the paths of nonexistent tenants
 
 	changing sync.Mutex // held while a tenant is added or removed
 
@@ -77,24 +77,23 @@ func New(o Options) (*Tenants, error) {
 	}
 	return &Tenants{
 		o: o, byName: map[string]*Tenant{},
-		other: observe.Wrap(http.HandlerFunc(nobody), observe.Options{Provider: unknown, Logger: o.Logger, Metrics: o.Metrics}),
+		other: observe.Wrap(http.HandlerFunc(serveUnknown), observe.Options{Provider: unknown, Logger: o.Logger, Metrics: o.Metrics}),
 	}, nil
 }
 
-// nobody answers for tenants that do not exist.
-func nobody(w http.ResponseWriter, _ *http.Request) {
-	body, err := json.Marshal(&scim.Error{Status: http.StatusNotFound, Detail: "there is no SCIM service at this path"})
+// serveUnknown handles requests for tenants that do not exist.
+func serveUnknown(w http.ResponseWriter, _ *http.Request) {
+	body, err := json.Marshal(&scim.Error{Status: http.StatusNotFound, Detail: "no SCIM service at this path"})
 	if err != nil {
 		http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", scim.MediaType)
 	w.WriteHeader(http.StatusNotFound)
-	_, _ = w.Write(body) // the client has gone
+	_, _ = w.Write(body) // fails only if the client has disconnected
 }
 
-// Add opens the store of a tenant and serves it from then on. It fails with [ErrExists], and when the configuration cannot be
-// served.
+// Add opens the store of a tenant and starts to serve the tenant. It fails with [ErrExists], or if the configuration is invalid.
 func (ts *Tenants) Add(ctx context.Context, c Config) (*Tenant, error) {
 	if err := CheckName(c.Name); err != nil {
 		return nil, err
@@ -138,15 +137,15 @@ func (ts *Tenants) open(ctx context.Context, c Config) (*Tenant, error) {
 	for _, rt := range c.Types {
 		endpoints = append(endpoints, strings.TrimPrefix(rt.Endpoint, "/"))
 	}
-	// What is observed is what clients see: answers with their quirks.
+	// Log and metrics record what clients receive: responses with quirks applied.
 	t.handler = observe.Wrap(t.quirks,
 		observe.Options{Provider: c.Name, Prefix: root(c.Name), Endpoints: endpoints, Logger: ts.o.Logger, Metrics: ts.o.Metrics})
 	t.ended, t.end = context.WithCancel(context.WithoutCancel(ctx))
 	return t, nil
 }
 
-// Remove ends the service of a tenant, cancels its running requests and waits for their end, and drops its resources. When it
-// fails, no request reaches the tenant any more, its name is still taken, and Remove can be called again. It fails with
+// Remove stops a tenant, cancels its requests in progress and waits for them to finish, and deletes its resources. If Remove fails, the
+// tenant receives no more requests, its name stays in use, and Remove can be called again. For an unknown tenant the error is
 // [ErrNotFound].
 func (ts *Tenants) Remove(ctx context.Context, name string) error {
 	ts.changing.Lock()
@@ -172,14 +171,14 @@ func (ts *Tenants) Remove(ctx context.Context, name string) error {
 	return nil
 }
 
-// named returns the tenant of that name, also while it is removed; nil when there is none.
+// named returns the tenant with that name, also while it is being removed, or nil.
 func (ts *Tenants) named(name string) *Tenant {
 	ts.mu.RLock()
 	defer ts.mu.RUnlock()
 	return ts.byName[name]
 }
 
-// Get returns a tenant that is served.
+// Get returns the tenant with that name.
 func (ts *Tenants) Get(name string) (*Tenant, bool) {
 	ts.mu.RLock()
 	defer ts.mu.RUnlock()
@@ -187,7 +186,7 @@ func (ts *Tenants) Get(name string) (*Tenant, bool) {
 	return t, ok && !t.leaving
 }
 
-// All returns the tenants that are served, by name.
+// All returns the tenants, sorted by name.
 func (ts *Tenants) All() []*Tenant {
 	ts.mu.RLock()
 	defer ts.mu.RUnlock()
@@ -195,13 +194,13 @@ func (ts *Tenants) All() []*Tenant {
 	return slices.DeleteFunc(all, func(t *Tenant) bool { return t.leaving })
 }
 
-// Owns says whether a path is one of a tenant, existing or not.
+// Owns reports whether a path belongs to a tenant, existing or not.
 func (ts *Tenants) Owns(path string) bool {
 	_, ok := nameOf(path)
 	return ok
 }
 
-// ServeHTTP answers as the tenant that the path belongs to.
+// ServeHTTP passes the request to the tenant that the path belongs to.
 func (ts *Tenants) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if t := ts.enter(r.URL.Path); t != nil {
 		t.serve(w, r)
@@ -210,7 +209,7 @@ func (ts *Tenants) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ts.other.ServeHTTP(w, r)
 }
 
-// enter finds the tenant of a path and counts a request in, so that it is not dropped meanwhile.
+// enter returns the tenant of a path and counts the request as running, so that the tenant's store is not deleted during the request.
 func (ts *Tenants) enter(path string) *Tenant {
 	name, ok := nameOf(path)
 	if !ok {

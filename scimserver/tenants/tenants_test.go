@@ -26,10 +26,10 @@ import (
 	"github.com/scimwright/scimwright/scimserver/tenants"
 )
 
-// patience bounds every wait of these tests.
-const patience = 60 * time.Second
+// waitTimeout is the timeout of every wait in these tests.
+const waitTimeout = 60 * time.Second
 
-// stores keeps tenants on one database.
+// stores creates the stores of tenants in one database.
 type stores struct{ db *sqldb.DB }
 
 func (s stores) Open(ctx context.Context, name string, types []*schema.ResourceType) (scimserver.Store, error) {
@@ -60,13 +60,13 @@ func (j *journal) String() string {
 	return j.text.String()
 }
 
-// host is tenants on loopback.
+// host is a server with tenants on loopback.
 type host struct {
 	*tenants.Tenants
 	url     string
 	metrics *observe.Metrics
 	log     *journal
-	clock   func(time.Duration) // moves the clock
+	clock   func(time.Duration) // advances the clock
 }
 
 func newHost(t *testing.T, db *sqldb.DB) *host {
@@ -246,16 +246,16 @@ func TestTenant_RemovalAbortsRequests(t *testing.T) {
 		require.Equal(t, []quirks.Setting{hang}, acme.Config().Quirks)
 		ended := make(chan error, 1)
 		go func() {
-			res, err := http.Post(h.url+users, "application/scim+json", strings.NewReader(ann("bob"))) // a GET would be sent again
+			res, err := http.Post(h.url+users, "application/scim+json", strings.NewReader(ann("bob"))) // net/http would repeat a GET
 			if err == nil {
 				res.Body.Close()
 			}
 			ended <- err
 		}()
-		require.Eventually(t, func() bool { return strings.Contains(h.counted(t), `scim_requests_in_flight{provider="acme"} 1`) }, patience,
+		require.Eventually(t, func() bool { return strings.Contains(h.counted(t), `scim_requests_in_flight{provider="acme"} 1`) }, waitTimeout,
 			10*time.Millisecond)
 		require.NoError(t, h.Remove(t.Context(), "acme"))
-		require.Error(t, <-ended, "the hanging request was cut off")
+		require.Error(t, <-ended, "the hanging request was aborted")
 
 		require.NotContains(t, h.counted(t), `"acme"`)
 		code, _ = h.call(t, http.MethodGet, users, "a", "")
@@ -266,7 +266,7 @@ func TestTenant_RemovalAbortsRequests(t *testing.T) {
 		require.Equal(t, http.StatusOK, code)
 		require.Contains(t, body, `"totalResults":0`)
 		_, body = h.call(t, http.MethodGet, "/t/other/scim/v2/Users", "o", "")
-		require.Contains(t, body, `"totalResults":1`, "nobody else lost anything")
+		require.Contains(t, body, `"totalResults":1`, "other tenants keep their data")
 	})
 }
 
@@ -278,12 +278,12 @@ func TestTenant_LogAndMetrics(t *testing.T) {
 	for i := range 20 {
 		h.call(t, http.MethodGet, fmt.Sprintf("/t/guess%d/scim/v2/Users", i), "token-a", "")
 	}
-	require.Eventually(t, func() bool { // what is counted and logged comes after the answer
+	require.Eventually(t, func() bool { // metrics and log are written after the response
 		counted, log := h.counted(t), h.log.String()
 		return strings.Contains(counted, `scim_requests_total{method="GET",provider="(unknown)",route="other",status="404"} 20`) &&
 			strings.Contains(counted, `scim_requests_total{method="GET",provider="acme",route="/Users",status="200"} 1`) &&
 			strings.Count(log, `"provider":"(unknown)"`) == 20 && strings.Contains(log, `"provider":"acme"`)
-	}, patience, 10*time.Millisecond)
+	}, waitTimeout, 10*time.Millisecond)
 	require.NotContains(t, h.counted(t), "guess")
 	require.NotContains(t, h.log.String(), "guess")
 	require.NotContains(t, h.log.String(), "token-a")

@@ -12,18 +12,18 @@ import (
 	"github.com/scimwright/scimwright/scimserver"
 )
 
-// Token is a bearer token of one tenant. Of the token itself only the digest is known.
+// Token is a bearer token of one tenant. It contains only the digest of the value.
 type Token struct {
 	Digest   [sha256.Size]byte // SHA-256
 	ReadOnly bool
 	Expires  time.Time // zero: never
-	Me       string    // id of the User that the token belongs to, which is what /Me stands for; "" for none
+	Me       string    // id of the User that the token belongs to, which is the resource at /Me; "" for none
 }
 
-// NewToken returns the token of that value, which allows everything for ever.
+// NewToken returns the token with that value. It allows everything and never expires.
 func NewToken(value string) Token { return Token{Digest: sha256.Sum256([]byte(value))} }
 
-// The parts of a token's text.
+// The parts of a token's string form.
 const (
 	digestPrefix  = "sha256:"
 	readOnlyPart  = "read-only"
@@ -31,11 +31,11 @@ const (
 	mePrefix      = "me="
 )
 
-// maxToken bounds the length of a token's text, in bytes.
+// maxToken is the maximum length of a token's string form in bytes.
 const maxToken = 4 << 10
 
-// ParseToken reads the text form of a token: its value, or "sha256:" and the 64 hexadecimal digits of its SHA-256, followed
-// by any of ";read-only", ";expires=TIME" (RFC 3339) and ";me=ID", the id of a user. Errors say nothing of the value.
+// ParseToken reads the string form of a token: its value, or "sha256:" and the 64 hexadecimal digits of its SHA-256, followed by any of
+// ";read-only", ";expires=TIME" (RFC 3339) and ";me=ID", the id of a user. Errors do not contain the value.
 func ParseToken(text string) (Token, error) {
 	if len(text) > maxToken {
 		return Token{}, fmt.Errorf("a token has more than %d bytes", maxToken)
@@ -47,13 +47,13 @@ func ParseToken(text string) (Token, error) {
 	}
 	for i, part := range parts[1:] {
 		if err := t.option(part); err != nil {
-			return Token{}, fmt.Errorf("what follows a token's first semicolon: part %d %w", i+1, err)
+			return Token{}, fmt.Errorf("options after a token's first semicolon: part %d %w", i+1, err)
 		}
 	}
 	return t, nil
 }
 
-// Value is the part of a token's text that clients send, "" when only the digest is given.
+// Value returns the part of a token's string form that clients send, or "" if it contains only the digest.
 func Value(text string) string {
 	value, _, _ := strings.Cut(text, ";")
 	if strings.HasPrefix(value, digestPrefix) {
@@ -66,7 +66,8 @@ func parseValue(value string) (Token, error) {
 	if digits, ok := strings.CutPrefix(value, digestPrefix); ok {
 		sum, err := hex.DecodeString(digits)
 		if err != nil || len(sum) != sha256.Size {
-			return Token{}, fmt.Errorf("%s is followed by the %d hexadecimal digits of a token's SHA-256", digestPrefix, hex.EncodedLen(sha256.Size))
+			return Token{}, fmt.Errorf("%s must be followed by the %d hexadecimal digits of a token's SHA-256", digestPrefix,
+				hex.EncodedLen(sha256.Size))
 		}
 		return Token{Digest: [sha256.Size]byte(sum)}, nil
 	}
@@ -74,12 +75,12 @@ func parseValue(value string) (Token, error) {
 		return Token{}, errors.New("a token is empty")
 	}
 	if strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return Token{}, errors.New("a token has characters that no Authorization header carries: it is visible ASCII without spaces")
+		return Token{}, errors.New("a token has characters that are not valid in an Authorization header: use visible ASCII without spaces")
 	}
 	return NewToken(value), nil
 }
 
-// option reads one part behind the value. It does not repeat what it cannot read, which could be the end of a token.
+// option reads one part after the value. Its errors do not contain the part, which could be the end of a token.
 func (t *Token) option(part string) error {
 	switch {
 	case part == readOnlyPart:
@@ -93,12 +94,12 @@ func (t *Token) option(part string) error {
 	case strings.HasPrefix(part, mePrefix) && len(part) > len(mePrefix):
 		t.Me = part[len(mePrefix):]
 	default:
-		return fmt.Errorf("is none of %s, %sTIME and %sID", readOnlyPart, expiresPrefix, mePrefix)
+		return fmt.Errorf("is not one of %s, %sTIME, %sID", readOnlyPart, expiresPrefix, mePrefix)
 	}
 	return nil
 }
 
-// String is a text that [ParseToken] reads as this token. It has the digest in the place of the value.
+// String returns a string that [ParseToken] reads as this token. It contains the digest in place of the value.
 func (t Token) String() string {
 	text := digestPrefix + hex.EncodeToString(t.Digest[:])
 	if t.ReadOnly {
@@ -113,24 +114,24 @@ func (t Token) String() string {
 	return text
 }
 
-// idLength is how many bytes of the digest name a token.
+// idLength is the length in bytes of the prefix of the digest that identifies a token.
 const idLength = 6
 
-// ID names the token without giving it away: the first 12 hexadecimal digits of its SHA-256, as the access log of
-// scimserver/observe has it.
+// ID returns an id of the token that does not disclose it: the first 12 hexadecimal digits of its SHA-256, as in the access log of
+// scimserver/observe.
 func (t Token) ID() string { return hex.EncodeToString(t.Digest[:idLength]) }
 
-// uniqueTokens refuses two tokens of one value: which of them counts would be for the order to say.
+// uniqueTokens rejects two tokens with the same value: only one of them would take effect, depending on their order.
 func uniqueTokens(tokens []Token) error {
 	for i, t := range tokens {
 		if slices.ContainsFunc(tokens[:i], func(other Token) bool { return other.Digest == t.Digest }) {
-			return fmt.Errorf("token %s is given twice", t.ID())
+			return fmt.Errorf("token %s occurs twice", t.ID())
 		}
 	}
 	return nil
 }
 
-// verifier accepts the tokens. Its Me is a User.
+// verifier returns a verifier for the tokens. Its Me is a User.
 func verifier(now func() time.Time, tokens []Token) scimserver.TokenVerifier {
 	kept := make([]scimserver.Token, len(tokens))
 	for i, t := range tokens {

@@ -41,11 +41,11 @@ func TestParseToken_Errors(t *testing.T) {
 		"hüsh":                     "visible ASCII",
 		"sha256:hush":              "64 hexadecimal digits",
 		"sha256:00":                "64 hexadecimal digits",
-		"x;hush":                   "part 1 is none of read-only, expires=TIME and me=ID",
-		"x;read-only;hush":         "part 2 is none of",
+		"x;hush":                   "part 1 is not one of read-only, expires=TIME, me=ID",
+		"x;read-only;hush":         "part 2 is not one of",
 		"x;expires=hush":           "a time such as",
 		"x;expires=2026-12-01":     "a time such as",
-		"x;me=":                    "none of",
+		"x;me=":                    "not one of",
 		string(make([]byte, 5000)): "more than",
 	} {
 		_, err := tenants.ParseToken(text)

@@ -12,12 +12,12 @@ import (
 	"github.com/scimwright/scimwright/internal/rest"
 )
 
-// ErrNoBaseURL says that a sandbox listens on all addresses and has no base URL. It could take one from the Host header of each request
-// only, and with it the issuer of tokens and the audience of assertions.
-var ErrNoBaseURL = errors.New("listening on all addresses needs a base URL: " +
-	"give --base-url the address that clients use, such as http://localhost:8080, or listen on one address")
+// ErrNoBaseURL is returned if the sandbox listens on all addresses and has no base URL. The only other source of a base URL is the Host
+// header of each request, and the client controls that header. The issuer of tokens and the audience of assertions depend on the base URL.
+var ErrNoBaseURL = errors.New("listening on all addresses requires a base URL: " +
+	"set --base-url to the address that clients use, such as http://localhost:8080, or listen on one address")
 
-// Check returns the error of options that do not go together, before anything is created.
+// Check returns an error if a required base URL is missing or the custom domain is invalid. It creates nothing.
 func (o *Options) Check() error {
 	if o.BaseURL == "" && unspecified(o.Listen) {
 		return ErrNoBaseURL
@@ -29,7 +29,7 @@ func (o *Options) Check() error {
 	return err
 }
 
-// unspecified reports whether a listen address means all addresses of the machine.
+// unspecified reports whether a listen address covers all addresses of the machine.
 func unspecified(listen string) bool {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {
@@ -41,15 +41,15 @@ func unspecified(listen string) bool {
 
 // addresses are the base URLs of the management API.
 type addresses struct {
-	public  string   // of links and issuers
-	aliases []string // under which clients reach it, too
-	custom  string   // at the custom domain, empty for none
+	public  string   // for links and issuers
+	aliases []string // further base URLs that clients use
+	custom  string   // at the custom domain, empty if unset
 }
 
-// addresses returns the base URLs for a listener, whose own is local.
+// addresses returns the base URLs of a listener; local is its own.
 func (o *Options) addresses(l net.Listener, local string) (a addresses, err error) {
 	a.public = strings.TrimRight(o.BaseURL, "/")
-	if tcp, ok := l.Addr().(*net.TCPAddr); a.public == "" && ok && tcp.IP.IsUnspecified() { // under a name that Check does not know
+	if tcp, ok := l.Addr().(*net.TCPAddr); a.public == "" && ok && tcp.IP.IsUnspecified() { // a host name, which Check does not resolve
 		return a, ErrNoBaseURL
 	}
 	if a.public == "" {
@@ -59,7 +59,7 @@ func (o *Options) addresses(l net.Listener, local string) (a addresses, err erro
 	if err != nil {
 		return a, err
 	}
-	// Whatever it listens on, this machine may forward to it.
+	// Requests may be forwarded from this machine, whatever address the listener has.
 	a.aliases = append(rest.LoopbackAliases("http://localhost:"+u.Port()), local)
 	a.aliases = append(a.aliases, rest.LoopbackAliases(a.public)...)
 	if host, _, err := net.SplitHostPort(o.Listen); err == nil && host != "" && !unspecified(o.Listen) {
@@ -71,7 +71,7 @@ func (o *Options) addresses(l net.Listener, local string) (a addresses, err erro
 	return a, err
 }
 
-// customBase returns the base URL at the custom domain: with the scheme of the public one, and its port unless the domain has one.
+// customBase returns the base URL at the custom domain. It has the scheme of the public base URL, and its port unless the domain has one.
 func (o *Options) customBase(public string) (string, error) {
 	base, err := url.Parse(public)
 	if err != nil {
@@ -91,7 +91,7 @@ func (o *Options) customBase(public string) (string, error) {
 		custom.Host = net.JoinHostPort(custom.Hostname(), base.Port())
 	}
 	if strings.EqualFold(custom.Host, base.Host) {
-		return "", fmt.Errorf("the custom domain %s is the domain of the base URL: it has to be another name", custom.Host)
+		return "", fmt.Errorf("the custom domain %s is the domain of the base URL: use another name", custom.Host)
 	}
 	return strings.ToLower(custom.String()), nil
 }

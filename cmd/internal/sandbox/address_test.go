@@ -23,7 +23,7 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 )
 
-// caller sends requests to a sandbox under several host names.
+// caller sends requests to a sandbox with several host names.
 type caller struct {
 	t     *testing.T
 	ready sandbox.Ready
@@ -36,7 +36,8 @@ func newCaller(t *testing.T, s *sandbox.Sandbox) *caller {
 	return &caller{t: t, ready: s.Ready(), port: u.Port()}
 }
 
-// do sends a request with a Host header, the port of the sandbox added, and returns the status and the JSON object of the response.
+// do sends a request with a Host header, to which it adds the port of the sandbox. It returns the status and the JSON object of the
+// response.
 func (c *caller) do(host, method, path, credentials, body string) (int, object) {
 	c.t.Helper()
 	req, err := http.NewRequestWithContext(c.t.Context(), method, c.ready.BaseURL+path, strings.NewReader(body))
@@ -83,7 +84,7 @@ func (c *caller) client() string {
 	return url.Values{"client_id": {client["client_id"].(string)}, "client_secret": {client["client_secret"].(string)}}.Encode()
 }
 
-// claims reads the payload of a token.
+// claims decodes the payload of a token.
 func claims(t *testing.T, token any) object {
 	t.Helper()
 	parsed, err := jwt.ParseSigned(token.(string), []jose.SignatureAlgorithm{jose.RS256})
@@ -126,14 +127,14 @@ func TestAddress_AliasesOfOneIssuer(t *testing.T) {
 			status, answer := c.do(host, method, path, "", map[string]string{"POST": token + form + "&token=x"}[method])
 			require.Equal(t, 400, status, "%s at %s: %v", do, host, answer)
 			require.Equal(t, "invalid_request", answer["error"])
-			require.Contains(t, answer["error_description"], c.ready.BaseURL, "it says which address to use")
+			require.Contains(t, answer["error_description"], c.ready.BaseURL, "the error names the address to use")
 		}
 		status, answer := c.do(host, "GET", "/api/v1/users/me", "Bearer x.y.z", "")
 		require.Equal(t, 400, status, "%v", answer)
 		require.Equal(t, "E0000001", answer["errorCode"])
 		require.NotEmpty(t, answer["errorId"])
 
-		// What does not depend on an issuer is served.
+		// Resources that do not depend on an issuer are served.
 		c.ok(host, "GET", "/oauth2/default/v1/keys", "", "")
 		me := c.ok(host, "GET", "/api/v1/users/me", c.admin(), "")
 		require.True(t, strings.HasPrefix(me["_links"].(object)["self"].(object)["href"].(string), c.ready.BaseURL+"/"), "%v", me["_links"])
@@ -193,7 +194,7 @@ func TestAddress_BearerThroughAliases(t *testing.T) {
 			`"settings":{"oauthClient":{"application_type":"service","grant_types":["client_credentials"],"response_types":["token"]}}}`)
 	oauth := client["credentials"].(object)["oauthClient"].(object)
 	id := oauth["client_id"].(string)
-	for i, host := range []string{"localhost", "[::1]"} { // a client that was given this address
+	for i, host := range []string{"localhost", "[::1]"} { // a client configured with this address
 		scope := []string{"svc.users.read", "svc.groups.read"}[i]
 		c.ok(host, "POST", "/api/v1/apps/"+client["id"].(string)+"/grants", c.admin(),
 			fmt.Sprintf(`{"scopeId":%q,"issuer":"http://%s:%s"}`, scope, host, c.port))
@@ -242,14 +243,14 @@ func TestIssuerMode(t *testing.T) {
 
 	c, end := start("", false)
 	org := create(c, "")
-	require.NotContains(t, org, "issuerMode", "it is shown with a custom domain or Dynamic Issuer Mode only")
+	require.NotContains(t, org, "issuerMode", "requires a custom domain or Dynamic Issuer Mode")
 	rejected(c, "CUSTOM_URL", "DYNAMIC", "OTHER")
 	end()
 
 	c, end = start("", true)
 	require.Equal(t, "ORG_URL", c.ok("127.0.0.1", "GET", servers+"/"+org["id"].(string), c.admin(), "")["issuerMode"])
 	alone := create(c, "")
-	require.Equal(t, "DYNAMIC", alone["issuerMode"], "Dynamic Issuer Mode needs no custom domain")
+	require.Equal(t, "DYNAMIC", alone["issuerMode"], "Dynamic Issuer Mode requires no custom domain")
 	require.Equal(t, c.ready.BaseURL+"/oauth2/"+alone["id"].(string), alone["issuer"])
 	rejected(c, "CUSTOM_URL")
 	end()
@@ -307,7 +308,7 @@ func TestIssuerMode(t *testing.T) {
 		}
 		c.ok("127.0.0.1", "PUT", servers+"/default", c.admin(), `{"name":"default","audiences":["api://default"],"issuerMode":"ORG_URL"}`)
 		require.Equal(t, true, c.ok("127.0.0.1", "POST", "/oauth2/default/v1/introspect", "", "token="+token+"&"+form)["active"],
-			"tokens outlive a change of the mode")
+			"tokens remain valid after a change of the mode")
 		c.ok("127.0.0.1", "PUT", servers+"/default", c.admin(), `{"name":"default","audiences":["api://default"],"issuerMode":"DYNAMIC"}`)
 	}
 }
@@ -316,7 +317,7 @@ func TestAddress_ListenOnAll(t *testing.T) {
 	t.Parallel()
 	command := func(args ...string) (int, string) {
 		ctx, cancel := context.WithCancel(t.Context())
-		cancel() // what starts after all ends at once
+		cancel() // a sandbox that starts anyway stops immediately
 		var stderr bytes.Buffer
 		code := cli.Run(ctx, append([]string{"sandbox", "--empty"}, args...), io.Discard, &stderr, func(string) (string, bool) {
 			return "", false

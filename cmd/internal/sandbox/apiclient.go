@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// maxAnswer bounds what the API client reads of an answer, in bytes.
-const maxAnswer = 8 << 20
+// maxResponse is the maximum size of a response that the API client reads, in bytes.
+const maxResponse = 8 << 20
 
-// APIClient speaks to the management API of a sandbox. The seed uses it, so that a seeded organisation goes
-// through the same validation as any other; so do the commands.
+// APIClient calls the management API of a sandbox. The seed uses it, so that the seeded organization passes the same validation as any
+// other. The CLI commands use it too.
 type APIClient struct {
 	BaseURL string // scheme and host, without a path
 	Token   string // SSWS token
 	HTTP    *http.Client
 }
 
-// Do sends one request and decodes the answer into the value when there is one. An answer outside 2xx is an
-// *APIError with the API's own summary and causes.
+// Do sends one request and decodes the response into the value unless it is nil. A response outside 2xx is returned as an *APIError with
+// the summary and causes of the API.
 func (c *APIClient) Do(ctx context.Context, method, path string, body, into any) error {
 	var payload io.Reader
 	if body != nil {
@@ -52,7 +52,7 @@ func (c *APIClient) Do(ctx context.Context, method, path string, body, into any)
 		return err
 	}
 	defer res.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	data, err := io.ReadAll(io.LimitReader(res.Body, maxResponse))
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", method, path, err)
 	}
@@ -68,7 +68,7 @@ func (c *APIClient) Do(ctx context.Context, method, path string, body, into any)
 	return nil
 }
 
-// APIError is an answer of the management API that tells of an error.
+// APIError is an error response of the management API.
 type APIError struct {
 	Method, Path string
 	Status       int
@@ -90,7 +90,7 @@ func apiError(method, path string, status int, body []byte) error {
 		} `json:"errorCauses"`
 	}
 	if err := json.Unmarshal(body, &e); err != nil || e.Code == "" {
-		return fmt.Errorf("%s %s: status %d, and not an answer of the management API", method, path, status)
+		return fmt.Errorf("%s %s: status %d, and not a response of the management API", method, path, status)
 	}
 	parts := []string{e.Summary}
 	for _, c := range e.Causes {

@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 )
 
-// A token that leaked is replaced by a start with another one.
+// A configured token replaces the token of the last run, which may have leaked.
 func TestAPIToken_ReplacedAtStart(t *testing.T) {
 	t.Parallel()
 	o := sandbox.Options{Listen: "127.0.0.1:0", Empty: true, Data: filepath.Join(t.TempDir(), "data"), APIToken: "leaked-token"}

@@ -14,12 +14,12 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/mgmtapitest"
 )
 
-// assignedMembers is how many users are in the group that BenchmarkAssignLargeGroup assigns.
+// assignedMembers is the number of users in the group that BenchmarkAssignLargeGroup assigns.
 const assignedMembers = 10_000
 
-// BenchmarkAssignLargeGroup assigns a group of 10,000 users to an application that is provisioned, and measures, from the request on, how
-// long it takes until the answer is there (a second is the bound) and until the engine has a row for every member (10 s are). The engine
-// begins meanwhile to create the first ones at a SCIM server of its own database, as it does in life.
+// BenchmarkAssignLargeGroup assigns a group of 10,000 users to an application with provisioning. It measures the time from the request to
+// the response (at most 1s) and until the engine has a row for every member (at most 10s). Concurrently, the engine starts to create the
+// first users on a SCIM server with a separate database.
 func BenchmarkAssignLargeGroup(b *testing.B) {
 	databaseURL := "sqlite:" + filepath.Join(b.TempDir(), "sandbox.db")
 	first, err := sandbox.Start(b.Context(), sandbox.Options{Listen: "127.0.0.1:0", DB: databaseURL, Empty: true})
@@ -52,16 +52,16 @@ func BenchmarkAssignLargeGroup(b *testing.B) {
 		do(b, api, http.MethodDelete, "/api/v1/apps/"+app, "", nil)
 		b.StartTimer()
 	}
-	b.ReportMetric(0, "ns/op") // means nothing
+	b.ReportMetric(0, "ns/op") // not meaningful here
 	b.ReportMetric(answered, "s/answer")
 	b.ReportMetric(seen, "s/seen")
 }
 
-// fillEveryone adds active users to the database of a sandbox that does not run, and returns the group that they are in.
+// fillEveryone adds active users to the database of a sandbox that is not running, and returns their group.
 func fillEveryone(b *testing.B, databaseURL string) (group string) {
 	b.Helper()
 	db, err := sqlopen.Open(b.Context(), databaseURL, sqlopen.Options{})
 	require.NoError(b, err)
 	defer db.Close()
-	return mgmtapitest.Open(b, db).AddUsers(assignedMembers - 1) // the administrator is one
+	return mgmtapitest.Open(b, db).AddUsers(assignedMembers - 1) // the administrator is also a member
 }

@@ -11,8 +11,9 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi"
 )
 
-// bridge lets the engine ask the management API's documents for what is desired, and writes down there what came
-// of it. Neither side knows the other; this is the translation.
+// bridge connects the engine and the management API. It reads the desired state from the documents of the management API for the engine,
+// and reports the engine's results to the management API. The two packages do not depend on each other; bridge translates between their
+// types.
 type bridge struct {
 	wanted  *mgmtapi.Wanted
 	timeout time.Duration
@@ -37,23 +38,22 @@ func (b *bridge) Target(ctx context.Context, app string) (engine.Target, error) 
 	return b.targetOf(t), nil
 }
 
-// targetOf translates a target.
 func (b *bridge) targetOf(t mgmtapi.Target) engine.Target {
 	return engine.Target{
 		BaseURL: t.BaseURL, Auth: authOf(t.Credentials), Style: styles[t.Style], Fallback: fallbacks[t.Fallback],
 		UserNameAttribute: t.UserNameAttribute, CreateUsers: t.CreateUsers, UpdateUsers: t.UpdateUsers, DeactivateUsers: t.DeactivateUsers,
 		PushGroups:    t.PushGroups,
 		SyncPasswords: t.SyncPasswords, Paused: t.Paused, Timeout: b.timeout, Guard: b.guard, OnMissing: engine.Fail,
-		OnRecycled: engine.LinkAuto, // the management API links whatever the lookup finds
+		OnRecycled: engine.LinkAuto, // the management API links every object that the lookup finds
 	}
 }
 
-// styles translates the update styles of connections.
+// styles maps the update styles of connections.
 var styles = map[mgmtapi.UpdateStyle]engine.Style{
 	mgmtapi.StyleCatalog: engine.Catalog, mgmtapi.StyleWizard: engine.Wizard, mgmtapi.StyleAuto: engine.Auto,
 }
 
-// fallbacks translates the fallbacks of connections.
+// fallbacks maps the fallbacks of connections.
 var fallbacks = map[mgmtapi.Fallback]engine.Fallback{
 	mgmtapi.FallbackLearn: engine.FallbackLearn, mgmtapi.FallbackNone: engine.FallbackNone,
 }
@@ -83,12 +83,12 @@ func (b *bridge) IsMember(ctx context.Context, app, group string, users []string
 	return b.wanted.IsMember(ctx, app, group, users)
 }
 
-// wants translates the wanted states.
+// wants maps the desired states.
 var wants = map[mgmtapi.Want]engine.Want{
 	mgmtapi.Active: engine.Active, mgmtapi.Inactive: engine.Inactive, mgmtapi.Absent: engine.Absent, mgmtapi.Keep: engine.Keep,
 }
 
-// wanted translates them back.
+// wanted is the inverse of wants.
 var wanted = inverse(wants)
 
 func inverse[K, V comparable](m map[K]V) map[V]K {
@@ -108,24 +108,24 @@ func (b *bridge) Result(ctx context.Context, r engine.Result) {
 		PasswordVersion: r.PasswordVersion,
 	})
 	if err != nil {
-		b.log.ErrorContext(ctx, "report a result", "app", r.App, "kind", r.Kind, "id", r.ID, "err", err)
+		b.log.ErrorContext(ctx, "reporting a result failed", "app", r.App, "kind", r.Kind, "id", r.ID, "err", err)
 	}
 }
 
-// kinds translates the kinds of principals.
+// kinds maps the kinds of principals.
 var kinds = map[engine.Kind]mgmtapi.Kind{engine.User: mgmtapi.User, engine.Group: mgmtapi.Group}
 
 func principalOf(app string, kind engine.Kind, id string) mgmtapi.Principal {
 	return mgmtapi.Principal{App: app, Kind: kinds[kind], ID: id}
 }
 
-// operations translates what a sequence did. What is not told apart in the log has no translation.
+// operations maps the operations of sequences. Operations that the log does not distinguish are absent.
 var operations = map[engine.Operation]mgmtapi.Operation{
 	engine.OpCreate: mgmtapi.Created, engine.OpLink: mgmtapi.Linked, engine.OpUpdate: mgmtapi.Updated,
 	engine.OpReactivate: mgmtapi.Reactivated, engine.OpDeactivate: mgmtapi.Deactivated,
 }
 
-// confirmed translates what a target has carried out after it had accepted it.
+// confirmed maps the operations that a target accepted first and carried out later.
 var confirmed = map[engine.Operation]mgmtapi.Operation{
 	engine.OpCreate: mgmtapi.Created, engine.OpUpdate: mgmtapi.Updated, engine.OpReactivate: mgmtapi.Reactivated,
 	engine.OpDeactivate: mgmtapi.Deactivated, engine.OpMembers: mgmtapi.Updated, engine.OpDelete: mgmtapi.Removed,
@@ -146,13 +146,13 @@ func outcomeOf(c engine.Class) mgmtapi.Outcome {
 	case engine.Skipped:
 		return mgmtapi.Skipped
 	case engine.Accepted:
-		return mgmtapi.Started // the target has yet to carry it out
+		return mgmtapi.Started // accepted, but not carried out yet
 	case engine.Held, engine.Rejected, engine.Transient, engine.Throttled, engine.Denied:
 	}
 	return mgmtapi.Failed
 }
 
-// connections verifies connections with the engine's client.
+// connections tests connections with the engine's client.
 type connections struct {
 	engine  *provision.Engine
 	timeout time.Duration

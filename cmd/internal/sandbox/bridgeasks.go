@@ -8,7 +8,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// What the engine may ask a directory beyond what is desired.
+// The optional interfaces of an engine directory.
 var (
 	_ engine.Explainer = (*bridge)(nil)
 	_ engine.Lister    = (*bridge)(nil)

@@ -9,19 +9,19 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi"
 )
 
-// settled says whether nothing more is sent by itself after a status that a sequence has led to. What the target has accepted is not sent
-// again either.
+// settled reports whether the engine sends nothing more for a principal with this status, unless the principal changes. A change that the
+// target has accepted is not sent again either.
 func settled(s engine.Status) bool { return s.Outcome() != "" && s.Outcome() != engine.Transient }
 
-// catchUp reports what the engine reached before the process was killed and could not tell any more: it stores its
-// results first and tells of them afterwards. It runs before the engine starts.
+// catchUp reports the results that the engine stored but had not reported when the process was killed. The engine stores each result before
+// it reports it. catchUp runs before the engine starts.
 func catchUp(ctx context.Context, eng *provision.Engine, b *bridge) error {
 	err := statePages(ctx, eng, "", func(states []engine.State) error {
-		untold, err := notTold(ctx, b.wanted, states)
+		unreported, err := unreportedStates(ctx, b.wanted, states)
 		if err != nil {
 			return err
 		}
-		for _, s := range untold {
+		for _, s := range unreported {
 			b.Result(ctx,
 				engine.Result{App: s.App, Kind: s.Kind, ID: s.ID, Want: s.Want, Outcome: s.Status.Outcome(), Status: s.Status, RemoteID: s.RemoteID,
 					Error: s.LastError, PasswordVersion: s.PasswordVersion})
@@ -34,8 +34,8 @@ func catchUp(ctx context.Context, eng *provision.Engine, b *bridge) error {
 	return nil
 }
 
-// notTold picks the settled principals whose documents still wait for a result.
-func notTold(ctx context.Context, wanted *mgmtapi.Wanted, states []engine.State) ([]engine.State, error) {
+// unreportedStates returns the settled principals whose results the management API lacks.
+func unreportedStates(ctx context.Context, wanted *mgmtapi.Wanted, states []engine.State) ([]engine.State, error) {
 	about := make([]mgmtapi.Principal, len(states))
 	for i, s := range states {
 		about[i] = principalOf(s.App, s.Kind, s.ID)
@@ -44,18 +44,18 @@ func notTold(ctx context.Context, wanted *mgmtapi.Wanted, states []engine.State)
 	if err != nil {
 		return nil, err
 	}
-	var untold []engine.State
+	var unreported []engine.State
 	for i, s := range states {
 		a, ok := accounts[about[i]]
-		if ok && settled(s.Status) && !told(a, s) { // what is not settled a mark makes dirty, and then a result will follow
-			untold = append(untold, s)
+		if ok && settled(s.Status) && !isReported(a, s) { // a mark makes unsettled principals dirty, so a result follows
+			unreported = append(unreported, s)
 		}
 	}
-	return untold, nil
+	return unreported, nil
 }
 
-// told says whether the management API says of an account what the engine knows.
-func told(a mgmtapi.Account, s engine.State) bool {
+// isReported reports whether an account in the management API already has the result that the engine stored.
+func isReported(a mgmtapi.Account, s engine.State) bool {
 	failed := s.LastError != "" && s.Status != engine.StatusSkipped
 	return !a.Waiting && a.Failed == failed && (s.RemoteID == "" || a.RemoteID == s.RemoteID)
 }

@@ -31,7 +31,7 @@ func TestAssignment_CreatesTargetUser(t *testing.T) {
 		return remote.Active
 	})
 	var assigned appUser
-	eventually(t, "the app user tells", func() bool {
+	eventually(t, "the app user is synchronized", func() bool {
 		do(t, api, http.MethodGet, "/api/v1/apps/"+app+"/users/"+user, "", &assigned)
 		return assigned.SyncState == "SYNCHRONIZED"
 	})
@@ -59,8 +59,6 @@ func TestAssignment_CreatesTargetUser(t *testing.T) {
 	})
 }
 
-// Whatever a target does wrong, the attempt says what was sent and what came back, the sandbox goes on, and
-// the assignment converges once the target is right again.
 func TestTarget_ReceivesOAuthTokens(t *testing.T) {
 	t.Parallel()
 	scim := scimHandler(t)
@@ -89,7 +87,7 @@ func TestTarget_ReceivesOAuthTokens(t *testing.T) {
 		return api.Do(t.Context(), http.MethodPost, "/api/v1/apps/"+app.ID+"/connections/default?activate=true", json.RawMessage(body), nil)
 	}
 	err := connect("another-s3cret")
-	require.ErrorContains(t, err, "E0000059", "what cannot fetch a token is not activated")
+	require.ErrorContains(t, err, "E0000059", "a connection without an access token is not activated")
 	require.NotContains(t, err.Error(), "another-s3cret")
 	require.NoError(t, connect("cl1ent-s3cret"))
 	do(t, api, http.MethodPut, "/api/v1/apps/"+app.ID+"/features/USER_PROVISIONING", `{"create":{"lifecycleCreate":{"status":"ENABLED"}}}`,
@@ -100,31 +98,32 @@ func TestTarget_ReceivesOAuthTokens(t *testing.T) {
 	var a appUser
 	do(t, api, http.MethodGet, "/api/v1/apps/"+app.ID+"/users/"+ann, "", &a)
 	require.Equal(t, "PROVISIONED", a.Status)
-	require.EqualValues(t, 1, fetched.Load(), "a token serves until it expires")
+	require.EqualValues(t, 1, fetched.Load(), "a token is used until it expires")
 }
 
+// Whatever a target returns, the task contains the request and the response. The assignment converges once the target is available again.
 func TestTarget_RetriedUntilAvailable(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	faults := []struct {
 		name    string
 		handler http.HandlerFunc
-		want    string // in what the attempt or the task says
+		want    string // in the error of the task
 	}{
-		{"answers 503", func(w http.ResponseWriter, _ *http.Request) {
+		{"status 503", func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "out of order", http.StatusServiceUnavailable)
 		}, "503"},
-		{"answers an HTML login page", func(w http.ResponseWriter, _ *http.Request) {
+		{"HTML login page", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
 			_, _ = w.Write([]byte("<html><body>Sign in</body></html>"))
 		}, "text/html"},
-		{"closes the connection half-way", func(w http.ResponseWriter, _ *http.Request) {
+		{"truncated response", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "1000")
 			_, _ = w.Write([]byte(`{"schemas":[`))
 			panic(http.ErrAbortHandler)
 		}, "closed the connection"},
-		{"closes the connection at once", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "closed the connection"},
-		{"hangs", func(_ http.ResponseWriter, r *http.Request) {
+		{"dropped connection", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "closed the connection"},
+		{"timeout", func(_ http.ResponseWriter, r *http.Request) {
 			select {
 			case <-release:
 			case <-r.Context().Done():
@@ -148,8 +147,8 @@ func TestTarget_RetriedUntilAvailable(t *testing.T) {
 				do(t, api, http.MethodGet, "/sandbox/v1/apps/"+app+"/tasks", "", &tasks)
 				return len(tasks) == 1
 			})
-			require.Contains(t, tasks[0].ErrorSummary, fault.want, "it says what came back")
-			require.Contains(t, tasks[0].ErrorSummary, "lookup", "it says what was sent")
+			require.Contains(t, tasks[0].ErrorSummary, fault.want, "it contains the response")
+			require.Contains(t, tasks[0].ErrorSummary, "lookup", "it contains the request")
 			log := attempts(t, api, app, user)
 			require.NotEmpty(t, log)
 			require.Contains(t, log[0].Path, "/Users?filter=")
@@ -167,7 +166,7 @@ func TestTarget_RetriedUntilAvailable(t *testing.T) {
 func TestTarget_RetriedAfterRefusedConnection(t *testing.T) {
 	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true, RetryMax: testRetryMax})
-	// Connected while it was up, then down, then up again at the same address.
+	// The target is available when it is connected, then unavailable, then available again at the same address.
 	good := scimHandler(t)
 	first := newTarget(t, good)
 	addr := first.Listener.Addr().String()

@@ -17,27 +17,27 @@ import (
 	"github.com/scimwright/scimwright/internal/alltest"
 )
 
-// registryPatience bounds what depends on registries and processes.
-const registryPatience = 10 * time.Minute
+// registryTimeout is the timeout of commands that depend on package registries.
+const registryTimeout = 10 * time.Minute
 
-// installed is the folder that what is installed stays in.
+// installed returns the directory in which installed packages are kept.
 func installed(t *testing.T) string {
 	t.Helper()
 	return alltest.Installs(t, "SCIMWRIGHT_TEST_CLIENTS")
 }
 
-// runIn runs a program in a folder, to its end.
+// runIn runs a program in a directory and waits for it.
 func runIn(t *testing.T, dir, name string, arguments ...string) ([]byte, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), registryPatience)
+	ctx, cancel := context.WithTimeout(t.Context(), registryTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, arguments...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK=off")
 	return cmd.CombinedOutput()
 }
 
-// walked has a client do its work on a fresh sandbox. No step may stumble. What the sandbox does not serve yet is told.
-func walked(t *testing.T, dir, name string, arguments ...string) {
+// runClient runs a client program against a new sandbox. Each step must succeed. Operations that the sandbox does not serve are logged.
+func runClient(t *testing.T, dir, name string, arguments ...string) {
 	t.Helper()
 	s, err := sandbox.Start(t.Context(), sandbox.Options{Listen: "127.0.0.1:0", NoRateLimits: true})
 	require.NoError(t, err)
@@ -49,7 +49,7 @@ func walked(t *testing.T, dir, name string, arguments ...string) {
 		case "ok":
 			steps++
 		case "UNSERVED":
-			require.NotRegexp(t, "factor|enrol", step, "all of these are served")
+			require.NotRegexp(t, "factor|enroll", step, "all operations of factors are served")
 			t.Logf("not served: %s", step)
 		default:
 			other += lines.Text() + "\n"
@@ -67,7 +67,7 @@ func TestGoLibraries(t *testing.T) {
 			program := filepath.Join(bin, major)
 			out, err := runIn(t, filepath.Join("clients", "go"), "go", "build", "-o", program, "./"+major)
 			require.NoError(t, err, "%s", out)
-			walked(t, bin, program)
+			runClient(t, bin, program)
 		})
 	}
 }
@@ -81,5 +81,5 @@ func TestNodeLibrary(t *testing.T) {
 	}
 	out, err := runIn(t, dir, "npm", "install", "--no-audit", "--no-fund", "--ignore-scripts")
 	require.NoError(t, err, "%s", out)
-	walked(t, dir, "node", "walk.mjs")
+	runClient(t, dir, "node", "walk.mjs")
 }

@@ -15,16 +15,16 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi"
 )
 
-// clock is the one clock of the sandbox: the real time and a distance, never a negative one. Whatever compares times or writes them down
-// asks it: the management API, its documents and log, the engine with its leases and back-offs, the tokens and resources of the SCIM
-// servers. What waits without comparing does not: time-outs of the network, the intervals of background work, which is woken instead
-// when the clock is moved, and ids of SCIM resources, which only have to grow.
+// clock is the only clock of the sandbox: the real time plus an offset, which is never negative. It is used by everything that compares or
+// stores times: the management API with its documents and log, the engine with its leases and backoffs, the tokens and resources of the
+// SCIM servers. It is not used for network timeouts, for the intervals of background work (which is woken when the clock is moved), and for
+// ids of SCIM resources, which only have to increase.
 type clock struct {
-	ahead atomic.Int64 // of the real time, in nanoseconds
+	offset atomic.Int64 // offset to the real time, in nanoseconds
 
-	kept  docstore.Collection[keptClock]
-	store *docstore.Store // nil before load
-	// moved is called after the clock was moved, forward or back.
+	stored docstore.Collection[storedClock]
+	store  *docstore.Store // nil before load
+	// moved is called after the clock was moved, forward or backward.
 	moved func(ctx context.Context, back bool) error
 
 	mu sync.Mutex // held while the clock is moved
@@ -32,42 +32,43 @@ type clock struct {
 
 var _ sandboxport.Clock = (*clock)(nil)
 
-// keptClock is the distance of the clock to the real time. A later run continues with it, so as not to be behind what is stored.
-type keptClock struct {
+// storedClock is the stored offset of the clock to the real time. A later run continues with it, so that its clock is not behind the stored
+// times.
+type storedClock struct {
 	Ahead int64 `json:"ahead"`
 }
 
-func clockCollection() docstore.Collection[keptClock] {
-	return docstore.NewCollection[keptClock]("sandbox_clock")
+func clockCollection() docstore.Collection[storedClock] {
+	return docstore.NewCollection[storedClock]("sandbox_clock")
 }
 
-// load goes on where the last run with the database was.
+// load restores the offset of the last run with this database.
 func (c *clock) load(ctx context.Context, store *docstore.Store) error {
-	doc, err := c.kept.Get(ctx, store.Reader(), settingsID)
+	doc, err := c.stored.Get(ctx, store.Reader(), settingsID)
 	if err != nil && !errors.Is(err, docstore.ErrNotFound) {
 		return err
 	}
 	c.store = store
-	c.ahead.Store(doc.Value.Ahead)
+	c.offset.Store(doc.Value.Ahead)
 	return nil
 }
 
 // Now implements sandboxport.Clock.
-func (c *clock) Now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
+func (c *clock) Now() time.Time { return time.Now().Add(time.Duration(c.offset.Load())) }
 
-// lastYear is the last one that timestamps can show.
+// lastYear is the last year that timestamps can represent.
 const lastYear = 9999
 
 // Real implements sandboxport.Clock.
 func (c *clock) Real() time.Time { return time.Now() }
 
-// Move implements sandboxport.Clock. The distance is stored before any caller sees the new time.
+// Move implements sandboxport.Clock. The offset is stored before any caller reads the new time.
 func (c *clock) Move(
 	ctx context.Context, by time.Duration, before func(context.Context, sqldb.Execer, time.Time) error,
 ) (time.Time, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	ahead := c.ahead.Load()
+	ahead := c.offset.Load()
 	if by > 0 && ahead > math.MaxInt64-int64(by) || c.Now().Add(by).Year() > lastYear {
 		return time.Time{}, sandboxport.ErrClockRange
 	}
@@ -76,21 +77,21 @@ func (c *clock) Move(
 		if err := before(ctx, tx.SQL().Execer(), time.Now().Add(time.Duration(ahead))); err != nil {
 			return err
 		}
-		_, err := c.kept.Update(ctx, tx, settingsID, 0, keptClock{Ahead: ahead})
+		_, err := c.stored.Update(ctx, tx, settingsID, 0, storedClock{Ahead: ahead})
 		if errors.Is(err, docstore.ErrNotFound) {
-			_, err = c.kept.Insert(ctx, tx, settingsID, keptClock{Ahead: ahead})
+			_, err = c.stored.Insert(ctx, tx, settingsID, storedClock{Ahead: ahead})
 		}
 		return err
 	})
 	if err != nil {
 		return time.Time{}, err
 	}
-	back := ahead < c.ahead.Swap(ahead)
+	back := ahead < c.offset.Swap(ahead)
 	return c.Now(), c.moved(ctx, back)
 }
 
-// clockMoved wakes what waits for a time. Before a step back that time may have been years ahead: the engine then tries again what waits,
-// and forgets what it has learned about targets, because it would use that for too long.
+// clockMoved wakes all work that is scheduled for a time. After a step back, such a time may be years ahead. The engine then retries all
+// scheduled principals, and discards what it has learned about targets, which would otherwise expire far too late.
 func (p *parts) clockMoved(ctx context.Context, now time.Time, back bool) error {
 	defer p.api.Wake()
 	defer p.engine.Wake()

@@ -22,7 +22,7 @@ func advance(t *testing.T, api *sandbox.APIClient, by time.Duration) time.Time {
 	return at.Now
 }
 
-// laneState says whether an app's changes are sent, and what else keeps them.
+// laneState returns the state of the lane of an app.
 func laneState(t *testing.T, api *sandbox.APIClient, app string) string {
 	t.Helper()
 	var seen struct{ Lane struct{ State string } }
@@ -49,9 +49,9 @@ func TestClock_ControlsExpiry(t *testing.T) {
 
 	var made struct{ Created time.Time }
 	do(t, api, http.MethodPost, "/api/v1/groups", `{"profile":{"name":"later"}}`, &made)
-	require.Greater(t, time.Until(made.Created), 6*day, "documents carry the time of the clock")
+	require.Greater(t, time.Until(made.Created), 6*day, "the documents contain the time of the clock")
 
-	// The token of the program does not expire by a jump.
+	// A jump does not expire the sandbox's own token.
 	advance(t, api, 31*day)
 	do(t, api, http.MethodGet, "/api/v1/users/me", "", nil)
 }
@@ -69,15 +69,15 @@ func TestClock_EngineContinuesAfterAdvance(t *testing.T) {
 	advance(t, api, day)
 	assign("after@chain.example")
 	do(t, api, http.MethodPost, "/sandbox/v1/jobs/drain", "", nil)
-	require.EqualValues(t, 2, tg.posts.Load(), "leases that have ended at once are taken anew")
+	require.EqualValues(t, 2, tg.posts.Load(), "expired leases are acquired again")
 
 	down.Store(true)
 	assign("paused@chain.example")
-	eventually(t, "the target makes the lane wait for an hour", func() bool { return laneState(t, api, app) == "pause" })
+	eventually(t, "the lane is paused for an hour", func() bool { return laneState(t, api, app) == "pause" })
 	down.Store(false)
 	advance(t, api, time.Hour)
 	do(t, api, http.MethodPost, "/sandbox/v1/jobs/drain", "", nil)
-	require.EqualValues(t, 3, tg.posts.Load(), "the hour is over")
+	require.EqualValues(t, 3, tg.posts.Load(), "the pause is over")
 }
 
 func TestClock_ContinuesAfterRestart(t *testing.T) {
@@ -94,7 +94,7 @@ func TestClock_ContinuesAfterRestart(t *testing.T) {
 	require.Less(t, now.Sub(at), 100*time.Hour)
 }
 
-// newThrottling returns a target that answers 429 and asks for a pause of an hour while down is set.
+// newThrottling returns a target. While down is set, it returns 429 with a Retry-After of an hour.
 func newThrottling(t *testing.T) (tg *target, down *atomic.Bool) {
 	t.Helper()
 	down = &atomic.Bool{}

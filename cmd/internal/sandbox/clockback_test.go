@@ -14,7 +14,7 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 )
 
-// clockTime is what the clock shows.
+// clockTime is the response of the clock.
 type clockTime struct {
 	Now, RealTime time.Time
 	AheadSeconds  float64
@@ -93,11 +93,11 @@ func TestClock_WorkContinuesAfterStepBack(t *testing.T) {
 	drain()
 	down.Store(true)
 	assign("paused@chain.example")
-	eventually(t, "the target makes the lane wait for an hour", func() bool { return laneState(t, api, app) == "pause" })
+	eventually(t, "the lane is paused for an hour", func() bool { return laneState(t, api, app) == "pause" })
 	down.Store(false)
 	do(t, api, http.MethodPost, "/sandbox/v1/clock", `{"realTime":true}`, nil)
 	drain()
 	assign("back@chain.example")
 	drain()
-	require.EqualValues(t, 3, tg.posts.Load(), "one for each account")
+	require.EqualValues(t, 3, tg.posts.Load(), "one create per account")
 }

@@ -7,17 +7,17 @@ import (
 	"sync"
 )
 
-// closing collects what was started and ends it backwards, once.
+// closing collects the close functions of what was started and runs them once, in reverse order.
 type closing struct {
 	steps []func(context.Context) error
 	once  sync.Once
 	err   error
 }
 
-// onClose adds a step, right after the thing it ends was started.
+// onClose adds a step. It is called right after the start of the part that the step stops.
 func (c *closing) onClose(f func(context.Context) error) { c.steps = append(c.steps, f) }
 
-// run runs all steps, whatever one of them says. A second call waits for the first and returns what it did.
+// run runs all steps, even if one returns an error. A second call waits for the first and returns the same error.
 func (c *closing) run(ctx context.Context) error {
 	c.once.Do(func() {
 		for _, step := range slices.Backward(c.steps) {

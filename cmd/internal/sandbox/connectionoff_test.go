@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/engine/control/client"
 )
 
-// While a target is down, a create, an update, a deactivation and an import wait for it. Then its connection is deactivated.
+// While a target is unavailable, a create, an update, a deactivation and an import are pending. Then its connection is deactivated.
 func TestDeactivatedConnection_PreservesDeactivations(t *testing.T) {
 	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true, RetryMax: testRetryMax})
@@ -57,7 +57,7 @@ func TestDeactivatedConnection_PreservesDeactivations(t *testing.T) {
 	var tasks []struct{ ID string }
 	do(t, api, http.MethodGet, jobs+"/tasks", "", &tasks)
 	require.Empty(t, tasks)
-	require.Error(t, api.Do(t.Context(), http.MethodPost, jobs+"/import", object{"type": "USERS"}, nil), "nothing is begun")
+	require.Error(t, api.Do(t.Context(), http.MethodPost, jobs+"/import", object{"type": "USERS"}, nil), "no import is started")
 
 	do(t, api, http.MethodPost, "/api/v1/users/"+users["cid"]+"/lifecycle/deactivate", "", nil)
 	lastName("dan")
@@ -65,11 +65,11 @@ func TestDeactivatedConnection_PreservesDeactivations(t *testing.T) {
 	posts := tg.posts.Load()
 	do(t, api, http.MethodPost, path+"/connections/default/lifecycle/activate", "", nil)
 	drain()
-	require.Equal(t, posts, tg.posts.Load(), "the create is not made up for")
-	require.Equal(t, "Person", at("ann").Name.FamilyName, "nor is the update")
-	require.False(t, at("bob").Active, "who had lost the assignment before has lost the account")
-	require.False(t, at("cid").Active, "and who has meanwhile, too")
-	require.Equal(t, "Changed", at("dan").Name.FamilyName, "what changes meanwhile waits for the connection")
+	require.Equal(t, posts, tg.posts.Load(), "the create is not sent later")
+	require.Equal(t, "Person", at("ann").Name.FamilyName, "the update is not sent later")
+	require.False(t, at("bob").Active, "unassigned before the deactivation of the connection")
+	require.False(t, at("cid").Active, "deactivated while the connection was inactive")
+	require.Equal(t, "Changed", at("dan").Name.FamilyName, "changed while the connection was inactive")
 	var a appUser
 	do(t, api, http.MethodGet, path+"/users/"+users["eve"], "", &a)
 	require.Equal(t, "STAGED", a.Status, "app users keep their status")
@@ -77,6 +77,6 @@ func TestDeactivatedConnection_PreservesDeactivations(t *testing.T) {
 	do(t, api, http.MethodPost, jobs+"/provision", fmt.Sprintf(`{"userIds":[%q]}`, users["eve"]), nil)
 	do(t, api, http.MethodPost, "/api/v1/users/"+users["ann"], `{"profile":{"displayName":"Ann"}}`, nil)
 	drain()
-	require.True(t, at("eve").Active, "whoever asks gets it")
-	require.Equal(t, "Changed", at("ann").Name.FamilyName, "the next change brings the whole state")
+	require.True(t, at("eve").Active, "a requested provisioning creates the account")
+	require.Equal(t, "Changed", at("ann").Name.FamilyName, "the next change sends the whole state")
 }

@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	// consolePrincipals, consoleExchanges and consoleLatest bound what one page shows: the principals of an application, the
-	// exchanges of a principal, and those of an application.
+	// consolePrincipals, consoleExchanges and consoleLatest are the maximum numbers of entries on a page: the principals of an application,
+	// the exchanges of a principal, and the exchanges of an application.
 	consolePrincipals = 200
 	consoleExchanges  = 100
 	consoleLatest     = 30
 )
 
-// consoleSource gives the console what the management API's documents and the engine's state say.
+// consoleSource reads the content of the console from the management API's documents and the engine's state.
 type consoleSource struct {
 	engine *provision.Engine
 	bridge *bridge
@@ -83,8 +83,8 @@ func (c *consoleSource) App(ctx context.Context, id string) (console.AppPage, er
 	return page, err
 }
 
-// principals returns the states that the page of an app shows: those that are wrong before others, where there are more than
-// it has room for.
+// principals returns the states that the page of an app shows. If there are more than consolePrincipals, failed and held principals come
+// first.
 func (c *consoleSource) principals(ctx context.Context, app string) (states []engine.State, more bool, err error) {
 	seen := map[string]bool{}
 	for _, status := range []engine.Status{engine.StatusFailed, engine.StatusHeld, ""} {
@@ -105,12 +105,12 @@ func (c *consoleSource) principals(ctx context.Context, app string) (states []en
 	return states, false, nil
 }
 
-// urgency orders principals: first what somebody has to look at.
+// urgency returns the sort order of principals: those that need attention come first.
 func urgency(status string) int {
 	return slices.Index([]string{failed, retrying, waiting, skipped, dismissed, inSync}, status)
 }
 
-// latest returns the latest exchanges of an app with whom they were about.
+// latest returns the latest exchanges of an app with their principals.
 func (c *consoleSource) latest(ctx context.Context, id string) ([]console.Exchange, error) {
 	attempts, err := c.engine.Traces().Attempts(ctx, engine.AttemptQuery{App: id, Limit: consoleLatest})
 	if err != nil {
@@ -189,12 +189,12 @@ func (c *consoleSource) app(ctx context.Context, id string) (console.App, error)
 	return c.describe(ctx, a)
 }
 
-// requestsOf describes which requests an application is sent for updates.
+// requestsOf describes the requests that update the users of an application.
 func requestsOf(style mgmtapi.UpdateStyle, fallback mgmtapi.Fallback) string {
 	text := map[mgmtapi.UpdateStyle]string{
 		mgmtapi.StyleCatalog: "PATCH for activation and deactivation, PUT for other updates",
 		mgmtapi.StyleWizard:  "PUT for every update",
-		mgmtapi.StyleAuto:    "PATCH or PUT, as the target says",
+		mgmtapi.StyleAuto:    "PATCH or PUT, as the target declares",
 	}[style]
 	if fallback == mgmtapi.FallbackLearn {
 		text += "; other forms after a rejection"
@@ -211,7 +211,7 @@ func (c *consoleSource) describe(ctx context.Context, a mgmtapi.App) (console.Ap
 		return app, err
 	}
 	for status, n := range counts {
-		switch word(status) {
+		switch statusName(status) {
 		case inSync:
 			app.InSync += n
 		case failed:
@@ -229,7 +229,7 @@ func (c *consoleSource) describe(ctx context.Context, a mgmtapi.App) (console.Ap
 	if err != nil && !errors.Is(err, engine.ErrNotFound) {
 		return app, err
 	}
-	app.Lane, app.Reason = laneWords(a.Status == mgmtapi.AppActive, a.Connected, l)
+	app.Lane, app.Reason = describeLane(a.Status == mgmtapi.AppActive, a.Connected, l)
 	lag, err := c.engine.Apps().Lag(ctx, a.ID)
 	if err != nil && !errors.Is(err, engine.ErrNotFound) {
 		return app, err
@@ -249,8 +249,8 @@ func (c *consoleSource) describe(ctx context.Context, a mgmtapi.App) (console.Ap
 	return app, err
 }
 
-// laneWords says whether an app's lane runs, and if not why.
-func laneWords(active, connected bool, l engine.Lane) (word, reason string) {
+// describeLane returns the state of an app's lane and, unless it is running, the reason.
+func describeLane(active, connected bool, l engine.Lane) (word, reason string) {
 	switch {
 	case !active:
 		return "idle", "the application is inactive"
@@ -283,24 +283,24 @@ func (c *consoleSource) names(ctx context.Context, app string, states []engine.S
 
 func principal(s engine.State, name string) console.Principal {
 	return console.Principal{
-		Kind: string(s.Kind), ID: s.ID, Name: cmp.Or(name, s.RemoteName, s.ID), Want: string(s.Want), Status: word(s.Status),
+		Kind: string(s.Kind), ID: s.ID, Name: cmp.Or(name, s.RemoteName, s.ID), Want: string(s.Want), Status: statusName(s.Status),
 		RemoteID: s.RemoteID, Attempts: s.Attempts, Error: s.LastError, Updated: s.UpdatedAt,
 	}
 }
 
-// The words of the console for the engine's statuses.
+// The names of the engine's statuses in the console.
 const (
 	inSync   = "in sync"
 	waiting  = "waiting"
 	retrying = "retrying"
 	failed   = "failed"
-	// skipped is what the options of the app, or the status of the user, allow no request for.
+	// skipped: the options of the app or the status of the user allow no request.
 	skipped = "skipped"
-	// dismissed is what somebody has marked as done: what the target has is not known.
+	// dismissed: an operator marked the task as resolved. The state on the target is unknown.
 	dismissed = "dismissed"
 )
 
-func word(s engine.Status) string {
+func statusName(s engine.Status) string {
 	switch s {
 	case engine.StatusClean:
 		return inSync

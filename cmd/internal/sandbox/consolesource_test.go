@@ -13,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 )
 
-// The page of an application leads to what was sent, and what went wrong comes first.
+// The page of an application shows failed principals first and links to their requests.
 func TestConsole_AppPageShowsFailuresFirst(t *testing.T) {
 	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true})
@@ -33,7 +33,7 @@ func TestConsole_AppPageShowsFailuresFirst(t *testing.T) {
 	for _, login := range []string{"ben@northwind.example", "zoe@northwind.example", "ada@northwind.example"} {
 		do(t, api, http.MethodPost, "/api/v1/apps/"+app+"/users", `{"id":"`+newUser(t, api, login)+`"}`, nil)
 	}
-	eventually(t, "everybody was tried", func() bool {
+	eventually(t, "all users were processed", func() bool {
 		page := consolePage(t, api.BaseURL+"/apps/"+app)
 		return strings.Contains(page, ">failed<") && strings.Count(page, ">in sync<") == 2
 	})
@@ -41,8 +41,8 @@ func TestConsole_AppPageShowsFailuresFirst(t *testing.T) {
 	require.True(t, found)
 	zoe, ada, ben := strings.Index(principals, "zoe@"), strings.Index(principals, "ada@"), strings.Index(principals, "ben@")
 	require.Positive(t, zoe)
-	require.Less(t, zoe, ada, "what is wrong comes first")
-	require.Less(t, ada, ben, "the rest goes by name")
+	require.Less(t, zoe, ada, "failed users come first")
+	require.Less(t, ada, ben, "the other users are sorted by name")
 	require.Contains(t, requests, "<b>POST</b> <code>/Users</code>")
 	require.Contains(t, requests, "no Zoes here")
 	require.Contains(t, requests, "</code> for zoe@northwind.example")

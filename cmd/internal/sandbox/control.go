@@ -15,13 +15,13 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi"
 )
 
-// The engine's control API is a part of /sandbox/v1.
+// The path and the scope of the engine's control API, which is part of the sandbox API.
 const (
 	sandboxPrefix = "/sandbox/v1"
 	sandboxScope  = "svc.sandbox.manage"
 )
 
-// controlOptions are what the OpenAPI document needs.
+// controlOptions returns the options that the OpenAPI document depends on.
 func controlOptions() control.Options {
 	return control.Options{Prefix: sandboxPrefix, Scope: sandboxScope}
 }
@@ -33,15 +33,15 @@ func newControl(
 	o := controlOptions()
 	o.Engine, o.Directory, o.Names, o.Unprovisioned, o.Now, o.Logger = e, b, names{b}, names{b}.unprovisioned, now, log
 	o.Update = func(ctx context.Context, fn func(tx engine.Execer) error) error {
-		// Like the relay, it does not ask for a serializable transaction: it writes no documents, and the engine's store orders its writes.
+		// Like the relay, this does not need a serializable transaction: it writes no documents, and the engine's store orders its writes.
 		return db.Update(ctx, func(tx *sqldb.Tx) error { return fn(tx.Execer()) })
 	}
-	o.Synced, o.Imports = b.relayed, importing{api}
+	o.Synced, o.Imports = b.waitRelayed, importing{api}
 	o.Authorize = func(next http.Handler) http.Handler { return api.Authorize(sandboxScope, next) }
 	return control.New(o)
 }
 
-// controlOperations describes the operations of the control API to the management API, which explains who may run them.
+// controlOperations describes the operations of the control API to the management API, which explains the permissions they require.
 func controlOperations() []rest.Info {
 	var all []rest.Info
 	for _, op := range control.Operations(sandboxPrefix) {
@@ -50,11 +50,11 @@ func controlOperations() []rest.Info {
 	return all
 }
 
-// ofManagement are the paths below /sandbox/v1/apps/{app} that the management API serves: they are about assignments.
-var ofManagement = []string{"provision"}
+// managementPaths are the paths below /sandbox/v1/apps/{app} that the management API serves, because they concern assignments.
+var managementPaths = []string{"provision"}
 
-// ofControl reports whether the control API serves a path.
-func ofControl(path string) bool {
+// servedByControl reports whether the control API serves a path.
+func servedByControl(path string) bool {
 	if under(path, sandboxPrefix+"/engine") {
 		return true
 	}
@@ -64,7 +64,7 @@ func ofControl(path string) bool {
 	}
 	_, rest, ok = strings.Cut(rest, "/")
 	first, _, _ := strings.Cut(rest, "/")
-	for _, segment := range ofManagement {
+	for _, segment := range managementPaths {
 		if first == segment {
 			return false
 		}
@@ -72,11 +72,11 @@ func ofControl(path string) bool {
 	return ok
 }
 
-// relayTime bounds how long the relay is waited for.
+// relayTime is the maximum time to wait for the relay.
 const relayTime = 30 * time.Second
 
-// relayed waits until the engine was told about all changes that were made before.
-func (b *bridge) relayed(ctx context.Context) error {
+// waitRelayed waits until the relay has passed all earlier changes to the engine.
+func (b *bridge) waitRelayed(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, relayTime)
 	defer cancel()
 	return poll(ctx, func() (bool, error) {

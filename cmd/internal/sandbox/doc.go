@@ -1,8 +1,7 @@
-// Package sandbox is the composition root: it puts the management API, the provisioning engine, the reference
-// SCIM server and the console into one process on one database and one port.
+// Package sandbox is the composition root: it puts the management API, the provisioning engine, the reference SCIM server and the console
+// into one process on one database and one port.
 //
-// It holds the wiring and what only the wiring can know: the relay that turns stored events into marks of the
-// engine, the bridge that lets the engine ask the management API's documents for the desired state, and the
-// seed. Rules of the domain belong to the packages it wires, never here. Because it is the one package that
-// knows everyone, the tests of pairs and of the whole chain live beside it.
+// It contains the wiring: the relay, which turns stored events into marks of the engine; the bridge, through which the engine reads the
+// desired state from the management API's documents; and the seed. Rules of the domain belong to the wired packages, never here. Because no
+// other package imports all of them, the tests of pairs of packages and of the whole chain are in this directory.
 package sandbox

@@ -13,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 )
 
-// The OpenAPI document that a sandbox serves is valid to validators that we did not write, one of Python and one of Node.
+// Two third-party validators, one in Python and one in Node, accept the OpenAPI document of a sandbox.
 func TestOpenAPI_ExternallyValid(t *testing.T) {
 	dir := installed(t)
 	file := filepath.Join(t.TempDir(), "openapi.json")
@@ -39,7 +39,7 @@ func TestOpenAPI_ExternallyValid(t *testing.T) {
 	}
 }
 
-// servedAt is what a sandbox answers at a path.
+// servedAt returns the response of a sandbox at a path.
 func servedAt(t *testing.T, path string) []byte {
 	t.Helper()
 	s, err := sandbox.Start(t.Context(), sandbox.Options{Listen: "127.0.0.1:0", Empty: true})

@@ -22,7 +22,7 @@ import (
 	"github.com/scimwright/scimwright/internal/hookstest"
 )
 
-// What an administrator of applications must not get to see.
+// The secrets that an administrator of applications must not read.
 const (
 	targetSecret = "st0red-target-token"
 	clientSecret = "st0red-client-secret"
@@ -34,8 +34,8 @@ const (
 	echoed       = "the credentials were "
 )
 
-// drawnOut fails if a text has one of the secrets, in one of the forms in which they are sent.
-func drawnOut(t *testing.T, where, text string, more ...string) {
+// requireNoSecrets fails if the text contains a secret in one of the encodings of a request.
+func requireNoSecrets(t *testing.T, where, text string, more ...string) {
 	t.Helper()
 	for _, secret := range append([]string{targetSecret, clientSecret, accessToken, hookSecret, userPassword}, more...) {
 		for _, form := range []string{secret, url.QueryEscape(secret), base64.StdEncoding.EncodeToString([]byte(secret)),
@@ -45,7 +45,7 @@ func drawnOut(t *testing.T, where, text string, more ...string) {
 	}
 }
 
-// recorder is a server that keeps everything that it is sent.
+// recorder is a server that records all requests.
 type recorder struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -73,14 +73,14 @@ func newRecorder(t *testing.T, answer http.HandlerFunc) *recorder {
 	return r
 }
 
-// got returns everything that was sent to the recorder, and the number of requests.
+// got returns the recorded requests and their number.
 func (r *recorder) got() (string, int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.received.String(), r.requests
 }
 
-// emptySCIM answers as a target without users does that takes everything.
+// emptySCIM is a target without users that accepts every request.
 func emptySCIM(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/scim+json")
 	if r.Method == http.MethodGet {
@@ -91,7 +91,7 @@ func emptySCIM(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"id":"1","userName":"x","active":true}`)
 }
 
-// attack is a sandbox with secrets, and an administrator of applications who wants them.
+// attack is a sandbox with secrets, and an administrator of applications who tries to read them.
 type attack struct {
 	t     *testing.T
 	admin *sandbox.APIClient // SUPER_ADMIN
@@ -103,7 +103,7 @@ type attack struct {
 	seen bytes.Buffer // by the APP_ADMIN
 }
 
-// try sends a request as the APP_ADMIN, and keeps what is returned.
+// try sends a request as the APP_ADMIN and records the response.
 func (a *attack) try(method, path, body string) (status int, text string) {
 	a.t.Helper()
 	req, err := http.NewRequestWithContext(a.t.Context(), method, a.admin.BaseURL+path, strings.NewReader(body))
@@ -119,11 +119,11 @@ func (a *attack) try(method, path, body string) (status int, text string) {
 	require.NoError(a.t, err)
 	_ = res.Header.Write(&a.seen)
 	a.seen.Write(data)
-	drawnOut(a.t, method+" "+path, string(data), innerPage)
+	requireNoSecrets(a.t, method+" "+path, string(data), innerPage)
 	return res.StatusCode, string(data)
 }
 
-// refused tries what must be rejected.
+// refused sends a request that must be rejected.
 func (a *attack) refused(status int, code, method, path, body string) {
 	a.t.Helper()
 	got, text := a.try(method, path, body)
@@ -133,8 +133,8 @@ func (a *attack) refused(status int, code, method, path, body string) {
 
 func (a *attack) connection(app string) string { return "/api/v1/apps/" + app + "/connections/default" }
 
-// An administrator of applications, who may configure connections and does not know their secrets, tries to get hold of them in every way
-// that the program offers.
+// An administrator of applications may configure connections but does not know their secrets. The test tries to read the secrets with every
+// operation of the program.
 func TestSecrets_HiddenFromAppAdmin(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
@@ -147,7 +147,7 @@ func TestSecrets_HiddenFromAppAdmin(t *testing.T) {
 	})
 	a := &attack{t: t, admin: admin}
 
-	// The target and the token endpoint repeat what they were sent, as some do in their errors, once they are told to.
+	// With the mode echo, the target and the token endpoint repeat the credentials of the request in an error, as some servers do.
 	var mode sync.Map
 	catcher := newRecorder(t, emptySCIM)
 	echo := func(w http.ResponseWriter, r *http.Request) {
@@ -217,7 +217,7 @@ func TestSecrets_HiddenFromAppAdmin(t *testing.T) {
 	nothingCaught := func(t *testing.T) {
 		t.Helper()
 		text, _ := catcher.got()
-		drawnOut(t, "what reached the server of the attacker", text)
+		requireNoSecrets(t, "requests to the attacker's server", text)
 	}
 	steps := func(name string, run func(t *testing.T)) {
 		t.Run(name, func(t *testing.T) {
@@ -242,7 +242,7 @@ func TestSecrets_HiddenFromAppAdmin(t *testing.T) {
 			}
 		}
 		_, requests := catcher.got()
-		require.Zero(t, requests, "nothing is sent")
+		require.Zero(t, requests, "no request is sent")
 	})
 	steps("another tokenUrl", func(t *testing.T) {
 		a.refused(400, "must be given again", "POST", a.connection(a.oauth)+"?activate=true",
@@ -261,7 +261,7 @@ func TestSecrets_HiddenFromAppAdmin(t *testing.T) {
 		a.refused(400, "E0000001", "POST", a.connection(a.app), fmt.Sprintf(`{"baseUrl":"%s\u0000.%s"}`, target.URL, catcher.URL[7:]))
 		a.refused(400, "E0000001", "POST", a.connection(a.app), fmt.Sprintf(`{"baseUrl":"%s@%s"}`, target.URL, catcher.URL[7:]))
 	})
-	steps("reading what is stored", func(t *testing.T) {
+	steps("reading stored values", func(t *testing.T) {
 		for _, path := range []string{
 			"/api/v1/apps", "/api/v1/apps/" + a.app, a.connection(a.app), a.connection(a.oauth), "/api/v1/apps/" + a.app + "/features",
 			"/api/v1/apps/" + a.app + "/users", "/api/v1/mappings?sourceId=" + a.app, "/api/v1/logs?limit=1000", "/api/v1/users/" + user,
@@ -280,7 +280,7 @@ func TestSecrets_HiddenFromAppAdmin(t *testing.T) {
 		a.refused(403, "E0000006", "POST", "/api/v1/inlineHooks/"+a.hook+"/execute", `{}`)
 		hookEndpoint.Called(0)
 	})
-	steps("what the sandbox offers for tests", func(t *testing.T) {
+	steps("the sandbox API", func(t *testing.T) {
 		for _, path := range []string{"/attempts", "/tasks", "/links", "/principals", "/events", "/plans"} {
 			a.refused(403, "E0000006", "GET", "/sandbox/v1/apps/"+a.app+path, "")
 		}
@@ -288,7 +288,7 @@ func TestSecrets_HiddenFromAppAdmin(t *testing.T) {
 		a.refused(403, "E0000006", "POST", "/sandbox/v1/apps/"+a.app+"/import", `{"type":"USERS"}`)
 		a.refused(403, "E0000006", "POST", "/sandbox/v1/api-tokens", `{"name":"x"}`)
 	})
-	steps("the text of the connection test", func(t *testing.T) {
+	steps("the error of the connection test", func(t *testing.T) {
 		var app object
 		do(t, admin, http.MethodPost, "/api/v1/apps", `{"name":"scim2_test_app","label":"Mine"}`, &app)
 		own := a.connection(app["id"].(string)) + "?activate=true"
@@ -324,12 +324,12 @@ func TestSecrets_HiddenFromAppAdmin(t *testing.T) {
 		} {
 			var text json.RawMessage
 			do(t, admin, http.MethodGet, path, "", &text)
-			drawnOut(t, path, string(text))
+			requireNoSecrets(t, path, string(text))
 		}
 		for _, path := range []string{"/", "/apps/" + a.app, "/apps/" + a.app + "/user/" + user} {
 			status, page, _ := scrape(t, admin.BaseURL+path, "")
 			require.Equal(t, 200, status)
-			drawnOut(t, "console "+path, page)
+			requireNoSecrets(t, "console "+path, page)
 		}
 	})
 	steps("a token endpoint that repeats the secret", func(t *testing.T) {
@@ -360,11 +360,12 @@ func TestSecrets_HiddenFromAppAdmin(t *testing.T) {
 	steps("the metrics", func(t *testing.T) {
 		status, _, _ := scrape(t, admin.BaseURL+"/metrics", "SSWS "+a.token)
 		require.Equal(t, 401, status)
-		drawnOut(t, "metrics", metricsOf(t, admin.BaseURL))
+		requireNoSecrets(t, "metrics", metricsOf(t, admin.BaseURL))
 	})
-	// Last, because it takes the connection away: with a secret of their own, the attackers may point it at their own server.
-	steps("a password in flight", func(t *testing.T) {
-		mode.Store("target", "echo") // it does not take it
+	// This step comes last, because it changes the connection: attackers who set their own secret may connect the application to their own
+	// server.
+	steps("a pending password", func(t *testing.T) {
+		mode.Store("target", "echo") // it rejects the password
 		do(t, admin, http.MethodPost, "/api/v1/users/"+user, fmt.Sprintf(`{"credentials":{"password":{"value":%q}}}`, userPassword), nil)
 		drain()
 		status, text := a.try("POST", a.connection(a.app)+"?activate=true",
@@ -380,13 +381,13 @@ func TestSecrets_HiddenFromAppAdmin(t *testing.T) {
 	})
 
 	text, _ := target.got()
-	require.Contains(t, text, targetSecret, "the target itself gets the secret")
+	require.Contains(t, text, targetSecret, "the target receives its secret")
 	text, _ = issuer.got()
-	require.Contains(t, text, clientSecret, "and so does the token endpoint")
+	require.Contains(t, text, clientSecret, "the token endpoint receives its secret")
 	var logs json.RawMessage
 	do(t, admin, http.MethodGet, "/api/v1/logs?limit=1000", "", &logs)
-	drawnOut(t, "the system log", string(logs))
-	drawnOut(t, "all that the administrator of applications has seen", a.seen.String())
+	requireNoSecrets(t, "the system log", string(logs))
+	requireNoSecrets(t, "all responses to the administrator of applications", a.seen.String())
 	require.NoError(t, s.Close(t.Context())) // the log is complete
-	drawnOut(t, "the log", log.String())
+	requireNoSecrets(t, "the log", log.String())
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/scimwright/scimwright/internal/egress"
 )
 
-// egressPolicy returns the address policy of a sandbox that listens on an address. Default: what stands on this machine may be a target
-// only of a sandbox that no other machine reaches. The sandbox is a target of its own in every policy.
+// egressPolicy returns the address policy of a sandbox that listens on an address. By default, services on this machine may be targets only
+// if the sandbox listens on a loopback address. Every policy allows the sandbox itself as a target.
 func egressPolicy(name string, listening net.Addr) (egress.Policy, error) {
 	policy := egress.Policy{Range: egress.Range(name)}
-	address, _ := netip.ParseAddrPort(listening.String()) // of a TCP listener: always both
+	address, _ := netip.ParseAddrPort(listening.String()) // a TCP listener has both
 	switch policy.Range {
 	case egress.Any, egress.Private, egress.Public:
 	case "":
@@ -34,7 +34,7 @@ func egressPolicy(name string, listening net.Addr) (egress.Policy, error) {
 	return policy, nil
 }
 
-// targetEgress is a policy as the engine takes it.
+// targetEgress converts a policy to the type of the engine.
 func targetEgress(p egress.Policy) engine.Egress {
 	return engine.Egress{Range: engine.EgressRange(p.Range), Allow: p.Allow, Own: p.Own}
 }

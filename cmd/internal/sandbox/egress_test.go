@@ -45,7 +45,7 @@ func TestEgress_DefaultFollowsListen(t *testing.T) {
 	require.ErrorContains(t, err, `unknown address policy "all": use any, private or public`)
 }
 
-// One policy applies to whatever the sandbox sends requests to, at the time of the connection.
+// One policy applies to all requests of the sandbox. It is checked when the connection is opened.
 func TestEgress_AppliesToEveryRequest(t *testing.T) {
 	t.Parallel()
 	endpoint := hookstest.New(t)
@@ -77,7 +77,7 @@ func TestEgress_AppliesToEveryRequest(t *testing.T) {
 			const machine = "127.0.0.1 is this machine itself"
 			for name, c := range map[string]struct {
 				try     func() error
-				reached string // the error of an endpoint that is reached, none if empty
+				reached string // the error if the endpoint is reached, empty for success
 			}{
 				"connection": {func() error {
 					return connection("target", fmt.Sprintf(`{"baseUrl":%q,"profile":{"token":%q}}`, base, token))
@@ -117,7 +117,7 @@ func TestEgress_AppliesToEveryRequest(t *testing.T) {
 	}
 }
 
-// A sandbox that other machines reach provisions its seed into its own SCIM servers, whatever the policy.
+// With every policy, a sandbox provisions its seed into its own SCIM servers.
 func TestEgress_SeedProvisioned(t *testing.T) {
 	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Egress: "public"})

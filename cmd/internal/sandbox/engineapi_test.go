@@ -25,7 +25,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// checked sends requests and holds each answer of the sandbox surface against the OpenAPI document.
+// checked sends requests and validates each response of the sandbox API against the OpenAPI document.
 type checked struct {
 	t      *testing.T
 	router routers.Router
@@ -43,7 +43,7 @@ func (c checked) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	route, params, err := c.router.FindRoute(r)
 	if err != nil {
-		return nil, fmt.Errorf("%s %s is not in the document: %w", r.Method, r.URL.Path, err)
+		return nil, fmt.Errorf("%s %s is not in the OpenAPI document: %w", r.Method, r.URL.Path, err)
 	}
 	err = openapi3filter.ValidateResponse(r.Context(), &openapi3filter.ResponseValidationInput{
 		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: r, PathParams: params, Route: route},
@@ -51,13 +51,13 @@ func (c checked) RoundTrip(r *http.Request) (*http.Response, error) {
 		Options: &openapi3filter.Options{IncludeResponseStatus: true},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("the answer is not what the document says: %w\n%s", err, data)
+		return nil, fmt.Errorf("the response does not match the OpenAPI document: %w\n%s", err, data)
 	}
 	res.Body = io.NopCloser(bytes.NewReader(data))
 	return res, nil
 }
 
-// documented returns a router over the OpenAPI document. The tests share it, because reading the document takes longer than most of them.
+// documented returns a router over the OpenAPI document. The tests share it, because parsing the document takes longer than most of them.
 var documented = sync.OnceValues(func() (routers.Router, error) {
 	text, err := sandbox.OpenAPI()
 	if err != nil {
@@ -70,7 +70,7 @@ var documented = sync.OnceValues(func() (routers.Router, error) {
 	return gorillamux.NewRouter(doc)
 })
 
-// checkedAPI is a client whose answers are held against the document.
+// checkedAPI returns a client that validates responses against the OpenAPI document.
 func checkedAPI(t *testing.T, s *sandbox.Sandbox) *sandbox.APIClient {
 	t.Helper()
 	router, err := documented()
@@ -78,7 +78,7 @@ func checkedAPI(t *testing.T, s *sandbox.Sandbox) *sandbox.APIClient {
 	return &sandbox.APIClient{BaseURL: s.Ready().BaseURL, Token: s.Ready().APIToken, HTTP: &http.Client{Transport: checked{t, router}}}
 }
 
-// driven is a sandbox with one app, which tests drive by the engine's part of its surface.
+// driven is a sandbox with one app, which tests control with the engine's control API.
 type driven struct {
 	t      *testing.T
 	api    *sandbox.APIClient
@@ -96,7 +96,7 @@ func drive(t *testing.T, o sandbox.Options) *driven {
 	return d
 }
 
-// of is a path below the app.
+// of returns a path below the app.
 func (d *driven) of(path string) string { return "/sandbox/v1/apps/" + d.app + path }
 
 func (d *driven) get(path string, into any) {
@@ -109,7 +109,7 @@ func (d *driven) post(path, body string, into any) {
 	do(d.t, d.api, http.MethodPost, d.of(path), body, into)
 }
 
-// refused sends a request that must be refused with the status and the text.
+// refused sends a request that must fail with the status and the text.
 func (d *driven) refused(method, path, body string, status int, text string) {
 	d.t.Helper()
 	var payload any
@@ -200,7 +200,7 @@ func TestEngineAPI_AppsAndUsers(t *testing.T) {
 	require.True(t, trace.Rehearsed)
 	require.Equal(t, engine.Done, trace.Outcome)
 	for _, r := range trace.Requests {
-		require.Equal(t, http.MethodGet, r.Method, "nothing is to be changed")
+		require.Equal(t, http.MethodGet, r.Method, "no change is pending")
 	}
 	d.post(one+"/provision", `{"forceSync":true}`, &trace)
 	require.False(t, trace.Rehearsed)
@@ -219,7 +219,7 @@ func TestEngineAPI_AppsAndUsers(t *testing.T) {
 
 	d.refused(http.MethodGet, "/principals/robot/x", "", http.StatusNotFound, "kind of principals")
 	d.refused(http.MethodGet, "/principals/user/nobody", "", http.StatusNotFound, "nobody (User)")
-	d.refused(http.MethodGet, "/principals?after=ann", "", http.StatusBadRequest, "colon")
+	d.refused(http.MethodGet, "/principals?after=ann", "", http.StatusBadRequest, "kind:id")
 	err := d.api.Do(t.Context(), http.MethodGet, "/sandbox/v1/engine/apps/nosuch", nil, nil)
 	require.ErrorContains(t, err, "404 E0000007")
 
@@ -251,7 +251,7 @@ func TestEngineAPI_RetriesAndDismissesTasks(t *testing.T) {
 	require.Contains(t, tasks[0].ErrorSummary, "no licence left")
 
 	d.post("/tasks/"+bob+"/dismiss", "", nil)
-	d.refused(http.MethodPost, "/tasks/"+bob+"/dismiss", "", http.StatusConflict, "no task any more")
+	d.refused(http.MethodPost, "/tasks/"+bob+"/dismiss", "", http.StatusConflict, "no longer open")
 	d.refused(http.MethodPost, "/tasks/nosuch/dismiss", "", http.StatusNotFound, "nosuch (Task)")
 	d.target.set(working.Handler)
 	var n struct{ Retried int }
@@ -315,10 +315,10 @@ func planAndApply(t *testing.T, o sandbox.Options) {
 	require.Len(t, plans, 2)
 	do(t, d.api, http.MethodDelete, d.of("/plans/"+p.ID), "", nil)
 	d.refused(http.MethodGet, "/plans/"+p.ID, "", http.StatusNotFound, "(Plan)")
-	d.refused(http.MethodPost, "/plans", `{}`, http.StatusBadRequest, "users, groups or all")
+	d.refused(http.MethodPost, "/plans", `{}`, http.StatusBadRequest, "At least one of userIds, groupIds and all")
 }
 
-// alter changes the account of a user behind the engine's back.
+// alter changes the account of a user on the target.
 func (d *driven) alter(user, attributes string) {
 	d.t.Helper()
 	var p client.Principal
@@ -348,7 +348,7 @@ func TestEngineAPI_RepairsDrift(t *testing.T) {
 	ann := d.assign("ann@northwind.example")
 	d.settle()
 	d.alter(ann, `{"name":{"givenName":"Anna","familyName":"Other"}}`)
-	d.scim(http.MethodPost, "/Users", `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"userName":"stranger"}`, http.StatusCreated)
+	d.scim(http.MethodPost, "/Users", `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"userName":"unmanaged"}`, http.StatusCreated)
 
 	var drift client.Drift
 	d.post("/drift", "", &drift)
@@ -380,7 +380,7 @@ func TestEngineAPI_ImportsAccountsAndLinks(t *testing.T) {
 	d := drive(t, sandbox.Options{})
 	do(t, d.api, http.MethodPut, "/api/v1/apps/"+d.app+"/features/USER_PROVISIONING", `{"create":{"lifecycleCreate":{"status":"DISABLED"}}}`,
 		nil)
-	for _, name := range []string{"ann@northwind.example", "stranger"} {
+	for _, name := range []string{"ann@northwind.example", "unmanaged"} {
 		d.scim(http.MethodPost, "/Users", fmt.Sprintf(`{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"userName":%q}`, name),
 			http.StatusCreated)
 	}
@@ -402,7 +402,7 @@ func TestEngineAPI_ImportsAccountsAndLinks(t *testing.T) {
 	require.Len(t, found, 1)
 	require.Equal(t, ann, found[0].Principal)
 	d.refused(http.MethodPost, "/import/"+job.JobID+"/confirm", `{"links":[{"kind":"group","id":"x","remoteId":"c"}]}`, http.StatusBadRequest,
-		"one of users")
+		"users only")
 	var n struct{ Linked int }
 	d.post("/import/"+job.JobID+"/confirm", "", &n)
 	require.Equal(t, 1, n.Linked)
@@ -450,7 +450,7 @@ func TestEngineAPI_HaltsAndApproves(t *testing.T) {
 	do(t, d.api, http.MethodGet, "/sandbox/v1/engine/apps/"+d.app, "", &app)
 	require.Len(t, app.Halts, 2)
 	do(t, d.api, http.MethodPost, "/sandbox/v1/engine/resume", "", &halts)
-	require.Len(t, halts, 1, "what is halted for the app stays halted")
+	require.Len(t, halts, 1, "operations halted for the app remain halted")
 	d.post("/resume", "", &halts)
 	require.Empty(t, halts)
 	d.refused(http.MethodPost, "/halt", `{"operations":["fly"]}`, http.StatusBadRequest, "operations")
@@ -467,7 +467,7 @@ func TestEngineAPI_HaltsAndApproves(t *testing.T) {
 	d.post("/release", "", nil)
 }
 
-// held asserts how many principals wait for an approval.
+// held asserts the number of principals that require an approval.
 func (d *driven) held(n int) {
 	d.t.Helper()
 	var app client.App
@@ -498,8 +498,8 @@ func TestEngineAPI_ProbesTarget(t *testing.T) {
 	d.refused(http.MethodGet, "/principals/user/"+kim+"/trace", "", http.StatusBadRequest, "no provisioning connection")
 }
 
-// Every operation of the control API is refused to callers without credentials, with unknown ones, and without a role, before the app is
-// looked for and the body is read.
+// Every operation of the control API rejects callers without credentials, with unknown credentials and without a role, before it searches
+// for the app and reads the body.
 func TestEngineAPI_NeedsAdministrator(t *testing.T) {
 	d := drive(t, sandbox.Options{})
 	var token struct{ Token string }

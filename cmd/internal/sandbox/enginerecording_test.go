@@ -15,15 +15,15 @@ import (
 	"github.com/scimwright/scimwright/internal/goldentest"
 )
 
-// engineRecorder sends requests to the engine's part of /sandbox/v1 and writes down status, content type and body of each response. What
-// differs from run to run (ids, times, durations, ports) has a name of its own.
+// engineRecorder sends requests to the engine's control API and records status, content type and body of each response. Values that differ
+// between runs (ids, times, durations, ports) are replaced by constant names.
 type engineRecorder struct {
 	*driven
 	text strings.Builder
 	ids  map[string]string
 }
 
-// The values that differ from run to run.
+// The values that differ between runs.
 var (
 	volatileTime  = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`)
 	volatileClock = regexp.MustCompile(`\bat \d\d:\d\d:\d\d`)
@@ -33,7 +33,7 @@ var (
 	volatileHost  = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 )
 
-// stable replaces what differs from run to run. An id is a long word with a digit; the same one has the same name wherever it is.
+// stable replaces the values that differ between runs. An id is a long word with a digit; equal ids get the same name.
 func (r *engineRecorder) stable(text string) string {
 	text = volatileTime.ReplaceAllString(text, "TIME")
 	text = volatileClock.ReplaceAllString(text, "at CLOCK")
@@ -41,7 +41,7 @@ func (r *engineRecorder) stable(text string) string {
 	text = volatileError.ReplaceAllString(text, `"errorId":"ERROR"`)
 	text = volatileHost.ReplaceAllString(text, "HOST")
 	return volatileID.ReplaceAllStringFunc(text, func(word string) string {
-		parts := strings.Split(word, "/") // a path holds ids
+		parts := strings.Split(word, "/") // a path contains ids
 		for i, part := range parts {
 			if len(part) < 16 || !strings.ContainsAny(part, "0123456789") || strings.HasPrefix(part, "urn") {
 				continue
@@ -55,7 +55,7 @@ func (r *engineRecorder) stable(text string) string {
 	})
 }
 
-// send sends a request and records the response. Headers are name and value in turn.
+// send sends a request and records the response. headers are alternating names and values.
 func (r *engineRecorder) send(method, path, body string, headers ...string) string {
 	r.t.Helper()
 	req, err := http.NewRequestWithContext(r.t.Context(), method, r.ready.BaseURL+path, strings.NewReader(body))
@@ -91,7 +91,7 @@ func (r *engineRecorder) at(method, path, body string) string {
 
 func (r *engineRecorder) part(name string) { fmt.Fprintf(&r.text, "# %s\n\n", name) }
 
-// first returns the first value of a member in a JSON text.
+// first returns the first value of a member in a JSON document.
 func first(t *testing.T, text, member string) string {
 	t.Helper()
 	m := regexp.MustCompile(`"` + member + `":"([^"]*)"`).FindStringSubmatch(text)
@@ -99,7 +99,7 @@ func first(t *testing.T, text, member string) string {
 	return m[1]
 }
 
-// Every operation of the engine's part of /sandbox/v1 responds with the recorded status and bytes.
+// Every operation of the engine's control API responds with the recorded status and bytes.
 func TestEngineAPI_Recording(t *testing.T) {
 	r := &engineRecorder{driven: drive(t, sandbox.Options{Guard: 1}), ids: map[string]string{}}
 	r.part("an app without users")

@@ -7,14 +7,14 @@ import (
 	"github.com/scimwright/scimwright/fixtures"
 )
 
-// TablesOf begins the names of a tenant's tables.
+// TablesOf returns the prefix of the names of a tenant's tables.
 var TablesOf = tablesOf
 
-// WarnOfPlainText says so when an address without TLS can be reached from other machines.
+// WarnOfPlainText logs a warning if other machines can reach an address without TLS.
 var WarnOfPlainText = warnOfPlainText
 
-// Seed creates the seed organisation, with all its apps connected to one SCIM server, which may be sent other forms of requests. It may be
-// called again after a failure.
+// Seed creates the seed organization. All its apps are connected to one SCIM server and may use alternative forms of requests. After a
+// failure, Seed may be called again.
 func Seed(ctx context.Context, api *APIClient, baseURL, token string, drain func(context.Context) error) error {
 	org, err := fixtures.Seed()
 	if err != nil {
@@ -24,7 +24,7 @@ func Seed(ctx context.Context, api *APIClient, baseURL, token string, drain func
 		api:    api,
 		target: func(string) (string, string) { return baseURL, token },
 		drain:  drain,
-		retry:  func(context.Context, string) error { return nil }, // with LEARN failures are retried
+		retry:  func(context.Context, string) error { return nil }, // with LEARN the engine retries failures
 
 		profile: map[string]string{"fallback": "LEARN"},
 	}
@@ -35,7 +35,7 @@ func Seed(ctx context.Context, api *APIClient, baseURL, token string, drain func
 // EgressPolicy is the address policy of a sandbox that listens on an address.
 var EgressPolicy = egressPolicy
 
-// FailureLog returns the logger of a sandbox over a handler, and what ends it.
+// FailureLog returns the logger of a sandbox over a handler, and a function that closes it.
 func FailureLog(next slog.Handler, label func(context.Context, string) string) (*slog.Logger, func()) {
 	f := newFailureLog(next)
 	f.labels(label)

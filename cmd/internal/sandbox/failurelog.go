@@ -12,24 +12,24 @@ import (
 const (
 	// repeatWindow is the time within which an identical warning or error is logged once.
 	repeatWindow = time.Minute
-	// maxRepeats is the maximum number of different records that are told apart within a window.
+	// maxRepeats is the maximum number of different records that are counted within a window.
 	maxRepeats = 1000
-	// labelTimeout bounds the search for the label of an app.
+	// labelTimeout is the maximum time to search for the label of an app.
 	labelTimeout = time.Second
 )
 
-// failureLog adds the label of an app to its id, and logs identical warnings and errors once a minute, with the number of records that were
-// omitted. Times, durations and numbers do not tell records apart.
+// failureLog adds the label of an app to its id. It logs identical warnings and errors once a minute, with the number of omitted records.
+// Records that differ only in times, durations or numbers are identical.
 type failureLog struct {
 	next   slog.Handler
 	with   string // the attributes of the logger
 	shared *repeats
 }
 
-// repeats is what the handlers of one program share.
+// repeats is shared by the handlers of one program.
 type repeats struct {
 	mu     sync.Mutex
-	label  func(ctx context.Context, app string) string // nil: not known yet
+	label  func(ctx context.Context, app string) string // nil: not set yet
 	seen   map[string]*repeated
 	closed bool
 }
@@ -108,7 +108,7 @@ func (f *failureLog) labelled(ctx context.Context, r slog.Record) slog.Record {
 	return r
 }
 
-// key is equal for records that say the same.
+// key returns the same string for identical records.
 func (f *failureLog) key(r slog.Record) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %q %s", r.Level, r.Message, f.with)
@@ -144,7 +144,7 @@ func (s *repeats) first(key string, r slog.Record, next slog.Handler) bool {
 	return true
 }
 
-// expire ends a window. What was omitted in it is logged once, and another window begins.
+// expire closes a window. If records were omitted in it, the last one is logged and another window starts.
 func (s *repeats) expire(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,7 +159,7 @@ func (s *repeats) expire(key string) {
 	}
 }
 
-// flush logs the last record that was omitted, with the number of them.
+// flush logs the last omitted record, with the number of omitted records.
 func (r *repeated) flush() {
 	record := r.last
 	record.AddAttrs(slog.Int("repeated", r.omitted))
@@ -167,7 +167,7 @@ func (r *repeated) flush() {
 	r.omitted = 0
 }
 
-// close logs what was omitted so far and ends all windows.
+// close logs the records omitted so far and closes all windows.
 func (f *failureLog) close(context.Context) error {
 	s := f.shared
 	s.mu.Lock()

@@ -38,7 +38,7 @@ func TestFailureLog_RepeatsOncePerMinute(t *testing.T) {
 				time.Sleep(10 * time.Second)
 			}
 		}
-		fail("0oa1", 6) // until the minute is over
+		fail("0oa1", 6) // until the window ends
 		synctest.Wait()
 		require.Equal(t, strings.Join([]string{
 			`level=WARN msg="lane on hold" app=0oa1 reason="no answer" until=2000-01-01T00:00:00.000Z attempts=0 label=HR`,
@@ -51,13 +51,13 @@ func TestFailureLog_RepeatsOncePerMinute(t *testing.T) {
 		log.Info("lane on hold", "app", "0oa1")
 		log.Info("lane on hold", "app", "0oa1")
 		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-		require.Len(t, lines, 3, "another app, and what is no failure, is logged at once")
+		require.Len(t, lines, 3, "records of another app and records below warning are logged immediately")
 		require.Contains(t, lines[0], "app=0oa2")
 		require.NotContains(t, lines[0], "label")
 
 		out.Reset()
 		end()
-		require.Contains(t, out.String(), "repeated=2", "what was omitted is logged at the end")
+		require.Contains(t, out.String(), "repeated=2", "omitted records are logged at the end")
 		require.NotContains(t, out.String(), "0oa2")
 		out.Reset()
 		time.Sleep(time.Hour)

@@ -48,7 +48,7 @@ func drain(t *testing.T, api *sandbox.APIClient) {
 	do(t, api, http.MethodPost, "/sandbox/v1/jobs/drain", "", nil)
 }
 
-// A target whose answers to PUT lack the changed attribute is sent GET and PUT, at the defaults of the program and with LEARN.
+// A target omits the changed attribute from responses to PUT. With each fallback, the engine sends GET and PUT, never PATCH.
 func TestFallback_WizardAppNeverPatched(t *testing.T) {
 	t.Parallel()
 	for _, fallback := range []string{"", "NONE", "LEARN"} {
@@ -101,7 +101,8 @@ func TestFallback_WizardAppNeverPatched(t *testing.T) {
 	}
 }
 
-// A catalog server without PATCH is no success at the defaults of the program; LEARN finds another form, and names it.
+// With the default fallback, a deactivation fails on a catalog server without PATCH. With LEARN the engine finds an alternative form and
+// logs it.
 func TestFallback_CatalogServerWithoutPatch(t *testing.T) {
 	t.Parallel()
 	server := newQuirky(t, "no-patch")
@@ -139,7 +140,7 @@ func TestFallback_CatalogServerWithoutPatch(t *testing.T) {
 	require.Contains(t, events[0].DebugContext.DebugData["scimAlternative"], "PUT (PATCH without a path was rejected: 501")
 }
 
-// At the defaults of the program a failure ends the job until it is retried, but for a deactivation.
+// With the default fallback, a failed job is not repeated until it is retried. Deactivations are repeated.
 func TestFallback_NoneRetriesOnlyDeactivations(t *testing.T) {
 	t.Parallel()
 	for _, wizard := range []bool{false, true} {
@@ -185,7 +186,7 @@ func TestFallback_NoneRetriesOnlyDeactivations(t *testing.T) {
 	}
 }
 
-// An inactive account is activated when Create Users is on, whatever Deactivate Users says.
+// An inactive account is activated if Create Users is on, even if Deactivate Users is off.
 func TestFlow_InactiveAccountWithoutDeactivateUsers(t *testing.T) {
 	t.Parallel()
 	for _, wizard := range []bool{false, true} {
@@ -226,7 +227,7 @@ func TestFlow_InactiveAccountWithoutDeactivateUsers(t *testing.T) {
 	}
 }
 
-// The style and the fallback of a connection are shown on the app, and the style can be chosen.
+// The app shows the style and the fallback of its connection. Both can be set.
 func TestEngineApp_StyleAndFallback(t *testing.T) {
 	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true})
@@ -257,14 +258,14 @@ func TestEngineApp_StyleAndFallback(t *testing.T) {
 	ann := newUser(t, api, "ann@chain.example")
 	do(t, api, http.MethodPost, "/api/v1/apps/"+app+"/users", fmt.Sprintf(`{"id":%q}`, ann), nil)
 	drain(t, api)
-	require.Equal(t, []string{"wizard", "none"}, shown(), "the target says that it has no PATCH")
+	require.Equal(t, []string{"wizard", "none"}, shown(), "the target declares no PATCH support")
 	do(t, api, http.MethodPost, "/api/v1/users/"+ann+"/lifecycle/deactivate", "", nil)
 	drain(t, api)
 	sent := attempts(t, api, app, ann)
 	require.Equal(t, http.MethodPut, sent[len(sent)-1].Method)
 }
 
-// A base URL that leads elsewhere is named, and nobody is created there.
+// The task names a base URL that does not belong to a SCIM server, and no user is created there.
 func TestLookup_WrongBaseURL(t *testing.T) {
 	t.Parallel()
 	for _, fallback := range []string{"NONE", "LEARN"} {

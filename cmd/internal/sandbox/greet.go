@@ -14,8 +14,7 @@ import (
 	"github.com/scimwright/scimwright/scimserver/tenants"
 )
 
-// PrintWelcome prints where everything answers, what was provisioned, and what to try next. It asks the sandbox for a login that is
-// free.
+// PrintWelcome prints the addresses of all services, the provisioned data and commands to try. It queries the sandbox for an unused login.
 func (s *Sandbox) PrintWelcome(ctx context.Context, w io.Writer) {
 	r := s.ready
 	fmt.Fprintf(w, "scimwright sandbox is ready (%s)\n\n", s.took.Round(10*time.Millisecond))
@@ -47,20 +46,20 @@ func (s *Sandbox) PrintWelcome(ctx context.Context, w io.Writer) {
 	if len(s.settings.Apps) > 0 {
 		app := s.settings.Apps[0]
 		fmt.Fprintf(w, "\nTry it: create a user, assign it to %s, find it in the SCIM server\n", app.Label)
-		for _, line := range s.lines(app.ID, s.freeLogin(ctx)) {
+		for _, line := range s.commands(app.ID, s.freeLogin(ctx)) {
 			fmt.Fprintln(w, "  "+line)
 		}
-		fmt.Fprintf(w, "\nEvery request that was sent, with its answer:\n  %s/apps/%s   (or GET %s/sandbox/v1/apps/%s/attempts)\n", r.BaseURL,
+		fmt.Fprintf(w, "\nEvery request to the target, with its response:\n  %s/apps/%s   (or GET %s/sandbox/v1/apps/%s/attempts)\n", r.BaseURL,
 			app.ID, r.BaseURL, app.ID)
 	}
 	if s.options.temporary {
-		fmt.Fprint(w, "\nThe data is temporary; --data DIR keeps it. Ctrl-C ends the sandbox.\n")
+		fmt.Fprint(w, "\nThe data is temporary; use --data DIR to store it. Ctrl-C stops the sandbox.\n")
 	} else {
-		fmt.Fprint(w, "\nCtrl-C ends the sandbox; the data stays.\n")
+		fmt.Fprint(w, "\nCtrl-C stops the sandbox; the data remains.\n")
 	}
 }
 
-// LogStart tells the log what Greet tells a person, without the tokens.
+// LogStart logs the content of PrintWelcome without the tokens.
 func (s *Sandbox) LogStart(ctx context.Context) {
 	log := s.options.Logger
 	log.InfoContext(ctx, "sandbox started", "url", s.ready.BaseURL, "scim_url", s.ready.SCIMURL, "pid", s.ready.PID, "took", s.took)
@@ -71,13 +70,13 @@ func (s *Sandbox) LogStart(ctx context.Context) {
 }
 
 const (
-	// maxLogins is how many logins are tried before the first one has to do, whoever has it.
+	// maxLogins is the maximum number of logins to check. If all are used, the first one is printed.
 	maxLogins = 50
-	// loginTime bounds asking for them.
+	// loginTime is the maximum time to search for an unused login.
 	loginTime = 5 * time.Second
 )
 
-// freeLogin returns a login for the user to try with that nobody has, so that the lines work on kept data a second time.
+// freeLogin returns an unused login for the user to create, so that the printed commands also work in a second run with the same data.
 func (s *Sandbox) freeLogin(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, loginTime)
 	defer cancel()
@@ -95,7 +94,7 @@ func (s *Sandbox) freeLogin(ctx context.Context) string {
 		var found []created
 		search := url.Values{"search": {fmt.Sprintf("profile.login eq %q", login(n))}}
 		if err := api.Do(ctx, http.MethodGet, "/api/v1/users?"+search.Encode(), nil, &found); err != nil {
-			s.options.Logger.WarnContext(ctx, "no free login was found for the greeting", "error", err)
+			s.options.Logger.WarnContext(ctx, "no unused login found for the welcome text", "error", err)
 			break
 		}
 		if len(found) == 0 {
@@ -105,9 +104,8 @@ func (s *Sandbox) freeLogin(ctx context.Context) string {
 	return login(1)
 }
 
-// lines are the three command lines to paste. The first shows what the API answered, so that a refusal is seen where it
-// happens.
-func (s *Sandbox) lines(app, login string) []string {
+// commands returns the three command lines to paste. The first prints the response of the API, so that an error response is visible.
+func (s *Sandbox) commands(app, login string) []string {
 	r := s.ready
 	api := func(path, body string) string {
 		return fmt.Sprintf(`curl -sS -H "Authorization: SSWS %s" -H "Content-Type: application/json" -d %s %s%s`, r.APIToken, body, r.BaseURL,
@@ -122,13 +120,13 @@ func (s *Sandbox) lines(app, login string) []string {
 	}
 }
 
-// appSummary counts what one application's target was brought to.
+// appSummary counts the provisioned users and groups of one application.
 type appSummary struct {
 	label, style                         string
 	active, inactive, groups, incomplete int
 }
 
-// String reads as part of a sentence: "17 active users, 1 deactivated, 2 groups".
+// String returns a part of a sentence: "17 active users, 1 deactivated, 2 groups".
 func (a appSummary) String() string {
 	parts := []string{count(a.active, "active user")}
 	if a.inactive > 0 {

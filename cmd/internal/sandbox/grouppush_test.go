@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 )
 
-// newMapping pushes a new, empty group and returns the paths of the mapping.
+// newMapping pushes a new, empty group and returns the path of the mapping.
 func newMapping(t *testing.T, api *sandbox.APIClient, app string) (mapping string) {
 	t.Helper()
 	var group, made struct {
@@ -24,19 +24,19 @@ func newMapping(t *testing.T, api *sandbox.APIClient, app string) (mapping strin
 	return "/api/v1/apps/" + app + "/group-push/mappings/" + made.ID
 }
 
-// remove deletes a mapping and asks for the group at the target to go too.
+// remove deletes a mapping together with the group on the target.
 func remove(t *testing.T, api *sandbox.APIClient, mapping string) {
 	t.Helper()
 	do(t, api, http.MethodPatch, mapping, `{"status":"INACTIVE"}`, nil)
 	do(t, api, http.MethodDelete, mapping+"?deleteTargetGroup=true", "", nil)
 }
 
-// watch counts the deletions of groups that reach the target.
+// watch counts the group deletions that reach the target.
 type watch struct {
 	http.Handler
 	mu      sync.Mutex
 	deleted int
-	// hold, when set, is received from before a group is created.
+	// If hold is set, the creation of a group waits for a value from it.
 	entered, hold chan struct{}
 }
 
@@ -85,7 +85,7 @@ func TestPushMapping_DeletedWithPushDisabled(t *testing.T) {
 	do(t, api, http.MethodPut, "/api/v1/apps/"+app+"/features/GROUP_PUSH", `{"push":{"status":"DISABLED"}}`, nil)
 	remove(t, api, mapping)
 	do(t, api, http.MethodPost, "/sandbox/v1/jobs/drain", "", nil)
-	require.Zero(t, w.groupsDeleted(), "nothing is sent while pushes are off")
+	require.Zero(t, w.groupsDeleted(), "no request is sent while group push is disabled")
 	do(t, api, http.MethodPut, "/api/v1/apps/"+app+"/features/GROUP_PUSH", `{"push":{"status":"ENABLED"}}`, nil)
 	eventually(t, "the group is deleted", func() bool { return w.groupsDeleted() == 1 })
 }

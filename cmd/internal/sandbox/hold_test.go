@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 )
 
-// Held work outlives the process, and is done as soon as it is released.
+// Work on hold survives a restart and is done when it is released.
 func TestHold_WorkSurvivesRestart(t *testing.T) {
 	t.Parallel()
 	o := sandbox.Options{Empty: true, Data: filepath.Join(t.TempDir(), "data")}
@@ -34,7 +34,7 @@ func TestHold_WorkSurvivesRestart(t *testing.T) {
 	require.Equal(t, []string{"PROVISIONED", ""}, []string{user.Status, user.TransitioningToStatus})
 }
 
-// The users of an application follow a change of its mapping once the work is released, also after a restart.
+// The users of an application follow a change of its mapping after the work is released, also after a restart.
 func TestHold_DelaysMappingChange(t *testing.T) {
 	t.Parallel()
 	o := sandbox.Options{Empty: true, Data: filepath.Join(t.TempDir(), "data")}
@@ -75,7 +75,7 @@ func TestHold_DelaysMappingChange(t *testing.T) {
 	_, api = startSandbox(t, o)
 	require.Equal(t, []string{
 		"pending: 1 (users, groups and changes that are not settled)",
-		"held: 1 (users and applications with work that is held); PUT /sandbox/v1/work releases it",
+		"held: 1 (users and applications with work on hold); PUT /sandbox/v1/work releases it",
 	},
 		notDrained(t, api, "/sandbox/v1/jobs/drain"))
 	require.Equal(t, work{Hold: true, Pending: 1}, held())

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// The time-outs of the HTTP server. Writing is not bounded: a drain may wait for minutes.
+// The timeouts of the HTTP server. Writing has no timeout: a drain may take minutes.
 const (
 	readHeaderTimeout = 10 * time.Second
 	readTimeout       = 60 * time.Second
@@ -19,26 +19,26 @@ const (
 	maxHeaderBytes    = 64 << 10
 )
 
-// httpServer is a listening server with an owner: Close ends it and waits.
+// httpServer is a running HTTP server. Close stops it and waits.
 type httpServer struct {
 	listener net.Listener
 	server   *http.Server
 	secure   bool // with TLS
 	done     chan struct{}
-	err      error // why serving ended by itself; read after done is closed
+	err      error // the cause if serving stopped on its own; valid after done is closed
 }
 
-// listen takes the address of a flag, so that a port in use is found before anything else is done.
+// listen opens the address of a flag, so that a port in use is detected before anything else is done.
 func listen(ctx context.Context, addr, flag string) (net.Listener, error) {
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", addr)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w (%s takes another address; port 0 takes a free one)", addr, err, flag)
+		return nil, fmt.Errorf("listen on %s: %w (set another address with %s; port 0 selects a free port)", addr, err, flag)
 	}
 	return l, nil
 }
 
-// serve answers at a listener, with TLS unless its configuration is nil.
+// serve serves a listener, with TLS unless its configuration is nil.
 func serve(l net.Listener, h http.Handler, secure *tls.Config, log *slog.Logger) *httpServer {
 	s := &httpServer{listener: l, secure: secure != nil, done: make(chan struct{}), server: &http.Server{
 		Handler: h, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, IdleTimeout: idleTimeout,
@@ -57,7 +57,7 @@ func serve(l net.Listener, h http.Handler, secure *tls.Config, log *slog.Logger)
 	return s
 }
 
-// ended returns why serving ended by itself, nil while it goes on.
+// ended returns the cause if serving stopped on its own, nil otherwise.
 func (s *httpServer) ended() error {
 	select {
 	case <-s.done:
@@ -67,7 +67,7 @@ func (s *httpServer) ended() error {
 	}
 }
 
-// Close lets running requests come to their end within ctx and cuts them off then. A second call waits too.
+// Close waits for running requests and aborts them when ctx ends. A second call waits too.
 func (s *httpServer) Close(ctx context.Context) error {
 	err := s.server.Shutdown(ctx)
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *httpServer) Close(ctx context.Context) error {
 	return err
 }
 
-// url is the base URL of the server. A wildcard address is reached through loopback.
+// url is the base URL of the server. For a wildcard address it is the loopback address.
 func (s *httpServer) url() string { return baseURL(s.listener, s.secure) }
 
 func baseURL(l net.Listener, secure bool) string {
@@ -99,23 +99,23 @@ func onLoopback(addr net.Addr) bool {
 	return ok && tcp.IP.IsLoopback()
 }
 
-// warnOfPlainText says so when a server without TLS can be reached from other machines.
+// warnOfPlainText logs a warning if other machines can reach a server without TLS.
 func warnOfPlainText(ctx context.Context, log *slog.Logger, addr net.Addr) {
 	if onLoopback(addr) {
 		return
 	}
 	log.WarnContext(ctx,
-		"SCIM is served to other machines without TLS, which RFC 7644 section 2 demands: who is on the way reads tokens and personal data, "+
-			"unless a proxy with TLS stands in front; --tls-cert and --tls-key turn it on", "listen", addr.String())
+		"SCIM is served to other machines without TLS, which RFC 7644 section 2 requires: tokens and personal data can be read on the network "+
+			"unless a proxy terminates TLS; enable TLS with --tls-cert and --tls-key", "listen", addr.String())
 }
 
-// readCertificate returns the configuration of TLS with a certificate chain and its key from PEM files, nil without files.
+// readCertificate returns the TLS configuration for a certificate chain and its key in PEM files, nil without files.
 func readCertificate(certFile, keyFile string) (*tls.Config, error) {
 	switch {
 	case certFile == "" && keyFile == "":
 		return nil, nil
 	case certFile == "" || keyFile == "":
-		return nil, errors.New("TLS needs two files, one with the certificate and one with its key")
+		return nil, errors.New("TLS requires two files, one with the certificate and one with its key")
 	}
 	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err != nil {

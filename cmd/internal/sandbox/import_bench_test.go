@@ -19,9 +19,9 @@ import (
 
 var largeImport = flag.Bool("sandbox.import", false, "import 100,000 accounts too, which takes some minutes")
 
-// BenchmarkImport imports accounts of a target on loopback, which makes up its pages, into scimwright sandbox, a process of its own, until
-// each of them is a user. The metrics are the most that was resident (in millions of bytes) before and during the import, as the system
-// counts it, what each account more costs, and the time.
+// BenchmarkImport imports accounts into scimwright sandbox, which runs as a separate process, until each account is a user. A target on
+// loopback generates the pages. The metrics are the peak resident memory (in millions of bytes) before and during the import, as counted by
+// the system, the memory per account, and the time.
 func BenchmarkImport(b *testing.B) {
 	sizes := []int{10_000}
 	if *largeImport {
@@ -32,13 +32,13 @@ func BenchmarkImport(b *testing.B) {
 			for b.Loop() {
 				benchmarkImport(b, accounts)
 			}
-			b.ReportMetric(0, "ns/op") // means nothing here
+			b.ReportMetric(0, "ns/op") // not meaningful here
 		})
 	}
 }
 
 func benchmarkImport(b *testing.B, accounts int) {
-	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { listMadeUp(w, r, accounts) }))
+	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { listGenerated(w, r, accounts) }))
 	defer target.Close()
 	c := startCommand(b, "sandbox", "--listen", "127.0.0.1:0", "--data", b.TempDir(), "--empty", "--no-rate-limits")
 	defer c.kill()
@@ -63,8 +63,8 @@ func benchmarkImport(b *testing.B, accounts int) {
 	b.ReportMetric(time.Since(start).Seconds(), "s/import")
 }
 
-// listMadeUp answers with a page of so many accounts.
-func listMadeUp(w http.ResponseWriter, r *http.Request, accounts int) {
+// listGenerated responds with a page of generated accounts.
+func listGenerated(w http.ResponseWriter, r *http.Request, accounts int) {
 	begin, _ := strconv.Atoi(r.FormValue("startIndex"))
 	count, _ := strconv.Atoi(r.FormValue("count"))
 	var resources []string

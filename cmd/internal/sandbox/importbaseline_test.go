@@ -42,7 +42,7 @@ func newCorrections(t *testing.T, wizard bool) *corrections {
 	return c
 }
 
-// person creates and assigns a user and waits for the account.
+// person creates and assigns a user, and waits for the account.
 func (c *corrections) person() {
 	c.user = newUser(c.t, c.api, "ann@fix.example")
 	do(c.t, c.api, http.MethodPost, "/api/v1/apps/"+c.app+"/users", `{"id":"`+c.user+`"}`, nil)
@@ -94,7 +94,7 @@ func (c *corrections) assignment() (u assignedUser) {
 	return u
 }
 
-// inError checks that the push of the user is still to be repeated.
+// inError checks that the last push of the user failed.
 func (c *corrections) inError() {
 	c.t.Helper()
 	u := c.assignment()
@@ -102,7 +102,7 @@ func (c *corrections) inError() {
 	require.Contains(c.t, u.Embedded.Task.ErrorSummary, "frozen for an audit")
 }
 
-// retried thaws the target and retries what has failed.
+// retried ends the freeze and retries the failed task.
 func (c *corrections) retried() {
 	c.t.Helper()
 	c.frozen.Store(false)
@@ -114,7 +114,7 @@ func (c *corrections) retried() {
 	require.Equal(c.t, "SYNCHRONIZED", c.assignment().SyncState)
 }
 
-// atAccount changes the account at the target, in spite of the freeze.
+// atAccount changes the account on the target, even during the freeze.
 func (c *corrections) atAccount(operations string) {
 	c.t.Helper()
 	r, err := http.NewRequestWithContext(c.t.Context(), http.MethodPatch, c.target.URL+"/Users/"+c.assignment().ExternalID,
@@ -129,7 +129,7 @@ func (c *corrections) atAccount(operations string) {
 	require.Equal(c.t, http.StatusOK, res.StatusCode)
 }
 
-// account is what the target has.
+// account returns the account on the target.
 func (c *corrections) account(userName string) scimUser {
 	c.t.Helper()
 	list, err := find(c.t.Context(), c.target.URL, scimToken, userName)
@@ -154,14 +154,14 @@ func TestImport_FirstKeepsRejectedCorrection(t *testing.T) {
 		c.inError()
 		c.imported()
 		c.inError()
-		require.Equal(t, "Corrected", c.profile()["lastName"], "neither does the second import")
+		require.Equal(t, "Corrected", c.profile()["lastName"], "the second import does not overwrite it either")
 		c.retried()
 		require.Equal(t, "Corrected", c.account("anna@fix.example").Name.FamilyName)
 	})
 }
 
-// A value that is removed in the directory, and whose removal the target rejects, does not come back.
-// A value that is sent at the creation alone stays behind the directory's at the account, and no import has read the account before.
+// A value that is only sent when the account is created is newer in the directory than on the target. No import has read the account
+// before.
 func TestImport_FirstKeepsUnpushedValue(t *testing.T) {
 	c := newCorrections(t, true)
 	c.person()
@@ -178,6 +178,7 @@ func TestImport_FirstKeepsUnpushedValue(t *testing.T) {
 	}
 }
 
+// An import does not restore a value that was removed in the directory, if the target rejected the removal.
 func TestImport_FirstKeepsRejectedRemoval(t *testing.T) {
 	t.Parallel()
 	c := newCorrections(t, false)
@@ -191,7 +192,7 @@ func TestImport_FirstKeepsRejectedRemoval(t *testing.T) {
 	c.inError()
 }
 
-// The import before has seen a value that the directory has replaced twice since: the first replacement has arrived.
+// The last import has read a value that the directory has replaced twice since. The target has received the first replacement only.
 func TestImport_StaleBaselineKeepsCorrection(t *testing.T) {
 	t.Parallel()
 	c := newCorrections(t, false)
@@ -206,17 +207,17 @@ func TestImport_StaleBaselineKeepsCorrection(t *testing.T) {
 	c.imported()
 	p := c.profile()
 	require.Equal(t, []any{"Third", "Of the target"}, []any{p["lastName"], p["displayName"]},
-		"what only the account has changed is taken over")
+		"values changed on the account alone are imported")
 	c.retried()
 	require.Equal(t, "Third", c.account("ann@fix.example").Name.FamilyName)
 	c.imported()
 	require.Equal(t, "Third", c.profile()["lastName"])
 	c.atAccount(`{"op":"replace","path":"name.familyName","value":"Fourth"}`)
 	c.imported()
-	require.Equal(t, "Fourth", c.profile()["lastName"], "a later change at the account counts")
+	require.Equal(t, "Fourth", c.profile()["lastName"], "a later change of the account is imported")
 }
 
-// Values that an administrator gave the assignment survive imports as well.
+// Imports do not overwrite values that an administrator has set on the assignment.
 func TestImport_KeepsRejectedOverride(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]bool{"first import": false, "later import": true} {
@@ -244,7 +245,7 @@ func TestImport_KeepsRejectedOverride(t *testing.T) {
 	}
 }
 
-// A create that was rejected is an attempt to send as well.
+// A rejected create also counts as an attempt to send the values.
 func TestImport_LinkKeepsRejectedCreate(t *testing.T) {
 	t.Parallel()
 	c := newCorrections(t, false)
@@ -256,7 +257,7 @@ func TestImport_LinkKeepsRejectedCreate(t *testing.T) {
 	require.Equal(t, "Person", c.account("ann@fix.example").Name.FamilyName)
 }
 
-// Without Update User Attributes nothing is left to be pushed once the account is known.
+// Without Update User Attributes, no change is pending once the account is linked.
 func TestImport_LinkSynchronizedWithoutUpdates(t *testing.T) {
 	t.Parallel()
 	c := newCorrections(t, false)
@@ -269,7 +270,7 @@ func TestImport_LinkSynchronizedWithoutUpdates(t *testing.T) {
 	require.Equal(t, []string{"SYNCHRONIZED", ""}, []string{u.SyncState, u.Embedded.Task.ErrorSummary})
 }
 
-// A user whom the import assigns has nothing to be pushed, whatever the options of the app.
+// For a user who is assigned by the import, no change is pending, whatever the options of the app.
 func TestImport_NewAssignmentSynchronized(t *testing.T) {
 	t.Parallel()
 	c := newCorrections(t, false)
@@ -281,7 +282,7 @@ func TestImport_NewAssignmentSynchronized(t *testing.T) {
 	require.Equal(t, "Other", c.profile()["lastName"])
 }
 
-// rejectedCreate assigns a user whose create is rejected, and gives the target an account of that name.
+// rejectedCreate assigns a user whose create is rejected, and creates an account with the same name on the target.
 func (c *corrections) rejectedCreate() {
 	t := c.t
 	t.Helper()

@@ -16,13 +16,13 @@ import (
 	"github.com/scimwright/scimwright/internal/hookstest"
 )
 
-// A sandbox is killed while it makes users of the accounts that an import has found: one piece is done, and another one has begun. The
-// hook of imports, which is asked about each account, holds it there. After a restart the import goes on where it was: each account
-// becomes one user, is counted once and is told of once.
+// A sandbox is killed while it creates users for the accounts of an import: one batch is complete and another one has started. The test
+// blocks there in the import hook, which is called for each account. After a restart the import continues. Each account becomes one user,
+// is counted once and is logged once.
 func TestKilledImport_CreatesEachUserOnce(t *testing.T) {
 	const (
 		accounts = 120
-		heldAt   = 75 // of the second piece of 50
+		heldAt   = 75 // in the second batch of 50
 	)
 	tg := newTarget(t, scimHandler(t))
 	for i := range accounts {
@@ -69,18 +69,18 @@ func TestKilledImport_CreatesEachUserOnce(t *testing.T) {
 	do(t, api, http.MethodGet, "/sandbox/v1/apps/"+app+"/import/"+begun.JobID, "", &out)
 	require.Equal(t, []any{engine.ImportDone, accounts, accounts, 0, 0, 0},
 		[]any{out.Status, out.UsersImported, out.UsersCreated, out.UsersMatched, out.UsersFailed, out.UsersPending}, "%+v", out)
-	require.Less(t, asked.Load(), int64(accounts+heldAt), "the first piece was not done again")
+	require.Less(t, asked.Load(), int64(accounts+heldAt), "the first batch is not repeated")
 	seen := map[string]bool{}
 	for _, u := range allAppUsers(t, api, app) {
 		require.Equal(t, "SYNCHRONIZED", u.SyncState)
 		seen[u.ExternalID] = true
 	}
-	require.Len(t, seen, accounts, "each account is that of one user")
+	require.Len(t, seen, accounts, "each account belongs to one user")
 	for event, times := range map[string]int{"user.lifecycle.create": accounts, "application.user_membership.add": accounts} {
 		var events []any
 		filter := fmt.Sprintf(`eventType eq %q and transaction.type eq "JOB"`, event)
 		do(t, api, http.MethodGet, "/api/v1/logs?limit=1000&filter="+url.QueryEscape(filter), "", &events)
 		require.Len(t, events, times, event)
 	}
-	require.EqualValues(t, accounts, tg.posts.Load(), "nobody was created at the target that the test has not")
+	require.EqualValues(t, accounts, tg.posts.Load(), "the engine creates no account on the target")
 }

@@ -12,12 +12,12 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi"
 )
 
-// importer lets the management API read the accounts of targets with the engine.
+// importer reads the accounts of targets for the management API, with the engine.
 type importer struct{ engine *provision.Engine }
 
 var _ mgmtapi.Importer = importer{}
 
-// Import implements mgmtapi.Importer. What is matched waits until a link is made.
+// Import implements mgmtapi.Importer. The engine does not link matched accounts; Link does.
 func (e importer) Import(ctx context.Context, app string, r mgmtapi.ImportRequest) (string, error) {
 	request := engine.ImportRequest{
 		Kind: engine.User, Match: []engine.MatchRule{engine.MatchExternalID, engine.MatchUserName}, Partial: r.Partial, Keep: true,
@@ -45,7 +45,7 @@ func (e importer) ImportState(ctx context.Context, app, job string) (mgmtapi.Imp
 	return s, nil
 }
 
-// Accounts implements mgmtapi.Importer. What an earlier run has seen is left out.
+// Accounts implements mgmtapi.Importer. An account that only an earlier run has read has no resource.
 func (e importer) Accounts(ctx context.Context, app, job string, q mgmtapi.AccountQuery) ([]mgmtapi.FoundAccount, error) {
 	run, err := e.run(ctx, app, job)
 	if err != nil {
@@ -80,7 +80,7 @@ func (e importer) Link(ctx context.Context, tx mgmtapi.Tx, app, job string, link
 	return control.Rejected(e.engine.Imports().Confirm(ctx, tx, app, id, wanted), "Import", job)
 }
 
-// run finds an import of the app by its text.
+// run returns an import of the app by its id as a string.
 func (e importer) run(ctx context.Context, app, job string) (engine.ImportRun, error) {
 	id, err := strconv.ParseInt(job, 10, 64)
 	if err != nil {
@@ -90,7 +90,7 @@ func (e importer) run(ctx context.Context, app, job string) (engine.ImportRun, e
 	return run, control.Rejected(err, "Import", job)
 }
 
-// importing lets the control API start and confirm imports, of which the management API makes users.
+// importing starts and confirms imports for the control API. The management API creates the users.
 type importing struct{ api *mgmtapi.API }
 
 var _ control.Imports = importing{}

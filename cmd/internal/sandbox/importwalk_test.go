@@ -16,7 +16,7 @@ import (
 	"github.com/scimwright/scimwright/internal/hookstest"
 )
 
-// account puts an account into the target, or with a path changes one, and returns its id.
+// account changes an account on the target, or creates one and returns its id.
 func (w *walk) account(method, path, body string) string {
 	w.t.Helper()
 	atTarget(w.t, w.base, scimToken, method, path, body)
@@ -29,7 +29,7 @@ func (w *walk) account(method, path, body string) string {
 	return ""
 }
 
-// atTarget changes something at a target.
+// atTarget sends a change to a target.
 func atTarget(t *testing.T, base, token, method, path, body string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, base+path, strings.NewReader(body))
@@ -42,13 +42,13 @@ func atTarget(t *testing.T, base, token, method, path, body string) {
 	require.Less(t, res.StatusCode, 300)
 }
 
-// person is an account with the names.
+// person returns an account with these names.
 func person(userName, given, family, email string) string {
 	return fmt.Sprintf(`{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"userName":%q,"name":{"givenName":%q,"familyName":%q},
 		"emails":[{"value":%q,"type":"work","primary":true}],"active":true}`, userName, given, family, email)
 }
 
-// imported runs an import and returns what came of it.
+// imported runs an import and returns its result.
 func (w *walk) imported() (job string, out client.Import) {
 	w.t.Helper()
 	var begun struct{ JobID string }
@@ -58,16 +58,16 @@ func (w *walk) imported() (job string, out client.Import) {
 	return begun.JobID, out
 }
 
-// importing imports, and looks for users by the part of their login before the @.
+// importing returns a step that runs an import and stores the ids of the named users. A name is the part of the login before the @.
 func (w *walk) importing(names ...string) func() {
 	return func() {
 		w.t.Helper()
 		_, out := w.imported()
-		fmt.Fprintf(&w.says, "import: %s, %d read, %d matched, %d created, %d updated, %d pending, %d inactive, %d failed\n",
+		fmt.Fprintf(&w.notes, "import: %s, %d read, %d matched, %d created, %d updated, %d pending, %d inactive, %d failed\n",
 			out.Status, out.UsersImported, out.UsersMatched, out.UsersCreated, out.UsersUpdated, out.UsersPending, out.UsersInactive,
 			out.UsersFailed)
 		for _, e := range out.Errors {
-			fmt.Fprintf(&w.says, "error: %s\n", e)
+			fmt.Fprintf(&w.notes, "error: %s\n", e)
 		}
 		for _, name := range names {
 			w.users[name] = w.userOf(name).ID
@@ -101,28 +101,28 @@ func TestWalkImport(t *testing.T) {
 		w.account(http.MethodPost, "/Users",
 			strings.Replace(person("old@walk.example", "Old", "Hand", "old@walk.example"), `"active":true`, `"active":false`, 1))
 		w.account(http.MethodPost, "/Users", person("no login", "No", "Login", "no@walk.example"))
-		w.step("Nobody has set imports up: whatever is found waits", w.importing())
-		w.step("Imports are set up to need no consent", func() {
+		w.step("Imports are not configured: all accounts wait for a confirmation", w.importing())
+		w.step("Imports are configured to confirm automatically", func() {
 			w.do(http.MethodPut, w.path("/features/INBOUND_PROVISIONING"), inboundOn)()
 			w.importing("bob")()
 		})
-		require.Equal(t, "Other", w.userOf("ann").Profile["lastName"], "rules with PUSH apply to users that there were")
+		require.Equal(t, "Other", w.userOf("ann").Profile["lastName"], "rules with PUSH apply to existing users")
 		require.Equal(t, "PROVISIONED", w.userOf("bob").Status)
-		w.step("An account changes at the target", func() {
+		w.step("An account changes on the target", func() {
 			w.account(http.MethodPut, "/Users/"+bob, person("bob@walk.example", "Robert", "Builder", "bob@walk.example"))
 			w.importing()()
 		})
 		require.Equal(t, "Robert", w.userOf("bob").Profile["firstName"])
 		w.step("The profile of an imported user changes",
 			w.do(http.MethodPost, "/api/v1/users/"+w.users["bob"], `{"profile":{"lastName":"Mason"}}`))
-		w.step("Nothing has changed at the target since", w.importing())
-		w.step("An account is deactivated at the target", func() {
+		w.step("Nothing has changed on the target since", w.importing())
+		w.step("An account is deactivated on the target", func() {
 			w.account(http.MethodPatch, "/Users/"+ann,
 				`{"schemas":["urn:ietf:params:scim:api:messages:2.0:PatchOp"],"Operations":[{"op":"replace","value":{"active":false}}]}`)
 			w.importing()()
 		})
-		w.step("The assignment of an imported user ends", w.do(http.MethodDelete, w.path("/users/"+w.users["bob"]), ""))
-		w.step("An import assigns nobody anew", w.importing())
+		w.step("An imported user is unassigned", w.do(http.MethodDelete, w.path("/users/"+w.users["bob"]), ""))
+		w.step("An import assigns no user again", w.importing())
 		w.end()
 	})
 }
@@ -140,7 +140,7 @@ func TestImport_ConfirmsPendingAccounts(t *testing.T) {
 	require.ErrorContains(t,
 		w.api.Do(t.Context(), http.MethodPost, confirm, object{"links": []object{{"kind": "user", "id": "00unobody", "remoteId": bob}}}, nil),
 		"00unobody")
-	require.Error(t, w.api.Do(t.Context(), http.MethodGet, "/api/v1/users/bob@walk.example", nil, nil), "nothing of what was refused is done")
+	require.Error(t, w.api.Do(t.Context(), http.MethodGet, "/api/v1/users/bob@walk.example", nil, nil), "a rejected request has no effect")
 	var n struct{ Linked, Created int }
 	do(t, w.api, http.MethodPost, confirm, `{"create":["`+bob+`"]}`, &n)
 	require.Equal(t, []int{0, 1}, []int{n.Linked, n.Created})
@@ -153,7 +153,7 @@ func TestImport_ConfirmsPendingAccounts(t *testing.T) {
 		require.Equal(t, []string{"ACTIVE", "SYNCHRONIZED", account}, []string{a.Status, a.SyncState, a.ExternalID})
 	}
 	require.ErrorContains(t, w.api.Do(t.Context(), http.MethodPost, confirm, object{"create": []string{bob}}, nil), "login",
-		"a user is not made twice")
+		"a user is not created twice")
 }
 
 func TestImport_ScheduledByClock(t *testing.T) {
@@ -217,12 +217,12 @@ func TestImport_DecidedByHook(t *testing.T) {
 	do(t, w.api, http.MethodGet, w.path("/users/"+w.users["ann"]), "", &a)
 	require.NotEmpty(t, a.ExternalID)
 	require.Equal(t, "anna@walk.example", a.Credentials.UserName)
-	w.userOf("dan") // as if there were no hook
+	w.userOf("dan") // created as without a hook
 	text := strings.Join(out.Errors, "\n")
 	for _, part := range []string{"no contractors", "com.svc.access.patch", "login: The value must look like an e-mail address"} {
 		require.Contains(t, text, part)
 	}
 	endpoint.Answer(hookstest.JSON(http.StatusNoContent, ""))
 	w.imported()
-	endpoint.Called(2) // those that nobody has yet
+	endpoint.Called(2) // the accounts without a user
 }

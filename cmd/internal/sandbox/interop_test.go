@@ -18,18 +18,18 @@ import (
 	"github.com/scimwright/scimwright/internal/alltest"
 )
 
-// The seed organisation is provisioned into a SCIM server that we did not write. It needs node and npm and
-// the registry, so it runs only when asked for: SCIMWRIGHT_TEST_INTEROP=1 go test -run Interop ./cmd/internal/sandbox
+// The seed organization is provisioned into a third-party SCIM server. The test requires node, npm and access to the registry, so it runs
+// only on request: SCIMWRIGHT_TEST_INTEROP=1 go test -run Interop ./cmd/internal/sandbox
 func TestInteropScimmyRouters(t *testing.T) {
 	t.Parallel()
 	base, token := startScimmy(t)
 	_, api := startSandbox(t, sandbox.Options{ExternalTarget: base, ExternalToken: token})
 	dump := readDump(t, base)
-	require.Len(t, dump.Users, 24, "everyone who is assigned, the staged one not")
+	require.Len(t, dump.Users, 24, "all assigned users except the staged one")
 	require.Equal(t, 23, dump.active(), "the leaver is inactive")
 	require.Equal(t, map[string]int{"Engineering": 7, "Wiki Editors": 5, "Sales": 5}, dump.groups())
 
-	// One more of each kind of change, to the app that uses PATCH.
+	// One change of each kind, in the app that uses PATCH.
 	user := func(login string) string { return "/api/v1/users/" + login + "@northwind.example" }
 	do(t, api, http.MethodPost, user("quentin.dubois")+"/lifecycle/deactivate", "", nil)
 	do(t, api, http.MethodPost, user("rosa.silva"), `{"profile":{"lastName":"Silva-Reis"}}`, nil)
@@ -52,10 +52,10 @@ func TestInteropScimmyRouters(t *testing.T) {
 	require.Equal(t, map[string]int{"Engineering": 6, "Wiki Authors": 5, "Sales": 5}, dump.groups())
 	require.Equal(t, "Silva-Reis", dump.user(t, "rosa.silva@northwind.example").Name.FamilyName)
 	require.False(t, dump.user(t, "dmitri.holm@northwind.example").Active)
-	require.False(t, dump.user(t, "quentin.dubois@northwind.example").Active, "former assignments do not come back")
+	require.False(t, dump.user(t, "quentin.dubois@northwind.example").Active, "previous assignments are not restored")
 }
 
-// dump is what the foreign server holds and the requests it saw.
+// dump contains the data of the third-party server and its requests.
 type dump struct {
 	Users  []scimUser `json:"users"`
 	Groups []struct {
@@ -103,7 +103,7 @@ func (d dump) user(t *testing.T, userName string) scimUser {
 	return scimUser{}
 }
 
-// startScimmy installs the npm package into a temporary folder and starts the server there.
+// startScimmy installs the npm package into a directory and starts the server there.
 func startScimmy(t *testing.T) (base, token string) {
 	t.Helper()
 	dir := filepath.Join(alltest.Installs(t, "SCIMWRIGHT_TEST_INTEROP"), "scimmy-sandbox")

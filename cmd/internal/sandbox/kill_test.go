@@ -12,8 +12,8 @@ import (
 	"github.com/scimwright/scimwright/internal/alltest"
 )
 
-// A sandbox is killed in the middle of provisioning many users. After a restart all of them arrive at the
-// target, none twice, and no request for a user that was already there is a create.
+// A sandbox is killed while it provisions many users. After a restart the target receives all of them, none twice, and the engine sends no
+// create for a user that exists on the target.
 func TestKilledProvisioning_NothingLostOrDuplicated(t *testing.T) {
 	users := 200
 	if alltest.All() {
@@ -30,7 +30,7 @@ func TestKilledProvisioning_NothingLostOrDuplicated(t *testing.T) {
 	var group struct {
 		ID string `json:"id"`
 	}
-	do(t, api, http.MethodPost, "/api/v1/groups", `{"profile":{"name":"Everybody who moves"}}`, &group)
+	do(t, api, http.MethodPost, "/api/v1/groups", `{"profile":{"name":"All users"}}`, &group)
 	creating, _ := errgroup.WithContext(t.Context())
 	creating.SetLimit(16)
 	for i := range users {
@@ -54,7 +54,7 @@ func TestKilledProvisioning_NothingLostOrDuplicated(t *testing.T) {
 
 	before, err := listUsers(t.Context(), tg.URL, scimToken, url.Values{"count": {"0"}})
 	require.NoError(t, err)
-	require.Less(t, before.TotalResults, users, "the kill came in the middle")
+	require.Less(t, before.TotalResults, users, "the process was killed during provisioning")
 
 	second := startCommand(t, args...)
 	api = second.api()
@@ -72,16 +72,16 @@ func TestKilledProvisioning_NothingLostOrDuplicated(t *testing.T) {
 			break
 		}
 	}
-	require.Len(t, seen, users, "nothing is lost")
-	t.Logf("%d users at the target when killed, %d of %d after the restart, %d creates sent", before.TotalResults, len(seen), users,
+	require.Len(t, seen, users, "all users are provisioned")
+	t.Logf("%d users on the target when killed, %d of %d after the restart, %d creates sent", before.TotalResults, len(seen), users,
 		tg.posts.Load())
-	told := 0
+	synchronized := 0
 	for _, u := range allAppUsers(t, api, app) {
 		if u.SyncState == "SYNCHRONIZED" && u.ExternalID != "" {
-			told++
+			synchronized++
 		}
 	}
-	require.Equal(t, users, told, "every app user tells where it is, also those whose result the kill cut off")
+	require.Equal(t, users, synchronized, "every app user has its result, including those whose report was lost in the kill")
 	var tasks []any
 	do(t, api, http.MethodGet, "/sandbox/v1/apps/"+app+"/tasks", "", &tasks)
 	require.Empty(t, tasks)

@@ -7,7 +7,7 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// lockFile takes a lock on a file, which the system releases at the end of the process at the latest.
+// lockFile locks a file. The operating system releases the lock when the process exits.
 func lockFile(path string) (unlock func() error, err error) {
 	lock := flock.New(path, flock.SetPermissions(0o600))
 	locked, err := lock.TryLock()
@@ -15,7 +15,7 @@ func lockFile(path string) (unlock func() error, err error) {
 	case err != nil:
 		return nil, fmt.Errorf("lock the data: %w", err)
 	case !locked:
-		return nil, errors.New("another sandbox is using this data; end it first or name another place")
+		return nil, errors.New("another sandbox is using this data; stop it first or choose another directory or database")
 	}
 	return lock.Close, nil
 }

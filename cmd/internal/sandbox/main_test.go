@@ -21,10 +21,10 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// childVariable makes the test binary behave as the scimwright command, so that tests can kill a real process.
+// childVariable makes the test binary run as the scimwright command, so that tests can kill a real process.
 const childVariable = "SCIMWRIGHT_TEST_AS_COMMAND"
 
-// How long a call to a target may take and a retry may wait in these tests.
+// The timeouts and the maximum backoff of these tests.
 const (
 	testCallTimeout = time.Second
 	testRetryMax    = 500 * time.Millisecond
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	}
 	together := 4
 	if raceDetector {
-		together = 1 // per processor: what it does to calls that time out is not what it looks for
+		together = 1 // per processor: the race detector slows down tests with call timeouts
 	}
 	if err := errors.Join(alltest.Draws(20), alltest.Together(together)); err != nil {
 		os.Stderr.WriteString(err.Error() + "\n")
@@ -56,7 +56,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// child is the scimwright command as a process of its own.
+// child is the scimwright command in a separate process.
 type child struct {
 	cmd   *exec.Cmd
 	Ready sandbox.Ready
@@ -80,7 +80,7 @@ func startCommand(t testing.TB, args ...string) *child {
 	return c
 }
 
-// kill ends the process as a power cut would. A second call does nothing.
+// kill kills the process without a shutdown. A second call does nothing.
 func (c *child) kill() {
 	if c.cmd.ProcessState == nil {
 		_ = c.cmd.Process.Kill()

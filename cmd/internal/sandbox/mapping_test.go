@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 )
 
-// account reads the account of a user at a target as it is, nil when there is none.
+// account returns the account of a user on a target, nil if absent.
 func account(t *testing.T, base, token, id string) map[string]any {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/Users/"+id, nil)
@@ -28,8 +28,8 @@ func account(t *testing.T, base, token, id string) map[string]any {
 	return out
 }
 
-// From a custom attribute of a user by way of a mapping and an attribute of the application to its place in the SCIM resource:
-// at creation, at an update, when the mapping changes, and when the value is cleared.
+// A custom attribute of a user is mapped to an attribute of the application and from there to an attribute of the SCIM resource: at
+// creation, at an update, when the mapping changes, and when the value is cleared.
 func TestMappedAttribute_ReachesTarget(t *testing.T) {
 	t.Parallel()
 	const enterprise = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
@@ -49,8 +49,9 @@ func TestMappedAttribute_ReachesTarget(t *testing.T) {
 	require.Len(t, mappings, 1)
 	mapping := "/api/v1/mappings/" + mappings[0].ID
 	do(t, api, http.MethodPost, mapping,
-		`{"properties":{"cost":{"expression":"\"cc-\" + user.budget"},"boss":{"expression":"user.manager"},"prefix":{"expression":"user.honorificPrefix"},
-		"home":{"expression":"user.secondEmail"},"inner":{"expression":"user.login"},"secondEmail":null}}`, nil)
+		`{"properties":{"cost":{"expression":"\"cc-\" + user.budget"},"boss":{"expression":"user.manager"},
+		"prefix":{"expression":"user.honorificPrefix"},"home":{"expression":"user.secondEmail"},"inner":{"expression":"user.login"},
+		"secondEmail":null}}`, nil)
 
 	user := newUser(t, api, "map@chain.example")
 	do(t, api, http.MethodPost, "/api/v1/users/"+user,
@@ -72,14 +73,14 @@ func TestMappedAttribute_ReachesTarget(t *testing.T) {
 	require.Equal(t, "home", at["emails"].([]any)[1].(map[string]any)["type"])
 	require.NotContains(t, at, "inner")
 
-	// Somebody at the target gives the account what is not mapped: it stays.
+	// Another client sets attributes of the account that are not mapped. They must be preserved.
 	atTarget(t, base, token, http.MethodPatch, "/Users/"+assigned.ExternalID,
 		`{"schemas":["urn:ietf:params:scim:api:messages:2.0:PatchOp"],"Operations":[{"op":"add","value":{"nickName":"own","`+enterprise+
 			`:division":"West"}}]}`)
 
 	do(t, api, http.MethodPost, "/api/v1/users/"+user,
 		`{"profile":{"budget":8,"manager":null,"honorificPrefix":null,"secondEmail":null,"displayName":null,"mobilePhone":null}}`, nil)
-	eventually(t, "what was cleared is cleared there", func() bool {
+	eventually(t, "cleared values are cleared on the target", func() bool {
 		at = account(t, base, token, assigned.ExternalID)
 		return at[enterprise].(map[string]any)["costCenter"] == "cc-8"
 	})
@@ -88,8 +89,8 @@ func TestMappedAttribute_ReachesTarget(t *testing.T) {
 	require.Len(t, at["emails"], 1)
 	require.NotContains(t, at, "displayName")
 	require.NotContains(t, at, "phoneNumbers")
-	require.Equal(t, "own", at["nickName"], "what was never ours stays")
-	eventually(t, "it is told so", synchronized)
+	require.Equal(t, "own", at["nickName"], "unmapped values are preserved")
+	eventually(t, "the app user is synchronized", synchronized)
 
 	do(t, api, http.MethodPost, mapping,
 		`{"properties":{"cost":{"expression":"String.toUpperCase(\"cc-\" + user.budget)"},"prefix":{"expression":"\"Prof\""}}}`, nil)
@@ -103,6 +104,6 @@ func TestMappedAttribute_ReachesTarget(t *testing.T) {
 	do(t, api, http.MethodPost, mapping, `{"properties":{"inner":{"expression":"user.login + \"x\""}}}`, nil)
 	do(t, api, http.MethodPost, "/sandbox/v1/jobs/drain", `{}`, nil)
 	for _, a := range attempts(t, api, app, user)[before:] {
-		require.Equal(t, http.MethodGet, a.Method, "what has no place there changes nothing there")
+		require.Equal(t, http.MethodGet, a.Method, "an attribute without externalName changes nothing on the target")
 	}
 }

@@ -24,13 +24,13 @@ var million = flag.Bool("sandbox.million", false, "measure the memory with 1,000
 
 const (
 	memoryClients = 16
-	memoryBulk    = 1000    // users of one bulk job
+	memoryBulk    = 1000    // users per bulk request
 	memoryGroup   = 100_000 // members of the large group
 )
 
-// BenchmarkMemory measures the memory of scimwright serve scim, a process of its own, as the system counts it. The metrics are
-// the most that was resident (in millions of bytes) while it was filled, while clients sent requests of one kind, memoryClients
-// at a time and 20 for each, and while a few read a group of 100,000 members as a whole.
+// BenchmarkMemory measures the memory of scimwright serve scim, which runs as a separate process. The metrics are the peak resident memory
+// (in millions of bytes), as counted by the system: while the server was filled, while memoryClients concurrent clients sent 20 requests of
+// one kind each, and while a few clients read a whole group of 100,000 members.
 func BenchmarkMemory(b *testing.B) {
 	users := memoryGroup
 	if *million {
@@ -87,7 +87,7 @@ func BenchmarkMemory(b *testing.B) {
 			peaks[i] = max(peaks[i], server.peakMB(b))
 		}
 	}
-	b.ReportMetric(0, "ns/op") // means nothing here
+	b.ReportMetric(0, "ns/op") // not meaningful here
 	b.ReportMetric(fill, "fill-MB")
 	for i, kind := range kinds {
 		b.ReportMetric(peaks[i], kind.name+"-MB")
@@ -99,7 +99,7 @@ func memoryUser(i int) string {
 		"title":"Title %d","emails":[{"value":"user%[2]d@example.com","type":"work","primary":true}],"active":true}`, scim.UserSchema, i, i%1000)
 }
 
-// createdAt finds the ids in the answer to a bulk job.
+// createdAt finds the ids in the response to a bulk request.
 var createdAt = regexp.MustCompile(`"location":"[^"]*/Users/([^"]+)"`)
 
 // fill creates users and returns their ids.
@@ -121,7 +121,7 @@ func (c *scimChild) fill(b *testing.B, users int) []string {
 	return ids
 }
 
-// atOnce calls send for so many requests by so many clients.
+// atOnce calls send for each request number, with this number of concurrent clients.
 func (c *scimChild) atOnce(b *testing.B, clients, requests int, send func(n int)) {
 	b.Helper()
 	var next atomic.Int64
@@ -137,7 +137,7 @@ func (c *scimChild) atOnce(b *testing.B, clients, requests int, send func(n int)
 	_ = work.Wait()
 }
 
-// must sends a request that has to succeed.
+// must sends a request that must succeed.
 func (c *scimChild) must(b *testing.B, method, path string, want int, body string) string {
 	b.Helper()
 	status, answer := c.ask(context.Background(), method, path, body)
@@ -147,12 +147,12 @@ func (c *scimChild) must(b *testing.B, method, path string, want int, body strin
 	return answer
 }
 
-// peakMB is the most memory that the process had since the peak was forgotten.
+// peakMB returns the peak memory of the process since the last call of forgetPeak.
 func (c *child) peakMB(b *testing.B) float64 {
 	b.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.cmd.Process.Pid))
 	if err != nil {
-		b.Skip("the memory of another process is not known here: ", err)
+		b.Skip("the memory of another process is unavailable on this system: ", err)
 	}
 	found := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindSubmatch(status)
 	require.NotNil(b, found)
@@ -161,7 +161,7 @@ func (c *child) peakMB(b *testing.B) float64 {
 	return kB * 1024 / 1e6
 }
 
-// forgetPeak begins a new peak; see proc(5) on clear_refs.
+// forgetPeak resets the peak; see proc(5) on clear_refs.
 func (c *child) forgetPeak(b *testing.B) {
 	b.Helper()
 	require.NoError(b, os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", c.cmd.Process.Pid), []byte("5"), 0))

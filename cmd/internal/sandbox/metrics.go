@@ -17,26 +17,26 @@ import (
 	"github.com/scimwright/scimwright/scimserver/tenants"
 )
 
-// metricsPath is where Prometheus finds the metrics of the SCIM servers and of the engine.
+// metricsPath is the path of the metrics of the SCIM servers and of the engine.
 const metricsPath = "/metrics"
 
-// MetricsOptions define where metrics are served and to whom. They name tenants and applications, so that the zero value serves them to
-// no client.
+// MetricsOptions define the address of the metrics and the clients that may read them. Metrics contain names of tenants and applications,
+// so the zero value serves them to no client.
 type MetricsOptions struct {
 	// Token is the bearer token that clients must send, or "sha256:" and its digest, as tenants.ParseToken reads it. Default: none.
 	Token string
-	// Listen is the address of a listener for /metrics alone; port 0 takes a free one. Without a token, every client that reaches it is
-	// served. Default: none; with a token, /metrics is then served next to everything else.
+	// Listen is the address of a listener for /metrics alone; port 0 selects a free port. Without a token, every client that reaches it is
+	// served. Default: none; with a token, the main listener then serves /metrics.
 	Listen string
 }
 
-// Check returns why the options are invalid.
+// Check returns an error if the token is invalid.
 func (o MetricsOptions) Check() error {
 	_, err := o.verifier()
 	return err
 }
 
-// verifier returns what accepts the token, nil without one.
+// verifier returns the verifier of the token, nil without a token.
 func (o MetricsOptions) verifier() (scimserver.TokenVerifier, error) {
 	if o.Token == "" {
 		return nil, nil
@@ -48,14 +48,14 @@ func (o MetricsOptions) verifier() (scimserver.TokenVerifier, error) {
 	return scimserver.Tokens(time.Now, scimserver.Token{Digest: t.Digest, Expires: t.Expires}), nil
 }
 
-// metricsServer serves metrics as its options say.
+// metricsServer serves metrics as configured in MetricsOptions.
 type metricsServer struct {
 	verifier scimserver.TokenVerifier // nil: no token
-	listener net.Listener             // nil: none of its own
+	listener net.Listener             // nil: no separate listener
 	server   *httpServer              // nil until serve
 }
 
-// openMetrics takes the address of the options, so that a port in use is detected before anything else is done.
+// openMetrics opens the configured address, so that a port in use is detected before anything else is done.
 func openMetrics(ctx context.Context, o MetricsOptions) (m *metricsServer, err error) {
 	m = &metricsServer{}
 	if m.verifier, err = o.verifier(); err != nil || o.Listen == "" {
@@ -65,34 +65,34 @@ func openMetrics(ctx context.Context, o MetricsOptions) (m *metricsServer, err e
 	return m, err
 }
 
-// serve starts the listener of its own, if there is one.
+// serve starts the separate listener, if configured.
 func (m *metricsServer) serve(ctx context.Context, page http.Handler, log *slog.Logger) {
 	if m.listener == nil {
 		return
 	}
 	if m.verifier == nil && !onLoopback(m.listener.Addr()) {
-		log.WarnContext(ctx, "metrics are served to other machines without a token; --metrics-token demands one", "listen",
+		log.WarnContext(ctx, "metrics are served to other machines without a token; set one with --metrics-token", "listen",
 			m.listener.Addr().String())
 	}
 	mux := http.NewServeMux()
-	mux.Handle("GET "+metricsPath, m.guarded(page))
+	mux.Handle("GET "+metricsPath, m.requireToken(page))
 	m.server = serve(m.listener, mux, nil, log)
 }
 
-// next is what answers at /metrics next to everything else.
-func (m *metricsServer) next(page http.Handler) http.Handler {
+// mainHandler returns the handler of /metrics on the main listener.
+func (m *metricsServer) mainHandler(page http.Handler) http.Handler {
 	if m.listener == nil && m.verifier != nil {
-		return m.guarded(page)
+		return m.requireToken(page)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w,
-			"Metrics are not served here: --metrics-token TOKEN serves them with that token, --metrics-listen ADDRESS at an address of their own.",
+			"Metrics are not served here. Set --metrics-token TOKEN to require a token, or --metrics-listen ADDRESS to use a separate address.",
 			http.StatusNotFound)
 	})
 }
 
-// guarded demands the token.
-func (m *metricsServer) guarded(page http.Handler) http.Handler {
+// requireToken requires the token, if one is configured.
+func (m *metricsServer) requireToken(page http.Handler) http.Handler {
 	if m.verifier == nil {
 		return page
 	}
@@ -101,14 +101,14 @@ func (m *metricsServer) guarded(page http.Handler) http.Handler {
 		_, err := m.verifier.VerifyToken(r.Context(), strings.TrimSpace(token))
 		if err != nil || token == "" || !strings.EqualFold(scheme, "Bearer") {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="metrics"`)
-			http.Error(w, "Metrics need the metrics token: Authorization: Bearer TOKEN.", http.StatusUnauthorized)
+			http.Error(w, "Metrics require the metrics token: Authorization: Bearer TOKEN.", http.StatusUnauthorized)
 			return
 		}
 		page.ServeHTTP(w, r)
 	})
 }
 
-// url is where the listener of its own answers, "" without one.
+// url returns the address of the metrics at the separate listener, "" without one.
 func (m *metricsServer) url() string {
 	if m.listener == nil {
 		return ""
@@ -116,7 +116,7 @@ func (m *metricsServer) url() string {
 	return baseURL(m.listener, false) + metricsPath
 }
 
-// close ends the listener of its own.
+// close stops the separate listener.
 func (m *metricsServer) close(ctx context.Context) error {
 	switch {
 	case m.server != nil:
@@ -127,15 +127,15 @@ func (m *metricsServer) close(ctx context.Context) error {
 	return nil
 }
 
-// together serves the metrics of the SCIM servers and those of the engine.
-func together(servers *observe.Metrics, provisioning prometheus.Collector) http.Handler {
+// metricsHandler serves the metrics of the SCIM servers and those of the engine.
+func metricsHandler(servers *observe.Metrics, provisioning prometheus.Collector) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(provisioning)
 	return promhttp.HandlerFor(prometheus.Gatherers{servers.Gatherer(), registry}, promhttp.HandlerOpts{})
 }
 
-// beside serves the metrics next to a SCIM server.
-func beside(metrics, scim http.Handler) http.Handler {
+// withMetrics serves the metrics at /metrics and SCIM at all other paths.
+func withMetrics(metrics, scim http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == metricsPath {
 			metrics.ServeHTTP(w, r)

@@ -18,7 +18,7 @@ import (
 
 const metricsToken = "metr1cs-token"
 
-// scrape requests a page with an Authorization header, "" for none.
+// scrape requests a page with an Authorization header, without one if empty.
 func scrape(t *testing.T, url, authorization string) (status int, text string, header http.Header) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -34,7 +34,7 @@ func scrape(t *testing.T, url, authorization string) (status int, text string, h
 	return res.StatusCode, string(body), res.Header
 }
 
-// metricsOf are the metrics of a server that serves them with metricsToken.
+// metricsOf returns the metrics of a server that requires metricsToken.
 func metricsOf(t *testing.T, base string) string {
 	t.Helper()
 	status, text, _ := scrape(t, base+"/metrics", "Bearer "+metricsToken)
@@ -42,13 +42,13 @@ func metricsOf(t *testing.T, base string) string {
 	return text
 }
 
-// The metrics name tenants and applications: no client reads them without credentials, unless they have a listener of their own.
+// The metrics contain names of tenants and applications: no client reads them without credentials, unless they have a separate listener.
 func TestMetrics_RequireCredentials(t *testing.T) {
 	t.Parallel()
 	acme := tenants.Config{Name: "acme", Tokens: []tenants.Token{tenants.NewToken("acme-token")}}
 	type running struct {
 		base, own string
-		tokens    []string // of everything else
+		tokens    []string // of all other services
 	}
 	servers := map[string]func(t *testing.T, o sandbox.MetricsOptions) running{
 		"sandbox": func(t *testing.T, o sandbox.MetricsOptions) running {
@@ -103,7 +103,7 @@ func TestMetrics_RequireCredentials(t *testing.T) {
 				refused(t, r.base+"/metrics", http.StatusNotFound, append(r.tokens, "Bearer "+metricsToken)...)
 				served(t, r.base, r.own, "")
 				status, _, _ := scrape(t, strings.TrimSuffix(r.own, "/metrics")+"/api/v1/users", r.tokens[0])
-				require.Equal(t, http.StatusNotFound, status, "nothing else is there")
+				require.Equal(t, http.StatusNotFound, status, "the listener serves metrics only")
 			})
 			t.Run("listener with a token", func(t *testing.T) {
 				r := start(t, sandbox.MetricsOptions{Listen: "127.0.0.1:0", Token: metricsToken})
@@ -121,7 +121,7 @@ func TestMetrics_Listener(t *testing.T) {
 	require.NoError(t, err)
 	defer taken.Close()
 	for name, o := range map[string]sandbox.MetricsOptions{
-		"--metrics-listen takes another address": {Listen: taken.Addr().String()}, "visible ASCII": {Token: "a b"},
+		"set another address with --metrics-listen": {Listen: taken.Addr().String()}, "visible ASCII": {Token: "a b"},
 	} {
 		_, err := sandbox.Start(t.Context(), sandbox.Options{Listen: "127.0.0.1:0", Empty: true, Metrics: o})
 		require.ErrorContains(t, err, name)
@@ -137,7 +137,7 @@ func TestMetrics_Listener(t *testing.T) {
 	s.PrintWelcome(&greeting)
 	require.Contains(t, greeting.String(), s.MetricsURL())
 	require.NoError(t, s.Close(t.Context()))
-	require.NotContains(t, log.String(), "without a token", "other machines do not reach it")
+	require.NotContains(t, log.String(), "without a token", "no warning, because it listens on a loopback address")
 	_, err = http.Get(s.MetricsURL())
-	require.Error(t, err, "it is closed with the server")
+	require.Error(t, err, "the listener is closed with the server")
 }

@@ -51,15 +51,15 @@ func startMockWith(t *testing.T, name string, contract clientgrade.Contract, set
 	return server
 }
 
-// The engine does what the scenario asks, against servers of several habits, and is graded clean.
+// The engine completes the scenario against servers with various quirks and is graded clean.
 func TestMock_GradesEngineClean(t *testing.T) {
 	for name, settings := range map[string][]string{
-		"no quirks":                      nil,
-		"connections that break":         {"drop-after,p=1,times=2,method=POST", "error=503,p=1,times=3,method=PATCH"},
-		"answers that are lost":          {"error-after=500,p=1,times=3,method=POST"},
-		"a limit on the rate":            {"rate-limit=1,p=1,times=1,method=POST"},
-		"no PUT":                         {"no-put", "patch-204", "lower-case-resources"},
-		"PATCH with paths, hidden crews": {"patch-needs-path", "members-hidden"},
+		"no quirks":                        nil,
+		"dropped connections":              {"drop-after,p=1,times=2,method=POST", "error=503,p=1,times=3,method=PATCH"},
+		"lost responses":                   {"error-after=500,p=1,times=3,method=POST"},
+		"a rate limit":                     {"rate-limit=1,p=1,times=1,method=POST"},
+		"no PUT":                           {"no-put", "patch-204", "lower-case-resources"},
+		"PATCH with paths, hidden members": {"patch-needs-path", "members-hidden"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -75,13 +75,13 @@ func TestMock_GradesEngineClean(t *testing.T) {
 			require.Equal(t, conformance.Pass, outcomeOf(result, "cope.keeps-foreign-changes"))
 			require.Equal(t, conformance.Pass, outcomeOf(result, "cope.deactivates"))
 			if len(settings) > 0 && strings.Contains(settings[0], "after") {
-				require.Equal(t, conformance.Pass, outcomeOf(result, "cope.looks-after-lost-answer"), "an answer was lost")
+				require.Equal(t, conformance.Pass, outcomeOf(result, "cope.looks-after-lost-answer"), "a response was lost")
 			}
 		})
 	}
 }
 
-// The engine passes under each contract in its own mode, and under those of the documents in no other.
+// The engine passes each contract in the mode of that contract, and fails it in another mode.
 func TestMock_EngineKeepsContracts(t *testing.T) {
 	styles := map[clientgrade.Contract]engine.Style{clientgrade.Catalog: engine.Catalog, clientgrade.Wizard: engine.Wizard}
 	for _, scenario := range clientgrade.Scenarios() {
@@ -112,12 +112,12 @@ func TestMock_EngineKeepsContracts(t *testing.T) {
 		fails    string
 		quirks   []string
 	}{
-		"a conflict is resolved": {"taken", clientgrade.Catalog, engine.Target{}, "contract.conflict-stops", nil},
-		"a wizard app is sent PATCH": {joinerMoverLeaver, clientgrade.Wizard, engine.Target{Fallback: engine.FallbackNone},
+		"conflict resolved under the catalog contract": {"taken", clientgrade.Catalog, engine.Target{}, "contract.conflict-stops", nil},
+		"PATCH under the wizard contract": {joinerMoverLeaver, clientgrade.Wizard, engine.Target{Fallback: engine.FallbackNone},
 			"contract.requests", nil},
-		"another form after a rejection": {joinerMoverLeaver, clientgrade.Catalog, engine.Target{}, "contract.no-other-form",
+		"alternative request under the catalog contract": {joinerMoverLeaver, clientgrade.Catalog, engine.Target{}, "contract.no-other-form",
 			[]string{"patch-needs-path"}},
-		"a conflict stops a resilient one": {"taken", clientgrade.Resilient, engine.Target{Fallback: engine.FallbackNone},
+		"conflict not resolved under the resilient contract": {"taken", clientgrade.Resilient, engine.Target{Fallback: engine.FallbackNone},
 			"cope.links-on-conflict", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -141,7 +141,7 @@ func outcomeOf(r *conformance.Result, id string) conformance.Outcome {
 	return ""
 }
 
-// provision has the engine do what a scenario asks, with the target's style and fallback.
+// provisionInto runs the engine through a scenario, with the target's style and fallback.
 func provisionInto(t *testing.T, scenario string, target engine.Target) {
 	t.Helper()
 	db, err := sql.Open("sqlite3",
@@ -210,7 +210,7 @@ func provisionInto(t *testing.T, scenario string, target engine.Target) {
 	mark(user("cleo", "Cleo", "Leaver", "leaver", engine.Inactive))
 }
 
-// A client without manners misses what can be missed, and is told so.
+// A naive client violates the contract in every way, and each violation is reported.
 func TestMock_ReportsBadClient(t *testing.T) {
 	server := startMock(t, "error-after=500,p=1,times=1,method=POST", "rate-limit=30,p=1,times=1,method=PUT")
 	send := func(method, path, body string) string {
@@ -224,14 +224,14 @@ func TestMock_ReportsBadClient(t *testing.T) {
 		text, err := io.ReadAll(res.Body)
 		require.NoError(t, err)
 		var created struct{ ID string }
-		_ = json.NewDecoder(bytes.NewReader(text)).Decode(&created) // an error has no id
+		_ = json.NewDecoder(bytes.NewReader(text)).Decode(&created) // an error response has no id
 		return created.ID
 	}
 	person := func(name, more string) string {
 		return fmt.Sprintf(`{"schemas":[%q],"userName":%q,"active":true%s}`, scim.UserSchema, name, more)
 	}
-	send("POST", "/Users", person("ada.joiner@example.com", ``)) // done, and the answer is lost
-	send("POST", "/Users", person("ada.joiner@example.com", ``)) // a conflict now
+	send("POST", "/Users", person("ada.joiner@example.com", ``)) // created, but the response is lost
+	send("POST", "/Users", person("ada.joiner@example.com", ``)) // now a conflict
 	ben := send("POST", "/Users", person("ben.mover@example.com", ``))
 	cleo := send("POST", "/Users", person("cleo.leaver@example.com", ``))
 	send("POST", "/Users", person("dora.linked@example.com", ``))
@@ -239,7 +239,7 @@ func TestMock_ReportsBadClient(t *testing.T) {
 	send("POST", "/Groups", crew)
 	send("POST", "/Groups", crew)
 	moved := person("ben.mover@example.com", `,"name":{"familyName":"Moved"}`)
-	send("PUT", "/Users/"+ben, moved) // told to wait
+	send("PUT", "/Users/"+ben, moved) // the response has a Retry-After header
 	send("PUT", "/Users/"+ben, moved)
 	send("DELETE", "/Users/"+cleo, "")
 

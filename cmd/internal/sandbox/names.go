@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi"
 )
 
-// label returns the label of an app, "" for an unknown one.
+// label returns the label of an app, "" if the app is unknown.
 func (p *parts) label(ctx context.Context, app string) string {
 	a, err := p.api.Wanted().App(ctx, app)
 	if err != nil {
@@ -19,7 +19,7 @@ func (p *parts) label(ctx context.Context, app string) string {
 	return a.Label
 }
 
-// names tells the engine's control API what the management API knows about apps and principals.
+// names returns the names of apps and principals in the management API to the engine's control API.
 type names struct{ *bridge }
 
 var _ control.Names = names{}
@@ -42,7 +42,7 @@ func (n names) App(ctx context.Context, id string) (control.App, error) {
 	return control.App{ID: a.ID, Label: a.Label}, err
 }
 
-// Names implements control.Names. App ids do not matter: a user has one login.
+// Names implements control.Names. The app is ignored: a user has the same login in each.
 func (n names) Names(ctx context.Context, _ string, principals []engine.Principal) (map[engine.Principal]string, error) {
 	ids := map[engine.Kind][]string{}
 	for _, p := range principals {

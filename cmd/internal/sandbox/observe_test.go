@@ -65,10 +65,10 @@ func TestStoppedServer_FinishesRunningRequests(t *testing.T) {
 	})
 	select {
 	case err := <-closed:
-		t.Fatalf("the server was closed before the running request had its answer: %v", err)
+		t.Fatalf("the server was closed before the running request received its response: %v", err)
 	default:
 	}
-	require.NoError(t, <-running, "the running request has its answer")
+	require.NoError(t, <-running, "the running request received its response")
 	require.NoError(t, <-closed)
-	require.NoError(t, s.Close(ctx), "a second time does nothing")
+	require.NoError(t, s.Close(ctx), "a second call does nothing")
 }

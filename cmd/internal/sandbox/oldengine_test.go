@@ -15,7 +15,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
 )
 
-// TestStart_OldEngineTables starts a sandbox on a database whose engine tables have no prefix, and once more.
+// TestStart_OldEngineTables starts a sandbox twice on a database whose engine tables have no prefix.
 func TestStart_OldEngineTables(t *testing.T) {
 	t.Parallel()
 	for name, database := range map[string]func(t *testing.T) string{

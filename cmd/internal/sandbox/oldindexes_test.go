@@ -17,7 +17,8 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqlopen"
 )
 
-// The indexes of a database hold values as the version that wrote them computed them. Another version computes them anew.
+// The indexes of a database contain values as computed by the version that wrote them. A version that computes them differently rebuilds
+// the indexes.
 func TestServeSCIM_RebuildsOldIndexes(t *testing.T) {
 	t.Parallel()
 	for name, database := range map[string]func(t *testing.T) string{
@@ -26,8 +27,8 @@ func TestServeSCIM_RebuildsOldIndexes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			databaseURL := database(t)
-			// serving runs the server once and returns what it logged about indexes.
-			serving := func(use func(c *tenant)) (told []string) {
+			// serving runs the server once and returns its log lines about indexes.
+			serving := func(use func(c *tenant)) (logged []string) {
 				var log bytes.Buffer
 				s, err := sandbox.ServeSCIM(t.Context(), sandbox.SCIMOptions{
 					Listen: "127.0.0.1:0", DB: databaseURL, Tokens: []string{scimToken}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
@@ -37,10 +38,10 @@ func TestServeSCIM_RebuildsOldIndexes(t *testing.T) {
 				require.NoError(t, s.Close(context.WithoutCancel(t.Context())))
 				for line := range strings.Lines(log.String()) {
 					if strings.Contains(line, "indexes filled") {
-						told = append(told, line)
+						logged = append(logged, line)
 					}
 				}
-				return told
+				return logged
 			}
 			lookups := func(c *tenant) {
 				for _, filter := range []string{`userName+eq+"ANN"`, `userName+sw+"an"`, `externalId+eq+"E-1"`, `emails.value+eq+"ANN@example.com"`} {
@@ -53,9 +54,9 @@ func TestServeSCIM_RebuildsOldIndexes(t *testing.T) {
 			require.Empty(t, serving(func(c *tenant) {
 				c.send(t, http.MethodPost, "/Users", userBody("ann", `"externalId":"E-1"`, `"emails":[{"value":"ann@example.com"}]`)).id(t)
 				lookups(c)
-			}), "there was nothing to index")
+			}), "all indexes are up to date")
 
-			// An older version compared text as it is written, and knew nothing of externalId.
+			// The indexes of an older version, which compared strings exactly and had no index for externalId.
 			db, err := sqlopen.Open(t.Context(), databaseURL, sqlopen.Options{})
 			require.NoError(t, err)
 			require.NoError(t, db.Update(t.Context(), func(tx *sqldb.Tx) error {
@@ -75,12 +76,12 @@ func TestServeSCIM_RebuildsOldIndexes(t *testing.T) {
 			}))
 			require.NoError(t, db.Close())
 
-			told := serving(lookups)
-			require.Len(t, told, 1)
+			logged := serving(lookups)
+			require.Len(t, logged, 1)
 			for _, part := range []string{"level=INFO", "collection=scim_type_user", "documents=1", "userName", "externalId", "emails_value"} {
-				require.Contains(t, told[0], part)
+				require.Contains(t, logged[0], part)
 			}
-			require.Empty(t, serving(lookups), "once is enough")
+			require.Empty(t, serving(lookups), "indexes are rebuilt once")
 		})
 	}
 }

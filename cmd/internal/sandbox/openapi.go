@@ -15,14 +15,14 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi"
 )
 
-// OpenAPI returns the document that /openapi.json of a sandbox answers. It is made from the operation tables alone; no
-// database is opened.
+// OpenAPI returns the content of /openapi.json of a sandbox. It is generated from the operation tables alone, without a database.
 func OpenAPI() ([]byte, error) {
 	shown := sandboxport.Sandbox{Work: &work{}, Providers: &providers{}}
 	return withControl(mgmtapi.OpenAPI(sandboxport.WithSandbox(context.Background(), shown), mgmtapi.Options{Imports: importer{}}))
 }
 
-// openAPIDocument is the part of an OpenAPI document that joining two of them touches. What is in neither is the same in both.
+// openAPIDocument contains the members of an OpenAPI document that differ between the two joined documents. All other members are equal in
+// openAPIDocument is an OpenAPI document for joining: schemas, paths and tags are merged, all other members come from the first document.
 type openAPIDocument struct {
 	Components struct {
 		Schemas map[string]json.RawMessage `json:"schemas"`
@@ -35,10 +35,11 @@ type openAPIDocument struct {
 	Tags     []map[string]string                   `json:"tags"`
 }
 
-// underSandbox are the operations of the control API that are listed with those of the sandbox.
-var underSandbox = []string{"listProvisioningTasks", "retryProvisioningTask", "listProvisioningAttempts"}
+// taggedSandbox are the operations of the control API that are listed under the tag Sandbox.
+var taggedSandbox = []string{"listProvisioningTasks", "retryProvisioningTask", "listProvisioningAttempts"}
 
-// withControl adds the control API to a document of the management API. A schema whose name is taken has the prefix sandboxapi.
+// withControl adds the control API to the document of the management API. If two different schemas have the same name, that of the control
+// API gets the prefix "sandboxapi.".
 func withControl(management []byte, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err
@@ -49,7 +50,7 @@ func withControl(management []byte, err error) ([]byte, error) {
 	}
 	var doc, more openAPIDocument
 	if err := errors.Join(json.Unmarshal(management, &doc), json.Unmarshal(engine, &more)); err != nil {
-		return nil, fmt.Errorf("joining OpenAPI documents: %w", err)
+		return nil, fmt.Errorf("join OpenAPI documents: %w", err)
 	}
 	for name, schema := range more.Components.Schemas {
 		if have, taken := doc.Components.Schemas[name]; taken && !same(have, schema) {
@@ -59,7 +60,7 @@ func withControl(management []byte, err error) ([]byte, error) {
 	renamed := more.Components.Schemas
 	more = openAPIDocument{}
 	if err := json.Unmarshal(engine, &more); err != nil {
-		return nil, fmt.Errorf("joining OpenAPI documents: %w", err)
+		return nil, fmt.Errorf("join OpenAPI documents: %w", err)
 	}
 	for name, schema := range more.Components.Schemas {
 		if have, taken := doc.Components.Schemas[name]; taken && !same(have, renamed[name]) {
@@ -72,7 +73,7 @@ func withControl(management []byte, err error) ([]byte, error) {
 			doc.Paths[path] = map[string]json.RawMessage{}
 		}
 		for method, operation := range operations {
-			for _, id := range underSandbox {
+			for _, id := range taggedSandbox {
 				if bytes.Contains(operation, []byte(`"operationId": "`+id+`"`)) {
 					operation = bytes.Replace(operation, []byte(`"Engine"`), []byte(`"Sandbox"`), 1)
 				}
@@ -89,7 +90,7 @@ func withControl(management []byte, err error) ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-// same reports whether two JSON texts have the same value.
+// same reports whether two JSON documents have the same value.
 func same(a, b json.RawMessage) bool {
 	var x, y any
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)

@@ -17,77 +17,76 @@ import (
 
 // Options configure a sandbox. The zero value is a sandbox with a temporary database and random tokens.
 type Options struct {
-	// Listen is the address of the one port. Defaults to 127.0.0.1:8080; port 0 takes a free one.
+	// Listen is the address of the one port. Default: 127.0.0.1:8080. Port 0 selects a free port.
 	Listen string
-	// DB is a database URL, sqlite:PATH or postgres://... Defaults to a temporary SQLite file that Close removes.
+	// DB is a database URL, sqlite:PATH or postgres://... Default: a temporary SQLite file that Close removes.
 	DB string
-	// Data is a directory that keeps everything; it means DB sqlite:DIR/scimwright.db and SecretKeyFile
-	// DIR/secret.key. It excludes DB.
+	// Data is a directory for all data: DB is sqlite:DIR/scimwright.db, and SecretKeyFile is DIR/secret.key unless set. Data and DB are
+	// mutually exclusive.
 	Data string
-	// HashCost is the bcrypt cost of passwords. Defaults to bcrypt.DefaultCost.
+	// HashCost is the bcrypt cost of passwords. Default: bcrypt.DefaultCost.
 	HashCost int
-	// SecretKey seals stored secrets: 32 bytes in base64. Defaults to the content of SecretKeyFile.
+	// SecretKey encrypts stored secrets: 32 bytes in base64. Default: the content of SecretKeyFile.
 	SecretKey string
-	// SecretKeyFile holds the key and is created when missing. Defaults to PATH.key beside an SQLite database. A
-	// PostgreSQL database needs a key or a file.
+	// SecretKeyFile contains the key and is created if missing. Default: PATH.key next to an SQLite database. A PostgreSQL database requires a
+	// key or a file.
 	SecretKeyFile string
-	// APIToken is the token of the built-in administrator. Defaults to the one of the last run with this
-	// database, else to a random one.
+	// APIToken is the token of the built-in administrator. Default: the token of the last run with this database, or else a random one.
 	APIToken string
-	// SCIMToken is the bearer token of the SCIM servers. Defaults like APIToken.
+	// SCIMToken is the bearer token of the SCIM servers. Default: as for APIToken.
 	SCIMToken string
-	// ReadyFile is written when everything answers and the seed is provisioned.
+	// ReadyFile is written when all services are available and the seed is provisioned.
 	ReadyFile string
-	// Empty leaves the seed organisation out. It has no effect on a database that was used before.
+	// Empty omits the seed organization. It has no effect on a database that was used before.
 	Empty bool
-	// NoRateLimits switches the rate limits of the management API off.
+	// NoRateLimits disables the rate limits of the management API.
 	NoRateLimits bool
-	// BaseURL is the public base of the links and issuers of the management API, and what security keys are bound to. Defaults to the
-	// address that Listen leads to; there is no default if that is all addresses.
+	// BaseURL is the public base URL of the links and issuers of the management API. Security keys are bound to it. Default: the address of
+	// the listener. If that is all addresses, BaseURL is required.
 	BaseURL string
-	// CustomDomain is another name of the sandbox, HOST or HOST:PORT, that authorization servers can have as issuer. Without a port it has
-	// that of BaseURL. Defaults to none.
+	// CustomDomain is another name of the sandbox, HOST or HOST:PORT, that authorization servers can use as issuer. Without a port, it has the
+	// port of BaseURL. Default: none.
 	CustomDomain string
-	// DynamicIssuer enables Dynamic Issuer Mode: new authorization servers have the domain of each request as issuer.
+	// DynamicIssuer enables Dynamic Issuer Mode: new authorization servers use the domain of each request as issuer.
 	DynamicIssuer bool
-	// AnswerReplays answers passcodes of factors that are used again, or that are of another time, with a result instead of an error.
+	// AnswerReplays returns a result instead of an error for reused passcodes of factors and for passcodes of another time.
 	AnswerReplays bool
-	// RelaxedFIDO accepts the data of security keys without checking signatures: the challenge in it decides.
+	// RelaxedFIDO accepts the data of security keys without checking signatures. Only the challenge is checked.
 	RelaxedFIDO bool
-	// OptionalPassword lets the enrollment policy say that passwords are optional or not allowed.
+	// OptionalPassword allows enrollment policies in which passwords are optional or not allowed.
 	OptionalPassword bool
-	// HookCA is a PEM file with certificates that the calls of inline hooks trust beside those of the system. Defaults to none.
+	// HookCA is a PEM file with certificates that the calls of inline hooks trust in addition to those of the system. Default: none.
 	HookCA string
-	// Egress is the policy for the addresses of connections, inline hooks and token endpoints: any, private or public. Default: any if
-	// the sandbox listens on a loopback address, else private.
+	// Egress is the policy for the addresses of connections, inline hooks and token endpoints: any, private or public. Default: any if the
+	// sandbox listens on a loopback address, otherwise private.
 	Egress string
 
-	// Metrics define where metrics are served and to whom. Default: nowhere.
+	// Metrics define the address of the metrics and the clients that may read them. Default: not served.
 	Metrics MetricsOptions
 
-	// Quirks make the built-in SCIM servers deviate, as quirks.Parse reads them. Defaults to none.
+	// Quirks are the deviations of the built-in SCIM servers, as parsed by quirks.Parse. Default: none.
 	Quirks []string
-	// Tenants are further SCIM servers, and the configuration of the built-in ones beside their token. Defaults to none.
+	// Tenants are further SCIM servers, and the configuration of the built-in ones except their token. Default: none.
 	Tenants []tenants.Config
 
-	// ExternalTarget and ExternalToken connect the seeded applications to another SCIM server than the built-in one.
+	// ExternalTarget and ExternalToken connect the seeded applications to another SCIM server instead of the built-in one.
 	ExternalTarget, ExternalToken string
-	// SeedTime bounds creating and provisioning the seed, so that a target that does not answer cannot hold the start.
-	// Defaults to 60 s.
+	// SeedTime is the maximum time to create and provision the seed, so that a target that does not respond cannot block the start. Default:
+	// 60s.
 	SeedTime time.Duration
-	// TargetTimeout bounds one call to a SCIM server. Defaults to 60 s.
+	// TargetTimeout is the timeout of a call to a SCIM server. Default: 60s.
 	TargetTimeout time.Duration
-	// RetryMax bounds the back-off after failures. Defaults to 30 s: in a sandbox somebody is watching.
+	// RetryMax is the maximum backoff after failures. Default: 30s, because users of a sandbox wait for the result.
 	RetryMax time.Duration
 
-	// Guard holds deactivations and deletions of an app back, until they are approved, when there are more than so many within a
-	// day. Defaults to 0: none are held back.
+	// Guard is the maximum number of deactivations and deletions of an app per day. If there are more, they are on hold until they are
+	// approved. Default: 0, which means no limit.
 	Guard int
 
-	// Logger defaults to discarding.
+	// Logger receives the log. Default: discarded.
 	Logger *slog.Logger
 
-	temporary bool // the database goes with the process
+	temporary bool // the database is removed by Close
 }
 
 const (
@@ -99,7 +98,7 @@ const (
 	keyName              = "secret.key"
 )
 
-// complete fills the defaults in. The returned function removes what was made for this run only.
+// complete sets the defaults. The returned function removes what was created for this run only.
 func (o *Options) complete() (cleanup func() error, err error) {
 	cleanup = func() error { return nil }
 	if o.Data != "" && o.DB != "" {
@@ -144,28 +143,28 @@ func (o *Options) complete() (cleanup func() error, err error) {
 		switch {
 		case o.SecretKey != "" || o.SecretKeyFile != "":
 		case !isFile:
-			return cleanup, errors.New("a PostgreSQL database needs a secret key or a secret key file, because it outlives this process")
+			return cleanup, errors.New("a PostgreSQL database requires a secret key or a secret key file, because it remains after this process")
 		default:
 			o.SecretKeyFile = path + ".key"
 		}
 	}
-	return cleanup, o.keepKey()
+	return cleanup, o.checkKey()
 }
 
-// checkDatabase refuses a database of another kind before anything is made for it.
+// checkDatabase rejects databases of other kinds before anything is created.
 func checkDatabase(databaseURL string) error {
 	scheme, _, found := strings.Cut(databaseURL, ":")
 	switch {
 	case !found:
-		return fmt.Errorf("the database %q has no scheme: it is given as sqlite:PATH or postgres://USER@HOST/NAME", databaseURL)
+		return fmt.Errorf("the database %q has no scheme: use sqlite:PATH or postgres://USER@HOST/NAME", databaseURL)
 	case !slices.Contains([]string{"sqlite", "postgres", "postgresql"}, scheme):
-		return fmt.Errorf("databases of the kind %q are not supported: it is sqlite:PATH or postgres://USER@HOST/NAME", scheme)
+		return fmt.Errorf("databases of the kind %q are not supported: use sqlite:PATH or postgres://USER@HOST/NAME", scheme)
 	}
 	return nil
 }
 
-// keepKey refuses to make a new key for a database file that is there already: with another key its secrets are lost.
-func (o *Options) keepKey() error {
+// checkKey returns an error if the database file exists and its key does not. A new key could not decrypt the secrets in the database.
+func (o *Options) checkKey() error {
 	path, isFile := strings.CutPrefix(o.DB, "sqlite:")
 	if o.SecretKey != "" || !isFile {
 		return nil
@@ -175,13 +174,13 @@ func (o *Options) keepKey() error {
 		return nil //nolint:nilerr // whether the database can be made is for opening it to say
 	}
 	if _, err := os.Stat(o.SecretKeyFile); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the database %s is there, but the file with its secret key, %s, is missing: put it back, or give the key with "+
-			"--secret-key; without it the secrets in the database cannot be read", path, o.SecretKeyFile)
+		return fmt.Errorf("the database %s exists, but the file with its secret key, %s, is missing: restore the file or pass the key with "+
+			"--secret-key; without the key the secrets in the database cannot be read", path, o.SecretKeyFile)
 	}
 	return nil
 }
 
-// temporaryDatabase makes room for a database that lives as long as the process; cleanup removes it.
+// temporaryDatabase creates a directory for a temporary database; cleanup removes it.
 func temporaryDatabase() (databaseURL string, cleanup func() error, err error) {
 	dir, err := os.MkdirTemp("", "scimwright-*")
 	if err != nil {
@@ -190,7 +189,7 @@ func temporaryDatabase() (databaseURL string, cleanup func() error, err error) {
 	return "sqlite:" + filepath.Join(dir, databaseName), func() error { return os.RemoveAll(dir) }, nil
 }
 
-// readHookCA reads the certificates that hooks trust, when there is a file of them.
+// readHookCA reads the file with the certificates that hooks trust, if one is configured.
 func readHookCA(file string) (string, error) {
 	if file == "" {
 		return "", nil
@@ -200,7 +199,7 @@ func readHookCA(file string) (string, error) {
 		return "", fmt.Errorf("certificates for inline hooks: %w", err)
 	}
 	if !x509.NewCertPool().AppendCertsFromPEM(text) {
-		return "", fmt.Errorf("certificates for inline hooks: %s holds none in PEM form", file)
+		return "", fmt.Errorf("certificates for inline hooks: %s contains none in PEM format", file)
 	}
 	return string(text), nil
 }

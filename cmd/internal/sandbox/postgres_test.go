@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/internal/sqldb/sqldbtest"
 )
 
-// The whole chain on PostgreSQL: seeded, provisioned, restarted, and provisioned again.
+// The whole chain on PostgreSQL: seed, provisioning, restart, provisioning.
 func TestSandbox_RunsOnPostgreSQL(t *testing.T) {
 	t.Parallel()
 	o := sandbox.Options{DB: sqldbtest.PostgresURL(t), SecretKeyFile: filepath.Join(t.TempDir(), "secret.key")}

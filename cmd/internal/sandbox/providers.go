@@ -17,44 +17,44 @@ import (
 )
 
 const (
-	// sandboxPasswordCost is the bcrypt cost of the sandbox's SCIM servers: low, because a sandbox receives a random
-	// placeholder with every create and its start should not be spent on hashing those.
+	// sandboxPasswordCost is the bcrypt cost of the sandbox's SCIM servers. It is low because every create contains a random placeholder
+	// password, and hashing those would delay the start.
 	sandboxPasswordCost = 6
-	// maxCreatedTenants bounds the tenants that are created while the sandbox runs; each has tables of its own.
+	// maxCreatedTenants is the maximum number of tenants that are created while the sandbox runs. Each has its own tables.
 	maxCreatedTenants = 500
-	// maxTokens bounds the tokens of one tenant; a request is compared with each.
+	// maxTokens is the maximum number of tokens of one tenant. Each request is compared with all of them.
 	maxTokens = 100
 )
 
-// providers are the SCIM servers of the sandbox as its control port sees them. The tenants that are created there and the
-// tokens that are made there are kept for the next run.
+// providers manages the SCIM servers of the sandbox for the sandbox API. It stores the tenants and tokens that are created there for the
+// next run.
 type providers struct {
 	tenants *tenants.Tenants
 	store   *docstore.Store
-	kept    docstore.Collection[keptTenant]
+	stored  docstore.Collection[storedTenant]
 
-	mu   sync.Mutex // held during changes, so that what is served and what is kept agree
-	docs map[string]keptTenant
+	mu   sync.Mutex // locked during changes, so that memory and database agree
+	docs map[string]storedTenant
 }
 
 var _ sandboxport.Providers = (*providers)(nil)
 
-// keptTenant is what the database remembers of a tenant, with its name as id. Of tokens it has the digests.
-type keptTenant struct {
-	// Created says that the tenant itself was made at the control port. Others are there at every start, and only their
-	// further tokens are kept.
+// storedTenant is a tenant in the database. Its id is the name of the tenant. Tokens are stored as digests.
+type storedTenant struct {
+	// Created reports whether the tenant was created with the sandbox API. All other tenants are configured at each start; only their
+	// additional tokens are stored.
 	Created bool     `json:"created,omitempty"`
 	Tokens  []string `json:"tokens,omitempty"`
 	Quirks  []string `json:"quirks,omitempty"`
 	Refuse  []string `json:"refuse,omitempty"`
 }
 
-func tenantCollection() docstore.Collection[keptTenant] {
-	return docstore.NewCollection[keptTenant]("sandbox_tenants")
+func tenantCollection() docstore.Collection[storedTenant] {
+	return docstore.NewCollection[storedTenant]("sandbox_tenants")
 }
 
-// builtIn are the tenants that every sandbox has, and those of a file. The sandbox's own token is good at the first two, whatever
-// the file says, because the engine provisions into them with it; the quirks are for those that the file does not name.
+// builtIn returns the built-in tenants and those of a file. The engine provisions into the two built-in tenants with the sandbox's own
+// token, so they always accept it, whatever the file contains. The quirks apply to built-in tenants that the file does not configure.
 func builtIn(token string, active []string, file []tenants.Config) ([]tenants.Config, error) {
 	settings, err := parseQuirks(active)
 	if err != nil {
@@ -74,11 +74,11 @@ func builtIn(token string, active []string, file []tenants.Config) ([]tenants.Co
 	return all, nil
 }
 
-// start serves the tenants of this run, and what was made at the control port in earlier ones.
+// start serves the tenants of this run, and the tenants and tokens that were created with the sandbox API in earlier runs.
 func (p *providers) start(ctx context.Context, given []tenants.Config) error {
-	p.docs = map[string]keptTenant{}
-	for query := (docstore.Query[keptTenant]{}); ; {
-		page, err := p.kept.Query(ctx, p.store.Reader(), query)
+	p.docs = map[string]storedTenant{}
+	for query := (docstore.Query[storedTenant]{}); ; {
+		page, err := p.stored.Query(ctx, p.store.Reader(), query)
 		if err != nil {
 			return err
 		}
@@ -91,7 +91,7 @@ func (p *providers) start(ctx context.Context, given []tenants.Config) error {
 	}
 	for _, c := range given {
 		if doc, ok := p.docs[c.Name]; ok && doc.Created {
-			return &takenError{c.Name}
+			return &nameConflictError{c.Name}
 		} else if ok {
 			made, err := parseTokens(doc.Tokens, nil)
 			if err != nil {
@@ -122,18 +122,18 @@ func (p *providers) start(ctx context.Context, given []tenants.Config) error {
 	return nil
 }
 
-// takenError says that a tenant of this run has the name of one that was created before.
-type takenError struct{ name string }
+// nameConflictError is returned if a tenant of this run has the name of a tenant that was created in an earlier run.
+type nameConflictError struct{ name string }
 
-func (e *takenError) Error() string {
-	return "the tenant " + e.name + " was created at /sandbox/v1/scim in an earlier run; remove it there, or take another name"
+func (e *nameConflictError) Error() string {
+	return "the tenant " + e.name + " was created at /sandbox/v1/scim in an earlier run; delete it there or choose another name"
 }
 
 func sameToken(t tenants.Token) func(tenants.Token) bool {
 	return func(other tenants.Token) bool { return other.Digest == t.Digest }
 }
 
-func (k keptTenant) config(name string) (tenants.Config, error) {
+func (k storedTenant) config(name string) (tenants.Config, error) {
 	c := tenants.Config{Name: name}
 	var errs [3]error
 	c.Tokens, errs[0] = parseTokens(k.Tokens, nil)
@@ -142,12 +142,12 @@ func (k keptTenant) config(name string) (tenants.Config, error) {
 	return c, errors.Join(errs[:]...)
 }
 
-// keep stores what is to be remembered of a tenant. The caller holds the lock.
-func (p *providers) keep(ctx context.Context, name string, k keptTenant) error {
+// save stores a tenant. The caller holds the lock.
+func (p *providers) save(ctx context.Context, name string, k storedTenant) error {
 	err := p.store.Update(ctx, func(tx *docstore.Tx) error {
-		_, err := p.kept.Update(ctx, tx, name, 0, k)
+		_, err := p.stored.Update(ctx, tx, name, 0, k)
 		if errors.Is(err, docstore.ErrNotFound) {
-			_, err = p.kept.Insert(ctx, tx, name, k)
+			_, err = p.stored.Insert(ctx, tx, name, k)
 		}
 		return err
 	})
@@ -157,7 +157,7 @@ func (p *providers) keep(ctx context.Context, name string, k keptTenant) error {
 	return err
 }
 
-// find returns a tenant that is served.
+// find returns a tenant by name.
 func (p *providers) find(name string) (*tenants.Tenant, error) {
 	t, ok := p.tenants.Get(name)
 	if !ok {
@@ -192,7 +192,7 @@ func (p *providers) show(t *tenants.Tenant) sandboxport.Provider {
 	c := t.Config()
 	out := sandboxport.Provider{
 		Name: c.Name, Path: tenants.Prefix(c.Name), Created: p.docs[c.Name].Created,
-		Lenient: (lenient.All &^ c.Refuse).Names(), Quirks: texts(c.Quirks),
+		Lenient: (lenient.All &^ c.Refuse).Names(), Quirks: stringsOf(c.Quirks),
 	}
 	for _, token := range c.Tokens {
 		out.Tokens = append(out.Tokens, showToken(token))
@@ -204,8 +204,8 @@ func showToken(t tenants.Token) sandboxport.ProviderToken {
 	return sandboxport.ProviderToken{ID: t.ID(), NewToken: sandboxport.NewToken{ReadOnly: t.ReadOnly, Expires: t.Expires, Me: t.Me}}
 }
 
-// texts are the settings or tokens as they are kept and shown.
-func texts[T interface{ String() string }](list []T) []string {
+// stringsOf returns settings or tokens in the format in which they are stored and shown.
+func stringsOf[T interface{ String() string }](list []T) []string {
 	out := []string{}
 	for _, item := range list {
 		out = append(out, item.String())
@@ -238,13 +238,13 @@ func (p *providers) Create(ctx context.Context, wanted sandboxport.NewProvider) 
 	if _, taken := p.tenants.Get(c.Name); taken || p.docs[c.Name].Created {
 		return fail(rest.NotUnique("name"))
 	}
-	if n := len(slices.DeleteFunc(slices.Collect(maps.Values(p.docs)), func(k keptTenant) bool { return !k.Created })); n >=
+	if n := len(slices.DeleteFunc(slices.Collect(maps.Values(p.docs)), func(k storedTenant) bool { return !k.Created })); n >=
 		maxCreatedTenants {
-		return fail(rest.Failf(rest.CodeTooMany, "There are %d created service providers, which is the most.", n))
+		return fail(rest.Failf(rest.CodeTooMany, "There are %d created service providers, the maximum.", n))
 	}
-	// What is kept comes first: a tenant that is served and not kept would leave its tables behind.
-	if err := p.keep(ctx, c.Name,
-		keptTenant{Created: true, Tokens: texts(c.Tokens), Quirks: texts(c.Quirks), Refuse: c.Refuse.Names()}); err != nil {
+	// Stored first: a tenant that is served but not stored would leave its tables behind.
+	if err := p.save(ctx, c.Name,
+		storedTenant{Created: true, Tokens: stringsOf(c.Tokens), Quirks: stringsOf(c.Quirks), Refuse: c.Refuse.Names()}); err != nil {
 		return fail(err)
 	}
 	t, err := p.tenants.Add(ctx, c)
@@ -259,13 +259,13 @@ func parseQuirks(active []string) ([]quirks.Setting, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = quirks.New(http.NotFoundHandler(), settings...) // which refuses what does not go together
+	_, err = quirks.New(http.NotFoundHandler(), settings...) // rejects quirks that exclude each other
 	return settings, err
 }
 
-// forget ends what is remembered of a tenant. The caller holds the lock.
+// forget deletes the stored tenant. The caller holds the lock.
 func (p *providers) forget(ctx context.Context, name string) error {
-	err := p.store.Update(ctx, func(tx *docstore.Tx) error { return p.kept.Delete(ctx, tx, name) })
+	err := p.store.Update(ctx, func(tx *docstore.Tx) error { return p.stored.Delete(ctx, tx, name) })
 	if err == nil {
 		delete(p.docs, name)
 	}
@@ -281,7 +281,7 @@ func (p *providers) Remove(ctx context.Context, name string) error {
 	case err != nil:
 		return err
 	default:
-		return rest.Failf(rest.CodeForbidden, "The service provider %s was not created here: it is there at every start.", name)
+		return rest.Failf(rest.CodeForbidden, "The service provider %s was not created here: it is configured at the start of the sandbox.", name)
 	}
 	if err := p.tenants.Remove(ctx, name); err != nil && !errors.Is(err, tenants.ErrNotFound) {
 		return err
@@ -302,11 +302,11 @@ func (p *providers) CreateToken(ctx context.Context, name string, wanted sandbox
 	made.ReadOnly, made.Expires, made.Me = wanted.ReadOnly, wanted.Expires, wanted.Me
 	list := t.Config().Tokens
 	if len(list) >= maxTokens {
-		return sandboxport.ProviderToken{}, "", rest.Failf(rest.CodeTooMany, "The service provider has %d tokens, which is the most.", len(list))
+		return sandboxport.ProviderToken{}, "", rest.Failf(rest.CodeTooMany, "The service provider has %d tokens, the maximum.", len(list))
 	}
 	k := p.docs[name]
 	k.Tokens = append(slices.Clone(k.Tokens), made.String())
-	if err := p.keep(ctx, name, k); err != nil {
+	if err := p.save(ctx, name, k); err != nil {
 		return sandboxport.ProviderToken{}, "", err
 	}
 	return showToken(made), value, t.SetTokens(append(list, made)...)
@@ -328,10 +328,10 @@ func (p *providers) RemoveToken(ctx context.Context, name, id string) error {
 	k := p.docs[name]
 	j := slices.Index(k.Tokens, list[i].String())
 	if j < 0 {
-		return rest.Failf(rest.CodeForbidden, "The token %s was not created here: it is there at every start.", id)
+		return rest.Failf(rest.CodeForbidden, "The token %s was not created here: it is configured at the start of the sandbox.", id)
 	}
 	k.Tokens = slices.Delete(slices.Clone(k.Tokens), j, j+1)
-	if err := p.keep(ctx, name, k); err != nil {
+	if err := p.save(ctx, name, k); err != nil {
 		return err
 	}
 	return t.SetTokens(slices.Delete(list, i, i+1)...)
@@ -346,11 +346,11 @@ func (p *providers) Quirks(name string) (active []string, available []sandboxpor
 	for _, q := range quirks.All() {
 		available = append(available, sandboxport.Quirk{Usage: q.Usage(), Category: string(q.Category), Does: q.Does, Seen: q.Seen})
 	}
-	return texts(t.Config().Quirks), available, nil
+	return stringsOf(t.Config().Quirks), available, nil
 }
 
-// SetQuirks implements sandboxport.Providers. Those of a tenant that was created here are kept, those of others last as long as
-// the sandbox runs.
+// SetQuirks implements sandboxport.Providers. The quirks of created tenants are stored. Those of other tenants apply until the sandbox
+// stops.
 func (p *providers) SetQuirks(ctx context.Context, name string, active []string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -363,8 +363,8 @@ func (p *providers) SetQuirks(ctx context.Context, name string, active []string)
 		return err
 	}
 	if k := p.docs[name]; k.Created {
-		k.Quirks = texts(settings)
-		if err := p.keep(ctx, name, k); err != nil {
+		k.Quirks = stringsOf(settings)
+		if err := p.save(ctx, name, k); err != nil {
 			return err
 		}
 	}

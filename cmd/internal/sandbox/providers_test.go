@@ -19,7 +19,7 @@ import (
 	"github.com/scimwright/scimwright/scimserver/tenants"
 )
 
-// provider is what the control port shows of a service provider.
+// provider is a service provider as returned by the sandbox API.
 type provider struct {
 	Name    string   `json:"name"`
 	URL     string   `json:"url"`
@@ -37,7 +37,7 @@ type provider struct {
 
 type madeToken struct{ ID, Token string }
 
-// TestControlPort_CreatesTenants checks that a tenant created at the control port is served, and survives a restart.
+// TestControlPort_CreatesTenants checks that a tenant created with the sandbox API is served and survives a restart.
 func TestControlPort_CreatesTenants(t *testing.T) {
 	t.Parallel()
 	for _, database := range []string{"sqlite", "postgres"} {
@@ -59,7 +59,7 @@ func TestControlPort_CreatesTenants(t *testing.T) {
 			ann := acme.send(t, http.MethodPost, "/Users", userBody("ann")).id(t)
 			require.Equal(t, http.StatusNotImplemented, acme.send(t, http.MethodPatch, "/Users/"+ann, "{}").status)
 			require.Equal(t, http.StatusBadRequest, acme.send(t, http.MethodPost, "/Users", userBody("bob", `"hobby":"chess"`)).status,
-				"unknown attributes are not among what is accepted")
+				"unknown attributes are not accepted")
 
 			var mine, brief, extra madeToken
 			do(t, api, http.MethodPost, "/sandbox/v1/scim/acme/tokens", fmt.Sprintf(`{"me":%q,"readOnly":true}`, ann), &mine)
@@ -120,7 +120,7 @@ func TestControlPort_CreatesTenants(t *testing.T) {
 					for _, file := range files {
 						data, err := os.ReadFile(file)
 						require.NoError(t, err)
-						require.NotContains(t, string(data), token, "tokens are kept as digests")
+						require.NotContains(t, string(data), token, "tokens are stored as digests")
 					}
 				}
 			}
@@ -146,9 +146,9 @@ func TestControlPort_RejectsInvalidRequests(t *testing.T) {
 		{"POST", "/sandbox/v1/scim", `{"name":"A/b"}`, "cannot be the name of a tenant"},
 		{"POST", "/sandbox/v1/scim", `{"name":""}`, "name"},
 		{"POST", "/sandbox/v1/scim", `{"name":"b","quirks":["nonsense"]}`, "quirks: "},
-		{"POST", "/sandbox/v1/scim", `{"name":"b","quirks":["no-put","no-put"]}`, "given twice"},
+		{"POST", "/sandbox/v1/scim", `{"name":"b","quirks":["no-put","no-put"]}`, "occurs twice"},
 		{"POST", "/sandbox/v1/scim", `{"name":"b","lenient":["nonsense"]}`, "lenient: "},
-		{"PUT", "/sandbox/v1/scim/acme/quirks", `{"active":["no-put","no-put"]}`, "given twice"},
+		{"PUT", "/sandbox/v1/scim/acme/quirks", `{"active":["no-put","no-put"]}`, "occurs twice"},
 		{"GET", "/sandbox/v1/scim/nobody", "", "nobody (ServiceProvider)"},
 		{"DELETE", "/sandbox/v1/scim/nobody", "", "nobody (ServiceProvider)"},
 		{"DELETE", "/sandbox/v1/scim/default", "", "not created here"},
@@ -167,12 +167,12 @@ func TestControlPort_RejectsInvalidRequests(t *testing.T) {
 	var list []provider
 	do(t, api, http.MethodGet, "/sandbox/v1/scim", "", &list)
 	require.Len(t, list, 4)
-	stranger := &sandbox.APIClient{BaseURL: api.BaseURL, Token: s.Ready().SCIMToken}
-	require.Error(t, stranger.Do(t.Context(), http.MethodGet, "/sandbox/v1/scim", nil, nil))
+	outsider := &sandbox.APIClient{BaseURL: api.BaseURL, Token: s.Ready().SCIMToken}
+	require.Error(t, outsider.Do(t.Context(), http.MethodGet, "/sandbox/v1/scim", nil, nil))
 }
 
-// TestTenants_FileNameConflictRejected checks that a start rejects a configured tenant with the name of a tenant created at the control
-// port.
+// TestTenants_FileNameConflictRejected checks that a start rejects a configured tenant with the name of a tenant created with the sandbox
+// API.
 func TestTenants_FileNameConflictRejected(t *testing.T) {
 	t.Parallel()
 	o := sandbox.Options{Empty: true, Data: t.TempDir()}

@@ -18,26 +18,26 @@ import (
 	"github.com/scimwright/scimwright/scimserver/quirks"
 )
 
-// ending is what becomes of the seed organisation behind a server with a quirk.
+// ending is the result of provisioning the seed organization into a server with a quirk.
 type ending string
 
 const (
-	converges  ending = "converges"                          // the right state
-	withErrors ending = "converges in spite of errors"       // the right state; the log tells of those that the transport did not mend itself
-	says       ending = "does not converge, and says so"     // another state, and tasks tell which principals and why
-	depends    ending = "converges, or says that it did not" // chance and the machine's speed decide
-	deceived   ending = "does not converge"                  // another state, which the answers of the server hide
+	converges      ending = "converges"                                // the desired state
+	withErrors     ending = "converges with errors"                    // the desired state, with errors that the transport did not recover
+	reportedEnding ending = "does not converge, reported by tasks"     // another state; tasks name the principals and the cause
+	randomEnding   ending = "converges, or does not and reports tasks" // depends on chance and on the speed of the machine
+	hiddenEnding   ending = "does not converge"                        // another state, hidden by the responses of the server
 )
 
-// survivals is what the engine makes of each quirk that it has to survive. The table tells what is, also where more could be
-// wished for; a row that gets better is to be changed.
-var survivals = []struct {
+// quirkResults are the results of the engine for each quirk. The table documents the actual behavior, including cases that should improve.
+// If the result of a row improves, change the row.
+var quirkResults = []struct {
 	quirks []string
 	want   ending
 }{
 	{[]string{"no-discovery"}, converges},
 	{[]string{"bulk-without-limits"}, converges},
-	{[]string{"no-groups"}, says},
+	{[]string{"no-groups"}, reportedEnding},
 	{[]string{"no-patch"}, converges},
 	{[]string{"patch-204"}, converges},
 	{[]string{"patch-200"}, converges},
@@ -54,9 +54,9 @@ var survivals = []struct {
 	{[]string{"conflict-400"}, converges},
 	{[]string{"conflict-bare"}, converges},
 	{[]string{"create-200"}, converges},
-	{[]string{"lookup-lag=500ms"}, depends},
-	{[]string{"create-empty"}, says},
-	{[]string{"create-without-id"}, says},
+	{[]string{"lookup-lag=500ms"}, randomEnding},
+	{[]string{"create-empty"}, reportedEnding},
+	{[]string{"create-without-id"}, reportedEnding},
 	{[]string{"members-hidden"}, converges},
 	{[]string{"unknown-members-dropped"}, converges},
 	{[]string{"no-group-filter"}, converges},
@@ -80,7 +80,7 @@ var survivals = []struct {
 	{[]string{"filter-ignored"}, converges},
 	{[]string{"start-index-ignored"}, converges},
 	{[]string{"total-of-page"}, converges},
-	{[]string{"forbidden"}, says},
+	{[]string{"forbidden"}, reportedEnding},
 	{[]string{"latency=20ms,p=0.3,seed=1"}, converges},
 	{[]string{"rate-limit=1,p=0.05,seed=1"}, withErrors},
 	{[]string{"rate-limit-date=2,p=0.05,seed=1"}, withErrors},
@@ -94,22 +94,22 @@ var survivals = []struct {
 	{[]string{"drop-after,p=0.1,seed=1"}, withErrors},
 	{[]string{"no-put", "no-delete"}, converges},
 	{[]string{"members-hidden", "patch-members=2", "patch-needs-path"}, converges},
-	{[]string{"lookup-lag=500ms", "drop-after,p=0.1,seed=2"}, depends},
+	{[]string{"lookup-lag=500ms", "drop-after,p=0.1,seed=2"}, randomEnding},
 }
 
-// The seed organisation is provisioned into the reference server behind each quirk. Whatever the quirk is, nobody is there
-// twice, and what is not as it should be is told.
+// The seed organization is provisioned into the reference server behind each quirk. No quirk causes duplicates, and every deviation from
+// the desired state is reported by a task.
 func TestEngine_SurvivesQuirks(t *testing.T) {
 	t.Parallel()
-	for _, tt := range alltest.Sample(survivals, 5) {
+	for _, tt := range alltest.Sample(quirkResults, 5) {
 		t.Run(strings.Join(tt.quirks, " "), func(t *testing.T) {
 			t.Parallel()
 			server := newQuirky(t, tt.quirks...)
 			_, api := startSandbox(t, sandbox.Options{Empty: true, TargetTimeout: testCallTimeout, RetryMax: testRetryMax})
 			settle := func(context.Context) error {
-				wait := 90 // seconds at most; retries need some
-				if tt.want == says || tt.want == depends {
-					wait = 2 // there is no end to wait for
+				wait := 90 // maximum in seconds; retries take some
+				if tt.want == reportedEnding || tt.want == randomEnding {
+					wait = 2 // some principals never converge
 				}
 				_ = api.Do(t.Context(), http.MethodPost, fmt.Sprintf("/sandbox/v1/jobs/drain?timeoutSeconds=%d", wait), nil, nil)
 				return nil
@@ -118,13 +118,13 @@ func TestEngine_SurvivesQuirks(t *testing.T) {
 			changeSeeded(t, api)
 			require.NoError(t, settle(t.Context()))
 			got := server.outcome(t, api)
-			require.Empty(t, got.twice, "whatever happens, nothing is there twice")
+			require.Empty(t, got.duplicates, "no duplicates")
 			require.Equal(t, tt.want, got.ending(tt.want), "%s", got)
 		})
 	}
 }
 
-// changeSeeded makes one more of each kind of change: to a profile, to a group and its members, and an end.
+// changeSeeded makes one change of each kind: two deactivations, a change of a profile and of a group.
 func changeSeeded(t *testing.T, api *sandbox.APIClient) {
 	t.Helper()
 	user := func(login string) string { return "/api/v1/users/" + login + "@northwind.example" }
@@ -137,7 +137,7 @@ func changeSeeded(t *testing.T, api *sandbox.APIClient) {
 	do(t, api, http.MethodPut, "/api/v1/groups/"+groups[0].ID, `{"profile":{"name":"Wiki Authors"}}`, nil)
 }
 
-// quirky is a reference server behind quirks, and a way past them.
+// quirky is a reference server behind quirks. plain bypasses the quirks.
 type quirky struct {
 	url   string
 	plain http.Handler
@@ -156,31 +156,31 @@ func newQuirky(t *testing.T, settings ...string) *quirky {
 	return q
 }
 
-// outcome is the state that was reached and what is told about it.
+// outcome contains the resulting state and the reported errors.
 type outcome struct {
-	twice []string // who or what is there more than once
-	wrong []string // what differs from the right state
-	told  []string // what the tasks say
-	calls int      // exchanges that failed
+	duplicates []string // duplicate users and groups
+	wrong      []string // differences to the desired state
+	tasks      []string // the tasks
+	calls      int      // failed exchanges
 }
 
 func (o outcome) String() string {
-	return fmt.Sprintf("wrong: %v\n  told: %v\n  failed exchanges: %d", o.wrong, o.told, o.calls)
+	return fmt.Sprintf("wrong: %v\n  tasks: %v\n  failed exchanges: %d", o.wrong, o.tasks, o.calls)
 }
 
-// ending names the outcome. Two apps that create the same account at the same time make for a failed exchange now and then:
-// it tells only where errors are expected.
+// ending classifies the outcome. Failed exchanges count only for quirks that cause errors: two apps that create the same account
+// concurrently sometimes cause one too.
 func (o outcome) ending(want ending) ending {
 	switch {
-	case want == depends && (len(o.wrong) == 0 || len(o.told) > 0):
-		return depends
-	case len(o.wrong) > 0 && len(o.told) > 0:
-		return says
+	case want == randomEnding && (len(o.wrong) == 0 || len(o.tasks) > 0):
+		return randomEnding
+	case len(o.wrong) > 0 && len(o.tasks) > 0:
+		return reportedEnding
 	case len(o.wrong) > 0:
-		return deceived
-	case len(o.told) > 0:
-		return "right, but says it is not"
-	case want == withErrors: // which requests are hit is chance, and a GET on a connection that was cut is repeated below the engine
+		return hiddenEnding
+	case len(o.tasks) > 0:
+		return "converges, but reports tasks"
+	case want == withErrors: // the affected requests are random, and the transport repeats a GET on a dropped connection
 		return withErrors
 	}
 	return converges
@@ -195,7 +195,7 @@ func (q *quirky) outcome(t *testing.T, api *sandbox.APIClient) outcome {
 		var tasks []struct{ UserID, GroupID, Operation, ErrorSummary string }
 		do(t, api, http.MethodGet, "/sandbox/v1/apps/"+app.ID+"/tasks", "", &tasks)
 		for _, task := range tasks {
-			o.told = append(o.told, fmt.Sprintf("%s: %s%s %s: %s", app.Label, task.UserID, task.GroupID, task.Operation, task.ErrorSummary))
+			o.tasks = append(o.tasks, fmt.Sprintf("%s: %s%s %s: %s", app.Label, task.UserID, task.GroupID, task.Operation, task.ErrorSummary))
 		}
 		var log []attempt
 		do(t, api, http.MethodGet, "/sandbox/v1/apps/"+app.ID+"/attempts?limit=1000", "", &log)
@@ -208,20 +208,20 @@ func (q *quirky) outcome(t *testing.T, api *sandbox.APIClient) outcome {
 	return o
 }
 
-// What the seed and the changes after it come to when all apps share one SCIM server.
+// The expected content if all apps share one SCIM server, after the seed and the changes.
 var (
 	changedGroups   = map[string]int{"Engineering": 6, "Wiki Authors": 5, "Sales": 5}
 	changedInactive = 3 // the leaver and two more
 	changedUsers    = 24
 )
 
-// compare holds what the server has, read past the quirks, against what is wanted.
+// compare compares the content of the server, read without quirks, with the desired state.
 func (q *quirky) compare(t *testing.T) (o outcome) {
 	t.Helper()
 	names, inactive, renamed := map[string]int{}, 0, false
 	for _, u := range q.all(t, "/Users") {
 		if names[strings.ToLower(u.UserName)]++; names[strings.ToLower(u.UserName)] > 1 {
-			o.twice = append(o.twice, u.UserName)
+			o.duplicates = append(o.duplicates, u.UserName)
 		}
 		if !u.Active {
 			inactive++
@@ -237,7 +237,7 @@ func (q *quirky) compare(t *testing.T) (o outcome) {
 	groups := map[string]int{}
 	for _, g := range q.all(t, "/Groups") {
 		if _, ok := groups[g.DisplayName]; ok {
-			o.twice = append(o.twice, g.DisplayName)
+			o.duplicates = append(o.duplicates, g.DisplayName)
 		}
 		groups[g.DisplayName] = len(g.Members)
 	}

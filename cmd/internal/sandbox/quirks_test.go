@@ -35,7 +35,7 @@ func TestControlPort_ChangesQuirks(t *testing.T) {
 	_, err = listUsers(t.Context(), s.Ready().SCIMURL, s.Ready().SCIMToken, nobody)
 	require.ErrorContains(t, err, "502")
 	other, err := listUsers(t.Context(), s.Ready().BaseURL+"/t/chat/scim/v2", s.Ready().SCIMToken, url.Values{})
-	require.NoError(t, err, "another provider keeps its own quirks")
+	require.NoError(t, err, "the quirks of other providers do not change")
 	require.Zero(t, other.TotalResults)
 
 	require.ErrorContains(t, api.Do(t.Context(), http.MethodPut, path, map[string]any{"active": []string{"no-such"}}, nil), "no-such")
@@ -54,6 +54,6 @@ func TestQuirkFlags_ListedAndValidated(t *testing.T) {
 		errs.Reset()
 		args := append(command, "--listen", "127.0.0.1:0", "--quirk", "drop,p=0.5,seed=2", "--quirk", "nonsense")
 		require.Equal(t, cli.ExitUsage, cli.Run(t.Context(), args, &out, &errs, os.LookupEnv))
-		require.Contains(t, errs.String(), `no quirk "nonsense"`, "a comma does not part settings")
+		require.Contains(t, errs.String(), `unknown quirk "nonsense"`, "a comma does not separate settings")
 	}
 }

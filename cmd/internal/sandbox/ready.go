@@ -9,20 +9,19 @@ import (
 	"path/filepath"
 )
 
-// Ready says where a running sandbox answers and with which credentials. It is what the ready file holds; its
-// member names are a contract with scripts.
+// Ready contains the addresses and credentials of a running sandbox. It is the content of the ready file; scripts depend on its member
+// names.
 type Ready struct {
 	BaseURL   string `json:"baseUrl"`
 	APIToken  string `json:"apiToken"`
 	SCIMURL   string `json:"scimUrl"`
 	SCIMToken string `json:"scimToken"`
-	// MetricsURL is there if metrics have a listener of their own.
+	// MetricsURL is set if metrics have a separate listener.
 	MetricsURL string `json:"metricsUrl,omitempty"`
 	PID        int    `json:"pid"`
 }
 
-// writeReady writes the file in one step, so that a reader never sees half of it. It holds tokens, so only
-// its owner may read it.
+// writeReady writes the file atomically. The file contains tokens, so only its owner may read it.
 func writeReady(file string, r Ready) error {
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
@@ -42,7 +41,7 @@ func writeReady(file string, r Ready) error {
 	return nil
 }
 
-// removeReady takes away the file of an earlier run, so that nobody reads it as ours.
+// removeReady removes the file of an earlier run, so that no client reads it as the file of this run.
 func removeReady(file string) error {
 	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("ready file: %w", err)

@@ -11,14 +11,14 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 )
 
-// A sandbox that cannot start leaves the ready file of one that runs alone.
+// A sandbox that fails to start does not remove the ready file of a running one.
 func TestReadyFile_KeptOnFailedStart(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "ready.json")
 	require.NoError(t, os.WriteFile(file, []byte("{}"), 0o600))
 	for name, o := range map[string]sandbox.Options{
-		"the address is taken": {Listen: takenAddress(t), ReadyFile: file},
-		"a wrong option":       {Listen: "127.0.0.1:0", ReadyFile: file, DB: "nonsense://"},
+		"address in use": {Listen: takenAddress(t), ReadyFile: file},
+		"invalid option": {Listen: "127.0.0.1:0", ReadyFile: file, DB: "nonsense://"},
 	} {
 		_, err := sandbox.Start(t.Context(), o)
 		require.Error(t, err, name)

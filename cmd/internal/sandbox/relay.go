@@ -12,22 +12,22 @@ import (
 )
 
 const (
-	// relayBatch is how many events one transaction of the relay takes.
+	// relayBatch is the maximum number of events that one transaction of the relay takes.
 	relayBatch = 500
-	// relayTick is how often the relay looks for events that nobody announced, as those of another process.
+	// relayTick is the interval at which the relay checks for events without a notification, such as those of another process.
 	relayTick = time.Second
 )
 
-// relay turns the events of the management API into marks of the engine. The marks are written in the
-// transaction that takes the events out of the outbox, so each event is marked exactly once.
+// relay turns the events of the management API into marks of the engine. It writes the marks in the transaction that removes the events
+// from the outbox, so each event is marked exactly once.
 type relay struct {
 	wanted *mgmtapi.Wanted
 	engine *provision.Engine
 	log    *slog.Logger
-	// forgotten is told which apps are no more. Optional.
-	forgotten func(app string)
-	wake      chan struct{}
-	done      chan struct{}
+	// appDeleted is called with each deleted app. Optional.
+	appDeleted func(app string)
+	wake       chan struct{}
+	done       chan struct{}
 }
 
 func newRelay(wanted *mgmtapi.Wanted, eng *provision.Engine, log *slog.Logger) *relay {
@@ -35,7 +35,7 @@ func newRelay(wanted *mgmtapi.Wanted, eng *provision.Engine, log *slog.Logger) *
 	wanted.Notify(func() {
 		select {
 		case r.wake <- struct{}{}:
-		default: // a wake-up is waiting already
+		default: // a wake-up is pending already
 		}
 	})
 	return r
@@ -66,7 +66,7 @@ func (r *relay) run(ctx context.Context) {
 	}
 }
 
-// drain relays what is waiting. It is for the start, before run.
+// drain relays all pending events. It is used at the start, before run.
 func (r *relay) drain(ctx context.Context) error {
 	for {
 		if n, err := r.step(ctx); err != nil || n == 0 {
@@ -75,14 +75,14 @@ func (r *relay) drain(ctx context.Context) error {
 	}
 }
 
-// connectionEnded is what an import says that was running when the connection of its app was deactivated.
+// connectionEnded is the error of an import that was running when the connection of its app was deactivated.
 const connectionEnded = "The connection was deactivated"
 
-// step takes one batch of events and wakes the lanes they concern.
+// step relays one batch of events and wakes the lanes of their apps.
 func (r *relay) step(ctx context.Context) (int, error) {
-	var c concerned
+	var c changeEffects
 	n, err := r.wanted.Changes(ctx, relayBatch, func(ctx context.Context, tx mgmtapi.Tx, changes []mgmtapi.Change) error {
-		c = concern(changes)
+		c = effectsOf(changes)
 		for _, app := range c.ended {
 			if err := r.engine.Tasks().Drop(ctx, tx, app, connectionEnded); err != nil {
 				return err
@@ -93,7 +93,7 @@ func (r *relay) step(ctx context.Context) (int, error) {
 				return err
 			}
 		}
-		// After the marks: those of a deleted app would wait for ever.
+		// After the marks: marks of a deleted app would never be processed.
 		for _, app := range c.deleted {
 			if err := r.engine.Forget(ctx, tx, app); err != nil {
 				return err
@@ -105,11 +105,11 @@ func (r *relay) step(ctx context.Context) (int, error) {
 		return n, err
 	}
 	for _, app := range c.deleted {
-		if r.forgotten != nil {
-			r.forgotten(app)
+		if r.appDeleted != nil {
+			r.appDeleted(app)
 		}
 	}
-	// A crash before this line costs nothing but time: lanes are swept, and held ones probe by themselves.
+	// A crash before this line only causes a delay: lanes are swept periodically, and lanes on hold send probes on their own.
 	if len(c.kick) > 0 {
 		if err := r.engine.Apps().Kick(ctx, c.kick...); err != nil {
 			return n, err
@@ -119,17 +119,17 @@ func (r *relay) step(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-// concerned is what a batch of events is about.
-type concerned struct {
+// changeEffects is the effect of a batch of events.
+type changeEffects struct {
 	marks []engine.Mark
-	kick  []string // apps whose connection or options may have changed: whatever held the lane deserves another look
-	// ended are apps whose connection was deactivated. The marks are those behind that.
+	kick  []string // apps whose connection or options may have changed: their holds are released
+	// ended are apps whose connection was deactivated. marks contains only the marks of these apps that follow the deactivation.
 	ended []string
-	// deleted are apps that are no more.
+	// deleted are apps that were deleted.
 	deleted []string
 }
 
-func (c concerned) apps() []string {
+func (c changeEffects) apps() []string {
 	apps := slices.Clone(c.kick)
 	for _, m := range c.marks {
 		apps = append(apps, m.App)
@@ -138,7 +138,7 @@ func (c concerned) apps() []string {
 	return slices.Compact(apps)
 }
 
-func concern(changes []mgmtapi.Change) (all concerned) {
+func effectsOf(changes []mgmtapi.Change) (all changeEffects) {
 	for _, c := range changes {
 		switch {
 		case c.Kind == mgmtapi.User:

@@ -21,7 +21,7 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi/mgmtapitest"
 )
 
-// bench is the bridge and the relay over an engine that does not run: the test plays the lane's owner.
+// bench consists of the bridge and the relay with an engine that is not started: the test itself owns the lane.
 type bench struct {
 	*testing.T
 	db     *sqldb.DB
@@ -37,7 +37,7 @@ func newBench(t *testing.T, db *sqldb.DB) *bench {
 	var err error
 	b.states, err = enginestore.Open(t.Context(), db, sqlstore.Options{})
 	require.NoError(t, err)
-	o := on(db)
+	o := managementOptions(db)
 	o.Logger = slog.New(slog.DiscardHandler)
 	api, err := mgmtapi.Open(t.Context(), o)
 	require.NoError(t, err)
@@ -49,7 +49,7 @@ func newBench(t *testing.T, db *sqldb.DB) *bench {
 	return b
 }
 
-// own marks a principal and takes the app's lane.
+// own marks a principal and acquires the app's lane.
 func (b *bench) own(kind engine.Kind, ids ...string) engine.Lease {
 	b.Helper()
 	require.NoError(b, b.db.Update(b.Context(), func(tx *sqldb.Tx) error {
@@ -72,7 +72,7 @@ func (b *bench) finish(l engine.Lease, f store.Finish) {
 	require.NoError(b, err)
 }
 
-// catchUp is what a start does before the engine runs.
+// catchUp repeats the catch-up of a start, before the engine runs.
 func (b *bench) catchUp() {
 	b.Helper()
 	require.NoError(b, b.relay.drain(b.Context()))
@@ -89,7 +89,7 @@ func TestRelay_DeletionSurvivesRestart(t *testing.T) {
 	b.catchUp()
 	g, err := b.bridge.wanted.Group(t.Context(), "a", "g")
 	require.NoError(t, err)
-	require.True(t, g.DeleteRemote, "the target was not told yet")
+	require.True(t, g.DeleteRemote, "the change was not sent to the target yet")
 }
 
 func TestRelay_ReportsFailureAfterRestart(t *testing.T) {
@@ -104,7 +104,7 @@ func TestRelay_ReportsFailureAfterRestart(t *testing.T) {
 	require.Equal(t, "create: 400", summary)
 }
 
-// The owner of a lane writes all the time while it works. That must not keep the relay from marking.
+// The owner of a lane writes continuously. This must not prevent the relay from marking.
 func TestRelay_NotBlockedByBusyLane(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		b := newBench(t, db)

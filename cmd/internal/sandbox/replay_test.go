@@ -26,8 +26,7 @@ import (
 	"github.com/scimwright/scimwright/scimserver"
 )
 
-// Recorded conversations of provisioning clients run against the reference server as they were sent, and the
-// state is checked after every step.
+// The recorded flows of provisioning clients succeed against the reference server, and the state is checked after every step.
 func TestReplay_RecordedFlowsSucceed(t *testing.T) {
 	all, err := fixtures.Conversations()
 	require.NoError(t, err)
@@ -42,13 +41,13 @@ func TestReplay_RecordedFlowsSucceed(t *testing.T) {
 	}
 }
 
-// A strict server refuses exactly the steps of testdata/strict-refusals.txt, or takes them as something else. Each of them is sent again to
-// a server over the same data that reads it as it is meant, so that the next step finds what it expects.
+// A strict server rejects or misinterprets exactly the steps in testdata/strict-refusals.txt. Each of these steps is repeated against a
+// lenient server on the same data, so that the next step finds the expected state.
 func TestReplay_StrictRejectsListedSteps(t *testing.T) {
-	sqldbtest.Each(t, strictness)
+	sqldbtest.Each(t, checkStrictness)
 }
 
-func strictness(t *testing.T, db *sqldb.DB) {
+func checkStrictness(t *testing.T, db *sqldb.DB) {
 	all, err := fixtures.Conversations()
 	require.NoError(t, err)
 	var list strings.Builder
@@ -97,7 +96,7 @@ func replay(t *testing.T, base, token string, c fixtures.Conversation) {
 	}
 }
 
-// replayer sends the steps of a conversation to a server.
+// replayer sends the steps of a client flow to a server.
 type replayer struct {
 	base, token string
 	saved       map[string]string
@@ -130,7 +129,7 @@ func (r replayer) send(t *testing.T, where string, step fixtures.Step) (status i
 	return res.StatusCode, body
 }
 
-// difference says how the answer to a step, or the state after it, is not what it should be; "" when it is.
+// difference describes how the response to a step, or the state after it, differs from the expected one; "" if it does not.
 func (r replayer) difference(t *testing.T, where string, step fixtures.Step, status int, body []byte) string {
 	t.Helper()
 	if !slices.Contains(step.Status, status) {
@@ -159,7 +158,7 @@ func (r replayer) difference(t *testing.T, where string, step fixtures.Step, sta
 	return ""
 }
 
-// holds reads a body and says what is missing in it or must not be there.
+// holds parses a body and describes a missing or forbidden member.
 func (r replayer) holds(t *testing.T, where string, body []byte, contains json.RawMessage, absent []string) (got map[string]any,
 	difference string) {
 	t.Helper()
@@ -171,7 +170,7 @@ func (r replayer) holds(t *testing.T, where string, body []byte, contains json.R
 		var want any
 		require.NoError(t, json.Unmarshal([]byte(r.fill(string(contains))), &want), where)
 		if text := missing(want, got, ""); text != "" {
-			return got, fmt.Sprintf("%s\nanswer: %s", text, body)
+			return got, fmt.Sprintf("%s\nresponse: %s", text, body)
 		}
 	}
 	for _, name := range absent {
@@ -182,8 +181,8 @@ func (r replayer) holds(t *testing.T, where string, body []byte, contains json.R
 	return got, ""
 }
 
-// missing says what of want is not in got: objects member by member, arrays element by element and of equal
-// length, scalars by equality.
+// missing describes the first value of want that got does not contain. Objects are compared member by member, arrays element by element and
+// with equal length, scalars by equality.
 func missing(want, got any, at string) string {
 	switch want := want.(type) {
 	case map[string]any:

@@ -20,22 +20,22 @@ import (
 	"github.com/scimwright/scimwright/internal/goldentest"
 )
 
-// repository is the module's root, seen from this package.
+// repository is the path to the root of the module.
 var repository = filepath.Join("..", "..", "..")
 
-// proof is why a requirement is believed to be met, or why it is not for this server to meet.
+// proof contains the tests of a requirement, or the reason why it does not apply to this server.
 type proof struct {
 	IDs []string `json:"ids"`
 	// Tests are Go tests and fuzz targets, as folder/TestName.
 	Tests []string `json:"tests,omitempty"`
-	// Binds names who is bound by the sentence when the server is not: clients, operators, authors of schemas.
+	// Binds names the actor that the sentence binds instead of the server: clients, operators or authors of schemas.
 	Binds string `json:"binds,omitempty"`
-	// Reason says what has to be known beside the tests, or why there are none.
+	// Reason explains the tests, or why there are none.
 	Reason string `json:"reason,omitempty"`
 }
 
-// Every MUST that binds the server has a conformance check that the reference server passes, or a Go test; every SHOULD has one
-// or a reason. docs/generated/requirements.md shows all requirements with what proves them.
+// Every MUST that binds the server has a conformance check that the reference server passes, or a Go test. Every SHOULD has one of these or
+// a reason. docs/generated/requirements.md lists all requirements with their proofs.
 func TestRequirements_ProvedOrJustified(t *testing.T) {
 	proofs := readProofs(t)
 	cited := map[string][]string{}
@@ -90,25 +90,25 @@ func TestRequirements_ProvedOrJustified(t *testing.T) {
 
 const requirementsIntroduction = `# Requirements
 
-What RFC 7643, RFC 7644 and RFC 9865 ask of servers, and what shows that the reference server does it. The list is generated
-by a test that fails when a MUST has no proof, or a SHOULD neither a proof nor a reason. Words with a dot, such as
-` + "`filter.eq-string`" + `, are conformance checks, which the reference server passes and which are shown to fail on servers that
-break the rule; names with a slash are Go tests. A text is what has to be known beside them, or the reason why there is none.
+The requirements of RFC 7643, RFC 7644 and RFC 9865 for servers, and the proof that the reference server satisfies each of them.
+A test generates the list. It fails when a MUST has no proof, or a SHOULD has neither a proof nor a reason. Names with a dot, such as
+` + "`filter.eq-string`" + `, are conformance checks. The reference server passes them, and they are shown to fail on servers that
+violate the rule. Names with a slash are Go tests. Other text explains the proof, or is the reason why there is none.
 
-A sentence that binds somebody else, whom no server can answer for, says who and why: what clients write, how operators place a
-server and hand out tokens, what authors put in their schemas.
+Some sentences bind another actor than the server: authors of clients, operators who place a server and issue tokens, or authors of
+schemas. Their entries name the actor and the reason.
 
-%d requirements: %d with a check or a test; %d that bind others; %d SHOULD that are declined or cannot be observed, with the reason;
+%d requirements: %d with a check or a test; %d that bind others; %d SHOULD that are not followed or cannot be observed, with the reason;
 %d permissions without a test.
 `
 
-// bindsOurServer says whether a requirement is one that the reference server is meant for.
+// bindsOurServer reports whether a requirement applies to the reference server.
 func bindsOurServer(r requirements.Requirement) bool {
 	ours := slices.ContainsFunc([]string{"RFC7643-", "RFC7644-", "RFC9865-"}, func(p string) bool { return strings.HasPrefix(r.ID, p) })
 	return ours && r.Role != requirements.Client
 }
 
-// evidence is a cell of the table, "" when there is nothing to show.
+// evidence returns the cell of the table for a requirement, "" if it has neither tests nor a reason.
 func evidence(checks []string, p proof) string {
 	var parts []string
 	if p.Binds != "" {
@@ -127,7 +127,7 @@ func evidence(checks []string, p proof) string {
 	return how + ". " + p.Reason
 }
 
-// readProofs reads the data file, and checks that what it names is there.
+// readProofs reads the data file and checks that the named tests and requirements exist.
 func readProofs(t *testing.T) map[string]proof {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", "requirements.json"))
@@ -139,11 +139,11 @@ func readProofs(t *testing.T) map[string]proof {
 		require.True(t, len(p.Tests) > 0 || p.Reason != "", "%v", p.IDs)
 		require.True(t, p.Binds == "" || p.Reason != "", "why does %v bind %s?", p.IDs, p.Binds)
 		for _, name := range p.Tests {
-			require.True(t, testExists(t, name), "there is no test %s", name)
+			require.True(t, testExists(t, name), "test %s does not exist", name)
 		}
 		for _, id := range p.IDs {
 			r, ok := requirements.Lookup(id)
-			require.True(t, ok, "%s is not in the catalogue", id)
+			require.True(t, ok, "%s is not in the catalog", id)
 			require.True(t, bindsOurServer(r), "%s does not bind the server", id)
 			_, twice := byID[id]
 			require.False(t, twice, "%s occurs twice", id)
@@ -153,7 +153,7 @@ func readProofs(t *testing.T) map[string]proof {
 	return byID
 }
 
-// testExists looks for a Go test or a fuzz target, given as folder/TestName.
+// testExists reports whether a Go test or fuzz target exists, given as folder/TestName.
 func testExists(t *testing.T, name string) bool {
 	t.Helper()
 	folder, function := filepath.Split(name)
@@ -167,7 +167,7 @@ func testExists(t *testing.T, name string) bool {
 	})
 }
 
-// RFC 7644 section 7.4: tokens that are made here have enough entropy. 128 bits is what RFC 6750 and RFC 6819 call enough.
+// RFC 7644 section 7.4: generated tokens have enough entropy. RFC 6750 and RFC 6819 require 128 bits.
 func TestGeneratedTokens_HaveEntropy(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
@@ -176,7 +176,7 @@ func TestGeneratedTokens_HaveEntropy(t *testing.T) {
 	for range 3 {
 		s, err := sandbox.ServeSCIM(t.Context(), sandbox.SCIMOptions{Listen: "127.0.0.1:0"})
 		require.NoError(t, err)
-		require.False(t, seen[s.Token()], "no token is given twice")
+		require.False(t, seen[s.Token()], "tokens are unique")
 		seen[s.Token()] = true
 		least = min(least, len(s.Token()))
 		for _, c := range s.Token() {
@@ -184,5 +184,5 @@ func TestGeneratedTokens_HaveEntropy(t *testing.T) {
 		}
 		require.NoError(t, s.Close(context.Background()))
 	}
-	require.GreaterOrEqual(t, float64(least)*math.Log2(float64(len(letters))), 128.0, "bits by length and alphabet")
+	require.GreaterOrEqual(t, float64(least)*math.Log2(float64(len(letters))), 128.0, "bits, from length and alphabet")
 }

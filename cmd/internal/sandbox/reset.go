@@ -9,10 +9,10 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi"
 )
 
-// reset takes the organisation back to its initial content while everything goes on. One transaction removes the organisation, what
-// the engine knows about its applications and the resources in the sandbox's SCIM servers, and makes the initial content. Sequences
-// that are on their way lose their lanes with it, so that their results are refused. A seed comes afterwards, through the API as at the
-// start; when it fails, the organisation goes back to its initial content again.
+// reset restores the initial content of the organization while the sandbox runs. One transaction deletes the organization, the state of its
+// applications in the engine and the resources in the sandbox's SCIM servers, and creates the initial content. Running sequences lose their
+// lanes, so that their results are rejected. The seed is created after that, through the API as at the start. If the seed fails, the
+// initial content is restored again.
 func (s *Sandbox) reset(ctx context.Context, p *parts, seed bool) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
@@ -23,11 +23,11 @@ func (s *Sandbox) reset(ctx context.Context, p *parts, seed bool) error {
 	defer cancel()
 	seeder, end := s.seeder(p)
 	defer end()
-	apps, err := seeder.organisation(seeding)
+	apps, err := seeder.seedOrganization(seeding)
 	if err == nil {
 		kept := s.settings
 		kept.Apps = apps
-		if err = saveSettings(ctx, p.store, p.kept, kept); err == nil {
+		if err = saveSettings(ctx, p.store, p.stored, kept); err == nil {
 			s.settings = kept
 			return nil
 		}
@@ -38,9 +38,9 @@ func (s *Sandbox) reset(ctx context.Context, p *parts, seed bool) error {
 // wipe is the reset without a seed.
 func (s *Sandbox) wipe(ctx context.Context, p *parts) error {
 	kept := s.settings
-	kept.Apps = nil // they are no more, and no later start is to look for them
+	kept.Apps = nil // they were deleted; a later start must not connect them
 	var gone []string
-	err := p.api.Reset(ctx, p.content(), func(ctx context.Context, tx mgmtapi.Tx, apps []string) error {
+	err := p.api.Reset(ctx, p.initialContent(), func(ctx context.Context, tx mgmtapi.Tx, apps []string) error {
 		for _, app := range apps {
 			if err := p.engine.Forget(ctx, tx, app); err != nil {
 				return err
@@ -53,7 +53,7 @@ func (s *Sandbox) wipe(ctx context.Context, p *parts) error {
 					return err
 				}
 			}
-			_, err := p.kept.Update(ctx, tx, settingsID, 0, kept)
+			_, err := p.stored.Update(ctx, tx, settingsID, 0, kept)
 			return err
 		})
 	})
@@ -62,7 +62,7 @@ func (s *Sandbox) wipe(ctx context.Context, p *parts) error {
 	}
 	s.settings = kept
 	for _, app := range gone {
-		p.forgotten(app)
+		p.appDeleted(app)
 	}
 	p.engine.Wake()
 	return nil

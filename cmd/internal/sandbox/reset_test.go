@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 )
 
-// lengthOf is the length of a list.
+// lengthOf returns the length of a list.
 func lengthOf(t *testing.T, api *sandbox.APIClient, path string) int {
 	t.Helper()
 	var all []any
@@ -69,10 +69,10 @@ func TestReset_DuringProvisioning(t *testing.T) {
 	close(hold)
 	do(t, api, http.MethodPost, "/sandbox/v1/jobs/drain", "", nil)
 	require.Zero(t, lengthOf(t, api, "/api/v1/apps"))
-	require.Empty(t, jobs(t, api), "results of what is no more are dropped")
+	require.Empty(t, jobs(t, api), "results of deleted apps are discarded")
 	require.ErrorContains(t, api.Do(t.Context(), http.MethodGet, "/sandbox/v1/apps/"+app+"/tasks", nil, nil), "E0000007")
 
-	// The same again, from the beginning.
+	// The same again, with a new app.
 	again := newApp(t, api, tg.URL, scimToken)
 	user := newUser(t, api, "u0@chain.example")
 	do(t, api, http.MethodPost, "/api/v1/apps/"+again+"/users", fmt.Sprintf(`{"id":%q}`, user), nil)
@@ -104,7 +104,7 @@ func TestReset_FailedSeedLeavesInitialContent(t *testing.T) {
 	t.Parallel()
 	tg := newTarget(t, scimHandler(t))
 	_, api := startSandbox(t, sandbox.Options{ExternalTarget: tg.URL, ExternalToken: scimToken, Empty: true})
-	tg.set(http.NotFoundHandler()) // its connection cannot be verified
+	tg.set(http.NotFoundHandler()) // its connection test fails
 	require.Error(t, api.Do(t.Context(), http.MethodPost, "/sandbox/v1/reset", map[string]bool{"seed": true}, nil))
 	require.Equal(t, 1, lengthOf(t, api, "/api/v1/users"))
 	require.Zero(t, lengthOf(t, api, "/api/v1/apps"))

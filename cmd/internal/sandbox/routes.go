@@ -9,8 +9,7 @@ import (
 	"github.com/scimwright/scimwright/scimserver/tenants"
 )
 
-// routes sends each request to the part it belongs to. It does not clean paths: what an odd path means is for the
-// part to say.
+// routes dispatches each request to one part. It does not clean paths: each part decides about unusual paths.
 type routes struct {
 	api     http.Handler     // apiPrefixes
 	control http.Handler     // the engine's part of /sandbox/v1
@@ -21,7 +20,7 @@ type routes struct {
 	console http.Handler     // everything else
 }
 
-// apiPrefixes are the trees of the management API. The last three hold the pages and logos of applications.
+// apiPrefixes are the path prefixes of the management API. The last three contain the pages and logos of applications.
 var apiPrefixes = []string{"/api/v1", "/oauth2", "/.well-known", "/sandbox/v1", "/app", "/home", "/assets/logos"}
 
 func (r *routes) ServeHTTP(w http.ResponseWriter, req *http.Request) {
@@ -40,7 +39,7 @@ func (r *routes) route(path string) http.Handler {
 	if r.scim.Owns(path) {
 		return r.scim
 	}
-	if ofControl(path) {
+	if servedByControl(path) {
 		return r.control
 	}
 	for _, prefix := range apiPrefixes {
@@ -56,19 +55,19 @@ func under(path, prefix string) bool {
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// health answers that the process serves.
+// health responds while the process serves requests.
 func health(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, []byte(`{"status":"ok"}`))
 }
 
-// document answers a JSON text that never changes. It is generated for the first request, because that takes longer than the rest of a
+// document serves a constant JSON document. It is generated for the first request, because generating it takes longer than the rest of the
 // start.
 func document(generate func() ([]byte, error), log *slog.Logger) http.Handler {
 	generated := sync.OnceValues(generate)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		text, err := generated()
 		if err != nil {
-			log.ErrorContext(r.Context(), "generating the document", "path", r.URL.Path, "error", err)
+			log.ErrorContext(r.Context(), "generating the document failed", "path", r.URL.Path, "error", err)
 			http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
 			return
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// RFC 7644 section 3.13: whatever version of the protocol a path names, a SCIM server answers, never the console.
+// RFC 7644 section 3.13: a SCIM server, never the console, responds to paths with any protocol version.
 func TestRoutes_ProtocolVersions(t *testing.T) {
 	t.Parallel()
 	s, _ := startSandbox(t, sandbox.Options{Empty: true})

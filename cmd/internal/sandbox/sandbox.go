@@ -30,7 +30,7 @@ import (
 	"github.com/scimwright/scimwright/scimserver/tenants"
 )
 
-// leaseMargin keeps a call to a target below a third of the lease, as the engine asks.
+// leaseMargin keeps the timeout of a call to a target below a third of the lease, which the engine requires.
 const leaseMargin = 10 * time.Second
 
 // Sandbox is a running sandbox.
@@ -39,19 +39,19 @@ type Sandbox struct {
 	egress   egress.Policy
 	metrics  *metricsServer
 	ready    Ready
-	took     time.Duration // how long Start took
+	took     time.Duration // duration of Start
 	settings settings
-	summary  []appSummary // what was provisioned when the sandbox became ready
+	summary  []appSummary // the provisioned content when the sandbox became ready
 
 	server *httpServer
 	closing
 
-	// changing is held while the organisation is seeded or reset.
+	// changing is locked while the organization is seeded or reset.
 	changing sync.Mutex
 }
 
-// Start starts everything and returns when it answers and the seed is provisioned. ctx bounds the start only; Close
-// ends the sandbox.
+// Start starts all services. It returns when they are available and the seed is provisioned. ctx applies to the start only; Close stops the
+// sandbox.
 func Start(ctx context.Context, o Options) (*Sandbox, error) {
 	began := time.Now()
 	s := &Sandbox{}
@@ -80,7 +80,7 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	s.onClose(func(context.Context) error { _ = listener.Close(); return nil }) // closed already when it was served
+	s.onClose(func(context.Context) error { _ = listener.Close(); return nil }) // already closed if it was served
 
 	if s.metrics, err = openMetrics(ctx, o.Metrics); err != nil {
 		return err
@@ -89,11 +89,11 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	if s.egress, err = egressPolicy(o.Egress, listener.Addr()); err != nil {
 		return err
 	}
-	owner, err := s.own(listener)
+	owner, err := s.leaseOwner(listener)
 	if err != nil {
 		return err
 	}
-	if o.ReadyFile != "" { // not earlier: it may be that of a sandbox that runs here
+	if o.ReadyFile != "" { // not earlier: the file may belong to another running sandbox
 		if err := removeReady(o.ReadyFile); err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	failures.labels(p.label)
 
 	if s.settings.Seeded {
-		// Changes that were not relayed yet first: what they concern is not settled, whatever the engine last reached.
+		// First the pending changes: their principals are not settled, whatever result the engine stored last.
 		if err := p.relay.drain(ctx); err != nil {
 			return err
 		}
@@ -135,7 +135,7 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	s.onClose(func(context.Context) error { stop(); <-p.relay.done; return nil })
 	working, stopWorking := context.WithCancel(context.WithoutCancel(ctx))
 	worked := make(chan struct{})
-	go func() { defer close(worked); _ = p.api.Run(working) }() // until it is stopped
+	go func() { defer close(worked); _ = p.api.Run(working) }() // runs until its context ends
 	s.onClose(func(context.Context) error { stopWorking(); <-worked; return nil })
 
 	s.ready = Ready{BaseURL: base, APIToken: p.tokens.api, SCIMURL: base + tenants.Prefix(tenants.Default), SCIMToken: p.tokens.scim,
@@ -153,10 +153,10 @@ func (s *Sandbox) start(ctx context.Context, o Options) error {
 	return writeReady(o.ReadyFile, s.ready)
 }
 
-// own returns the name under which this sandbox leases lanes. It is the same after a restart, so that a sandbox that was
-// killed takes its lanes back at once, and never that of another one that runs: a file of the data is locked, and on a
-// shared database nobody else listens on this address of this machine.
-func (s *Sandbox) own(l net.Listener) (string, error) {
+// leaseOwner returns the name under which this sandbox leases lanes. It is the same after a restart, so that a killed sandbox gets its
+// lanes back immediately. It differs from the name of every other running sandbox: the data file is locked, and on a shared database the
+// name contains the host and the address of the listener.
+func (s *Sandbox) leaseOwner(l net.Listener) (string, error) {
 	file, isFile := strings.CutPrefix(s.options.DB, "sqlite:")
 	if !isFile {
 		host, err := os.Hostname()
@@ -170,26 +170,26 @@ func (s *Sandbox) own(l net.Listener) (string, error) {
 	return "sandbox", nil
 }
 
-// parts is what the seed and the summary need of the assembled whole.
+// parts are the assembled parts of a sandbox.
 type parts struct {
-	tokens    tokens
-	store     *docstore.Store
-	kept      docstore.Collection[settings]
-	engine    *provision.Engine
-	bridge    *bridge
-	work      *work
-	relay     *relay
-	handler   http.Handler
-	metrics   http.Handler
-	api       *mgmtapi.API
-	tenants   *tenants.Tenants
-	forgotten func(app string)
+	tokens     tokens
+	store      *docstore.Store
+	stored     docstore.Collection[settings]
+	engine     *provision.Engine
+	bridge     *bridge
+	work       *work
+	relay      *relay
+	handler    http.Handler
+	metrics    http.Handler
+	api        *mgmtapi.API
+	tenants    *tenants.Tenants
+	appDeleted func(app string)
 }
 
-// content is what the organisation begins with.
-func (p *parts) content() mgmtapi.Setup { return mgmtapi.Setup{Token: p.tokens.api} }
+// initialContent is the initial content of the organization.
+func (p *parts) initialContent() mgmtapi.Setup { return mgmtapi.Setup{Token: p.tokens.api} }
 
-// assemble wires everything on one database. Nothing runs yet.
+// assemble creates and connects all parts on one database. It starts none of them.
 func (s *Sandbox) assemble(
 	ctx context.Context, db *sqldb.DB, key []byte, base string, at addresses, owner string,
 ) (*parts, error) {
@@ -198,16 +198,16 @@ func (s *Sandbox) assemble(
 	if err != nil {
 		return nil, err
 	}
-	p := &parts{kept: settingsCollection()}
-	servers := &providers{kept: tenantCollection()}
-	clk := &clock{kept: clockCollection()}
-	if p.store, err = docstore.Open(ctx, db, clk.Now, p.kept, servers.kept, clk.kept); err != nil {
+	p := &parts{stored: settingsCollection()}
+	servers := &providers{stored: tenantCollection()}
+	clk := &clock{stored: clockCollection()}
+	if p.store, err = docstore.Open(ctx, db, clk.Now, p.stored, servers.stored, clk.stored); err != nil {
 		return nil, err
 	}
 	if err := clk.load(ctx, p.store); err != nil {
 		return nil, err
 	}
-	if s.settings, p.tokens, err = loadSettings(ctx, p.store, p.kept, secrets, tokens{api: o.APIToken, scim: o.SCIMToken}); err != nil {
+	if s.settings, p.tokens, err = loadSettings(ctx, p.store, p.stored, secrets, tokens{api: o.APIToken, scim: o.SCIMToken}); err != nil {
 		return nil, err
 	}
 	engineStore, err := enginestore.Open(ctx, db, sqlstore.Options{})
@@ -244,10 +244,10 @@ func (s *Sandbox) assemble(
 		return nil, err
 	}
 	shown := sandboxport.Sandbox{
-		Work: p.work, Providers: servers, Clock: clk, Beside: controlOperations(),
+		Work: p.work, Providers: servers, Clock: clk, Guarded: controlOperations(),
 		Reset: func(ctx context.Context, seed bool) error { return s.reset(ctx, p, seed) },
 	}
-	options := on(db)
+	options := managementOptions(db)
 	options.Secrets, options.Now, options.Logger = key, clk.Now, o.Logger
 	options.Connections = &connections{engine: p.engine, timeout: o.TargetTimeout}
 	options.Imports, options.Syncing = importer{p.engine}, p.work.syncing
@@ -264,31 +264,31 @@ func (s *Sandbox) assemble(
 	s.onClose(func(context.Context) error { return api.Close() })
 	p.bridge.wanted = api.Wanted()
 	p.relay = newRelay(p.bridge.wanted, p.engine, o.Logger)
-	p.relay.forgotten = counted.Forget
-	p.api, p.tenants, p.forgotten = api, servers.tenants, counted.Forget
-	if err := api.Setup(ctx, p.content()); err != nil {
+	p.relay.appDeleted = counted.Forget
+	p.api, p.tenants, p.appDeleted = api, servers.tenants, counted.Forget
+	if err := api.Setup(ctx, p.initialContent()); err != nil {
 		return nil, err
 	}
 	pages, err := console.New(console.Options{Source: &consoleSource{engine: p.engine, bridge: p.bridge, base: base}, Logger: o.Logger})
 	if err != nil {
 		return nil, err
 	}
-	p.metrics = together(metrics, counted)
+	p.metrics = metricsHandler(metrics, counted)
 	operate, err := newControl(db, p.engine, p.bridge, api, clk.Now, o.Logger)
 	if err != nil {
 		return nil, err
 	}
 	p.handler = &routes{
-		api: api, control: operate, scim: servers.tenants, metrics: s.metrics.next(p.metrics),
+		api: api, control: operate, scim: servers.tenants, metrics: s.metrics.mainHandler(p.metrics),
 		openAPI: document(func() ([]byte, error) { return withControl(api.OpenAPI()) }, o.Logger), health: http.HandlerFunc(health),
 		console: pages,
 	}
 	return p, nil
 }
 
-// on returns options for the management API on a database, whose tables have no prefix: it is the sandbox's own. On SQLite it commits
-// together with the engine and the SCIM servers.
-func on(db *sqldb.DB) mgmtapi.Options {
+// managementOptions returns options for the management API on a database. Its tables have no prefix, because the database belongs to the
+// sandbox. On SQLite, the management API writes in the same transactions as the engine and the SCIM servers.
+func managementOptions(db *sqldb.DB) mgmtapi.Options {
 	o := mgmtapi.Options{DB: db.Writer(), Readers: db.Readers(), Dialect: mgmtapi.Postgres, NoPrefix: true}
 	if db.Dialect() == sqldb.SQLite {
 		o.Dialect = mgmtapi.SQLite
@@ -299,8 +299,7 @@ func on(db *sqldb.DB) mgmtapi.Options {
 	return o
 }
 
-// seed creates the organisation in a database that never had one, and points the seeded apps of an earlier run at
-// where the SCIM servers answer now.
+// seed creates the organization in a new database. For the seeded apps of an earlier run it updates the addresses of the SCIM servers.
 func (s *Sandbox) seed(ctx context.Context, p *parts) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
@@ -319,15 +318,15 @@ func (s *Sandbox) seed(ctx context.Context, p *parts) error {
 		}
 	case !s.options.Empty:
 		var err error
-		if s.settings.Apps, err = seeder.organisation(ctx); err != nil {
+		if s.settings.Apps, err = seeder.seedOrganization(ctx); err != nil {
 			return err
 		}
 	}
 	s.settings.Seeded, s.settings.BaseURL = true, s.ready.BaseURL
-	return saveSettings(ctx, p.store, p.kept, s.settings)
+	return saveSettings(ctx, p.store, p.stored, s.settings)
 }
 
-// seeder is one that speaks to this sandbox, until end.
+// seeder returns a seeder for this sandbox; end releases its connections.
 func (s *Sandbox) seeder(p *parts) (made *seeder, end func()) {
 	transport := &http.Transport{}
 	return &seeder{
@@ -338,7 +337,7 @@ func (s *Sandbox) seeder(p *parts) (made *seeder, end func()) {
 	}, transport.CloseIdleConnections
 }
 
-// target gives the address and token of a service provider named in the seed.
+// target returns the address and token of a service provider named in the seed.
 func (s *Sandbox) target(name string) (baseURL, token string) {
 	switch {
 	case s.options.ExternalTarget != "":
@@ -348,15 +347,15 @@ func (s *Sandbox) target(name string) (baseURL, token string) {
 	}
 }
 
-// Ready says where the sandbox answers.
+// Ready returns the addresses and credentials of the sandbox.
 func (s *Sandbox) Ready() Ready { return s.ready }
 
-// Done is closed when serving ended by itself; Err says why.
+// Done is closed when serving stops on its own; Err returns the cause.
 func (s *Sandbox) Done() <-chan struct{} { return s.server.done }
 
-// Err returns why serving ended by itself, nil while it goes on and after Close.
+// Err returns the cause if serving stopped on its own. It is nil while the sandbox runs and after Close.
 func (s *Sandbox) Err() error { return s.server.ended() }
 
-// Close ends the sandbox: no new requests, running ones end within ctx, the engine finishes the sequences it is in,
-// and a temporary database is removed. A second call returns what the first did.
+// Close stops the sandbox: it accepts no new requests, running requests are completed or aborted when ctx ends, the engine completes its
+// running sequences, and a temporary database is removed. A second call returns the same error.
 func (s *Sandbox) Close(ctx context.Context) error { return s.closing.run(ctx) }

@@ -13,7 +13,7 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 )
 
-// The documents of docs/custom-schemas.md are served as they stand there.
+// The server accepts the documents in docs/custom-schemas.md.
 func TestSchemas_DocumentedExamplesServed(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "custom-schemas.md"))

@@ -19,30 +19,29 @@ import (
 
 // SCIMOptions configure the SCIM server alone.
 type SCIMOptions struct {
-	// Listen is the address. Defaults to 127.0.0.1:8080; port 0 takes a free one.
+	// Listen is the address. Default: 127.0.0.1:8080. Port 0 selects a free port.
 	Listen string
-	// DB is a database URL. Defaults to a temporary SQLite file that Close removes.
+	// DB is a database URL. Default: a temporary SQLite file that Close removes.
 	DB string
-	// Tokens are the bearer tokens that are accepted at /scim/v2, as tenants.ParseToken reads them. Defaults to a random one.
+	// Tokens are the bearer tokens accepted at /scim/v2, in the format of tenants.ParseToken. Default: a random one.
 	Tokens []string
-	// ReadTokens are further ones that are for reading only. Defaults to none.
+	// ReadTokens are further tokens that allow reading only. Default: none.
 	ReadTokens []string
-	// Schemas is a directory of schema and resource type documents, as schema.Load reads it. Defaults to none: users and
-	// groups.
+	// Schemas is a directory of schema and resource type documents, in the format of schema.Load. Default: users and groups only.
 	Schemas string
-	// Refuse is what to refuse of what known clients send outside the RFCs. Defaults to nothing.
+	// Refuse are the nonstandard requests of known clients that the server rejects. Default: none.
 	Refuse lenient.Set
-	// Quirks make the server deviate, as quirks.Parse reads them. Defaults to none.
+	// Quirks are the deviations of the server, in the format of quirks.Parse. Default: none.
 	Quirks []string
-	// Tenants are further service providers. One with the name of tenants.Default takes the place of what Tokens, ReadTokens,
-	// Schemas, Refuse and Quirks say, none of which may be given then.
+	// Tenants are further service providers. One named tenants.Default replaces the service provider that Tokens, ReadTokens, Schemas, Refuse
+	// and Quirks describe; none of these may be set then.
 	Tenants []tenants.Config
-	// TLSCert and TLSKey are PEM files with a certificate chain and its key, to be served with TLS. Defaults to none: without
-	// TLS, which is for this machine and for what stands behind a proxy.
+	// TLSCert and TLSKey are PEM files with a certificate chain and its key. Default: none. The server then runs without TLS, which is
+	// intended for use on this machine and behind a proxy.
 	TLSCert, TLSKey string
-	// Metrics define where metrics are served and to whom. Default: nowhere.
+	// Metrics define the address of the metrics and the clients that may read them. Default: not served.
 	Metrics MetricsOptions
-	// Logger defaults to discarding.
+	// Logger receives the log. Default: discarded.
 	Logger *slog.Logger
 }
 
@@ -55,7 +54,7 @@ type SCIMServer struct {
 	metrics *metricsServer
 }
 
-// ServeSCIM starts the SCIM server alone: one service provider at the path /scim/v2, the others at /t/{tenant}/scim/v2.
+// ServeSCIM starts the SCIM server alone: one service provider at the path /scim/v2, all others at /t/{tenant}/scim/v2.
 func ServeSCIM(ctx context.Context, o SCIMOptions) (*SCIMServer, error) {
 	s := &SCIMServer{}
 	if err := s.start(ctx, o); err != nil {
@@ -89,7 +88,7 @@ func (s *SCIMServer) start(ctx context.Context, o SCIMOptions) error {
 	if err != nil {
 		return err
 	}
-	s.onClose(func(context.Context) error { _ = listener.Close(); return nil }) // closed already when it was served
+	s.onClose(func(context.Context) error { _ = listener.Close(); return nil }) // already closed if it was served
 	if s.metrics, err = openMetrics(ctx, o.Metrics); err != nil {
 		return err
 	}
@@ -120,14 +119,13 @@ func (s *SCIMServer) start(ctx context.Context, o SCIMOptions) error {
 		warnOfPlainText(ctx, o.Logger, listener.Addr())
 	}
 	s.metrics.serve(ctx, metrics.Handler(), o.Logger)
-	s.httpServer = serve(listener, beside(s.metrics.next(metrics.Handler()), all), secure, o.Logger)
+	s.httpServer = serve(listener, withMetrics(s.metrics.mainHandler(metrics.Handler()), all), secure, o.Logger)
 	s.onClose(s.httpServer.Close)
 	return nil
 }
 
-// Check says what is wrong with the tenants, with what describes that at /scim/v2, with the certificate and with the metrics token, nil
-// when nothing is.
-// ServeSCIM does so too.
+// Check returns an error if the tenants, the options of the service provider at /scim/v2, the certificate or the metrics token are invalid.
+// ServeSCIM checks the same.
 func (o SCIMOptions) Check() error {
 	if _, err := readCertificate(o.TLSCert, o.TLSKey); err != nil {
 		return err
@@ -139,12 +137,12 @@ func (o SCIMOptions) Check() error {
 	return err
 }
 
-// tenants are all service providers, that at /scim/v2 first, and the value of its first token, "" when it is not known.
+// tenants returns all service providers, with that at /scim/v2 first, and the value of its first token, "" if unknown.
 func (o SCIMOptions) tenants() (all []tenants.Config, token string, err error) {
 	if i := slices.IndexFunc(o.Tenants, func(c tenants.Config) bool { return c.Name == tenants.Default }); i >= 0 {
 		if len(o.Tokens)+len(o.ReadTokens)+len(o.Quirks) > 0 || o.Schemas != "" || o.Refuse != 0 {
 			return nil, "", fmt.Errorf(
-				"the tenant %q is the service provider at %s, which options describe too: tokens, quirks, leniencies and schemas stand in one place",
+				"the tenant %q is the service provider at %s, which other options configure too: set tokens, quirks, leniencies and schemas once",
 				tenants.Default, tenants.Prefix(tenants.Default))
 		}
 		return slices.Concat(o.Tenants[i:i+1], o.Tenants[:i], o.Tenants[i+1:]), "", nil
@@ -167,7 +165,7 @@ func (o SCIMOptions) tenants() (all []tenants.Config, token string, err error) {
 	return slices.Concat([]tenants.Config{c}, o.Tenants), tenants.Value(o.Tokens[0]), nil
 }
 
-// parseTokens reads tokens and further ones that are for reading only.
+// parseTokens parses tokens and further tokens that allow reading only.
 func parseTokens(texts, readOnly []string) ([]tenants.Token, error) {
 	var all []tenants.Token
 	for i, text := range slices.Concat(texts, readOnly) {
@@ -184,7 +182,7 @@ func parseTokens(texts, readOnly []string) ([]tenants.Token, error) {
 	return all, nil
 }
 
-// PrintWelcome prints where the service providers answer, and a token where it is known.
+// PrintWelcome prints the addresses of the service providers, and a token if its value is known.
 func (s *SCIMServer) PrintWelcome(w io.Writer) {
 	if s.token != "" {
 		fmt.Fprintf(w, "SCIM server   %s   Authorization: Bearer %s\n", s.URL(), s.token)
@@ -201,7 +199,7 @@ func (s *SCIMServer) PrintWelcome(w io.Writer) {
 	}
 }
 
-// MetricsURL is the address of the metrics at a listener of their own, "" without one.
+// MetricsURL is the address of the metrics at their separate listener, "" without one.
 func (s *SCIMServer) MetricsURL() string { return s.metrics.url() }
 
 // URL is the SCIM base URL of the service provider at /scim/v2.
@@ -210,14 +208,14 @@ func (s *SCIMServer) URL() string { return s.TenantURL(tenants.Default) }
 // TenantURL is the SCIM base URL of a tenant.
 func (s *SCIMServer) TenantURL(name string) string { return s.url() + tenants.Prefix(name) }
 
-// Token is the first accepted token of the service provider at /scim/v2, "" when only its digest was given.
+// Token is the first accepted token of the service provider at /scim/v2, "" if only its digest is configured.
 func (s *SCIMServer) Token() string { return s.token }
 
-// Done is closed when serving ended by itself; Err says why.
+// Done is closed when serving stops on its own; Err returns the cause.
 func (s *SCIMServer) Done() <-chan struct{} { return s.done }
 
-// Err returns why serving ended by itself, nil while it goes on and after Close.
+// Err returns the cause if serving stopped on its own. It is nil while the server runs and after Close.
 func (s *SCIMServer) Err() error { return s.ended() }
 
-// Close ends the server; running requests end within ctx. A second call returns what the first did.
+// Close stops the server; running requests are completed or aborted when ctx ends. A second call returns the same error.
 func (s *SCIMServer) Close(ctx context.Context) error { return s.closing.run(ctx) }

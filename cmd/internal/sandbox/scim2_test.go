@@ -23,8 +23,8 @@ import (
 	"github.com/scimwright/scimwright/scimserver"
 )
 
-// runPython runs a script of testdata/interop/scim2 and returns the fields of its lines, which are divided by tabs. It needs
-// python3 and the registry, so it skips the test unless it is asked for by SCIMWRIGHT_TEST_INTEROP=1.
+// runPython runs a script of testdata/interop/scim2 and returns the tab-separated fields of each line. It requires python3 and the
+// registry, so it skips the test unless SCIMWRIGHT_TEST_INTEROP=1.
 func runPython(t *testing.T, script string, args ...string) [][]string {
 	t.Helper()
 	root := alltest.Installs(t, "SCIMWRIGHT_TEST_INTEROP")
@@ -48,8 +48,8 @@ func runPython(t *testing.T, script string, args ...string) [][]string {
 	return lines
 }
 
-// A tester that we did not write finds nothing. scim2-client parses every answer with its strict models on the way.
-// SCIMWRIGHT_TEST_INTEROP=1 go test -run SCIM2Tester ./cmd/internal/sandbox
+// A third-party tester finds no error. scim2-client validates every response with its strict models. SCIMWRIGHT_TEST_INTEROP=1 go test -run
+// SCIM2Tester ./cmd/internal/sandbox
 func TestInteropSCIM2Tester(t *testing.T) {
 	t.Parallel()
 	s, err := sandbox.ServeSCIM(t.Context(), sandbox.SCIMOptions{Listen: "127.0.0.1:0", Tokens: []string{scimToken}})
@@ -64,12 +64,12 @@ func TestInteropSCIM2Tester(t *testing.T) {
 			t.Error(line)
 		}
 	}
-	t.Logf("%d results without a complaint", passed)
-	require.Greater(t, passed, 100, "the tester has tested")
+	t.Logf("%d successful results", passed)
+	require.Greater(t, passed, 100, "the tester has run its tests")
 }
 
-// The strict models of a client that we did not write accept every kind of answer.
-// SCIMWRIGHT_TEST_INTEROP=1 go test -run SCIM2Client ./cmd/internal/sandbox
+// The strict models of a third-party client accept every kind of response. SCIMWRIGHT_TEST_INTEROP=1 go test -run SCIM2Client
+// ./cmd/internal/sandbox
 func TestInteropSCIM2Client(t *testing.T) {
 	types, err := schema.Load(fstest.MapFS{"schema.json": {Data: []byte(tourSchema)}, "type.json": {Data: []byte(tourType)}})
 	require.NoError(t, err)
@@ -94,10 +94,10 @@ func TestInteropSCIM2Client(t *testing.T) {
 		}
 	}
 	t.Logf("%d steps", len(lines))
-	require.Greater(t, len(lines), 25, "the tour has been made")
+	require.Greater(t, len(lines), 25, "the script has run all steps")
 }
 
-// tourTokens accepts the token of the tests, and "me:ID" as that of the user ID.
+// tourTokens accepts the token of the tests, and "me:ID" as the token of the user ID.
 type tourTokens struct{}
 
 func (tourTokens) VerifyToken(_ context.Context, token string) (scimserver.Grant, error) {
@@ -113,7 +113,8 @@ const (
 		{"name":"serial","required":true,"caseExact":true,"uniqueness":"server","description":"Serial number"},
 		{"name":"on","type":"boolean","description":"Whether it is on"}, {"name":"weight","type":"decimal","description":"In kilograms"},
 		{"name":"ports","type":"integer","description":"How many"}, {"name":"bought","type":"dateTime","description":"When"},
-		{"name":"notes","returned":"request","description":"Notes"}, {"name":"pin","mutability":"writeOnly","returned":"never","description":"PIN"},
+		{"name":"notes","returned":"request","description":"Notes"},
+		{"name":"pin","mutability":"writeOnly","returned":"never","description":"PIN"},
 		{"name":"aliases","multiValued":true,"description":"Other names"},
 		{"name":"disks","type":"complex","multiValued":true,"description":"Disks","subAttributes":[
 			{"name":"name","required":true,"description":"Name"},{"name":"size","type":"integer","description":"Size"}]}]}`

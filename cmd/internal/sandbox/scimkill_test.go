@@ -23,8 +23,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// The SCIM server is killed while many clients write. After a restart every write that was acknowledged is there, and those
-// that were under way are there as a whole or not at all.
+// The SCIM server is killed while many clients write. After a restart all acknowledged writes are present. Unacknowledged writes are
+// complete or absent.
 func TestKilledServer_LosesNoAcknowledgedWrite(t *testing.T) {
 	databases := map[string]func(t *testing.T) string{
 		"sqlite":   func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "scim.db") },
@@ -52,7 +52,7 @@ func TestKilledServer_LosesNoAcknowledgedWrite(t *testing.T) {
 						})
 						logs[i] = append(logs[i], w)
 						if err != nil {
-							return // the server is gone
+							return // the server was killed
 						}
 					}
 				})
@@ -65,7 +65,7 @@ func TestKilledServer_LosesNoAcknowledgedWrite(t *testing.T) {
 			}
 			first.kill()
 			<-stopped
-			require.GreaterOrEqual(t, acknowledged.Load(), int64(enough), "the clients wrote until the kill")
+			require.GreaterOrEqual(t, acknowledged.Load(), int64(enough), "the clients were writing when the server was killed")
 
 			second := serveSCIMCommand(t, url)
 			status, body = second.ask(t.Context(), http.MethodGet, "/Groups/"+group, "")
@@ -82,19 +82,19 @@ func TestKilledServer_LosesNoAcknowledgedWrite(t *testing.T) {
 	}
 }
 
-// written is what one client knows of one user.
+// written is the acknowledged state of one user.
 type written struct {
 	name, id string
-	title    int  // the last one acknowledged
-	member   bool // joining the group was acknowledged
+	title    int  // the last acknowledged title
+	member   bool // the membership was acknowledged
 	deleted  bool
 }
 
-// titles is how often each user is changed.
+// titles is the number of changes of each user.
 const titles = 3
 
-// write creates a user, has it join the group, changes it a few times and deletes every fifth. The error is that of the
-// first request without an answer.
+// write creates a user, adds it to the group, changes it several times, and deletes every fifth user. It returns the error of the first
+// request without a complete response.
 func (c *scimChild) write(ctx context.Context, group, name string, acknowledged func()) (written, error) {
 	w := written{name: name}
 	step := func(method, path, body string, want int) (string, error) {
@@ -132,7 +132,7 @@ func (c *scimChild) write(ctx context.Context, group, name string, acknowledged 
 	return w, nil
 }
 
-// verify compares what the server has with what a client was told. The last write of a client may have been under way.
+// verify compares the state on the server with the acknowledged state. The last write of a client may be unacknowledged.
 func (c *scimChild) verify(t *testing.T, w written, group string, last bool) {
 	t.Helper()
 	if w.id == "" {
@@ -141,12 +141,12 @@ func (c *scimChild) verify(t *testing.T, w written, group string, last bool) {
 	status, body := c.ask(t.Context(), http.MethodGet, "/Users/"+w.id, "")
 	if w.deleted || last && w.title == titles && status == http.StatusNotFound {
 		require.Equal(t, http.StatusNotFound, status, "%s was deleted", w.name)
-		require.NotContains(t, group, w.id, "a deleted user is no member")
+		require.NotContains(t, group, w.id, "a deleted user is not a member")
 		return
 	}
 	require.Equal(t, http.StatusOK, status, "%s: %s", w.name, body)
 	require.Equal(t, w.name, textOf(body, "userName"))
-	require.Equal(t, textOf(body, "title"), textOf(body, "nickName"), "no half of a PATCH")
+	require.Equal(t, textOf(body, "title"), textOf(body, "nickName"), "a PATCH is applied completely or not at all")
 	title, err := strconv.Atoi(textOf(body, "title"))
 	require.NoError(t, err)
 	if last {
@@ -172,14 +172,14 @@ func textOf(body, name string) string {
 	return text
 }
 
-// scimChild is scimwright serve scim as a process of its own.
+// scimChild is scimwright serve scim in a separate process.
 type scimChild struct {
 	child
 	url    string
 	client *http.Client
 }
 
-// serveSCIMCommand starts the SCIM server on a free port and waits until it says where it is.
+// serveSCIMCommand starts the SCIM server on a free port and waits until it prints its address.
 func serveSCIMCommand(t testing.TB, database string, args ...string) *scimChild {
 	t.Helper()
 	cmd := exec.Command(os.Args[0],
@@ -203,7 +203,7 @@ func serveSCIMCommand(t testing.TB, database string, args ...string) *scimChild 
 	return c
 }
 
-// ask sends a request; the status is 0 when there was no whole answer.
+// ask sends a request. The status is 0 without a complete response.
 func (c *scimChild) ask(ctx context.Context, method, path, body string) (status int, answer string) {
 	req, err := http.NewRequestWithContext(ctx, method, c.url+path, strings.NewReader(body))
 	if err != nil {

@@ -39,7 +39,7 @@ type sentRequest struct {
 
 func (r sentRequest) String() string { return r.method + " " + r.path }
 
-// newTraced connects an app of the style with the options of USER_PROVISIONING.
+// newTraced connects an app of this style with these options of USER_PROVISIONING.
 func newTraced(t *testing.T, wizard bool, options string) *traced {
 	w := &traced{t: t}
 	_, w.api = startSandbox(t, sandbox.Options{Empty: true})
@@ -82,14 +82,14 @@ func newTraced(t *testing.T, wizard bool, options string) *traced {
 
 func (w *traced) path(rest string) string { return "/api/v1/apps/" + w.app + rest }
 
-// overrides sets what answers instead of the server; nil for nothing.
+// overrides sets the handler that overrides the server, nil for none.
 func (w *traced) overrides(answer func(rw http.ResponseWriter, r *http.Request) bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.answer = answer
 }
 
-// took returns what was sent since the last call, and forgets it.
+// took returns the requests since the last call and clears the record.
 func (w *traced) took() []sentRequest {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -98,7 +98,7 @@ func (w *traced) took() []sentRequest {
 	return sent
 }
 
-// do sends a request to the management API, waits until the work is done and returns what was sent for it.
+// do sends a request to the management API, waits for the resulting work and returns the requests to the server.
 func (w *traced) do(method, path, body string) []sentRequest {
 	w.t.Helper()
 	do(w.t, w.api, method, path, body, nil)
@@ -128,7 +128,7 @@ func (w *traced) assigned(user string) (a appUser) {
 	return a
 }
 
-// account puts an account into the server, and returns its id.
+// account creates an account on the server and returns its id.
 func (w *traced) account(userName string, active bool) string {
 	w.t.Helper()
 	body := fmt.Sprintf(`{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"userName":%q,"name":{"givenName":"Old",`+
@@ -140,7 +140,7 @@ func (w *traced) account(userName string, active bool) string {
 	return found.Resources[0].ID
 }
 
-// read reads what the server has.
+// read sends a GET to the server.
 func (w *traced) read(path string, into any) {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, w.base+path, nil)
@@ -178,7 +178,7 @@ const (
 	groupURN = "urn:ietf:params:scim:schemas:core:2.0:Group"
 )
 
-// respond answers requests of a method below a path with a status and a body.
+// respond returns a handler that overrides requests of a method below a path.
 func respond(method, path string, status int, body string) func(rw http.ResponseWriter, r *http.Request) bool {
 	return func(rw http.ResponseWriter, r *http.Request) bool {
 		if r.Method != method || !strings.HasPrefix(r.URL.Path, path) {
@@ -213,7 +213,7 @@ func TestRequests_Create(t *testing.T) {
 		require.Equal(t, "ann@wire.example", body["userName"])
 		require.Equal(t, map[string]any{"givenName": "ann", "middleName": "M", "familyName": "Walker"}, body["name"])
 		require.Equal(t, "ann W", body["displayName"])
-		require.Equal(t, "de-CH", body["locale"], "a language tag, as SCIM has them")
+		require.Equal(t, "de-CH", body["locale"], "a language tag as in SCIM")
 		require.Equal(t, "Employee", body["userType"])
 		require.Equal(t, map[string]any{"badge": "7"}, body["urn:example:badge"])
 		require.Equal(t, []any{map[string]any{"primary": true, "value": "ann@wire.example", "type": "work"}}, body["emails"])
@@ -223,7 +223,7 @@ func TestRequests_Create(t *testing.T) {
 		require.NotContains(t, body, "id")
 		password, _ := body["password"].(string)
 		require.NotEmpty(t, password)
-		require.NotEqual(t, "Tlpwd-2026", password, "a placeholder")
+		require.NotEqual(t, "Tlpwd-2026", password, "the account gets a placeholder")
 
 		found, err := find(t.Context(), w.base, scimToken, "ann@wire.example")
 		require.NoError(t, err)
@@ -304,7 +304,7 @@ func TestRequests_RequireOptions(t *testing.T) {
 		require.NotEmpty(t, rename("Third"))
 		require.Empty(t, w.do(http.MethodPost, "/api/v1/users/"+ann+"/lifecycle/suspend", ""), "a suspension")
 		for _, s := range w.do(http.MethodPost, "/api/v1/users/"+ann+"/lifecycle/unsuspend", "") {
-			require.Equal(t, http.MethodGet, s.method, "nothing has changed")
+			require.Equal(t, http.MethodGet, s.method, "no change is pending")
 		}
 		var all []sentRequest
 		all = append(all, w.do(http.MethodDelete, w.path("/users/"+ann), "")...)
@@ -391,7 +391,7 @@ func TestRequests_ReactivationAndPassword(t *testing.T) {
 			return out
 		}
 		sent := w.assign(ann)
-		require.Contains(t, lines(sent), "GET "+account, "read before it is written")
+		require.Contains(t, lines(sent), "GET "+account, "the account is read before the write")
 		first := changes(sent)[0]
 		if wizard {
 			require.Equal(t, "PUT "+account, first.String())
@@ -433,7 +433,7 @@ func TestRequests_PATCHResponses(t *testing.T) {
 				body = fmt.Sprintf(`{"schemas":[%q],"id":%q,"userName":"ann@wire.example","active":false}`, userURN, id)
 			}
 			w.overrides(func(rw http.ResponseWriter, r *http.Request) bool {
-				if r.Method == http.MethodGet && gone { // what the PATCH has done
+				if r.Method == http.MethodGet && gone { // after the PATCH
 					return respond(http.MethodGet, "/Users", http.StatusOK,
 						fmt.Sprintf(`{"schemas":[%q],"id":%q,"userName":"ann@wire.example","active":false}`, userURN, id))(rw, r)
 				}

@@ -15,11 +15,11 @@ import (
 	"github.com/scimwright/scimwright/scimserver/tenants"
 )
 
-// chatTarget is a second service provider that every sandbox has: the seed has two applications, and two that manage the same
-// accounts would fight.
+// chatTarget is the second built-in service provider. The seed has two applications, and two applications that manage the same accounts
+// would overwrite each other's changes.
 const chatTarget = "chat"
 
-// scimStores keep the resources of each tenant in tables of their own, all in one database.
+// scimStores stores the resources of each tenant in separate tables of one database.
 type scimStores struct {
 	db  *sqldb.DB
 	now func() time.Time
@@ -42,13 +42,13 @@ func (s scimStores) Drop(ctx context.Context, name string, types []*schema.Resou
 	return docstore.Drop(ctx, s.db, scimstore.NewLayout(tablesOf(name), types...).Tables()...)
 }
 
-// collections are those of a tenant, to be emptied.
+// collections are the tables of a tenant.
 func collections(c tenants.Config) []docstore.Table {
 	return scimstore.NewLayout(tablesOf(c.Name), c.Types...).Tables()
 }
 
-// tablesOf begins the names of a tenant's tables. A layout adds "_member" or "_type_" and a word, so the "_t" at the end keeps
-// the members of a tenant "a-type" apart from a resource type "Member" of a tenant "a".
+// tablesOf returns the prefix of the names of a tenant's tables. A layout adds "_member" or "_type_" and a word. The suffix "_t"
+// distinguishes the members of a tenant "a-type" from a resource type "Member" of a tenant "a".
 func tablesOf(name string) string {
 	switch name {
 	case tenants.Default:
@@ -59,7 +59,7 @@ func tablesOf(name string) string {
 	return "t_" + strings.ReplaceAll(name, "-", "_") + "_t"
 }
 
-// newTenants returns the service providers on one database, none yet. A cost of zero is the default of passwords.
+// newTenants returns an empty set of service providers on one database. A password cost of zero means the default.
 func newTenants(db *sqldb.DB, passwordCost int, now func() time.Time, log *slog.Logger) (*tenants.Tenants, *observe.Metrics, error) {
 	metrics := observe.NewMetrics()
 	all, err := tenants.New(tenants.Options{Stores: scimStores{db, now}, PasswordCost: passwordCost, Metrics: metrics, Logger: log, Now: now})

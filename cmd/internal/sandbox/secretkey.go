@@ -13,11 +13,11 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi"
 )
 
-// secretKey returns the key that seals secrets at rest: the one given (base64, 32 bytes), else the one in the
-// file, which is created when it does not exist. Without a file the key lives as long as the process.
+// secretKey returns the key that encrypts secrets at rest: the given key (base64, 32 bytes), otherwise the key in the file, which is
+// created if it does not exist. Without a file, the key is random and never stored.
 func secretKey(given, file string) ([]byte, error) {
 	if given != "" {
-		return decodeKey(given, "the given secret key")
+		return decodeKey(given, "the secret key")
 	}
 	if file == "" {
 		return newKey(), nil
@@ -33,7 +33,7 @@ func secretKey(given, file string) ([]byte, error) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return nil, fmt.Errorf("create the secret key: %w", err)
 	}
-	// O_EXCL: two processes that start together must not each write a key of their own.
+	// O_EXCL: of two processes that start concurrently, only one may write a key.
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("create the secret key: %w", err)

@@ -10,7 +10,7 @@ import (
 )
 
 func TestSecretKey(t *testing.T) {
-	t.Run("a missing file is created once, for its owner only, and read again", func(t *testing.T) {
+	t.Run("missing file", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "deep", "secret.key")
 		first, err := secretKey("", file)
 		require.NoError(t, err)
@@ -21,17 +21,17 @@ func TestSecretKey(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 	})
-	t.Run("a given key wins over the file", func(t *testing.T) {
+	t.Run("key overrides file", func(t *testing.T) {
 		given := base64.StdEncoding.EncodeToString(make([]byte, 32))
 		key, err := secretKey(given, "/nowhere/secret.key")
 		require.NoError(t, err)
 		require.Equal(t, make([]byte, 32), key)
 	})
-	t.Run("a key of another length is refused", func(t *testing.T) {
+	t.Run("wrong length", func(t *testing.T) {
 		_, err := secretKey("c2hvcnQ=", "")
 		require.ErrorContains(t, err, "32 bytes")
 	})
-	t.Run("without a file each key is another", func(t *testing.T) {
+	t.Run("no file", func(t *testing.T) {
 		a, err := secretKey("", "")
 		require.NoError(t, err)
 		b, err := secretKey("", "")
@@ -46,7 +46,7 @@ func TestSecretKey_MissingNotReplaced(t *testing.T) {
 	key := filepath.Join(data, keyName)
 	fresh := Options{Data: data}
 	_, err := fresh.complete()
-	require.NoError(t, err, "without a database there is nothing that a new key could lock away")
+	require.NoError(t, err, "without a database a new key is safe")
 
 	require.NoError(t, os.WriteFile(filepath.Join(data, databaseName), []byte("SQLite format 3"), 0o600))
 	for name, o := range map[string]Options{"a directory": {Data: data},

@@ -11,24 +11,24 @@ import (
 	"github.com/scimwright/scimwright/fixtures"
 )
 
-// seeder creates an organisation through the management API. What is there already stays, so that a start that was
-// cut off in the middle can be gone on with.
+// seeder creates an organization through the management API. It does not create existing objects again, so an aborted start can be
+// continued.
 type seeder struct {
 	api *APIClient
-	// target gives the SCIM base URL and token of a service provider named in the seed.
+	// target returns the SCIM base URL and token of a service provider named in the seed.
 	target func(name string) (baseURL, token string)
-	// drain waits until the engine has nothing left to do.
+	// drain waits until the engine has no work left.
 	drain func(context.Context) error
-	// retry has the failed tasks of an app tried again: a start that was aborted may have left some.
+	// retry retries the failed tasks of an app, which may remain from an aborted start.
 	retry func(ctx context.Context, app string) error
-	// profile is what connections have beyond the credentials. May be nil.
+	// profile contains further members of connections. May be nil.
 	profile map[string]string
 
 	users, groups map[string]string // login or name to id
 }
 
-// seededApp is what the sandbox remembers of an app it seeded, so that the app can be pointed at the
-// sandbox's own SCIM server again when that answers elsewhere after a restart.
+// seededApp is a seeded app in the settings. If the sandbox's own SCIM servers have another address after a restart, the connection of the
+// app is updated.
 type seededApp struct {
 	ID     string `json:"id"`
 	Label  string `json:"label"`
@@ -36,8 +36,8 @@ type seededApp struct {
 	Target string `json:"target"`
 }
 
-// organisation creates the seed.
-func (s *seeder) organisation(ctx context.Context) ([]seededApp, error) {
+// seedOrganization creates the seed.
+func (s *seeder) seedOrganization(ctx context.Context) ([]seededApp, error) {
 	org, err := fixtures.Seed()
 	if err != nil {
 		return nil, err
@@ -45,8 +45,8 @@ func (s *seeder) organisation(ctx context.Context) ([]seededApp, error) {
 	return s.run(ctx, org)
 }
 
-// run creates the organisation and waits until it is provisioned.
-func (s *seeder) run(ctx context.Context, org fixtures.Organisation) ([]seededApp, error) {
+// run creates the organization and waits until it is provisioned.
+func (s *seeder) run(ctx context.Context, org fixtures.Organization) ([]seededApp, error) {
 	s.users, s.groups = map[string]string{}, map[string]string{}
 	for _, p := range org.Users {
 		if err := s.user(ctx, p); err != nil {
@@ -73,7 +73,7 @@ func (s *seeder) run(ctx context.Context, org fixtures.Organisation) ([]seededAp
 		return nil, err
 	}
 	for _, login := range org.Leavers {
-		if err := s.leave(ctx, login); err != nil {
+		if err := s.deactivateUser(ctx, login); err != nil {
 			return nil, err
 		}
 	}
@@ -84,7 +84,7 @@ type created struct {
 	ID string `json:"id"`
 }
 
-// user creates a federated user: active without a password, as in an organisation with single sign-on.
+// user creates a federated user: active without a password, as in an organization with single sign-on.
 func (s *seeder) user(ctx context.Context, p fixtures.Person) error {
 	body := map[string]any{
 		"profile":     p.Profile,
@@ -155,7 +155,7 @@ func (s *seeder) app(ctx context.Context, a fixtures.App) (seededApp, error) {
 	return seededApp{ID: id, Label: head.Label, Style: a.Style, Target: a.Target}, nil
 }
 
-// ensure returns the id of what the query finds in the list, or else of what the create makes.
+// ensure returns the id of the first object in the list that matches the query. If none matches, it creates one.
 func (s *seeder) ensure(ctx context.Context, list string, query url.Values, create string, body any) (string, error) {
 	var found []created
 	if err := s.api.Do(ctx, http.MethodGet, list+"?"+query.Encode(), nil, &found); err != nil {
@@ -169,8 +169,8 @@ func (s *seeder) ensure(ctx context.Context, list string, query url.Values, crea
 	return made.ID, err
 }
 
-// leave deactivates a user who is not deactivated yet.
-func (s *seeder) leave(ctx context.Context, login string) error {
+// deactivateUser deactivates a user unless the user is deactivated already.
+func (s *seeder) deactivateUser(ctx context.Context, login string) error {
 	path := "/api/v1/users/" + url.PathEscape(login)
 	var user struct {
 		Status string `json:"status"`

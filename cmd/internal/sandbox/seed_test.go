@@ -16,7 +16,7 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 )
 
-// TestSeed_ProvisionedAtStart checks that the start provisions the seed, and that the greeting names addresses, tokens and commands.
+// TestSeed_ProvisionedAtStart checks that the start provisions the seed, and that the welcome text contains addresses, tokens and commands.
 func TestSeed_ProvisionedAtStart(t *testing.T) {
 	t.Parallel()
 	s, _ := startSandbox(t, sandbox.Options{})
@@ -64,7 +64,7 @@ func TestGreeting_NamesFreeLogin(t *testing.T) {
 	}
 }
 
-// Pasted a second time, the first line shows why nothing was created.
+// When the first command is run again, its output contains the error response.
 func TestGreeting_CommandShowsRejection(t *testing.T) {
 	t.Parallel()
 	s, _ := startSandbox(t, sandbox.Options{})
@@ -80,7 +80,7 @@ func TestGreeting_CommandShowsRejection(t *testing.T) {
 	require.Regexp(t, `NEW is <00u[0-9A-Za-z]{17}>`, paste())
 	second := paste()
 	require.Contains(t, second, "NEW is <>")
-	require.Contains(t, second, "E0000001", "the answer of the API is shown")
+	require.Contains(t, second, "E0000001", "the response of the API is printed")
 }
 
 // TestRestart_PreservesTokensAndSeed checks that a restart preserves tokens and data, and that the seeded apps use the new address.
@@ -96,11 +96,11 @@ func TestRestart_PreservesTokensAndSeed(t *testing.T) {
 	after := second.Ready()
 	require.Equal(t, before.APIToken, after.APIToken)
 	require.Equal(t, before.SCIMToken, after.SCIMToken)
-	require.NotEqual(t, before.BaseURL, after.BaseURL, "the port is another one")
+	require.NotEqual(t, before.BaseURL, after.BaseURL, "the port differs")
 
 	var apps []struct{ ID, Label string }
 	do(t, api, http.MethodGet, "/api/v1/apps?q=Northwind%20Wiki", "", &apps)
-	require.Len(t, apps, 1, "nothing is seeded twice")
+	require.Len(t, apps, 1, "the seed is not created again")
 	do(t, api, http.MethodPost, "/api/v1/apps/"+apps[0].ID+"/users", `{"id":"`+user+`"}`, nil)
 	eventually(t, "the seeded app provisions at the new address", func() bool {
 		list, err := find(t.Context(), after.SCIMURL, after.SCIMToken, "kept@northwind.example")
@@ -123,15 +123,15 @@ func TestSecretKey_MismatchReported(t *testing.T) {
 	require.NoError(t, first.Close(t.Context()))
 	other := filepath.Join(t.TempDir(), "other.key")
 	_, err := sandbox.Start(t.Context(), sandbox.Options{Listen: "127.0.0.1:0", Data: data, SecretKeyFile: other})
-	require.ErrorContains(t, err, "other.key", "no key is made up for a database that is there")
+	require.ErrorContains(t, err, "other.key", "no key is generated for an existing database")
 	require.NoError(t, os.WriteFile(other, []byte(strings.Repeat("A", 43)+"="), 0o600))
 	_, err = sandbox.Start(t.Context(), sandbox.Options{Listen: "127.0.0.1:0", Data: data, SecretKeyFile: other})
-	require.ErrorContains(t, err, "the secret key does not fit this database")
+	require.ErrorContains(t, err, "the secret key does not match this database")
 }
 
 func TestSeed_ResumedAfterAbortedStart(t *testing.T) {
 	t.Parallel()
-	// A target that does not answer: the seed cannot be provisioned, and the start is given up half-way.
+	// The target is unavailable: the seed cannot be provisioned, and the start is aborted.
 	good := scimHandler(t)
 	tg := newTarget(t, good)
 	data := t.TempDir()

@@ -25,7 +25,7 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 )
 
-// newCertificate writes a certificate for this machine and its key to files, and returns who trusts it.
+// newCertificate writes a certificate for 127.0.0.1 and its key to files, and returns a pool that trusts it.
 func newCertificate(t *testing.T) (certFile, keyFile string, roots *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -79,13 +79,13 @@ func TestServeSCIM_TLS(t *testing.T) {
 		Transport: &http.Transport{
 			TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}}}).Get(
 		s.URL())
-	require.ErrorContains(t, err, "protocol version", "nothing older than TLS 1.2")
+	require.ErrorContains(t, err, "protocol version", "TLS 1.1 is rejected")
 	_, err = http.Get(s.URL())
-	require.ErrorContains(t, err, "certificate", "nobody else trusts it")
+	require.ErrorContains(t, err, "certificate", "the certificate is not in the system pool")
 	plain, err := http.Get("http" + strings.TrimPrefix(s.URL(), "https") + "/Users")
 	require.NoError(t, err)
 	require.NoError(t, plain.Body.Close())
-	require.Equal(t, http.StatusBadRequest, plain.StatusCode, "nothing is told without TLS")
+	require.Equal(t, http.StatusBadRequest, plain.StatusCode, "plaintext requests are rejected")
 }
 
 func TestServeSCIM_RejectsMismatchedCertificate(t *testing.T) {

@@ -9,19 +9,19 @@ import (
 	"github.com/scimwright/scimwright/internal/seal"
 )
 
-// settings is what a sandbox remembers from one run to the next beside the organisation itself.
+// settings are the data that a sandbox stores between runs, in addition to the organization.
 type settings struct {
-	// Seeded says that the question of a seed was settled, with or without one.
+	// Seeded reports whether an earlier run has completed its start, with or without a seed.
 	Seeded bool        `json:"seeded"`
 	Apps   []seededApp `json:"apps,omitempty"`
-	// BaseURL is where the last run answered: the seeded apps point there.
+	// BaseURL is the address of the last run, which the connections of the seeded apps contain.
 	BaseURL string `json:"baseUrl,omitempty"`
-	// The tokens, sealed: a later run without tokens of its own goes on with them.
+	// The encrypted tokens. A later run without configured tokens uses them.
 	APIToken  string `json:"apiToken"`
 	SCIMToken string `json:"scimToken"`
 }
 
-// settingsID is the id of the one document.
+// settingsID is the id of the only document.
 const settingsID = "sandbox"
 
 func settingsCollection() docstore.Collection[settings] {
@@ -30,8 +30,8 @@ func settingsCollection() docstore.Collection[settings] {
 
 type tokens struct{ api, scim string }
 
-// loadSettings reads the settings, or makes those of a first run, and settles the tokens: the given ones, else
-// those of the last run, else random ones.
+// loadSettings reads the settings, or creates those of a first run. It returns the tokens to use: the given tokens, otherwise those of the
+// last run, otherwise random ones.
 func loadSettings(ctx context.Context, store *docstore.Store, c docstore.Collection[settings], secrets seal.Secrets,
 	given tokens) (settings, tokens, error) {
 	doc, err := c.Get(ctx, store.Reader(), settingsID)
@@ -40,21 +40,21 @@ func loadSettings(ctx context.Context, store *docstore.Store, c docstore.Collect
 		return settings{}, tokens{}, err
 	}
 	s, t := doc.Value, given
-	if t.api, s.APIToken, err = settle(secrets, "api", given.api, s.APIToken); err != nil {
+	if t.api, s.APIToken, err = chooseToken(secrets, "api", given.api, s.APIToken); err != nil {
 		return settings{}, tokens{}, err
 	}
-	if t.scim, s.SCIMToken, err = settle(secrets, "scim", given.scim, s.SCIMToken); err != nil {
+	if t.scim, s.SCIMToken, err = chooseToken(secrets, "scim", given.scim, s.SCIMToken); err != nil {
 		return settings{}, tokens{}, err
 	}
 	return s, t, saveSettings(ctx, store, c, s)
 }
 
-// settle picks one token and seals it again when it is not the one that was kept.
-func settle(secrets seal.Secrets, name, given, kept string) (token, sealed string, err error) {
+// chooseToken returns the token to use and its encrypted form, which is new if the token differs from the stored one.
+func chooseToken(secrets seal.Secrets, name, given, kept string) (token, sealed string, err error) {
 	binding := "sandbox-token:" + name
 	if kept != "" {
 		if token, err = secrets.Open(kept, binding); err != nil {
-			return "", "", errors.New("the secret key does not fit this database: its secrets cannot be opened")
+			return "", "", errors.New("the secret key does not match this database: its secrets cannot be decrypted")
 		}
 		if given == "" || given == token {
 			return token, kept, nil
@@ -67,7 +67,7 @@ func settle(secrets seal.Secrets, name, given, kept string) (token, sealed strin
 	return token, sealed, err
 }
 
-// newToken has the form of the API's tokens: 00 and 40 url-safe characters.
+// newToken returns a token in the format of the API: 00 and 40 URL-safe characters.
 func newToken() string { return "00" + (rand.Text() + rand.Text())[:40] }
 
 func saveSettings(ctx context.Context, store *docstore.Store, c docstore.Collection[settings], s settings) error {

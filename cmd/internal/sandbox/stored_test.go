@@ -12,11 +12,11 @@ import (
 	"github.com/scimwright/scimwright/internal/storedtest"
 )
 
-// TestStoredForms covers the collections that the sandbox has for itself.
+// TestStoredForms covers the collections of the sandbox itself.
 func TestStoredForms(t *testing.T) {
 	codecs := map[string]storedtest.Codec{
-		"sandbox_settings": storedtest.Of[settings](), "sandbox_tenants": storedtest.Of[keptTenant](),
-		"sandbox_clock": storedtest.Of[keptClock](),
+		"sandbox_settings": storedtest.Of[settings](), "sandbox_tenants": storedtest.Of[storedTenant](),
+		"sandbox_clock": storedtest.Of[storedClock](),
 	}
 	files, err := filepath.Glob("*.go")
 	require.NoError(t, err)

@@ -7,10 +7,10 @@ import (
 	"github.com/scimwright/scimwright/engine/provision"
 )
 
-// statePage is how many states of principals are read at once.
+// statePage is the number of states per query.
 const statePage = 500
 
-// statePages hands the states of an app's principals (of all apps', when empty) to fn, a page at a time.
+// statePages calls fn with each page of the states of an app's principals. An empty app means all apps.
 func statePages(ctx context.Context, eng *provision.Engine, app string, fn func([]engine.State) error) error {
 	q := engine.StateQuery{App: app, Limit: statePage}
 	for {
@@ -25,7 +25,7 @@ func statePages(ctx context.Context, eng *provision.Engine, app string, fn func(
 	}
 }
 
-// summarize counts the principals of the apps by what they were brought to.
+// summarize counts the principals of the apps by their provisioned state.
 func (p *parts) summarize(ctx context.Context, apps []seededApp) ([]appSummary, error) {
 	var all []appSummary
 	for _, app := range apps {
@@ -48,7 +48,7 @@ func (a *appSummary) add(s engine.State) {
 	switch {
 	case s.Status != engine.StatusClean && s.Status != engine.StatusSkipped:
 		a.incomplete++
-	case s.RemoteID == "": // nothing of it was ever at the target
+	case s.RemoteID == "": // never created on the target
 	case s.Kind == engine.Group:
 		a.groups++
 	case s.Want == engine.Active:

@@ -23,7 +23,7 @@ import (
 	"github.com/scimwright/scimwright/scimserver"
 )
 
-// patience bounds every wait of these tests; they run with real processes and real I/O on loaded machines.
+// patience is the timeout of every wait in these tests; they run with real processes and real I/O on loaded machines.
 const patience = 60 * time.Second
 
 // startSandbox starts a sandbox on a free port and stops it at the end of the test.
@@ -45,7 +45,7 @@ func startSandbox(t testing.TB, o sandbox.Options) (*sandbox.Sandbox, *sandbox.A
 
 const scimToken = "target-token"
 
-// newSCIMServer starts a reference server over a throw-away database.
+// newSCIMServer starts a reference server with a temporary database.
 func newSCIMServer(t testing.TB) (base, token string) {
 	t.Helper()
 	server := httptest.NewServer(scimHandler(t))
@@ -94,13 +94,13 @@ func newTarget(t *testing.T, h http.Handler) *target {
 
 func (tg *target) set(h http.Handler) { tg.handler.Store(boxed{h}) }
 
-// newApp creates a catalogue style app that is connected to the target with all options on.
+// newApp creates a catalog app that is connected to the target with all options enabled.
 func newApp(t testing.TB, api *sandbox.APIClient, baseURL, token string) string {
 	t.Helper()
 	return connectedApp(t, api, `{"name":"scim2_test_app","label":"Test app","settings":{"app":{}}}`, baseURL, token)
 }
 
-// connectedApp creates an app that is connected to the target with all options on.
+// connectedApp creates an app that is connected to the target with all options enabled.
 func connectedApp(t testing.TB, api *sandbox.APIClient, body, baseURL, token string) string {
 	t.Helper()
 	var app struct {
@@ -157,7 +157,7 @@ type scimList struct {
 	Resources    []scimUser `json:"Resources"`
 }
 
-// find asks a SCIM server for the users with that userName.
+// find queries a SCIM server for the users with a userName.
 func find(ctx context.Context, base, token, userName string) (scimList, error) {
 	return listUsers(ctx, base, token, url.Values{"filter": {fmt.Sprintf("userName eq %q", userName)}})
 }
@@ -190,7 +190,7 @@ type attempt struct {
 	Curl     string `json:"curl"`
 }
 
-// attempts returns the exchanges of one user at an app, oldest first.
+// attempts returns the exchanges of one user in an app, oldest first.
 func attempts(t *testing.T, api *sandbox.APIClient, app, user string) []attempt {
 	t.Helper()
 	var list []attempt
@@ -201,7 +201,7 @@ func attempts(t *testing.T, api *sandbox.APIClient, app, user string) []attempt 
 	return list
 }
 
-// eventually polls until the condition holds.
+// eventually polls until the condition is true.
 func eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()
 	require.Eventually(t, condition, patience, 20*time.Millisecond, what)
@@ -216,7 +216,7 @@ type appUser struct {
 // nextLink finds the address of the next page in a Link header.
 var nextLink = regexp.MustCompile(`<([^>]*)>; rel="next"`)
 
-// allAppUsers follows the pages of an app's users.
+// allAppUsers returns the app users of all pages.
 func allAppUsers(t *testing.T, api *sandbox.APIClient, app string) []appUser {
 	t.Helper()
 	var all []appUser

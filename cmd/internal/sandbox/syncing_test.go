@@ -46,10 +46,10 @@ func (a assignment) becomes(state string) {
 	eventually(a.t, state, func() bool { last = a.state(); return last == state })
 }
 
-// accepting is a SCIM server that answers changes with 202 while it is on.
+// accepting is a SCIM server that can accept changes with 202 without carrying them out.
 type accepting struct {
 	*enginetest.Target
-	sent atomic.Int64 // changes
+	sent atomic.Int64 // number of changes
 }
 
 func newAccepting(t *testing.T) (*accepting, string) {
@@ -70,7 +70,7 @@ func TestSyncState_SyncingDuringSequence(t *testing.T) {
 	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true, RetryMax: testRetryMax})
 	good := scimHandler(t)
-	gate := make(chan struct{}) // lets one change through
+	gate := make(chan struct{}) // each value releases one change
 	tg := newTarget(t, good)
 	app := newApp(t, api, tg.URL, scimToken)
 	tg.set(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -96,7 +96,8 @@ func TestSyncState_SyncingDuringSequence(t *testing.T) {
 	ann.becomes("PROVISIONED SYNCHRONIZED")
 }
 
-// TestSyncState_SyncingAfterAcceptance checks a target that answers 202 and does nothing, or does it later: nothing is provisioned before.
+// TestSyncState_SyncingAfterAcceptance checks that a change which a target accepts with 202 is not reported as provisioned before the
+// target has carried it out.
 func TestSyncState_SyncingAfterAcceptance(t *testing.T) {
 	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true, RetryMax: testRetryMax})
@@ -111,13 +112,14 @@ func TestSyncState_SyncingAfterAcceptance(t *testing.T) {
 		return list
 	}
 	var list []pendingTask
-	eventually(t, "the task of the accepted create", func() bool { list = tasks(); return len(list) == 1 }) // the sequence may still run
+	// the sequence may still be running
+	eventually(t, "the task of the accepted create", func() bool { list = tasks(); return len(list) == 1 })
 	require.Equal(t, "pending", list[0].Status)
 	require.Contains(t, list[0].ErrorSummary, "create: accepted at ")
 	require.Contains(t, list[0].ErrorSummary, "with transaction t1, not carried out yet")
 	require.Equal(t, "t1", list[0].Pending.Transaction)
 	require.Equal(t, []string{"user.accepted"}, lifecycleTypes(t, api, app))
-	require.Empty(t, loggedResults(t, api, "application.provision.user.push"), "it is not told as a success")
+	require.Empty(t, loggedResults(t, api, "application.provision.user.push"), "an accepted change is not logged as a success")
 
 	tg.CarryOut()
 	ann.becomes("PROVISIONED SYNCHRONIZED")
@@ -130,12 +132,12 @@ func TestSyncState_SyncingAfterAcceptance(t *testing.T) {
 	require.Empty(t, loggedResults(t, api, "application.provision.user.deactivate"))
 	tg.CarryOut()
 	do(t, api, http.MethodPost, "/sandbox/v1/jobs/drain?timeoutSeconds=60", "", nil)
-	require.EqualValues(t, 2, tg.sent.Load(), "a deactivation is sent in one form")
+	require.EqualValues(t, 2, tg.sent.Load(), "a deactivation is sent once")
 	require.Equal(t, []string{"SUCCESS"}, loggedResults(t, api, "application.provision.user.deactivate"))
 	require.Empty(t, tasks())
 }
 
-// TestSyncState_Restart checks that what a target has accepted is waited for after a restart, and shown.
+// TestSyncState_Restart checks that an accepted change remains pending after a restart.
 func TestSyncState_Restart(t *testing.T) {
 	t.Parallel()
 	o := sandbox.Options{Empty: true, RetryMax: testRetryMax, DB: "sqlite:" + filepath.Join(t.TempDir(), "sandbox.db"), Listen: "127.0.0.1:0"}
@@ -153,7 +155,7 @@ func TestSyncState_Restart(t *testing.T) {
 	require.EqualValues(t, 1, tg.sent.Load())
 }
 
-// TestSyncState_NotStuck checks that a connection that is deactivated leaves nobody at SYNCING.
+// TestSyncState_NotStuck checks that no user remains SYNCING after the connection is deactivated.
 func TestSyncState_NotStuck(t *testing.T) {
 	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true, RetryMax: testRetryMax})
@@ -182,7 +184,7 @@ func lifecycleTypes(t *testing.T, api *sandbox.APIClient, app string) (types []s
 	return types
 }
 
-// loggedResults are the results of the events of a type in the log.
+// loggedResults returns the results of all events of a type in the log.
 func loggedResults(t *testing.T, api *sandbox.APIClient, event string) (results []string) {
 	t.Helper()
 	var events []struct {

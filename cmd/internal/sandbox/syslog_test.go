@@ -12,7 +12,7 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 )
 
-// jobs reads the types of the log events that the work in the background has written, oldest first.
+// jobs returns the types of the log events of background work, oldest first.
 func jobs(t *testing.T, api *sandbox.APIClient) []string {
 	t.Helper()
 	var events []struct {

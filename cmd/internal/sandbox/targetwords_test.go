@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/sandbox"
 )
 
-// jobEvent is what tests read of an event that a job has logged.
+// jobEvent is a log event of a job, with the members that tests need.
 type jobEvent struct {
 	EventType string
 	Outcome   struct{ Result, Reason string }
@@ -20,7 +20,7 @@ type jobEvent struct {
 	DebugContext struct{ DebugData map[string]string }
 }
 
-// jobEvents lists what jobs have logged with a type that starts like this.
+// jobEvents returns the log events of jobs whose type has the prefix.
 func jobEvents(t *testing.T, api *sandbox.APIClient, prefix string) (events []jobEvent) {
 	t.Helper()
 	do(t, api, http.MethodGet, "/api/v1/logs?limit=1000&filter="+url.QueryEscape(`transaction.type eq "JOB" and eventType sw "`+prefix+`"`),
@@ -28,7 +28,7 @@ func jobEvents(t *testing.T, api *sandbox.APIClient, prefix string) (events []jo
 	return events
 }
 
-// rejecting is a target that answers lookups with an empty list and rejects everything else.
+// rejecting is a target that responds to lookups with an empty list and rejects all other requests.
 func rejecting(status int, detail string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/scim+json")

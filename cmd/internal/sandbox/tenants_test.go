@@ -22,13 +22,13 @@ import (
 	"github.com/scimwright/scimwright/scimserver/tenants"
 )
 
-// tenant is a client of one service provider. It finds fault with every answer that names another one.
+// tenant is a client of one service provider. It fails on a response that names another one.
 type tenant struct {
 	name, base, token string
-	others            []string // what no answer may contain
+	others            []string // must not occur in responses
 }
 
-// reply is an answer of a service provider.
+// reply is a response of a service provider.
 type reply struct {
 	status int
 	header http.Header
@@ -48,7 +48,7 @@ func (r reply) id(t require.TestingT) string {
 	return id
 }
 
-// send sends a request; header is names and values by turns.
+// send sends a request. header contains alternating names and values.
 func (c *tenant) send(t require.TestingT, method, path, body string, header ...string) reply {
 	req, err := http.NewRequestWithContext(context.Background(), method, c.base+path, strings.NewReader(body))
 	require.NoError(t, err)
@@ -96,7 +96,7 @@ func bulkBody(operations string) string {
 	return `{"schemas":["urn:ietf:params:scim:api:messages:2.0:BulkRequest"],"Operations":[` + operations + `]}`
 }
 
-// eachTenants runs a test on SQLite and PostgreSQL with two tenants, the default one and another, each in both places.
+// eachTenants runs a test on SQLite and PostgreSQL with two tenants, the default one and another, in both orders.
 func eachTenants(t *testing.T, run func(t *testing.T, own, other *tenant)) {
 	for _, database := range []string{"sqlite", "postgres"} {
 		t.Run(database, func(t *testing.T) {
@@ -117,14 +117,14 @@ func eachTenants(t *testing.T, run func(t *testing.T, own, other *tenant)) {
 	}
 }
 
-// state is everything that a tenant has, with versions.
+// state returns all resources of a tenant with their versions.
 func (c *tenant) state(t require.TestingT) string {
 	r := c.send(t, http.MethodGet, "/?count=1000", "")
 	require.Equal(t, http.StatusOK, r.status, r.text)
 	return r.text
 }
 
-// Whatever a client asks about a resource of another tenant, it is answered as about one that nobody has, and changes nothing.
+// A request for a resource of another tenant gets the same response as a request for a resource that does not exist, and changes nothing.
 func TestTenants_ForeignResourcesInvisible(t *testing.T) {
 	t.Parallel()
 	eachTenants(t, func(t *testing.T, own, other *tenant) {
@@ -141,7 +141,7 @@ func TestTenants_ForeignResourcesInvisible(t *testing.T) {
 		group := own.send(t, http.MethodPost, "/Groups", groupBody("mine", mine)).id(t)
 		version := ann.header.Get("ETag")
 		require.NotEmpty(t, version)
-		// A made-up id has the form of a real one.
+		// A generated id has the format of a real one.
 		madeUp := func(id string) string {
 			return id[:len(id)-1] + map[bool]string{true: "b", false: "a"}[id[len(id)-1] == 'a']
 		}
@@ -191,9 +191,9 @@ func TestTenants_ForeignResourcesInvisible(t *testing.T) {
 			{"adding the member", "PATCH", "/Groups/" + group, patchBody(`{"op":"add","path":"members","value":[{"value":"{user}"}]}`), 400, nil},
 			{"removing the member", "PATCH", "/Groups/" + group, patchBody(`{"op":"remove","path":"members[value eq \"{user}\"]"}`), 204, nil},
 			{"replacing the members", "PUT", "/Groups/" + group, groupBody("mine", mine, "{user}"), 400, nil},
-			{"groups of a user, which are read only", "PUT", "/Users/" + mine, userBody("mine@"+own.name, `"groups":[{"value":"{group}"}]`), 200,
+			{"groups of a user, which are readOnly", "PUT", "/Users/" + mine, userBody("mine@"+own.name, `"groups":[{"value":"{group}"}]`), 200,
 				nil},
-			{"a bulk job with the ids", "POST", "/Bulk", bulkBody(strings.Join([]string{
+			{"a bulk request with the ids", "POST", "/Bulk", bulkBody(strings.Join([]string{
 				fmt.Sprintf(operation, "DELETE", "/Users/{user}", ""),
 				fmt.Sprintf(operation, "PUT", "/Users/{user}", `,"data":`+userBody("z")),
 				fmt.Sprintf(operation, "PATCH", "/Groups/{group}", `,"data":`+patchBody(`{"op":"remove","path":"members"}`)),
@@ -206,11 +206,11 @@ func TestTenants_ForeignResourcesInvisible(t *testing.T) {
 				var answers [2]string
 				for i, r := range []*strings.Replacer{theirs, nobodys} {
 					path := r.Replace(test.path)
-					if strings.Contains(test.path, "?") { // placeholders were escaped with the filter
+					if strings.Contains(test.path, "?") { // placeholders were escaped together with the filter
 						path = strings.NewReplacer(url.QueryEscape("{user}"), r.Replace("{user}"), url.QueryEscape("{group}"), r.Replace("{group}"),
 							url.QueryEscape("{base}"), url.QueryEscape(r.Replace("{base}"))).Replace(test.path)
 					}
-					// What is sent names the other tenant, and an error may repeat it.
+					// The request names the other tenant, and an error response may repeat it.
 					asker := *own
 					asker.others = nil
 					got := asker.send(t, test.method, path, r.Replace(test.body), test.header...)
@@ -220,11 +220,11 @@ func TestTenants_ForeignResourcesInvisible(t *testing.T) {
 					}
 					answers[i] = forget(r, got.text)
 				}
-				require.Empty(t, cmp.Diff(answers[0], answers[1]), "an answer about theirs and one about nobody's")
+				require.Empty(t, cmp.Diff(answers[0], answers[1]), "the responses for an existing and a missing resource are equal")
 			})
 		}
 
-		t.Run("a manager of another tenant is a text and nothing else", func(t *testing.T) {
+		t.Run("a manager of another tenant is stored as a string", func(t *testing.T) {
 			var answers [2]map[string]any
 			for i, r := range []*strings.Replacer{theirs, nobodys} {
 				made := own.send(t, http.MethodPost, "/Users",
@@ -237,7 +237,7 @@ func TestTenants_ForeignResourcesInvisible(t *testing.T) {
 			}
 			require.Empty(t, cmp.Diff(answers[0], answers[1]))
 		})
-		t.Run("a cursor is none that the other tenant was given", func(t *testing.T) {
+		t.Run("a cursor of another tenant is rejected", func(t *testing.T) {
 			for _, r := range []reply{
 				own.send(t, http.MethodGet, "/Users?count=1&cursor="+url.QueryEscape(cursor), ""),
 				own.send(t, http.MethodPost, "/Users/.search", searchBody(fmt.Sprintf(`"count":1,"cursor":%q`, cursor))),
@@ -246,18 +246,18 @@ func TestTenants_ForeignResourcesInvisible(t *testing.T) {
 				require.Equal(t, "invalidCursor", r.json(t)["scimType"], r.text)
 			}
 		})
-		t.Run("lists and totals count one's own", func(t *testing.T) {
+		t.Run("lists and totals contain own resources only", func(t *testing.T) {
 			for _, path := range []string{"/Users", "/Users?sortBy=userName", "/Users?cursor&count=10",
 				filtered("/Users", `userName co "`+own.name+`"`)} {
 				require.EqualValues(t, 1, own.send(t, http.MethodGet, path, "").json(t)["totalResults"], path)
 			}
 		})
-		t.Run("names are unique in a tenant, not between them", func(t *testing.T) {
+		t.Run("names are unique per tenant", func(t *testing.T) {
 			id := own.send(t, http.MethodPost, "/Users", userBody("ann@"+own.name)).id(t)
 			require.Equal(t, http.StatusConflict, own.send(t, http.MethodPost, "/Users", userBody("ANN@"+own.name)).status)
 			require.Equal(t, http.StatusNoContent, own.send(t, http.MethodDelete, "/Users/"+id, "").status)
 		})
-		t.Run("locations are the tenant's own", func(t *testing.T) {
+		t.Run("locations have the base URL of the tenant", func(t *testing.T) {
 			r := own.send(t, http.MethodGet, "/Groups/"+group, "")
 			require.Contains(t, r.text, own.base+"/Users/"+mine)
 			require.Equal(t, own.base+"/Groups/"+group, r.header.Get("Location"))
@@ -265,21 +265,21 @@ func TestTenants_ForeignResourcesInvisible(t *testing.T) {
 				require.Contains(t, own.send(t, http.MethodGet, path, "").text, own.base+"/", path)
 			}
 		})
-		t.Run("a token of another tenant is none", func(t *testing.T) {
-			stranger := *own
-			stranger.token = other.token
-			want := stranger.send(t, http.MethodGet, "/Users/"+mine, "").text
+		t.Run("a token of another tenant is rejected", func(t *testing.T) {
+			outsider := *own
+			outsider.token = other.token
+			want := outsider.send(t, http.MethodGet, "/Users/"+mine, "").text
 			for _, path := range []string{"/Users", "/Users/" + mine, "/Users/" + madeUp(mine), "/Me", "/Bulk", "/.search", "/nowhere",
 				"/ServiceProviderConfig"} {
 				for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
-					r := stranger.send(t, method, path, "{}")
+					r := outsider.send(t, method, path, "{}")
 					require.Equal(t, http.StatusUnauthorized, r.status, "%s %s", method, path)
 					require.Equal(t, want, r.text, "%s %s", method, path)
 				}
 			}
 		})
 
-		require.Empty(t, cmp.Diff(before, other.state(t)), "the other tenant has what it had")
+		require.Empty(t, cmp.Diff(before, other.state(t)), "the other tenant is unchanged")
 		for _, path := range []string{"/Users/" + mine, "/Groups/" + group} {
 			require.Equal(t, http.StatusNoContent, own.send(t, http.MethodDelete, path, "").status)
 		}
@@ -289,7 +289,7 @@ func TestTenants_ForeignResourcesInvisible(t *testing.T) {
 	})
 }
 
-// A token whose subject has the id of another tenant's user stands for nobody.
+// A token whose subject has the id of another tenant's user represents no user.
 func TestTenants_MeNeverForeignUser(t *testing.T) {
 	t.Parallel()
 	databaseURL := "sqlite:" + t.TempDir() + "/scim.db"
@@ -320,13 +320,13 @@ func TestTenants_MeNeverForeignUser(t *testing.T) {
 	require.Equal(t, http.StatusOK, at(s.TenantURL("globex"), "token-globex").send(t, http.MethodGet, "/Users/"+theirs, "").status)
 }
 
-// Whatever two tenants do in whatever order, each sees what it would see alone.
+// For all sequences of operations of two tenants, each tenant sees only the effects of its own operations.
 func TestTenants_Independent(t *testing.T) {
 	t.Parallel()
 	eachTenants(t, func(t *testing.T, first, second *tenant) {
 		rapid.Check(t, func(t *rapid.T) {
 			clients := []*tenant{first, second}
-			users := []map[string]string{{}, {}} // ids by userName, as each tenant should have them
+			users := []map[string]string{{}, {}} // ids by userName: the expected users of each tenant
 			defer func() {
 				for i, c := range clients {
 					for _, id := range users[i] {
@@ -339,7 +339,7 @@ func TestTenants_Independent(t *testing.T) {
 				who := rapid.IntRange(0, 1).Draw(t, "who")
 				c, have := clients[who], users[who]
 				name := rapid.SampledFrom(names).Draw(t, "name")
-				// The id is the one that either tenant has for the name.
+				// The id belongs to one of the two tenants.
 				id := users[rapid.IntRange(0, 1).Draw(t, "whose")][name]
 				own := have[name] == id
 				found := map[bool]int{true: http.StatusOK, false: http.StatusNotFound}
@@ -384,7 +384,7 @@ func TestTenants_Independent(t *testing.T) {
 	})
 }
 
-// Two tenants that are written in parallel, with the same names, have each what was written to it.
+// Two tenants that are written concurrently, with the same names, contain only their own resources.
 func TestTenants_ParallelWritesSeparate(t *testing.T) {
 	t.Parallel()
 	eachTenants(t, func(t *testing.T, first, second *tenant) {
@@ -446,7 +446,7 @@ func TestTenants_ParallelWritesSeparate(t *testing.T) {
 				require.Len(t, u["groups"], 1)
 			}
 			for _, id := range slices.Collect(maps.Values(ids[c])) {
-				require.False(t, seen[id], "no id is given twice")
+				require.False(t, seen[id], "ids are unique")
 				seen[id] = true
 			}
 			groups := c.send(t, http.MethodGet, "/Groups", "").json(t)
@@ -459,7 +459,7 @@ func TestTenants_ParallelWritesSeparate(t *testing.T) {
 	})
 }
 
-// checker is a require.TestingT for goroutines, which must not end a test: it panics with what is wrong.
+// checker is a require.TestingT for goroutines, which must not stop a test: it panics with the failure.
 type checker struct{}
 
 type checkFailed string

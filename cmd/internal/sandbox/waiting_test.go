@@ -14,7 +14,7 @@ import (
 	"github.com/scimwright/scimwright/engine/enginetest"
 )
 
-// notDrained posts to a path that waits for a second, and returns the causes of the error.
+// notDrained sends a POST to a path that waits for a second, and returns the causes of the error.
 func notDrained(t *testing.T, api *sandbox.APIClient, path string) []string {
 	t.Helper()
 	err := api.Do(t.Context(), http.MethodPost, path+"?timeoutSeconds=1", nil, nil)
@@ -61,7 +61,8 @@ func TestPausedLane_TasksAndWaits(t *testing.T) {
 	ann.becomes("PROVISIONED SYNCHRONIZED")
 }
 
-// TestDrain_NamesPendingUsers checks that those of other apps are not held against an app that is settled.
+// TestDrain_NamesPendingUsers checks that a drain names pending users, and that pending users of other apps do not block an app without
+// pending users.
 func TestDrain_NamesPendingUsers(t *testing.T) {
 	t.Parallel()
 	_, api := startSandbox(t, sandbox.Options{Empty: true, RetryMax: time.Hour})
@@ -78,7 +79,7 @@ func TestDrain_NamesPendingUsers(t *testing.T) {
 		return len(list) == 26
 	})
 	var causes []string
-	eventually(t, "none of those that are named is being asked about", func() bool {
+	eventually(t, "no sequence of the named users is running", func() bool {
 		causes = notDrained(t, api, "/sandbox/v1/jobs/drain")
 		return !slices.ContainsFunc(causes, func(cause string) bool { return strings.HasSuffix(cause, "(pending): is being provisioned") })
 	})
@@ -90,7 +91,7 @@ func TestDrain_NamesPendingUsers(t *testing.T) {
 	third := newApp(t, api, url, scimToken)
 	assignTo(t, api, third, "yan@chain.example").becomes("STAGED SYNCING")
 	causes = notDrained(t, api, "/sandbox/v1/apps/"+third+"/wait")
-	require.Len(t, causes, 1, "of this app")
+	require.Len(t, causes, 1, "only the user of this app")
 	require.Regexp(t, `^user yan@chain.example of `, causes[0])
 	good, token := newSCIMServer(t)
 	other := newApp(t, api, good, token)

@@ -21,31 +21,31 @@ import (
 	"github.com/scimwright/scimwright/internal/goldentest"
 )
 
-// walk goes through the whole chain: it changes something in the management API, and writes down what the target was sent for it, how
-// the assignment stands afterwards, and what the system log tells of the work.
+// walk tests the whole chain. Each step changes something in the management API. The walk records the requests to the target, the resulting
+// state of the assignments and the events in the system log.
 type walk struct {
 	t    *testing.T
 	api  *sandbox.APIClient
 	app  string
 	base string // of the target
-	// unordered sorts what the log tells in a step: accounts are imported in the order of their ids, which are random.
+	// unordered sorts the log events of a step, because accounts are imported in the order of their random ids.
 	unordered bool
 	users     map[string]string // by name
 	out       strings.Builder
-	says      strings.Builder // what a step has to say beside
+	notes     strings.Builder // further output of the step
 
 	mu       sync.Mutex
 	sent     []string
-	accounts []string // ids that the target gave, in their order
-	logged   int      // events that were told of
+	accounts []string // ids that the target generated, in order
+	logged   int      // number of events printed so far
 }
 
-// newWalk connects an app of the style to a reference server, with the options that are named.
+// newWalk connects an app of this style to a reference server with these options.
 func newWalk(t *testing.T, wizard bool, options string) *walk {
 	return newWalkOn(t, wizard, options, sandbox.Options{})
 }
 
-// newWalkOn is newWalk in a sandbox with the options.
+// newWalkOn is newWalk with options for the sandbox.
 func newWalkOn(t *testing.T, wizard bool, options string, o sandbox.Options) *walk {
 	w := &walk{t: t, users: map[string]string{}}
 	o.Empty = true
@@ -70,25 +70,27 @@ func newWalkOn(t *testing.T, wizard bool, options string, o sandbox.Options) *wa
 		do(t, w.api, http.MethodPut, w.path("/features/USER_PROVISIONING"), options, nil)
 	}
 	w.mu.Lock()
-	w.sent = nil // the verification of the connection
+	w.sent = nil // the connection test
 	w.mu.Unlock()
 	return w
 }
 
-// appBody is an app of the style.
+// appBody returns the body that creates an app of this style.
 func appBody(wizard bool) string {
 	if !wizard {
 		return `{"name":"scim2_test_app","label":"Walk","settings":{"app":{}}}`
 	}
-	return `{"label":"Walk","signOnMode":"SAML_2_0","settings":{"signOn":{"ssoAcsUrl":"https://walk.example/acs","audience":"https://walk.example",
+	return `{"label":"Walk","signOnMode":"SAML_2_0","settings":{
+		"signOn":{"ssoAcsUrl":"https://walk.example/acs","audience":"https://walk.example",
 		"recipient":"https://walk.example/acs","destination":"https://walk.example/acs","subjectNameIdTemplate":"${user.userName}",
-		"subjectNameIdFormat":"urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress","signatureAlgorithm":"RSA_SHA256","digestAlgorithm":"SHA256",
+		"subjectNameIdFormat":"urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress",
+		"signatureAlgorithm":"RSA_SHA256","digestAlgorithm":"SHA256",
 		"authnContextClassRef":"urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport"}}}`
 }
 
 func (w *walk) path(rest string) string { return "/api/v1/apps/" + w.app + rest }
 
-// answered keeps what a handler answers.
+// answered records the response of a handler.
 type answered struct {
 	http.ResponseWriter
 	status int
@@ -99,7 +101,7 @@ func (a *answered) WriteHeader(status int) { a.status = status; a.ResponseWriter
 
 func (a *answered) Write(p []byte) (int, error) { a.body.Write(p); return a.ResponseWriter.Write(p) }
 
-// record writes a request down, with indented body.
+// record records a request with indented body and the status of the response.
 func (w *walk) record(r *http.Request, body []byte, a *answered) {
 	query, err := url.QueryUnescape(r.URL.RequestURI())
 	if err != nil {
@@ -123,7 +125,7 @@ func (w *walk) record(r *http.Request, body []byte, a *answered) {
 	}
 }
 
-// user creates somebody with a password.
+// user creates a user with a password.
 func (w *walk) user(name string) string {
 	w.t.Helper()
 	var u struct{ ID string }
@@ -134,13 +136,13 @@ func (w *walk) user(name string) string {
 	return u.ID
 }
 
-// step does what its text says and writes down what followed from it.
+// step runs a step and records its effects.
 func (w *walk) step(what string, run func()) {
 	w.t.Helper()
 	run()
 	do(w.t, w.api, http.MethodPost, "/sandbox/v1/jobs/drain", "", nil)
 	fmt.Fprintf(&w.out, "## %s\n\n", what)
-	defer w.says.Reset()
+	defer w.notes.Reset()
 	w.mu.Lock()
 	sent := w.sent
 	w.sent = nil
@@ -149,10 +151,10 @@ func (w *walk) step(what string, run func()) {
 		w.out.WriteString(text)
 	}
 	if len(sent) == 0 {
-		w.out.WriteString("nothing is sent\n")
+		w.out.WriteString("no request\n")
 	}
 	w.out.WriteByte('\n')
-	w.out.WriteString(w.says.String())
+	w.out.WriteString(w.notes.String())
 	for _, name := range slices.Sorted(maps.Keys(w.users)) {
 		var a appUser
 		if err := w.api.Do(w.t.Context(), http.MethodGet, w.path("/users/"+w.users[name]), nil, &a); err != nil {
@@ -170,19 +172,19 @@ func (w *walk) step(what string, run func()) {
 		Outcome   struct{ Result string }
 	}
 	do(w.t, w.api, http.MethodGet, "/api/v1/logs?limit=1000&filter="+url.QueryEscape(`transaction.type eq "JOB"`), "", &events)
-	var told []string
+	var lines []string
 	for _, e := range events[w.logged:] {
-		told = append(told, fmt.Sprintf("log: %s %s\n", e.EventType, e.Outcome.Result))
+		lines = append(lines, fmt.Sprintf("log: %s %s\n", e.EventType, e.Outcome.Result))
 	}
 	if w.unordered {
-		slices.Sort(told)
+		slices.Sort(lines)
 	}
-	w.out.WriteString(strings.Join(told, ""))
+	w.out.WriteString(strings.Join(lines, ""))
 	w.logged = len(events)
 	w.out.WriteByte('\n')
 }
 
-// What differs from run to run: passwords that nobody chose, times, and where the target answers.
+// The values that differ between runs: generated passwords, times, and the address of the target.
 var (
 	random  = regexp.MustCompile(`"password": "[A-Za-z0-9_-]{32}"`)
 	instant = regexp.MustCompile(`"\d{4}-\d\d-\d\dT[0-9:.]+Z"`)
@@ -206,12 +208,12 @@ func (w *walk) end() {
 	goldentest.Check(w.t, file, text)
 }
 
-// do sends a request of the walk.
+// do returns a step that sends a request.
 func (w *walk) do(method, path, body string) func() {
 	return func() { w.t.Helper(); do(w.t, w.api, method, path, body, nil) }
 }
 
-// assign assigns somebody.
+// assign returns a step that assigns a user.
 func (w *walk) assign(name string) func() {
 	return w.do(http.MethodPost, w.path("/users"), fmt.Sprintf(`{"id":%q}`, w.users[name]))
 }
@@ -222,7 +224,7 @@ const (
 	deactivateOn = `"lifecycleDeactivate":{"status":"ENABLED"}`
 )
 
-// bothStyles runs a walk for a catalogue app and for a custom one.
+// bothStyles runs a walk for a catalog app and for a custom one.
 func bothStyles(t *testing.T, run func(t *testing.T, wizard bool)) {
 	t.Run("catalog", func(t *testing.T) { run(t, false) })
 	t.Run("wizard", func(t *testing.T) { run(t, true) })
@@ -247,9 +249,9 @@ func walkCreateUsers(t *testing.T, wizard bool) {
 	w := newWalk(t, wizard, `{`+createOn+`}`)
 	u := w.user("ann")
 	w.step("A user is assigned", w.assign("ann"))
-	w.step("The profile changes, which only Update User Attributes sends",
+	w.step("The profile changes, which requires Update User Attributes",
 		w.do(http.MethodPost, "/api/v1/users/"+u, `{"profile":{"lastName":"Other"}}`))
-	w.step("The assignment ends, which only Deactivate Users sends", w.do(http.MethodDelete, w.path("/users/"+u), ""))
+	w.step("The user is unassigned, which requires Deactivate Users", w.do(http.MethodDelete, w.path("/users/"+u), ""))
 	w.step("The same user is assigned again", w.assign("ann"))
 	messages := func() (texts []string) {
 		var all []struct{ Template, Text string }
@@ -261,7 +263,7 @@ func walkCreateUsers(t *testing.T, wizard bool) {
 		}
 		return texts
 	}
-	require.Empty(t, messages(), "nobody has asked for one")
+	require.Empty(t, messages(), "no message without sendEmail")
 	do(t, w.api, http.MethodDelete, w.path("/users/"+u+"?sendEmail=true"), "", nil)
 	require.Equal(t, []string{"ann@walk.example is not assigned to Walk any more."}, messages())
 	w.end()
@@ -274,14 +276,14 @@ func TestWalkUpdateAttributes(t *testing.T) {
 		u := w.user("ann")
 		w.step("A user is assigned", w.assign("ann"))
 		w.step("The profile changes", w.do(http.MethodPost, "/api/v1/users/"+u, `{"profile":{"lastName":"Other"}}`))
-		w.step("What is not mapped changes", w.do(http.MethodPost, "/api/v1/users/"+u, `{"profile":{"nickName":"A"}}`))
+		w.step("An unmapped attribute changes", w.do(http.MethodPost, "/api/v1/users/"+u, `{"profile":{"nickName":"A"}}`))
 		w.step("The login changes, and the user name with it",
 			w.do(http.MethodPost, "/api/v1/users/"+u, `{"profile":{"login":"anna@walk.example"}}`))
 		w.step("The login and the email address change",
 			w.do(http.MethodPost, "/api/v1/users/"+u, `{"profile":{"login":"annie@walk.example","email":"annie@walk.example"}}`))
-		w.step("An administrator gives the assignment a user name",
+		w.step("An administrator sets the user name of the assignment",
 			w.do(http.MethodPost, w.path("/users/"+u), `{"credentials":{"userName":"ann.w"}}`))
-		w.step("The login changes, which a given user name does not follow",
+		w.step("The login changes, but not the user name set by the administrator",
 			w.do(http.MethodPost, "/api/v1/users/"+u, `{"profile":{"login":"ann@walk.example"}}`))
 		w.end()
 	})
@@ -293,12 +295,12 @@ func TestWalkDeactivateUsers(t *testing.T) {
 		w := newWalk(t, wizard, `{`+createOn+`,"update":{`+deactivateOn+`}}`)
 		u := w.user("ann")
 		w.step("A user is assigned", w.assign("ann"))
-		w.step("The user is suspended, of which no target is told", w.do(http.MethodPost, "/api/v1/users/"+u+"/lifecycle/suspend", ""))
+		w.step("The user is suspended, without a request to the target", w.do(http.MethodPost, "/api/v1/users/"+u+"/lifecycle/suspend", ""))
 		w.step("The suspension ends", w.do(http.MethodPost, "/api/v1/users/"+u+"/lifecycle/unsuspend", ""))
-		w.step("The assignment ends", w.do(http.MethodDelete, w.path("/users/"+u), ""))
+		w.step("The user is unassigned", w.do(http.MethodDelete, w.path("/users/"+u), ""))
 		w.step("The user is assigned again", w.assign("ann"))
 		w.step("The user is deactivated", w.do(http.MethodPost, "/api/v1/users/"+u+"/lifecycle/deactivate", ""))
-		w.step("The user is deleted, of which no target is told", w.do(http.MethodDelete, "/api/v1/users/"+u, ""))
+		w.step("The user is deleted, without a request to the target", w.do(http.MethodDelete, "/api/v1/users/"+u, ""))
 		w.end()
 	})
 }
@@ -314,11 +316,11 @@ func TestWalkDeactivateByGroupAndApp(t *testing.T) {
 		w.do(http.MethodPut, member, "")()
 		w.do(http.MethodPut, w.path("/groups/"+group.ID), "")()
 	})
-	w.step("The user leaves the group", w.do(http.MethodDelete, member, ""))
-	w.step("The user is back", w.do(http.MethodPut, member, ""))
-	w.step("The assignment of the group ends", w.do(http.MethodDelete, w.path("/groups/"+group.ID), ""))
+	w.step("The user is removed from the group", w.do(http.MethodDelete, member, ""))
+	w.step("The user is added to the group again", w.do(http.MethodPut, member, ""))
+	w.step("The group is unassigned", w.do(http.MethodDelete, w.path("/groups/"+group.ID), ""))
 	w.step("The group is assigned again", w.do(http.MethodPut, w.path("/groups/"+group.ID), ""))
-	w.step("The app is deactivated, of which no target is told", w.do(http.MethodPost, w.path("/lifecycle/deactivate"), ""))
+	w.step("The app is deactivated, without a request to the target", w.do(http.MethodPost, w.path("/lifecycle/deactivate"), ""))
 	w.step("The app is activated again", w.do(http.MethodPost, w.path("/lifecycle/activate"), ""))
 	w.step("The group is deleted", w.do(http.MethodDelete, "/api/v1/groups/"+group.ID, ""))
 	w.end()
@@ -341,19 +343,19 @@ func TestWalkSyncPassword(t *testing.T) {
 			var everyone []struct{ ID string }
 			do(t, w.api, http.MethodGet, "/api/v1/groups?q=Everyone", "", &everyone)
 			u := w.user("ann")
-			w.step("A user who was there before is assigned", w.assign("ann"))
+			w.step("An existing user is assigned", w.assign("ann"))
 			w.step("The user signs in", w.do(http.MethodPost, "/api/v1/authn", `{"username":"ann@walk.example","password":"Tlpwd-2026"}`))
 			w.step("The password is changed", w.do(http.MethodPost, "/api/v1/users/"+u, set("Second-2026")))
 			w.step("The user signs in again", w.do(http.MethodPost, "/api/v1/authn", `{"username":"ann@walk.example","password":"Second-2026"}`))
-			w.step("Everyone is assigned, and a user comes with a password", func() {
+			w.step("Everyone is assigned, and a user is created with a password", func() {
 				w.do(http.MethodPut, w.path("/groups/"+everyone[0].ID), "")()
 				do(t, w.api, http.MethodPost, "/sandbox/v1/jobs/drain", "", nil)
 				w.mu.Lock()
-				w.sent = nil // for the administrator
+				w.sent = nil // requests for the administrator
 				w.mu.Unlock()
 				w.user("bob")
 			})
-			w.step("The option is turned off, and the password changes", func() {
+			w.step("The option is disabled, and the password changes", func() {
 				w.do(http.MethodPut, w.path("/features/USER_PROVISIONING"), `{"update":{"password":{"status":"DISABLED"}}}`)()
 				w.do(http.MethodPost, "/api/v1/users/"+u, set("Third-2026"))()
 			})
@@ -379,14 +381,14 @@ func TestWalkGroupPush(t *testing.T) {
 				&mapping)
 		})
 		one := w.path("/group-push/mappings/" + mapping.ID)
-		w.step("Somebody who is not assigned joins", w.do(http.MethodPut, members+bob, ""))
-		w.step("The member leaves", w.do(http.MethodDelete, members+ann, ""))
+		w.step("An unassigned user is added to the group", w.do(http.MethodPut, members+bob, ""))
+		w.step("The member is removed", w.do(http.MethodDelete, members+ann, ""))
 		w.step("The group is renamed", w.do(http.MethodPut, "/api/v1/groups/"+group.ID, `{"profile":{"name":"people"}}`))
-		w.step("The mapping is paused, and the member is back", func() {
+		w.step("The mapping is paused, and the member is added again", func() {
 			w.do(http.MethodPatch, one, `{"status":"INACTIVE"}`)()
 			w.do(http.MethodPut, members+ann, "")()
 		})
-		w.step("The mapping goes on", w.do(http.MethodPatch, one, `{"status":"ACTIVE"}`))
+		w.step("The mapping is resumed", w.do(http.MethodPatch, one, `{"status":"ACTIVE"}`))
 		w.step("The mapping is deleted with the group", func() {
 			w.do(http.MethodPatch, one, `{"status":"INACTIVE"}`)()
 			w.do(http.MethodDelete, one+"?deleteTargetGroup=true", "")()

@@ -14,10 +14,10 @@ import (
 	"github.com/scimwright/scimwright/mgmtapi"
 )
 
-// drainPoll is how often a drain looks whether work is left.
+// drainPoll is the interval at which a drain checks whether work is left.
 const drainPoll = 10 * time.Millisecond
 
-// work gives the management API's sandbox surface its view of the engine.
+// work reports the state of the engine's work to the sandbox API.
 type work struct {
 	engine *provision.Engine
 	bridge *bridge
@@ -26,7 +26,7 @@ type work struct {
 
 var _ sandboxport.Work = (*work)(nil)
 
-// poll asks until the answer is yes.
+// poll calls done until it returns true.
 func poll(ctx context.Context, done func() (bool, error)) error {
 	tick := time.NewTicker(drainPoll)
 	defer tick.Stop()
@@ -42,8 +42,8 @@ func poll(ctx context.Context, done func() (bool, error)) error {
 	}
 }
 
-// syncing reports whether a sequence of a user is running, or the target has accepted a change and not carried it out yet. The latter is
-// a query, which is not made for an assignment that has nothing to wait for.
+// syncing reports whether a sequence of a user is running, or the target has accepted a change and not yet carried it out. The second case
+// requires a query, which is omitted for assignments without a pending result.
 func (w *work) syncing(ctx context.Context, a mgmtapi.Account) bool {
 	if w.engine.Tasks().Running(a.App, engine.User, a.ID) {
 		return true
@@ -55,10 +55,10 @@ func (w *work) syncing(ctx context.Context, a mgmtapi.Account) bool {
 	return err == nil && s.Status == engine.StatusPending
 }
 
-// Drain implements sandboxport.Work. An event that is still in the outbox counts as work, and so does what requests have left
-// to do. They are counted in the order in which one becomes the other, so that none is missed.
+// Drain implements sandboxport.Work. Events in the outbox count as work, and so does work that requests have left. Work is counted in the
+// order of its processing, so that none is missed.
 func (w *work) Drain(ctx context.Context) (left sandboxport.Left, err error) {
-	other := 0 // work that is not the engine's
+	other := 0 // work outside the engine
 	err = poll(ctx, func() (bool, error) {
 		unfinished, err := w.bridge.wanted.Unfinished(ctx)
 		if err != nil {
@@ -73,28 +73,28 @@ func (w *work) Drain(ctx context.Context) (left sandboxport.Left, err error) {
 		return left.Pending == 0, nil
 	})
 	if err == nil {
-		err = w.engine.Wait(ctx, "") // until the last results are written down, too
+		err = w.engine.Wait(ctx, "") // until the last results are stored too
 	}
 	if err == nil || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return left, err
 	}
-	held, told := w.held(context.WithoutCancel(ctx))
+	held, heldErr := w.held(context.WithoutCancel(ctx))
 	if held = min(held, other); held > 0 {
 		left.Waiting = append(left.Waiting,
-			fmt.Sprintf("held: %d (users and applications with work that is held); PUT /sandbox/v1/work releases it", held))
+			fmt.Sprintf("held: %d (users and applications with work on hold); PUT /sandbox/v1/work releases it", held))
 	}
 	if other -= held; other > 0 {
-		left.Waiting = append(left.Waiting, strconv.Itoa(other)+" changes or imports were not taken up yet")
+		left.Waiting = append(left.Waiting, strconv.Itoa(other)+" changes or imports are not processed yet")
 	}
 	waiting, err := control.DescribeWaiting(ctx, w.engine, w.names)
 	left.Waiting = append(left.Waiting, waiting...)
-	return left, errors.Join(ctx.Err(), told, err)
+	return left, errors.Join(ctx.Err(), heldErr, err)
 }
 
-// waitTime bounds the look at who waits, after the time of the caller was up.
+// waitTime is the maximum time to describe the remaining work after the caller's deadline.
 const waitTime = 5 * time.Second
 
-// held counts the users and applications with work while /sandbox/v1/work holds that work, and 0 otherwise.
+// held returns the number of users and applications with work on hold if PUT /sandbox/v1/work has put work on hold, otherwise 0.
 func (w *work) held(ctx context.Context) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, waitTime)
 	defer cancel()

@@ -21,24 +21,24 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// namesOf says where the objects of a collection of the reference server have their names.
+// namesOf maps the collections of the reference server to the attribute with the name.
 var namesOf = map[string]string{"/Users": "userName", "/Groups": "displayName", "/Devices": "serial"}
 
-// A witness carries requests to a handler and, whenever one of them has written something, compares what the handler holds
-// with what the journal says at that moment: before the suite has seen the answer, which is when a kill is worst.
+// A witness passes requests to a handler. After each write, before the suite receives the response, it compares the objects of the handler
+// with the journal. A kill at that time would lose the most.
 type witness struct {
 	handler http.Handler
-	mu      sync.Mutex      // one request at a time, although some go out together
-	before  map[string]bool // the ids of what was there from the start
+	mu      sync.Mutex      // one request at a time, although some are concurrent
+	before  map[string]bool // the ids of the initial objects
 	path    string
 	lines   *bufio.Reader
 	open    map[int]journalEntry
 	run     string
 	lost    []string
-	seen    int // the most objects that were there at once
+	seen    int // the maximum number of objects at a time
 }
 
-// A journalEntry is a line of a journal, as it stands in the file.
+// A journalEntry is a line of a journal.
 type journalEntry struct {
 	Run, Op, Collection, Attribute, Name, ID string
 	Entry                                    int
@@ -55,7 +55,7 @@ func (w *witness) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// compare remembers what the journal does not lead to.
+// compare records the objects that the journal does not cover.
 func (w *witness) compare(r *http.Request) {
 	w.read()
 	seen := 0
@@ -83,12 +83,12 @@ func (w *witness) compare(r *http.Request) {
 	w.seen = max(w.seen, seen)
 }
 
-// read takes in the lines that were added to the journal.
+// read parses the new lines of the journal.
 func (w *witness) read() {
 	if w.lines == nil {
 		file, err := os.Open(w.path)
 		if err != nil {
-			return // not begun yet
+			return // not created yet
 		}
 		w.lines = bufio.NewReader(file)
 	}
@@ -115,7 +115,7 @@ func (w *witness) read() {
 	}
 }
 
-// listed returns all objects of a collection, with the attributes named.
+// listed returns all objects of a collection with these attributes.
 func listed(h http.Handler, collection, attributes string) []*scim.Object {
 	var all []*scim.Object
 	for {
@@ -134,7 +134,7 @@ func listed(h http.Handler, collection, attributes string) []*scim.Object {
 	}
 }
 
-// The run is watched from behind: at no moment does the target hold anything that the journal does not lead to.
+// At no time does the target contain an object that the journal does not cover.
 func TestJournal_CoversCreatedObjects(t *testing.T) {
 	t.Parallel()
 	reference := newReferenceServer(t)
@@ -150,7 +150,7 @@ func TestJournal_CoversCreatedObjects(t *testing.T) {
 	require.Empty(t, w.lost)
 }
 
-// holdings are the names of everything that a handler holds, by id.
+// holdings returns the names of all objects of a handler by id.
 func holdings(h http.Handler) map[string]string {
 	held := map[string]string{}
 	for collection, attribute := range namesOf {

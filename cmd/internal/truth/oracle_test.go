@@ -11,8 +11,8 @@ import (
 	"github.com/scimwright/scimwright/conformance/checks"
 )
 
-// oracleSeeds is how many seeds the checks that make up their requests are tried with. Before a release it is 200 or more.
-var oracleSeeds = flag.Int("oracle-seeds", 8, "number of seeds to try the made-up requests with")
+// oracleSeeds is the number of seeds for the checks with generated requests. Before a release it is 200 or more.
+var oracleSeeds = flag.Int("oracle-seeds", 8, "number of seeds for the generated requests")
 
 // TestOracle_NoFalsePositives checks that the reference server passes the generated checks with several seeds.
 func TestOracle_NoFalsePositives(t *testing.T) {
@@ -22,7 +22,7 @@ func TestOracle_NoFalsePositives(t *testing.T) {
 		r := oracleRun(t, h, seed+2, 1)
 		for _, c := range r.Checks {
 			require.Equal(t, conformance.Pass, c.Outcome, "seed %d: %s", seed+2, describe(c))
-			require.LessOrEqual(t, c.Requests, c.Check.Requests, "seed %d: %s: no seed asks more than the plan says", seed+2, c.Check.ID)
+			require.LessOrEqual(t, c.Requests, c.Check.Requests, "seed %d: %s: no seed sends more requests than declared", seed+2, c.Check.ID)
 		}
 		require.Empty(t, r.Leftovers)
 	}
@@ -37,7 +37,7 @@ func TestOracle_RoundsIncreaseRequests(t *testing.T) {
 	}
 }
 
-// oracleRun runs the checks of the area with a seed.
+// oracleRun runs the checks of the area oracle with a seed.
 func oracleRun(t *testing.T, h http.Handler, seed uint64, rounds int) *conformance.Result {
 	t.Helper()
 	selected, err := conformance.Selection{Only: []string{"oracle"}}.Apply(checks.All())

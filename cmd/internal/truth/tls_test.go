@@ -11,7 +11,7 @@ import (
 	"github.com/scimwright/scimwright/conformance/checks"
 )
 
-// encrypted says of every answer that it came over the given version of TLS, 0 for none.
+// encrypted sets the TLS version of every response, none for 0.
 type encrypted struct {
 	inProcess
 	version uint16
@@ -34,11 +34,11 @@ func TestSuite_ReportsWeakTLS(t *testing.T) {
 		version   uint16
 		want      conformance.Outcome
 	}{
-		{"TLS 1.3 is good", "https://scim.example.com/scim/v2", tls.VersionTLS13, conformance.Pass},
-		{"TLS 1.2 is good", "https://scim.example.com/scim/v2", tls.VersionTLS12, conformance.Pass},
-		{"TLS 1.1 is not", "https://scim.example.com/scim/v2", tls.VersionTLS11, conformance.Fail},
-		{"no TLS is not", "http://scim.example.com/scim/v2", 0, conformance.Fail},
-		{"this machine needs none", "http://127.0.0.1/scim/v2", 0, conformance.Skip},
+		{"TLS 1.3 passes", "https://scim.example.com/scim/v2", tls.VersionTLS13, conformance.Pass},
+		{"TLS 1.2 passes", "https://scim.example.com/scim/v2", tls.VersionTLS12, conformance.Pass},
+		{"TLS 1.1 fails", "https://scim.example.com/scim/v2", tls.VersionTLS11, conformance.Fail},
+		{"no TLS fails", "http://scim.example.com/scim/v2", 0, conformance.Fail},
+		{"loopback is skipped", "http://127.0.0.1/scim/v2", 0, conformance.Skip},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			target := conformance.Target{URL: tt.url, Token: referenceToken, Transport: encrypted{inProcess{newReferenceServer(t)}, tt.version}}

@@ -16,20 +16,20 @@ func (c *Client) App(ctx context.Context, app string) (App, error) {
 	return get[App](ctx, c, "/engine/apps/"+url.PathEscape(app))
 }
 
-// Halting names operations.
+// Halting selects the operations of Halt and Resume.
 type Halting struct {
-	// Operations that are halted or resumed. Default: all.
+	// Operations are the operations to halt or resume. Default: all.
 	Operations []engine.Operation `json:"operations,omitempty"`
-	// Reason is for administrators. Resume has none.
+	// Reason is for administrators. Resume ignores it.
 	Reason string `json:"reason,omitempty"`
 }
 
-// Halt disables operations for an app, or with an empty one for all apps, and returns what is halted.
+// Halt disables operations for an app (empty: for all apps), and returns the halts.
 func (c *Client) Halt(ctx context.Context, app string, h Halting) ([]engine.Halt, error) {
 	return post[[]engine.Halt](ctx, c, haltPath(app, "halt"), h)
 }
 
-// Resume ends halts for an app, or with an empty one those for all apps, and returns what is still halted.
+// Resume ends halts of an app (empty: those for all apps), and returns the remaining ones.
 func (c *Client) Resume(ctx context.Context, app string, h Halting) ([]engine.Halt, error) {
 	return post[[]engine.Halt](ctx, c, haltPath(app, "resume"), h)
 }
@@ -38,102 +38,102 @@ func haltPath(app, verb string) string {
 	if app == "" {
 		return "/engine/" + verb
 	}
-	return of(app, verb)
+	return appPath(app, verb)
 }
 
-// Approve allows the deactivations and deletions that the guard of an app holds back, if their number is the expected one.
+// Approve allows the deactivations and deletions that the guard of an app blocks, if their number is the expected one.
 func (c *Client) Approve(ctx context.Context, app string, expected int) error {
-	return c.post(ctx, of(app, "approve"), map[string]int{"expected": expected})
+	return c.post(ctx, appPath(app, "approve"), map[string]int{"expected": expected})
 }
 
 // Release ends a pause, the breaker or a quarantine of an app.
 func (c *Client) Release(ctx context.Context, app string) error {
-	return c.post(ctx, of(app, "release"), nil)
+	return c.post(ctx, appPath(app, "release"), nil)
 }
 
-// Wait returns an app when nothing of it is pending any longer. When the time is up before, the causes of the *Error, with the status 504,
-// name who waits and why.
+// Wait returns an app when nothing of it is pending. After the timeout it returns an *Error with the status 504. Its causes name the
+// waiting principals and the reasons.
 func (c *Client) Wait(ctx context.Context, app string, o WaitOptions) (App, error) {
-	return post[App](ctx, c, of(app, "wait")+o.query(), nil)
+	return post[App](ctx, c, appPath(app, "wait")+o.query(), nil)
 }
 
-// Test reads the first users of the target of an app with its stored credentials. The error tells why the target cannot be read.
+// Test reads the first users of the target of an app with its stored credentials. It returns an error if the target cannot be read.
 func (c *Client) Test(ctx context.Context, app string) error {
-	return c.post(ctx, of(app, "test"), nil)
+	return c.post(ctx, appPath(app, "test"), nil)
 }
 
-// Probe finds out which features the target of an app has, on objects that it removes again. The zero options work on most targets.
+// Probe determines the features of the target of an app with objects that it removes again. The zero options work on most targets.
 func (c *Client) Probe(ctx context.Context, app string, o ProbeOptions) (engine.Profile, error) {
-	return post[engine.Profile](ctx, c, of(app, "probe"), o)
+	return post[engine.Profile](ctx, c, appPath(app, "probe"), o)
 }
 
 // ProbeOptions configures a probe.
 type ProbeOptions struct {
-	// Domain of the user name and address of the probe's user. Default: example.com.
+	// Domain is the domain of the user name and email address of the probe's user. Default: example.com.
 	Domain string `json:"domain,omitempty"`
 }
 
-// Profile returns what the last probe of an app has found.
+// Profile returns the result of the last probe of an app.
 func (c *Client) Profile(ctx context.Context, app string) (engine.Profile, error) {
-	return get[engine.Profile](ctx, c, of(app, "profile"))
+	return get[engine.Profile](ctx, c, appPath(app, "profile"))
 }
 
 // ResetLearned removes what the engine has learned about the target of an app, and the profile.
 func (c *Client) ResetLearned(ctx context.Context, app string) error {
-	return c.post(ctx, of(app, "unlearn"), nil)
+	return c.post(ctx, appPath(app, "unlearn"), nil)
 }
 
 // EventOptions selects events.
 type EventOptions struct {
-	After int64 // only those with a greater number
+	After int64 // only events with a greater number
 	Limit int   // Default: 100. At most 1000
 }
 
 func (o EventOptions) query() string { return query("after", o.After, "limit", o.Limit) }
 
-// Events returns lifecycle events of an app and its principals, in their order.
+// Events returns lifecycle events of an app and its principals, in order.
 func (c *Client) Events(ctx context.Context, app string, o EventOptions) ([]Event, error) {
-	return get[[]Event](ctx, c, of(app, "events")+o.query())
+	return get[[]Event](ctx, c, appPath(app, "events")+o.query())
 }
 
 // Tasks returns the principals of an app that failed, or that wait for the target or a decision.
 func (c *Client) Tasks(ctx context.Context, app string) ([]Task, error) {
-	return get[[]Task](ctx, c, of(app, "tasks"))
+	return get[[]Task](ctx, c, appPath(app, "tasks"))
 }
 
-// Retry retries a task. The task is named by the id of its principal.
+// Retry retries a task. The task has the id of its principal.
 func (c *Client) Retry(ctx context.Context, app, task string) error {
-	return c.post(ctx, of(app, "tasks", task, "retry"), nil)
+	return c.post(ctx, appPath(app, "tasks", task, "retry"), nil)
 }
 
 // RetryAll retries all failed tasks of an app and returns their number.
 func (c *Client) RetryAll(ctx context.Context, app string) (int, error) {
-	n, err := post[struct{ Retried int }](ctx, c, of(app, "tasks", "retry"), nil)
+	n, err := post[struct{ Retried int }](ctx, c, appPath(app, "tasks", "retry"), nil)
 	return n.Retried, err
 }
 
 // Dismiss marks a failed task as resolved, without changing the target.
 func (c *Client) Dismiss(ctx context.Context, app, task string) error {
-	return c.post(ctx, of(app, "tasks", task, "dismiss"), nil)
+	return c.post(ctx, appPath(app, "tasks", task, "dismiss"), nil)
 }
 
 // AttemptOptions selects recorded exchanges. At most one of User and Group is set.
 type AttemptOptions struct {
 	User, Group string
-	Before      int64 // only those with a smaller id
+	Before      int64 // only exchanges with a smaller id
 	Limit       int   // Default: 100. At most 1000
 }
 
 // Attempts returns recorded exchanges with the target of an app, newest first.
 func (c *Client) Attempts(ctx context.Context, app string, o AttemptOptions) ([]Attempt, error) {
-	return get[[]Attempt](ctx, c, of(app, "attempts")+query("userId", o.User, "groupId", o.Group, "before", o.Before, "limit", o.Limit))
+	return get[[]Attempt](ctx, c, appPath(app, "attempts")+query("userId", o.User, "groupId", o.Group, "before", o.Before, "limit", o.Limit))
 }
 
 // DriftOptions configures a comparison.
 type DriftOptions struct {
 	Kind   engine.Kind // Default: engine.User
-	Repair bool        // mark what differs
-	// Limit is the maximum number of findings in the response. Zero lists none: the numbers are those of all findings.
+	Repair bool        // mark principals that differ
+	// Limit is the maximum number of findings in the response. Zero lists none. The counts always cover all findings.
 	Limit int
 }
 
@@ -142,70 +142,71 @@ func (c *Client) Drift(ctx context.Context, app string, o DriftOptions) (Drift, 
 	if o.Kind == "" {
 		o.Kind = engine.User
 	}
-	return post[Drift](ctx, c, of(app, "drift"), map[string]any{"kind": o.Kind, "repair": o.Repair, "limit": o.Limit})
+	return post[Drift](ctx, c, appPath(app, "drift"), map[string]any{"kind": o.Kind, "repair": o.Repair, "limit": o.Limit})
 }
 
-// Reconcile compares users and groups, and marks what differs and what the engine did not know.
+// Reconcile compares users and groups, and marks principals that differ or that the engine did not know.
 func (c *Client) Reconcile(ctx context.Context, app string) (map[engine.Kind]Reconciled, error) {
-	return post[map[engine.Kind]Reconciled](ctx, c, of(app, "reconcile"), nil)
+	return post[map[engine.Kind]Reconciled](ctx, c, appPath(app, "reconcile"), nil)
 }
 
-// StartImport starts to read the users or groups of the target of an app, and returns the id of the import.
+// StartImport starts an import of the users or groups of the target of an app, and returns its id.
 func (c *Client) StartImport(ctx context.Context, app string, kind engine.Kind) (string, error) {
 	types := map[engine.Kind]string{engine.User: "USERS", engine.Group: "GROUPS"}
-	started, err := post[struct{ JobID string }](ctx, c, of(app, "import"), map[string]string{"type": types[kind]})
+	started, err := post[struct{ JobID string }](ctx, c, appPath(app, "import"), map[string]string{"type": types[kind]})
 	return started.JobID, err
 }
 
 // Import returns the progress of an import.
 func (c *Client) Import(ctx context.Context, app, id string) (Import, error) {
-	return get[Import](ctx, c, of(app, "import", id))
+	return get[Import](ctx, c, appPath(app, "import", id))
 }
 
 // ObjectOptions selects objects that an import has found.
 type ObjectOptions struct {
 	Verdict engine.Verdict
-	After   string // remote id
+	After   string // remote id of the last object of the previous page
 	Limit   int    // Default: 100. At most 1000
 }
 
 // ImportedObjects returns accounts or groups that an import has found, by ascending remote id.
 func (c *Client) ImportedObjects(ctx context.Context, app, id string, o ObjectOptions) ([]engine.RemoteObject, error) {
-	return get[[]engine.RemoteObject](ctx, c, of(app, "import", id, "objects")+query("verdict", o.Verdict, "after", o.After, "limit", o.Limit))
+	return get[[]engine.RemoteObject](ctx, c,
+		appPath(app, "import", id, "objects")+query("verdict", o.Verdict, "after", o.After, "limit", o.Limit))
 }
 
-// Consent says whose imported accounts are, and of which ones users are created.
+// Consent has the links to create, and the accounts from which users are created.
 type Consent struct {
 	Links  []engine.Link `json:"links,omitempty"`
 	Create []string      `json:"create,omitempty"` // remote ids
 }
 
-// ConfirmImport links accounts that an import has found, or creates users. Without a consent it links what was matched.
+// ConfirmImport links accounts that an import has found, or creates users. Without a consent it links the matched accounts.
 func (c *Client) ConfirmImport(ctx context.Context, app, id string, consent *Consent) (Confirmed, error) {
 	var body any
 	if consent != nil {
 		body = consent
 	}
-	return post[Confirmed](ctx, c, of(app, "import", id, "confirm"), body)
+	return post[Confirmed](ctx, c, appPath(app, "import", id, "confirm"), body)
 }
 
-// Links returns up to limit links of an app behind a link, whose kind and id count. The zero Link begins with the first. A limit of 0 is
-// the default of the API, 1000.
+// Links returns up to limit links of an app after the given link, of which only kind and id count. The zero Link selects the first page. A
+// limit of 0 is the default of the API, 1000.
 func (c *Client) Links(ctx context.Context, app string, after engine.Link, limit int) ([]engine.Link, error) {
 	position := ""
 	if after.ID != "" {
 		position = string(after.Kind) + ":" + after.ID
 	}
-	return get[[]engine.Link](ctx, c, of(app, "links")+query("after", position, "limit", limit))
+	return get[[]engine.Link](ctx, c, appPath(app, "links")+query("after", position, "limit", limit))
 }
 
 // ImportLinks creates links, all of them or none, and returns their number.
 func (c *Client) ImportLinks(ctx context.Context, app string, links []engine.Link) (int, error) {
-	n, err := post[struct{ Linked int }](ctx, c, of(app, "links"), map[string]any{"links": links})
+	n, err := post[struct{ Linked int }](ctx, c, appPath(app, "links"), map[string]any{"links": links})
 	return n.Linked, err
 }
 
-// NewPlan says what a plan is about: users and groups by id, or all that the engine knows.
+// NewPlan selects the principals of a plan: users and groups by id, or all that the engine knows.
 type NewPlan struct {
 	Users  []string `json:"userIds,omitempty"`
 	Groups []string `json:"groupIds,omitempty"`
@@ -213,45 +214,45 @@ type NewPlan struct {
 	Reason string   `json:"reason,omitempty"` // for administrators
 }
 
-// CreatePlan works out what would be sent, and stores it as a plan.
+// CreatePlan computes the requests and stores them as a plan.
 func (c *Client) CreatePlan(ctx context.Context, app string, p NewPlan) (engine.Plan, error) {
-	return post[engine.Plan](ctx, c, of(app, "plans"), p)
+	return post[engine.Plan](ctx, c, appPath(app, "plans"), p)
 }
 
 // Plans returns the plans of an app, newest first.
 func (c *Client) Plans(ctx context.Context, app string) ([]engine.Plan, error) {
-	return get[[]engine.Plan](ctx, c, of(app, "plans"))
+	return get[[]engine.Plan](ctx, c, appPath(app, "plans"))
 }
 
 // Plan returns a plan.
 func (c *Client) Plan(ctx context.Context, app, id string) (engine.Plan, error) {
-	return get[engine.Plan](ctx, c, of(app, "plans", id))
+	return get[engine.Plan](ctx, c, appPath(app, "plans", id))
 }
 
 // ItemOptions selects items of a plan.
 type ItemOptions struct {
 	Operation engine.Operation
 	Outcome   engine.Class
-	After     int // number of the last item before
+	After     int // number of the last item of the previous page
 	Limit     int // Default: 100. At most 1000
 }
 
-// PlanItems returns what a plan would do, in the order in which it is applied.
+// PlanItems returns the items of a plan, in the order of application.
 func (c *Client) PlanItems(ctx context.Context, app, id string, o ItemOptions) ([]PlanItem, error) {
-	return get[[]PlanItem](ctx, c, of(app, "plans", id, "items")+
+	return get[[]PlanItem](ctx, c, appPath(app, "plans", id, "items")+
 		query("operation", o.Operation, "outcome", o.Outcome, "after", o.After, "limit", o.Limit))
 }
 
-// ApplyPlan applies the first items that are left of a plan, or all with 0.
+// ApplyPlan applies the first remaining items of a plan. With 0 it applies all.
 func (c *Client) ApplyPlan(ctx context.Context, app, id string, first int) (engine.Plan, error) {
 	var body any
 	if first != 0 {
 		body = map[string]int{"first": first}
 	}
-	return post[engine.Plan](ctx, c, of(app, "plans", id, "apply"), body)
+	return post[engine.Plan](ctx, c, appPath(app, "plans", id, "apply"), body)
 }
 
-// DiscardPlan deletes a plan. What was applied of it stays.
+// DiscardPlan deletes a plan. Applied items are kept.
 func (c *Client) DiscardPlan(ctx context.Context, app, id string) error {
-	return c.Do(ctx, http.MethodDelete, of(app, "plans", id), nil, nil)
+	return c.Do(ctx, http.MethodDelete, appPath(app, "plans", id), nil, nil)
 }

@@ -15,18 +15,18 @@ import (
 	"unicode/utf8"
 )
 
-// maxResponse bounds what is read of a response, in bytes.
+// maxResponse is the maximum length of a response body, in bytes.
 const maxResponse = 64 << 20
 
-// maxForeign is the maximum length in bytes of the line that an error shows of a response that is not of the API.
+// maxForeign is the maximum length in bytes of the part of a response that an error shows if the response is not from the API.
 const maxForeign = 200
 
-// Client calls a control API. It may be used by several goroutines at once. The exported fields are set before the first call.
+// Client calls a control API. It may be used by several goroutines. Set the exported fields before the first call.
 type Client struct {
-	// HTTP sends the requests. Default: a client that follows no redirects. The token goes to the base URL only: of a given client,
-	// CheckRedirect is not used.
+	// HTTP sends the requests. Default: a client that does not follow redirects. CheckRedirect is ignored, because the token must only be sent
+	// to the base URL.
 	HTTP *http.Client
-	// Scheme precedes the token in the Authorization header. Default: Bearer.
+	// Scheme is the scheme of the Authorization header. Default: Bearer.
 	Scheme string
 
 	base  string
@@ -35,7 +35,7 @@ type Client struct {
 }
 
 // New returns a client of the API at url, the address with the prefix under which the host serves it, such as
-// "https://idp.example.com/engine/v1". The token is the host's; an empty one is not sent.
+// "https://idp.example.com/engine/v1". The token is that of the host's authorization. An empty one is not sent.
 func New(url, token string) *Client {
 	return &Client{base: strings.TrimRight(url, "/"), token: token}
 }
@@ -60,8 +60,8 @@ func IsNotFound(err error) bool {
 	return ok && e.Status == http.StatusNotFound
 }
 
-// Do sends a request with body as JSON, unless it is nil, to a path below the base URL, and decodes the response into the value unless that
-// is nil. Into a *json.RawMessage it comes as it was sent. A response with a status other than 2xx is an *Error.
+// Do sends a request to a path below the base URL, with body as JSON unless it is nil. It decodes the response into the value unless that
+// is nil. A *json.RawMessage gets the response body unchanged. A response with a status other than 2xx is an *Error.
 func (c *Client) Do(ctx context.Context, method, path string, body, into any) error {
 	var payload io.Reader
 	if body != nil {
@@ -73,12 +73,12 @@ func (c *Client) Do(ctx context.Context, method, path string, body, into any) er
 	}
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, payload)
 	if err != nil {
-		return fmt.Errorf("client: %w: the URL of New is http:// or https://, the host and the prefix", err)
+		return fmt.Errorf("client: %w: the URL of New must start with http:// or https://, then the host and the prefix", err)
 	}
 	if s := req.URL.Scheme; s != "http" && s != "https" {
-		return errors.New("client: the URL of New does not start with http:// or https://")
+		return errors.New("client: the URL of New must start with http:// or https://")
 	}
-	path = req.URL.RequestURI() // as errors name it
+	path = req.URL.RequestURI() // the path in errors
 	req.Header.Set("Accept", "application/json")
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
@@ -90,7 +90,7 @@ func (c *Client) Do(ctx context.Context, method, path string, body, into any) er
 		}
 		req.Header.Set("Authorization", scheme+" "+c.token)
 	}
-	res, err := c.sender().Do(req)
+	res, err := c.withoutRedirects().Do(req)
 	if err != nil {
 		return err
 	}
@@ -112,8 +112,8 @@ func (c *Client) Do(ctx context.Context, method, path string, body, into any) er
 	return nil
 }
 
-// sender is HTTP without redirects: a redirect would take the token elsewhere.
-func (c *Client) sender() *http.Client {
+// withoutRedirects returns HTTP without redirects: a redirect would send the token to another address.
+func (c *Client) withoutRedirects() *http.Client {
 	sender := c.own
 	if c.HTTP != nil {
 		sender = *c.HTTP
@@ -131,7 +131,7 @@ func errorOf(method, path string, status int, body []byte) error {
 		} `json:"errorCauses"`
 	}
 	if err := json.Unmarshal(body, &e); err != nil || e.Code == "" {
-		return foreign(method, path, status, body)
+		return notFromAPI(method, path, status, body)
 	}
 	out := &Error{Method: method, Path: path, Status: status, Code: e.Code, Summary: e.Summary}
 	for _, cause := range e.Causes {
@@ -140,16 +140,16 @@ func errorOf(method, path string, status int, body []byte) error {
 	return out
 }
 
-// foreign is the error for a response that is not of the API: that of the host's authorization, of a proxy, or of another path.
-func foreign(method, path string, status int, body []byte) error {
+// notFromAPI returns the error for a response that is not from the API, but from the host's authorization, a proxy or another path.
+func notFromAPI(method, path string, status int, body []byte) error {
 	hint := ""
 	switch line, _, _ := strings.Cut(strings.TrimSpace(string(body)), "\n"); {
 	case status == http.StatusNotFound:
-		hint = "; check that the URL of the client ends with the prefix under which the host serves the API"
+		hint = "; check that the URL of the client ends with the prefix of the API"
 	case line != "" && len(line) <= maxForeign && line[0] != '<' && utf8.ValidString(line):
 		hint = ": " + line
 	}
-	return fmt.Errorf("%s %s: status %d, and not a response of the API%s", method, path, status, hint)
+	return fmt.Errorf("%s %s: status %d, but the response is not from the API%s", method, path, status, hint)
 }
 
 // get, post and remove send a request and return the response as a T.
@@ -167,8 +167,8 @@ func (c *Client) post(ctx context.Context, path string, body any) error {
 	return c.Do(ctx, http.MethodPost, path, body, nil)
 }
 
-// of is the path of an app, with further segments.
-func of(app string, segments ...string) string {
+// appPath returns the path of an app with further segments.
+func appPath(app string, segments ...string) string {
 	path := "/apps/" + url.PathEscape(app)
 	for _, s := range segments {
 		path += "/" + url.PathEscape(s)
@@ -176,7 +176,7 @@ func of(app string, segments ...string) string {
 	return path
 }
 
-// query is the query of a path: names and values in turn. Empty values and 0 are left out.
+// query returns the query of a path from names and values in turn. It omits empty values and 0.
 func query(pairs ...any) string {
 	values := url.Values{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -190,14 +190,14 @@ func query(pairs ...any) string {
 	return "?" + values.Encode()
 }
 
-// The bounds of the time for which an operation of the API waits.
+// The bounds of the timeout of operations that wait.
 const (
 	MinWait = time.Second
 	MaxWait = 10 * time.Minute
 )
 
-// within is the time to wait as the API has it: whole seconds within the bounds, absent for 0.
-func within(d time.Duration) string {
+// timeoutSeconds returns the timeout parameter of the API: whole seconds within the bounds, empty for 0.
+func timeoutSeconds(d time.Duration) string {
 	if d == 0 {
 		return ""
 	}

@@ -62,7 +62,7 @@ func TestError_HasCodeAndCauses(t *testing.T) {
 	require.EqualError(t, err, "POST /engine/v1/apps/a%2Fb/plans/p/apply: 409 E0000409: moved; items: one")
 }
 
-// A response that is not of the API comes from the host's authorization, or from another path: the error tells which.
+// TestError_OfAnotherHandler checks the error for a response of the host's authorization, or of another path.
 func TestError_OfAnotherHandler(t *testing.T) {
 	const start = "GET /engine/apps: status "
 	for _, c := range []struct {
@@ -71,13 +71,13 @@ func TestError_OfAnotherHandler(t *testing.T) {
 		body   string
 		want   string
 	}{
-		{"authorization", 401, "operators only\nsecond line", "401, and not a response of the API: operators only"},
-		{"no body", 403, "", "403, and not a response of the API"},
-		{"a page", 502, "<html>", "502, and not a response of the API"},
-		{"a long line", 502, strings.Repeat("x", 201), "502, and not a response of the API"},
-		{"no text", 502, "\xff", "502, and not a response of the API"},
+		{"authorization", 401, "operators only\nsecond line", "401, but the response is not from the API: operators only"},
+		{"no body", 403, "", "403, but the response is not from the API"},
+		{"a page", 502, "<html>", "502, but the response is not from the API"},
+		{"a long line", 502, strings.Repeat("x", 201), "502, but the response is not from the API"},
+		{"no text", 502, "\xff", "502, but the response is not from the API"},
 		{"another path", 404, "404 page not found",
-			"404, and not a response of the API; check that the URL of the client ends with the prefix under which the host serves the API"},
+			"404, but the response is not from the API; check that the URL of the client ends with the prefix of the API"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -98,7 +98,7 @@ func TestNew_URLWithoutScheme(t *testing.T) {
 	}
 }
 
-// A type that embeds a word of the engine and has members of the same names reads what it writes.
+// TestTypes_RoundTrip checks that types with embedded engine types and members of the same names decode what they encode.
 func TestTypes_RoundTrip(t *testing.T) {
 	in := client.Trace{
 		App: "crm", Kind: engine.User, ID: "u-1", Assigned: true, Idle: true, Trace: engine.Trace{Want: engine.Active, Requests: []engine.Sent{}},

@@ -9,9 +9,9 @@ import (
 	"github.com/scimwright/scimwright/engine/control/client"
 )
 
-// A console shows the apps that need attention.
+// A console lists the apps that need attention.
 func Example() {
-	idp := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { // stands for a host of the API
+	idp := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { // a host of the API
 		_, _ = w.Write([]byte(`[{"id":"crm","label":"CRM","lane":{"state":"quarantine","reason":"401"},"lag":{"due":3,"failed":1}}]`))
 	}))
 	defer idp.Close()

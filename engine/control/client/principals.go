@@ -7,19 +7,19 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// WaitOptions bounds the time for which the API waits.
+// WaitOptions has the timeout of operations that wait.
 type WaitOptions struct {
 	// Timeout is rounded to seconds, between MinWait and MaxWait. Default: 30s.
 	Timeout time.Duration
 }
 
-func (o WaitOptions) query() string { return query("timeoutSeconds", within(o.Timeout)) }
+func (o WaitOptions) query() string { return query("timeoutSeconds", timeoutSeconds(o.Timeout)) }
 
 // PrincipalOptions selects users and groups of an app. Empty fields do not restrict.
 type PrincipalOptions struct {
 	Kind   engine.Kind
 	Status engine.Status
-	After  engine.Principal // the last one of the page before
+	After  engine.Principal // last principal of the previous page
 	Limit  int              // Default: 100. At most 1000
 }
 
@@ -29,51 +29,51 @@ func (c *Client) Principals(ctx context.Context, app string, o PrincipalOptions)
 	if o.After.ID != "" {
 		after = string(o.After.Kind) + ":" + o.After.ID
 	}
-	return get[[]Principal](ctx, c, of(app, "principals")+query("kind", o.Kind, "status", o.Status, "after", after, "limit", o.Limit))
+	return get[[]Principal](ctx, c, appPath(app, "principals")+query("kind", o.Kind, "status", o.Status, "after", after, "limit", o.Limit))
 }
 
-func one(app string, p engine.Principal, segments ...string) string {
-	return of(app, append([]string{"principals", string(p.Kind), p.ID}, segments...)...)
+func principalPath(app string, p engine.Principal, segments ...string) string {
+	return appPath(app, append([]string{"principals", string(p.Kind), p.ID}, segments...)...)
 }
 
 // Principal returns the progress of a user or group.
 func (c *Client) Principal(ctx context.Context, app string, p engine.Principal) (Principal, error) {
-	return get[Principal](ctx, c, one(app, p))
+	return get[Principal](ctx, c, principalPath(app, p))
 }
 
 // DryRun returns what would be sent now for a user or group. Nothing is sent.
 func (c *Client) DryRun(ctx context.Context, app string, p engine.Principal) (Trace, error) {
-	return get[Trace](ctx, c, one(app, p, "trace"))
+	return get[Trace](ctx, c, principalPath(app, p, "trace"))
 }
 
-// ProvisionOptions says how a user or group is provisioned.
+// ProvisionOptions configures Provision.
 type ProvisionOptions struct {
 	engine.ProvisionOptions
 	WaitOptions
 }
 
-// Provision provisions a user or group now, and returns what was sent.
+// Provision provisions a user or group now, and returns the requests that were sent.
 func (c *Client) Provision(ctx context.Context, app string, p engine.Principal, o ProvisionOptions) (Trace, error) {
 	body := map[string]bool{"forceSync": o.ForceSync, "allMembers": o.AllMembers}
-	return post[Trace](ctx, c, one(app, p, "provision")+o.query(), body)
+	return post[Trace](ctx, c, principalPath(app, p, "provision")+o.query(), body)
 }
 
 // Verify reads a user or group on the target and compares it with what is desired.
 func (c *Client) Verify(ctx context.Context, app string, p engine.Principal) (Verification, error) {
-	return get[Verification](ctx, c, one(app, p, "proof"))
+	return get[Verification](ctx, c, principalPath(app, p, "proof"))
 }
 
 // Explain returns why a user or group is in an app, and where its attributes come from.
 func (c *Client) Explain(ctx context.Context, app string, p engine.Principal) (Explanation, error) {
-	return get[Explanation](ctx, c, one(app, p, "explanation"))
+	return get[Explanation](ctx, c, principalPath(app, p, "explanation"))
 }
 
-// WaitFor returns a user or group when its changes have arrived, or when they failed. See Wait for the error when the time is up.
+// WaitFor returns a user or group when its changes have arrived or have failed. After the timeout it returns the same error as Wait.
 func (c *Client) WaitFor(ctx context.Context, app string, p engine.Principal, o WaitOptions) (Principal, error) {
-	return post[Principal](ctx, c, one(app, p, "wait")+o.query(), nil)
+	return post[Principal](ctx, c, principalPath(app, p, "wait")+o.query(), nil)
 }
 
-// PrincipalEvents returns lifecycle events of a user or group, in their order.
+// PrincipalEvents returns lifecycle events of a user or group, in order.
 func (c *Client) PrincipalEvents(ctx context.Context, app string, p engine.Principal, o EventOptions) ([]Event, error) {
-	return get[[]Event](ctx, c, one(app, p, "events")+o.query())
+	return get[[]Event](ctx, c, principalPath(app, p, "events")+o.query())
 }

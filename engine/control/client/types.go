@@ -6,28 +6,27 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// App is an app as the engine sees it.
+// App is an app with its state in the engine.
 type App struct {
 	ID       string          `json:"id"`
 	Label    string          `json:"label"`
-	BaseURL  string          `json:"baseUrl,omitempty"`  // empty without a target, as Style and Fallback are
-	Style    engine.Style    `json:"style,omitempty"`    // in effect; engine.Auto while it is not known
+	BaseURL  string          `json:"baseUrl,omitempty"`  // empty without a connection, like Style and Fallback
+	Style    engine.Style    `json:"style,omitempty"`    // in effect; engine.Auto until it is determined
 	Fallback engine.Fallback `json:"fallback,omitempty"` // in effect
 	Lane     Lane            `json:"lane"`
 	// Counts are the numbers of principals by status.
 	Counts map[engine.Status]int `json:"counts"`
 	Lag    engine.Lag            `json:"lag"`
-	// Unprovisioned is empty if every assigned user has an account or is to get one.
+	// Unprovisioned is empty if every assigned user has an account or will get one.
 	Unprovisioned []Unprovisioned `json:"unprovisioned,omitempty"`
 	Learned       engine.Learned  `json:"learned"`
-	Halts         []engine.Halt   `json:"halts"` // those for all apps included
+	Halts         []engine.Halt   `json:"halts"` // including those for all apps
 }
 
-// LaneRunning is the state of a lane that nothing keeps from working. The other states are the kinds of holds and the reasons of
-// suspensions.
+// LaneRunning is the state of a lane that works. The other states are the kinds of holds and the reasons of suspensions.
 const LaneRunning = "running"
 
-// Lane says whether the changes of an app are sent.
+// Lane reports whether the changes of an app are sent.
 type Lane struct {
 	State  string    `json:"state"`
 	Reason string    `json:"reason,omitempty"`
@@ -44,7 +43,7 @@ type Unprovisioned struct {
 type Principal struct {
 	Kind       engine.Kind           `json:"kind"`
 	ID         string                `json:"id"`
-	Name       string                `json:"name,omitempty"` // login or name
+	Name       string                `json:"name,omitempty"` // login of the user or name of the group
 	State      engine.PrincipalState `json:"state"`
 	WaitingOn  []string              `json:"waitingOn,omitempty"`
 	DirtySince time.Time             `json:"dirtySince,omitzero"`
@@ -56,7 +55,7 @@ type Trace struct {
 	Kind     engine.Kind `json:"kind"`
 	ID       string      `json:"id"`
 	Assigned bool        `json:"assigned"` // or pushed
-	Idle     bool        `json:"idle"`     // the dry run leaves the target as it is
+	Idle     bool        `json:"idle"`     // the dry run changes nothing on the target
 	engine.Trace
 }
 
@@ -87,12 +86,12 @@ type Event struct {
 	engine.EventData
 }
 
-// Task is a principal whose last sequence failed, or that waits.
+// Task is a principal whose last sequence failed, or that waits for the target or a decision.
 type Task struct {
 	ID        string                `json:"id"` // of the user or group
 	UserID    string                `json:"userId,omitempty"`
 	GroupID   string                `json:"groupId,omitempty"`
-	Name      string                `json:"name,omitempty"` // login or name
+	Name      string                `json:"name,omitempty"` // login of the user or name of the group
 	Status    engine.Status         `json:"status"`
 	Operation engine.Operation      `json:"operation"`
 	Error     string                `json:"errorSummary"`
@@ -105,7 +104,7 @@ type Task struct {
 // Attempt is one recorded exchange with a target.
 type Attempt struct {
 	ID         int64  `json:"id"`
-	UserID     string `json:"userId,omitempty"` // empty, as GroupID is, for a test of the connection
+	UserID     string `json:"userId,omitempty"` // UserID and GroupID are empty for a test of the connection
 	GroupID    string `json:"groupId,omitempty"`
 	At         string `json:"at"` // RFC 3339 with milliseconds
 	Method     string `json:"method"`
@@ -138,14 +137,14 @@ type DriftCounts struct {
 type Drift struct {
 	Kind engine.Kind `json:"kind"`
 	DriftCounts
-	Findings []engine.Finding `json:"findings"` // the first ones
+	Findings []engine.Finding `json:"findings"` // the first findings
 	More     bool             `json:"more"`     // not all findings are listed
 }
 
 // Reconciled is the result of a reconciliation of one kind.
 type Reconciled struct {
 	DriftCounts
-	Unknown  int `json:"unknown"`  // desired, and not known to the engine before
+	Unknown  int `json:"unknown"`  // desired, and unknown to the engine before
 	Unlisted int `json:"unlisted"` // known to the engine, and not listed by the directory
 }
 
@@ -162,12 +161,12 @@ type Import struct {
 	GroupsImported int                    `json:"groupsImported"`
 	Errors         []string               `json:"errors"`
 	Verdicts       map[engine.Verdict]int `json:"verdicts"`
-	Lost           int                    `json:"lost"` // linked accounts that are not listed
+	Lost           int                    `json:"lost"` // linked accounts that are missing from the list
 	Begun          time.Time              `json:"begun"`
 	Ended          time.Time              `json:"ended,omitzero"`
 }
 
-// Confirmed is what the confirmation of an import has done.
+// Confirmed is the result of the confirmation of an import.
 type Confirmed struct {
 	Linked  int `json:"linked"`
 	Created int `json:"created"`

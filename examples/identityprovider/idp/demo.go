@@ -16,11 +16,11 @@ import (
 	"github.com/scimwright/scimwright/scimserver/memstore"
 )
 
-// step is a change in the provider's tables, and what the application has afterwards.
+// step is a change in the provider's tables, and the resulting state of the application.
 type step struct {
 	title     string
 	statement string
-	user      string // empty for no account
+	user      string // empty if the application has no account
 	team      string
 }
 
@@ -33,8 +33,8 @@ var steps = []step{
 	{"delete Ann", `DELETE FROM person WHERE id = 'p1'`, "ann@example.com, Ann, Professional, inactive", "Sales: 0"},
 }
 
-// Demo creates the provider's tables in db, lets the engine provision each step into a SCIM server, prints what the server has, and
-// returns an error if that is not what the step leads to. Open opens the engine's store on db.
+// Demo creates the provider's tables in db, lets the engine provision each step into a SCIM server, and prints the state of the server. It
+// returns an error if the state differs from the expected one. open opens the engine's store on db.
 func Demo(ctx context.Context, out io.Writer, db *sql.DB, open func() (store.Store, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

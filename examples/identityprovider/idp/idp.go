@@ -1,5 +1,5 @@
-// Package idp is a small identity provider on database/sql: people, their subscription plans, and the applications that they may
-// use. It embeds the provisioning engine, which keeps its state in the same database.
+// Package idp is a small identity provider on database/sql: users, their subscription plans, and the applications that they may use. It
+// embeds the provisioning engine, which stores its state in the same database.
 package idp
 
 import (
@@ -13,10 +13,10 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// CRM is the application that this provider knows.
+// CRM is the only application of this provider.
 const CRM = "crm"
 
-// tables are the provider's own. The engine's tables have a prefix or a schema, so none of these names is taken.
+// tables are the provider's own tables. The engine's tables have a prefix or a schema, so their names cannot collide with these.
 const tables = `
 CREATE TABLE plan (id TEXT PRIMARY KEY, title TEXT NOT NULL);
 CREATE TABLE person (
@@ -31,7 +31,7 @@ type Provider struct {
 	crm engine.Target
 }
 
-// New creates the provider's tables in an empty database. The application CRM is provisioned as target says.
+// New creates the provider's tables in an empty database. target is the connection of the application CRM.
 func New(ctx context.Context, db *sql.DB, target engine.Target) (*Provider, error) {
 	if _, err := db.ExecContext(ctx, tables); err != nil {
 		return nil, fmt.Errorf("create the tables of the identity provider: %w", err)
@@ -47,8 +47,8 @@ func (p *Provider) Target(_ context.Context, app string) (engine.Target, error) 
 	return p.crm, nil
 }
 
-// User returns the desired state of a user at an application. A user without an assignment is Inactive and a deleted one is Absent;
-// an error means that the state is unavailable, and the engine retries.
+// User returns the desired state of a user in an application. A user without an assignment is Inactive and a deleted one is Absent. An
+// error means that the state is unavailable, and the engine retries.
 func (p *Provider) User(ctx context.Context, app, id string) (engine.UserState, error) {
 	var login, name, title string
 	var assigned bool

@@ -8,7 +8,7 @@ import (
 	"net/http/httptest"
 )
 
-// read returns the user and the team that the application has, as text.
+// read returns the user and the team in the application as strings.
 func read(ctx context.Context, server *httptest.Server, token string) (user, team string, err error) {
 	get := func(path string, into any) error {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/scim/v2"+path, nil)

@@ -1,5 +1,5 @@
-// Command postgres runs the identity provider on PostgreSQL: its tables are in the schema public, those of the engine in a schema of
-// their own. DATABASE_URL names an empty database, such as postgres://user:password@localhost/idp.
+// Command postgres runs the identity provider on PostgreSQL: its tables are in the schema public, those of the engine in a separate schema.
+// DATABASE_URL names an empty database, such as postgres://user:password@localhost/idp.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Command sqlite runs the identity provider on SQLite, in a temporary file. The names of the engine's tables begin with scimwright_.
+// Command sqlite runs the identity provider on SQLite, in a temporary file. The names of the engine's tables start with scimwright_.
 package main
 
 import (
@@ -27,7 +27,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	// One writer at a time: transactions take the write lock when they begin, and wait for it up to 5 seconds.
+	// One writer at a time: transactions take the write lock when they start, and wait for it up to 5s.
 	file := filepath.Join(dir, "idp.db")
 	db, err := sql.Open("sqlite3", "file:"+file+"?_journal_mode=WAL&_busy_timeout=5000&_txlock=immediate")
 	if err != nil {

@@ -1,7 +1,6 @@
-// Package fold is the one notion of "the same text" for attribute values that are not caseExact: without regard to letter
-// case, to the width of letters and to how accents are composed. It follows the profile UsernameCaseMapped of RFC 8265 (which
-// replaced RFC 7613, to which RFC 7644 section 5 refers) in what makes two strings the same, and refuses nothing. It does not
-// fold names of attributes, which are ASCII.
+// Package fold defines when two attribute values that are not caseExact are equal: case, the width of letters and the composition of
+// accents are ignored. Its equality is that of the profile UsernameCaseMapped of RFC 8265 (which replaced RFC 7613, to which RFC 7644
+// section 5 refers), but it rejects no string. It does not fold names of attributes, which are ASCII.
 package fold
 
 import (
@@ -13,13 +12,13 @@ import (
 	"golang.org/x/text/width"
 )
 
-// Version grows whenever String or Exact returns something else for some text, be it for newer tables of Unicode. Who has stored
-// what they return computes it anew then.
+// Version increases whenever String or Exact returns something else for some string, for example with newer Unicode tables. A caller that
+// stores their results then computes them again.
 const Version = 1
 
-// String returns the same string for all strings that are the same text, and only for those: wide and narrow forms become
-// the usual ones, letters one of their simple case folding, accents part of their letter where Unicode has it (NFC). ASCII
-// comes out in lower case; text that is folded already comes back as it is.
+// String returns the same string for all equivalent strings, and only for those. Wide and narrow forms become the usual ones, letters
+// become one of their simple case foldings, and accents are composed with their letter where Unicode has the composed form (NFC). ASCII is
+// returned in lower case. A string that is already folded is returned unchanged.
 func String(s string) string {
 	i := 0
 	for i < len(s) && s[i] < utf8.RuneSelf && (s[i] < 'A' || s[i] > 'Z') {
@@ -31,24 +30,24 @@ func String(s string) string {
 	if isASCII(s[i:]) {
 		return strings.ToLower(s)
 	}
-	// The capital dotted I has no small letter of its own: its small form is an i and a dot.
+	// The capital dotted I has no single small letter: its small form is an i and a dot.
 	s = strings.ReplaceAll(norm.NFC.String(width.Fold.String(s)), "\u0130", "i\u0307")
-	// A letter may lack the composed form that its representative has, and the composed one has a representative of its own.
+	// A letter may lack the composed form that its representative has, and the composed form may have another representative.
 	for range 3 {
 		s = norm.NFC.String(strings.Map(Rune, s))
 	}
 	return s
 }
 
-// Equal says whether two strings are the same text: String(s) == String(t), without making those where it can.
+// Equal reports whether two strings are equivalent: String(s) == String(t). It avoids computing them where possible.
 func Equal(s, t string) bool {
-	if isASCII(s) && isASCII(t) { // only there, because marks may change places before letter case is folded
+	if isASCII(s) && isASCII(t) { // only for ASCII, because marks may change places before the case is folded
 		return strings.EqualFold(s, t)
 	}
 	return s == t || String(s) == String(t)
 }
 
-// Exact is what caseExact strings are compared by: letter case and width count, but not how accents are composed.
+// Exact returns the string by which caseExact strings are compared: case and width count, the composition of accents does not.
 func Exact(s string) string { return norm.NFC.String(s) }
 
 func isASCII(s string) bool {

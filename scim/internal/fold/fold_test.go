@@ -18,8 +18,8 @@ func TestFold_EqualStrings(t *testing.T) {
 		name, a, b string
 		same       bool
 	}{
-		{"letter case", "Ann.Example", "aNN.eXAMPLE", true},
-		{"letter case outside ASCII", "ÄÖÜ Ж Σ", "äöü ж ς", true},
+		{"case", "Ann.Example", "aNN.eXAMPLE", true},
+		{"case outside ASCII", "ÄÖÜ Ж Σ", "äöü ж ς", true},
 		{"composed and decomposed accents", "é", "e\u0301", true},
 		{"an accent that only the small letter is composed with", "J\u030C", "\u01F0", true},
 		{"accents in another order", "a\u0323\u0307", "a\u0307\u0323", true},
@@ -27,12 +27,12 @@ func TestFold_EqualStrings(t *testing.T) {
 		{"narrow katakana", "ｱﾝ", "アン", true},
 		{"the Kelvin sign", "\u212A", "k", true},
 		{"the Ångström sign", "\u212B", "å", true},
-		{"another letter", "é", "e", false},
-		{"a sharp s is not two", "ß", "ss", false},
+		{"different letters", "é", "e", false},
+		{"a sharp s is not ss", "ß", "ss", false},
 		{"a superscript is not its digit", "²", "2", false},
 		{"a ligature is not its letters", "ﬁ", "fi", false},
 		{"white space counts", "a", "a ", false},
-		{"the iota below moves behind the accent before it becomes a letter", "\u0345\u0300", "\u0399\u0300", false},
+		{"the iota subscript moves after the accent before it becomes a letter", "\u0345\u0300", "\u0399\u0300", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			require.Equal(t, test.same, String(test.a) == String(test.b), "%q %q", String(test.a), String(test.b))
@@ -43,19 +43,19 @@ func TestFold_EqualStrings(t *testing.T) {
 	require.NotEqual(t, Exact("É"), Exact("é"))
 }
 
-// texts are made of what is hard to fold: letters of all cases, signs that become letters, marks that combine.
+// texts generates strings that are difficult to fold: letters of all cases, symbols that become letters, combining marks.
 var texts = rapid.StringOfN(rapid.OneOf(
 	rapid.SampledFrom([]rune("aAeEjJkK\u212A\u212BsSſßẞσςΣıİiI\u0345\u03B9\u1FBE\u1E9B\u0307\u0323\u030C\u0301ＡａｱﾞがｶǅǆǄ\u0390\u1FD3각각")),
 	rapid.RuneFrom(nil, unicode.Letter, unicode.Mark),
 ), 0, 6, -1)
 
-// Databases hold folded text: when it is folded otherwise, they have to learn of it.
+// TestVersion_MatchesFolding checks that Version increases when the folding changes, because databases store folded strings.
 func TestVersion_MatchesFolding(t *testing.T) {
 	h := sha256.New()
 	for r := rune(1); r <= unicode.MaxRune; r++ {
 		if !unicode.In(r, unicode.Letter, unicode.Mark, unicode.Symbol) || unicode.In(r, unicode.Hangul, unicode.Tangut) ||
 			unicode.Is(unicode.Unified_Ideograph, r) {
-			continue // where letter case, width and accents mean nothing, and which are most
+			continue // most runes: case, width and accents do not apply to them
 		}
 		for _, s := range []string{string(r), string(r) + "\u0301"} {
 			if folded, exact := String(s), Exact(s); folded != s || exact != s {
@@ -64,7 +64,7 @@ func TestVersion_MatchesFolding(t *testing.T) {
 		}
 	}
 	require.Equal(t, "1 b320e408b6e2ef0a", fmt.Sprintf("%d %x", Version, h.Sum(nil)[:8]),
-		"folding has changed: raise Version, and write the new digest here")
+		"folding has changed: increase Version and update this digest")
 }
 
 func TestFold_Idempotent(t *testing.T) {
@@ -90,7 +90,7 @@ func TestEqual_MatchesFolding(t *testing.T) {
 	})
 }
 
-// What RFC 8265 says is the same user name is the same text here.
+// TestFold_MatchesPRECIS checks that user names that are equal by RFC 8265 are equal after folding.
 func TestFold_MatchesPRECIS(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := texts.Draw(t, "s")

@@ -1,5 +1,5 @@
-// Package jsonlit reads the two JSON literals that need care, strings and numbers (RFC 8259 sections 6 and 7). The JSON
-// decoder and the filter grammar share it, so that both take the same texts. It is not a JSON parser.
+// Package jsonlit reads the two JSON literals with a nontrivial grammar, strings and numbers (RFC 8259 sections 6 and 7). The JSON decoder
+// and the filter grammar share it, so that both accept the same literals. It is not a JSON parser.
 package jsonlit
 
 import (
@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// Error is a literal that breaks the grammar; Pos is a byte offset in the text given.
+// Error is a literal that violates the grammar. Pos is a byte offset in the input.
 type Error struct {
 	Pos int
 	Msg string
 }
 
-// String reads the string literal that starts with the quote at s[pos]. It returns the value and the offset after the
-// closing quote. The value shares memory with s when the literal has no escapes. s must be valid UTF-8.
+// String reads the string literal that starts with the quote at s[pos]. It returns the value and the offset after the closing quote. The
+// value shares memory with s if the literal has no escapes. s must be valid UTF-8.
 func String(s string, pos int) (value string, end int, err *Error) {
 	start := pos + 1
 	for i := start; i < len(s); i++ {
@@ -82,7 +82,7 @@ func escaped(s string, start, i int) (string, int, *Error) {
 	return "", 0, &Error{len(s), "the string has no closing quote"}
 }
 
-// unicodeEscape reads \uXXXX, or the two of a surrogate pair; half a pair is refused, since it names no character.
+// unicodeEscape reads \uXXXX, or two of them for a surrogate pair. It rejects half a pair, which is not a character.
 func unicodeEscape(s string) (r rune, n int, ok bool) {
 	r, ok = hex4(s)
 	if !ok {

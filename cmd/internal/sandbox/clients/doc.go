@@ -1,10 +1,10 @@
-// Package clients has no code of its own: it holds the programs that drive client libraries of the management API that we did not write.
-// Tests of the sandbox run them, and have validators of others judge its OpenAPI document. The programs are the Go module in go, which is a
-// module of its own so that the libraries do not become dependencies of the project, and the script in node. They need the registries, so
-// they run only when asked for:
+// Package clients contains no code of its own: its directories contain programs that use third-party client libraries of the management
+// API. Tests of the sandbox run them, and validate its OpenAPI document with third-party validators. The programs are the Go module in go
+// and the script in node. The Go module is separate so that the libraries do not become dependencies of the project. The programs require
+// the registries, so they run only on request:
 //
 //	SCIMWRIGHT_TEST_CLIENTS=1 go test -v -run 'ExternallyValid|Library|Libraries' ./cmd/internal/sandbox
 //
-// When the variable is the path of a folder instead, what is installed stays there for the next run. docs/client-libraries.md tells where
-// the libraries stumbled.
+// If the variable is the path of a directory, the installed packages are kept there for the next run. docs/client-libraries.md describes
+// the errors of the libraries.
 package clients

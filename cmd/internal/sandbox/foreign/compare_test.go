@@ -11,8 +11,8 @@ import (
 	"github.com/scimwright/scimwright/engine"
 )
 
-// findings is how a target differs from the directory, by what is wrong. What the engine says itself (a state that is not clean, an
-// attribute that it calls unkept) is in admitted, the rest in silent.
+// findings are the differences between a target and the directory, by kind. admitted contains the differences that the engine reports
+// itself (a state that is not clean, an attribute ignored by the target), silent contains all others.
 type findings struct {
 	admitted, silent map[string]*finding
 }
@@ -33,7 +33,7 @@ func (f *findings) add(admitted bool, what, example string, args ...any) {
 	to[what].count++
 }
 
-// summary names what differs, and how often; what the engine does not know itself in bold.
+// summary lists the differences with their numbers. Those that the engine does not report are in bold.
 func (f findings) summary() string {
 	var out []string
 	for _, what := range slices.Sorted(maps.Keys(f.silent)) {
@@ -43,12 +43,12 @@ func (f findings) summary() string {
 		out = append(out, fmt.Sprintf("%s %d", what, f.admitted[what].count))
 	}
 	if len(out) == 0 {
-		return "as wanted"
+		return "as desired"
 	}
 	return strings.Join(out, ", ")
 }
 
-// compare reads the whole target and holds it against the directory.
+// compare reads the whole target and compares it with the directory.
 func (r *run) compare() findings {
 	r.t.Helper()
 	f := findings{admitted: map[string]*finding{}, silent: map[string]*finding{}}
@@ -62,7 +62,7 @@ func (r *run) compare() findings {
 	}
 	known := func(id string) bool { return states[id].Status != engine.StatusClean }
 
-	accounts := map[string]object{} // by userName, folded
+	accounts := map[string]object{} // by userName in lower case
 	for _, u := range r.target.all(r.t, "/Users") {
 		name := strings.ToLower(text(u["userName"]))
 		if accounts[name] != nil {
@@ -70,7 +70,7 @@ func (r *run) compare() findings {
 		}
 		accounts[name] = u
 	}
-	owners := map[string]*person{} // by id at the target
+	owners := map[string]*person{} // by id on the target
 	expected := 0
 	for _, p := range r.people {
 		if !p.account {
@@ -83,7 +83,7 @@ func (r *run) compare() findings {
 		}
 		expected++
 		owners[text(u["id"])] = p
-		if on, told := u["active"].(bool); !told || on != (p.want == engine.Active) {
+		if active, ok := u["active"].(bool); !ok || active != (p.want == engine.Active) {
 			f.add(known(p.id), "wrong active", "%s: %v", p.id, u["active"])
 		}
 		if p.want != engine.Active {
@@ -93,19 +93,19 @@ func (r *run) compare() findings {
 			got := attribute(u, path)
 			if same := got == want || path == "userName" && strings.EqualFold(got, want); !same {
 				_, unkept := states[p.id].IgnoredAttributes[path]
-				f.add(unkept || known(p.id), path, "wanted %q, is %q", want, got)
+				f.add(unkept || known(p.id), path, "want %q, got %q", want, got)
 			}
 		}
 	}
 	for range len(accounts) - expected {
-		f.add(false, "strangers", "")
+		f.add(false, "unmanaged accounts", "")
 	}
 	r.compareGroups(&f, owners, known)
 	return f
 }
 
 func (r *run) compareGroups(f *findings, owners map[string]*person, known func(string) bool) {
-	groups := map[string]string{} // id at the target by name
+	groups := map[string]string{} // id on the target by name
 	for _, g := range r.target.all(r.t, "/Groups") {
 		name := text(g["displayName"])
 		if groups[name] != "" {
@@ -128,7 +128,7 @@ func (r *run) compareGroups(f *findings, owners map[string]*person, known func(s
 	}
 	for name := range groups {
 		if name != r.teams[3].name || r.teams[3].want == engine.Active {
-			f.add(false, "groups that nobody pushed", "%q", name)
+			f.add(false, "unmanaged groups", "%q", name)
 		}
 	}
 }
@@ -139,17 +139,17 @@ func (r *run) compareMembers(f *findings, g *team, ids []string, owners map[stri
 		p := owners[id]
 		switch {
 		case there[p] && p != nil:
-			f.add(known, "members twice", "%s in %q", p.id, g.name)
+			f.add(known, "duplicate members", "%s in %q", p.id, g.name)
 		case p == nil:
 			f.add(known, "members without an account", "in %q", g.name)
 		case !g.members[p]:
-			f.add(known, "members too many", "%s in %q", p.id, g.name)
+			f.add(known, "unexpected members", "%s in %q", p.id, g.name)
 		}
 		there[p] = true
 	}
 	for _, p := range g.sorted() {
 		if !there[p] && p.account {
-			f.add(known, "members too few", "%s in %q", p.id, g.name)
+			f.add(known, "missing members", "%s in %q", p.id, g.name)
 		}
 	}
 }
@@ -159,7 +159,7 @@ func text(v any) string {
 	return s
 }
 
-// attribute reads what an account has. A list is what its first element says.
+// attribute returns the value of an attribute of an account. For a list, it is the value of its only element.
 func attribute(u object, path string) string {
 	at := any(u)
 	steps := strings.Split(path, ".")

@@ -13,10 +13,10 @@ type phase struct {
 	do   func(r *run)
 }
 
-// The history. Each phase is marked in one transaction and waited for.
+// history contains the phases. Each phase is marked in one transaction, and the test waits for it.
 var history = []phase{
-	{"one user, one group, one of each change", func(r *run) { r.pilot() }},
-	{"the other 499 users are assigned; one has an account already", func(r *run) {
+	{"one user and one group, one change of each kind", func(r *run) { r.pilot() }},
+	{"the other 499 users are assigned; one account exists already", func(r *run) {
 		known := r.people[7]
 		r.target.create(r.t, "/Users", object{
 			"schemas": []string{scim.UserSchema}, "userName": known.userName, "title": "by hand", "active": true,
@@ -37,8 +37,8 @@ var history = []phase{
 			}
 		}
 	}},
-	{"150 users are changed, 10 of them lose their title", func(r *run) {
-		for i, p := range some(r.organisation, 150, r.people, r.active) {
+	{"150 users are changed, the title of 10 of them is removed", func(r *run) {
+		for i, p := range some(r.organization, 150, r.people, r.active) {
 			p.family, p.department = p.family+"-Neu", "Moved"
 			p.display, p.title = p.given+" "+p.family, "Senior "+p.title
 			if i < 10 {
@@ -48,63 +48,63 @@ var history = []phase{
 		}
 	}},
 	{"30 users are renamed", func(r *run) {
-		for _, p := range some(r.organisation, 30, r.people, r.active) {
+		for _, p := range some(r.organization, 30, r.people, r.active) {
 			p.userName = "renamed." + p.id + "@example.com"
 			p.mail = p.userName
 			r.person(p)
 		}
 	}},
 	{"100 users are deactivated, half of them by unassignment", func(r *run) {
-		for i, p := range some(r.organisation, 100, r.people, r.active) {
+		for i, p := range some(r.organization, 100, r.people, r.active) {
 			p.want = []engine.Want{engine.Inactive, engine.Absent}[i%2]
 			r.person(p)
 		}
 	}},
-	{"50 of them come back", func(r *run) {
-		for _, p := range some(r.organisation, 50, r.people, r.inactive) {
+	{"50 of them are activated again", func(r *run) {
+		for _, p := range some(r.organization, 50, r.people, r.inactive) {
 			p.want = engine.Active
 			r.person(p)
 		}
 	}},
 	{"5 groups are renamed", func(r *run) {
-		for i, g := range some(r.organisation, 5, r.teams, r.pushed) {
+		for i, g := range some(r.organization, 5, r.teams, r.pushed) {
 			g.name = fmt.Sprintf("Renamed team %d – “new”", i)
 			r.team(g, engine.Mark{})
 		}
 	}},
-	{"100 members leave, 100 join", func(r *run) {
+	{"100 members are removed, 100 are added", func(r *run) {
 		for range 100 {
-			g := some(r.organisation, 1, r.teams, func(g *team) bool { return len(g.members) > 0 })[0]
-			r.member(g, some(r.organisation, 1, g.sorted(), func(*person) bool { return true })[0], false)
-			g = some(r.organisation, 1, r.teams, r.pushed)[0]
-			r.member(g, some(r.organisation, 1, r.people, func(p *person) bool { return !g.members[p] })[0], true)
+			g := some(r.organization, 1, r.teams, func(g *team) bool { return len(g.members) > 0 })[0]
+			r.member(g, some(r.organization, 1, g.sorted(), func(*person) bool { return true })[0], false)
+			g = some(r.organization, 1, r.teams, r.pushed)[0]
+			r.member(g, some(r.organization, 1, r.people, func(p *person) bool { return !g.members[p] })[0], true)
 		}
 	}},
-	{"3 groups are deleted, 2 are left to the target", func(r *run) {
-		for i, g := range some(r.organisation, 5, r.teams, r.pushed) {
+	{"5 groups are no longer pushed, 3 of them are deleted on the target", func(r *run) {
+		for i, g := range some(r.organization, 5, r.teams, r.pushed) {
 			g.want, g.erase = engine.Absent, i < 3
 			r.team(g, engine.Mark{})
 		}
 	}},
-	{"somebody deletes 1 user at the target, who changes then", func(r *run) {
-		g := some(r.organisation, 1, r.teams, func(g *team) bool { return r.pushed(g) && len(g.members) > 4 })[0]
-		p := some(r.organisation, 1, g.sorted(), r.active)[0]
+	{"another client deletes 1 account, then the user changes", func(r *run) {
+		g := some(r.organization, 1, r.teams, func(g *team) bool { return r.pushed(g) && len(g.members) > 4 })[0]
+		p := some(r.organization, 1, g.sorted(), r.active)[0]
 		r.target.remove(r.t, "/Users", r.remoteID(engine.User, p.id))
 		p.title = "Phoenix"
 		r.person(p)
 	}},
-	{"somebody deletes 1 group at the target, which is renamed then", func(r *run) {
-		g := some(r.organisation, 1, r.teams, func(g *team) bool { return r.pushed(g) && len(g.members) > 4 })[0]
+	{"another client deletes 1 group, then the group is renamed", func(r *run) {
+		g := some(r.organization, 1, r.teams, func(g *team) bool { return r.pushed(g) && len(g.members) > 4 })[0]
 		r.target.remove(r.t, "/Groups", r.remoteID(engine.Group, g.id))
 		g.name = "Back again"
 		r.team(g, engine.Mark{})
 	}},
-	{"all are looked at again", func(r *run) { r.everything() }},
-	{"and again", func(r *run) { r.everything() }},
+	{"all users and groups are marked again", func(r *run) { r.everything() }},
+	{"all users and groups are marked once more", func(r *run) { r.everything() }},
 }
 
-// pilot does one of each to the first user and the last but one group, so that what the target does differently is found out
-// before many ask for it at once: what follows is the same in every run.
+// pilot makes one change of each kind to the first user and to the second group. The engine then knows the behavior of the target before
+// many concurrent sequences start, so all later requests are the same in every run.
 func (r *run) pilot() {
 	p, g := r.people[0], r.teams[1]
 	others := g.members

@@ -10,8 +10,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// organisation is what the directory of a run says, in a form that can be compared with any target.
-type organisation struct {
+// organization is the directory of a run, in a form that can be compared with any target.
+type organization struct {
 	people []*person
 	teams  []*team
 	random *rand.Rand
@@ -21,14 +21,14 @@ type person struct {
 	id, userName, mail, given, family, display, title, phone, department string
 
 	want    engine.Want
-	account bool // somebody wanted an account, so there has to be one
+	account bool // an account was desired before, so it must exist
 }
 
 type team struct {
 	id, name string
 	members  map[*person]bool
 	want     engine.Want
-	erase    bool // when it is Absent: the group is deleted, not left
+	erase    bool // with Absent: delete the group on the target
 }
 
 const (
@@ -36,7 +36,7 @@ const (
 	teamCount   = 20
 )
 
-// Names as they come. They are dealt out in turn.
+// The names of the users, used in turn.
 var (
 	givenNames = []string{"Ada", "Zoë", "Łukasz", "李", "Ngọc Ánh", "عائشة", "Anne-Marie", `Bo "Bobby"`, "Siân", "O", "Δημήτρης", "Jo\\hn",
 		"🦊 Fox"}
@@ -46,14 +46,14 @@ var (
 	departments = []string{"Research & Development", "Einkauf/Verkauf", "営業部", "Q"}
 )
 
-// oddNames are userNames that a lookup has to quote or escape.
-var oddNames = map[int]string{
+// specialUserNames are userNames that must be quoted or escaped in a lookup.
+var specialUserNames = map[int]string{
 	11: `quo"te`, 22: `back\slash`, 33: "o'neil@example.com", 44: "plus+sign@example.com", 55: "jürgen.größe@example.com",
 	66: "per%cent&amp@example.com", 77: "two words", 88: "UPPER.Case@Example.com",
 }
 
-func newOrganisation() *organisation {
-	o := &organisation{random: rand.New(rand.NewPCG(5, 1))}
+func newOrganization() *organization {
+	o := &organization{random: rand.New(rand.NewPCG(5, 1))}
 	for i := range peopleCount {
 		p := &person{id: fmt.Sprintf("u-%04d", i), want: engine.Absent}
 		p.given, p.family = givenNames[i%len(givenNames)], familyNames[i%len(familyNames)]
@@ -61,7 +61,7 @@ func newOrganisation() *organisation {
 		p.phone, p.department = fmt.Sprintf("+49 30 %05d", i), departments[i%len(departments)]
 		p.userName = fmt.Sprintf("person%04d@example.com", i)
 		p.mail = p.userName
-		if odd, is := oddNames[i]; is {
+		if odd, is := specialUserNames[i]; is {
 			p.userName = odd
 		}
 		o.people = append(o.people, p)
@@ -78,8 +78,8 @@ func newOrganisation() *organisation {
 	return o
 }
 
-// some picks n of those that fit.
-func some[E any](o *organisation, n int, all []E, fits func(E) bool) []E {
+// some returns n random elements that satisfy fits.
+func some[E any](o *organization, n int, all []E, fits func(E) bool) []E {
 	var fitting []E
 	for _, e := range all {
 		if fits(e) {
@@ -90,11 +90,11 @@ func some[E any](o *organisation, n int, all []E, fits func(E) bool) []E {
 	return fitting[:n]
 }
 
-func (o *organisation) active(p *person) bool   { return p.want == engine.Active }
-func (o *organisation) inactive(p *person) bool { return p.want != engine.Active && p.account }
-func (o *organisation) pushed(g *team) bool     { return g.want == engine.Active }
+func (o *organization) active(p *person) bool   { return p.want == engine.Active }
+func (o *organization) inactive(p *person) bool { return p.want != engine.Active && p.account }
+func (o *organization) pushed(g *team) bool     { return g.want == engine.Active }
 
-// attributes is what an account has to have, by the path that the engine calls it by.
+// attributes returns the expected values of an account by their path in the engine.
 func (p *person) attributes() map[string]string {
 	return map[string]string{
 		"userName": p.userName, "externalId": p.id, "name.givenName": p.given, "name.familyName": p.family, "displayName": p.display,
@@ -123,7 +123,7 @@ func (g *team) state() engine.GroupState {
 	return engine.GroupState{Want: g.want, DisplayName: g.name, DeleteRemote: g.erase}
 }
 
-// sorted are the members by id, so that what is drawn from them is the same in every run.
+// sorted returns the members by id, so that random choices are the same in every run.
 func (g *team) sorted() (out []*person) {
 	for p := range g.members {
 		out = append(out, p)

@@ -11,15 +11,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// reader reads a target over plain HTTP. It shares nothing with the engine, so that it cannot be wrong in the same way.
+// reader reads a target over HTTP. It shares no code with the engine, so it cannot have the same errors.
 type reader struct {
 	base, token string
-	membersAt   string // where the members of a group are told, empty when the group tells them
+	membersAt   string // URL prefix for the members of a group, empty to read the group itself
 }
 
 type object = map[string]any
 
-// do sends a request and returns the status, 0 when no answer came, and the answer, nil when it is no JSON.
+// do sends a request and returns the status, 0 without a response, and the body, nil if it is not JSON.
 func (r reader) do(t *testing.T, method, url string, body any) (int, any) {
 	t.Helper()
 	data, err := json.Marshal(body)
@@ -44,7 +44,7 @@ func (r reader) do(t *testing.T, method, url string, body any) (int, any) {
 	return res.StatusCode, answer
 }
 
-// create makes a resource, and returns its id.
+// create creates a resource and returns its id.
 func (r reader) create(t *testing.T, endpoint string, body object) string {
 	t.Helper()
 	status, answer := r.do(t, http.MethodPost, r.base+endpoint, body)
@@ -58,7 +58,7 @@ func (r reader) remove(t *testing.T, endpoint, id string) {
 	require.Contains(t, []int{http.StatusOK, http.StatusNoContent}, status)
 }
 
-// all pages through a collection until a page brings nothing new, whatever totalResults says.
+// all reads a collection until a page contains no new resource. It ignores totalResults.
 func (r reader) all(t *testing.T, endpoint string) (out []object) {
 	t.Helper()
 	seen := map[any]bool{}
@@ -79,7 +79,7 @@ func (r reader) all(t *testing.T, endpoint string) (out []object) {
 	}
 }
 
-// members are the ids of the members of a group, in the order in which the target tells them.
+// members returns the ids of the members of a group in the order of the response.
 func (r reader) members(t *testing.T, group string) (out []string) {
 	t.Helper()
 	if r.membersAt != "" {

@@ -19,10 +19,10 @@ import (
 	"github.com/scimwright/scimwright/internal/goldentest"
 )
 
-// reportFile has a part for each server and style between two comments. What stands outside is written by hand.
+// reportFile contains a generated part for each server and style, between two HTML comments. The rest is written by hand.
 var reportFile = filepath.Join("..", "..", "..", "..", "docs", "interop", "engine.md")
 
-// part is what the report says of a server and a style, and what stands before and after it.
+// part returns the part of the report for a server and a style, and the text before and after it.
 func (s server) part(t *testing.T, style engine.Style) (before, text, after string) {
 	t.Helper()
 	data, err := os.ReadFile(reportFile)
@@ -34,37 +34,37 @@ func (s server) part(t *testing.T, style engine.Style) (before, text, after stri
 	return before + "<!-- begin " + name, text, "<!-- end " + name + after
 }
 
-// check holds what was found at a server against its part of the report.
-func (s server) check(t *testing.T, style engine.Style, told string) {
+// check compares the results of a run with its part of the report.
+func (s server) check(t *testing.T, style engine.Style, got string) {
 	t.Helper()
-	if _, auto, _ := s.part(t, engine.Auto); style != engine.Auto && auto == told {
-		told = "\nThe same as with the style auto.\n\n"
+	if _, auto, _ := s.part(t, engine.Auto); style != engine.Auto && auto == got {
+		got = "\nThe same as with the style auto.\n\n"
 	}
 	before, want, after := s.part(t, style)
 	if goldentest.Updating() {
-		goldentest.Update(t, reportFile, before+told+after)
+		goldentest.Update(t, reportFile, before+got+after)
 		return
 	}
-	if diff := gocmp.Diff(want, told); diff != "" {
+	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("-report +now\n%s", diff)
 	}
 }
 
 var methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE"}
 
-// report tells a run.
+// report returns the part of the report for the run.
 func (r *run) report() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n| Phase | marks | %s | refused | the target has |\n|---%s|---|---|---|\n", strings.Join(methods, " | "),
+	fmt.Fprintf(&b, "\n| Phase | marks | %s | errors | result on the target |\n|---%s|---|---|---|\n", strings.Join(methods, " | "),
 		strings.Repeat("|---", len(methods)))
-	for _, t := range r.told {
+	for _, t := range r.results {
 		fmt.Fprintf(&b, "| %s | %d", t.phase, t.marks)
 		for _, m := range methods {
 			fmt.Fprintf(&b, " | %d", t.requests[m])
 		}
 		fmt.Fprintf(&b, " | %d | %s", t.refused, t.found.summary())
 		if t.unsettled > 0 {
-			fmt.Fprintf(&b, "; %d not settled", t.unsettled)
+			fmt.Fprintf(&b, "; %d not converged", t.unsettled)
 		}
 		b.WriteString(" |\n")
 	}
@@ -80,15 +80,15 @@ func (r *run) report() string {
 		traits = strings.Join(names, ", ")
 	}
 	fmt.Fprintf(&b, "\nLearned: %s.", traits)
-	r.tellUnkept(&b)
-	r.tellStates(&b)
+	r.writeIgnored(&b)
+	r.writeStates(&b)
 	b.WriteString("\n")
-	r.tellRefusals(&b)
+	r.writeErrors(&b)
 	b.WriteString("\n")
 	return b.String()
 }
 
-// states are all principals by what keep makes of them.
+// states counts the principals by the keys that keep returns for their states.
 func (r *run) states(keep func(engine.State) []string) map[string]int {
 	out := map[string]int{}
 	for _, kind := range []engine.Kind{engine.User, engine.Group} {
@@ -103,7 +103,7 @@ func (r *run) states(keep func(engine.State) []string) map[string]int {
 	return out
 }
 
-func (r *run) tellUnkept(b *strings.Builder) {
+func (r *run) writeIgnored(b *strings.Builder) {
 	unkept := r.states(func(s engine.State) (out []string) {
 		for path, u := range s.IgnoredAttributes {
 			if u.Rounds > 0 {
@@ -113,14 +113,14 @@ func (r *run) tellUnkept(b *strings.Builder) {
 		return out
 	})
 	for i, path := range slices.Sorted(maps.Keys(unkept)) {
-		fmt.Fprintf(b, "%s`%s` of %d users", map[bool]string{true: " Sent and not kept: ", false: ", "}[i == 0], path, unkept[path])
+		fmt.Fprintf(b, "%s`%s` of %d users", map[bool]string{true: " Ignored by the target: ", false: ", "}[i == 0], path, unkept[path])
 	}
 	if len(unkept) > 0 {
 		b.WriteString(".")
 	}
 }
 
-func (r *run) tellStates(b *strings.Builder) {
+func (r *run) writeStates(b *strings.Builder) {
 	odd := r.states(func(s engine.State) []string {
 		if s.Status == engine.StatusClean {
 			return nil
@@ -135,8 +135,8 @@ func (r *run) tellStates(b *strings.Builder) {
 	}
 }
 
-// tellRefusals shows one exchange of each kind that was not answered with success.
-func (r *run) tellRefusals(b *strings.Builder) {
+// writeErrors lists one exchange of each kind with an error response.
+func (r *run) writeErrors(b *strings.Builder) {
 	r.wire.mu.Lock()
 	defer r.wire.mu.Unlock()
 	kinds := map[string][]string{}
@@ -161,22 +161,22 @@ func (r *run) tellRefusals(b *strings.Builder) {
 	if len(kinds) == 0 {
 		return
 	}
-	b.WriteString("\n| times | refused | answer |\n|---|---|---|\n")
+	b.WriteString("\n| count | request | response |\n|---|---|---|\n")
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		fmt.Fprintf(b, "| %d | %s\n", len(kinds[kind]), slices.MinFunc(kinds[kind], cmp.Compare[string]))
 	}
 }
 
 var (
-	// ids are what targets make up: UUIDs, and words of 24 and more letters and digits of any kind.
+	// ids matches generated ids: UUIDs, and words of 24 or more letters and digits.
 	ids    = regexp.MustCompile(`[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|\b[0-9A-Za-z]{24,}\b`)
 	quoted = regexp.MustCompile(`'[^']*'|\\"[^"]*\\"`)
 )
 
-// excerpt is how many characters of a body are shown.
+// excerpt is the maximum number of characters of a body in the report.
 const excerpt = 200
 
-// plain shortens a text and leaves out what differs from run to run.
+// plain shortens a string and removes the values that differ between runs.
 func plain(text string) string {
 	out := []rune(ids.ReplaceAllString(text, "…"))
 	if len(out) > excerpt {
@@ -185,7 +185,7 @@ func plain(text string) string {
 	return string(out)
 }
 
-// code is text in a cell of a table.
+// code formats a string as code in a table cell.
 func code(text string) string {
 	if text == "" {
 		return ""

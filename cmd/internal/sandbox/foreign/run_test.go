@@ -23,36 +23,36 @@ import (
 
 const app = "foreign"
 
-// settleTime bounds the wait for one phase. What has not settled by then is told in the report.
+// settleTime is the maximum time to wait for one phase. The report contains the number of principals that have not converged by then.
 const settleTime = 3 * time.Minute
 
-// run is an engine that takes an organisation through the history at one target.
+// run is an engine that provisions an organization to one target through all phases.
 type run struct {
-	*organisation
-	t      *testing.T
-	target reader
-	dir    *enginetest.Directory
-	db     *sqldb.DB
-	engine *provision.Engine
-	wire   *wire
-	marks  []engine.Mark // since the last settle
-	marked int           // of the phase
-	told   []told        // by phase
+	*organization
+	t       *testing.T
+	target  reader
+	dir     *enginetest.Directory
+	db      *sqldb.DB
+	engine  *provision.Engine
+	wire    *wire
+	marks   []engine.Mark // since the last settle
+	marked  int           // in this phase
+	results []phaseResult // by phase
 }
 
-// told is what is reported of a phase.
-type told struct {
+// phaseResult is the result of a phase.
+type phaseResult struct {
 	phase     string
 	marks     int
 	requests  map[string]int // by method
 	refused   int
-	unsettled int // principals that still wait or fail when the time was over
+	unsettled int // principals that have not converged in time
 	found     findings
 }
 
 func newRun(t *testing.T, target reader, style engine.Style) *run {
 	r := &run{
-		organisation: newOrganisation(), t: t, target: target, dir: &enginetest.Directory{}, db: sqldbtest.SQLite(t),
+		organization: newOrganization(), t: t, target: target, dir: &enginetest.Directory{}, db: sqldbtest.SQLite(t),
 		wire: &wire{base: target.base, transport: http.DefaultTransport.(*http.Transport).Clone()},
 	}
 	store, err := enginestore.Open(t.Context(), r.db, sqlstore.Options{})
@@ -75,7 +75,7 @@ func newRun(t *testing.T, target reader, style engine.Style) *run {
 	return r
 }
 
-// person tells the directory and notes the mark.
+// person updates the user in the directory and records the mark.
 func (r *run) person(p *person) {
 	p.account = p.account || p.want == engine.Active
 	r.dir.SetUser(app, p.id, p.state())
@@ -100,7 +100,7 @@ func (r *run) member(g *team, p *person, in bool) {
 	r.marks = append(r.marks, engine.Mark{App: app, Kind: engine.Group, ID: g.id, Members: []string{p.id}})
 }
 
-// everything marks all that is or was provisioned.
+// everything marks all users and all pushed groups.
 func (r *run) everything() {
 	for _, p := range r.people {
 		r.person(p)
@@ -118,7 +118,7 @@ func (r *run) remoteID(kind engine.Kind, id string) string {
 	return s.RemoteID
 }
 
-// settle marks what was changed and waits for it. It returns how many principals have not come to an end.
+// settle writes the recorded marks and waits for the engine. It returns the number of principals that have not converged.
 func (r *run) settle() int {
 	r.t.Helper()
 	err := r.db.Update(r.t.Context(), func(tx *sqldb.Tx) error { return r.engine.Mark(r.t.Context(), tx.Execer(), r.marks...) })
@@ -136,30 +136,30 @@ func (r *run) settle() int {
 	return n
 }
 
-// play goes through the history.
+// play runs all phases.
 func (r *run) play() {
 	for _, p := range history {
 		r.wire.begin()
 		r.marked = 0
 		begun := time.Now()
 		p.do(r)
-		t := told{phase: p.name, unsettled: r.settle()}
+		t := phaseResult{phase: p.name, unsettled: r.settle()}
 		t.marks = r.marked
 		t.requests, t.refused = r.wire.end()
 		t.found = r.compare()
-		r.t.Logf("%-60s %5.1fs %v refused %d unsettled %d: %s", p.name, time.Since(begun).Seconds(), t.requests, t.refused, t.unsettled,
+		r.t.Logf("%-60s %5.1fs %v errors %d not converged %d: %s", p.name, time.Since(begun).Seconds(), t.requests, t.refused, t.unsettled,
 			t.found.summary())
-		r.told = append(r.told, t)
+		r.results = append(r.results, t)
 	}
 }
 
-// exchange is one request and its answer.
+// exchange is one request and its response.
 type exchange struct {
 	method, path, sent, answer string
 	status                     int
 }
 
-// wire counts and keeps what the engine exchanges with a target.
+// wire counts and records the exchanges between the engine and a target.
 type wire struct {
 	base      string
 	transport *http.Transport

@@ -19,50 +19,50 @@ import (
 	"github.com/scimwright/scimwright/internal/alltest"
 )
 
-// server is a SCIM server that we did not write.
+// server is a third-party SCIM server.
 type server struct {
-	name    string   // heads its part of the report
-	folder  string   // of the installation, and of the script below ../testdata/interop
-	install []string // a shell script, run in the folder
-	command []string // prints the base URL, and maybe its token; run in the folder
-	// members says that groups do not show their members over SCIM, and that the script tells them at /members/{id}.
+	name    string   // heading of its part of the report
+	folder  string   // name of the installation, and of the script below ../testdata/interop
+	install []string // installation command, run in the directory
+	command []string // prints the base URL and optionally its token; run in the directory
+	// members is set if SCIM responses contain no members of groups. The script returns them at /members/{id}.
 	members bool
 	styles  []engine.Style
-	// leaves is what a target has otherwise than wanted although nothing was refused, because no request of SCIM reaches it.
-	leaves []string
+	// knownDifferences are the known differences without an error response, because SCIM requests cannot remove them.
+	knownDifferences []string
 }
 
-// dangling says that a target leaves the members of its groups as they are when it loses the account.
+// dangling is the difference of a target that keeps the id of a deleted account as a member of its groups.
 const dangling = "members without an account"
 
-// token is what the servers are started with. saml-jackson makes its own.
+// token is the token of the servers. saml-jackson generates its own.
 const token = "interop-token"
 
 var (
-	both = []engine.Style{engine.Auto, engine.Wizard} // auto is catalog at a target that says that it has PATCH
+	both = []engine.Style{engine.Auto, engine.Wizard} // auto is catalog for a target that declares PATCH
 	all  = []engine.Style{engine.Auto, engine.Wizard, engine.Catalog}
 )
 
-// The servers, with the versions that the report is about.
+// The servers, with the versions in the report.
 var servers = []server{
 	{
-		name: "scimmy-routers", folder: "scimmy", styles: both, leaves: []string{dangling},
+		name: "scimmy-routers", folder: "scimmy", styles: both, knownDifferences: []string{dangling},
 		install: []string{"npm", "install", "--no-audit", "--no-fund", "express@4.22.1", "scimmy@1.3.5", "scimmy-routers@1.3.2"},
 		command: []string{"node", "server.mjs", token},
 	},
 	{
-		name: "@boxyhq/saml-jackson", folder: "jackson", styles: all, members: true, leaves: []string{dangling},
+		name: "@boxyhq/saml-jackson", folder: "jackson", styles: all, members: true, knownDifferences: []string{dangling},
 		install: []string{"npm", "install", "--no-audit", "--no-fund", "--ignore-scripts"},
 		command: []string{"node", "server.mjs"},
 	},
 	{
-		name: "scim2-server", folder: "scim2", styles: both, leaves: []string{dangling},
+		name: "scim2-server", folder: "scim2", styles: both, knownDifferences: []string{dangling},
 		install: []string{"sh", "-c", "python3 -m venv venv && venv/bin/pip install --quiet scim2-server==0.8.3 scim2-models==0.12.3"},
 		command: []string{"venv/bin/scim2-server", "--bearer-token", token, "--port", "PORT"},
 	},
 }
 
-// installed returns the folder that a server is installed in.
+// installed returns the directory in which a server is installed.
 func (s server) installed(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(alltest.Installs(t, "SCIMWRIGHT_TEST_INTEROP"), s.folder)
@@ -85,7 +85,7 @@ func (s server) installed(t *testing.T) string {
 	return dir
 }
 
-// start runs a fresh server until the end of the test.
+// start runs a new server until the end of the test.
 func (s server) start(t *testing.T, dir string) reader {
 	t.Helper()
 	base := ""
@@ -112,8 +112,8 @@ func (s server) start(t *testing.T, dir string) reader {
 		require.NoError(t, run.Start())
 		t.Cleanup(func() { _ = run.Process.Kill(); _ = run.Wait() })
 		lines := bufio.NewScanner(stdout)
-		for !strings.HasPrefix(r.base, "http") { // a library may say something first
-			require.True(t, lines.Scan(), "the server says where it is")
+		for !strings.HasPrefix(r.base, "http") { // a library may print other lines first
+			require.True(t, lines.Scan(), "the server prints its address")
 			own := ""
 			r.base, own, _ = strings.Cut(lines.Text(), " ")
 			r.token = cmp.Or(own, token)

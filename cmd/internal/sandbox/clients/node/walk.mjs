@@ -1,5 +1,5 @@
-// Does the usual work of an administrator with the Node client library against the sandbox at the base URL and with the token of its two
-// arguments, and tells of each step how it went, in the words of the Go walks.
+// Runs typical operations of an administrator with the Node client library. The two arguments are the base URL and the API token of a
+// sandbox. The output has the format of the Go programs: the result of each step.
 import okta from '@okta/okta-sdk-nodejs';
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
@@ -9,7 +9,7 @@ import * as oidc from 'openid-client';
 const [orgUrl, token] = process.argv.slice(2);
 const client = new okta.Client({ orgUrl, token, cacheMiddleware: null });
 const password = 'Correct-horse-7-battery';
-const count = { steps: 0, stumbled: 0, unserved: 0 };
+const count = { steps: 0, failed: 0, unserved: 0 };
 
 async function step(name, work) {
   count.steps++;
@@ -17,13 +17,13 @@ async function step(name, work) {
     await work();
     console.log(`ok ${name}`);
   } catch (e) {
-    // A path or a kind of application that the sandbox does not serve is no stumble.
+    // An unknown path or kind of application does not count as a failure.
     if (e.errorCode === 'E0000008' || e.message.includes('applications are not served')) {
       count.unserved++;
       console.log(`UNSERVED ${name}: ${e.message}`);
     } else {
-      count.stumbled++;
-      console.log(`STUMBLED ${name}: ${(e.errorCauses ?? []).reduce((text, cause) => `${text}; ${cause.errorSummary}`, e.message)}`);
+      count.failed++;
+      console.log(`FAILED ${name}: ${(e.errorCauses ?? []).reduce((text, cause) => `${text}; ${cause.errorSummary}`, e.message)}`);
     }
   }
 }
@@ -63,7 +63,7 @@ await step('create a user with an imported hash', async () => {
     algorithm: 'BCRYPT', workFactor: 10, salt: 'rwh3vH166HCH/NT9XV5FYu', value: 'qaMqvAPULkbiQzkTCWo5XDcvzpk8Tna',
   } } } } });
 });
-await step('refuse a login that is taken', () => refused(userApi.createUser({ body: { profile: profile('ADA@node.example.com', 'Twice') } }), 'E0000001'));
+await step('reject a duplicate login', () => refused(userApi.createUser({ body: { profile: profile('ADA@node.example.com', 'Twice') } }), 'E0000001'));
 await step('get a user by login', async () => assert.equal((await userApi.getUser({ userId: 'ada@node.example.com' })).id, ada.id));
 await step('list users page by page', async () => {
   const users = await all(userApi.listUsers({ limit: 2 }));
@@ -101,19 +101,19 @@ await step('suspend and unsuspend a user', async () => {
   await userApi.unsuspendUser({ userId: ada.id });
   await status(ada.id, 'ACTIVE');
 });
-await step('refuse to unlock a user who is not active', () => refused(userApi.unlockUser({ userId: ben.id }), 'E0000032'));
+await step('reject the unlock of a user who is not active', () => refused(userApi.unlockUser({ userId: ben.id }), 'E0000032'));
 await step('reset the factors of a user', () => userApi.resetFactors({ userId: ada.id }));
 await step('revoke the sessions of a user', () => userApi.revokeUserSessions({ userId: ada.id }));
 await step('list the blocks of a user', () => all(userApi.listUserBlocks({ userId: ada.id })));
 await step('list the application links of a user', () => all(userApi.listAppLinks({ userId: ada.id })));
 await step('list the clients of a user', () => all(userApi.listUserClients({ userId: ada.id })));
 await step('list the grants of a user', () => all(userApi.listUserGrants({ userId: ada.id })));
-await step('get a user that is not there', () => refused(userApi.getUser({ userId: 'nobody@node.example.com' }), 'E0000007'));
+await step('get an unknown user', () => refused(userApi.getUser({ userId: 'nobody@node.example.com' }), 'E0000007'));
 
 await step('change a password', () => userApi.changePassword({ userId: ada.id, changePasswordRequest: {
   oldPassword: { value: password }, newPassword: { value: `${password}-2` },
 } }));
-await step('refuse to change a password with a wrong one', () => refused(userApi.changePassword({ userId: ada.id, changePasswordRequest: {
+await step('reject a password change with a wrong password', () => refused(userApi.changePassword({ userId: ada.id, changePasswordRequest: {
   oldPassword: { value: 'not it' }, newPassword: { value: `${password}-3` },
 } }), 'E0000014'));
 await step('change a recovery question', async () => {
@@ -122,8 +122,8 @@ await step('change a recovery question', async () => {
   } });
   assert.equal(credentials.recovery_question.question, 'Which bird?');
 });
-await step('forgot the password: a link', async () => assert.ok((await userApi.forgotPassword({ userId: ada.id, sendEmail: false })).resetPasswordUrl));
-await step('forgot the password: answer the question', () => userApi.forgotPasswordSetNewPassword({ userId: ada.id, userCredentials: {
+await step('forgotten password: get a link', async () => assert.ok((await userApi.forgotPassword({ userId: ada.id, sendEmail: false })).resetPasswordUrl));
+await step('forgotten password: answer the question', () => userApi.forgotPasswordSetNewPassword({ userId: ada.id, userCredentials: {
   password: { value: `${password}-4` }, recovery_question: { answer: 'a grey heron' },
 } }));
 await step('reset a password', async () => {
@@ -134,7 +134,7 @@ await step('set a password with an update', () => userApi.updateUser({ userId: a
 await step('expire passwords', async () => {
   const late = await userApi.createUser({ body: { profile: profile('late@node.example.com', 'Late'), credentials: { password: { value: password } } } });
   assert.equal((await userApi.expirePassword({ userId: late.id })).status, 'PASSWORD_EXPIRED');
-  // The library reads the answer as a user and drops the password.
+  // The library decodes the response as a user and drops the password.
   await userApi.expirePasswordAndGetTemporaryPassword({ userId: late.id });
 });
 
@@ -199,7 +199,7 @@ await step('read and change the schema of users', async () => {
   } } } } });
   assert.ok(schema.definitions.custom.properties.badgeNode);
 });
-await step('give a user a custom attribute', async () => {
+await step('set a custom attribute of a user', async () => {
   const user = await userApi.updateUser({ userId: ada.id, user: { profile: { badgeNode: 'A-1' } } });
   assert.equal(user.profile.badgeNode, 'A-1');
 });
@@ -245,7 +245,7 @@ await step('filter applications', async () => {
   assert.equal((await all(applicationApi.listApplications({ filter: 'name eq "bookmark"' }))).length, 1);
   assert.equal((await all(applicationApi.listApplications({ q: 'bookmark of Node' }))).length, 1);
 });
-await step('read and make keys of an application', async () => {
+await step('read and create keys of an application', async () => {
   const { id: appId } = await applicationApi.createApplication({ application: { label: 'SAML with keys of Node', ...applications.SAML } });
   const key = await applicationApi.generateApplicationKey({ appId, validityYears: 3 });
   const keys = await all(applicationApi.listApplicationKeys({ appId }));
@@ -276,7 +276,7 @@ await step('read and list the groups of an application', async () => {
 await step('a member of the group has the application', async () => {
   assert.equal((await applicationApi.getApplicationUser({ appId: bookmark, userId: ada.id })).scope, 'GROUP');
 });
-await step('take the assignments away', async () => {
+await step('remove the assignments', async () => {
   await applicationApi.unassignUserFromApplication({ appId: bookmark, userId: ben.id });
   await applicationApi.unassignApplicationFromGroup({ appId: bookmark, groupId: group.id });
 });
@@ -293,7 +293,7 @@ await step('list, read and change a profile mapping', async () => {
   await profileMappingApi.getProfileMapping({ mappingId: mapping.id });
   await profileMappingApi.updateProfileMapping({ mappingId: mapping.id, profileMapping: { properties: { nickName: { expression: 'appuser.userName', pushStatus: 'PUSH' } } } });
 });
-await step('read the connection and the features of an application that has them', async () => {
+await step('read the connection and the features of an application', async () => {
   const app = (await all(applicationApi.listApplications({ limit: 200 }))).find(a => a.features?.length > 0);
   assert.ok(app, 'there is one');
   const appId = app.id;
@@ -305,7 +305,7 @@ await step('read the connection and the features of an application that has them
 });
 
 await step('read the log page by page', async () => {
-  // As texts: a Date leaves the library in the form of Date.toString.
+  // As strings: the library formats a Date with Date.toString.
   const at = hours => new Date(Date.now() + hours * 3600 * 1000).toISOString();
   const events = await all(systemLogApi.listLogEvents({ since: at(-1), until: at(1), limit: 20 }));
   assert.ok(events.length > 20);
@@ -319,7 +319,7 @@ await step('list and read API tokens', async () => {
   const [one] = await all(apiTokenApi.listApiTokens());
   await apiTokenApi.getApiToken({ apiTokenId: one.id });
 });
-await step('delete what there is', async () => {
+await step('delete all created objects', async () => {
   await groupApi.deleteGroup({ groupId: group.id });
   await applicationApi.deactivateApplication({ appId: bookmark });
   await applicationApi.deleteApplication({ appId: bookmark });
@@ -330,11 +330,11 @@ await step('delete what there is', async () => {
   }
 });
 
-// What administrators do about roles, authorization servers and hooks; by says with which credentials.
+// Tests roles, authorization servers and hooks. by names the kind of credentials.
 async function administration(by, { userApi, groupApi, customRoleApi, resourceSetApi, roleAssignmentApi, roleTargetApi, authorizationServerApi, inlineHookApi, hookKeyApi }) {
   const label = `Desk of node, ${by}`;
   let admin, group, role, set, server, hook, key;
-  await step(`give a standard role, with a target (${by})`, async () => {
+  await step(`assign a standard role with a target (${by})`, async () => {
     admin = (await userApi.createUser({ body: { profile: profile(`desk-${by}@node.example.com`, 'Desk') } })).id;
     group = (await groupApi.createGroup({ group: { profile: { name: label } } })).id;
     const given = await roleAssignmentApi.assignRoleToUser({ userId: admin, assignRoleRequest: { type: 'USER_ADMIN' } });
@@ -342,7 +342,7 @@ async function administration(by, { userApi, groupApi, customRoleApi, resourceSe
     assert.equal((await all(roleTargetApi.listGroupTargetsForRole({ userId: admin, roleId: given.id }))).length, 1);
     assert.equal((await all(roleAssignmentApi.listAssignedRolesForUser({ userId: admin }))).length, 1);
   });
-  await step(`make a custom role and a resource set, and bind them (${by})`, async () => {
+  await step(`create and bind a custom role and a resource set (${by})`, async () => {
     role = (await customRoleApi.createRole({ instance: { label, description: 'x', permissions: ['svc.users.read', 'svc.groups.manage'] } })).id;
     set = (await resourceSetApi.createResourceSet({ instance: { label, description: 'x', resources: ['/api/v1/users', `/api/v1/groups/${group}`] } })).id;
     await resourceSetApi.createResourceSetBinding({ resourceSetId: set, instance: { role, members: [`/api/v1/users/${admin}`] } });
@@ -350,7 +350,7 @@ async function administration(by, { userApi, groupApi, customRoleApi, resourceSe
     assert.equal((await resourceSetApi.listResourceSetResources({ resourceSetId: set })).resources.length, 2);
     assert.ok((await customRoleApi.listRoles()).roles.length > 0);
   });
-  await step(`make an authorization server with a scope, a policy and a rule (${by})`, async () => {
+  await step(`create an authorization server with a scope, a policy and a rule (${by})`, async () => {
     server = (await authorizationServerApi.createAuthorizationServer({ authorizationServer: { name: label, description: 'd', audiences: ['api://node'] } })).id;
     await authorizationServerApi.createOAuth2Scope({ authServerId: server, oAuth2Scope: { name: 'orders' } });
     const policy = await authorizationServerApi.createAuthorizationServerPolicy({ authServerId: server, policy: {
@@ -364,7 +364,7 @@ async function administration(by, { userApi, groupApi, customRoleApi, resourceSe
     assert.equal(rule.status, 'ACTIVE');
     assert.equal((await all(authorizationServerApi.listAuthorizationServers({ q: label }))).length, 1);
   });
-  await step(`make a hook key and an inline hook that uses it (${by})`, async () => {
+  await step(`create a hook key and an inline hook that uses it (${by})`, async () => {
     key = await hookKeyApi.createHookKey({ keyRequest: { name: label } });
     assert.equal((await hookKeyApi.getPublicKey({ keyId: key.keyId })).kty, 'RSA');
     hook = (await inlineHookApi.createInlineHook({ inlineHook: { name: label, type: 'com.svc.oauth2.tokens.transform', version: '1.0.0', channel: {
@@ -372,7 +372,7 @@ async function administration(by, { userApi, groupApi, customRoleApi, resourceSe
     } } })).id;
     assert.ok((await all(inlineHookApi.listInlineHooks())).length > 0);
   });
-  await step(`remove all of it (${by})`, async () => {
+  await step(`delete the roles, hooks and authorization servers (${by})`, async () => {
     await refused(inlineHookApi.deleteInlineHook({ inlineHookId: hook }), 'E0000001');
     await refused(customRoleApi.deleteRole({ roleIdOrLabel: role }), 'E0000001');
     await inlineHookApi.deactivateInlineHook({ inlineHookId: hook });
@@ -385,7 +385,7 @@ async function administration(by, { userApi, groupApi, customRoleApi, resourceSe
   });
 }
 
-// A service application that is a SUPER_ADMIN, and a client of the library that calls as it.
+// Registers a service application with the role SUPER_ADMIN, and returns it with a client of the library that uses its credentials.
 async function robot() {
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const send = async (path, body) => {
@@ -404,7 +404,7 @@ async function robot() {
   return { clientId, pem, client: new okta.Client({ orgUrl, clientId, scopes, authorizationMode: 'PrivateKey', keyId: 'robot', cacheMiddleware: null, privateKey: pem }) };
 }
 
-// A client that is no library of this API: it discovers a server, gets a token by the metadata alone, and verifies it with the published keys.
+// A generic OpenID Connect client: it discovers a server, gets a token with the metadata alone, and verifies the token with the published keys.
 async function discover(path, { clientId, pem }, scope, audience) {
   const key = await jose.importPKCS8(pem, 'RS256');
   const config = await oidc.discovery(new URL(orgUrl + path), clientId, undefined, oidc.PrivateKeyJwt({ key, kid: 'robot' }),
@@ -424,13 +424,13 @@ async function discover(path, { clientId, pem }, scope, audience) {
 await administration('SSWS', client);
 const machine = await robot();
 await administration('private_key_jwt', machine.client);
-await step('an OpenID Connect client discovers the default server, and verifies, looks at and revokes its token', async () => {
+await step('an OpenID Connect client discovers the default server, and verifies, introspects and revokes its token', async () => {
   await client.authorizationServerApi.createOAuth2Scope({ authServerId: 'default', oAuth2Scope: { name: 'orders' } });
   await discover('/oauth2/default', machine, 'orders', 'api://default');
 });
-await step('the same of the org server', () => discover('', machine, 'svc.users.manage', orgUrl));
+await step('an OpenID Connect client discovers the org server, and verifies, introspects and revokes its token', () => discover('', machine, 'svc.users.manage', orgUrl));
 
-await step('refuse an access token', async () => {
+await step('reject an invalid access token', async () => {
   const { clientId, pem } = machine;
   const other = new okta.Client({ orgUrl, clientId, scopes: ['svc.users.read'], authorizationMode: 'PrivateKey', cacheMiddleware: null, privateKey: pem });
   other.oauth.accessToken = { access_token: 'nonsense' };
@@ -441,5 +441,5 @@ await step('refuse an access token', async () => {
   });
 });
 
-console.log(`${count.steps} steps, ${count.stumbled} stumbled, ${count.unserved} not served`);
-process.exitCode = count.stumbled > 0 ? 1 : 0;
+console.log(`${count.steps} steps, ${count.failed} failed, ${count.unserved} not served`);
+process.exitCode = count.failed > 0 ? 1 : 0;

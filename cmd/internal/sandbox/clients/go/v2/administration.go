@@ -7,13 +7,13 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/sandbox/clients/go/walk"
 )
 
-// administration does what administrators do about roles, authorization servers and hooks. with says by which credentials. The library
-// knows neither custom roles nor resource sets nor hook keys.
+// administration tests roles, authorization servers and hooks. with names the kind of credentials. The library does not support custom
+// roles, resource sets and hook keys.
 func (w *work) administration(with string) {
 	name := func(what string) string { return what + " (" + with + ")" }
 	label := "Desk of v2, " + with
 	var server, hook string
-	w.Step(name("give a standard role, with a target"), func() error {
+	w.Step(name("assign a standard role with a target"), func() error {
 		u, err := w.create("desk-"+with+"@v2.example.com", "D", "V", nil, true)
 		if err != nil {
 			return err
@@ -40,7 +40,7 @@ func (w *work) administration(with string) {
 		_, err = w.client.User.RemoveRoleFromUser(w.ctx, u.Id, r.Id)
 		return walk.All(err, walk.Same("targets", 1, len(targets)), walk.Same("roles", 1, len(roles)), walk.Same("type", "USER_ADMIN", r.Type))
 	})
-	w.Step(name("make an authorization server with a scope, a claim, a policy and a rule"), func() error {
+	w.Step(name("create an authorization server with a scope, a claim, a policy and a rule"), func() error {
 		s, _, err := w.client.AuthorizationServer.CreateAuthorizationServer(w.ctx,
 			okta.AuthorizationServer{Name: label, Description: "d", Audiences: []string{"api://v2"}})
 		if err != nil {
@@ -74,7 +74,7 @@ func (w *work) administration(with string) {
 		keys, _, err := as.RotateAuthorizationServerKeys(w.ctx, server, okta.JwkUse{Use: "sig"})
 		return walk.All(err, walk.Same("status", "ACTIVE", rule.Status), walk.Same("keys", 3, len(keys)))
 	})
-	w.Step(name("deactivate, list and remove an authorization server"), func() error {
+	w.Step(name("deactivate, list and delete an authorization server"), func() error {
 		if _, err := w.client.AuthorizationServer.DeactivateAuthorizationServer(w.ctx, server); err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func (w *work) administration(with string) {
 		_, err = w.client.AuthorizationServer.DeleteAuthorizationServer(w.ctx, server)
 		return walk.All(err, walk.Same("servers", 1, len(all)), walk.Same("status", "INACTIVE", all[0].Status))
 	})
-	w.Step(name("make, change, list and remove an inline hook"), func() error {
+	w.Step(name("create, change, list and delete an inline hook"), func() error {
 		channel := &okta.InlineHookChannel{Type: "HTTP", Version: "1.0.0", Config: &okta.InlineHookChannelConfig{
 			Uri: "https://hooks.example.com/v2", Method: "POST",
 			AuthScheme: &okta.InlineHookChannelConfigAuthScheme{Type: "HEADER", Key: "X-Key", Value: "secret"},

@@ -138,8 +138,8 @@ func (w *work) applications() {
 		}
 		return walk.All(walk.Same("by filter", 1, len(apps)), walk.Same("by q", 1, len(found)))
 	})
-	w.Step("read and make keys of an application", func() error {
-		signed := okta.NewSamlApplication() // the library writes what is created into the one that was given
+	w.Step("read and create keys of an application", func() error {
+		signed := okta.NewSamlApplication() // the library decodes the response into this value
 		signed.Label, signed.Visibility, signed.Settings = "SAML with keys of v2", saml.Visibility, saml.Settings
 		created, _, err := w.client.Application.CreateApplication(w.ctx, signed, nil)
 		if err != nil {
@@ -148,7 +148,7 @@ func (w *work) applications() {
 		id := idOf(created)
 		key, _, err := w.client.Application.GenerateApplicationKey(w.ctx, id, query.NewQueryParams(query.WithValidityYears(3)))
 		if err != nil {
-			return fmt.Errorf("making: %w", err)
+			return fmt.Errorf("creating: %w", err)
 		}
 		keys, _, err := w.client.Application.ListApplicationKeys(w.ctx, id)
 		if err != nil {
@@ -224,7 +224,7 @@ func (w *work) assignments() {
 		}
 		return walk.Same("links", 1, len(links))
 	})
-	w.Step("take the assignments away", func() error {
+	w.Step("remove the assignments", func() error {
 		if _, err := w.client.Application.DeleteApplicationUser(w.ctx, w.bookmark, w.ben.Id, nil); err != nil {
 			return err
 		}
@@ -269,7 +269,7 @@ func (w *work) mappings() {
 }
 
 func (w *work) provisioning() {
-	w.Step("read the connection and the features of an application that has them", func() error {
+	w.Step("read the connection and the features of an application", func() error {
 		apps, _, err := w.client.Application.ListApplications(w.ctx, query.NewQueryParams(query.WithLimit(200)))
 		if err != nil {
 			return err

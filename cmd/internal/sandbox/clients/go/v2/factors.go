@@ -14,13 +14,13 @@ import (
 	"github.com/scimwright/scimwright/cmd/internal/sandbox/clients/go/walk"
 )
 
-// provider is the service itself, as it is called here.
+// provider is the name of the service as a provider of factors.
 const provider = "SVC"
 
-// moved is how far the clock of the sandbox is moved, so that nobody waits for the next message.
+// moved is the advance of the sandbox clock that avoids waiting for the next message.
 const moved = 31 * time.Second
 
-// sandbox calls what a sandbox has beside the API: its clock and its outbox.
+// sandbox calls the sandbox API: its clock and its outbox.
 func (w *work) sandbox(method, path, body string, answer any) error {
 	r, err := http.NewRequestWithContext(w.ctx, method, os.Args[1]+"/sandbox/v1/"+path, strings.NewReader(body))
 	if err != nil {
@@ -44,7 +44,7 @@ func (w *work) sandbox(method, path, body string, answer any) error {
 	return json.NewDecoder(res.Body).Decode(answer)
 }
 
-// code is the last code that was sent to a user.
+// code returns the last code that was sent to a user.
 func (w *work) code(user string) (string, error) {
 	var messages []struct {
 		OTP string `json:"otp"`
@@ -55,7 +55,7 @@ func (w *work) code(user string) (string, error) {
 	return messages[0].OTP, nil
 }
 
-// verified wants a proof to be taken.
+// verified returns an error unless the proof is accepted.
 func (w *work) verified(factor string, proof okta.VerifyFactorRequest) error {
 	answer, _, err := w.client.UserFactor.VerifyFactor(w.ctx, w.ada.Id, factor, proof, nil, nil)
 	if err != nil {
@@ -66,7 +66,7 @@ func (w *work) verified(factor string, proof okta.VerifyFactorRequest) error {
 
 func (w *work) factors() {
 	factors, user := w.client.UserFactor, w.ada.Id
-	w.Step("list the factors that a user can enrol", func() error {
+	w.Step("list the factors that a user can enroll", func() error {
 		list, _, err := factors.ListSupportedFactors(w.ctx, user)
 		if err != nil {
 			return err
@@ -74,7 +74,7 @@ func (w *work) factors() {
 		first, ok := list[0].(*okta.UserFactor)
 		return walk.All(walk.Same("type", true, ok), walk.Same("first", "question", first.FactorType))
 	})
-	w.Step("enrol and verify a question", func() error {
+	w.Step("enroll and verify a question", func() error {
 		questions, _, err := factors.ListSupportedSecurityQuestions(w.ctx, user)
 		if err != nil {
 			return err
@@ -89,11 +89,11 @@ func (w *work) factors() {
 			return err
 		}
 		if err := w.verified(f.Id, okta.VerifyFactorRequest{Answer: "ketchup"}); err == nil {
-			return fmt.Errorf("a wrong answer was taken")
+			return fmt.Errorf("a wrong answer was accepted")
 		}
 		return w.verified(f.Id, okta.VerifyFactorRequest{Answer: " mayonnaise"})
 	})
-	w.Step("enrol, activate and verify text messages", func() error {
+	w.Step("enroll, activate and verify text messages", func() error {
 		f := okta.NewSmsUserFactor()
 		f.Provider, f.Profile = provider, &okta.SmsUserFactorProfile{PhoneNumber: "+1-555-415-1337"}
 		if _, _, err := factors.EnrollFactor(w.ctx, user, f, nil); err != nil {
@@ -113,7 +113,7 @@ func (w *work) factors() {
 		if err := walk.Same("status", "ACTIVE", f.Status); err != nil {
 			return err
 		}
-		// The next message to the same number has to wait, and the library does so when it is told.
+		// The rate limit for messages to one number applies, and the library waits after a 429.
 		if err := w.sandbox(http.MethodPost, "clock", fmt.Sprintf(`{"advanceSeconds":%d}`, moved/time.Second), nil); err != nil {
 			return err
 		}
@@ -129,7 +129,7 @@ func (w *work) factors() {
 		}
 		return w.verified(f.Id, okta.VerifyFactorRequest{PassCode: code})
 	})
-	w.Step("enrol, activate and verify an app", func() error {
+	w.Step("enroll, activate and verify an app", func() error {
 		f := okta.NewTotpUserFactor()
 		f.Provider = provider
 		if _, _, err := factors.EnrollFactor(w.ctx, user, f, nil); err != nil {
@@ -153,7 +153,7 @@ func (w *work) factors() {
 		}
 		return w.verified(f.Id, okta.VerifyFactorRequest{PassCode: next})
 	})
-	w.Step("list and take away the factors of a user", func() error {
+	w.Step("list and remove the factors of a user", func() error {
 		list, _, err := factors.ListFactors(w.ctx, user)
 		if err != nil {
 			return err

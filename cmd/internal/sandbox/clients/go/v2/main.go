@@ -1,5 +1,5 @@
-// Command v2 does the usual work of an administrator with the Go client library, major 2, against the sandbox at the base URL and with the
-// token of its two arguments.
+// Command v2 runs typical operations of an administrator with the Go client library, major version 2. Its two arguments are the base URL
+// and the API token of a sandbox.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 
 const password = "Correct-horse-7-battery"
 
-// work is what the steps share.
+// work contains the values that the steps share.
 type work struct {
 	*walk.Walk
 	ctx    context.Context
@@ -71,7 +71,7 @@ func main() {
 		return err
 	})
 	w.administration("private_key_jwt")
-	w.Step("refuse an access token", func() error {
+	w.Step("reject an invalid access token", func() error {
 		_, other, err := okta.NewClient(ctx, okta.WithOrgUrl(os.Args[1]), okta.WithAuthorizationMode("Bearer"), okta.WithToken("nonsense"),
 			okta.WithTestingDisableHttpsCheck(true), okta.WithCache(false))
 		if err != nil {
@@ -80,7 +80,7 @@ func main() {
 		_, _, err = other.User.ListUsers(ctx, nil)
 		var refused *okta.Error
 		if !errors.As(err, &refused) {
-			return fmt.Errorf("it is accepted, or refused with %w", err)
+			return fmt.Errorf("the token is accepted, or rejected with %w", err)
 		}
 		return walk.All(walk.Same("code", "E0000011", refused.ErrorCode), walk.Same("link", "E0000011", refused.ErrorLink),
 			walk.Same("id", true, refused.ErrorId != ""), walk.Same("summary", true, refused.ErrorSummary != ""))
@@ -162,7 +162,7 @@ func (w *work) logs() {
 }
 
 func (w *work) endings() {
-	w.Step("delete what there is", func() error {
+	w.Step("delete all created objects", func() error {
 		if _, err := w.client.Group.DeleteGroup(w.ctx, w.group.Id); err != nil {
 			return err
 		}

@@ -42,7 +42,7 @@ func (w *work) users() {
 			}}}, true)
 		return err
 	})
-	w.Step("create a user of an identity provider elsewhere", func() error {
+	w.Step("create a user of an external identity provider", func() error {
 		u, _, err := w.client.User.CreateUser(w.ctx, okta.CreateUserRequest{Profile: profile("fed@v2.example.com", "Fed", "Two"),
 			Credentials: &okta.UserCredentials{Provider: &okta.AuthenticationProvider{Type: "FEDERATION", Name: "FEDERATION"}}},
 			query.NewQueryParams(query.WithActivate(true), query.WithProvider(true)))
@@ -51,7 +51,7 @@ func (w *work) users() {
 		}
 		return w.status(u.Id, "ACTIVE")
 	})
-	w.Step("refuse a login that is taken", func() error {
+	w.Step("reject a duplicate login", func() error {
 		_, err := w.create("ADA@v2.example.com", "Ada", "Twice", nil, false)
 		e, ok := err.(*okta.Error)
 		if !ok {
@@ -98,7 +98,7 @@ func (w *work) users() {
 			return walk.Same("Ada is there", true, slices.ContainsFunc(users, func(u *okta.User) bool { return u.Id == w.ada.Id }))
 		})
 	}
-	w.Step("update a user as it was read", func() error {
+	w.Step("write back a user that was read", func() error {
 		(*w.ada.Profile)["nickName"] = "Countess"
 		(*w.ada.Profile)["mobilePhone"] = "+49 30 555 0100"
 		u, _, err := w.client.User.UpdateUser(w.ctx, w.ada.Id, okta.User{Profile: w.ada.Profile}, nil)
@@ -119,7 +119,7 @@ func (w *work) users() {
 		}
 		return walk.Same[any]("nickName", "Countess", (*u.Profile)["nickName"])
 	})
-	w.Step("update the whole user that was read, its credentials too", func() error {
+	w.Step("update the whole user that was read, including its credentials", func() error {
 		u, _, err := w.client.User.GetUser(w.ctx, w.ben.Id)
 		if err != nil {
 			return err
@@ -171,7 +171,7 @@ func (w *work) users() {
 		_, err := w.client.User.ClearUserSessions(w.ctx, w.ada.Id, nil)
 		return err
 	})
-	w.Step("list what a user has: links, clients, grants", func() error {
+	w.Step("list the links, clients and grants of a user", func() error {
 		if _, _, err := w.client.User.ListAppLinks(w.ctx, w.ada.Id); err != nil {
 			return fmt.Errorf("links: %w", err)
 		}
@@ -183,7 +183,7 @@ func (w *work) users() {
 		}
 		return nil
 	})
-	w.Step("get a user that is not there", func() error {
+	w.Step("get an unknown user", func() error {
 		_, _, err := w.client.User.GetUser(w.ctx, "nobody@v2.example.com")
 		e, ok := err.(*okta.Error)
 		if !ok {
@@ -200,7 +200,7 @@ func (w *work) passwords() {
 		}, nil)
 		return err
 	})
-	w.Step("refuse to change a password with a wrong one", func() error {
+	w.Step("reject a password change with a wrong password", func() error {
 		_, _, err := w.client.User.ChangePassword(w.ctx, w.ada.Id, okta.ChangePasswordRequest{
 			OldPassword: &okta.PasswordCredential{Value: "not it"}, NewPassword: &okta.PasswordCredential{Value: password + "-3"},
 		}, nil)
@@ -220,14 +220,14 @@ func (w *work) passwords() {
 		}
 		return walk.Same("question", "Which bird?", c.RecoveryQuestion.Question)
 	})
-	w.Step("forgot the password: a link", func() error {
+	w.Step("forgotten password: get a link", func() error {
 		f, _, err := w.client.User.ForgotPasswordGenerateOneTimeToken(w.ctx, w.ada.Id, query.NewQueryParams(query.WithSendEmail(false)))
 		if err != nil {
 			return err
 		}
 		return walk.Same("there is a link", true, f.ResetPasswordUrl != "")
 	})
-	w.Step("forgot the password: answer the question", func() error {
+	w.Step("forgotten password: answer the question", func() error {
 		_, _, err := w.client.User.ForgotPasswordSetNewPassword(w.ctx, w.ada.Id, okta.UserCredentials{
 			Password:         &okta.PasswordCredential{Value: password + "-4"},
 			RecoveryQuestion: &okta.RecoveryQuestionCredential{Answer: "a grey heron"},
@@ -374,7 +374,7 @@ func (w *work) rules() {
 		}
 		return walk.Same("name", rule.Name, changed.Name)
 	})
-	w.Step("activate a group rule, whose members come", func() error {
+	w.Step("activate a group rule and check its members", func() error {
 		if _, err := w.client.Group.ActivateGroupRule(w.ctx, rule.Id); err != nil {
 			return err
 		}
@@ -456,7 +456,7 @@ func (w *work) types() {
 		}
 		return walk.Same("the attribute is there", true, schema.Definitions.Custom.Properties["badgeV2"] != nil)
 	})
-	w.Step("give a user custom attributes", func() error {
+	w.Step("set custom attributes of a user", func() error {
 		u, _, err := w.client.User.PartialUpdateUser(w.ctx, w.ada.Id,
 			okta.User{Profile: &okta.UserProfile{"badgeV2": "A-1", "sizesV2": []int{4, 5}}}, nil)
 		if err != nil {

@@ -82,7 +82,7 @@ func (w *work) applications() {
 				return fmt.Errorf("reading: %w", err)
 			}
 			if _, _, err := api.ReplaceApplication(w.ctx, id).Application(*read).Execute(); err != nil {
-				return fmt.Errorf("writing back: %w", told(err))
+				return fmt.Errorf("writing back: %w", apiErr(err))
 			}
 			if a.name == "bookmark" {
 				w.bookmark = id
@@ -127,7 +127,7 @@ func (w *work) applications() {
 		}
 		return walk.All(walk.Same("by filter", 1, len(apps)), walk.Same("by q", 1, len(found)))
 	})
-	w.step("read and make keys of an application", func() error {
+	w.step("read and create keys of an application", func() error {
 		created, _, err := api.CreateApplication(w.ctx).Application(app{SamlApplication: &okta.SamlApplication{
 			Application: head("SAML_2_0", "SAML with keys of v5"),
 			Settings: &okta.SamlApplicationSettings{SignOn: &okta.SamlApplicationSettingsSignOn{
@@ -144,7 +144,7 @@ func (w *work) applications() {
 		id := created.SamlApplication.GetId()
 		key, _, err := w.client.ApplicationCredentialsAPI.GenerateApplicationKey(w.ctx, id).ValidityYears(3).Execute()
 		if err != nil {
-			return fmt.Errorf("making: %w", err)
+			return fmt.Errorf("creating: %w", err)
 		}
 		keys, _, err := w.client.ApplicationCredentialsAPI.ListApplicationKeys(w.ctx, id).Execute()
 		if err != nil {
@@ -211,7 +211,7 @@ func (w *work) assignments() {
 		}
 		return walk.Same("scope", "GROUP", a.GetScope())
 	})
-	w.step("take the assignments away", func() error {
+	w.step("remove the assignments", func() error {
 		if _, err := users.UnassignUserFromApplication(w.ctx, w.bookmark, w.ben).SendEmail(false).Execute(); err != nil {
 			return err
 		}
@@ -257,7 +257,7 @@ func (w *work) mappings() {
 }
 
 func (w *work) provisioning() {
-	w.step("read the connection and the features of an application that has them", func() error {
+	w.step("read the connection and the features of an application", func() error {
 		apps, _, err := w.client.ApplicationAPI.ListApplications(w.ctx).Limit(200).Execute()
 		if err != nil {
 			return err

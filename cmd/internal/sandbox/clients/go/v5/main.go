@@ -1,5 +1,5 @@
-// Command v5 does the usual work of an administrator with the Go client library, major 5, against the sandbox at the base URL and with the
-// token of its two arguments.
+// Command v5 runs typical operations of an administrator with the Go client library, major version 5. Its two arguments are the base URL
+// and the API token of a sandbox.
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 
 const password = "Correct-horse-7-battery"
 
-// work is what the steps share.
+// work contains the values that the steps share.
 type work struct {
 	*walk.Walk
 	ctx    context.Context
@@ -76,10 +76,10 @@ func main() {
 		configuration.Host, configuration.Context = base.Host, ctx
 		w.client = okta.NewAPIClient(configuration)
 		_, _, err = w.client.RoleAPI.ListRoles(ctx).Execute()
-		return told(err)
+		return apiErr(err)
 	})
 	w.administration("private_key_jwt")
-	w.Step("refuse an access token", func() error {
+	w.Step("reject an invalid access token", func() error {
 		configuration, err := okta.NewConfiguration(okta.WithOrgUrl(os.Args[1]), okta.WithAuthorizationMode("Bearer"), okta.WithToken("nonsense"),
 			okta.WithTestingDisableHttpsCheck(true), okta.WithCache(false))
 		if err != nil {
@@ -89,7 +89,7 @@ func main() {
 		_, _, err = okta.NewAPIClient(configuration).UserAPI.ListUsers(ctx).Execute()
 		var api *okta.GenericOpenAPIError
 		if !errors.As(err, &api) {
-			return fmt.Errorf("it is accepted, or refused with %w", err)
+			return fmt.Errorf("the token is accepted, or rejected with %w", err)
 		}
 		var e okta.Error // the library decodes the body of 403 and 429 only
 		if err := json.Unmarshal(api.Body(), &e); err != nil {
@@ -102,8 +102,8 @@ func main() {
 	os.Exit(w.End())
 }
 
-// told is an error with what the API has said: the library gives that apart from the error's text.
-func told(err error) error {
+// apiErr adds the response of the API to an error. The text of the library's errors does not contain it.
+func apiErr(err error) error {
 	var api *okta.GenericOpenAPIError
 	if errors.As(err, &api) {
 		return fmt.Errorf("%w: %s", err, api.Body())
@@ -111,7 +111,7 @@ func told(err error) error {
 	return err
 }
 
-// code is the error code of an answer.
+// code returns the error code of a response.
 func code(err error) string {
 	var api *okta.GenericOpenAPIError
 	if errors.As(err, &api) {
@@ -137,13 +137,13 @@ func secret(value string) *okta.PasswordCredential { return &okta.PasswordCreden
 func (w *work) status(id, want string) error {
 	u, _, err := w.client.UserAPI.GetUser(w.ctx, id).Execute()
 	if err != nil {
-		return told(err)
+		return apiErr(err)
 	}
 	return walk.Same("status", want, u.GetStatus())
 }
 
-// step is Step with what the API has said.
-func (w *work) step(name string, do func() error) { w.Step(name, func() error { return told(do()) }) }
+// step is Step with the response of the API in errors.
+func (w *work) step(name string, do func() error) { w.Step(name, func() error { return apiErr(do()) }) }
 
 func (w *work) logs() {
 	api := w.client.SystemLogAPI
@@ -190,7 +190,7 @@ func (w *work) tokens() {
 }
 
 func (w *work) endings() {
-	w.step("delete what there is", func() error {
+	w.step("delete all created objects", func() error {
 		if _, err := w.client.GroupAPI.DeleteGroup(w.ctx, w.group).Execute(); err != nil {
 			return err
 		}

@@ -38,7 +38,7 @@ func (w *work) users() {
 			}}}, true)
 		return err
 	})
-	w.step("refuse a login that is taken", func() error {
+	w.step("reject a duplicate login", func() error {
 		_, err := w.create("ADA@v5.example.com", "Twice", nil, false)
 		return walk.Same("code", "E0000001", code(err))
 	})
@@ -81,7 +81,7 @@ func (w *work) users() {
 			return walk.Same("Ada is there", true, slices.ContainsFunc(users, func(u okta.User) bool { return u.GetId() == w.ada }))
 		})
 	}
-	w.step("replace a user as it was read", func() error {
+	w.step("replace a user with the values that were read", func() error {
 		u, _, err := api.GetUser(w.ctx, w.ada).Execute()
 		if err != nil {
 			return err
@@ -128,7 +128,7 @@ func (w *work) users() {
 		}
 		return w.status(w.ada, "ACTIVE")
 	})
-	w.step("refuse to unlock a user who is not active", func() error {
+	w.step("reject the unlock of a user who is not active", func() error {
 		_, err := api.UnlockUser(w.ctx, w.ben).Execute()
 		return walk.Same("code", "E0000032", code(err))
 	})
@@ -156,7 +156,7 @@ func (w *work) users() {
 		_, _, err := api.ListUserGrants(w.ctx, w.ada).Execute()
 		return err
 	})
-	w.step("get a user that is not there", func() error {
+	w.step("get an unknown user", func() error {
 		_, _, err := api.GetUser(w.ctx, "nobody@v5.example.com").Execute()
 		return walk.Same("code", "E0000007", code(err))
 	})
@@ -170,7 +170,7 @@ func (w *work) passwords() {
 		}).Execute()
 		return err
 	})
-	w.step("refuse to change a password with a wrong one", func() error {
+	w.step("reject a password change with a wrong password", func() error {
 		_, _, err := api.ChangePassword(w.ctx, w.ada).ChangePasswordRequest(okta.ChangePasswordRequest{
 			OldPassword: secret("not it"), NewPassword: secret(password + "-3"),
 		}).Execute()
@@ -186,14 +186,14 @@ func (w *work) passwords() {
 		}
 		return walk.Same("question", "Which bird?", c.RecoveryQuestion.GetQuestion())
 	})
-	w.step("forgot the password: a link", func() error {
+	w.step("forgotten password: get a link", func() error {
 		f, _, err := api.ForgotPassword(w.ctx, w.ada).SendEmail(false).Execute()
 		if err != nil {
 			return err
 		}
 		return walk.Same("there is a link", true, f.GetResetPasswordUrl() != "")
 	})
-	w.step("forgot the password: answer the question", func() error {
+	w.step("forgotten password: answer the question", func() error {
 		_, _, err := api.ForgotPasswordSetNewPassword(w.ctx, w.ada).UserCredentials(okta.UserCredentials{
 			Password: secret(password + "-4"), RecoveryQuestion: &okta.RecoveryQuestionCredential{Answer: new("a grey heron")},
 		}).Execute()
@@ -387,7 +387,7 @@ func (w *work) types() {
 	types, schemas := w.client.UserTypeAPI, w.client.SchemaAPI
 	kind := ""
 	w.step("create, list, read, change and replace user types", func() error {
-		// This major knows no member of a type but its id; the others go as what it does not know.
+		// The model of a user type in this major version has only the id. All other members are additional properties.
 		t, _, err := types.CreateUserType(w.ctx).UserType(okta.UserType{AdditionalProperties: map[string]any{
 			"name": "guestV5", "displayName": "Guest", "description": "comes and goes",
 		}}).Execute()
@@ -432,7 +432,7 @@ func (w *work) types() {
 		_, there := (*schema.Definitions.Custom.Properties)["badgeV5"]
 		return walk.Same("the attribute is there", true, there)
 	})
-	w.step("give a user a custom attribute", func() error {
+	w.step("set a custom attribute of a user", func() error {
 		u, _, err := w.client.UserAPI.UpdateUser(w.ctx, w.ada).User(okta.UpdateUserRequest{Profile: &okta.UserProfile{
 			AdditionalProperties: map[string]any{"badgeV5": "A-1"},
 		}}).Execute()

@@ -14,14 +14,14 @@ import (
 	"net/http"
 )
 
-// Robot is a service application that calls the API with access tokens, for which it asks with private_key_jwt.
+// Robot is a service application that calls the API with access tokens. It requests them with private_key_jwt.
 type Robot struct {
-	ClientID, PrivateKey string // the key as PEM
+	ClientID, PrivateKey string // the private key in PEM format
 	KeyID                string
 	Scopes               []string
 }
 
-// NewRobot registers one that is a SUPER_ADMIN, at the base URL and with an API token.
+// NewRobot registers a service application with the role SUPER_ADMIN, at the base URL and with an API token.
 func NewRobot(base, token string) (*Robot, error) {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {

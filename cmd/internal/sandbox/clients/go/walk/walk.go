@@ -1,4 +1,4 @@
-// Package walk runs the steps of a client's usual work and tells which of them stumble.
+// Package walk runs the steps of a client program and reports which of them fail.
 package walk
 
 import (
@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// Walk is one client's work. Every step runs, whatever became of those before it.
+// Walk is a run of a client program. All steps run, even after a failure.
 type Walk struct {
-	out                       io.Writer
-	steps, stumbled, unserved int
+	out                     io.Writer
+	steps, failed, unserved int
 }
 
-// New begins a walk that tells standard output of each step.
+// New returns a Walk that prints the result of each step to standard output.
 func New() *Walk { return &Walk{out: os.Stdout} }
 
-// Step runs one piece of work. A panic of the client library is a stumble like an error.
+// Step runs one step. A panic of the client library counts as a failure.
 func (w *Walk) Step(name string, do func() error) {
 	w.steps++
 	err := func() (err error) {
@@ -36,27 +36,28 @@ func (w *Walk) Step(name string, do func() error) {
 		w.unserved++
 		fmt.Fprintf(w.out, "UNSERVED %s: %v\n", name, err)
 	default:
-		w.stumbled++
-		fmt.Fprintf(w.out, "STUMBLED %s: %v\n", name, err)
+		w.failed++
+		fmt.Fprintf(w.out, "FAILED %s: %v\n", name, err)
 	}
 }
 
-// What the sandbox says of a path (E0000008) and of a kind of application that it does not serve: what is not there is no stumble.
+// The error messages of the sandbox for an unknown path (E0000008) and for a kind of application that it does not serve. Steps with these
+// errors do not count as failures.
 const (
 	noPath = "The requested path was not found"
 	noKind = "applications are not served"
 )
 
-// End tells how it went and returns the exit code of the process.
+// End prints the totals and returns the exit code of the process.
 func (w *Walk) End() int {
-	fmt.Fprintf(w.out, "%d steps, %d stumbled, %d not served\n", w.steps, w.stumbled, w.unserved)
-	if w.stumbled > 0 || w.steps == 0 {
+	fmt.Fprintf(w.out, "%d steps, %d failed, %d not served\n", w.steps, w.failed, w.unserved)
+	if w.failed > 0 || w.steps == 0 {
 		return 1
 	}
 	return 0
 }
 
-// Same says that a value is not what it should be.
+// Same returns an error if two values differ.
 func Same[T comparable](what string, want, got T) error {
 	if want != got {
 		return fmt.Errorf("%s: wanted %v, got %v", what, want, got)
@@ -64,5 +65,5 @@ func Same[T comparable](what string, want, got T) error {
 	return nil
 }
 
-// All joins what several checks say.
+// All joins the errors of several checks.
 func All(errs ...error) error { return errors.Join(errs...) }

@@ -1,6 +1,6 @@
 """Run scim2-tester against a SCIM server: run.py BASE_URL TOKEN.
 
-Prints one line for each result, "STATUS<tab>title<tab>resource type<tab>reason", and leaves the verdict to the caller.
+Prints one line for each result, "STATUS<tab>title<tab>resource type<tab>reason", and does not set the exit code.
 """
 
 import sys

@@ -1,8 +1,8 @@
-"""Walk through every kind of answer with the strict models of scim2-client: tour.py BASE_URL TOKEN HASTY_URL.
+"""Request every kind of response with the strict models of scim2-client: tour.py BASE_URL TOKEN HASTY_URL.
 
-BASE_URL is a server of users, groups and devices, for which the token "me:ID" is that of user ID. HASTY_URL is one whose
-cursors expire at once and whose queries may match one resource. Prints one line for each step, "PASS<tab>name" or
-"FAIL<tab>name<tab>reason", and leaves the verdict to the caller.
+BASE_URL is a server of users, groups and devices, on which "me:ID" is the token of the user ID. HASTY_URL is one whose
+cursors expire immediately and whose queries may match one resource. Prints one line for each step, "PASS<tab>name" or
+"FAIL<tab>name<tab>reason", and does not set the exit code.
 """
 
 import sys
@@ -46,7 +46,7 @@ class Tour:
         return PatchOp[model](operations=[PatchOperation[model](**o) for o in operations])
 
     def error(self, status, scim_type, method, url, body=None, base=None, **headers):
-        """Send a request that is to fail, and read the answer as an Error."""
+        """Send a request that must fail, and decode the response as an Error."""
         client = self.client if base is None else connect(base, self.token)
         kwargs = {"json": body} if isinstance(body, dict) else {"content": body or b""}
         if body is not None:
@@ -309,7 +309,7 @@ def delete(t):
     t.error(404, None, "GET", f"/Devices/{t.device.id}")
 
 
-# Errors, of every kind that the server has
+# Errors of every kind
 
 
 @step
@@ -364,7 +364,7 @@ def main():
         try:
             function(tour)
             print("PASS", function.__name__, sep="\t")
-        except Exception as e:  # noqa: BLE001 - the verdict is the caller's
+        except Exception as e:  # noqa: BLE001 - reported as a failed step
             notes = " ".join(getattr(e, "__notes__", []))
             print("FAIL", function.__name__, " ".join(f"{type(e).__name__}: {e} {notes}".split()), sep="\t")
 

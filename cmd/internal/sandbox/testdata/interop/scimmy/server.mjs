@@ -1,5 +1,5 @@
 // A SCIM server built on the npm package scimmy-routers, with its data in memory: the third-party target of
-// the interop test. Prints the base URL on its first line; GET /dump answers what it holds.
+// the interop test. Prints the base URL on its first line; GET /dump returns all data.
 import { randomUUID } from "node:crypto";
 import express from "express";
 import SCIMMY from "scimmy";

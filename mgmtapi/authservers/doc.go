@@ -1,4 +1,0 @@
-// Package authservers serves the custom authorization servers: their settings, policies with rules, scopes, claims and signing keys.
-//
-// It says what tokens are to be like. They are issued by mgmtapi/oauth, and what became of them is served by mgmtapi/clienttokens.
-package authservers

@@ -1,3 +1,0 @@
-// Package clienttokens serves what OAuth clients hold: refresh tokens, by user, by application and by authorization server, and the
-// consents of users. It lists and revokes; they come into being in mgmtapi/oauth.
-package clienttokens

@@ -1,5 +1,0 @@
-// Package hardwaretokens serves the hardware tokens of the organisation: what is known of them, and who has them.
-//
-// Which passwords they type is checked by mgmtapi/yubikey when a user enrols with one or verifies; both is the matter of
-// mgmtapi/factors. The seeds are sealed, and nobody is shown them again.
-package hardwaretokens

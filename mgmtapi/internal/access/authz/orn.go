@@ -1,0 +1,241 @@
+package authz
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+)
+
+// Form is the form of a resource name: which resource, or which collection, it names.
+type Form int
+
+// The forms of resource names.
+const (
+	FormUsers      Form = iota + 1 // all users
+	FormGroups                     // all groups
+	FormGroup                      // a group
+	FormGroupUsers                 // the users of a group
+	FormApps                       // all applications
+	FormAppsOf                     // all applications of a catalog entry
+	FormApp                        // an application
+	FormServers                    // all authorization servers
+	FormServer                     // an authorization server
+	FormIAM                        // all roles and resource sets
+	FormOther                      // a collection that nothing is served of
+)
+
+// Name is a resource name (ORN), taken apart.
+type Name struct {
+	Form Form
+	// Type is the name of the catalog entry of FormAppsOf and FormApp, ID the id of what is named.
+	Type, ID string
+	// tail is what stands behind the organisation, area what stands before it.
+	area, tail string
+}
+
+// partition is the partition of all resource names.
+const partition = "svc"
+
+// others are the collections that are kept and have no effect.
+var others = map[string]bool{
+	"idp:identity_provider": true, "idp:customizations": true, "directory:devices": true, "idp:agents": true,
+	"directory:directories": true, "workflow:flows": true,
+}
+
+// ORN writes the name for an organisation.
+func (n Name) ORN(org string) string {
+	return strings.Join([]string{"orn", partition, n.area, org, n.tail}, ":")
+}
+
+// Collection says whether the name is one of a whole collection, so that resources can be excluded from it.
+func (n Name) Collection() bool {
+	switch n.Form {
+	case FormUsers, FormGroups, FormApps, FormAppsOf, FormServers:
+		return true
+	default:
+		return false
+	}
+}
+
+// Within says whether the name is one of something in the collection.
+func (n Name) Within(collection Name) bool {
+	switch collection.Form {
+	case FormUsers:
+		return n.Form == FormGroupUsers
+	case FormGroups:
+		return n.Form == FormGroup
+	case FormApps:
+		return n.Form == FormAppsOf || n.Form == FormApp
+	case FormAppsOf:
+		return n.Form == FormApp && n.Type == collection.Type
+	case FormServers:
+		return n.Form == FormServer
+	default:
+		return false
+	}
+}
+
+// ErrName says why a text is no resource name.
+type ErrName struct{ Text, Why string }
+
+// Error returns the text for the caller.
+func (e *ErrName) Error() string { return fmt.Sprintf("%q %s", e.Text, e.Why) }
+
+// The names by their forms.
+func nameUsers() Name          { return Name{FormUsers, "", "", "directory", "users"} }
+func nameGroups() Name         { return Name{FormGroups, "", "", "directory", "groups"} }
+func nameGroup(id string) Name { return Name{FormGroup, "", id, "directory", "groups:" + id} }
+func nameMembers(id string) Name {
+	return Name{FormGroupUsers, "", id, "directory", "groups:" + id + ":contained_resources"}
+}
+func nameApps() Name            { return Name{FormApps, "", "", "idp", "apps"} }
+func nameAppsOf(t string) Name  { return Name{FormAppsOf, t, "", "idp", "apps:" + t} }
+func nameApp(t, id string) Name { return Name{FormApp, t, id, "idp", "apps:" + t + ":" + id} }
+func nameServers() Name         { return Name{FormServers, "", "", "idp", "authorization_servers"} }
+func nameServer(id string) Name {
+	return Name{FormServer, "", id, "idp", "authorization_servers:" + id}
+}
+
+// ParseORN takes a resource name of an organisation apart. Its error is an *ErrName.
+func ParseORN(text, org string) (Name, error) {
+	parts := strings.Split(text, ":")
+	if len(parts) < 5 || parts[0] != "orn" || parts[1] != partition {
+		return Name{}, &ErrName{text, "is not a resource name"}
+	}
+	if parts[3] != org {
+		return Name{}, &ErrName{text, "names a resource of another organisation"}
+	}
+	area, tail := parts[2], parts[4:]
+	for _, part := range tail {
+		if part == "" {
+			return Name{}, &ErrName{text, "has an empty part"}
+		}
+	}
+	switch {
+	case area == "directory" && len(tail) == 1 && tail[0] == "users":
+		return nameUsers(), nil
+	case area == "directory" && tail[0] == "groups" && len(tail) == 1:
+		return nameGroups(), nil
+	case area == "directory" && tail[0] == "groups" && len(tail) == 2:
+		return nameGroup(tail[1]), nil
+	case area == "directory" && tail[0] == "groups" && len(tail) == 3 && tail[2] == "contained_resources":
+		return nameMembers(tail[1]), nil
+	case area == "idp" && tail[0] == "apps" && len(tail) == 1:
+		return nameApps(), nil
+	case area == "idp" && tail[0] == "apps" && len(tail) == 2:
+		return nameAppsOf(tail[1]), nil
+	case area == "idp" && tail[0] == "apps" && len(tail) == 3:
+		return nameApp(tail[1], tail[2]), nil
+	case area == "idp" && tail[0] == "authorization_servers" && len(tail) == 1:
+		return nameServers(), nil
+	case area == "idp" && tail[0] == "authorization_servers" && len(tail) == 2:
+		return nameServer(tail[1]), nil
+	case area == "iam" && len(tail) == 1 && tail[0] == "contained_resources":
+		return Name{FormIAM, "", "", area, tail[0]}, nil
+	case len(tail) == 1 && others[area+":"+tail[0]]:
+		return Name{FormOther, "", "", area, tail[0]}, nil
+	default:
+		return Name{}, &ErrName{text, "is not a resource that a set can have"}
+	}
+}
+
+// ParsePath parses the path of a resource, with its query: what is left of its URL below the base of the organization. The name of an
+// application lacks its type, which the URL does not say. The error is an *ErrName.
+func ParsePath(text string) (Name, error) {
+	if !strings.HasPrefix(text, "/") {
+		return Name{}, &ErrName{text, "is not a URL of this organisation"}
+	}
+	u, err := url.Parse(strings.ReplaceAll(text, " ", "%20"))
+	if err != nil || u.Host != "" {
+		return Name{}, &ErrName{text, "is not a URL"}
+	}
+	segments := strings.Split(strings.Trim(u.Path, "/"), "/")
+	if len(segments) < 3 || segments[0] != "api" || segments[1] != "v1" {
+		return Name{}, &ErrName{text, "is not the URL of a resource"}
+	}
+	kind, rest := segments[2], segments[3:]
+	appType, typed := appTypeOf(u.Query().Get("filter"))
+	switch {
+	case u.RawQuery != "" && (kind != "apps" || len(rest) > 0 || !typed):
+		return Name{}, &ErrName{text, "has a query that says nothing about resources"}
+	case typed:
+		return nameAppsOf(appType), nil
+	case kind == "users" && len(rest) == 0:
+		return nameUsers(), nil
+	case kind == "groups" && len(rest) == 0:
+		return nameGroups(), nil
+	case kind == "groups" && len(rest) == 1:
+		return nameGroup(rest[0]), nil
+	case kind == "groups" && len(rest) == 2 && rest[1] == "users":
+		return nameMembers(rest[0]), nil
+	case kind == "apps" && len(rest) == 0:
+		return nameApps(), nil
+	case kind == "apps" && len(rest) == 1:
+		return nameApp("", rest[0]), nil
+	case kind == "authorizationServers" && len(rest) == 0:
+		return nameServers(), nil
+	case kind == "authorizationServers" && len(rest) == 1:
+		return nameServer(rest[0]), nil
+	default:
+		return Name{}, &ErrName{text, "is not a resource that a set can have"}
+	}
+}
+
+// appTypeOf takes the name out of the filter name eq "<name>".
+func appTypeOf(filter string) (string, bool) {
+	value, ok := strings.CutPrefix(filter, "name eq ")
+	value = strings.Trim(value, `"`)
+	return value, ok && value != "" && !strings.ContainsAny(value, `"/: `)
+}
+
+// OfApp is the name of an application.
+func OfApp(id string, app *model.App) Name { return nameApp(app.Name, id) }
+
+// OfUser is the name of a user. It is shown, and no set can have it.
+func OfUser(id string) Name { return Name{tail: "users:" + id, area: "directory"} }
+
+// OfGroup is the name of a group.
+func OfGroup(id string) Name { return nameGroup(id) }
+
+// OfServer is the name of an authorization server.
+func OfServer(id string) Name { return nameServer(id) }
+
+// OfAppType is the name of all applications of a catalog entry.
+func OfAppType(name string) Name { return nameAppsOf(name) }
+
+// Path is the path of the resource in the API, with its query, empty when it has none.
+func (n Name) Path() string {
+	switch n.Form {
+	case FormUsers:
+		return "/api/v1/users"
+	case FormGroups:
+		return "/api/v1/groups"
+	case FormGroup:
+		return "/api/v1/groups/" + n.ID
+	case FormGroupUsers:
+		return "/api/v1/groups/" + n.ID + "/users"
+	case FormApps:
+		return "/api/v1/apps"
+	case FormAppsOf:
+		return "/api/v1/apps?filter=" + url.QueryEscape(`name eq "`+n.Type+`"`)
+	case FormApp:
+		return "/api/v1/apps/" + n.ID
+	case FormServers:
+		return "/api/v1/authorizationServers"
+	case FormServer:
+		return "/api/v1/authorizationServers/" + n.ID
+	default:
+		return ""
+	}
+}
+
+// AllUsers is the name of all users.
+func AllUsers() Name { return nameUsers() }
+
+// OfMembers is the name of the users of a group.
+func OfMembers(group string) Name { return nameMembers(group) }
+
+// AppsPrefix is what the names of all applications of an organisation begin with.
+func AppsPrefix(org string) string { return nameApps().ORN(org) + ":" }

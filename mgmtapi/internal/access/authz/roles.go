@@ -1,0 +1,90 @@
+package authz
+
+import "github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+
+// Column is a column of the table of standard roles.
+type Column int
+
+// The columns. ColumnSuper is what only a SUPER_ADMIN may do, ColumnAny what everybody with a role may.
+const (
+	ColumnUsers Column = iota
+	ColumnCredentials
+	ColumnGroups
+	ColumnMembership
+	ColumnApps
+	ColumnServers
+	ColumnRoles
+	ColumnHooks
+	ColumnSchemas
+	ColumnLog
+	columns
+
+	ColumnSuper
+	ColumnAny
+)
+
+var columnNames = map[Column]string{
+	ColumnUsers: "users", ColumnCredentials: "credentials, lifecycle and factors of users", ColumnGroups: "groups",
+	ColumnMembership: "membership",
+	ColumnApps:       "applications and assignments", ColumnServers: "authorization servers", ColumnRoles: "roles and resource sets",
+	ColumnHooks: "hooks and keys", ColumnSchemas: "schemas, types, mappings and policies", ColumnLog: "the log",
+	ColumnSuper: "what only a SUPER_ADMIN may do", ColumnAny: "what every administrator may do",
+}
+
+// cell is what a standard role may do in a column.
+type cell byte
+
+const (
+	nothing   cell = '-'
+	reads     cell = 'R'
+	writes    cell = 'W' // reads, too
+	helpsOut  cell = 'H' // runs the operations of a help desk, and reads what these are about
+	writesOpt cell = 'O' // reads, and changes OAuth clients
+)
+
+// standard is the table of standard roles, a cell for each column.
+//
+//	users, credentials, groups, membership, apps, servers, roles, hooks, schemas, log
+var standard = map[model.RoleType][columns]cell{
+	model.RoleSuperAdmin:      row("WWWWWWWWWR"),
+	model.RoleOrgAdmin:        row("WWWWRRRWWR"),
+	model.RoleUserAdmin:       row("WWRWR---RR"),
+	model.RoleHelpDesk:        row("RHR-R----R"),
+	model.RoleMembershipAdmin: row("R-RW------"),
+	model.RoleAppAdmin:        row("R-R-W---RR"),
+	model.RoleAPIAccess:       row("R-R-OW---R"),
+	model.RoleReadOnly:        row("R-R-RRRRRR"),
+	model.RoleReport:          row("R-R-R----R"),
+	model.RoleMobile:          row("R-R-R----R"),
+	model.RoleCertifications:  row("R-R-R-----"),
+	model.RoleRequests:        row("R-R-R-----"),
+}
+
+func row(text string) (cells [columns]cell) {
+	for i := range cells {
+		cells[i] = cell(text[i])
+	}
+	return cells
+}
+
+// meets says whether a standard role may do what the need says to the resource, whatever its targets are.
+func (n *Need) meets(role model.RoleType, r *Resource) bool {
+	switch {
+	case role == model.RoleSuperAdmin || n.Column == ColumnAny:
+		return true
+	case n.Column == ColumnSuper:
+		return false
+	}
+	switch standard[role][n.Column] {
+	case writes:
+		return true
+	case reads:
+		return !n.Write
+	case helpsOut:
+		return n.Help
+	case writesOpt:
+		return !n.Write || r.OAuth || n.free() // the application that somebody is assigned to has a need of its own
+	default:
+		return false
+	}
+}

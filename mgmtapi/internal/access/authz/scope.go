@@ -1,0 +1,169 @@
+package authz
+
+import (
+	"slices"
+
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+)
+
+// Resource is what a decision is about.
+type Resource struct {
+	Kind Kind
+	ID   string
+	// Whole says that it is the collection.
+	Whole bool
+	// Groups are the groups that a user is in, and of a group itself; of an application those of what Need.Of names.
+	Groups []string
+	// Into and OutOf are the group that a user comes into, or leaves.
+	Into, OutOf string
+	// Type is the name of the catalog entry of an application; OAuth says that it is an OAuth client.
+	Type  string
+	OAuth bool
+	// Protected says how far its roles keep others from changing it.
+	Protected Protection
+}
+
+// collection is a collection in a scope, and what is not in it.
+type collection struct {
+	all    bool
+	except map[string]bool // ids; of users: the groups that they must not be in
+	types  map[string]bool // of applications: catalog entries
+}
+
+// scope is what a resource set holds, so that one resource is looked up in it in constant time.
+type scope struct {
+	users, groups, apps, servers collection
+	usersOf                      map[string]bool // groups whose users are in it
+	group, app, server           map[string]bool // by id
+	appsOf                       map[string]map[string]bool
+	iam                          bool
+}
+
+// newScope compiles the resources of a set. Names that nothing is known of are left out.
+func newScope(resources []model.SetResource, org string) *scope {
+	s := &scope{
+		usersOf: map[string]bool{}, group: map[string]bool{}, app: map[string]bool{}, server: map[string]bool{},
+		appsOf: map[string]map[string]bool{},
+	}
+	for _, r := range resources {
+		name, err := ParseORN(r.ORN, org)
+		if err != nil {
+			continue
+		}
+		ids, types := excluded(r.Exclude, org)
+		whole := collection{all: true, except: ids, types: types}
+		switch name.Form {
+		case FormUsers:
+			s.users = whole
+		case FormGroups:
+			s.groups = whole
+		case FormApps:
+			s.apps = whole
+		case FormServers:
+			s.servers = whole
+		case FormGroup:
+			s.group[name.ID] = true
+		case FormGroupUsers:
+			s.usersOf[name.ID] = true
+		case FormAppsOf:
+			s.appsOf[name.Type] = ids
+		case FormApp:
+			s.app[name.ID] = true
+		case FormServer:
+			s.server[name.ID] = true
+		case FormIAM:
+			s.iam = true
+		case FormOther: // nothing is served of it
+		}
+	}
+	return s
+}
+
+func excluded(names []string, org string) (ids, types map[string]bool) {
+	ids, types = map[string]bool{}, map[string]bool{}
+	for _, text := range names {
+		name, err := ParseORN(text, org)
+		switch {
+		case err != nil:
+		case name.Form == FormAppsOf:
+			types[name.Type] = true
+		default:
+			ids[name.ID] = true
+		}
+	}
+	return ids, types
+}
+
+// covers says whether a resource, seen as one of a kind, is in the scope. A whole collection is when nothing is excluded from it.
+func (s *scope) covers(kind Kind, r *Resource) bool {
+	switch kind {
+	case KindUser, KindToken:
+		return s.coversUser(r)
+	case KindGroup:
+		return s.coversGroup(r)
+	case KindApp, KindClient:
+		return s.coversApp(r)
+	case KindServer:
+		if r.Whole {
+			return s.servers.whole()
+		}
+		return s.server[r.ID] || s.servers.all && !s.servers.except[r.ID]
+	case KindIAM:
+		return s.iam
+	default:
+		return false
+	}
+}
+
+func (s *scope) coversUser(r *Resource) bool {
+	if r.Whole {
+		return s.users.whole()
+	}
+	in := func(groups map[string]bool) bool {
+		return slices.ContainsFunc(r.Groups, func(g string) bool { return groups[g] })
+	}
+	return s.users.all && !in(s.users.except) || in(s.usersOf)
+}
+
+// coversGroup is also asked whether a new user may be created: by the groups that it is put into, where one that is in the scope
+// is enough.
+func (s *scope) coversGroup(r *Resource) bool {
+	if r.Whole {
+		return s.groups.whole()
+	}
+	if r.Kind == KindUser && s.groups.whole() {
+		return true
+	}
+	return slices.ContainsFunc(r.Groups, func(g string) bool { return s.group[g] || s.groups.all && !s.groups.except[g] })
+}
+
+func (s *scope) coversApp(r *Resource) bool {
+	if r.Whole {
+		return s.apps.whole()
+	}
+	if s.app[r.ID] || s.apps.all && !s.apps.except[r.ID] && !s.apps.types[r.Type] {
+		return true
+	}
+	except, of := s.appsOf[r.Type]
+	return of && !except[r.ID]
+}
+
+// touches says whether there can be anything of the kind in the scope.
+func (s *scope) touches(kind Kind) bool {
+	switch kind {
+	case KindUser, KindToken:
+		return s.users.all || len(s.usersOf) > 0
+	case KindGroup:
+		return s.groups.all || len(s.group) > 0
+	case KindApp, KindClient:
+		return s.apps.all || len(s.app) > 0 || len(s.appsOf) > 0
+	case KindServer:
+		return s.servers.all || len(s.server) > 0
+	case KindIAM:
+		return s.iam
+	default:
+		return false
+	}
+}
+
+func (c *collection) whole() bool { return c.all && len(c.except) == 0 && len(c.types) == 0 }

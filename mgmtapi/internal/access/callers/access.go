@@ -1,0 +1,93 @@
+package callers
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/audit"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/tokens"
+)
+
+// AcceptAccessTokens makes the guard take access tokens of the org authorization server, which signs with the keys. It is called before
+// the first request.
+func (g *Guard) AcceptAccessTokens(keys *tokens.Keys) { g.tokens = keys }
+
+// byAccessToken finds the client of an access token. What its application was granted meanwhile and is not any more, the token
+// cannot be used for either.
+func (g *Guard) byAccessToken(ctx context.Context, token string) (rest.Principal, error) {
+	if g.tokens == nil {
+		return rest.Principal{}, invalidToken("Access tokens are not accepted here; use an API token")
+	}
+	if err := rest.CheckHost(ctx); err != nil {
+		return rest.Principal{}, err
+	}
+	addresses := rest.Bases(ctx)
+	says, ok, err := g.tokens.Read(ctx, model.OrgRing, false, addresses, token)
+	if err != nil {
+		return rest.Principal{}, err
+	}
+	if !ok || !slices.Contains(addresses, says.Audience) {
+		return g.refuseAccess(ctx, "The access token is malformed, has expired, or is not of the org authorization server", "")
+	}
+	q := g.deps.Store.Reader()
+	app, ok, err := g.tokens.Holder(ctx, q, says)
+	if err != nil {
+		return rest.Principal{}, err
+	}
+	if !ok {
+		return g.refuseAccess(ctx, "The client of the access token is gone or not active", says.Client)
+	}
+	granted, err := g.deps.GrantedScopes(ctx, q, app.ID)
+	if err != nil {
+		return rest.Principal{}, err
+	}
+	scopes := slices.DeleteFunc(says.Scopes, func(name string) bool { return !slices.Contains(granted, name) })
+	return rest.Principal{ClientID: says.Client, AccessTokenID: says.ID, Name: app.Value.Label, Scopes: strings.Join(scopes, " ")}, nil
+}
+
+// invalidToken is the error for an access token. The challenge has no error_description: with one, client libraries take it for the whole
+// error and do not read the code, the summary and the id in the body.
+func invalidToken(why string) error {
+	return &rest.Error{Code: rest.CodeToken, Causes: []string{"Authorization: " + why}, Header: http.Header{
+		"Www-Authenticate": {`Bearer error="invalid_token"`},
+	}}
+}
+
+// refuseAccess logs why an access token is not accepted.
+func (g *Guard) refuseAccess(ctx context.Context, why, client string) (rest.Principal, error) {
+	if g.refusals.AllowN(g.deps.Now(), 1) {
+		entry := audit.Entry{Type: audit.TokenRefuse, Failure: why}
+		if client != "" {
+			entry.Actor = &model.LogParty{ID: client, Type: audit.TypeClient, AlternateID: client}
+		}
+		audit.WriteAlone(ctx, g.deps, g.logger, entry)
+	}
+	return rest.Principal{}, invalidToken("The access token is invalid")
+}
+
+// Authorize wants the scopes of the operation in the access token of a client, and then asks the Authorizer.
+func (g *Guard) Authorize(ctx context.Context, p rest.Principal, op rest.Info) error {
+	if p.ClientID != "" && !HasScopes(strings.Fields(p.Scopes), op.Scopes) {
+		return &rest.Error{
+			Code: rest.CodeForbidden, Causes: []string{"Authorization: The access token must carry the scopes of the operation"},
+			Header: http.Header{"Www-Authenticate": {fmt.Sprintf(`Bearer error="insufficient_scope", scope=%q`, strings.Join(op.Scopes, " "))}},
+		}
+	}
+	return g.Authorizer.Authorize(ctx, p, op)
+}
+
+// HasScopes says whether all of the needed scopes are there. Who may manage may read.
+func HasScopes(have, needed []string) bool {
+	for _, scope := range needed {
+		area, reads := strings.CutSuffix(scope, ".read")
+		if !slices.Contains(have, scope) && (!reads || !slices.Contains(have, area+".manage")) {
+			return false
+		}
+	}
+	return len(needed) > 0
+}

@@ -1,0 +1,57 @@
+package callers
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+)
+
+// maxPeople is the maximum number of users, and of groups, that a rule names.
+const maxPeople = 100
+
+// CheckPeople records which of the users and groups that a rule names do not exist.
+func CheckPeople(ctx context.Context, q docstore.Reader, d model.Deps, people *model.RulePeople, causes *rest.Causes) error {
+	for _, list := range []struct {
+		member string
+		ids    []string
+		groups bool
+	}{
+		{"conditions.people.users.include", people.Users, false},
+		{"conditions.people.users.exclude", people.ExcludeUsers, false},
+		{"conditions.people.groups.include", people.Groups, true},
+		{"conditions.people.groups.exclude", people.ExcludeGroups, true},
+	} {
+		if len(list.ids) > maxPeople {
+			causes.Add(list.member, "The field must have at most %d elements", maxPeople)
+			continue
+		}
+		known, kind := map[string]bool{}, "user"
+		if list.groups {
+			known[model.EveryoneToken], kind = true, "group"
+			groups, err := d.Groups.GetMany(ctx, q, list.ids)
+			if err != nil {
+				return err
+			}
+			for _, g := range groups {
+				known[g.ID] = true
+			}
+		} else {
+			users, err := d.Users.GetMany(ctx, q, list.ids)
+			if err != nil {
+				return err
+			}
+			for _, u := range users {
+				known[u.ID] = true
+			}
+		}
+		for i, id := range list.ids {
+			if !known[id] {
+				causes.Add(fmt.Sprintf("%s[%d]", list.member, i), "There is no %s with the id %.100q", kind, id)
+			}
+		}
+	}
+	return nil
+}

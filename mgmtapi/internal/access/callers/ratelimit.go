@@ -1,0 +1,133 @@
+package callers
+
+import (
+	"maps"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/scimwright/scimwright/internal/rest"
+)
+
+// Window is the length of a rate-limit window. It starts with the first request of a bucket.
+const Window = time.Minute
+
+// Bucket is a rate limit that all callers share.
+type Bucket struct {
+	Name      string
+	PerMinute int
+	holds     func(method string, segments []string) bool
+}
+
+// The names of the buckets, for Limits.
+const (
+	BucketUsers  = "users"
+	BucketUser   = "user"
+	BucketOther  = "users-other"
+	BucketGroups = "groups"
+	BucketApps   = "apps"
+	BucketApp    = "app"
+	BucketLogs   = "logs"
+	BucketTokens = "tokens"
+	BucketRest   = "api"
+)
+
+// Buckets is the table of rate limits. The first bucket that holds a request counts it; a request that none holds is not
+// limited.
+func Buckets() []Bucket {
+	under := func(segments []string, resource string) bool { return len(segments) > 0 && segments[0] == resource }
+	return []Bucket{
+		{BucketUsers, 600, func(m string, s []string) bool { return len(s) == 1 && s[0] == "users" && m == http.MethodGet }},
+		{BucketUser, 2000, func(m string, s []string) bool { return len(s) == 2 && s[0] == "users" && m == http.MethodGet }},
+		{BucketOther, 600, func(_ string, s []string) bool { return under(s, "users") }},
+		{BucketGroups, 500, func(_ string, s []string) bool { return under(s, "groups") }},
+		{BucketApps, 100, func(_ string, s []string) bool { return len(s) == 1 && s[0] == "apps" }},
+		{BucketApp, 500, func(_ string, s []string) bool { return under(s, "apps") }},
+		{BucketLogs, 120, func(_ string, s []string) bool { return under(s, "logs") }},
+		{BucketRest, 1200, func(_ string, s []string) bool { return len(s) > 0 }},
+	}
+}
+
+// Limits configure the rate limits.
+type Limits struct {
+	// Off lets every request pass. The headers are still written, with nothing taken.
+	Off bool
+	// PerMinute replaces limits, by the name of the bucket; 0 is no limit. Defaults to those of Buckets.
+	PerMinute map[string]int
+}
+
+// Limiter counts requests in fixed windows. It is a rest.Limiter.
+type Limiter struct {
+	off     bool
+	now     func() time.Time
+	buckets []Bucket
+	tokens  Bucket // of the token endpoints, which are not under /api/v1
+
+	mu      sync.Mutex
+	windows map[string]*window
+}
+
+type window struct {
+	end     time.Time
+	count   int
+	refused bool // somebody was
+}
+
+// NewLimiter makes a limiter with empty buckets.
+func NewLimiter(l Limits, now func() time.Time) *Limiter {
+	perMinute := maps.Clone(l.PerMinute)
+	buckets := Buckets()
+	for i, b := range buckets {
+		if n, ok := perMinute[b.Name]; ok {
+			buckets[i].PerMinute = n
+		}
+	}
+	tokens := Bucket{Name: BucketTokens, PerMinute: 1200}
+	if n, ok := perMinute[BucketTokens]; ok {
+		tokens.PerMinute = n
+	}
+	return &Limiter{off: l.Off, now: now, buckets: buckets, tokens: tokens, windows: map[string]*window{}}
+}
+
+// Take counts a request.
+func (l *Limiter) Take(method, path string) rest.Quota {
+	if strings.HasPrefix(path, "/oauth2/") && strings.HasSuffix(strings.TrimRight(path, "/"), "/v1/token") {
+		return l.take(l.tokens)
+	}
+	path, ok := strings.CutPrefix(path, "/api/v1/")
+	if !ok {
+		return rest.Quota{}
+	}
+	segments := strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
+	for _, b := range l.buckets {
+		if b.holds(method, segments) {
+			return l.take(b)
+		}
+	}
+	return rest.Quota{}
+}
+
+func (l *Limiter) take(b Bucket) rest.Quota {
+	now := l.now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	w, ok := l.windows[b.Name]
+	if !ok || !now.Before(w.end) || w.end.Sub(now) > Window { // the clock may have been set back
+		w = &window{end: now.Add(Window)}
+		l.windows[b.Name] = w
+	}
+	quota := rest.Quota{Limit: b.PerMinute, Reset: w.end, Bucket: b.Name}
+	if l.off {
+		quota.Remaining = b.PerMinute
+		return quota
+	}
+	if w.count >= b.PerMinute {
+		quota.Exceeded, quota.First = true, !w.refused
+		w.refused = true
+		return quota
+	}
+	w.count++
+	quota.Remaining = b.PerMinute - w.count
+	return quota
+}

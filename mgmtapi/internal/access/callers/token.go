@@ -1,0 +1,74 @@
+package callers
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"time"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+)
+
+// TokenWindow is how long an API token lives after its last use.
+const TokenWindow = 30 * 24 * time.Hour
+
+// Secrets of API tokens begin with secretPrefix and go on with secretLength url-safe characters.
+const (
+	secretPrefix = "00"
+	secretLength = 40
+)
+
+var secretPattern = regexp.MustCompile(`^[!-~]{1,255}$`)
+
+// ErrBadSecret says that the secret of an API token does not look like one.
+var ErrBadSecret = errors.New("an API token is 1 to 255 visible ASCII characters")
+
+// NewSecret makes the secret of an API token.
+func NewSecret() string { return secretPrefix + model.NewSecret(secretLength) }
+
+// CheckSecret returns ErrBadSecret when the secret cannot be sent in a header. Secrets made here look like those of NewSecret;
+// one that is configured may be whatever its owner likes.
+func CheckSecret(secret string) error {
+	if !secretPattern.MatchString(secret) {
+		return ErrBadSecret
+	}
+	return nil
+}
+
+// Token describes an API token to be stored.
+type Token struct {
+	Name   string
+	UserID string
+	Client string // what it is made for
+	Secret string
+}
+
+// ExtendToken has a token live for another TokenWindow from a time on. A token that is gone is no error.
+func ExtendToken(ctx context.Context, tx *docstore.Tx, d model.Deps, id string, from time.Time) error {
+	token, err := model.Optional(ctx, tx, d.APITokens, id)
+	if err != nil || token == nil {
+		return err
+	}
+	token.Value.Expires = from.Add(TokenWindow)
+	_, err = d.APITokens.Update(ctx, tx, id, token.Rev, token.Value)
+	return err
+}
+
+// FindToken returns the token with a secret, nil if there is none.
+func FindToken(ctx context.Context, q docstore.Reader, d model.Deps, secret string) (*docstore.Doc[model.APIToken], error) {
+	page, err := d.APITokens.Query(ctx, q, docstore.Query[model.APIToken]{
+		Where: docstore.Eq(model.APITokenByHash, model.SecretHash(secret)), Limit: 1,
+	})
+	if err != nil || len(page.Docs) == 0 {
+		return nil, err
+	}
+	return &page.Docs[0], nil
+}
+
+// StoreToken stores a token by the hash of its secret. A secret that is in use already is a *docstore.UniqueError.
+func StoreToken(ctx context.Context, tx *docstore.Tx, d model.Deps, t Token) (docstore.Doc[model.APIToken], error) {
+	return d.APITokens.Insert(ctx, tx, model.NewID(model.KindAPIToken), model.APIToken{
+		Name: t.Name, UserID: t.UserID, Client: t.Client, Hash: model.SecretHash(t.Secret), Expires: d.Now().Add(TokenWindow),
+	})
+}

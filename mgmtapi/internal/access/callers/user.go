@@ -1,0 +1,35 @@
+package callers
+
+import (
+	"context"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/lookup"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+)
+
+// Me is how callers name themselves in paths.
+const Me = "me"
+
+// FindUser returns the user that a path names: by id, login, unambiguous short login, or Me. A missing user is answered
+// with rest.CodeNotFound.
+func FindUser(ctx context.Context, d model.Deps, q docstore.Reader, ref string) (docstore.Doc[model.User], error) {
+	name := ref
+	if ref == Me {
+		name = rest.Caller(ctx).UserID
+	}
+	doc, err := d.FindUser(ctx, q, name)
+	return doc, rest.Missing(err, "User", ref)
+}
+
+// FoundUser returns a Find for requests about the user that their path names, see FindUser. at returns the name in a request and the field
+// that the user is stored in.
+func FoundUser[Req any](
+	d model.Deps, at func(*Req) (ref string, to *docstore.Doc[model.User]),
+) func(context.Context, *Req) error {
+	get := func(ctx context.Context, q docstore.Reader, ref string) (docstore.Doc[model.User], error) {
+		return FindUser(ctx, d, q, ref)
+	}
+	return lookup.Found(d.Store, get, "User", at)
+}

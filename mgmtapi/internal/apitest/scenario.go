@@ -1,0 +1,311 @@
+package apitest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+)
+
+// Step is a request and what its answer must hold. In Do, Body, Header and the wanted values, {{name}} stands for a saved
+// value.
+type Step struct {
+	// Name says what the step shows, as a sentence.
+	Name string
+	// Do is method and path, or method and an absolute URL.
+	Do   string
+	Body string
+	// Header sets request headers. An empty value leaves a header out, also one that is sent by default: Authorization with
+	// Token, and Content-Type with a body.
+	Header map[string]string
+	// Status of the answer. Defaults to 200.
+	Status int
+	// Code is the error code of the answer, or the error of an OAuth endpoint; empty for none.
+	Code string
+	// Causes are texts that causes of the error begin with: all of them, in this order.
+	Causes []string
+	// Equal gives values by their path in the answer, see Value. Numbers are written as int.
+	Equal map[string]any
+	// Has and Lacks list paths that the answer must and must not have.
+	Has, Lacks []string
+	// Save keeps values of the answer by a name.
+	Save map[string]string
+	// Then runs after the checks.
+	Then func(t *testing.T, a *Answer)
+}
+
+// Answer is an answer that was checked against the document.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+	JSON   any
+}
+
+// Run runs the steps in order, each as a subtest; the first failure ends the scenario. It returns what was saved.
+func (e *Env) Run(t *testing.T, steps ...Step) map[string]string {
+	t.Helper()
+	saved := map[string]string{}
+	for i, step := range steps {
+		name := step.Name
+		if name == "" {
+			name = fmt.Sprintf("%d %s", i+1, step.Do)
+		}
+		if !t.Run(name, func(t *testing.T) { e.step(t, step, saved) }) {
+			t.FailNow()
+		}
+	}
+	return saved
+}
+
+func (e *Env) step(t *testing.T, s Step, saved map[string]string) {
+	t.Helper()
+	a := e.Do(t, fill(t, s.Do, saved), fill(t, s.Body, saved), fillAll(t, s.Header, saved))
+	want := s.Status
+	if want == 0 {
+		want = http.StatusOK
+	}
+	require.Equal(t, want, a.Status, "status; the body is %s", a.Body)
+	if want >= http.StatusBadRequest {
+		code := a.Value("errorCode")
+		if a.oauth() {
+			code = a.Value("error")
+		}
+		require.Equal(t, s.Code, code, "error code; the body is %s", a.Body)
+	}
+	if s.Causes != nil {
+		causes, _ := a.at("errorCauses")
+		list, _ := causes.([]any)
+		require.Len(t, list, len(s.Causes), "causes; the body is %s", a.Body)
+		for i, begins := range s.Causes {
+			require.True(t, strings.HasPrefix(a.Value(fmt.Sprintf("errorCauses.%d.errorSummary", i)), begins),
+				"cause %d must begin with %q; the body is %s", i, begins, a.Body)
+		}
+	}
+	for path, value := range s.Equal {
+		if text, ok := value.(string); ok {
+			value = fill(t, text, saved)
+		}
+		got, ok := a.at(path)
+		require.True(t, ok, "the answer has no %s; the body is %s", path, a.Body)
+		require.Equal(t, plain(value), plain(got), "%s; the body is %s", path, a.Body)
+	}
+	for _, path := range s.Has {
+		_, ok := a.at(path)
+		require.True(t, ok, "the answer has no %s; the body is %s", path, a.Body)
+	}
+	for _, path := range s.Lacks {
+		_, ok := a.at(path)
+		require.False(t, ok, "the answer has %s; the body is %s", path, a.Body)
+	}
+	for name, path := range s.Save {
+		_, ok := a.at(path)
+		require.True(t, ok, "the answer has no %s to save; the body is %s", path, a.Body)
+		saved[name] = a.Value(path)
+	}
+	if s.Then != nil {
+		s.Then(t, a)
+	}
+}
+
+// Do sends one request and checks its answer against the document. header is as in Step.
+func (e *Env) Do(t testing.TB, do, body string, header map[string]string) *Answer {
+	t.Helper()
+	method, url, _ := strings.Cut(do, " ")
+	if strings.HasPrefix(url, "/") {
+		url = e.Server.URL + url
+	}
+	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	require.NoError(t, err)
+	r.Header.Set("Authorization", "SSWS "+Token)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for name, value := range header {
+		if r.Header.Del(name); value != "" {
+			r.Header.Set(name, value)
+		}
+	}
+	response, err := e.Server.Client().Do(r)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	data, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	a := &Answer{Status: response.StatusCode, Header: response.Header, Body: data}
+	if len(data) > 0 && strings.HasPrefix(response.Header.Get("Content-Type"), "application/json") {
+		require.NoError(t, json.Unmarshal(data, &a.JSON), "the body is %s", data)
+	}
+	operation := e.check(t, r, a)
+	if operation != "" && a.Status < http.StatusBadRequest && !e.unrecorded {
+		seen.add(operation, t.Name(), e.logged(t, a.Header.Get("X-Svc-Request-Id"))...)
+	}
+	return a
+}
+
+// newest is how many of the newest log events are looked through for those of a request, at a time.
+const newest = 50
+
+// logged lists the types of the log events that a request wrote. They are the newest ones, but for those of requests that ran
+// at the same time.
+func (e *Env) logged(t testing.TB, request string) []string {
+	t.Helper()
+	var types []string
+	for after := ""; ; {
+		page, err := e.Model.LogEvents.Query(t.Context(), e.Store.Reader(), docstore.Query[model.LogEvent]{
+			OrderBy: docstore.ID, Desc: true, After: after, Limit: newest,
+		})
+		require.NoError(t, err)
+		ours := false
+		for _, doc := range page.Docs {
+			if ours = doc.Value.Transaction == request; ours && !slices.Contains(types, doc.Value.Type) {
+				types = append(types, doc.Value.Type)
+			}
+		}
+		if after = page.Next; !ours || after == "" {
+			return types
+		}
+	}
+}
+
+// check holds the answer against the OpenAPI document and returns the operation, "" for none.
+func (e *Env) check(t testing.TB, r *http.Request, a *Answer) string {
+	t.Helper()
+	require.NotEmpty(t, a.Header.Get("X-Svc-Request-Id"))
+	require.Equal(t, "no-cache, no-store", a.Header.Get("Cache-Control"))
+	require.NotEmpty(t, a.Header.Get("Date"))
+	if a.Status >= http.StatusBadRequest && !a.oauth() { // the document tells which operations have errors of OAuth
+		schema := e.document.Components.Schemas["ErrorBody"].Value
+		require.NoError(t, schema.VisitJSON(a.JSON, openapi3.VisitAsResponse()), "the error body is %s", a.Body)
+		require.Equal(t, a.Value("errorCode"), a.Value("errorLink"))
+	}
+	if e.besides(r) {
+		return ""
+	}
+	plain := r.Clone(t.Context()) // the document knows no trailing slashes
+	plain.URL.Path, plain.URL.RawPath = strings.TrimRight(r.URL.Path, "/"), strings.TrimRight(r.URL.RawPath, "/")
+	route, params, err := e.router.FindRoute(plain)
+	if err != nil { // a path or method that is not in the document
+		allowed := []int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusUnauthorized, http.StatusForbidden,
+			http.StatusNotImplemented}
+		if a.oauth() {
+			allowed = append(allowed, http.StatusBadRequest) // of an authorization server that is not active
+		}
+		require.Contains(t, allowed, a.Status, "%s: %v", r.URL, err)
+		return ""
+	}
+	err = openapi3filter.ValidateResponse(t.Context(), &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: r, PathParams: params, Route: route},
+		Status:                 a.Status,
+		Header:                 a.Header,
+		Body:                   io.NopCloser(bytes.NewReader(a.Body)),
+		Options:                &openapi3filter.Options{IncludeResponseStatus: true},
+	})
+	require.NoError(t, err, "the answer is not what the document says; the body is %s", a.Body)
+	return route.Operation.OperationID
+}
+
+// oauth says whether the answer is an error of an OAuth endpoint.
+func (a *Answer) oauth() bool {
+	_, there := a.at("error")
+	return there && a.Status >= http.StatusBadRequest
+}
+
+// Value returns a value of the answer as text, "" when there is none. A path is names and positions with dots between
+// ("profile.login", "0.id"); "#" is the number of elements, "header:Name" a header, "link:next" the URL of a relation.
+func (a *Answer) Value(path string) string {
+	value, _ := a.at(path)
+	switch v := value.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+func (a *Answer) at(path string) (any, bool) {
+	if name, ok := strings.CutPrefix(path, "header:"); ok {
+		value := a.Header.Get(name)
+		return value, value != ""
+	}
+	if rel, ok := strings.CutPrefix(path, "link:"); ok {
+		return a.link(rel)
+	}
+	value := a.JSON
+	for name := range strings.SplitSeq(path, ".") {
+		switch v := value.(type) {
+		case map[string]any:
+			inner, ok := v[name]
+			if !ok {
+				return nil, false
+			}
+			value = inner
+		case []any:
+			if name == "#" {
+				value = float64(len(v))
+				continue
+			}
+			i, err := strconv.Atoi(name)
+			if err != nil || i < 0 || i >= len(v) {
+				return nil, false
+			}
+			value = v[i]
+		default:
+			return nil, false
+		}
+	}
+	return value, true
+}
+
+func (a *Answer) link(rel string) (any, bool) {
+	for _, line := range a.Header.Values("Link") {
+		if url, ok := strings.CutSuffix(line, `>; rel="`+rel+`"`); ok {
+			return strings.TrimPrefix(url, "<"), true
+		}
+	}
+	return nil, false
+}
+
+// plain makes numbers of Go and of JSON the same.
+func plain(v any) any {
+	if n, ok := v.(int); ok {
+		return float64(n)
+	}
+	return v
+}
+
+var placeholder = regexp.MustCompile(`\{\{(\w+)\}\}`)
+
+func fill(t testing.TB, text string, saved map[string]string) string {
+	t.Helper()
+	return placeholder.ReplaceAllStringFunc(text, func(match string) string {
+		value, ok := saved[strings.Trim(match, "{}")]
+		require.True(t, ok, "nothing was saved as %s", match)
+		return value
+	})
+}
+
+func fillAll(t testing.TB, texts, saved map[string]string) map[string]string {
+	t.Helper()
+	out := make(map[string]string, len(texts))
+	for name, text := range texts {
+		out[name] = fill(t, text, saved)
+	}
+	return out
+}

@@ -1,0 +1,161 @@
+package assignments
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+)
+
+// followBatch is how many assignments one transaction brings up to date after a
+// change that concerns all of an application, so that other callers do not wait
+// for long.
+const followBatch = 100
+
+// mappingChanged has all assignments of an application follow.
+func (s *Slice) mappingChanged(ctx context.Context, tx *docstore.Tx, e model.MappingChanged) error {
+	return s.beginFollowing(ctx, tx, e.App, e.Removed)
+}
+
+// beginFollowing notes that all assignments of an application are to be
+// brought up to date, from the first one on. Work does it.
+func (s *Slice) beginFollowing(ctx context.Context, tx *docstore.Tx, app string, removed []string) error {
+	users, err := s.AppUsers.Query(ctx, tx, docstore.Query[model.AppUser]{Where: docstore.Eq(model.AppUserByListedApp, app), Limit: 1})
+	if err != nil || len(users.Docs) == 0 {
+		return err
+	}
+	doc, err := model.Optional(ctx, tx, s.Followings, app)
+	if err != nil {
+		return err
+	}
+	if doc == nil {
+		_, err = s.Followings.Insert(ctx, tx, app, model.PendingResync{Removed: removed})
+		return err
+	}
+	all := slices.Concat(doc.Value.Removed, removed)
+	slices.Sort(all)
+	_, err = s.Followings.Update(ctx, tx, app, doc.Rev, model.PendingResync{Removed: slices.Compact(all)})
+	return err
+}
+
+// Work does a bounded piece of what changes have left to do, in a transaction of
+// its own, and says whether there may be more. What is left survives a restart.
+func (s *Slice) Work(ctx context.Context) (more bool, err error) {
+	waiting, err := s.Followings.Query(ctx, s.Store.Reader(), docstore.Query[model.PendingResync]{Limit: 1})
+	if err != nil || len(waiting.Docs) == 0 {
+		return false, err
+	}
+	return true, s.Update(ctx, func(tx *docstore.Tx) error {
+		f, err := model.Optional(ctx, tx, s.Followings, waiting.Docs[0].ID)
+		if err != nil || f == nil {
+			return err
+		}
+		t, err := s.target(ctx, tx, f.ID)
+		if err != nil {
+			return err
+		}
+		next := ""
+		if t != nil {
+			if next, err = s.followSome(ctx, tx, t, f.Value.After); err != nil {
+				return err
+			}
+		}
+		if next == "" {
+			return s.Followings.Delete(ctx, tx, f.ID)
+		}
+		f.Value.After = next
+		_, err = s.Followings.Update(ctx, tx, f.ID, f.Rev, f.Value)
+		return err
+	})
+}
+
+// followSome brings the assignments behind a cursor up to date and returns the
+// cursor behind them, "" at the end.
+func (s *Slice) followSome(ctx context.Context, tx *docstore.Tx, t *target, after string) (string, error) {
+	query := docstore.Query[model.AppUser]{Where: docstore.Eq(model.AppUserByListedApp, t.id), After: after, Limit: followBatch}
+	page, err := s.AppUsers.Query(ctx, tx, query)
+	if errors.Is(err, docstore.ErrBadCursor) {
+		query.After = "" // one of another version: from the first one again
+		page, err = s.AppUsers.Query(ctx, tx, query)
+	}
+	if err != nil {
+		return "", err
+	}
+	for _, doc := range page.Docs {
+		user, err := model.Optional(ctx, tx, s.Users, doc.Value.UserID)
+		if err != nil {
+			return "", err
+		}
+		if user == nil {
+			continue
+		}
+		u, err := s.followed(ctx, tx, t, *user, doc)
+		if err != nil {
+			return "", err
+		}
+		if u == nil || reflect.DeepEqual(*u, doc.Value) {
+			continue
+		}
+		if _, err := s.store(ctx, tx, t, *user, change{doc: &doc, value: *u}); err != nil {
+			return "", err
+		}
+	}
+	return page.Next, nil
+}
+
+// groupsTested are the applications whose mappings ask for the groups of users.
+func (s *Slice) groupsTested(ctx context.Context, q docstore.Reader) (apps []string, err error) {
+	err = model.Each(ctx, q, s.Mappings, docstore.NotNull(model.MappingByGroups), func(m docstore.Doc[model.Mapping]) error {
+		if !slices.Contains(apps, m.Value.App) {
+			apps = append(apps, m.Value.App)
+		}
+		return nil
+	})
+	return apps, err
+}
+
+// followGroups brings the assignments of a user up to date whose mapping asks
+// for its groups.
+func (s *Slice) followGroups(ctx context.Context, tx *docstore.Tx, userID string) error {
+	apps, err := s.groupsTested(ctx, tx)
+	for _, app := range apps {
+		c, err := s.load(ctx, tx, app, userID)
+		if err != nil {
+			return err
+		}
+		if !c.value.Listed() {
+			continue
+		}
+		t, err := s.target(ctx, tx, app)
+		if err != nil || t == nil {
+			return err
+		}
+		user, err := s.Users.Get(ctx, tx, userID)
+		if err != nil {
+			return err
+		}
+		if err := s.follow(ctx, tx, t, user, *c.doc); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// groupChanged has all assignments follow whose mapping asks for groups: they
+// may ask for the name.
+func (s *Slice) groupChanged(ctx context.Context, tx *docstore.Tx, _ model.GroupChanged) error {
+	return s.followAllGroups(ctx, tx)
+}
+
+func (s *Slice) followAllGroups(ctx context.Context, tx *docstore.Tx) error {
+	apps, err := s.groupsTested(ctx, tx)
+	for _, app := range apps {
+		if err := s.beginFollowing(ctx, tx, app, nil); err != nil {
+			return err
+		}
+	}
+	return err
+}

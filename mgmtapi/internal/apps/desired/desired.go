@@ -1,0 +1,322 @@
+package desired
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/seal"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+	"github.com/scimwright/scimwright/scim"
+)
+
+// ErrUnknownApp says that there is no such application, or that it never had a
+// provisioning connection.
+var ErrUnknownApp = errors.New("desired: the application has no provisioning target")
+
+// Want is the state that a user or a group should have in the target.
+type Want string
+
+// The wanted states.
+const (
+	Active   Want = "active"
+	Inactive Want = "inactive"
+	// Absent: the directory knows nothing about it.
+	Absent Want = "absent"
+	// Keep: whatever the target has is to stay as it is, and no request may be
+	// sent. An event tells when that ends.
+	Keep Want = "keep"
+)
+
+// Target is where and how an application is provisioned.
+type Target struct {
+	BaseURL string
+	Header  model.HeaderFormat
+	Token   string // in clear; it must not be logged
+	// OAuth says where the token is the secret of a client; nil for one that is sent as it is.
+	OAuth             *model.ConnectionOAuth
+	UserNameAttribute string // compared when a user is looked up
+	// Style says which requests update users and groups.
+	Style model.UpdateStyle
+	// Fallback says whether other forms of a request may be tried.
+	Fallback model.Fallback
+
+	CreateUsers, UpdateUsers, DeactivateUsers, PushGroups bool
+	// SyncPasswords: accounts that exist get User.Password, too.
+	SyncPasswords bool
+	// Paused: the application is INACTIVE or its connection is not enabled.
+	// Nothing may be sent; what is due stays due.
+	Paused bool
+}
+
+// String hides the token, so that a printed target does not tell it.
+func (t Target) String() string { return t.BaseURL }
+
+// GoString is String, for %#v.
+func (t Target) GoString() string { return t.BaseURL }
+
+// User is what a user should look like in the target.
+type User struct {
+	Want     Want
+	UserName string
+	// Resource holds the mapped attributes, externalId among them, without id,
+	// meta, active, groups and password. It is nil for Absent and Keep.
+	Resource *scim.Resource
+	// RemoteID is the id in the target, as far as known.
+	RemoteID string
+	// Anew says that the account is that of an earlier assignment: nobody knows whether it still is the user's.
+	Anew bool
+	// Password is one that is on its way to the account, in clear; it must not be logged. PasswordVersion names it, and is empty when
+	// only a new account is to get it.
+	Password, PasswordVersion string
+}
+
+// String hides the password, so that a printed user does not tell it.
+func (u User) String() string { return string(u.Want) + " " + u.UserName }
+
+// GoString is String, for %#v.
+func (u User) GoString() string { return u.String() }
+
+// Group is what a pushed group should look like in the target. Inactive means
+// that pushes are paused.
+type Group struct {
+	Want        Want
+	DisplayName string
+	// RemoteID is the id in the target, as far as known.
+	RemoteID string
+	// DeleteRemote says for Absent that the group in the target goes too.
+	DeleteRemote bool
+}
+
+// State reads what is desired and writes down results.
+type State struct {
+	model.Deps
+	secrets seal.Secrets
+}
+
+// New returns the state in the store. The clock defaults to time.Now.
+func New(m *model.Model, store *docstore.Store, secrets seal.Secrets, now func() time.Time) *State {
+	if now == nil {
+		now = time.Now
+	}
+	return &State{Deps: model.Deps{Model: m, Store: store, Now: now}, secrets: secrets}
+}
+
+// Target returns where an application is provisioned, or ErrUnknownApp.
+func (s *State) Target(ctx context.Context, app string) (Target, error) {
+	q := s.Store.Reader()
+	a, err := model.Optional(ctx, q, s.Apps, app)
+	if err != nil {
+		return Target{}, err
+	}
+	c, err := model.Optional(ctx, q, s.Connections, app)
+	if err != nil {
+		return Target{}, err
+	}
+	if a == nil || c == nil {
+		return Target{}, ErrUnknownApp
+	}
+	conn := &c.Value
+	token, err := s.secrets.Open(conn.SealedToken, model.ConnectionBinding(app))
+	if err != nil {
+		return Target{}, err
+	}
+	return Target{
+		BaseURL: conn.BaseURL, Header: conn.HeaderFormat, Token: token, OAuth: conn.OAuth, UserNameAttribute: conn.UserNameAttribute,
+		Style:       conn.Style(&a.Value),
+		Fallback:    conn.FallsBack(),
+		CreateUsers: conn.Creates(), UpdateUsers: conn.Updates(), DeactivateUsers: conn.OwesDeactivations(), PushGroups: conn.PushesGroups(),
+		SyncPasswords: conn.SyncsPasswords(),
+		Paused:        a.Value.Status != model.AppActive || !conn.Enabled,
+	}, nil
+}
+
+// User returns what a user should look like in the target of an application.
+func (s *State) User(ctx context.Context, app, user string) (User, error) {
+	q := s.Store.Reader()
+	assignment, err := model.Optional(ctx, q, s.AppUsers, model.AppUserID(app, user))
+	if err != nil {
+		return User{}, err
+	}
+	if assignment == nil {
+		return User{Want: Absent}, nil
+	}
+	u := &assignment.Value
+	out := User{Want: Active, UserName: u.UserName, RemoteID: u.ExternalID}
+	if out.Want, err = s.wanted(ctx, q, u); err != nil {
+		return User{}, err
+	}
+	if out.Want == Keep {
+		return out, nil
+	}
+	schema, err := s.AppSchema(ctx, q, app)
+	if err != nil {
+		return User{}, err
+	}
+	out.Resource = resource(u, &schema)
+	if out.Want == Active {
+		out.Anew = u.Status == model.AppUserStaged && u.ExternalID != ""
+		err = s.password(ctx, q, app, user, &out)
+	}
+	return out, err
+}
+
+// password adds the password that is on its way, unless it has been for too long.
+func (s *State) password(ctx context.Context, q docstore.Reader, app, user string, out *User) error {
+	p, err := model.Optional(ctx, q, s.SyncPasswords, model.AppUserID(app, user))
+	if err != nil || p == nil || s.Now().Sub(p.Created) >= model.SyncPasswordLife {
+		return err
+	}
+	if out.Password, err = s.secrets.Open(p.Value.Sealed, model.SyncPasswordBinding(app, user)); err != nil {
+		return err
+	}
+	if p.Value.Follows {
+		out.PasswordVersion = p.Value.Version
+	}
+	return nil
+}
+
+// wanted decides about one assignment.
+func (s *State) wanted(ctx context.Context, q docstore.Reader, u *model.AppUser) (Want, error) {
+	switch {
+	case !u.Listed() && u.SyncState == model.SyncDisabled:
+		return Keep, nil // removed while Deactivate Users was off
+	case !u.Listed():
+		return Inactive, nil
+	case !u.Provisioned() || u.Blocked:
+		return Keep, nil // assigned while Create Users was off, or without a user name that can be used
+	}
+	user, err := model.Optional(ctx, q, s.Users, u.UserID)
+	if err != nil {
+		return "", err
+	}
+	if user == nil {
+		return Inactive, nil
+	}
+	switch user.Value.Status {
+	case model.UserStaged, model.UserSuspended:
+		return Keep, nil
+	case model.UserDeprovisioned:
+		return Inactive, nil
+	default:
+		return Active, nil
+	}
+}
+
+// Group returns what a group should look like in the target of an application.
+func (s *State) Group(ctx context.Context, app, group string) (Group, error) {
+	q := s.Store.Reader()
+	mapping, err := s.mapping(ctx, q, app, group)
+	if err != nil || mapping == nil {
+		return Group{Want: Absent}, err
+	}
+	m := mapping.Value
+	if m.Deleted {
+		return Group{Want: Absent, DisplayName: m.TargetName, RemoteID: m.RemoteID, DeleteRemote: m.DeleteTarget}, nil
+	}
+	target, err := s.Groups.Get(ctx, q, m.TargetGroupID)
+	if err != nil {
+		return Group{}, err
+	}
+	out := Group{Want: Active, DisplayName: target.Value.Name(), RemoteID: m.RemoteID}
+	if m.Status == model.PushInactive {
+		out.Want = Inactive
+	}
+	return out, nil
+}
+
+// mapping reads the push mapping of a group: the one that lives, else a
+// tombstone, else nil.
+func (s *State) mapping(ctx context.Context, q docstore.Reader, app, group string) (*docstore.Doc[model.PushMapping], error) {
+	page, err := s.PushMappings.Query(ctx, q, docstore.Query[model.PushMapping]{
+		Where: docstore.Eq(model.PushMappingByPair, docstore.JoinID(app, group)),
+	})
+	if err != nil || len(page.Docs) == 0 {
+		return nil, err
+	}
+	for i := range page.Docs {
+		if !page.Docs[i].Value.Deleted {
+			return &page.Docs[i], nil
+		}
+	}
+	return &page.Docs[len(page.Docs)-1], nil
+}
+
+// Members returns the users that belong to a pushed group, ascending by id,
+// behind the given one (empty for the first page). Fewer than limit end the
+// list. A user belongs to it when it is in the source group and is, or is meant
+// to be, in the target; some of them may have no id there yet.
+func (s *State) Members(ctx context.Context, app, group, after string, limit int) ([]string, error) {
+	q := s.Store.Reader()
+	var members []string
+	for len(members) < limit {
+		where := docstore.Prefix(docstore.ID, model.MembershipID(group, ""))
+		if after != "" {
+			where = docstore.All(where, docstore.Gt(docstore.ID, model.MembershipID(group, after)))
+		}
+		page, err := s.Memberships.Query(ctx, q, docstore.Query[model.Membership]{
+			Where: where, OrderBy: docstore.ID, Limit: limit,
+		})
+		if err != nil {
+			return nil, err
+		}
+		users := make([]string, len(page.Docs))
+		for i, m := range page.Docs {
+			users[i] = m.Value.User
+		}
+		in, err := s.provisioned(ctx, q, app, users)
+		if err != nil {
+			return nil, err
+		}
+		for _, user := range users {
+			after = user
+			if in[user] {
+				if members = append(members, user); len(members) == limit {
+					return members, nil
+				}
+			}
+		}
+		if page.Next == "" {
+			break
+		}
+	}
+	return members, nil
+}
+
+// IsMember says which of the users belong to a pushed group, as Members does.
+func (s *State) IsMember(ctx context.Context, app, group string, users []string) (map[string]bool, error) {
+	q := s.Store.Reader()
+	ids := make([]string, len(users))
+	for i, user := range users {
+		ids[i] = model.MembershipID(group, user)
+	}
+	memberships, err := s.Memberships.GetMany(ctx, q, ids)
+	if err != nil {
+		return nil, err
+	}
+	in := make([]string, len(memberships))
+	for i, m := range memberships {
+		in[i] = m.Value.User
+	}
+	return s.provisioned(ctx, q, app, in)
+}
+
+// provisioned says which of the users are, or are meant to be, in the target.
+func (s *State) provisioned(ctx context.Context, q docstore.Reader, app string, users []string) (map[string]bool, error) {
+	ids := make([]string, len(users))
+	for i, user := range users {
+		ids[i] = model.AppUserID(app, user)
+	}
+	assignments, err := s.AppUsers.GetMany(ctx, q, ids)
+	if err != nil {
+		return nil, err
+	}
+	in := make(map[string]bool, len(assignments))
+	for _, a := range assignments {
+		if a.Value.Provisioned() && !a.Value.Blocked {
+			in[a.Value.UserID] = true
+		}
+	}
+	return in, nil
+}

@@ -1,0 +1,108 @@
+package desired
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/appprofile"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+	"github.com/scimwright/scimwright/scim"
+)
+
+// attribute says how an attribute of an app user looks in a SCIM user (RFC 7643
+// section 4.1). Put gets nil for a value that was cleared.
+type attribute struct {
+	app  string
+	path string // RFC 7644 section 3.10
+	put  func(r *scim.Resource, value any)
+}
+
+// attributes lists those of the base schema in the order in which a resource
+// shows them.
+var attributes = []attribute{
+	{"givenName", "name.givenName", inName("givenName")},
+	{"middleName", "name.middleName", inName("middleName")},
+	{"familyName", "name.familyName", inName("familyName")},
+	{"email", `emails[type eq "work"].value`, inList("emails", "work", true)},
+	{"secondEmail", `emails[type eq "other"].value`, inList("emails", "other", false)},
+	{"mobilePhone", `phoneNumbers[type eq "mobile"].value`, inList("phoneNumbers", "mobile", true)},
+	{"displayName", "displayName", single("displayName")},
+	{"locale", "locale", func(r *scim.Resource, value any) {
+		// A language tag has a hyphen (RFC 5646) where profiles have an underscore.
+		if text, ok := value.(string); ok {
+			value = strings.ReplaceAll(text, "_", "-")
+		}
+		r.Set("locale", value)
+	}},
+	{"userType", "userType", single("userType")},
+}
+
+// attributesOf lists the attributes that users of an application have in its
+// target: those of the base schema, then the custom ones that have a place there.
+func attributesOf(schema *model.AppSchema) []attribute {
+	all := slices.Clip(attributes)
+	for _, name := range slices.Sorted(maps.Keys(schema.Custom)) {
+		p := schema.Custom[name]
+		if p.ExternalName == "" {
+			continue
+		}
+		if place, err := appprofile.ParsePlace(p.ExternalNamespace, p.ExternalName); err == nil {
+			all = append(all, attribute{name, place.Path(), place.Put})
+		}
+	}
+	return all
+}
+
+// resource builds the SCIM user that an assignment describes. What had a value
+// and has none any more is null, or missing in its list: the target may still
+// show it. What never had one is left to the target.
+func resource(u *model.AppUser, schema *model.AppSchema) *scim.Resource {
+	r := &scim.Resource{}
+	r.AddSchema(scim.UserSchema)
+	r.Set("externalId", u.UserID)
+	r.Set("userName", u.UserName)
+	for _, a := range attributesOf(schema) {
+		value := u.Profile[a.app]
+		if !model.NoValue(value) {
+			a.put(r, value)
+		} else if slices.Contains(u.Cleared, a.app) {
+			a.put(r, nil)
+		}
+	}
+	return r
+}
+
+func single(name string) func(*scim.Resource, any) {
+	return func(r *scim.Resource, value any) { r.Set(name, value) }
+}
+
+// inName puts a value into a part of the complex attribute "name".
+func inName(part string) func(*scim.Resource, any) {
+	return func(r *scim.Resource, value any) {
+		name := r.Complex("name")
+		if name == nil {
+			name = &scim.Object{}
+		}
+		name.Set(part, value)
+		r.Set("name", name)
+	}
+}
+
+// inList adds an element of a type to a multi-valued attribute. Without a value
+// the list is there all the same, so that the element of an earlier one goes.
+func inList(name, kind string, primary bool) func(*scim.Resource, any) {
+	return func(r *scim.Resource, value any) {
+		list := r.Array(name)
+		if value != nil {
+			list = append(list, scim.NewObject(
+				scim.Member{Name: "primary", Value: primary},
+				scim.Member{Name: "value", Value: value},
+				scim.Member{Name: "type", Value: kind},
+			))
+		} else if list == nil {
+			list = []any{}
+		}
+		r.Set(name, list)
+	}
+}

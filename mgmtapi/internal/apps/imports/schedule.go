@@ -1,0 +1,97 @@
+package imports
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+)
+
+const (
+	// dueBatch is how many schedules that are due one piece of work reads.
+	dueBatch = 20
+	// claim is for how long a process that begins an import keeps others from it. It is also when somebody looks again for whom an
+	// import could not begin, because another one of the app is running.
+	claim = 20 * time.Second
+)
+
+// beginDue begins the imports that are due by their schedules, and says whether there may be more. However many times were missed, one
+// import is begun: it and the next time are stored together.
+func (s *Service) beginDue(ctx context.Context) (more bool, err error) {
+	page, err := s.DueImports.Query(ctx, s.Store.Reader(), docstore.Query[model.DueImport]{
+		Where: docstore.Le(model.DueImportByAt, s.Now()), OrderBy: model.DueImportByAt, Limit: dueBatch,
+	})
+	if err != nil {
+		return false, err
+	}
+	var failures []error
+	for _, doc := range page.Docs {
+		due, err := s.claim(ctx, doc.ID)
+		if err == nil && due != nil {
+			if _, err = s.begin(rest.WithBaseURL(ctx, due.Base), doc.ID, false, due); refusal(err) {
+				err = nil // the claim runs out, and then it is looked whether that has changed
+			}
+		}
+		if err != nil {
+			failures = append(failures, fmt.Errorf("scheduled import of %s: %w", doc.ID, err))
+		}
+	}
+	return len(page.Docs) == dueBatch, errors.Join(failures...)
+}
+
+// claim takes an import that is due, nil when it is not any more. A time at which the app or its connection is not active passes.
+func (s *Service) claim(ctx context.Context, app string) (claimed *model.DueImport, err error) {
+	err = s.Deps.Update(ctx, func(tx *docstore.Tx) error {
+		claimed = nil
+		doc, err := model.Optional(ctx, tx, s.DueImports, app)
+		if err != nil || doc == nil || doc.Value.At.After(s.Now()) {
+			return err
+		}
+		a, err := s.context(ctx, tx, app)
+		if err != nil {
+			return err
+		}
+		if a == nil || a.app.Value.Status != model.AppActive || !a.conn.Imports() {
+			return s.pass(ctx, tx, doc, a)
+		}
+		doc.Value.At = s.Now().Add(claim)
+		claimed = &doc.Value
+		_, err = s.DueImports.Update(ctx, tx, app, doc.Rev, doc.Value)
+		return err
+	})
+	return claimed, err
+}
+
+// pass goes on to the next time that is not over yet.
+func (s *Service) pass(ctx context.Context, tx *docstore.Tx, doc *docstore.Doc[model.DueImport], a *about) error {
+	var next time.Time
+	if a != nil {
+		next = a.settings.Schedule.Next(s.Now())
+	}
+	if next.IsZero() {
+		return s.DueImports.Delete(ctx, tx, doc.ID)
+	}
+	doc.Value.Due, doc.Value.At = next, next
+	_, err := s.DueImports.Update(ctx, tx, doc.ID, doc.Rev, doc.Value)
+	return err
+}
+
+// begun goes on to the next time behind an import that was claimed; no longer claimed, it is an error.
+func (s *Service) begun(ctx context.Context, tx *docstore.Tx, app string, claimed *model.DueImport) error {
+	doc, err := model.Optional(ctx, tx, s.DueImports, app)
+	if err != nil {
+		return err
+	}
+	if doc == nil || !doc.Value.At.Equal(claimed.At) {
+		return rest.Failf(rest.CodeMoved, "The import was begun by somebody else, or its schedule has changed.")
+	}
+	a, err := s.context(ctx, tx, app)
+	if err != nil {
+		return err
+	}
+	return s.pass(ctx, tx, doc, a)
+}

@@ -1,0 +1,266 @@
+package imports
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/appprofile"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/audit"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/hooks/calls"
+)
+
+// Options are what the service needs of others.
+type Options struct {
+	Engine Engine
+	// Hook asks the inline hook of imports.
+	Hook *calls.Caller
+	// Create makes a user of the default type, Update changes the attributes of one, nil taking one away, and says whether it has.
+	Create func(ctx context.Context, tx *docstore.Tx, profile map[string]any, activate bool) (docstore.Doc[model.User], error)
+	Update func(ctx context.Context, tx *docstore.Tx, user docstore.Doc[model.User], profile map[string]any) (bool, error)
+	// TakeOver gives a user an account, and an assignment when there is none.
+	TakeOver func(ctx context.Context, tx *docstore.Tx, app, user string, a TakenOver) error
+}
+
+// TakenOver is an account that becomes that of a user.
+type TakenOver struct {
+	ID, UserName string
+	// Profile is what the account is to have, Shown what it shows.
+	Profile, Shown map[string]any
+}
+
+// Service imports.
+type Service struct {
+	model.Deps
+	o        Options
+	programs appprofile.Programs
+}
+
+// New returns the service and adds its reactions to the feed.
+func New(d model.Deps, o Options) *Service {
+	s := &Service{Deps: d, o: o}
+	model.On(d.Feed, func(ctx context.Context, tx *docstore.Tx, e model.AppChanged) error {
+		if e.Ended {
+			return s.drop(ctx, tx, e.App)
+		}
+		if !e.Deleted {
+			return nil
+		}
+		if _, err := s.ImportDecisions.DeleteWhere(ctx, tx, docstore.Eq(model.ImportDecisionByApp, e.App)); err != nil {
+			return err
+		}
+		if _, err := s.DueImports.DeleteWhere(ctx, tx, docstore.IDs(e.App)); err != nil {
+			return err
+		}
+		_, err := s.ImportJobs.DeleteWhere(ctx, tx, docstore.Eq(model.ImportJobByApp, e.App))
+		return err
+	})
+	return s
+}
+
+// Begin begins an import of the users, or the groups, of an app and returns its run.
+func (s *Service) Begin(ctx context.Context, app string, groups bool) (run string, err error) {
+	return s.begin(ctx, app, groups, nil)
+}
+
+// begin is Begin, for an import that is due by a schedule unless due is nil.
+func (s *Service) begin(ctx context.Context, app string, groups bool, due *model.DueImport) (run string, err error) {
+	open, err := s.ImportJobs.Count(ctx, s.Store.Reader(), docstore.Eq(model.ImportJobByOpen, app))
+	if err != nil {
+		return "", err
+	}
+	if open > 0 && !groups {
+		return "", rest.Failf(rest.CodeMoved, "An import of the application is running.")
+	}
+	conn, err := model.Optional(ctx, s.Store.Reader(), s.Connections, app)
+	if err != nil {
+		return "", err
+	}
+	if conn != nil && !conn.Value.Enabled {
+		return "", rest.Invalid("feature", model.ConnectionOff)
+	}
+	settings := model.DefaultImport
+	if conn != nil {
+		settings = conn.Value.ImportSettings()
+	}
+	if run, err = s.o.Engine.Import(ctx, app, groups, settings); err != nil {
+		return "", err
+	}
+	return run, s.Deps.Update(ctx, func(tx *docstore.Tx) error {
+		if due != nil {
+			if err := s.begun(ctx, tx, app, due); err != nil {
+				return err
+			}
+		}
+		if !groups {
+			if _, err := s.ImportDecisions.DeleteWhere(ctx, tx, docstore.Eq(model.ImportDecisionByApp, app)); err != nil {
+				return err
+			}
+		}
+		_, err := s.ImportJobs.Insert(ctx, tx, model.ImportJobID(app, run),
+			model.ImportJob{App: app, Run: run, Groups: groups, Base: rest.URL(ctx), Open: true})
+		return err
+	})
+}
+
+// Job is what came of an import so far, nil for one that was not begun here.
+func (s *Service) Job(ctx context.Context, app, run string) (*model.ImportJob, error) {
+	job, err := model.Optional(ctx, s.Store.Reader(), s.ImportJobs, model.ImportJobID(app, run))
+	if err != nil || job == nil {
+		return nil, err
+	}
+	return &job.Value, nil
+}
+
+// Work begins what is due by a schedule and does a bounded piece of what imports have left to do, and says whether there may be more.
+// It may call an inline hook, and thus take some seconds.
+func (s *Service) Work(ctx context.Context) (more bool, err error) {
+	more, failed := s.beginDue(ctx)
+	var open []docstore.Doc[model.ImportJob]
+	err = model.Each(ctx, s.Store.Reader(), s.ImportJobs, docstore.NotNull(model.ImportJobByOpen),
+		func(job docstore.Doc[model.ImportJob]) error {
+			open = append(open, job)
+			return nil
+		})
+	if err != nil {
+		return false, errors.Join(failed, err)
+	}
+	failures := []error{failed}
+	for _, job := range open {
+		run, err := s.o.Engine.State(ctx, job.Value.App, job.Value.Run)
+		if missing, ok := errors.AsType[*rest.Error](err); ok && missing.Code == rest.CodeNotFound {
+			run, err = Run{State: Failed, Error: "The import is not known any more"}, nil
+		}
+		if err == nil && run.State == Running {
+			continue
+		}
+		if err == nil {
+			err = s.piece(rest.WithBaseURL(ctx, job.Value.Base), job, run)
+		}
+		if err != nil { // the others go on
+			failures = append(failures, fmt.Errorf("import %s of %s: %w", job.Value.Run, job.Value.App, err))
+			continue
+		}
+		more = true
+	}
+	return more, errors.Join(failures...)
+}
+
+// piece does the next piece of a job whose list was read.
+func (s *Service) piece(ctx context.Context, job docstore.Doc[model.ImportJob], run Run) error {
+	if run.State != Done || job.Value.Groups {
+		return s.end(ctx, job, run)
+	}
+	accounts, err := s.o.Engine.Accounts(ctx, job.Value.App, job.Value.Run, Query{After: job.Value.After, Limit: batch})
+	if err != nil {
+		return err
+	}
+	if len(accounts) == 0 {
+		return s.end(ctx, job, run)
+	}
+	about, err := s.context(ctx, s.Store.Reader(), job.Value.App)
+	if err != nil {
+		return err
+	}
+	if about == nil { // the app is being deleted
+		return s.end(ctx, job, Run{State: Failed, Error: "The application is gone"})
+	}
+	steps := make([]*step, 0, len(accounts))
+	for _, a := range accounts {
+		made, err := s.prepare(ctx, about, job.Value.Run, a)
+		if err != nil {
+			return err
+		}
+		steps = append(steps, made)
+	}
+	after := job.Value.After
+	if err = s.apply(ctx, job.ID, after, about, steps); !refusal(err) {
+		return err
+	}
+	for _, one := range steps { // somebody cannot be imported: the others can
+		err := s.apply(ctx, job.ID, after, about, []*step{one})
+		if refusal(err) {
+			one.problem = message(err)
+			err = s.apply(ctx, job.ID, after, about, []*step{one})
+		}
+		if err != nil {
+			return err
+		}
+		after = one.account.ID
+	}
+	return nil
+}
+
+// batch is how many accounts one transaction deals with.
+const batch = 50
+
+// drop ends what is left to do for an app whose connection was deactivated. Users that were made already stay.
+func (s *Service) drop(ctx context.Context, tx *docstore.Tx, app string) error {
+	return model.Each(ctx, tx, s.ImportJobs, docstore.Eq(model.ImportJobByOpen, app), func(job docstore.Doc[model.ImportJob]) error {
+		const why = "The connection was deactivated before all accounts were dealt with"
+		job.Value.Note(why)
+		return s.close(ctx, tx, job, Run{State: Failed, Error: why})
+	})
+}
+
+// end closes a job that is open.
+func (s *Service) end(ctx context.Context, job docstore.Doc[model.ImportJob], run Run) error {
+	return s.Deps.Update(ctx, func(tx *docstore.Tx) error {
+		now, err := model.Optional(ctx, tx, s.ImportJobs, job.ID)
+		if err != nil || now == nil || !now.Value.Open {
+			return err
+		}
+		return s.close(ctx, tx, *now, run)
+	})
+}
+
+func (s *Service) close(ctx context.Context, tx *docstore.Tx, job docstore.Doc[model.ImportJob], run Run) error {
+	job.Value.Open, job.Value.Ended = false, s.Now()
+	if _, err := s.ImportJobs.Update(ctx, tx, job.ID, job.Rev, job.Value); err != nil {
+		return err
+	}
+	app, err := model.Optional(ctx, tx, s.Apps, job.Value.App)
+	if err != nil || app == nil {
+		return err
+	}
+	entry := audit.Entry{Type: audit.AppUserImport, Targets: []model.LogParty{audit.App(app.ID, &app.Value)},
+		Debug: map[string]string{"importId": job.Value.Run}}
+	switch {
+	case run.State != Done:
+		entry.Failure = run.Error
+		if entry.Failure == "" {
+			entry.Failure = "The import has failed"
+		}
+		if job.Value.Groups {
+			entry.Type = audit.GroupImport
+		}
+	case job.Value.Groups:
+		entry.Type = audit.GroupImport
+	default:
+		return nil // each account has an entry of its own
+	}
+	return audit.Write(ctx, tx, s.Deps, entry)
+}
+
+// refusal says whether an error is about what was to be done, and not about how.
+func refusal(err error) bool {
+	if e, ok := errors.AsType[*rest.Error](err); ok {
+		return e.Status() < 500
+	}
+	_, unique := errors.AsType[*docstore.UniqueError](err)
+	return unique
+}
+
+// message is a refusal for administrators.
+func message(err error) string {
+	if e, ok := errors.AsType[*rest.Error](err); ok {
+		return e.Text()
+	}
+	if e, ok := errors.AsType[*docstore.UniqueError](err); ok {
+		return e.Index + ": Somebody else has the value"
+	}
+	return err.Error()
+}

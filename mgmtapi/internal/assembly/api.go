@@ -1,0 +1,500 @@
+package assembly
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/internal/sandboxport"
+	"github.com/scimwright/scimwright/internal/seal"
+	"github.com/scimwright/scimwright/mgmtapi/internal/access/apitokens"
+	"github.com/scimwright/scimwright/mgmtapi/internal/access/authz"
+	"github.com/scimwright/scimwright/mgmtapi/internal/access/callers"
+	"github.com/scimwright/scimwright/mgmtapi/internal/apps/connections"
+	"github.com/scimwright/scimwright/mgmtapi/internal/apps/imports"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/signkey"
+	"github.com/scimwright/scimwright/mgmtapi/internal/hooks/calls"
+	"github.com/scimwright/scimwright/mgmtapi/internal/log/syslog"
+	"github.com/scimwright/scimwright/mgmtapi/internal/sandboxapi"
+	"github.com/scimwright/scimwright/mgmtapi/internal/tokens"
+)
+
+// Options configure an API. Store and Model are needed; the zero values of the rest work.
+type Options struct {
+	// Store holds the collections of Model: it was opened with Model.Tables().
+	Store *docstore.Store
+	Model *model.Model
+	// Secrets seals what has to be read again, such as the tokens of connections. Defaults to a random key, with which nothing
+	// that was sealed survives the process.
+	Secrets seal.Secrets
+	// Connections verifies connections to SCIM servers. Defaults to none: no connection can be activated.
+	Connections connections.ConnectionTester
+	// Syncing reports whether the account of an assignment is being provisioned at the moment. Defaults to what is stored.
+	Syncing func(ctx context.Context, u *model.AppUser) bool
+	// Work is the provisioning that /sandbox/v1 shows and drives. Defaults to none: these paths are not served.
+	Work sandboxport.Work
+	// Released is called when /sandbox/v1/work releases what Work does, so that the caller of API.Work calls it. Defaults to none.
+	Released func()
+	// Beside lists operations that another handler serves behind API.Authorize, so that /sandbox/v1/authz/explain explains them, too.
+	Beside []rest.Info
+	// Imports reads the accounts of targets. Default: none, there are no imports.
+	Imports imports.Engine
+	// Providers are the SCIM servers whose behaviour /sandbox/v1 can change. Defaults to none: these paths are not served.
+	Providers sandboxport.Providers
+	// Clock is the clock that /sandbox/v1/clock moves; Now is to tell its time. Defaults to none: the path is not served.
+	Clock sandboxport.Clock
+	// Reset is what /sandbox/v1/reset does, with API.Reset and whatever else belongs to it. Defaults to none: the path is not served.
+	Reset func(ctx context.Context, seed bool) error
+	// Hooks says how the endpoints of inline hooks are reached.
+	Hooks calls.Network
+	// Authorizer decides what callers may do. Defaults to one that decides by their roles, see authz.
+	Authorizer callers.Authorizer
+	// RateLimits configure the rate limits.
+	RateLimits callers.Limits
+	// BaseURL is the public base of all links and issuers. Defaults to the scheme and host of each request: OAuth endpoints and access
+	// tokens then work at a loopback address only.
+	BaseURL string
+	// Aliases are further addresses at which clients reach the API, each a base URL. They count with BaseURL only.
+	Aliases []string
+	// CustomDomain is the base URL at a custom domain, which authorization servers can have as issuer. It needs BaseURL. Defaults to none.
+	CustomDomain string
+	// DynamicIssuer enables Dynamic Issuer Mode for authorization servers.
+	DynamicIssuer bool
+	// Subdomain begins the generated names of custom applications. Defaults to apps.DefaultSubdomain.
+	Subdomain string
+	// HashCost is the bcrypt cost of passwords. Defaults to bcrypt.DefaultCost.
+	HashCost int
+	// KeySource generates the key pairs of authorization servers, applications and hook keys. Default: that of package signkey.
+	KeySource signkey.Source
+	// MaxBody limits request bodies, in bytes. Defaults to rest.DefaultMaxBody.
+	MaxBody int64
+	// AnswerReplays answers passcodes of factors that are used again, or that are of another time, with a result instead of an error.
+	AnswerReplays bool
+	// RelaxedFIDO accepts the data of security keys without checking signatures: the challenge in it decides. Data that was made up enrolls
+	// and verifies a key then.
+	RelaxedFIDO bool
+	// OptionalPassword lets the enrollment policy say that passwords are optional or not allowed: such users are ACTIVE without one and
+	// sign in by e-mail.
+	OptionalPassword bool
+	// Now tells the time. Defaults to time.Now.
+	Now func() time.Time
+	// Logger gets internal errors. Default: slog.Default.
+	Logger *slog.Logger
+}
+
+// API is the management API.
+type API struct {
+	deps    model.Deps
+	routes  []rest.Route
+	handler *rest.Handler
+	log     *syslog.Slice
+	hooks   *calls.Caller
+	workers []worker
+	imports *imports.Service // nil without an engine
+	keys    *tokens.Keys
+
+	configured atomic.Value // the token of the last Setup, a string
+}
+
+// worker is a slice that has work left to do after some requests.
+type worker interface {
+	Work(ctx context.Context) (more bool, err error)
+}
+
+// New puts an API together. It serves nobody before Setup has run on its store.
+func New(o Options) (*API, error) {
+	if o.Store == nil || o.Model == nil {
+		return nil, errors.New("mgmtapi: a store and a model are needed")
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Secrets == nil {
+		o.Secrets = seal.Random()
+	}
+	aliases := o.Aliases
+	if o.CustomDomain = strings.TrimRight(o.CustomDomain, "/"); o.CustomDomain != "" {
+		if o.BaseURL == "" {
+			return nil, errors.New("mgmtapi: a custom domain needs a base URL")
+		}
+		aliases = append(slices.Clone(aliases), o.CustomDomain)
+	}
+	deps := model.Deps{Model: o.Model, Store: o.Store, Feed: model.NewFeed(o.Store), Now: o.Now, OptionalPassword: o.OptionalPassword}
+	if o.Authorizer == nil {
+		o.Authorizer = authz.New(deps)
+	}
+	caller, err := calls.New(deps, calls.Options{Network: o.Hooks, Secrets: o.Secrets, Logger: o.Logger})
+	if err != nil {
+		return nil, fmt.Errorf("mgmtapi: %w", err)
+	}
+	a := &API{deps: deps, log: syslog.New(deps, syslog.Options{Logger: o.Logger}), hooks: caller}
+	keys := tokens.NewKeys(deps, o.Secrets, o.KeySource)
+	a.keys = keys
+	guard := callers.NewGuard(deps, o.Authorizer, o.Logger)
+	guard.AcceptAccessTokens(keys)
+	infos := func() []rest.Info { return append(a.infos(), o.Beside...) }
+	list, importing := slicesOf(deps, o, keys, a.log, caller, infos, a.keepTokens)
+	if o.Imports != nil {
+		a.imports = importing
+	}
+	for _, s := range list {
+		a.routes = append(a.routes, s.Routes()...)
+		if w, ok := s.(worker); ok {
+			a.workers = append(a.workers, w)
+		}
+	}
+	a.handler, err = rest.NewHandler(a.routes, rest.Options{
+		Guard: guard, Limiter: callers.NewLimiter(o.RateLimits, o.Now), Limited: a.log.Limited,
+		BaseURL: o.BaseURL, Aliases: aliases, MaxBody: o.MaxBody, Now: o.Now, Logger: o.Logger,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("mgmtapi: %w", err)
+	}
+	return a, nil
+}
+
+// ServeHTTP serves /api/v1, /oauth2 and /.well-known, the pages and logos of applications at /app, /home and /assets/logos, and /sandbox/v1
+// when there is work to show.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
+
+// CloseIdleConnections closes the connections to inline hooks that no call uses. The API can still be used afterwards.
+func (a *API) CloseIdleConnections() { a.hooks.CloseIdleConnections() }
+
+// Deps is what the slices work on.
+func (a *API) Deps() model.Deps { return a.deps }
+
+// Authorize returns a handler that serves next to callers that may run an operation that no rule knows and that needs the scope.
+func (a *API) Authorize(scope string, next http.Handler) http.Handler {
+	return a.handler.Guarded(rest.Info{ID: scope, Scopes: []string{scope}}, next)
+}
+
+// Operations is the table of operations.
+func (a *API) Operations() []rest.Route { return slices.Clone(a.routes) }
+
+// PurgeLog removes the events of the system log that are past their retention and returns how many there were. Whoever serves
+// the API for long calls it from time to time.
+func (a *API) PurgeLog(ctx context.Context) (int, error) {
+	n, err := a.log.Purge(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("mgmtapi: purging the system log: %w", err)
+	}
+	return n, nil
+}
+
+// infos describes all operations.
+func (a *API) infos() []rest.Info {
+	out := make([]rest.Info, len(a.routes))
+	for i, route := range a.routes {
+		out[i] = route.Info()
+	}
+	return out
+}
+
+// Work does a bounded piece of what requests have left to do, such as bringing all users of an application up to date after a
+// change of a mapping, and says whether there may be more. What is left survives a restart. Whoever serves the API calls it
+// after each commit that emitted events, and from time to time. While /sandbox/v1/work holds the work, it does nothing.
+func (a *API) Work(ctx context.Context) (more bool, err error) {
+	switch org, err := a.deps.Org(ctx, a.deps.Store.Reader()); {
+	case err != nil:
+		return false, fmt.Errorf("mgmtapi: doing what was left to do: %w", err)
+	case org.HoldWork:
+		return false, nil
+	}
+	for _, w := range a.workers {
+		left, err := w.Work(ctx)
+		if err != nil {
+			return false, fmt.Errorf("mgmtapi: doing what was left to do: %w", err)
+		}
+		more = more || left
+	}
+	return more, nil
+}
+
+// Import does a bounded piece of what imports have left to do, as Work does the rest. It has a method of its own because it may wait for
+// inline hooks.
+func (a *API) Import(ctx context.Context) (more bool, err error) {
+	if a.imports == nil {
+		return false, nil
+	}
+	if more, err = a.imports.Work(ctx); err != nil {
+		return more, fmt.Errorf("mgmtapi: importing: %w", err)
+	}
+	return more, nil
+}
+
+// Importing makes users of accounts. It is nil without an engine.
+func (a *API) Importing() *imports.Service { return a.imports }
+
+// Version is the version of the management API.
+const Version = "v1"
+
+// Document describes the API as OpenAPI 3.0. It is valid, and the same for the same table of operations.
+func (a *API) Document() (*openapi3.T, error) {
+	return a.handler.Document("scimwright management API", Version)
+}
+
+// OpenAPI is Document as indented JSON, byte for byte the same for the same table.
+func (a *API) OpenAPI() ([]byte, error) {
+	doc, err := a.Document()
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.MarshalIndent(doc, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("mgmtapi: writing the OpenAPI document: %w", err)
+	}
+	return append(data, '\n'), nil
+}
+
+// Setup is the content an organisation begins with.
+type Setup struct {
+	// Login of the built-in administrator. Defaults to DefaultLogin. It does not change an administrator that exists.
+	Login string
+	// Token is an API token of the administrator, any visible ASCII text. Defaults to none.
+	Token string
+}
+
+// DefaultLogin is the login of the built-in administrator.
+const DefaultLogin = "admin@example.com"
+
+// configuredToken is the name of the API token that Setup stores.
+const configuredToken = "configured"
+
+// Setup makes what an organisation cannot be without: its record, the administrator, a SUPER_ADMIN, the group Everyone, and the
+// configured API token. What is there already stays; the token's expiry is moved.
+func (a *API) Setup(ctx context.Context, s Setup) error {
+	if s.Token != "" {
+		if err := callers.CheckSecret(s.Token); err != nil {
+			return fmt.Errorf("mgmtapi: %w", err)
+		}
+	}
+	if err := a.deps.Update(ctx, func(tx *docstore.Tx) error { return a.setUp(ctx, tx, s) }); err != nil {
+		return fmt.Errorf("mgmtapi: setting up the organisation: %w", err)
+	}
+	a.configured.Store(s.Token)
+	return nil
+}
+
+// Reset removes everything of the organisation, its log and the events that nobody has read included, and makes the content it
+// begins with anew, all in one transaction. Within it, and is told the ids of the applications that there were, also of those whose
+// deletion nobody has read of, before there is anything anew.
+func (a *API) Reset(ctx context.Context, s Setup, and func(ctx context.Context, tx *docstore.Tx, apps []string) error) error {
+	err := a.deps.Update(ctx, func(tx *docstore.Tx) error {
+		var apps []string
+		err := model.Each(ctx, tx, a.deps.Apps, nil, func(doc docstore.Doc[model.App]) error {
+			apps = append(apps, doc.ID)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		events, err := a.deps.Store.Clear(ctx, tx, a.deps.Tables()...)
+		if err != nil {
+			return err
+		}
+		for _, e := range events {
+			if e.Topic == model.EventAppChanged {
+				apps = append(apps, e.Key)
+			}
+		}
+		slices.Sort(apps)
+		if err := and(ctx, tx, slices.Compact(apps)); err != nil {
+			return err
+		}
+		return a.setUp(ctx, tx, s)
+	})
+	if err != nil {
+		return fmt.Errorf("mgmtapi: resetting the organisation: %w", err)
+	}
+	return nil
+}
+
+func (a *API) setUp(ctx context.Context, tx *docstore.Tx, s Setup) error {
+	org, err := a.deps.Org(ctx, tx)
+	if errors.Is(err, docstore.ErrNotFound) {
+		org, err = a.found(ctx, tx, cmp.Or(s.Login, DefaultLogin))
+	}
+	if err != nil {
+		return err
+	}
+	if err := a.deps.SetUpPolicies(ctx, tx); err != nil {
+		return err
+	}
+	if err := a.deps.SetUpDefaultType(ctx, tx, org); err != nil {
+		return err
+	}
+	if err := a.revokeFromDeprovisioned(ctx, tx); err != nil {
+		return err
+	}
+	if err := a.deps.SetUpRoles(ctx, tx, org); err != nil {
+		return err
+	}
+	if err := a.deps.CompleteAllMappings(ctx, tx); err != nil {
+		return err
+	}
+	if err := a.deps.SetUpDefaultServer(ctx, tx); err != nil || s.Token == "" {
+		return err
+	}
+	return a.configureToken(ctx, tx, org, s.Token)
+}
+
+// revokeFromDeprovisioned removes the roles and API tokens of DEPROVISIONED users. Only a deactivation by an earlier version leaves some.
+func (a *API) revokeFromDeprovisioned(ctx context.Context, tx *docstore.Tx) error {
+	holders := map[string]bool{}
+	err := model.Each(ctx, tx, a.deps.RoleAssignments, nil, func(doc docstore.Doc[model.RoleAssignment]) error {
+		holders[doc.Value.Assignee] = true
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = model.Each(ctx, tx, a.deps.RoleMembers, nil, func(doc docstore.Doc[model.RoleMember]) error {
+		holders[doc.Value.Assignee] = true
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = model.Each(ctx, tx, a.deps.APITokens, nil, func(doc docstore.Doc[model.APIToken]) error {
+		holders[doc.Value.UserID] = true
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	// The ids of groups and applications among the holders match no user.
+	users, err := a.deps.Users.GetMany(ctx, tx, slices.Sorted(maps.Keys(holders)))
+	if err != nil {
+		return err
+	}
+	for _, user := range users {
+		if user.Value.Status != model.UserDeprovisioned {
+			continue
+		}
+		if err := authz.RevokeAll(ctx, tx, a.deps, user.ID); err != nil {
+			return err
+		}
+		if err := apitokens.RevokeAll(ctx, tx, a.deps, user.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// found makes the organisation.
+func (a *API) found(ctx context.Context, tx *docstore.Tx, login string) (model.Org, error) {
+	now := tx.Now()
+	org := model.Org{
+		ID: model.NewID(model.KindOrg), Administrator: model.NewID(model.KindUser),
+		Everyone: model.NewID(model.KindGroup), UserType: model.NewID(model.KindUserType),
+	}
+	if _, err := a.deps.Orgs.Insert(ctx, tx, model.OrgDocument, org); err != nil {
+		return org, err
+	}
+	everyone := model.Group{
+		Type: model.GroupBuiltIn, Profile: map[string]any{"name": model.EveryoneName, "description": "All users in your organization"},
+		LastUpdated: now, LastMembershipUpdated: now.Truncate(time.Second),
+	}
+	if _, err := a.deps.Groups.Insert(ctx, tx, org.Everyone, everyone); err != nil {
+		return org, err
+	}
+	administrator := model.User{
+		Activated: now, Type: org.UserType, Provider: model.ProviderService,
+		Profile: map[string]any{"login": login, "email": login, "firstName": "Built-in", "lastName": "Administrator"},
+	}
+	model.CompleteProfile(administrator.Profile)
+	administrator.Enter(model.UserActive, now)
+	if _, err := a.deps.Users.Insert(ctx, tx, org.Administrator, administrator); err != nil {
+		return org, err
+	}
+	events := []model.Event{model.GroupChanged{ID: org.Everyone}, model.UserChanged{ID: org.Administrator}}
+	if err := a.deps.Feed.Emit(ctx, tx, events...); err != nil {
+		return org, err
+	}
+	if err := a.deps.Join(ctx, tx, org.Everyone, org.Administrator); err != nil {
+		return org, err
+	}
+	return org, a.deps.Feed.Emit(ctx, tx, model.UserActivated{ID: org.Administrator})
+}
+
+func (a *API) configureToken(ctx context.Context, tx *docstore.Tx, org model.Org, secret string) error {
+	where := docstore.Eq(model.APITokenByUser, org.Administrator)
+	err := model.Each(ctx, tx, a.deps.APITokens, where, func(doc docstore.Doc[model.APIToken]) error {
+		if doc.Value.Client != configuredToken || doc.Value.Hash == model.SecretHash(secret) {
+			return nil
+		}
+		return a.deps.APITokens.Delete(ctx, tx, doc.ID) // configured before, and replaced now
+	})
+	if err != nil {
+		return err
+	}
+	token, err := callers.FindToken(ctx, tx, a.deps, secret)
+	if err != nil {
+		return err
+	}
+	if token == nil {
+		_, err := callers.StoreToken(ctx, tx, a.deps, callers.Token{
+			Name: configuredToken, UserID: org.Administrator, Client: configuredToken, Secret: secret,
+		})
+		return err
+	}
+	return callers.ExtendToken(ctx, tx, a.deps, token.ID, a.deps.Now())
+}
+
+// keepTokens keeps the token of a request that moves the clock, and the configured one, valid at the new time: with neither, nobody could
+// move it back.
+func (a *API) keepTokens(ctx context.Context, within docstore.Execer, now time.Time) error {
+	return a.deps.Store.Within(ctx, within, func(tx *docstore.Tx) error { return a.extendTokens(ctx, tx, now) })
+}
+
+func (a *API) extendTokens(ctx context.Context, tx *docstore.Tx, now time.Time) error {
+	caller := rest.Caller(ctx)
+	ids := []string{caller.TokenID}
+	if secret, _ := a.configured.Load().(string); secret != "" {
+		token, err := callers.FindToken(ctx, tx, a.deps, secret)
+		if err != nil {
+			return err
+		}
+		if token != nil {
+			ids = append(ids, token.ID)
+		}
+	}
+	slices.Sort(ids)
+	for _, id := range slices.Compact(ids) {
+		if err := callers.ExtendToken(ctx, tx, a.deps, id, now); err != nil {
+			return err
+		}
+	}
+	if caller.AccessTokenID != "" {
+		a.keys.Extend(caller.AccessTokenID, now.Add(tokens.OrgLifetime))
+	}
+	return nil
+}
+
+// createToken is apitokens.Create as the sandbox surface wants it.
+func createToken(tokens *apitokens.Slice) func(ctx context.Context, name, user string) (sandboxapi.CreatedToken, error) {
+	return func(ctx context.Context, name, user string) (sandboxapi.CreatedToken, error) {
+		created, err := tokens.Create(ctx, name, user)
+		if err != nil {
+			return sandboxapi.CreatedToken{}, err
+		}
+		return sandboxapi.CreatedToken{ID: created.ID, Name: created.Name, UserID: created.UserID, Token: created.Secret}, nil
+	}
+}

@@ -1,0 +1,26 @@
+// Package modeltest gives tests what slices of the management API stand on, without an API: the collections on an empty database. A package
+// below mgmtapi tests with it what needs no request; package apitest serves the requests.
+package modeltest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/sqldb"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+)
+
+// Deps opens the collections on a database. now is the clock, nil stands for time.Now.
+func Deps(t testing.TB, db *sqldb.DB, now func() time.Time) model.Deps {
+	t.Helper()
+	if now == nil {
+		now = time.Now
+	}
+	m := model.New()
+	store, err := docstore.Open(t.Context(), db, now, m.Tables()...)
+	require.NoError(t, err)
+	return model.Deps{Model: m, Store: store, Feed: model.NewFeed(store), Now: now}
+}

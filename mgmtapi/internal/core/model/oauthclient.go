@@ -1,0 +1,319 @@
+package model
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/go-jose/go-jose/v4"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/catalog"
+)
+
+// AuthMethod is how an OAuth client authenticates at the token endpoint (RFC 7591 section 2).
+type AuthMethod string
+
+// The authentication methods.
+const (
+	AuthSecretBasic AuthMethod = "client_secret_basic" //nolint:gosec // a name
+	AuthSecretPost  AuthMethod = "client_secret_post"  //nolint:gosec // a name
+	AuthPrivateKey  AuthMethod = "private_key_jwt"
+	AuthNone        AuthMethod = "none"
+)
+
+// AuthMethods lists the authentication methods.
+func AuthMethods() []AuthMethod {
+	return []AuthMethod{AuthSecretBasic, AuthSecretPost, AuthPrivateKey, AuthNone}
+}
+
+// Secret says that clients with this method have a secret.
+func (m AuthMethod) Secret() bool { return m == AuthSecretBasic || m == AuthSecretPost }
+
+// AppOAuthClient is how an application of the sign-on mode OPENID_CONNECT authenticates as an OAuth client.
+type AppOAuthClient struct {
+	// ID is the client_id: the id of the application unless another was given. No two applications have the same.
+	ID string `json:"clientId"`
+	// SealedSecret is the client_secret; its binding is OAuthSecretBinding(app id). Empty for methods without a secret.
+	SealedSecret    string     `json:"sealedSecret,omitempty"`
+	AuthMethod      AuthMethod `json:"authMethod"`
+	PKCERequired    bool       `json:"pkceRequired,omitempty"`
+	AutoKeyRotation bool       `json:"autoKeyRotation,omitempty"`
+}
+
+// OAuthSecretBinding is the seal binding of a client_secret.
+func OAuthSecretBinding(app string) string { return "oauth-client-secret:" + app }
+
+// OAuthSecretLength is how many characters a client_secret has that was not given.
+const OAuthSecretLength = 64
+
+// The types of OAuth clients.
+const (
+	OAuthWeb     = "web"
+	OAuthNative  = "native"
+	OAuthBrowser = "browser"
+	OAuthService = "service"
+)
+
+// The grant types of OAuth clients that rules are about.
+const (
+	GrantAuthorizationCode = "authorization_code"
+	GrantImplicit          = "implicit"
+	GrantPassword          = "password"
+	GrantRefreshToken      = "refresh_token"
+	GrantClientCredentials = "client_credentials"
+)
+
+// The values that the members of AppOAuthSettings accept.
+var (
+	oauthTypes  = []string{OAuthService, OAuthWeb, OAuthNative, OAuthBrowser}
+	oauthGrants = []string{
+		GrantAuthorizationCode, GrantImplicit, GrantPassword, GrantRefreshToken, GrantClientCredentials, "interaction_code",
+		"urn:ietf:params:oauth:grant-type:device_code", "urn:ietf:params:oauth:grant-type:token-exchange",
+		"urn:ietf:params:oauth:grant-type:jwt-bearer", "urn:ietf:params:oauth:grant-type:saml2-bearer",
+		"urn:openid:params:grant-type:ciba",
+	}
+	oauthResponses = []string{"code", "token", "id_token"}
+)
+
+// AppOAuthSettings are the settings of an application as an OAuth client, in the shape of the wire.
+type AppOAuthSettings struct {
+	ClientURI              *string  `json:"client_uri" empty:"absent" max:"1024" doc:"Page that tells about the client."`
+	LogoURI                *string  `json:"logo_uri" empty:"absent" max:"1024" doc:"Picture of the client."`
+	TOSURI                 *string  `json:"tos_uri,omitempty" empty:"absent" max:"1024" doc:"Terms of service of the client."`
+	PolicyURI              *string  `json:"policy_uri,omitempty" empty:"absent" max:"1024" doc:"Privacy policy of the client."`
+	InitiateLoginURI       *string  `json:"initiate_login_uri,omitempty" empty:"absent" max:"1024" doc:"Where a sign-in at the client begins."`
+	RedirectURIs           []string `json:"redirect_uris,omitempty" max:"100" doc:"Where the client may have users sent back to."`
+	PostLogoutRedirectURIs []string `json:"post_logout_redirect_uris,omitempty" max:"100" doc:"Where users may be sent after they signed out."`
+	ResponseTypes          []string `json:"response_types" doc:"What the client may ask of the authorization endpoint: code, token, id_token."`
+	GrantTypes             []string `json:"grant_types" doc:"The ways in which the client may get tokens."`
+	ApplicationType        string   `json:"application_type" doc:"What the client is: service, web, native or browser."`
+
+	ConsentMethod string `json:"consent_method" empty:"absent" enum:"TRUSTED,REQUIRED" default:"TRUSTED" doc:"Whether users must consent."`
+
+	IssuerMode string   `json:"issuer_mode" empty:"absent" default:"ORG_URL"`
+	JWKS       *AppJWKS `json:"jwks,omitempty" doc:"The public keys of a client that authenticates with private_key_jwt."`
+}
+
+// MoreTags implements rest.Described.
+func (AppOAuthSettings) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"issuer_mode": `enum:"ORG_URL,DYNAMIC" doc:"Which address tokens name as their issuer. The only one is that of the organization."`,
+	}
+}
+
+// AppJWKS is the set of public keys of an OAuth client (RFC 7517).
+type AppJWKS struct {
+	Keys []map[string]any `json:"keys" max:"50" doc:"The keys: RSA or EC, public halves only."`
+}
+
+// Set parses the keys. That of a nil set is empty.
+func (s *AppJWKS) Set() (set jose.JSONWebKeySet, err error) {
+	if s == nil {
+		return set, nil
+	}
+	for i, key := range s.Keys {
+		text, err := json.Marshal(key)
+		if err != nil {
+			return set, fmt.Errorf("key %d: %w", i, err)
+		}
+		var k jose.JSONWebKey
+		if err := json.Unmarshal(text, &k); err != nil {
+			return set, fmt.Errorf("key %d: %w", i, err)
+		}
+		set.Keys = append(set.Keys, k)
+	}
+	return set, nil
+}
+
+// Problems says what is wrong with the settings of a client that authenticates with the method. Members are reported by their own
+// names; AuthMethodMember stands for the method.
+func (s *AppOAuthSettings) Problems(method AuthMethod, report func(member, format string, args ...any)) {
+	s.modeProblems(method, report)
+	s.uriProblems(report)
+	s.keyProblems(method, report)
+}
+
+// AuthMethodMember is the member by which callers name the authentication method.
+const AuthMethodMember = "token_endpoint_auth_method"
+
+func (s *AppOAuthSettings) modeProblems(method AuthMethod, report func(member, format string, args ...any)) {
+	oneOf("application_type", []string{s.ApplicationType}, oauthTypes, report)
+	oneOf("grant_types", s.GrantTypes, oauthGrants, report)
+	oneOf("response_types", s.ResponseTypes, oauthResponses, report)
+	if method == "" {
+		report(AuthMethodMember, "The field cannot be left blank")
+	} else if !slices.Contains(AuthMethods(), method) {
+		report(AuthMethodMember, "The value must be one of %s", join(AuthMethods()))
+	}
+	has := func(grant string) bool { return slices.Contains(s.GrantTypes, grant) }
+	answers := func(response string) bool { return slices.Contains(s.ResponseTypes, response) }
+	switch {
+	case s.ApplicationType == OAuthService && !has(GrantClientCredentials):
+		report("grant_types", "Clients of the type service need %s", GrantClientCredentials)
+	case s.ApplicationType == OAuthService && (has(GrantAuthorizationCode) || has(GrantImplicit)):
+		report("grant_types", "Clients of the type service have no users to send through a browser")
+	case has(GrantClientCredentials) && (s.ApplicationType == OAuthBrowser || method == AuthNone):
+		report("grant_types", "%s needs a client that can keep a secret", GrantClientCredentials)
+	case has(GrantAuthorizationCode) && !answers("code"):
+		report("response_types", "The grant type %s needs code", GrantAuthorizationCode)
+	case has(GrantImplicit) && !answers("token") && !answers("id_token"):
+		report("response_types", "The grant type %s needs token or id_token", GrantImplicit)
+	case answers("code") && !has(GrantAuthorizationCode) && !has("interaction_code"):
+		report("response_types", "code needs the grant type %s", GrantAuthorizationCode)
+	case answers("id_token") && !has(GrantImplicit):
+		report("response_types", "id_token needs the grant type %s", GrantImplicit)
+	}
+}
+
+// oneOf reports values that are missing, not accepted or there twice.
+func oneOf(member string, values, accepted []string, report func(member, format string, args ...any)) {
+	if len(values) == 0 || values[0] == "" {
+		report(member, "The field cannot be left blank")
+	}
+	for i, value := range values {
+		switch {
+		case !slices.Contains(accepted, value):
+			report(member, "The value must be one of %s", strings.Join(accepted, ", "))
+		case slices.Contains(values[:i], value):
+			report(member, "The value %s is there twice", value)
+		}
+	}
+}
+
+func join(methods []AuthMethod) string {
+	names := make([]string, len(methods))
+	for i, m := range methods {
+		names[i] = string(m)
+	}
+	return strings.Join(names, ", ")
+}
+
+func (s *AppOAuthSettings) uriProblems(report func(member, format string, args ...any)) {
+	for _, page := range []struct {
+		member string
+		text   *string
+	}{
+		{"client_uri", s.ClientURI},
+		{"logo_uri", s.LogoURI},
+		{"tos_uri", s.TOSURI},
+		{"policy_uri", s.PolicyURI},
+		{"initiate_login_uri", s.InitiateLoginURI},
+	} {
+		if page.text == nil {
+			continue
+		}
+		if u, err := url.Parse(*page.text); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+			report(page.member, "The value must be an absolute http or https URL")
+		}
+	}
+	s.redirectProblems("redirect_uris", s.RedirectURIs, report)
+	s.redirectProblems("post_logout_redirect_uris", s.PostLogoutRedirectURIs, report)
+}
+
+func (s *AppOAuthSettings) redirectProblems(member string, uris []string, report func(member, format string, args ...any)) {
+	for _, text := range uris {
+		u, err := url.Parse(text)
+		web := err == nil && (u.Scheme == "http" || u.Scheme == "https")
+		switch {
+		case err != nil || !u.IsAbs() || u.Fragment != "" || len(text) > maxURI || web && u.Hostname() == "":
+			report(member, "%.100q is no absolute URI without fragment of at most %d bytes", text, maxURI)
+		case !web && s.ApplicationType != OAuthNative:
+			report(member, "%.100q needs http or https: only clients of the type native have schemes of their own", text)
+		}
+	}
+}
+
+const maxURI = 1024
+
+func (s *AppOAuthSettings) keyProblems(method AuthMethod, report func(member, format string, args ...any)) {
+	set, err := s.JWKS.Set()
+	if err != nil {
+		report("jwks", "%s", err)
+		return
+	}
+	if method == AuthPrivateKey && len(set.Keys) == 0 {
+		report("jwks", "The authentication method %s needs a key", AuthPrivateKey)
+	}
+	seen := map[string]bool{}
+	for i, key := range set.Keys {
+		kty, _ := s.JWKS.Keys[i]["kty"].(string)
+		switch {
+		case kty != "RSA" && kty != "EC":
+			report("jwks", "key %d: The kty must be RSA or EC", i)
+		case !key.IsPublic():
+			report("jwks", "key %d: Only the public half may be sent", i)
+		case !key.Valid():
+			report("jwks", "key %d: The key is not valid", i)
+		case key.Use != "" && key.Use != "sig":
+			report("jwks", "key %d: The use must be sig", i)
+		case len(set.Keys) > 1 && key.KeyID == "":
+			report("jwks", "key %d: Each of several keys needs a kid", i)
+		case seen[key.KeyID]:
+			report("jwks", "key %d: The kid %s is there twice", i, key.KeyID)
+		}
+		seen[key.KeyID] = true
+	}
+}
+
+var clientID = regexp.MustCompile(`^[A-Za-z0-9$_.+!*'(),-]{6,100}$`)
+
+// ClientIDProblem says what is wrong with a client_id that was given, "" for nothing.
+func ClientIDProblem(id string) string {
+	if clientID.MatchString(id) {
+		return ""
+	}
+	return "The value must be 6 to 100 letters, digits or characters of $-_.+!*'(),"
+}
+
+var clientSecret = regexp.MustCompile(`^[!-~]{14,100}$`)
+
+// ClientSecretProblem says what is wrong with a client_secret that was given, "" for nothing.
+func ClientSecretProblem(secret string) string {
+	if clientSecret.MatchString(secret) {
+		return ""
+	}
+	return "The value must be 14 to 100 visible ASCII characters"
+}
+
+// OIDCName is the catalogue name of all OAuth clients.
+const OIDCName = "oidc_client"
+
+// NewOIDCApp is an active OAuth client with the defaults of everything that is not about OAuth.
+func NewOIDCApp(label string, client AppOAuthClient, settings AppOAuthSettings) App {
+	kid := NewSecret(KIDLength)
+	return App{
+		Name: OIDCName, Label: label, Status: AppActive, SignOnMode: catalog.OpenIDConnect,
+		Visibility: AppVisibility{Hide: AppHide{IOS: true, Web: true}, AppLinks: map[string]bool{DefaultLink: true}},
+		Credentials: AppCredentials{
+			UserNameTemplate: UserNameTemplate{Type: TemplateBuiltIn, Template: "${source.login}"},
+			SigningKID:       kid, OwnKID: kid, OAuthClient: &client,
+		},
+		Settings: AppSettings{
+			App:           map[string]any{},
+			Notifications: AppNotifications{VPN: AppVPN{Network: AppNetwork{Connection: "DISABLED"}}},
+			OAuthClient:   &settings,
+		},
+	}
+}
+
+// OAuth says that the application is an OAuth client.
+func (a *App) OAuth() bool { return a.Credentials.OAuthClient != nil && a.Settings.OAuthClient != nil }
+
+// FindOAuthClient returns the application that is the OAuth client with a client_id, or docstore.ErrNotFound. Only an ACTIVE one may
+// authenticate.
+func (d Deps) FindOAuthClient(ctx context.Context, q docstore.Reader, clientID string) (docstore.Doc[App], error) {
+	page, err := d.Apps.Query(ctx, q, docstore.Query[App]{Where: docstore.Eq(AppByClientID, clientID), Limit: 1})
+	switch {
+	case err != nil:
+		return docstore.Doc[App]{}, err
+	case len(page.Docs) == 0:
+		return docstore.Doc[App]{}, docstore.ErrNotFound
+	}
+	return page.Docs[0], nil
+}

@@ -1,0 +1,13 @@
+package outbox_test
+
+import (
+	"testing"
+
+	"github.com/scimwright/scimwright/internal/storedtest"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/outbox"
+)
+
+// TestStoredForms covers what is encrypted in documents of the collection messages.
+func TestStoredForms(t *testing.T) {
+	storedtest.Check(t, map[string]storedtest.Codec{"message": storedtest.Of[outbox.Message]()})
+}

@@ -1,0 +1,362 @@
+package users
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/mgmtapi/internal/access/authz"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/audit"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/password"
+)
+
+// MaxGroups is how many groups a user can be created in.
+const MaxGroups = 20
+
+const changePassword = "changePassword"
+
+type createRequest struct {
+	Activate  bool       `query:"activate" default:"true" doc:"Activates the user. Without a password it becomes PROVISIONED."`
+	Provider  bool       `query:"provider" default:"false" doc:"Says that the body has a provider FEDERATION or SOCIAL."`
+	NextLogin string     `query:"nextLogin" enum:"changePassword" doc:"Has the user change the password at the next login."`
+	Body      CreateUser `body:"required"`
+
+	guessed *basis                          // nil when there is no guess
+	schema  *docstore.Doc[model.UserSchema] // that the profile was checked with
+	enroll  model.PasswordEnrollment
+}
+
+// basis is what a user is created on. That of the last user without a type of its own is remembered.
+type basis struct {
+	org      model.Org
+	schema   *docstore.Doc[model.UserSchema]
+	versions []docstore.Version // of both
+}
+
+// CreateUser is the body of a new user.
+type CreateUser struct {
+	Profile     Profile           `json:"profile" doc:"Attributes of the user."`
+	Credentials *CredentialsInput `json:"credentials" doc:"Credentials of the user."`
+	Type        *Type             `json:"type" doc:"User type. Defaults to the default one."`
+	GroupIDs    []string          `json:"groupIds" doc:"Groups the user becomes a member of, at most 20."`
+}
+
+// provider is the provider that the body asks for.
+func (r *createRequest) provider() model.ProviderType {
+	if c := r.Body.Credentials; c != nil && c.Provider != nil && c.Provider.Type != "" {
+		return model.ProviderType(c.Provider.Type)
+	}
+	return model.ProviderService
+}
+
+// checkCreate validates profile and credentials. The error for an unknown user type becomes the response only if causes is empty.
+func (s *Slice) checkCreate(ctx context.Context, r *createRequest, causes *rest.Causes) error {
+	profile := merge(nil, r.Body.Profile)
+	checkNulls(r.Body.Profile, causes)
+	var unknown error
+	if r.guessed = s.guess(r.Body.Type, profile); r.guessed != nil {
+		r.schema = r.guessed.schema
+	} else if r.schema, unknown = s.schemaFor(ctx, s.Store.Reader(), r.Body.Type, ""); unknown == nil {
+		checkProfile(&r.schema.Value, profile, causes)
+	}
+	provider := r.provider()
+	policy, err := s.policyFor(ctx, r.Body.Credentials)
+	if err != nil {
+		return cmp.Or(unknown, err)
+	}
+	r.Body.Credentials.check(&policy, profile, provider, causes)
+	if r.enroll, err = s.PasswordEnrollment(ctx, s.Store.Reader()); err != nil {
+		return cmp.Or(unknown, err)
+	}
+	r.Body.Credentials.checkEnrollment(r.enroll, causes)
+	switch provider {
+	case model.ProviderFederation, model.ProviderSocial:
+		if !r.Provider {
+			causes.Add("provider", "The provider %s needs provider=true", provider)
+		}
+	case model.ProviderImport:
+		causes.Add("provider", "The provider %s cannot be given", provider)
+	}
+	return unknown
+}
+
+// guess returns the basis of the last user without a type if no type is given and the profile is valid under its schema. The basis is
+// probably unchanged. The transaction checks that.
+func (s *Slice) guess(given *Type, profile map[string]any) *basis {
+	last := s.lastBasis.Load()
+	if last == nil || given != nil {
+		return nil
+	}
+	var causes rest.Causes
+	checkProfile(&last.schema.Value, profile, &causes)
+	if causes.Err() != nil {
+		return nil
+	}
+	return last
+}
+
+// basisFor is the guess if it is right, and else reads what the user is created on.
+func (s *Slice) basisFor(ctx context.Context, tx *docstore.Tx, guess *basis, given *Type) (*basis, error) {
+	if guess != nil {
+		if current, err := docstore.Current(ctx, tx, guess.versions...); err != nil || current {
+			return guess, err
+		}
+	}
+	org, err := s.Orgs.Get(ctx, tx, model.OrgDocument)
+	if err != nil {
+		return nil, err
+	}
+	schema, err := s.schemaFor(ctx, tx, given, org.Value.UserType)
+	if err != nil {
+		return nil, err
+	}
+	return &basis{org.Value, schema, []docstore.Version{s.Orgs.Version(org), s.UserSchemas.Version(*schema)}}, nil
+}
+
+// refuse answers combinations that have codes of their own.
+func (r *createRequest) refuse() error {
+	_, given := r.Body.Credentials.password()
+	switch {
+	case len(r.Body.GroupIDs) > MaxGroups:
+		return rest.Failf(rest.CodeTooMany, "A user can be created in at most %d groups.", MaxGroups)
+	case r.NextLogin == changePassword && !r.Activate:
+		return rest.Fail(rest.CodeNotActivated)
+	case r.NextLogin == changePassword && !given:
+		return rest.Fail(rest.CodeNoPassword)
+	}
+	return nil
+}
+
+func (s *Slice) create(ctx context.Context, r *createRequest) (User, error) {
+	if err := r.refuse(); err != nil {
+		return User{}, err
+	}
+	user := model.User{
+		Status: model.UserStaged, Provider: r.provider(), Profile: merge(nil, r.Body.Profile),
+	}
+	secrets, err := s.hashSecrets(ctx, r.Body.Credentials)
+	if err != nil {
+		return User{}, err
+	}
+	now := s.Now()
+	secrets.set(&user, now)
+	if r.Activate {
+		user.Activated = now
+		user.Enter(activeStatus(&user, r.enroll), now)
+	}
+	if r.NextLogin == changePassword {
+		user.Enter(model.UserPasswordExpired, now)
+	}
+	var activation Activation
+	if user.Status == model.UserProvisioned {
+		activation, user.Activation = s.issueActivation(ctx)
+	}
+	id, draft := model.NewID(model.KindUser), s.draft(r.schema, user)
+	var doc docstore.Doc[model.User]
+	var basis *basis
+	err = s.Update(ctx, func(tx *docstore.Tx) error {
+		if err := authz.CreateUser(ctx, tx, s.Deps, r.Body.GroupIDs); err != nil {
+			return err
+		}
+		if created := tx.Now(); !created.Truncate(time.Second).Equal(now.Truncate(time.Second)) { // callers see the second
+			now = created
+			stamp(&user, created)
+			draft = s.draft(r.schema, user)
+		}
+		var err error
+		if basis, err = s.basisFor(ctx, tx, r.guessed, r.Body.Type); err != nil {
+			return err
+		}
+		if schema := basis.schema; draft.schema.ID != schema.ID || draft.schema.Rev != schema.Rev { // it is another one than at the check
+			var causes rest.Causes
+			checkProfile(&schema.Value, user.Profile, &causes)
+			if err := causes.Err(); err != nil {
+				return err
+			}
+			draft = s.draft(schema, user)
+		}
+		if draft.err != nil {
+			return draft.err
+		}
+		if err := s.unique(ctx, tx, id, &draft.user); err != nil {
+			return err
+		}
+		if doc, err = s.Users.InsertPrepared(ctx, tx, id, draft.prepared); err != nil {
+			return err
+		}
+		if err := audit.Write(ctx, tx, s.Deps, createEntries(doc)...); err != nil {
+			return err
+		}
+		if user.Status == model.UserProvisioned {
+			if err := s.mailActivation(ctx, tx, doc, activation); err != nil {
+				return err
+			}
+		}
+		if err := s.created(ctx, tx, id, user.Status, r.Body.GroupIDs, basis.org.Everyone); err != nil {
+			return err
+		}
+		return s.passwordSet(ctx, tx, id, r.Body.Credentials)
+	})
+	if err != nil {
+		return User{}, err
+	}
+	if r.Body.Type == nil {
+		s.lastBasis.Store(basis)
+	}
+	return s.redactHidden(ctx, s.Store.Reader(), render(ctx, doc)) // it has no factor yet
+}
+
+// stamp moves the times of a new user to the time of its creation.
+func stamp(u *model.User, created time.Time) {
+	for _, at := range []*time.Time{&u.Activated, &u.StatusChanged, &u.PasswordChanged} {
+		if !at.IsZero() {
+			*at = created
+		}
+	}
+}
+
+// draft is a new user with a valid profile, ready to be stored: made before the transaction, in which others wait for their turn.
+type draft struct {
+	schema   *docstore.Doc[model.UserSchema]
+	user     model.User
+	prepared docstore.Prepared[model.User]
+	err      error // what is wrong with the user
+}
+
+func (s *Slice) draft(schema *docstore.Doc[model.UserSchema], user model.User) draft {
+	d := draft{schema: schema, user: user}
+	if d.err = checkMutability(&schema.Value, nil, user.Profile); d.err != nil {
+		return d
+	}
+	d.user.Type = schema.Value.Type
+	schema.Value.Stamp(&d.user)
+	d.prepared, d.err = s.Users.Prepare(d.user)
+	return d
+}
+
+// passwordSet tells of a password that was given in clear, if one was.
+func (s *Slice) passwordSet(ctx context.Context, tx *docstore.Tx, user string, c *CredentialsInput) error {
+	value, given := c.password()
+	if !given {
+		return nil
+	}
+	return s.Feed.Emit(ctx, tx, model.PasswordKnown{User: user, Set: true, Plain: value})
+}
+
+// createEntries is what the log tells of a new user.
+func createEntries(doc docstore.Doc[model.User]) []audit.Entry {
+	user := []model.LogParty{audit.User(doc)}
+	entries := []audit.Entry{{Type: audit.UserCreate, Targets: user}}
+	if doc.Value.Status != model.UserStaged {
+		entries = append(entries, audit.Entry{Type: audit.UserActivate, Targets: user})
+	}
+	return entries
+}
+
+// created puts a new user into its groups, Everyone first, and emits what has happened.
+func (s *Slice) created(ctx context.Context, tx *docstore.Tx, id string, status model.UserStatus, groups []string, everyone string) error {
+	if err := s.Feed.Emit(ctx, tx, model.UserChanged{ID: id, New: true}); err != nil {
+		return err
+	}
+	for i, group := range append([]string{everyone}, groups...) {
+		doc, err := s.groupToJoin(ctx, tx, group, everyone)
+		if errors.Is(err, docstore.ErrNotFound) {
+			return rest.NotFound("UserGroup", group)
+		}
+		if err != nil {
+			return err
+		}
+		if doc.Value.Protected() && group != everyone {
+			return rest.Failf(rest.CodeUnsupported, "The members of the group %s cannot be edited.", group)
+		}
+		if i == 0 {
+			err = s.Admit(ctx, tx, doc, id)
+		} else {
+			err = s.Join(ctx, tx, group, id) // a rule may have done so
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if status == model.UserStaged {
+		return nil
+	}
+	return s.Feed.Emit(ctx, tx, model.UserActivated{ID: id, New: true})
+}
+
+// groupToJoin reads a group. Everyone comes from memory when it need not be written either: nothing about it ever changes but the second in
+// which somebody came or left. Should that second end now, and somebody else have written it, the update begins anew.
+func (s *Slice) groupToJoin(ctx context.Context, tx *docstore.Tx, group, everyone string) (docstore.Doc[model.Group], error) {
+	if group != everyone {
+		return s.Groups.Get(ctx, tx, group)
+	}
+	if known := s.lastEveryone.Load(); known != nil && known.ID == everyone &&
+		!s.Now().Truncate(time.Second).After(known.Value.LastMembershipUpdated) {
+		return *known, nil
+	}
+	doc, err := s.Groups.Get(ctx, tx, everyone)
+	if err == nil {
+		tx.AfterCommit(func() { s.lastEveryone.Store(&doc) })
+	}
+	return doc, err
+}
+
+// activeStatus is what an activated user becomes: without anything to sign in with, the activation is not finished. Where no password is
+// required, users sign in by e-mail.
+func activeStatus(u *model.User, enroll model.PasswordEnrollment) model.UserStatus {
+	if !u.HasPassword() && u.Provider == model.ProviderService && enroll == model.PasswordRequired {
+		return model.UserProvisioned
+	}
+	return model.UserActive
+}
+
+// secrets are hashed credentials.
+type secrets struct {
+	policy   model.PasswordSettings
+	password string
+	imported *model.ImportedHash
+	recovery *model.Recovery
+}
+
+// hashSecrets hashes credentials. It takes long, on purpose, and is done before a transaction is begun.
+func (s *Slice) hashSecrets(ctx context.Context, c *CredentialsInput) (out secrets, err error) {
+	if out.policy, err = s.policyFor(ctx, c); err != nil {
+		return out, err
+	}
+	if value, ok := c.password(); ok {
+		if out.password, err = s.hasher.Hash(value); err != nil {
+			return out, err
+		}
+	}
+	if hash := c.imported(); hash != nil {
+		out.imported = hash.stored()
+	}
+	if c.hooked() {
+		out.imported = &model.ImportedHash{Algorithm: model.HookAlgorithm}
+	}
+	if q := c.recovery(); q != nil {
+		answer, err := s.hasher.Hash(password.NormalizeAnswer(q.Answer))
+		if err != nil {
+			return out, err
+		}
+		out.recovery = &model.Recovery{Question: q.Question, AnswerHash: answer}
+	}
+	return out, nil
+}
+
+// set gives the user what there is.
+func (s secrets) set(u *model.User, now time.Time) {
+	if s.password != "" {
+		password.Set(&s.policy, u, s.password, now)
+	}
+	if s.imported != nil {
+		password.Import(u, s.imported, now)
+	}
+	if s.recovery != nil {
+		u.Recovery = s.recovery
+	}
+}

@@ -1,0 +1,225 @@
+package users
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+)
+
+// Profile holds the attributes of a user, by name.
+type Profile map[string]any
+
+// alwaysShown are the attributes that are null instead of absent when they have no value.
+var alwaysShown = []string{"login", "firstName", "lastName", "email", "secondEmail", "mobilePhone"}
+
+// mandatory are the attributes that every user of every type has.
+var mandatory = []string{"login", "email", "locale"}
+
+// checkNulls records the attributes that are null in a body and have a default: null does not stand for it.
+func checkNulls(sent map[string]any, causes *rest.Causes) {
+	for name := range model.DefaultAttributes() {
+		if value, given := sent[name]; given && value == nil {
+			causes.Blank(name)
+		}
+	}
+}
+
+// OpenAPISchema describes the base attributes. Custom ones are whatever the schema of the user type says.
+func (Profile) OpenAPISchema() *openapi3.Schema {
+	schema := openapi3.NewObjectSchema()
+	schema.Properties = openapi3.Schemas{}
+	base := model.UserSchema{}
+	for name, p := range base.All() {
+		s := openapi3.NewStringSchema()
+		s.Title, s.Nullable = p.Title, !slices.Contains(mandatory, name)
+		if p.Format == model.FormatEmail || p.Format == model.FormatURI {
+			s.Format = string(p.Format)
+		}
+		if p.MaxLength != nil {
+			s.MinLength, s.MaxLength = uint64(*p.MinLength), new(uint64(*p.MaxLength))
+		}
+		schema.Properties[name] = s.NewRef()
+	}
+	schema.AdditionalProperties.Schema = openapi3.NewSchema().WithNullable().NewRef()
+	return schema
+}
+
+// shownProfile is the profile as it is shown: with null for the attributes that are always shown, without those that never are.
+func shownProfile(u *model.User) Profile {
+	out := maps.Clone(Profile(u.Profile))
+	if out == nil {
+		out = Profile{}
+	}
+	for _, name := range alwaysShown {
+		if _, ok := out[name]; !ok {
+			out[name] = nil
+		}
+	}
+	for _, name := range u.Hidden {
+		delete(out, name)
+	}
+	return out
+}
+
+// merge returns the profile with the sent attributes: null and the empty string take an attribute away, or back to its default.
+func merge(profile, sent map[string]any) map[string]any {
+	out := maps.Clone(profile)
+	if out == nil {
+		out = map[string]any{}
+	}
+	for name, value := range sent {
+		if value == nil || value == "" {
+			delete(out, name)
+		} else {
+			out[name] = model.PlainValue(value)
+		}
+	}
+	model.CompleteProfile(out)
+	return out
+}
+
+// kept is what a replacement leaves as it is when it does not name it: what callers cannot change or have not seen.
+func kept(schema *model.UserSchema, profile map[string]any, replaces func(attribute string) bool) map[string]any {
+	out := map[string]any{}
+	for name, value := range profile {
+		if !replaces(name) {
+			out[name] = value
+		}
+	}
+	for name, p := range schema.Custom {
+		if value, ok := profile[name]; ok && p.Mutability != model.ReadWrite {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+// schemaOf reads the profile schema of a user type.
+func (s *Slice) schemaOf(ctx context.Context, q docstore.Reader, userType string) (*docstore.Doc[model.UserSchema], error) {
+	doc, err := s.UserSchemas.Get(ctx, q, model.UserSchemaID(userType))
+	return &doc, rest.Missing(err, "UserType", userType)
+}
+
+// schemaFor reads the profile schema that a body asks for; without a type, that of the fallback, by default of the default type.
+func (s *Slice) schemaFor(ctx context.Context, q docstore.Reader, given *Type, fallback string) (*docstore.Doc[model.UserSchema], error) {
+	switch {
+	case given != nil:
+		return s.schemaOf(ctx, q, given.ID)
+	case fallback != "":
+		return s.schemaOf(ctx, q, fallback)
+	}
+	org, err := s.Org(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return s.schemaOf(ctx, q, org.UserType)
+}
+
+// checkProfile records what is wrong with a complete profile under a schema.
+func checkProfile(schema *model.UserSchema, profile map[string]any, causes *rest.Causes) {
+	for name := range schema.Names() {
+		value := profile[name]
+		p, _ := schema.Property(name)
+		switch {
+		case model.NoValue(value) && p.IsRequired():
+			causes.Blank(name)
+		case value == nil:
+		default:
+			problem := p.Problem(value)
+			if name == "login" && problem == "" {
+				problem = loginProblem(value.(string), p.Pattern != nil)
+			}
+			if problem != "" {
+				causes.Add(name, "%s", problem)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(profile)) {
+		if _, known := schema.Property(name); !known {
+			causes.Add(name, "The attribute is not defined in the profile of the user")
+		}
+	}
+}
+
+func loginProblem(login string, pattern bool) string {
+	switch {
+	case strings.Contains(login, "/"):
+		return "The value must not contain a slash"
+	case !pattern && model.FormatEmail.Problem(login) != "":
+		return "The value must look like an e-mail address"
+	}
+	return ""
+}
+
+// enforce holds the profile that a user is about to be stored with against the schema, as the transaction finds both. before is
+// the profile so far, unseen are attributes that count as changed.
+func (s *Slice) enforce(
+	ctx context.Context, tx *docstore.Tx, schema *model.UserSchema, id string, before map[string]any, user *model.User, unseen ...string,
+) error {
+	var causes rest.Causes
+	checkProfile(schema, user.Profile, &causes)
+	if err := causes.Err(); err != nil {
+		return err
+	}
+	if err := checkMutability(schema, before, user.Profile, unseen...); err != nil {
+		return err
+	}
+	return s.fits(ctx, tx, schema, id, user)
+}
+
+// fits is enforce for a profile that no caller has given: what they cannot change, it can.
+func (s *Slice) fits(ctx context.Context, tx *docstore.Tx, schema *model.UserSchema, id string, user *model.User) error {
+	var causes rest.Causes
+	checkProfile(schema, user.Profile, &causes)
+	if err := causes.Err(); err != nil {
+		return err
+	}
+	schema.Stamp(user)
+	return s.unique(ctx, tx, id, user)
+}
+
+// unique refuses unique values that other users have.
+func (s *Slice) unique(ctx context.Context, tx *docstore.Tx, id string, user *model.User) error {
+	var causes rest.Causes
+	for _, name := range user.Unique {
+		page, err := s.Users.Query(ctx, tx, docstore.Query[model.User]{
+			Where: docstore.Eq(model.UserByUnique, model.UserUniqueKey(user, name)), Limit: 2,
+		})
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(page.Docs, func(other docstore.Doc[model.User]) bool { return other.ID != id }) {
+			causes.NotUnique(name)
+		}
+	}
+	return causes.Err()
+}
+
+// checkMutability refuses changes of attributes that callers cannot change. Unseen are attributes that count as changed.
+func checkMutability(schema *model.UserSchema, before, after map[string]any, unseen ...string) error {
+	var readOnly, immutable []string
+	for _, name := range changedAttributes(before, after, unseen...) {
+		switch schema.Custom[name].Mutability {
+		case model.ReadOnly:
+			readOnly = append(readOnly, name+": The attribute is read-only")
+		case model.Immutable:
+			if !model.NoValue(before[name]) {
+				immutable = append(immutable, name+": The attribute cannot change after it got a value")
+			}
+		}
+	}
+	switch {
+	case len(readOnly) > 0:
+		return rest.Fail(rest.CodeReadOnly, append(readOnly, immutable...)...)
+	case len(immutable) > 0:
+		return rest.Fail(rest.CodeImmutable, immutable...)
+	}
+	return nil
+}

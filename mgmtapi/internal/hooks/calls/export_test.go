@@ -1,0 +1,14 @@
+package calls
+
+// Follow is what an answer makes of tokens.
+func Follow(answer []byte, tokens Tokens) (Tokens, error) {
+	said, err := parse(answer)
+	if err != nil {
+		return tokens, err
+	}
+	changed, err := copied(tokens)
+	if err != nil {
+		return tokens, err
+	}
+	return changed, changed.follow(said.Commands)
+}

@@ -1,0 +1,136 @@
+package calls
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"maps"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/audit"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+)
+
+// Import is an account of a target on its way to become a user, or to be linked to one.
+type Import struct {
+	App docstore.Doc[model.App]
+	Job string
+	// Action is what is made of the account, and User to whom it is linked.
+	Action model.ImportAction
+	User   string
+	// Matches are the users that the account may belong to, Conflicts the attributes by which another user stands in its way.
+	Matches, Conflicts []string
+	// AppProfile is what the account shows, UserProfile what the user gets of it; nil takes an attribute away.
+	AppProfile, UserProfile map[string]any
+}
+
+// The commands of import hooks.
+const (
+	appUserProfileUpdate = "com.svc.appUser.profile.update"
+	userProfileUpdate    = "com.svc.user.profile.update"
+	userUpdate           = "com.svc.user.update"
+)
+
+// TransformImport asks the active hook of imports what is to be made of an account, and returns that and whether the hook has changed
+// anything. Without an active hook nothing changes, and with an error neither. A *Denial says that the account is not to be imported.
+func (c *Caller) TransformImport(ctx context.Context, i Import) (Import, bool, error) {
+	hook, err := c.ActiveHook(ctx, c.Store.Reader(), model.HookImport)
+	if err != nil || hook == nil {
+		return i, false, err
+	}
+	decided := i
+	decided.AppProfile, decided.UserProfile = maps.Clone(i.AppProfile), maps.Clone(i.UserProfile)
+	changed := false
+	err = c.ask(ctx, question{
+		hook: *hook, about: []model.LogParty{audit.App(i.App.ID, &i.App.Value)}, data: importData(i),
+		follow: func(commands []Command) error {
+			changed = len(commands) > 0
+			return decided.follow(commands)
+		},
+	})
+	if err != nil {
+		return i, false, err
+	}
+	return decided, changed, nil
+}
+
+func importData(i Import) map[string]any {
+	return map[string]any{
+		"context": map[string]any{
+			"conflicts":   listed(i.Conflicts),
+			"application": map[string]any{"id": i.App.ID, "name": i.App.Value.Name, "label": i.App.Value.Label, "status": i.App.Value.Status},
+			"job":         map[string]any{"id": i.Job, "type": "import:users"},
+			"matches":     listed(i.Matches),
+			"policy":      []string{},
+		},
+		"action":  map[string]any{"result": i.Action},
+		"appUser": map[string]any{"profile": i.AppProfile},
+		"user":    map[string]any{"profile": i.UserProfile},
+	}
+}
+
+// listed is a list that is never null.
+func listed(texts []string) []string {
+	if texts == nil {
+		return []string{}
+	}
+	return texts
+}
+
+// follow carries commands out in their order.
+func (i *Import) follow(commands []Command) error {
+	for _, command := range commands {
+		var err error
+		switch command.Type {
+		case actionUpdate:
+			var value struct {
+				Result model.ImportAction `json:"result"`
+			}
+			if json.Unmarshal(command.Value, &value) != nil || value.Result != model.ImportCreate && value.Result != model.ImportLink {
+				return refuse("a result is %s or %s", model.ImportCreate, model.ImportLink)
+			}
+			i.Action = value.Result
+		case userUpdate:
+			var value struct {
+				ID string `json:"id"`
+			}
+			if json.Unmarshal(command.Value, &value) != nil || value.ID == "" {
+				return refuse("%s needs the id of a user", userUpdate)
+			}
+			i.User = value.ID
+		case appUserProfileUpdate:
+			i.AppProfile, err = overlaid(i.AppProfile, command)
+		case userProfileUpdate:
+			i.UserProfile, err = overlaid(i.UserProfile, command)
+		default:
+			return refuse("%s is no command for imports", shown(command.Type))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	switch {
+	case i.Action == model.ImportLink && i.User == "":
+		return refuse("%s needs a user to link the account to", model.ImportLink)
+	case i.Action == model.ImportCreate:
+		i.User = ""
+	}
+	return nil
+}
+
+// overlaid is a profile with the attributes of a command.
+func overlaid(profile map[string]any, command Command) (map[string]any, error) {
+	value, err := decode(command.Value)
+	attributes, isObject := value.(map[string]any)
+	if err != nil || !isObject || !bytes.HasPrefix(command.Value, []byte("{")) {
+		return nil, refuse("the value of %s is an object of attributes", command.Type)
+	}
+	out := maps.Clone(profile)
+	if out == nil {
+		out = map[string]any{}
+	}
+	for name, v := range attributes {
+		out[name] = model.PlainValue(v)
+	}
+	return out, nil
+}

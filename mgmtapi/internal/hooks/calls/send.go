@@ -1,0 +1,111 @@
+package calls
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"unicode/utf8"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+)
+
+// Answer is what the endpoint of a hook has said.
+type Answer struct {
+	// Status is 2xx.
+	Status int
+	// Body is a JSON value, nil for an answer without one.
+	Body []byte
+	// Attempts is how often it was tried.
+	Attempts int
+}
+
+const (
+	mediaJSON = "application/json"
+	userAgent = "Svc Inline Hooks 1.0.0"
+)
+
+var textTooLarge = fmt.Sprintf("answered with more than %d bytes", MaxAnswer)
+
+// send posts a JSON text to the endpoint of a hook. An error that is no *Failure is one of ours.
+func (c *Caller) send(ctx context.Context, hook docstore.Doc[model.InlineHook], body []byte) (Answer, error) {
+	for attempt := 1; ; attempt++ {
+		answer, failure, err := c.attempt(ctx, hook, body)
+		switch {
+		case err != nil:
+			return Answer{}, err
+		case failure == nil:
+			answer.Attempts = attempt
+			return answer, nil
+		case attempt == Attempts || failure.final || ctx.Err() != nil:
+			failure.Attempts = attempt
+			return Answer{}, failure
+		}
+	}
+}
+
+// attempt authenticates and sends once.
+func (c *Caller) attempt(ctx context.Context, hook docstore.Doc[model.InlineHook], body []byte) (Answer, *CallError, error) {
+	header := http.Header{}
+	for _, h := range hook.Value.Channel.Headers {
+		header.Set(h.Key, h.Value)
+	}
+	header.Set("Content-Type", mediaJSON)
+	header.Set("Accept", mediaJSON)
+	header.Set("User-Agent", userAgent)
+	secret, failure, err := c.authenticate(ctx, hook, header)
+	if failure != nil || err != nil {
+		return Answer{}, failure, err
+	}
+	status, data, failure := c.post(ctx, hookEndpoint, hook.Value.Channel.URI, header, body)
+	if failure != nil {
+		failure.Excerpt = harmless(failure.Excerpt, []string{secret})
+		return Answer{}, failure, nil
+	}
+	switch {
+	case status == http.StatusUnauthorized:
+		c.forget(hook.ID, secret)
+		fallthrough
+	case status < 200 || status > 299:
+		return Answer{}, unusable(hookEndpoint, status, statusText(status), data, []string{secret}), nil
+	case len(data) > MaxAnswer:
+		return Answer{}, unusable(hookEndpoint, status, textTooLarge, data, []string{secret}), nil
+	case status == http.StatusNoContent:
+		data = nil
+	case !utf8.Valid(data) || !json.Valid(data):
+		return Answer{}, unusable(hookEndpoint, status, "answered with something else than JSON", data, []string{secret}), nil
+	}
+	return Answer{Status: status, Body: bytes.TrimSpace(data)}, nil, nil
+}
+
+// post sends one request and reads its answer: at most one byte more than MaxAnswer, so that a larger one is recognised, and of
+// one that is no success only the beginning.
+func (c *Caller) post(ctx context.Context, where, url string, header http.Header, body []byte) (int, []byte, *CallError) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, c.unanswered(where, err)
+	}
+	request.Header = header
+	response, err := c.client.Do(request)
+	if err != nil {
+		return 0, nil, c.unanswered(where, err)
+	}
+	defer response.Body.Close()
+	limit := int64(MaxAnswer + 1)
+	if response.StatusCode < 200 || response.StatusCode > 299 {
+		limit = 4 * maxExcerpt
+	}
+	data, err := io.ReadAll(io.LimitReader(response.Body, limit))
+	if err != nil {
+		if response.StatusCode < 200 || response.StatusCode > 299 { // the status says enough
+			return response.StatusCode, data, nil
+		}
+		return 0, nil, c.unanswered(where, err)
+	}
+	return response.StatusCode, data, nil
+}

@@ -1,0 +1,109 @@
+package calls
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/audit"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+)
+
+// PhoneMessage is a message to a phone that a hook may deliver.
+type PhoneMessage struct {
+	// Number is the phone, as in E.164, and Extension what is dialled after it, for calls.
+	Number, Extension string
+	// Voice says that the message is told in a call. Others are text messages.
+	Voice bool
+	// Text is the whole message. Code is the one-time passcode in it, empty when there is none, and Link the address in it, likewise.
+	Text, Code, Link string
+	// Language is the tag of the language of Text. Default: en.
+	Language string
+	// Expires is when the code or the link is good no more.
+	Expires time.Time
+}
+
+// telephonyAction is the command that tells what became of a message.
+const telephonyAction = "com.svc.telephony.action"
+
+// What became of a message.
+const (
+	deliverySuccessful = "SUCCESSFUL"
+	deliveryPending    = "PENDING"
+	deliveryFailed     = "FAILED"
+)
+
+// locale is the language of messages that do not name theirs.
+const locale = "en"
+
+// DeliverMessage asks the active hook for telephony to deliver a message to a phone of a user, and says whether it has, or is about to.
+// Otherwise, without an active hook too, the message is still to be delivered. What went wrong at the hook is told to the log; an error
+// is one of ours.
+func (c *Caller) DeliverMessage(ctx context.Context, user docstore.Doc[model.User], m PhoneMessage) (bool, error) {
+	hook, err := c.ActiveHook(ctx, c.Store.Reader(), model.HookTelephony)
+	if err != nil || hook == nil {
+		return false, err
+	}
+	delivered := false
+	asked := c.ask(ctx, question{
+		hook: *hook, secrets: []string{m.Text, m.Link, m.Code}, about: []model.LogParty{audit.User(user)}, data: messageData(ctx, user, m),
+		follow: func(commands []Command) (err error) {
+			delivered, err = deliveredBy(commands)
+			return err
+		},
+	})
+	return asked == nil && delivered, nil
+}
+
+func messageData(ctx context.Context, user docstore.Doc[model.User], m PhoneMessage) map[string]any {
+	message := map[string]any{
+		"msgTemplate": m.Text, "phoneNumber": m.Number, "otpExpires": rest.TimeOf(m.Expires), "deliveryChannel": "SMS",
+		"locale": cmp.Or(m.Language, locale),
+	}
+	if m.Voice {
+		message["deliveryChannel"] = "VOICE"
+	}
+	if m.Code != "" {
+		message["otpCode"] = m.Code
+	}
+	if m.Extension != "" {
+		message["phoneExtension"] = m.Extension
+	}
+	return map[string]any{
+		"context": map[string]any{"request": requestContext(ctx, http.MethodPost)},
+		"userProfile": map[string]any{
+			"firstName": user.Value.Text("firstName"), "lastName": user.Value.Text("lastName"), "login": user.Value.Login(), "userId": user.ID,
+		},
+		"messageProfile": message,
+	}
+}
+
+// deliveredBy says whether one of the providers that an answer tells of has taken the message.
+func deliveredBy(commands []Command) (bool, error) {
+	delivered := false
+	for _, command := range commands {
+		if command.Type != telephonyAction {
+			return false, refuse("%s is no command for telephony", shown(command.Type))
+		}
+		var tried []struct {
+			Status string `json:"status"`
+		}
+		if json.Unmarshal(command.Value, &tried) != nil || len(tried) == 0 {
+			return false, refuse("the value of %s is a list of what providers did", telephonyAction)
+		}
+		for _, provider := range tried {
+			switch provider.Status {
+			case deliverySuccessful, deliveryPending:
+				delivered = true
+			case deliveryFailed:
+			default:
+				return false, refuse("a status is %s, %s or %s", deliverySuccessful, deliveryPending, deliveryFailed)
+			}
+		}
+	}
+	return delivered, nil
+}

@@ -1,0 +1,218 @@
+package syslog
+
+import (
+	"maps"
+	"net/netip"
+	"strings"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/audit"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+)
+
+// LogEvent is an event of the log as callers see it. Members of which nothing is known are null.
+type LogEvent struct {
+	UUID            string                `json:"uuid" readOnly:"true" doc:"Id of the event."`
+	Published       string                `json:"published" readOnly:"true" format:"date-time" doc:"Time of the event, with milliseconds."`
+	EventType       string                `json:"eventType" readOnly:"true" doc:"What happened."`
+	Version         string                `json:"version" readOnly:"true" doc:"Version of the form of events."`
+	Severity        string                `json:"severity" readOnly:"true" enum:"DEBUG,INFO,WARN,ERROR" doc:"How much it matters."`
+	DisplayMessage  string                `json:"displayMessage" readOnly:"true" doc:"What happened, for people."`
+	LegacyEventType *string               `json:"legacyEventType" readOnly:"true" doc:"Always null: there are no older names."`
+	Actor           Party                 `json:"actor" readOnly:"true" doc:"Who did it."`
+	Client          Client                `json:"client" readOnly:"true" doc:"From where it was done."`
+	Device          *Details              `json:"device" readOnly:"true" doc:"Always null: devices are not known."`
+	Outcome         Outcome               `json:"outcome" readOnly:"true" doc:"How it ended."`
+	Target          []Party               `json:"target" readOnly:"true" doc:"What it was done to."`
+	Transaction     Transaction           `json:"transaction" readOnly:"true" doc:"The request or the job that it belongs to."`
+	DebugContext    DebugContext          `json:"debugContext" readOnly:"true" doc:"Further details."`
+	Authentication  AuthenticationContext `json:"authenticationContext" readOnly:"true" doc:"How the actor was authenticated."`
+	SecurityContext SecurityContext       `json:"securityContext" readOnly:"true" doc:"What is known of the network."`
+	Request         Request               `json:"request" readOnly:"true" doc:"The way of the request."`
+}
+
+// Party is someone who acts or something that is acted on.
+type Party struct {
+	ID            string   `json:"id" readOnly:"true" doc:"Id."`
+	Type          string   `json:"type" readOnly:"true" doc:"Kind: User, UserGroup, AppInstance, AppUser..."`
+	AlternateID   string   `json:"alternateId" readOnly:"true" doc:"A second name, such as a login."`
+	DisplayName   string   `json:"displayName" readOnly:"true" doc:"Name for people."`
+	DetailEntry   *Details `json:"detailEntry" readOnly:"true" doc:"Further details."`
+	ChangeDetails *Details `json:"changeDetails,omitempty" readOnly:"true" doc:"What was changed."`
+}
+
+// Details are members that nothing is promised of.
+type Details map[string]any
+
+// Client is where a request came from.
+type Client struct {
+	UserAgent           *UserAgent `json:"userAgent" readOnly:"true" doc:"The program."`
+	Zone                *string    `json:"zone" readOnly:"true" doc:"Network zone."`
+	Device              string     `json:"device" readOnly:"true" doc:"Kind of device."`
+	ID                  *string    `json:"id" readOnly:"true" doc:"Id of the OAuth client."`
+	IPAddress           *string    `json:"ipAddress" readOnly:"true" doc:"Address of the peer."`
+	GeographicalContext *Details   `json:"geographicalContext" readOnly:"true" doc:"Always null: places are not known."`
+}
+
+// UserAgent is the program that sent a request.
+type UserAgent struct {
+	Raw     string `json:"rawUserAgent" readOnly:"true" doc:"As it calls itself."`
+	OS      string `json:"os" readOnly:"true" doc:"Operating system."`
+	Browser string `json:"browser" readOnly:"true" doc:"Browser."`
+}
+
+// Outcome is how an event ended.
+type Outcome struct {
+	Result string  `json:"result" readOnly:"true" enum:"SUCCESS,FAILURE" doc:"How it ended."`
+	Reason *string `json:"reason" readOnly:"true" doc:"Why it failed."`
+}
+
+// Transaction is a request or a job.
+type Transaction struct {
+	Type   string            `json:"type" readOnly:"true" enum:"WEB,JOB" doc:"WEB for a request, JOB for work in the background."`
+	ID     string            `json:"id" readOnly:"true" doc:"Id of the request, as in its X-Svc-Request-Id, or of the job."`
+	Detail TransactionDetail `json:"detail" readOnly:"true" doc:"Further details."`
+}
+
+// TransactionDetail tells more of a transaction.
+type TransactionDetail struct {
+	TokenID string `json:"requestApiTokenId,omitempty" readOnly:"true" doc:"Id of the API token of the caller."`
+}
+
+// DebugContext holds details by name.
+type DebugContext struct {
+	Data map[string]string `json:"debugData" readOnly:"true" doc:"Details by name."`
+}
+
+// AuthenticationContext is how an actor was authenticated.
+type AuthenticationContext struct {
+	Provider           *string `json:"authenticationProvider" readOnly:"true" doc:"Who authenticated the actor."`
+	CredentialProvider *string `json:"credentialProvider" readOnly:"true" doc:"Whose credential it was."`
+	CredentialType     *string `json:"credentialType" readOnly:"true" doc:"Kind of the credential."`
+	Issuer             *string `json:"issuer" readOnly:"true" doc:"Issuer of the credential."`
+	Interface          *string `json:"interface" readOnly:"true" doc:"Third party that was used."`
+	Step               int     `json:"authenticationStep" readOnly:"true" doc:"Always 0."`
+	SessionID          *string `json:"externalSessionId" readOnly:"true" doc:"Id of the session, or of the API token."`
+}
+
+// SecurityContext is what is known of a network; nothing is.
+type SecurityContext struct {
+	ASNumber *int    `json:"asNumber" readOnly:"true" doc:"Number of the autonomous system."`
+	ASOrg    *string `json:"asOrg" readOnly:"true" doc:"Organisation of the autonomous system."`
+	ISP      *string `json:"isp" readOnly:"true" doc:"Internet service provider."`
+	Domain   *string `json:"domain" readOnly:"true" doc:"Domain of the address."`
+	IsProxy  *bool   `json:"isProxy" readOnly:"true" doc:"Whether the address is a proxy's."`
+}
+
+// Request is the way of a request.
+type Request struct {
+	IPChain []Hop `json:"ipChain" readOnly:"true" doc:"The addresses that it came by."`
+}
+
+// Hop is an address that a request came by.
+type Hop struct {
+	IP                  string   `json:"ip" readOnly:"true" doc:"Address."`
+	GeographicalContext *Details `json:"geographicalContext" readOnly:"true" doc:"Always null: places are not known."`
+	Version             string   `json:"version" readOnly:"true" enum:"V4,V6" doc:"Version of the Internet Protocol."`
+	Source              *string  `json:"source" readOnly:"true" doc:"Who told of the address."`
+}
+
+// The values of the log that are names of the service.
+const (
+	version       = "0"
+	web           = "WEB"
+	job           = "JOB"
+	authenticator = "SVC_AUTHENTICATION_PROVIDER"
+	unknown       = "UNKNOWN"
+)
+
+func render(doc docstore.Doc[model.LogEvent]) LogEvent {
+	e := doc.Value
+	out := LogEvent{
+		UUID: e.ID, Published: e.Published.UTC().Format(rest.TimeFormat), EventType: e.Type, Version: version, Severity: severity(e),
+		DisplayMessage: audit.Type(e.Type).Message(), Actor: party(e.Actor),
+		Outcome: Outcome{Result: string(e.Result), Reason: optional(e.Reason)},
+		Client:  Client{Device: "Unknown"}, Target: []Party{}, Transaction: Transaction{Type: job, ID: e.Transaction},
+		DebugContext: DebugContext{Data: map[string]string{}}, Request: Request{IPChain: []Hop{}},
+	}
+	for _, target := range e.Targets {
+		out.Target = append(out.Target, party(target))
+	}
+	if r := e.Request; r != nil {
+		renderRequest(&out, r, e.Transaction)
+	}
+	maps.Copy(out.DebugContext.Data, e.Debug)
+	return out
+}
+
+// renderRequest fills in what the request of an event tells.
+func renderRequest(out *LogEvent, r *model.LogRequest, id string) {
+	out.Transaction.Type, out.Transaction.Detail.TokenID = web, r.TokenID
+	out.Client.IPAddress = optional(r.IP)
+	if r.UserAgent != "" {
+		out.Client.UserAgent = agent(r.UserAgent)
+		out.Client.Device = device(r.UserAgent)
+	}
+	url := r.Path
+	if r.Query != "" {
+		url += "?" + r.Query
+	}
+	out.DebugContext.Data = map[string]string{"requestUri": r.Path, "url": url, "requestId": id}
+	if r.TokenID != "" {
+		out.Authentication.Provider, out.Authentication.SessionID = optional(authenticator), optional(r.TokenID)
+	}
+	if ip, err := netip.ParseAddr(r.IP); err == nil {
+		hop := Hop{IP: r.IP, Version: "V6"}
+		if ip.Unmap().Is4() {
+			hop.Version = "V4"
+		}
+		out.Request.IPChain = append(out.Request.IPChain, hop)
+	}
+}
+
+func party(p model.LogParty) Party {
+	return Party{ID: p.ID, Type: p.Type, AlternateID: p.AlternateID, DisplayName: p.DisplayName}
+}
+
+func optional(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+// severity says how much an event matters. A job that failed is an error, a request that was refused a warning.
+func severity(e model.LogEvent) string {
+	switch {
+	case e.Result == model.LogSuccess:
+		return "INFO"
+	case e.Request == nil:
+		return "ERROR"
+	default:
+		return "WARN"
+	}
+}
+
+// The names by which programs give themselves away; the first one that is found counts.
+var (
+	systems = [][2]string{{"Windows", "Windows"}, {"Android", "Android"}, {"iPhone", "iOS"}, {"iPad", "iOS"}, {"Mac OS X", "Mac OS X"},
+		{"Linux", "Linux"}}
+	browsers = [][2]string{{"Edg/", "EDGE"}, {"OPR/", "OPERA"}, {"Firefox/", "FIREFOX"}, {"Chrome/", "CHROME"}, {"Safari/", "SAFARI"}}
+	devices  = [][2]string{{"iPad", "Tablet"}, {"Mobile", "Mobile"}, {"Mozilla/", "Computer"}}
+)
+
+func agent(raw string) *UserAgent {
+	return &UserAgent{Raw: raw, OS: named(raw, systems, "Unknown"), Browser: named(raw, browsers, unknown)}
+}
+
+func device(raw string) string { return named(raw, devices, "Unknown") }
+
+func named(raw string, names [][2]string, otherwise string) string {
+	for _, n := range names {
+		if strings.Contains(raw, n[0]) {
+			return n[1]
+		}
+	}
+	return otherwise
+}

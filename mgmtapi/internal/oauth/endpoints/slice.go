@@ -1,0 +1,243 @@
+package endpoints
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/internal/seal"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/lookup"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/password"
+	"github.com/scimwright/scimwright/mgmtapi/internal/tokens"
+)
+
+// Options configure the slice.
+type Options struct {
+	// Keys are the signing keys of the servers. They are needed.
+	Keys *tokens.Keys
+	// Domains decides about issuers.
+	Domains tokens.Domains
+	// Secrets opens the secrets of clients. They are needed.
+	Secrets seal.Secrets
+	// Transformer is asked what to change in tokens whose rules name an inline hook. Defaults to nobody.
+	Transformer tokens.Transformer
+	// Hook is asked for passwords that another system has. Defaults to nobody: who has such a password gets no token for it.
+	Hook password.Hook
+	// HashCost is the bcrypt cost of passwords. Defaults to bcrypt.DefaultCost.
+	HashCost int
+	// Logger is told when an event about a refused request cannot be written. Defaults to nobody.
+	Logger *slog.Logger
+}
+
+// Slice serves the OAuth endpoints.
+type Slice struct {
+	model.Deps
+	keys     *tokens.Keys
+	domains  tokens.Domains
+	issuer   *tokens.Issuer
+	clients  *tokens.Clients
+	secrets  seal.Secrets
+	hasher   password.Hasher
+	hook     password.Hook
+	logger   *slog.Logger
+	refusals *rate.Limiter // of what is logged, not of what is refused
+}
+
+// maxRefusals is how many refused requests in a row are logged; then it is one a second.
+const maxRefusals = 60
+
+// New returns the slice.
+func New(d model.Deps, o Options) *Slice {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Slice{
+		Deps: d, keys: o.Keys, domains: o.Domains, issuer: tokens.New(d, o.Keys, tokens.Options{Transformer: o.Transformer}),
+		clients: &tokens.Clients{Deps: d, Secrets: o.Secrets}, secrets: o.Secrets, hasher: password.Hasher{Cost: o.HashCost}, hook: o.Hook,
+		logger:   o.Logger,
+		refusals: rate.NewLimiter(rate.Every(time.Second), maxRefusals),
+	}
+}
+
+const (
+	tag       = "OAuth"
+	clientTag = "OAuth clients"
+
+	custom    = " /oauth2/{authServerId}"
+	orgServer = " /oauth2"
+	clients   = " /oauth2/v1/clients"
+)
+
+var (
+	readScope  = []string{"svc.clients.read"}
+	writeScope = []string{"svc.clients.manage"}
+)
+
+// Routes lists the operations.
+func (s *Slice) Routes() []rest.Route {
+	return append(s.unserved(),
+		rest.Op[serverRequest, Metadata]{ID: "getWellKnownOAuthConfigurationCustomAS",
+			Route: "GET" + custom + "/.well-known/oauth-authorization-server", Tag: tag, Public: true, OAuth: true,
+			Summary: "Describes a custom authorization server (RFC 8414)", Find: lookup.In(s.Store, s.findIssuing, (*serverRequest).self),
+			Do: s.metadata},
+		rest.Op[serverRequest, OpenIDMetadata]{ID: "getWellKnownOpenIDConfigurationCustomAS",
+			Route: "GET" + custom + "/.well-known/openid-configuration", Tag: tag, Public: true, OAuth: true,
+			Summary: "Describes a custom authorization server as an OpenID provider",
+			Find:    lookup.In(s.Store, s.findIssuing, (*serverRequest).self),
+			Do:      s.openID},
+		rest.Op[struct{}, Metadata]{ID: "getWellKnownOAuthConfiguration", Route: "GET /.well-known/oauth-authorization-server", Tag: tag,
+			Public: true, OAuth: true,
+			Summary: "Describes the org authorization server (RFC 8414)", Find: checkHost[struct{}], Do: s.orgMetadata},
+		rest.Op[struct{}, OpenIDMetadata]{ID: "getWellKnownOpenIDConfiguration", Route: "GET /.well-known/openid-configuration", Tag: tag,
+			Public: true, OAuth: true,
+			Summary: "Describes the org authorization server as an OpenID provider", Find: checkHost[struct{}], Do: s.orgOpenID},
+		rest.Op[serverRequest, KeySet]{ID: "oauthKeysCustomAS", Route: "GET" + custom + "/v1/keys", Tag: tag, Public: true, OAuth: true,
+			Summary: "Lists the public signing keys of a custom authorization server",
+			Find:    lookup.In(s.Store, s.findActive, (*serverRequest).self),
+			Do:      s.keySet},
+		rest.Op[struct{}, KeySet]{ID: "oauthKeys", Route: "GET" + orgServer + "/v1/keys", Tag: tag, Public: true, OAuth: true,
+			Summary: "Lists the public signing keys of the org authorization server", Do: s.orgKeySet},
+		rest.Op[tokenRequest, TokenResponse]{ID: "tokenCustomAS", Route: "POST" + custom + "/v1/token", Tag: tag, Public: true, OAuth: true,
+			Summary: "Issues tokens of a custom authorization server", Description: "Grant types: client_credentials, password and refresh_token.",
+			Find: lookup.In(s.Store, s.findIssuing, (*tokenRequest).self), Do: s.token},
+		rest.Op[orgTokenRequest, TokenResponse]{ID: "token", Route: "POST" + orgServer + "/v1/token", Tag: tag, Public: true, OAuth: true,
+			Summary:     "Issues access tokens for this API",
+			Description: "Grant type: client_credentials, with the scopes that the application was granted.", Find: checkHost[orgTokenRequest],
+			Do: s.orgToken},
+		rest.Op[introspectRequest, Introspection]{ID: "introspectCustomAS", Route: "POST" + custom + "/v1/introspect", Tag: tag, Public: true,
+			OAuth:   true,
+			Summary: "Tells what a token of a custom authorization server is worth (RFC 7662)",
+			Find:    lookup.In(s.Store, s.findIssuing, (*introspectRequest).self), Do: s.introspect},
+		rest.Op[revokeRequest, rest.NoContent]{ID: "revokeCustomAS", Route: "POST" + custom + "/v1/revoke", Tag: tag, Public: true, OAuth: true,
+			Status:  http.StatusOK,
+			Summary: "Revokes a token of a custom authorization server (RFC 7009)",
+			Find:    lookup.In(s.Store, s.findIssuing, (*revokeRequest).self),
+			Do:      s.revoke},
+
+		rest.Op[orgPresented, Introspection]{ID: "introspect", Route: "POST" + orgServer + "/v1/introspect", Tag: tag, Public: true, OAuth: true,
+			Summary: "Tells what a token of the org authorization server is worth (RFC 7662)", Find: checkHost[orgPresented], Do: s.introspectOrg},
+		rest.Op[orgPresented, rest.NoContent]{ID: "revoke", Route: "POST" + orgServer + "/v1/revoke", Tag: tag, Public: true, OAuth: true,
+			Status:  http.StatusOK,
+			Summary: "Revokes a token of the org authorization server (RFC 7009)", Find: checkHost[orgPresented], Do: s.revokeOrg},
+
+		rest.Op[listClientsRequest, rest.Page[Client]]{ID: "listClients", Route: "GET" + clients, Tag: clientTag, Scopes: readScope,
+			Summary: "Lists the OAuth clients", Do: s.listClients},
+		rest.Op[createClientRequest, Client]{ID: "createClient", Route: "POST" + clients, Tag: clientTag, Scopes: writeScope,
+			Status:  http.StatusCreated,
+			Summary: "Registers an OAuth client (RFC 7591)", Description: "It is an application of the sign-on mode OPENID_CONNECT.",
+			Check: checkCreateClient, Do: s.createClient},
+		rest.Op[clientTarget, Client]{ID: "getClient", Route: "GET" + clients + "/{clientId}", Tag: clientTag, Scopes: readScope,
+			Summary: "Reads an OAuth client", Find: lookup.In(s.Store, s.findClient, (*clientTarget).self), Do: s.getClient},
+		rest.Op[replaceClientRequest, Client]{ID: "replaceClient", Route: "PUT" + clients + "/{clientId}", Tag: clientTag, Scopes: writeScope,
+			Summary: "Replaces the settings of an OAuth client", Find: lookup.In(s.Store, s.findClient, (*replaceClientRequest).self),
+			Check: checkReplaceClient, Do: s.replaceClient},
+		rest.Op[clientTarget, rest.NoContent]{ID: "deleteClient", Route: "DELETE" + clients + "/{clientId}", Tag: clientTag, Scopes: writeScope,
+			Summary: "Removes an OAuth client, which is its application", Find: lookup.In(s.Store, s.findClient, (*clientTarget).self),
+			Do: s.deleteClient},
+	)
+}
+
+// authorize is the last segment of authorization endpoints.
+const authorize = "authorize"
+
+// unserved are the endpoints that a browser would be sent to, or that a client would use after that. They answer that they are not served:
+// an authorization endpoint, which OpenID providers have to name, in the form of RFC 6749 section 4.1.2.1.
+func (s *Slice) unserved() []rest.Route {
+	var routes []rest.Route
+	for _, name := range []string{authorize, "userinfo", "logout"} {
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			id := name
+			if method == http.MethodPost {
+				id += "WithPost"
+			}
+			at := func(server string) string { return method + server + "/v1/" + name }
+			if name == authorize {
+				routes = append(routes,
+					rest.Unsupported[customAuthorizeRequest]{
+						ID: id + "CustomAS", Route: at(custom), OAuth: true, Find: lookup.In(s.Store, s.findActive, (*customAuthorizeRequest).self),
+						Error: func(r *customAuthorizeRequest) error { return r.refusal(grantTypes) },
+					},
+					rest.Unsupported[authorizeRequest]{
+						ID: id, Route: at(orgServer), OAuth: true,
+						Error: func(r *authorizeRequest) error { return r.refusal(orgGrantTypes) },
+					},
+				)
+				continue
+			}
+			routes = append(routes,
+				rest.Unsupported[serverRequest]{ID: id + "CustomAS", Route: at(custom), OAuth: true,
+					Find: lookup.In(s.Store, s.findActive, (*serverRequest).self)},
+				rest.Unsupported[struct{}]{ID: id, Route: at(orgServer), OAuth: true},
+			)
+		}
+	}
+	return routes
+}
+
+// authorizeRequest is what a client sends a browser to the authorization endpoint with.
+type authorizeRequest struct {
+	ResponseType string `form:"response_type" max:"100" doc:"What the client wants."`
+	ClientID     string `form:"client_id" max:"200" doc:"Id of the client."`
+}
+
+type customAuthorizeRequest struct {
+	serverRequest
+	authorizeRequest
+}
+
+// refusal is the error of an authorization request to a server with other grant types.
+func (r *authorizeRequest) refusal(grants []string) error {
+	switch {
+	case r.ClientID == "":
+		return rest.OAuthFail(rest.OAuthInvalidRequest, "client_id is missing.")
+	case r.ResponseType == "":
+		return rest.OAuthFail(rest.OAuthInvalidRequest, "response_type is missing.")
+	}
+	return rest.OAuthFail(rest.OAuthResponseType, "No response type is supported, because there is no sign-in page for browsers. "+
+		"Request tokens at the token endpoint with the grant type "+strings.Join(grants, ", ")+".")
+}
+
+// serverRequest names a custom authorization server.
+type serverRequest struct {
+	Server string `path:"authServerId" doc:"Id of the authorization server, or default."`
+
+	found  docstore.Doc[model.AuthServer]
+	issuer string // set by findIssuing
+}
+
+func (r *serverRequest) self() *serverRequest { return r }
+
+// findActive finds the server. One that is not active answers nothing.
+func (s *Slice) findActive(ctx context.Context, q docstore.Reader, r *serverRequest) (err error) {
+	r.found, err = s.FindAuthServer(ctx, q, r.Server)
+	switch {
+	case errors.Is(err, docstore.ErrNotFound):
+		return rest.NotFound("AuthorizationServer", r.Server)
+	case err != nil:
+		return err
+	case r.found.Value.Status != model.Active:
+		return rest.OAuthFail(rest.OAuthInvalidRequest, "The authorization server is not active.")
+	}
+	return nil
+}
+
+// findIssuing is findActive for operations whose answer depends on the issuer.
+func (s *Slice) findIssuing(ctx context.Context, q docstore.Reader, r *serverRequest) error {
+	if err := rest.CheckHost(ctx); err != nil {
+		return err
+	}
+	err := s.findActive(ctx, q, r)
+	r.issuer = s.domains.Issuer(ctx, r.found)
+	return err
+}
+
+// checkHost is findIssuing for the org server.
+func checkHost[Req any](ctx context.Context, _ *Req) error { return rest.CheckHost(ctx) }

@@ -1,0 +1,135 @@
+package sandboxapi
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/internal/sandboxport"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/lookup"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/outbox"
+)
+
+// manage is the scope of the whole surface. No role but SUPER_ADMIN has it.
+const manage = "svc.sandbox.manage"
+
+const tag = "Sandbox"
+
+// Options are what the slice needs beside the model.
+type Options struct {
+	Work sandboxport.Work
+	// Providers are the SCIM servers of the sandbox. Defaults to none: the paths are not served.
+	Providers sandboxport.Providers
+	// Provision has the named users of an app (all assigned ones when none are named) provisioned.
+	Provision func(ctx context.Context, app string, users []string) error
+	// CreateToken makes an API token for a user, named by id, login or "me". An unknown user is a rest.NotFound.
+	CreateToken func(ctx context.Context, name, user string) (CreatedToken, error)
+	// Outbox holds the messages.
+	Outbox *outbox.Box
+	// Released is called when asynchronous work was released, so that it starts. Defaults to none: it starts when it is next looked for.
+	Released func()
+	// Clock is what can be moved. Defaults to none: the path is not served. KeepTokens, which is needed with it, keeps the token of the
+	// request and the configured one valid at a new time.
+	Clock      sandboxport.Clock
+	KeepTokens func(ctx context.Context, tx docstore.Execer, now time.Time) error
+	// Reset takes the organisation back to its initial content, and seeds it when that is asked for. Nothing is changed when it fails
+	// before the content is there; when seeding fails, the organisation is left without. Defaults to none: the path is not served.
+	Reset func(ctx context.Context, seed bool) error
+}
+
+// Slice is the sandbox surface.
+type Slice struct {
+	model.Deps
+	o Options
+}
+
+// New returns the slice.
+func New(d model.Deps, o Options) *Slice { return &Slice{Deps: d, o: o} }
+
+// Routes lists the operations.
+func (s *Slice) Routes() []rest.Route {
+	list := []rest.Route{
+		rest.Op[drainRequest, drained]{ID: "drainJobs", Route: "POST /sandbox/v1/jobs/drain", Tag: tag,
+			Summary: "Wait until no provisioning work is left", Scopes: []string{manage}, Do: s.drain},
+		rest.Op[createTokenRequest, CreatedToken]{ID: "createAPIToken", Route: "POST /sandbox/v1/api-tokens", Tag: tag, Status: 201,
+			Summary: "Create an API token; its secret is shown only in this answer", Scopes: []string{manage}, Do: s.createToken},
+		rest.Op[provisionRequest, rest.NoContent]{ID: "provisionUsers", Route: "POST /sandbox/v1/apps/{app}/provision", Tag: tag, Status: 202,
+			Summary: "Provision assigned users now", Scopes: []string{manage},
+			Find: lookup.Found(s.Store, s.Apps.Get, "AppInstance", (*provisionRequest).at), Do: s.provision},
+	}
+	list = append(append(list, s.outboxRoutes()...), s.holdRoutes()...)
+	if s.o.Clock != nil {
+		list = append(list, s.clockRoutes()...)
+	}
+	if s.o.Reset != nil {
+		list = append(list, s.resetRoute())
+	}
+	if s.o.Providers != nil {
+		list = append(append(list, s.providerRoutes()...), s.quirkRoutes()...)
+	}
+	return list
+}
+
+type appRequest struct {
+	App string `path:"app" doc:"id of the app"`
+}
+
+func (r *appRequest) at() (string, *docstore.Doc[model.App]) { return r.App, nil }
+
+type drainRequest struct {
+	Timeout int `query:"timeoutSeconds" default:"30" min:"1" max:"600" doc:"how long to wait"`
+}
+
+type drained struct {
+	Pending int `json:"pending" readOnly:"true" doc:"principals that are not settled; always 0"`
+}
+
+func (s *Slice) drain(ctx context.Context, r *drainRequest) (drained, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(r.Timeout)*time.Second)
+	defer cancel()
+	left, err := s.o.Work.Drain(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		pending := "pending: " + strconv.Itoa(left.Pending) + " (users, groups and changes that are not settled)"
+		causes := append([]string{pending}, left.Waiting...)
+		return drained{}, rest.Fail(rest.CodeNotDrained, causes...)
+	}
+	return drained{}, err
+}
+
+type createTokenRequest struct {
+	Body struct {
+		Name   string `json:"name" required:"true" min:"1" max:"255" doc:"what the token is for"`
+		UserID string `json:"userId" required:"true" doc:"id or login of the user it acts as, or me"`
+	} `body:"required"`
+}
+
+// CreatedToken is a new API token with its secret.
+type CreatedToken struct {
+	ID     string `json:"id" readOnly:"true"`
+	Name   string `json:"name" readOnly:"true"`
+	UserID string `json:"userId" readOnly:"true"`
+	Token  string `json:"token" readOnly:"true" doc:"the secret; it cannot be read again"`
+}
+
+func (s *Slice) createToken(ctx context.Context, r *createTokenRequest) (CreatedToken, error) {
+	return s.o.CreateToken(ctx, r.Body.Name, r.Body.UserID)
+}
+
+type provisionRequest struct {
+	appRequest
+	Body *struct {
+		UserIDs []string `json:"userIds" doc:"only these users; all assigned users when absent"`
+	} `body:"optional"`
+}
+
+func (s *Slice) provision(ctx context.Context, r *provisionRequest) (rest.NoContent, error) {
+	var users []string
+	if r.Body != nil {
+		users = r.Body.UserIDs
+	}
+	return rest.NoContent{}, s.o.Provision(ctx, r.App, users)
+}

@@ -1,0 +1,77 @@
+package authn
+
+import (
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/password"
+	"github.com/scimwright/scimwright/mgmtapi/internal/signin/mfa"
+)
+
+// Options configure the slice.
+type Options struct {
+	// HashCost is the bcrypt cost of passwords. Defaults to bcrypt.DefaultCost.
+	HashCost int
+	// Hook is asked for passwords that another system has. Defaults to none: nobody signs in with such a password.
+	Hook password.Hook
+	// Factors are the further factors of users, which the sign-on policy can demand.
+	Factors mfa.Factors
+}
+
+// Slice serves the primary authentication.
+type Slice struct {
+	model.Deps
+	hasher   password.Hasher
+	hook     password.Hook
+	factors  mfa.Factors
+	refusals *rate.Limiter // of what is logged of unknown users
+}
+
+// maxRefusals is how many sign-ins of unknown users in a row are logged; then it is one a second.
+const maxRefusals = 60
+
+// New returns the slice.
+func New(d model.Deps, o Options) *Slice {
+	return &Slice{
+		Deps: d, hasher: password.Hasher{Cost: o.HashCost}, hook: o.Hook, factors: o.Factors,
+		refusals: rate.NewLimiter(rate.Every(time.Second), maxRefusals),
+	}
+}
+
+const (
+	tag  = "Primary authentication"
+	root = "POST /api/v1/authn"
+)
+
+// Routes lists the operations.
+func (s *Slice) Routes() []rest.Route {
+	return append([]rest.Route{
+		rest.Op[signInRequest, Transaction]{
+			ID: "authenticate", Route: root, Tag: tag, Public: true, Summary: "Signs in with a password or an activation token",
+			Description: "Where the enrollment policy requires no password, a user without one signs in by e-mail, with the username alone.",
+			Find:        s.prepareSignIn, Check: checkSignIn, Do: s.signIn,
+		},
+		rest.Op[recoveryRequest, Transaction]{
+			ID: "verifyRecoveryToken", Route: root + "/recovery/token", Tag: tag, Public: true, Summary: "Begins a recovery with its token",
+			Do: s.beginRecovery,
+		},
+		rest.Op[answerRequest, Transaction]{
+			ID: "answerRecoveryQuestion", Route: root + "/recovery/answer", Tag: tag, Public: true, Summary: "Answers the recovery question",
+			Do: s.answer,
+		},
+		rest.Op[resetRequest, Transaction]{
+			ID: "resetRecoveredPassword", Route: root + "/credentials/reset_password", Tag: tag, Public: true,
+			Summary: "Sets the password at the end of an activation or a recovery", Do: s.reset,
+		},
+		rest.Op[changeRequest, Transaction]{
+			ID: "changeExpiredPassword", Route: root + "/credentials/change_password", Tag: tag, Public: true,
+			Summary: "Changes an expired password while signing in", Do: s.change,
+		},
+		rest.Op[cancelRequest, Cancelled]{
+			ID: "cancelSignIn", Route: root + "/cancel", Tag: tag, Public: true, Summary: "Gives a sign-in up", Do: s.cancel,
+		},
+	}, s.factorRoutes()...)
+}

@@ -1,0 +1,42 @@
+package factors
+
+import (
+	"context"
+
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/audit"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/outbox"
+)
+
+// call is a code that is told by phone.
+func call() *kind {
+	return messaging(&kind{
+		Type: model.FactorCall, Provider: model.FactorProviderService, Prefix: "clf", Org: "svc_call",
+		Several: true, Resend: "call", Enrol: enrolCall,
+		Send: func(ctx context.Context, a *act) error {
+			return a.send(ctx,
+				sending{channel: outbox.Voice, to: "phoneNumber", digits: 5, life: codeLife, limit: callsToOne, event: audit.FactorCall})
+		},
+	})
+}
+
+// enrolCall takes the number. The enrolment of one that is verified already ends with the factor that there is.
+func enrolCall(_ context.Context, a *act) error {
+	number, err := a.phone()
+	if err != nil {
+		return err
+	}
+	extension := a.profile.Extension
+	verified := a.has(func(f *model.Factor) bool {
+		return f.Status != model.FactorPending && f.Profile["phoneNumber"] == number && f.Profile["phoneExtension"] == extension
+	})
+	if verified != nil {
+		a.adopt(verified)
+		return nil
+	}
+	a.factor.Profile = map[string]string{"phoneNumber": number}
+	if extension != "" {
+		a.factor.Profile["phoneExtension"] = extension
+	}
+	return nil
+}

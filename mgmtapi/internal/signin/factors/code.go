@@ -1,0 +1,146 @@
+package factors
+
+import (
+	"cmp"
+	"context"
+	"crypto/subtle"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/audit"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/outbox"
+	"github.com/scimwright/scimwright/mgmtapi/internal/signin/otp"
+)
+
+// codeLife is how long a code that was sent is valid, where the caller does not say.
+const codeLife = 5 * time.Minute
+
+// codeState is the sealed state of factors whose codes are sent: the hash of the last one, empty when none is outstanding.
+type codeState struct {
+	Hash    string    `json:"hash,omitempty"`
+	Expires time.Time `json:"expires,omitzero"`
+	// Life is how long it was valid when it was sent: as long is the one that is sent again.
+	Life time.Duration `json:"life,omitempty"`
+}
+
+// sending is how the codes of a kind are sent.
+type sending struct {
+	channel outbox.Channel
+	to      string // member of the profile
+	digits  int
+	life    time.Duration // 0 for as long as the one before
+	limit   limit
+	event   audit.Type
+}
+
+// send sends a new code, which voids the one before.
+func (a *act) send(ctx context.Context, how sending) error {
+	to := a.factor.Profile[how.to]
+	if err := a.take(ctx, how.limit, strings.ToLower(to)); err != nil {
+		return err
+	}
+	var before codeState
+	if err := a.open(&before); err != nil {
+		return err
+	}
+	life := cmp.Or(how.life, before.Life, codeLife)
+	code, expires := otp.Random(how.digits), a.now.Add(life)
+	if err := a.seal(codeState{Hash: a.hashCode(code), Expires: expires, Life: life}); err != nil {
+		return err
+	}
+	m := message{extension: a.factor.Profile["phoneExtension"], expires: expires, event: how.event, Message: outbox.Message{
+		Channel: how.channel, To: to, UserID: a.user.ID, Template: "factor." + string(how.channel), OTP: code,
+		Text: fmt.Sprintf("Your verification code is %s. It is valid for %s.", code, formatDuration(life)),
+	}}
+	if how.channel == outbox.SMS {
+		if err := a.useTemplate(ctx, &m); err != nil {
+			return err
+		}
+	}
+	if how.channel == outbox.Email {
+		m.Subject = "Your verification code"
+	}
+	if m.extension != "" {
+		m.Text += " It is for the extension " + m.extension + "."
+	}
+	return a.deliver(ctx, m)
+}
+
+// useTemplate gives the message the text of the template that the caller chose, in a language of the user. An id that no template has
+// chooses the built-in text.
+func (a *act) useTemplate(ctx context.Context, m *message) error {
+	if a.query.TemplateID == "" {
+		return nil
+	}
+	doc, err := model.Optional(ctx, a.tx, a.SMSTemplates, a.query.TemplateID)
+	if err != nil || doc == nil {
+		return err
+	}
+	m.Template = doc.ID
+	m.Text, m.language = doc.Value.For(&a.user.Value)
+	m.Text = strings.NewReplacer(model.SMSMacroCode, m.OTP, model.SMSMacroOrg, issuer).Replace(m.Text)
+	return nil
+}
+
+// checkTemplate answers callers who choose a template for a factor of another type than sms.
+func (a *act) checkTemplate() error {
+	if a.query.TemplateID != "" && a.kind.Type != model.FactorSMS {
+		return rest.Invalid("templateId", "Only factors of the type %s have templates", model.FactorSMS)
+	}
+	return nil
+}
+
+// hashCode is what is kept of a code.
+func (a *act) hashCode(code string) string { return model.SecretHash(a.id + ":" + code) }
+
+// compareCode compares what was sent. A code is good once.
+func compareCode(_ context.Context, a *act) error {
+	code, err := a.passCode()
+	if err != nil {
+		return err
+	}
+	var state codeState
+	if err := a.open(&state); err != nil {
+		return err
+	}
+	switch {
+	case state.Hash == "" || !a.now.Before(state.Expires):
+		return errExpired
+	case subtle.ConstantTimeCompare([]byte(state.Hash), []byte(a.hashCode(code))) != 1:
+		return errWrong
+	}
+	return a.seal(codeState{})
+}
+
+// passCode is the passcode that was given.
+func (a *act) passCode() (string, error) {
+	if a.proof.PassCode == "" {
+		var causes rest.Causes
+		causes.Blank("passCode")
+		return "", causes.Err()
+	}
+	return a.proof.PassCode, nil
+}
+
+// activatedBy makes a check of a proof the end of an enrolment.
+func activatedBy(check func(context.Context, *act) error) func(context.Context, *act) (*Activation, error) {
+	return func(ctx context.Context, a *act) (*Activation, error) { return nil, check(ctx, a) }
+}
+
+// sendAgain begins a verification with a new code.
+func sendAgain(ctx context.Context, a *act) (*Verification, error) {
+	if err := a.kind.Send(ctx, a); err != nil {
+		return nil, err
+	}
+	return a.challenged(ctx), nil
+}
+
+// messaging completes a kind whose codes are sent.
+func messaging(k *kind) *kind {
+	k.Skips, k.Guessable, k.Asks = true, true, "passCode"
+	k.Activate, k.Challenge, k.Verify = activatedBy(compareCode), sendAgain, compareCode
+	return k
+}

@@ -1,0 +1,218 @@
+package factors
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/audit"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+)
+
+// manageSandbox is the scope of what a sandbox has beside the organisation.
+const manageSandbox = "svc.sandbox.manage"
+
+// deviceRoutes are the phones, browsers and security keys of a sandbox: what is on the other side of push, web and FIDO factors.
+func (s *Slice) deviceRoutes() []rest.Route {
+	scope := []string{manageSandbox}
+	return []rest.Route{
+		rest.Op[deviceRequest, rest.NoContent]{
+			ID: "completePushActivation", Route: "POST /sandbox/v1/push/{factorId}/device", Tag: "Sandbox", Scopes: scope,
+			Summary: "Complete the enrolment of a push factor, as a phone does", Find: s.findDevice, Do: s.completePush,
+		},
+		rest.Op[answerRequest, rest.NoContent]{
+			ID: "answerPushTransaction", Route: "POST /sandbox/v1/push/transactions/{transactionId}", Tag: "Sandbox", Scopes: scope,
+			Summary: "Answer a verification by push, as the user does on a phone", Find: s.findAnswered, Do: s.answerPush,
+		},
+		rest.Op[webRequest, rest.NoContent]{
+			ID: "completeWebFactor", Route: "POST /sandbox/v1/web/{factorId}/complete", Tag: "Sandbox", Scopes: scope,
+			Summary: "Complete the enrolment or the verification of a web factor, as the vendor's page does", Find: s.findWeb, Do: s.completeWeb,
+		},
+		rest.Op[elsewhere, KeyProof]{
+			ID: "attestSecurityKey", Route: "POST /sandbox/v1/fido/{factorId}/attest", Tag: "Sandbox", Scopes: scope,
+			Summary:     "Answer the enrollment of a u2f or webauthn factor with a software security key",
+			Description: "The response is the body of lifecycle/activate of the factor. The key belongs to the factor and signs every call.",
+			Find:        s.findKey, Do: s.attestKey,
+		},
+		rest.Op[elsewhere, KeyProof]{
+			ID: "assertSecurityKey", Route: "POST /sandbox/v1/fido/{factorId}/assert", Tag: "Sandbox", Scopes: scope,
+			Summary:     "Answer the challenge of a u2f or webauthn factor with its software security key",
+			Description: "The response is the body of verify of the factor, after a verify without a body has begun the verification.",
+			Find:        s.findKey, Do: s.assertKey,
+		},
+	}
+}
+
+// elsewhere is a factor that the sandbox names without its user.
+type elsewhere struct {
+	Factor string `path:"factorId" doc:"Id of the factor."`
+}
+
+// actElsewhere is the act on the factor in a transaction. Factors of other types are not found.
+func (s *Slice) actElsewhere(ctx context.Context, tx *docstore.Tx, id string, types ...model.FactorType) (*act, error) {
+	found, err := s.findElsewhere(ctx, tx, id, types...)
+	if err != nil {
+		return nil, err
+	}
+	of := target{found: found}
+	if of.user, err = s.Users.Get(ctx, tx, found.Value.User); err != nil {
+		return nil, err
+	}
+	a := s.actOn(&of)
+	a.tx = tx
+	return a, nil
+}
+
+func (s *Slice) findElsewhere(
+	ctx context.Context, q docstore.Reader, id string, types ...model.FactorType,
+) (docstore.Doc[model.Factor], error) {
+	doc, err := s.Factors.Get(ctx, q, id)
+	if err == nil && !slices.Contains(types, doc.Value.Type) {
+		return doc, rest.NotFound(name, id)
+	}
+	return doc, rest.Missing(err, name, id)
+}
+
+type deviceRequest struct {
+	elsewhere
+	Body *struct {
+		Name     string `json:"name" max:"100" doc:"name of the phone; defaults to Phone"`
+		Platform string `json:"platform" max:"100" doc:"its operating system; defaults to ANDROID"`
+		Type     string `json:"deviceType" max:"100" doc:"defaults to SmartPhone_Android"`
+		Version  string `json:"version" max:"100" doc:"version of the operating system; defaults to 15"`
+	} `body:"optional"`
+}
+
+func (s *Slice) findDevice(ctx context.Context, r *deviceRequest) error {
+	_, err := s.findElsewhere(ctx, s.Store.Reader(), r.Factor, model.FactorPush)
+	return err
+}
+
+// profile is what is known of the phone.
+func (r *deviceRequest) profile(login string) map[string]string {
+	p := map[string]string{"credentialId": login, "name": "Phone", "platform": "ANDROID", "deviceType": "SmartPhone_Android", "version": "15"}
+	if b := r.Body; b != nil {
+		for member, given := range map[string]string{"name": b.Name, "platform": b.Platform, "deviceType": b.Type, "version": b.Version} {
+			p[member] = cmp.Or(given, p[member])
+		}
+	}
+	return p
+}
+
+// completePush completes an enrolment that waits for it, and that of the passcodes of the app.
+func (s *Slice) completePush(ctx context.Context, r *deviceRequest) (rest.NoContent, error) {
+	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
+		a, err := s.actElsewhere(ctx, tx, r.Factor, model.FactorPush)
+		if err != nil {
+			return err
+		}
+		if a.factor.Status != model.FactorPending {
+			return rest.Failf(rest.CodeState, "The factor is %s.", a.factor.Status)
+		}
+		if err := a.mayActivate(ctx); err != nil {
+			return err
+		}
+		var state pushState
+		if err := a.open(&state); err != nil {
+			return err
+		}
+		if !a.now.Before(state.Expires) {
+			return rest.Failf(rest.CodeState, "The enrolment waits for a phone no more.")
+		}
+		a.factor.Profile, state.QR = r.profile(a.user.Value.Login()), ""
+		if err := a.seal(state); err != nil {
+			return err
+		}
+		if err := a.complete(ctx); err != nil {
+			return err
+		}
+		return a.completeTOTP(ctx, &state)
+	})
+}
+
+// completeTOTP completes the enrolment of the passcodes that an app computes: its secret is in the app now. One that cannot be
+// completed any more, or that the organisation has forbidden meanwhile, stays as it is.
+func (a *act) completeTOTP(ctx context.Context, state *pushState) error {
+	if state.TOTP == "" {
+		return nil
+	}
+	doc, err := model.Optional(ctx, a.tx, a.Factors, state.TOTP)
+	if err != nil || doc == nil || doc.Value.Status != model.FactorPending {
+		return err
+	}
+	second := a.on(*doc)
+	err = second.mayActivate(ctx)
+	if _, refused := errors.AsType[*rest.Error](err); refused {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return second.complete(ctx)
+}
+
+type answerRequest struct {
+	Transaction string `path:"transactionId" doc:"Id of the transaction."`
+	Body        struct {
+		Result string `json:"result" required:"true" enum:"APPROVE,REJECT" doc:"what the user says"`
+	} `body:"required"`
+}
+
+func (s *Slice) findAnswered(ctx context.Context, r *answerRequest) error {
+	_, _, err := s.answered(ctx, s.Store.Reader(), r)
+	return err
+}
+
+// answered finds the transaction and its push factor.
+func (s *Slice) answered(ctx context.Context, q docstore.Reader, r *answerRequest) (t docstore.Doc[model.FactorTransaction],
+	f docstore.Doc[model.Factor], err error) {
+	if t, err = s.FactorTransactions.Get(ctx, q, r.Transaction); err == nil {
+		f, err = s.Factors.Get(ctx, q, t.Value.Factor)
+	}
+	if err == nil && f.Value.Type != model.FactorPush {
+		return t, f, rest.NotFound(nameTransaction, r.Transaction)
+	}
+	return t, f, rest.Missing(err, nameTransaction, r.Transaction)
+}
+
+func (s *Slice) answerPush(ctx context.Context, r *answerRequest) (rest.NoContent, error) {
+	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
+		t, f, err := s.answered(ctx, tx, r)
+		if err != nil {
+			return err
+		}
+		a, err := s.actElsewhere(ctx, tx, f.ID, model.FactorPush)
+		if err != nil {
+			return err
+		}
+		result := model.FactorRejected
+		if r.Body.Result == "APPROVE" {
+			result = model.FactorSuccess
+		}
+		return a.answer(ctx, t, result)
+	})
+}
+
+// failures are the results that are no success, with what the log says of them.
+var failures = map[model.FactorResult]string{
+	model.FactorRejected: "The user has rejected the verification",
+	model.FactorFailed:   "The verification has failed",
+}
+
+// answer ends a transaction that waits for that.
+func (a *act) answer(ctx context.Context, t docstore.Doc[model.FactorTransaction], result model.FactorResult) error {
+	if err := a.mayVerify(ctx, a.tx); err != nil {
+		return err
+	}
+	if now := t.Value.ResultAt(a.now); now != model.FactorWaiting {
+		return rest.Failf(rest.CodeState, "The transaction has ended: %s.", now)
+	}
+	t.Value.Result = result
+	if _, err := a.FactorTransactions.Update(ctx, a.tx, t.ID, t.Rev, t.Value); err != nil {
+		return err
+	}
+	return a.log(ctx, audit.FactorVerify, failures[result])
+}

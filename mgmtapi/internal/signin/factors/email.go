@@ -1,0 +1,67 @@
+package factors
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/audit"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/outbox"
+)
+
+// email is a code by e-mail, to an address of the user.
+func email() *kind {
+	k := messaging(&kind{
+		Type: model.FactorEmail, Provider: model.FactorProviderService, Prefix: "emf", Org: "svc_email",
+		Resend: "email", Enrol: enrolEmail,
+		Send: func(ctx context.Context, a *act) error {
+			if err := stillOwn(a); err != nil {
+				return err
+			}
+			life := time.Duration(a.query.Lifetime) * time.Second
+			return a.send(ctx, sending{channel: outbox.Email, to: "email", digits: 6, life: life, limit: emailsToOne, event: audit.FactorEmail})
+		},
+	})
+	k.Verify = func(ctx context.Context, a *act) error {
+		if err := stillOwn(a); err != nil {
+			return err
+		}
+		return compareCode(ctx, a)
+	}
+	k.Activate = activatedBy(k.Verify)
+	return k
+}
+
+// own returns an address of the user as the profile has it, empty when it is none.
+func (a *act) own(address string) string {
+	for _, attribute := range []string{"email", "secondEmail"} {
+		if known := a.user.Value.Text(attribute); strings.EqualFold(known, address) {
+			return known
+		}
+	}
+	return ""
+}
+
+// stillOwn refuses to go on with an address that the user had when the factor was enrolled and has no more.
+func stillOwn(a *act) error {
+	if a.own(a.factor.Profile["email"]) == "" {
+		return rest.Invalid("profile.email", "The user has another address now: the factor has to be enrolled again")
+	}
+	return nil
+}
+
+func enrolEmail(_ context.Context, a *act) error {
+	given := a.profile.Email
+	if given == "" {
+		var causes rest.Causes
+		causes.Blank("profile.email")
+		return causes.Err()
+	}
+	if address := a.own(given); address != "" {
+		a.factor.Profile = map[string]string{"email": address}
+		return nil
+	}
+	return rest.Invalid("profile.email", "The address must be the primary or the secondary one of the user")
+}

@@ -1,0 +1,232 @@
+package factors
+
+import (
+	"context"
+	"iter"
+	"reflect"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/audit"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+)
+
+// enrolQuery is what the query of an enrolment, and in part of a verification, says.
+type enrolQuery struct {
+	Activate    bool   `query:"activate" default:"false" doc:"Completes the enrolment at once and sends nothing."`
+	TemplateID  string `query:"templateId" max:"100" doc:"Id of the SMS template, for the type sms. An unknown id selects the built-in text."`
+	Lifetime    int    `query:"tokenLifetimeSeconds" default:"300" min:"1" max:"86400" doc:"How long a code sent by e-mail is valid."`
+	UpdatePhone bool   `query:"updatePhone" default:"false" doc:"Changes the number of a text message factor whose enrolment is not complete."`
+}
+
+// defaultQuery is what a query without parameters says.
+var defaultQuery = enrolQuery{Lifetime: 300}
+
+type enrolRequest struct {
+	owner
+	enrolQuery
+	Body struct {
+		factorKind
+		Profile FactorProfile `json:"profile" doc:"What there is to know of the factor, by its type."`
+		Verify  Proof         `json:"verify" writeOnly:"true" doc:"What shows that the user has it, of tokens."`
+		Custom  string        `json:"factorProfileId" max:"100" doc:"Custom profile of the organisation, of token:hotp."`
+	} `body:"required"`
+}
+
+// factorKind are the type and the provider of a factor.
+type factorKind struct {
+	Type     string `json:"factorType" required:"true" doc:"Type of the factor."`
+	Provider string `json:"provider" required:"true" doc:"Whose factor it is."`
+}
+
+// MoreTags implements rest.Described.
+func (factorKind) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"factorType": `enum:"question,sms,call,email,push,token:software:totp,token,token:hardware,token:hotp,web,u2f,webauthn"`,
+		"provider":   `enum:"SVC,CUSTOM,FIDO,VENDOR_A,VENDOR_B,VENDOR_C,VENDOR_D,VENDOR_E"`,
+	}
+}
+
+// pair returns the type and the provider that are asked for.
+func (r *enrolRequest) pair() (model.FactorType, model.FactorProvider) {
+	return model.FactorType(r.Body.Type), model.FactorProvider(r.Body.Provider)
+}
+
+func (s *Slice) enrol(ctx context.Context, r *enrolRequest) (Factor, error) {
+	return s.enrolThen(ctx, r, nil)
+}
+
+// enrolThen enrolls a factor. Then, unless nil, runs in the transaction if that is not refused.
+func (s *Slice) enrolThen(ctx context.Context, r *enrolRequest, then func(a *act, shown Factor) error) (out Factor, err error) {
+	k := s.kindOf(r.pair())
+	if k == nil {
+		return Factor{}, rest.Invalid("factorType", "%s has no factors of the type %s", r.Body.Provider, r.Body.Type)
+	}
+	a := s.newAct(k, r)
+	if err := a.checkTemplate(); err != nil {
+		return Factor{}, err
+	}
+	if k.Prepare != nil {
+		if err := k.Prepare(ctx, a); err != nil {
+			return Factor{}, err
+		}
+	}
+	prepared := a.prepared
+	var refusal *wrong
+	err = a.change(ctx, func(tx *docstore.Tx) error {
+		if err := s.findOwnerIn(ctx, tx, &r.owner, r.user.ID); err != nil {
+			return err
+		}
+		*a = *s.newAct(k, r)
+		a.tx, a.prepared = tx, prepared
+		if refusal, err = a.begin(ctx); err != nil || refusal != nil {
+			return err
+		}
+		if out, err = s.render(ctx, tx, a); err == nil && then != nil {
+			err = then(a, out)
+		}
+		return err
+	})
+	if err == nil && refusal != nil {
+		err = a.refusal(refusal.code, refusal)
+	}
+	return out, err
+}
+
+func (s *Slice) newAct(k *kind, r *enrolRequest) *act {
+	now := s.Now()
+	return &act{
+		Slice: s, kind: k, now: now, user: r.user, id: model.NewID(k.Prefix), fresh: true,
+		factor: model.Factor{
+			User: r.user.ID, Type: k.Type, Provider: k.Provider, Vendor: string(k.Provider), Org: k.Org,
+			Status: model.FactorPending, Enrolled: now, Changed: now,
+		},
+		profile: r.Body.Profile, proof: r.Body.Verify, query: r.enrolQuery, ofCustom: r.Body.Custom,
+	}
+}
+
+// begin enrols the factor. A refusal is one of the proof that came with it.
+func (a *act) begin(ctx context.Context) (refusal *wrong, err error) {
+	if err := mayUse(&a.user.Value); err != nil {
+		return nil, err
+	}
+	allowed, err := a.allowed(ctx, a.tx, a.kind.Org)
+	if err != nil {
+		return nil, err
+	}
+	if !allowed {
+		return nil, rest.Invalid("factorType", "The organisation does not allow factors of this type")
+	}
+	if err := a.look(ctx); err != nil {
+		return nil, err
+	}
+	if !a.kind.Several && a.has(func(f *model.Factor) bool { return f.Status != model.FactorPending }) != nil {
+		return nil, rest.Invalid("factorEnrollRequest", "A factor of this type is already set up.")
+	}
+	if a.proof == (Proof{}) {
+		err = a.kind.Enrol(ctx, a)
+	} else {
+		refusal, err = a.try(ctx, audit.FactorActivate, func() error { return a.kind.Enrol(ctx, a) })
+	}
+	if err != nil || refusal != nil {
+		return refusal, err
+	}
+	return nil, a.settle(ctx)
+}
+
+// settle stores what was enrolled, and completes it or sends what that takes.
+func (a *act) settle(ctx context.Context) error {
+	if a.rev != 0 && a.factor.Status == model.FactorActive { // it was there already, just so
+		return nil
+	}
+	if err := a.bounded(); err != nil {
+		return err
+	}
+	if err := a.replacePending(ctx); err != nil {
+		return err
+	}
+	if a.kind.AtOnce || a.kind.Skips && a.query.Activate {
+		return a.complete(ctx)
+	}
+	if a.kind.Send != nil {
+		if err := a.checkAttemptLimit(ctx, a.tx); err != nil {
+			return err
+		}
+		if err := a.kind.Send(ctx, a); err != nil {
+			return err
+		}
+	}
+	return a.write(ctx)
+}
+
+// maxOfKind is how many factors of a kind a user can have that are complete. Of those that are not, there is one.
+const maxOfKind = 10
+
+// bounded refuses a new factor of which the user has enough.
+func (a *act) bounded() error {
+	if a.rev != 0 {
+		return nil
+	}
+	n := 0
+	for doc := range a.alike() {
+		if doc.Value.Status != model.FactorPending {
+			n++
+		}
+	}
+	if n >= maxOfKind {
+		return rest.Invalid("factorEnrollRequest", "A user has at most %d factors of a type.", maxOfKind)
+	}
+	return nil
+}
+
+// look reads the factors of the user.
+func (a *act) look(ctx context.Context) error {
+	a.others = nil
+	return model.Each(ctx, a.tx, a.Factors, docstore.Eq(model.FactorByUser, a.user.ID), func(doc docstore.Doc[model.Factor]) error {
+		a.others = append(a.others, doc)
+		return nil
+	})
+}
+
+// alike are the factors of the user that are of the same kind.
+func (a *act) alike() iter.Seq[*docstore.Doc[model.Factor]] {
+	return func(yield func(*docstore.Doc[model.Factor]) bool) {
+		for i := range a.others {
+			if f := &a.others[i].Value; f.Type == a.kind.Type && f.Provider == a.kind.Provider && !yield(&a.others[i]) {
+				return
+			}
+		}
+	}
+}
+
+// has returns a factor of the same kind that fulfils the condition, nil for none.
+func (a *act) has(cond func(*model.Factor) bool) *docstore.Doc[model.Factor] {
+	for doc := range a.alike() {
+		if cond(&doc.Value) {
+			return doc
+		}
+	}
+	return nil
+}
+
+// replacePending removes enrolments of the same kind that are not complete, but for the one that goes on.
+func (a *act) replacePending(ctx context.Context) error {
+	for doc := range a.alike() {
+		if doc.ID == a.id || doc.Value.Status != model.FactorPending {
+			continue
+		}
+		before := a.on(*doc)
+		if err := before.remove(ctx); err != nil {
+			return err
+		}
+		if err := before.log(ctx, audit.FactorDeactivate, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// adopt goes on with a factor of the user instead of a new one.
+func (a *act) adopt(doc *docstore.Doc[model.Factor]) {
+	a.id, a.factor, a.rev = doc.ID, doc.Value, doc.Rev
+}

@@ -1,0 +1,167 @@
+package factors
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"reflect"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/signin/mfa"
+)
+
+// Factor is a factor on the wire.
+type Factor struct {
+	ID       string `json:"id" readOnly:"true" doc:"Id of the factor."`
+	Type     string `json:"factorType" readOnly:"true" doc:"Type of the factor."`
+	Provider string `json:"provider" readOnly:"true" doc:"Whose factor it is."`
+	Vendor   string `json:"vendorName" readOnly:"true" doc:"Name that the provider goes by."`
+
+	Status string `json:"status" readOnly:"true" enum:"PENDING_ACTIVATION,ENROLLED,ACTIVE,INACTIVE,EXPIRED" doc:"How far the factor is."`
+
+	Created     rest.Time         `json:"created" readOnly:"true" doc:"When the enrolment began."`
+	LastUpdated rest.Time         `json:"lastUpdated" readOnly:"true" doc:"When profile or status last changed. Verifications do not count."`
+	Profile     map[string]string `json:"profile,omitempty" readOnly:"true" doc:"What there is to know of the factor, by its type."`
+	Links       rest.Links        `json:"_links" readOnly:"true" doc:"What can be done with the factor now."`
+
+	Embedded map[string]any `json:"_embedded,omitempty" readOnly:"true" doc:"activation: what completes the enrollment. Shown until then."`
+}
+
+// FactorProfile is the profile of a factor as callers give it, the same as during a sign-in.
+type FactorProfile = mfa.FactorProfile
+
+// Proof shows that a user has a factor, the same as during a sign-in.
+type Proof = mfa.Proof
+
+// FactorOrActivation is what an activation answers: the factor when it is complete, else how far it is.
+type FactorOrActivation struct{ shown any }
+
+// MarshalJSON writes what is shown.
+func (f FactorOrActivation) MarshalJSON() ([]byte, error) { return json.Marshal(f.shown) }
+
+// OpenAPISchema describes both.
+func (FactorOrActivation) OpenAPISchema() *openapi3.Schema {
+	activation := openapi3.NewObjectSchema().
+		WithProperty("expiresAt", openapi3.NewDateTimeSchema()).
+		WithProperty("factorResult", openapi3.NewStringSchema()).
+		WithProperty("host", openapi3.NewStringSchema()).
+		WithProperty("signature", openapi3.NewStringSchema()).
+		WithProperty("_links", openapi3.NewObjectSchema().WithAnyAdditionalProperties())
+	activation.Required = []string{"factorResult", "_links"}
+	schema := openapi3.NewSchema()
+	schema.OneOf = openapi3.SchemaRefs{{Ref: "#/components/schemas/Factor"}, activation.NewRef()}
+	return schema
+}
+
+// Activation is how far an enrolment is that somebody else completes.
+type Activation struct {
+	ExpiresAt *rest.Time         `json:"expiresAt,omitempty" readOnly:"true" doc:"Until when it can be completed."`
+	Result    model.FactorResult `json:"factorResult" readOnly:"true" enum:"WAITING,CANCELLED,TIMEOUT,ERROR" doc:"How far it is."`
+	Host      string             `json:"host,omitempty" readOnly:"true" doc:"Where the page of the vendor is, of web."`
+	Signature string             `json:"signature,omitempty" readOnly:"true" doc:"Signed request for that page, of web."`
+	Links     rest.Links         `json:"_links" readOnly:"true" doc:"What can be done about it."`
+}
+
+// Verification is what came of a verification, or what is needed for it.
+type Verification struct {
+	Result    model.FactorResult `json:"factorResult" readOnly:"true" doc:"What came of it."`
+	Message   string             `json:"factorMessage,omitempty" readOnly:"true" doc:"More about it, for people."`
+	ExpiresAt *rest.Time         `json:"expiresAt,omitempty" readOnly:"true" doc:"Until when it can be answered."`
+	Profile   map[string]string  `json:"profile,omitempty" readOnly:"true" doc:"Profile of the factor."`
+	Embedded  map[string]any     `json:"_embedded,omitempty" readOnly:"true" doc:"challenge: what is to be signed."`
+	Links     rest.Links         `json:"_links,omitempty" readOnly:"true" doc:"How it goes on."`
+
+	created     bool   // somebody else was asked
+	transaction string // id of the verification that a device answers
+}
+
+// MoreTags implements rest.Described.
+func (Verification) MoreTags() map[string]reflect.StructTag {
+	return map[string]reflect.StructTag{
+		"factorResult": `enum:"SUCCESS,CHALLENGE,WAITING,REJECTED,CANCELLED,TIMEOUT,FAILED,ERROR,PASSCODE_REPLAYED,TIME_WINDOW_EXCEEDED"`,
+	}
+}
+
+// HTTPStatus is 201 where there is something to poll from now on.
+func (v Verification) HTTPStatus() int {
+	if v.created {
+		return http.StatusCreated
+	}
+	return 0
+}
+
+// url is the address of a factor, or of something below it.
+func (a *act) url(ctx context.Context, segments ...string) string {
+	return factorURL(ctx, a.user.ID, a.id, segments...)
+}
+
+func factorURL(ctx context.Context, user, id string, segments ...string) string {
+	return rest.URL(ctx, append([]string{"api", "v1", "users", user, "factors", id}, segments...)...)
+}
+
+func toUser(ctx context.Context, id string) rest.Link {
+	return rest.To(rest.URL(ctx, "api", "v1", "users", id), http.MethodGet)
+}
+
+// links are the links of a factor in a status.
+func (k *kind) links(ctx context.Context, id string, f *model.Factor, status model.FactorStatus) rest.Links {
+	at := func(segments ...string) string { return factorURL(ctx, f.User, id, segments...) }
+	links := rest.Links{"user": toUser(ctx, f.User)}
+	switch status {
+	case model.FactorPending:
+		links["self"] = rest.To(at(), http.MethodGet)
+		links["activate"] = rest.To(at("lifecycle", "activate"), http.MethodPost)
+		if k.Resend != "" {
+			resend := rest.To(at("resend"), http.MethodPost)
+			resend.Name = k.Resend
+			links["resend"] = []rest.Link{resend}
+		}
+	case model.FactorActive:
+		links["self"] = rest.To(at(), http.MethodGet, http.MethodDelete)
+		if k.Type == model.FactorQuestion {
+			links["questions"] = rest.To(rest.URL(ctx, "api", "v1", "users", f.User, "factors", "questions"), http.MethodGet)
+		} else {
+			links["verify"] = rest.To(at("verify"), http.MethodPost)
+		}
+	default:
+		links["self"] = rest.To(at(), http.MethodGet, http.MethodDelete)
+	}
+	if k.Link != nil {
+		k.Link(ctx, id, f, links)
+	}
+	return links
+}
+
+// render shows a factor.
+func (s *Slice) render(ctx context.Context, q docstore.Reader, a *act) (Factor, error) {
+	status, err := s.statusOf(ctx, q, &a.factor)
+	if err != nil {
+		return Factor{}, err
+	}
+	return a.show(ctx, status)
+}
+
+// show shows the factor in a status.
+func (a *act) show(ctx context.Context, status model.FactorStatus) (Factor, error) {
+	f := &a.factor
+	out := Factor{
+		ID: a.id, Type: string(f.Type), Provider: string(f.Provider), Vendor: f.Vendor, Status: string(status),
+		Created: rest.TimeOf(f.Enrolled), LastUpdated: rest.TimeOf(f.Changed), Profile: f.Profile, Links: a.kind.links(ctx, a.id, f, status),
+	}
+	if status == model.FactorPending && a.kind.Pending != nil {
+		activation, err := a.kind.Pending(ctx, a)
+		if err != nil {
+			return Factor{}, err
+		}
+		out.Embedded = map[string]any{"activation": activation}
+	}
+	return out, nil
+}
+
+func (s *Slice) get(ctx context.Context, t *target) (Factor, error) {
+	return s.render(ctx, s.Store.Reader(), s.actOn(t))
+}

@@ -1,0 +1,65 @@
+package factors
+
+import (
+	"context"
+	"encoding/base32"
+	"encoding/hex"
+	"strings"
+
+	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/signin/otp"
+)
+
+// customName is the name of the one custom profile for one-time passcodes, which is shipped.
+const customName = "Custom OTP"
+
+// The bounds of a secret that callers bring, in bytes.
+const (
+	minSecret = 8
+	maxSecret = 128
+)
+
+// hotp is a device of the organisation's own, by a custom profile: the shipped one computes passcodes of the time.
+func hotp() *kind {
+	return &kind{
+		Type: model.FactorHOTP, Provider: model.FactorProviderCustom, Prefix: "chf", Org: "custom_hotp",
+		AtOnce: true, Guessable: true, Asks: "passCode",
+		Enrol: enrolCustom, Verify: compareDevice,
+	}
+}
+
+func enrolCustom(_ context.Context, a *act) error {
+	var causes rest.Causes
+	switch a.ofCustom {
+	case "":
+		causes.Blank("factorProfileId")
+	case model.CustomOTPProfile():
+	default:
+		causes.Add("factorProfileId", "There is no profile %s", a.ofCustom)
+	}
+	if !a.query.Activate {
+		causes.Add("activate", "The value must be true for factors of the type %s", a.kind.Type)
+	}
+	secret, ok := readSecret(a.profile.SharedSecret)
+	switch {
+	case a.profile.SharedSecret == "":
+		causes.Blank("profile.sharedSecret")
+	case !ok:
+		causes.Add("profile.sharedSecret", "The value must be %d to %d bytes in hexadecimal or Base32", minSecret, maxSecret)
+	}
+	if err := causes.Err(); err != nil {
+		return err
+	}
+	a.factor.Vendor = customName
+	return a.seal(deviceState{Secret: secret})
+}
+
+// readSecret reads a secret in hexadecimal, or else in Base32, both in any letter case.
+func readSecret(text string) (otp.Secret, bool) {
+	key, err := hex.DecodeString(text)
+	if err != nil {
+		key, err = base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(strings.ToUpper(strings.TrimRight(text, "=")))
+	}
+	return otp.SecretOf(key), err == nil && len(key) >= minSecret && len(key) <= maxSecret
+}

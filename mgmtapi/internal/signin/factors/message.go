@@ -1,0 +1,105 @@
+package factors
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/audit"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/outbox"
+	"github.com/scimwright/scimwright/mgmtapi/internal/hooks/calls"
+)
+
+// Telephony delivers messages to phones in place of the outbox.
+type Telephony interface {
+	// DeliverMessage says whether a message was delivered, or is about to be. It is called outside of transactions.
+	DeliverMessage(ctx context.Context, user docstore.Doc[model.User], m calls.PhoneMessage) (bool, error)
+}
+
+// message is what is sent to a user.
+type message struct {
+	outbox.Message
+	extension string // dialled after the number
+	language  string // of the text; empty for English
+	expires   time.Time
+	event     audit.Type
+}
+
+// deliver sends a message: to a phone by the active hook for telephony, where there is one, else by the outbox. A hook is asked when
+// the transaction has ended, see change: nothing waits for an endpoint outside while it runs.
+func (a *act) deliver(ctx context.Context, m message) error {
+	if m.Channel != outbox.Email && a.telephony != nil {
+		hook, err := a.ActiveHook(ctx, a.tx, model.HookTelephony)
+		if err != nil {
+			return err
+		}
+		if hook != nil {
+			a.outgoing = &m
+			return nil
+		}
+	}
+	return a.post(ctx, m)
+}
+
+// post puts a message into the outbox.
+func (a *act) post(ctx context.Context, m message) error {
+	if a.outbox == nil {
+		return rest.Failf(rest.CodeUnsupported, "Messages are not sent here.")
+	}
+	if err := a.outbox.Send(ctx, a.tx, m.Message); err != nil {
+		return err
+	}
+	return a.log(ctx, m.event, "")
+}
+
+// handOver asks the hook for telephony to deliver a message. What it does not take goes into the outbox.
+func (a *act) handOver(ctx context.Context, m message) error {
+	delivered, err := a.telephony.DeliverMessage(ctx, a.user, calls.PhoneMessage{
+		Number: m.To, Extension: m.extension, Voice: m.Channel == outbox.Voice, Text: m.Text, Code: m.OTP, Link: m.Link, Expires: m.expires,
+		Language: m.language,
+	})
+	if err != nil {
+		return err
+	}
+	return a.Update(ctx, func(tx *docstore.Tx) error {
+		a.tx = tx
+		if delivered {
+			return a.log(ctx, m.event, "")
+		}
+		return a.post(ctx, m)
+	})
+}
+
+// change runs fn in a transaction, as Update does, and then what is not for a transaction that may run again or is undone: it hands a
+// message over, and tells the log of a limit that was exceeded.
+func (a *act) change(ctx context.Context, fn func(tx *docstore.Tx) error) error {
+	err := a.Update(ctx, func(tx *docstore.Tx) error {
+		a.outgoing, a.exceeded = nil, nil
+		return fn(tx)
+	})
+	switch {
+	case err != nil:
+		a.tellExceeded(ctx)
+	case a.outgoing != nil:
+		err = a.handOver(context.WithoutCancel(ctx), *a.outgoing) // whoever asked for it may have left already
+	}
+	return err
+}
+
+// formatDuration is a time as people read it.
+func formatDuration(d time.Duration) string {
+	size, name := time.Second, "second"
+	switch {
+	case d%time.Hour == 0:
+		size, name = time.Hour, "hour"
+	case d%time.Minute == 0:
+		size, name = time.Minute, "minute"
+	}
+	if d == size {
+		return "1 " + name
+	}
+	return fmt.Sprintf("%d %ss", d/size, name)
+}

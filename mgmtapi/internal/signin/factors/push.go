@@ -1,0 +1,186 @@
+package factors
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/audit"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+)
+
+// How long a device can complete an enrolment, and how long it can answer a verification.
+const (
+	pushActivationLife = 10 * time.Minute
+	pushAnswerLife     = 5 * time.Minute
+)
+
+// push is an app on a phone that is asked whether it was its user. The sandbox is that phone, see device.go. The app computes
+// passcodes, too: a TOTP factor is enrolled and completed with it, and goes with it.
+func push() *kind {
+	return &kind{
+		Type: model.FactorPush, Provider: model.FactorProviderService, Prefix: "opf", Org: "svc_push",
+		Elsewhere: true, Enrol: enrolPush, Pending: pendingPush, QR: pushURI, Activate: activatePush, Challenge: askDevice, Link: linkPush,
+		Removed: removePush,
+	}
+}
+
+// pushState is the sealed state of a push factor.
+type pushState struct {
+	// Expires is when the device can complete the enrolment no more. The enrolment can be begun again then.
+	Expires time.Time `json:"expires"`
+	// QR is the token of the QR code, as long as the enrolment is not complete.
+	QR string `json:"qr,omitempty"`
+	// TOTP is the id of the factor that was enrolled with this one, empty when the user had one already.
+	TOTP string `json:"totp,omitempty"`
+}
+
+func enrolPush(ctx context.Context, a *act) error {
+	if err := a.replacePending(ctx); err != nil { // with what was enrolled with it
+		return err
+	}
+	if err := a.look(ctx); err != nil {
+		return err
+	}
+	state := pushState{Expires: a.now.Add(pushActivationLife), QR: a.newQR()}
+	var err error
+	if state.TOTP, err = a.enrolTOTP(ctx); err != nil {
+		return err
+	}
+	return a.seal(state)
+}
+
+// enrolTOTP enrols the passcodes of the app with it, unless the user has some already or the organisation does not allow them.
+func (a *act) enrolTOTP(ctx context.Context) (id string, err error) {
+	k := a.kindOf(model.FactorTOTP, model.FactorProviderService)
+	if allowed, err := a.allowed(ctx, a.tx, k.Org); err != nil || !allowed {
+		return "", err
+	}
+	for _, doc := range a.others {
+		if doc.Value.Type == k.Type && doc.Value.Provider == k.Provider {
+			return "", nil
+		}
+	}
+	second := &act{
+		Slice: a.Slice, kind: k, tx: a.tx, now: a.now, user: a.user, id: model.NewID(k.Prefix), query: defaultQuery,
+		factor: model.Factor{
+			User: a.user.ID, Type: k.Type, Provider: k.Provider, Vendor: string(k.Provider), Org: k.Org,
+			Status: model.FactorPending, Enrolled: a.now, Changed: a.now,
+		},
+	}
+	if err := k.Enrol(ctx, second); err != nil {
+		return "", err
+	}
+	return second.id, second.write(ctx)
+}
+
+// pendingPush is what is embedded as long as no device has completed the enrolment.
+func pendingPush(ctx context.Context, a *act) (any, error) {
+	var state pushState
+	if err := a.open(&state); err != nil {
+		return nil, err
+	}
+	return a.waiting(ctx, &state), nil
+}
+
+// waiting is how far an enrolment is that no device has completed.
+func (a *act) waiting(ctx context.Context, state *pushState) *Activation {
+	at := func(segments ...string) string {
+		return a.url(ctx, append([]string{"lifecycle", "activate"}, segments...)...)
+	}
+	if !a.now.Before(state.Expires) {
+		return &Activation{Result: model.FactorTimeout, ExpiresAt: rest.TimePtr(state.Expires),
+			Links: rest.Links{"activate": rest.To(at(), http.MethodPost)}}
+	}
+	send := func(way string) rest.Link {
+		link := rest.To(at(way), http.MethodPost)
+		link.Name = way
+		return link
+	}
+	return &Activation{Result: model.FactorWaiting, ExpiresAt: rest.TimePtr(state.Expires), Links: rest.Links{
+		"poll":   rest.To(at("poll"), http.MethodPost),
+		"qrcode": a.qrLink(ctx, state.QR),
+		"send":   []rest.Link{send("email"), send("sms")},
+	}}
+}
+
+// pushURI is the address that completes the enrolment on a phone.
+func pushURI(ctx context.Context, a *act) (string, error) {
+	var state pushState
+	err := a.open(&state)
+	return a.pushLink(ctx, &state), err
+}
+
+// pushLink is the address that an app is given, by QR code or message.
+func (a *act) pushLink(ctx context.Context, state *pushState) string {
+	query := url.Values{"f": {a.id}, "t": {state.QR}, "s": {rest.URL(ctx)}}
+	return "scimwright-push://activate?" + query.Encode()
+}
+
+// activatePush tells how far the enrolment is. After its time it begins again. A device that completes it makes the factor ACTIVE
+// at once, so that there is nothing to complete here.
+func activatePush(ctx context.Context, a *act) (*Activation, error) {
+	var state pushState
+	if err := a.open(&state); err != nil {
+		return nil, err
+	}
+	if !a.now.Before(state.Expires) && !a.polling {
+		state.Expires, state.QR = a.now.Add(pushActivationLife), a.newQR()
+		if err := a.seal(state); err != nil {
+			return nil, err
+		}
+	}
+	return a.waiting(ctx, &state), nil
+}
+
+// linkPush has callers poll what only a device completes.
+func linkPush(ctx context.Context, id string, f *model.Factor, links rest.Links) {
+	if _, pending := links["activate"]; pending {
+		delete(links, "activate")
+		links["poll"] = rest.To(factorURL(ctx, f.User, id, "lifecycle", "activate", "poll"), http.MethodPost)
+	}
+}
+
+// askDevice begins a verification that the device answers. Those before that nobody has answered go on.
+func askDevice(ctx context.Context, a *act) (*Verification, error) {
+	if err := a.take(ctx, pushesToOne, a.id); err != nil {
+		return nil, err
+	}
+	// Whoever asks clears away what was answered, or not, long ago.
+	old := docstore.All(docstore.Eq(model.FactorTransactionByFactor, a.id),
+		docstore.Le(model.FactorTransactionByExpires, a.now.Add(-model.FactorPendingLife)))
+	if _, err := a.FactorTransactions.DeleteWhere(ctx, a.tx, old); err != nil {
+		return nil, err
+	}
+	t := model.FactorTransaction{User: a.user.ID, Factor: a.id, Result: model.FactorWaiting, Expires: a.now.Add(pushAnswerLife)}
+	doc, err := a.FactorTransactions.Insert(ctx, a.tx, model.NewID(model.KindFactorTransaction), t)
+	if err != nil {
+		return nil, err
+	}
+	out := a.polled(ctx, doc.ID, &t)
+	out.created, out.transaction = true, doc.ID
+	return &out, nil
+}
+
+// removePush takes the passcodes of the app with it.
+func removePush(ctx context.Context, a *act) error {
+	var state pushState
+	if err := a.open(&state); err != nil || state.TOTP == "" {
+		return err
+	}
+	doc, err := model.Optional(ctx, a.tx, a.Factors, state.TOTP)
+	if err != nil || doc == nil {
+		return err
+	}
+	if a.factor.Status == model.FactorPending && doc.Value.Status != model.FactorPending {
+		return nil // the user has completed it by itself, and keeps it
+	}
+	second := a.on(*doc)
+	if err := second.remove(ctx); err != nil {
+		return err
+	}
+	return second.log(ctx, audit.FactorDeactivate, "")
+}

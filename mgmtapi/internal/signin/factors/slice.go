@@ -1,0 +1,241 @@
+package factors
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/internal/seal"
+	"github.com/scimwright/scimwright/mgmtapi/internal/access/callers"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/lookup"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/outbox"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/password"
+)
+
+// Options configure the slice.
+type Options struct {
+	// Secrets seals keys, and the hashes of codes and answers.
+	Secrets seal.Secrets
+	// HashCost is the bcrypt cost of answers. Defaults to bcrypt.DefaultCost.
+	HashCost int
+	// Outbox takes the messages. Defaults to none: what needs a code that is sent cannot be enrolled or verified.
+	Outbox *outbox.Box
+	// AnswerReplays answers passcodes that are used again, or that are of another time, with a result instead of an error.
+	AnswerReplays bool
+	// RelaxedFIDO accepts security keys whose client data has the challenge, without checking a signature or an origin.
+	RelaxedFIDO bool
+	// BaseURL is the public base of the API, to which security keys are bound. Defaults to that of requests of the machine itself.
+	BaseURL string
+	// Telephony is asked to deliver text messages and calls before the outbox is. Defaults to none.
+	Telephony Telephony
+	// Logger gets what the system log cannot be told. Defaults to none.
+	Logger *slog.Logger
+}
+
+// Slice serves the factors of users.
+type Slice struct {
+	model.Deps
+	secrets       seal.Secrets
+	hasher        password.Hasher
+	outbox        *outbox.Box
+	answerReplays bool
+	relaxedFIDO   bool
+	baseURL       string
+	telephony     Telephony
+	logger        *slog.Logger
+	kinds         []*kind
+}
+
+// New returns the slice and adds its reaction to the feed.
+func New(d model.Deps, o Options) *Slice {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Slice{
+		Deps: d, secrets: o.Secrets, hasher: password.Hasher{Cost: o.HashCost}, outbox: o.Outbox, answerReplays: o.AnswerReplays,
+		relaxedFIDO: o.RelaxedFIDO, baseURL: o.BaseURL, telephony: o.Telephony, logger: o.Logger, kinds: kinds(),
+	}
+	model.On(d.Feed, s.forget)
+	return s
+}
+
+const (
+	tag  = "Factors"
+	root = "/api/v1/users/{user}/factors"
+	one  = root + "/{factorId}"
+	name = "UserFactor" // of a factor in errors
+)
+
+var (
+	readScope  = []string{"svc.users.read"}
+	writeScope = []string{"svc.users.manage"}
+)
+
+// Routes lists the operations.
+func (s *Slice) Routes() []rest.Route {
+	routes := []rest.Route{
+		rest.Op[enrolRequest, Factor]{
+			ID: "enrollFactor", Route: "POST " + root, Tag: tag, Scopes: writeScope,
+			Summary: "Enrols a factor", Find: lookup.In(s.Store, s.findOwner, (*enrolRequest).self), Do: s.enrol,
+		},
+		rest.Op[target, Factor]{
+			ID: "getFactor", Route: "GET " + one, Tag: tag, Scopes: readScope,
+			Summary: "Reads a factor", Find: lookup.In(s.Store, s.find, (*target).self), Do: s.get,
+		},
+		rest.Op[activateRequest, FactorOrActivation]{
+			ID: "activateFactor", Route: "POST " + one + "/lifecycle/activate", Tag: tag, Scopes: writeScope,
+			Summary: "Completes the enrolment of a factor", Find: lookup.In(s.Store, s.find, (*activateRequest).self), Do: s.activate,
+		},
+		rest.Op[activateRequest, FactorOrActivation]{
+			ID: "pollFactorActivation", Route: "POST " + one + "/lifecycle/activate/poll", Tag: tag, Scopes: writeScope,
+			Summary: "Asks how far the enrolment of a factor is that somebody else completes",
+			Find:    lookup.In(s.Store, s.find, (*activateRequest).self), Do: s.pollActivation,
+		},
+		rest.Op[verifyRequest, Verification]{
+			ID: "verifyFactor", Route: "POST " + one + "/verify", Tag: tag, Scopes: writeScope, Also: http.StatusCreated,
+			Summary:     "Verifies a factor, or begins to",
+			Description: "Without a proof, it begins a verification where the factor needs that: a code is sent, or something to sign is given out.",
+			Find:        lookup.In(s.Store, s.find, (*verifyRequest).self), Do: s.verify,
+		},
+		rest.Op[owner, rest.Page[Factor]]{
+			ID: "listFactors", Route: "GET " + root, Tag: tag, Scopes: readScope,
+			Summary: "Lists the factors of a user that are active or can be activated", Find: lookup.In(s.Store, s.findOwner, (*owner).self),
+			Do: s.list,
+		},
+		rest.Op[owner, rest.Page[CatalogFactor]]{
+			ID: "listSupportedFactors", Route: "GET " + root + "/catalog", Tag: tag, Scopes: readScope,
+			Summary: "Lists the kinds of factors that a user can enrol", Find: lookup.In(s.Store, s.findOwner, (*owner).self), Do: s.catalog,
+		},
+		rest.Op[owner, rest.Page[SecurityQuestion]]{
+			ID: "listSupportedSecurityQuestions", Route: "GET " + root + "/questions", Tag: tag, Scopes: readScope,
+			Summary: "Lists the security questions that a user can choose",
+			Find:    lookup.In(s.Store, s.findOwner, (*owner).self), Do: s.questions,
+		},
+		rest.Op[updateRequest, Factor]{
+			ID: "replaceFactor", Route: "PUT " + one, Tag: tag, Scopes: writeScope,
+			Summary: "Replaces the question and the answer of a security question",
+			Find:    lookup.In(s.Store, s.find, (*updateRequest).self), Do: s.update,
+		},
+		rest.Op[removeRequest, rest.NoContent]{
+			ID: "unenrollFactor", Route: "DELETE " + one, Tag: tag, Scopes: writeScope,
+			Summary: "Takes a factor from a user", Find: lookup.In(s.Store, s.find, (*removeRequest).self), Do: s.unenrol,
+		},
+		rest.Op[resendRequest, Factor]{
+			ID: "resendEnrollFactor", Route: "POST " + one + "/resend", Tag: tag, Scopes: writeScope,
+			Summary: "Sends the code of an enrolment again", Find: lookup.In(s.Store, s.find, (*resendRequest).self), Do: s.resend,
+		},
+		rest.Op[qrRequest, rest.PNG]{
+			ID: "getFactorQRCode", Route: "GET " + one + "/qr/{token}", Tag: tag, Public: true,
+			Summary: "Shows the QR code of an enrolment", Find: s.findQR, Do: s.qr,
+		},
+		rest.Op[transactionRequest, Verification]{
+			ID: "getFactorTransactionStatus", Route: "GET " + one + "/transactions/{transactionId}", Tag: tag, Scopes: readScope,
+			Summary: "Asks how far a verification is that somebody else answers",
+			Find:    lookup.In(s.Store, s.findTransaction, (*transactionRequest).self), Do: s.poll,
+		},
+		rest.Op[transactionRequest, Verification]{
+			ID: "cancelFactorTransaction", Route: "DELETE " + one + "/transactions/{transactionId}", Tag: tag, Scopes: writeScope,
+			Status: http.StatusOK, Summary: "Cancels a verification that somebody else would answer",
+			Find: lookup.In(s.Store, s.findTransaction, (*transactionRequest).self), Do: s.cancel,
+		},
+		s.resetRoute(),
+	}
+	routes = append(append(routes, s.orgRoutes()...), s.pushRoutes()...)
+	if s.outbox != nil { // in a sandbox, which has the devices, too
+		routes = append(routes, s.deviceRoutes()...)
+	}
+	return routes
+}
+
+// owner is the user whose factors a path names.
+type owner struct {
+	User string `path:"user" doc:"Id, login, unambiguous part of the login before its @, or me."`
+
+	user docstore.Doc[model.User]
+}
+
+func (t *owner) self() *owner { return t }
+
+func (s *Slice) findOwner(ctx context.Context, q docstore.Reader, o *owner) error {
+	return s.findOwnerIn(ctx, q, o, o.User)
+}
+
+func (s *Slice) findOwnerIn(ctx context.Context, q docstore.Reader, o *owner, ref string) (err error) {
+	o.user, err = callers.FindUser(ctx, s.Deps, q, ref)
+	return err
+}
+
+// target is the factor that a path names.
+type target struct {
+	owner
+	Factor string `path:"factorId" doc:"Id of the factor."`
+
+	found docstore.Doc[model.Factor]
+}
+
+func (t *target) self() *target { return t }
+
+func (s *Slice) find(ctx context.Context, q docstore.Reader, t *target) error {
+	return s.findIn(ctx, q, t, t.User)
+}
+
+func (s *Slice) findIn(ctx context.Context, q docstore.Reader, t *target, ref string) (err error) {
+	if err := s.findOwnerIn(ctx, q, &t.owner, ref); err != nil {
+		return err
+	}
+	t.found, err = s.Factors.Get(ctx, q, t.Factor)
+	if err == nil && t.found.Value.User != t.user.ID { // of somebody else
+		return rest.NotFound(name, t.Factor)
+	}
+	return rest.Missing(err, name, t.Factor)
+}
+
+// actOn is the act on the factor that was found.
+func (s *Slice) actOn(t *target) *act {
+	f := t.found.Value
+	return &act{
+		Slice: s, kind: s.kindOf(f.Type, f.Provider), now: s.Now(), user: t.user,
+		id: t.found.ID, factor: f, rev: t.found.Rev, query: defaultQuery,
+	}
+}
+
+// again brings an act up to what is there in the transaction.
+func (a *act) again(ctx context.Context, tx *docstore.Tx, t *target) error {
+	if err := a.findIn(ctx, tx, t, t.user.ID); err != nil {
+		return err
+	}
+	a.tx, a.user, a.factor, a.rev = tx, t.user, t.found.Value, t.found.Rev
+	return nil
+}
+
+// statusOf is the status that is shown.
+func (s *Slice) statusOf(ctx context.Context, q docstore.Reader, f *model.Factor) (model.FactorStatus, error) {
+	if f.Status == model.FactorPending && s.Now().Sub(f.Enrolled) >= model.FactorPendingLife {
+		return model.FactorExpired, nil
+	}
+	allowed, err := s.allowed(ctx, q, f.Org)
+	if err == nil && !allowed && f.Status != model.FactorPending {
+		return model.FactorInactive, nil
+	}
+	return f.Status, err
+}
+
+// allowed says whether the organisation allows a kind.
+func (s *Slice) allowed(ctx context.Context, q docstore.Reader, org string) (bool, error) {
+	doc, err := model.Optional(ctx, q, s.OrgFactors, org)
+	return doc == nil || doc.Value.Status == model.Active, err
+}
+
+// mayUse answers users whose factors cannot be used, or changed, in their status.
+func mayUse(u *model.User) error {
+	switch u.Status {
+	case model.UserDeprovisioned:
+		return rest.Fail(rest.CodeStatus)
+	case model.UserLockedOut:
+		return rest.Fail(rest.CodeFactorLocked)
+	}
+	return nil
+}

@@ -1,0 +1,48 @@
+package factors
+
+import (
+	"context"
+
+	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/audit"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/outbox"
+)
+
+// sms is a code by text message. A user has one number for them.
+func sms() *kind {
+	return messaging(&kind{
+		Type: model.FactorSMS, Provider: model.FactorProviderService, Prefix: "sms", Org: "svc_sms",
+		Several: true, Resend: "sms", Enrol: enrolSMS,
+		Send: func(ctx context.Context, a *act) error {
+			return a.send(ctx, sending{channel: outbox.SMS, to: "phoneNumber", digits: 6, life: codeLife, limit: textsToOne, event: audit.FactorSMS})
+		},
+	})
+}
+
+// enrolSMS takes the number. The enrolment of a number that is verified already ends with the factor that there is.
+func enrolSMS(ctx context.Context, a *act) error {
+	number, err := a.phone()
+	if err != nil {
+		return err
+	}
+	if verified := a.has(func(f *model.Factor) bool { return f.Status != model.FactorPending }); verified != nil {
+		if verified.Value.Profile["phoneNumber"] != number {
+			return rest.Invalid("factorEnrollRequest", "There is an existing verified phone number.")
+		}
+		a.adopt(verified)
+		return nil
+	}
+	pending := a.has(func(f *model.Factor) bool { return f.Status == model.FactorPending })
+	updates := a.query.UpdatePhone && pending != nil
+	if updates {
+		a.adopt(pending)
+		a.factor.State = "" // a code that went to the number before proves nothing about this one
+		a.factor.Enrolled, a.factor.Changed = a.now, a.now
+	}
+	a.factor.Profile = map[string]string{"phoneNumber": number}
+	if updates {
+		return a.log(ctx, audit.FactorUpdate, "")
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+package factors
+
+import (
+	"context"
+	"strings"
+
+	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+)
+
+// The devices of two vendors whose servers are simulated: a code of the right form that is not all zeros is right.
+
+// tokenC is a device of VENDOR_C.
+func tokenC() *kind {
+	check := func(_ context.Context, a *act) error {
+		code, err := a.passCode()
+		if err == nil && !isCode(code, 6, 10) {
+			err = errWrong
+		}
+		return err
+	}
+	return simulated(&kind{Provider: model.FactorProviderC, Prefix: "rsa", Org: "vendor_c_token", Verify: check}, check)
+}
+
+// tokenD is a device of VENDOR_D. Its enrolment takes two codes.
+func tokenD() *kind {
+	check := func(_ context.Context, a *act) error {
+		code, err := a.passCode()
+		if err == nil && !isCode(code, 6, 6) {
+			err = errWrong
+		}
+		return err
+	}
+	both := func(ctx context.Context, a *act) error {
+		if err := check(ctx, a); err != nil {
+			return err
+		}
+		next := a.proof.NextPassCode
+		switch {
+		case next == "":
+			var causes rest.Causes
+			causes.Blank("verify.nextPassCode")
+			return causes.Err()
+		case !isCode(next, 6, 6) || next == a.proof.PassCode:
+			return errWrong
+		}
+		return nil
+	}
+	return simulated(&kind{Provider: model.FactorProviderD, Prefix: "ufv", Org: "vendor_d_token", Verify: check}, both)
+}
+
+// simulated completes a kind whose enrolment takes what enrols checks.
+func simulated(k *kind, enrols func(context.Context, *act) error) *kind {
+	k.Type, k.AtOnce, k.Guessable, k.Asks = model.FactorToken, true, true, "passCode"
+	k.Enrol = func(ctx context.Context, a *act) error {
+		var causes rest.Causes
+		if a.profile.CredentialID == "" {
+			causes.Blank("profile.credentialId")
+		}
+		if a.proof.PassCode == "" {
+			causes.Blank("verify.passCode")
+		}
+		if err := causes.Err(); err != nil {
+			return err
+		}
+		a.factor.Profile = map[string]string{"credentialId": a.profile.CredentialID}
+		return enrols(ctx, a)
+	}
+	return k
+}
+
+// isCode says whether a text is a code of so many digits that are not all zeros.
+func isCode(text string, least, most int) bool {
+	if len(text) < least || len(text) > most || strings.Trim(text, "0") == "" {
+		return false
+	}
+	return strings.Trim(text, "0123456789") == ""
+}

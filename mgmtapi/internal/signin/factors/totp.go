@@ -1,0 +1,109 @@
+package factors
+
+import (
+	"context"
+	"time"
+
+	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/signin/otp"
+)
+
+// issuer is whose account it is, as devices and browsers show it.
+const issuer = "scimwright"
+
+// A passcode is good in its step and in those next to it. One of aroundTime steps before or after is told apart from a wrong one.
+const (
+	aroundGood = 1
+	aroundTime = 10
+)
+
+// deviceState is the sealed state of a device that computes passcodes of the time.
+type deviceState struct {
+	Secret otp.Secret `json:"secret"`
+	// Last is the step of the last passcode that was taken. Neither it nor those before are taken again.
+	Last int64 `json:"last,omitempty"`
+	// QR is the token of the QR code, as long as the enrolment is not complete.
+	QR string `json:"qr,omitempty"`
+}
+
+// TOTPActivation is what a device needs to compute passcodes. The secret and the link to its QR code are shown once, when the enrolment
+// begins.
+type TOTPActivation struct {
+	Step      int        `json:"timeStep"`
+	Secret    otp.Secret `json:"sharedSecret,omitempty"`
+	Encoding  string     `json:"encoding"`
+	KeyLength int        `json:"keyLength"`
+	Links     rest.Links `json:"_links,omitempty"`
+}
+
+// totp is an app that computes passcodes of the time (RFC 6238), of one of two providers.
+func totp(provider model.FactorProvider, org string) *kind {
+	return &kind{
+		Type: model.FactorTOTP, Provider: provider, Prefix: "ost", Org: org,
+		Guessable: true, Asks: "passCode",
+		Enrol: enrolDevice, Pending: showSecret, QR: deviceURI, Activate: activatedBy(compareDevice), Verify: compareDevice,
+	}
+}
+
+func enrolDevice(_ context.Context, a *act) error {
+	a.factor.Profile = map[string]string{"credentialId": a.user.Value.Login()}
+	return a.seal(deviceState{Secret: otp.NewSecret(), QR: a.newQR()})
+}
+
+// device is how our devices compute passcodes: as all apps do where they are not told otherwise.
+var device = otp.Device{}.WithDefaults()
+
+func showSecret(ctx context.Context, a *act) (any, error) {
+	out := TOTPActivation{Step: int(device.Step / time.Second), Encoding: "base32", KeyLength: device.Digits}
+	if !a.fresh {
+		return out, nil
+	}
+	var state deviceState
+	if err := a.open(&state); err != nil {
+		return nil, err
+	}
+	out.Secret, out.Links = state.Secret, rest.Links{"qrcode": a.qrLink(ctx, state.QR)}
+	return out, nil
+}
+
+func deviceURI(_ context.Context, a *act) (string, error) {
+	var state deviceState
+	err := a.open(&state)
+	return device.URI(issuer, a.factor.Profile["credentialId"], state.Secret), err
+}
+
+// compareDevice takes a passcode of now, once.
+func compareDevice(_ context.Context, a *act) error {
+	code, err := a.passCode()
+	if err != nil {
+		return err
+	}
+	var state deviceState
+	if err := a.open(&state); err != nil {
+		return err
+	}
+	step, found, err := device.Find(state.Secret, code, a.now, aroundGood)
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		return lateOrWrong(state.Secret, code, a.now)
+	case step <= state.Last:
+		return errReplayed
+	}
+	state.Last, state.QR = step, ""
+	return a.seal(state)
+}
+
+// lateOrWrong tells a passcode of another time from one that never was one.
+func lateOrWrong(secret otp.Secret, code string, now time.Time) error {
+	_, near, err := device.Find(secret, code, now, aroundTime)
+	switch {
+	case err != nil:
+		return err
+	case near:
+		return errOutside
+	}
+	return errWrong
+}

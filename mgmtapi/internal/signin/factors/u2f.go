@@ -1,0 +1,145 @@
+package factors
+
+import (
+	"context"
+	"encoding/base64"
+
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+	"github.com/scimwright/scimwright/mgmtapi/internal/signin/fido/softkey"
+	u2fdevice "github.com/scimwright/scimwright/mgmtapi/internal/signin/fido/u2f"
+)
+
+// u2f is a security key of the protocol before WebAuthn. Every signature is checked, unless Options.RelaxedFIDO says otherwise.
+func u2f() *kind {
+	return &kind{
+		Type: model.FactorU2F, Provider: model.FactorProviderFIDO, Prefix: "fuf", Org: "fido_u2f",
+		Several: true, Enrol: enrolU2F, Pending: u2fActivation, Activate: registerU2F, Challenge: challengeU2F, Verify: authenticateU2F,
+		Refused: voids(func(s *u2fState) *toSign { return &s.Sign }), Attest: attestU2F, Assert: assertU2F,
+	}
+}
+
+// u2fState is the sealed state of a U2F factor.
+type u2fState struct {
+	Sign         toSign                 `json:"sign,omitzero"`
+	Registration u2fdevice.Registration `json:"registration,omitzero"`
+	// Software is the key of the sandbox, nil if the user has another one.
+	Software *softkey.Key `json:"software,omitempty"`
+}
+
+// u2fTimeout is how long a browser should wait for the device, in seconds.
+const u2fTimeout = 20
+
+// U2FActivation is what a device registers with.
+type U2FActivation struct {
+	Version string `json:"version"`
+	Nonce   string `json:"nonce"`
+	Timeout int    `json:"timeoutSeconds"`
+}
+
+// U2FChallenge is what a device signs.
+type U2FChallenge struct {
+	Nonce   string `json:"nonce"`
+	Timeout int    `json:"timeoutSeconds"`
+}
+
+func enrolU2F(ctx context.Context, a *act) error {
+	if _, err := a.party(ctx); err != nil {
+		return err
+	}
+	return a.seal(u2fState{Sign: a.newToSign()})
+}
+
+func u2fActivation(_ context.Context, a *act) (any, error) {
+	var state u2fState
+	err := a.open(&state)
+	return U2FActivation{Version: u2fdevice.Version, Nonce: state.Sign.Challenge, Timeout: u2fTimeout}, err
+}
+
+// site is who asks U2F devices. Registrations are bound to the origin.
+func (a *act) site(ctx context.Context) (u2fdevice.Site, error) {
+	asks, err := a.party(ctx)
+	return u2fdevice.Site{AppID: asks.Origin, Origin: asks.Origin}, err
+}
+
+// registerU2F completes an enrolment by the registration of a device.
+func registerU2F(ctx context.Context, a *act) (*Activation, error) {
+	data, err := decoded(signed{"registrationData", a.proof.RegistrationData}, signed{"clientData", a.proof.ClientData})
+	if err != nil {
+		return nil, err
+	}
+	var state u2fState
+	if err := a.open(&state); err != nil {
+		return nil, err
+	}
+	challenge, err := state.Sign.take(a.now)
+	if err != nil {
+		return nil, err
+	}
+	if state.Registration, err = a.registeredU2F(ctx, challenge, data[1], data[0]); err != nil {
+		return nil, err
+	}
+	state.Software = ownKey(state.Software, state.Registration.KeyHandle)
+	handle := base64.RawURLEncoding.EncodeToString(state.Registration.KeyHandle)
+	if err := a.enrolledAs(ctx, handle); err != nil {
+		return nil, err
+	}
+	a.factor.Profile = map[string]string{"credentialId": handle, "version": u2fdevice.Version}
+	return nil, a.seal(state)
+}
+
+// registeredU2F checks the registration of a device.
+func (a *act) registeredU2F(
+	ctx context.Context, challenge string, clientData, registration []byte,
+) (out u2fdevice.Registration, err error) {
+	if a.relaxedFIDO {
+		out, err = u2fdevice.RegisterUnsigned(challenge, clientData, registration)
+		return out, unsigned(err)
+	}
+	asks, err := a.site(ctx)
+	if err != nil {
+		return out, err
+	}
+	out, err = asks.Register(challenge, clientData, registration)
+	return out, unsigned(err)
+}
+
+func challengeU2F(ctx context.Context, a *act) (*Verification, error) {
+	var state u2fState
+	if err := a.open(&state); err != nil {
+		return nil, err
+	}
+	state.Sign = a.newToSign()
+	out := a.challenged(ctx)
+	out.Embedded = map[string]any{"challenge": U2FChallenge{Nonce: state.Sign.Challenge, Timeout: u2fTimeout}}
+	return out, a.seal(state)
+}
+
+// authenticateU2F checks what a device has signed.
+func authenticateU2F(ctx context.Context, a *act) error {
+	data, err := decoded(signed{"clientData", a.proof.ClientData}, signed{"signatureData", a.proof.SignatureData})
+	if err != nil {
+		return err
+	}
+	var state u2fState
+	if err := a.open(&state); err != nil {
+		return err
+	}
+	challenge, err := state.Sign.take(a.now)
+	if err != nil {
+		return err
+	}
+	if a.relaxedFIDO {
+		if err := u2fdevice.AuthenticateUnsigned(challenge, data[0]); err != nil {
+			return unsigned(err)
+		}
+		return a.seal(state)
+	}
+	asks, err := a.site(ctx)
+	if err != nil {
+		return err
+	}
+	if state.Registration.Counter, err = asks.Authenticate(state.Registration, challenge, data[0], data[1]); err != nil {
+		return unsigned(err)
+	}
+	return a.seal(state)
+}

@@ -1,0 +1,140 @@
+package factors
+
+import (
+	"context"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/audit"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+)
+
+type verifyRequest struct {
+	target
+	TemplateID string `query:"templateId" max:"100" doc:"Id of the SMS template, for the type sms. An unknown id selects the built-in text."`
+	Lifetime   int    `query:"tokenLifetimeSeconds" default:"300" min:"1" max:"86400" doc:"How long a code sent by e-mail is valid."`
+	Body       *Proof `body:"optional"`
+}
+
+func (s *Slice) verify(ctx context.Context, r *verifyRequest) (Verification, error) {
+	a := s.actOn(&r.target)
+	out, refusal, err := a.prove(ctx, r, "", nil)
+	switch {
+	case err != nil || refusal == nil:
+		return out, err
+	case s.answerReplays && refusal.result != "":
+		return Verification{Result: refusal.result}, nil
+	}
+	return out, a.refusal(refusal.code, refusal)
+}
+
+// prove checks a proof, or begins a verification without one. With the id of a transaction, it tells how far that is instead of
+// beginning another. Then, unless nil, runs in the transaction of the database if the step is not refused.
+func (a *act) prove(
+	ctx context.Context, r *verifyRequest, transaction string, then func(Verification) error,
+) (out Verification, refusal *wrong, err error) {
+	a.query.TemplateID, a.query.Lifetime = r.TemplateID, r.Lifetime
+	if r.Body != nil {
+		a.proof = *r.Body
+	}
+	if a.kind.Prepare != nil {
+		if err := a.prepareProof(ctx); err != nil {
+			return out, nil, err
+		}
+	}
+	err = a.change(ctx, func(tx *docstore.Tx) error {
+		out, refusal = Verification{}, nil
+		if err := a.again(ctx, tx, &r.target); err != nil {
+			return err
+		}
+		if err := a.mayVerify(ctx, tx); err != nil {
+			return err
+		}
+		switch {
+		case a.proof != (Proof{}):
+			if a.kind.Verify == nil {
+				return rest.Fail(rest.CodeStateToken)
+			}
+			if refusal, err = a.try(ctx, audit.FactorVerify, func() error { return a.kind.Verify(ctx, a) }); err != nil || refusal != nil {
+				return err
+			}
+			if err := a.write(ctx); err != nil {
+				return err
+			}
+			out = Verification{Result: model.FactorSuccess}
+			err = a.log(ctx, audit.FactorVerify, "")
+		case transaction != "":
+			out, err = a.answered(ctx, transaction)
+		default:
+			out, err = a.challenge(ctx)
+		}
+		if err == nil && then != nil {
+			err = then(out)
+		}
+		return err
+	})
+	return out, refusal, err
+}
+
+// answered returns the state of a verification that a device answers. One that was deleted has timed out.
+func (a *act) answered(ctx context.Context, transaction string) (Verification, error) {
+	doc, err := model.Optional(ctx, a.tx, a.FactorTransactions, transaction)
+	if err != nil {
+		return Verification{}, err
+	}
+	if doc == nil || doc.Value.Factor != a.id {
+		return Verification{Result: model.FactorTimeout, transaction: transaction}, nil
+	}
+	out := a.polled(ctx, transaction, &doc.Value)
+	out.transaction = transaction
+	return out, nil
+}
+
+// prepareProof does what takes long for a proof, unless that is refused whatever it is.
+func (a *act) prepareProof(ctx context.Context) error {
+	q := a.Store.Reader()
+	if err := a.mayVerify(ctx, q); err != nil {
+		return err
+	}
+	if err := a.checkAttemptLimit(ctx, q); err != nil {
+		a.tellExceeded(ctx)
+		return err
+	}
+	return a.kind.Prepare(ctx, a)
+}
+
+// mayVerify answers factors that cannot be verified now.
+func (a *act) mayVerify(ctx context.Context, q docstore.Reader) error {
+	if err := mayUse(&a.user.Value); err != nil {
+		return err
+	}
+	status, err := a.statusOf(ctx, q, &a.factor)
+	if err == nil && status != model.FactorActive && status != model.FactorEnrolled {
+		err = rest.Failf(rest.CodeStateToken, "The factor is %s.", status)
+	}
+	return err
+}
+
+// challenge begins a verification.
+func (a *act) challenge(ctx context.Context) (Verification, error) {
+	if a.kind.Challenge == nil {
+		var causes rest.Causes
+		causes.Blank(a.kind.Asks)
+		return Verification{}, causes.Err()
+	}
+	if err := a.checkAttemptLimit(ctx, a.tx); err != nil {
+		return Verification{}, err
+	}
+	out, err := a.kind.Challenge(ctx, a)
+	if err != nil {
+		return Verification{}, err
+	}
+	return *out, a.write(ctx)
+}
+
+// challenged is the answer to a verification that has begun and goes on with a proof.
+func (a *act) challenged(ctx context.Context) *Verification {
+	return &Verification{Result: model.FactorChallenge, Profile: a.factor.Profile, Links: rest.Links{
+		"verify": rest.To(a.url(ctx, "verify"), "POST"), "factor": rest.To(a.url(ctx), "GET", "DELETE"),
+	}}
+}

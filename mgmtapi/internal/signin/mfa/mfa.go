@@ -1,0 +1,98 @@
+// Package mfa holds what a sign-in and the factors of users exchange: mgmtapi/internal/signin/authn asks, mgmtapi/internal/signin/factors answers.
+package mfa
+
+import (
+	"context"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+)
+
+// Proof is what shows that a user has a factor, by its type.
+type Proof struct {
+	PassCode          string `json:"passCode" max:"64" writeOnly:"true" doc:"Code that was sent, or that a device shows."`
+	NextPassCode      string `json:"nextPassCode" max:"64" writeOnly:"true" doc:"Code that a device shows after that."`
+	Answer            string `json:"answer" max:"255" writeOnly:"true" doc:"Answer to a question."`
+	ClientData        string `json:"clientData" max:"8192" doc:"What a device has signed, in Base64."`
+	RegistrationData  string `json:"registrationData" max:"16384" doc:"Registration of a U2F device, in Base64."`
+	Attestation       string `json:"attestation" max:"32768" doc:"Attestation of a WebAuthn device, in Base64."`
+	AuthenticatorData string `json:"authenticatorData" max:"8192" doc:"Data of a WebAuthn device, in Base64."`
+	SignatureData     string `json:"signatureData" max:"8192" doc:"Signature of a device, in Base64."`
+}
+
+// FactorProfile is what callers give of a factor, by its type. What is read-only is ignored.
+type FactorProfile struct {
+	Question     string `json:"question" doc:"Key of a question, or custom."`
+	QuestionText string `json:"questionText" max:"200" doc:"The question, for custom."`
+	Answer       string `json:"answer" max:"255" writeOnly:"true" doc:"Answer to the question, at least 4 characters."`
+	PhoneNumber  string `json:"phoneNumber" max:"100" doc:"Number of a phone; kept as in E.164."`
+	Extension    string `json:"phoneExtension" max:"15" doc:"What is dialled after the number, for calls."`
+	Email        string `json:"email" max:"100" doc:"Primary or secondary address of the user."`
+	CredentialID string `json:"credentialId" max:"255" doc:"Name of a token, or of the user with its vendor."`
+	SharedSecret string `json:"sharedSecret" max:"1024" writeOnly:"true" doc:"Secret of a token of a custom profile: hexadecimal or Base32."`
+}
+
+// SignInFactor is a factor as a user sees it who signs in: phone numbers and addresses are masked.
+type SignInFactor struct {
+	ID       string `json:"id,omitempty" readOnly:"true" doc:"Id of the factor. Absent if it can be enrolled."`
+	Type     string `json:"factorType" readOnly:"true" doc:"Type of the factor."`
+	Provider string `json:"provider" readOnly:"true" doc:"Provider of the factor."`
+	Vendor   string `json:"vendorName" readOnly:"true" doc:"Name of the provider."`
+
+	Status string `json:"status,omitempty" readOnly:"true" enum:"NOT_SETUP,PENDING_ACTIVATION" doc:"Status of a factor that is not complete."`
+
+	Profile map[string]string `json:"profile,omitempty" readOnly:"true" doc:"Profile of the factor, by its type."`
+
+	Embedded map[string]any `json:"_embedded,omitempty" readOnly:"true" doc:"challenge: what to sign. activation: what completes enrollment."`
+
+	Links rest.Links `json:"_links,omitempty" readOnly:"true" doc:"What can be done with the factor."`
+}
+
+// Attempt is a step of a verification, or of an enrollment.
+type Attempt struct {
+	// User and Factor are ids.
+	User, Factor string
+	Proof        Proof
+	// Transaction is the id of the verification that the sign-in waits for, empty if it waits for none.
+	Transaction string
+}
+
+// Enrollment is a new factor.
+type Enrollment struct {
+	User     string
+	Type     string
+	Provider string
+	Profile  FactorProfile
+	Proof    Proof
+}
+
+// Outcome is the result of a step that was not refused.
+type Outcome struct {
+	// Result is SUCCESS, or how far the verification is. It is WAITING as long as an enrollment is not complete.
+	Result model.FactorResult
+	Factor SignInFactor
+	// Transaction is the id of a verification that another device completes.
+	Transaction string
+	// Method is how the user has signed in with the factor (RFC 8176).
+	Method string
+}
+
+// Then runs in the transaction of a step, which may run again, unless the step is refused.
+type Then func(tx *docstore.Tx, o Outcome) error
+
+// Factors are the further factors of users.
+type Factors interface {
+	// Usable lists the factors that a user can verify now.
+	Usable(ctx context.Context, q docstore.Reader, user docstore.Doc[model.User]) ([]SignInFactor, error)
+	// Verify verifies a factor, or begins to. The limits on wrong proofs and messages are those of all verifications.
+	Verify(ctx context.Context, a Attempt, then Then) error
+	// EnsureEmail enrolls the primary address of a user as an e-mail factor, unless it is one or the organization does not allow these.
+	EnsureEmail(ctx context.Context, tx *docstore.Tx, user docstore.Doc[model.User]) error
+	// Enrollable lists the types of factors that a user can enroll.
+	Enrollable(ctx context.Context, q docstore.Reader, user docstore.Doc[model.User]) ([]SignInFactor, error)
+	// Enroll enrolls a factor.
+	Enroll(ctx context.Context, e Enrollment, then Then) error
+	// Activate completes an enrollment, or tells how far it is.
+	Activate(ctx context.Context, a Attempt, then Then) error
+}

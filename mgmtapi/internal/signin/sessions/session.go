@@ -1,0 +1,192 @@
+package sessions
+
+import (
+	"context"
+	"errors"
+
+	"github.com/scimwright/scimwright/internal/docstore"
+	"github.com/scimwright/scimwright/internal/rest"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/audit"
+	"github.com/scimwright/scimwright/mgmtapi/internal/core/model"
+)
+
+// Session is a session on the wire.
+type Session struct {
+	ID                       string     `json:"id" readOnly:"true" doc:"Id of the session, which is a secret."`
+	Login                    string     `json:"login" readOnly:"true" doc:"Login of the user."`
+	UserID                   string     `json:"userId" readOnly:"true" doc:"Id of the user."`
+	CreatedAt                rest.Time  `json:"createdAt" readOnly:"true" doc:"When the session was made."`
+	ExpiresAt                rest.Time  `json:"expiresAt" readOnly:"true" doc:"When the session ends by itself."`
+	Status                   string     `json:"status" readOnly:"true" enum:"ACTIVE,MFA_REQUIRED,MFA_ENROLL" doc:"Status."`
+	LastPasswordVerification *rest.Time `json:"lastPasswordVerification" readOnly:"true" doc:"When the password was last compared."`
+
+	LastFactorVerification *rest.Time `json:"lastFactorVerification,omitempty" readOnly:"true" doc:"When a further factor was last verified."`
+
+	AMR       []string   `json:"amr" readOnly:"true" doc:"Methods of the sign-in, as in RFC 8176."`
+	IdP       IdP        `json:"idp" readOnly:"true" doc:"Who signed the user in."`
+	MFAActive bool       `json:"mfaActive" readOnly:"true" doc:"Whether the user has a further factor."`
+	Links     rest.Links `json:"_links" readOnly:"true" doc:"Links."`
+}
+
+// IdP is who signed a user in.
+type IdP struct {
+	ID   string `json:"id" readOnly:"true" doc:"Id of the organization."`
+	Type string `json:"type" readOnly:"true" enum:"SVC" doc:"Type."`
+}
+
+// active is the status of every session: a sign-in has verified the factors that it needs before there is one.
+const active = "ACTIVE"
+
+// held is a session with what is shown along with it.
+type held struct {
+	id   string
+	doc  docstore.Doc[model.Session]
+	user docstore.Doc[model.User]
+	org  model.Org
+	// further reports whether the user has a further factor.
+	further bool
+}
+
+// render makes the wire form.
+func render(ctx context.Context, h held) Session {
+	session := h.doc.Value
+	url := func(more ...string) string {
+		return rest.URL(ctx, append([]string{"api", "v1", "sessions", h.id}, more...)...)
+	}
+	return Session{
+		ID: h.id, Login: h.user.Value.Login(), UserID: h.user.ID, Status: active,
+		CreatedAt: rest.TimeOf(h.doc.Created), ExpiresAt: rest.TimeOf(session.Expires),
+		LastPasswordVerification: rest.TimePtr(session.PasswordVerified), LastFactorVerification: rest.TimePtr(session.FactorVerified),
+		AMR:       session.Methods,
+		MFAActive: h.further, IdP: IdP{ID: h.org.ID, Type: string(model.ProviderService)},
+		Links: rest.Links{
+			"self":    rest.To(url(), "GET", "DELETE"),
+			"refresh": rest.To(url("lifecycle", "refresh"), "POST"),
+			"user":    rest.To(rest.URL(ctx, "api", "v1", "users", h.user.ID), "GET"),
+		},
+	}
+}
+
+// find reads a session that has not expired by its id. Ref is how the request names it.
+func (s *Slice) find(ctx context.Context, q docstore.Reader, id, ref string) (h held, err error) {
+	h.id = id
+	if h.doc, err = s.Sessions.Get(ctx, q, model.SecretHash(id)); err == nil {
+		h.user, err = s.Users.Get(ctx, q, h.doc.Value.UserID)
+	}
+	if err != nil {
+		return held{}, rest.Missing(err, "Session", ref)
+	}
+	if !s.Now().Before(h.doc.Value.Expires) {
+		return held{}, rest.NotFound("Session", ref)
+	}
+	if h.org, err = s.Org(ctx, q); err == nil {
+		h.further, err = s.hasFactor(ctx, q, h.user.ID)
+	}
+	return h, err
+}
+
+// hasFactor reports whether a user has a factor that is complete and allowed.
+func (s *Slice) hasFactor(ctx context.Context, q docstore.Reader, user string) (has bool, err error) {
+	complete := docstore.All(docstore.Eq(model.FactorByUser, user), docstore.Not(docstore.NotNull(model.FactorByPending)))
+	err = model.Each(ctx, q, s.Factors, complete, func(doc docstore.Doc[model.Factor]) error {
+		if has {
+			return nil
+		}
+		allowed, err := model.Optional(ctx, q, s.OrgFactors, doc.Value.Org)
+		has = err == nil && (allowed == nil || allowed.Value.Status == model.Active)
+		return err
+	})
+	return has, err
+}
+
+// create makes a session of a sign-in that is complete. It clears away those of the user that have expired.
+func (s *Slice) create(ctx context.Context, r *createRequest) (Session, error) {
+	h := held{id: model.NewSessionID()}
+	err := s.Update(ctx, func(tx *docstore.Tx) error {
+		in, err := s.SignIns.Get(ctx, tx, model.SecretHash(r.Body.Token))
+		if err == nil {
+			h.user, err = s.Users.Get(ctx, tx, in.Value.UserID)
+		}
+		if err != nil && !errors.Is(err, docstore.ErrNotFound) {
+			return err
+		}
+		now := s.Now()
+		if err != nil || in.Value.Status != model.SignInSuccess || !now.Before(in.Value.Expires) || h.user.Value.Status != model.UserActive {
+			return rest.Fail(rest.CodeSignIn)
+		}
+		if h.org, err = s.Org(ctx, tx); err != nil {
+			return err
+		}
+		if err := s.SignIns.Delete(ctx, tx, in.ID); err != nil {
+			return err
+		}
+		if err := s.forgetExpired(ctx, tx, h.user.ID); err != nil {
+			return err
+		}
+		session := model.Session{
+			UserID: h.user.ID, Expires: now.Add(Lifetime), PasswordVerified: in.Value.PasswordVerified, FactorVerified: in.Value.FactorVerified,
+			Methods: in.Value.Methods,
+		}
+		if len(session.Methods) == 0 { // a sign-in of an earlier version
+			session.Methods, session.PasswordVerified = []string{"pwd"}, in.Created
+		}
+		if h.further, err = s.hasFactor(ctx, tx, h.user.ID); err != nil {
+			return err
+		}
+		if h.doc, err = s.Sessions.Insert(ctx, tx, model.SecretHash(h.id), session); err != nil {
+			return err
+		}
+		return audit.Write(ctx, tx, s.Deps, audit.Entry{Type: audit.UserSessionStart, Targets: []model.LogParty{audit.User(h.user)}})
+	})
+	if err != nil {
+		return Session{}, err
+	}
+	return render(ctx, h), nil
+}
+
+func (s *Slice) forgetExpired(ctx context.Context, tx *docstore.Tx, user string) error {
+	now := s.Now()
+	return model.Each(ctx, tx, s.Sessions, docstore.Eq(model.SessionByUser, user), func(old docstore.Doc[model.Session]) error {
+		if now.Before(old.Value.Expires) {
+			return nil
+		}
+		return s.Sessions.Delete(ctx, tx, old.ID)
+	})
+}
+
+// refresh prolongs a session.
+func (s *Slice) refresh(ctx context.Context, id, ref string) (Session, error) {
+	var h held
+	err := s.Update(ctx, func(tx *docstore.Tx) (err error) {
+		if h, err = s.find(ctx, tx, id, ref); err != nil {
+			return err
+		}
+		session := h.doc.Value
+		session.Expires = s.Now().Add(Lifetime)
+		h.doc, err = s.Sessions.Update(ctx, tx, h.doc.ID, h.doc.Rev, session)
+		return err
+	})
+	if err != nil {
+		return Session{}, err
+	}
+	return render(ctx, h), nil
+}
+
+// end ends a session. Without a caller, who comes with the cookie is its user.
+func (s *Slice) end(ctx context.Context, id, ref string) (rest.NoContent, error) {
+	return rest.NoContent{}, s.Update(ctx, func(tx *docstore.Tx) error {
+		h, err := s.find(ctx, tx, id, ref)
+		if err != nil {
+			return err
+		}
+		if err := s.Sessions.Delete(ctx, tx, h.doc.ID); err != nil {
+			return err
+		}
+		user := audit.User(h.user)
+		entry := audit.Entry{Type: audit.UserSessionEnd, Targets: []model.LogParty{user}}
+		if rest.Caller(ctx).UserID == "" {
+			entry.Actor = &user
+		}
+		return audit.Write(ctx, tx, s.Deps, entry)
+	})
+}
