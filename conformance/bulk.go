@@ -50,9 +50,9 @@ func (op bulkOperation) target() string {
 	return "/" + strings.TrimPrefix(u.Path, "/")
 }
 
-// answers reports whether a result of a bulk response belongs to the operation. It compares the bulkId of a POST, and the location
+// hasResult reports whether a result of a bulk response belongs to the operation. It compares the bulkId of a POST, and the location
 // otherwise.
-func (op bulkOperation) answers(result *scim.Object) bool {
+func (op bulkOperation) hasResult(result *scim.Object) bool {
 	if !strings.EqualFold(result.Text("method"), op.Method) {
 		return false
 	}
@@ -62,19 +62,19 @@ func (op bulkOperation) answers(result *scim.Object) bool {
 	return lastSegment(result.Text("location")) == lastSegment(op.Path)
 }
 
-// settleBulk enters the objects that a bulk response reports as created or deleted into the ledger and the journal. Entries without a
-// result stay open.
-func (e *estate) settleBulk(ledger *[]*Created, expected []prospect, req Request, res *Response) {
+// recordBulkOutcome enters the objects that a bulk response reports as created or deleted into the ledger and the journal. Entries without
+// a result stay open.
+func (e *createdObjects) recordBulkOutcome(ledger *[]*Created, expected []prospect, req Request, res *Response) {
 	results := res.Object().Array("Operations")
 	taken := map[any]bool{} // each result belongs to one operation, even if two have the same bulkId
 	for _, p := range expected {
-		if refuses(res.Status) {
+		if nothingChanged(res.Status) {
 			e.journaled(e.journal.gone(p.entry))
 			continue
 		}
 		for _, result := range results {
 			o := object(result)
-			if taken[o] || !p.operation.answers(o) {
+			if taken[o] || !p.operation.hasResult(o) {
 				continue
 			}
 			failed := strings.HasPrefix(o.Text("status"), "4")
@@ -94,7 +94,7 @@ func (e *estate) settleBulk(ledger *[]*Created, expected []prospect, req Request
 		for _, c := range *ledger {
 			for _, result := range results {
 				o := object(result)
-				if o.Text("status") == "204" && op.answers(o) && c.Path() == op.Path && !c.gone {
+				if o.Text("status") == "204" && op.hasResult(o) && c.Path() == op.Path && !c.gone {
 					e.markDeleted(c, http.StatusNoContent)
 				}
 			}

@@ -136,8 +136,8 @@ func (s *session) notServed(what string) string {
 	return "the target does not serve " + what
 }
 
-// narrow removes the resource types that the run is not limited to. It returns a problem if none is left.
-func (s *session) narrow(caps *Capabilities) (problem string) {
+// limitTypes removes the resource types that the run is not limited to. It returns a problem if none is left.
+func (s *session) limitTypes(caps *Capabilities) (problem string) {
 	names := s.opts.ResourceTypes
 	if len(names) == 0 {
 		return ""
@@ -192,7 +192,7 @@ func (s *session) discover(ctx context.Context, checks []Check) (problem string)
 		case "/Groups":
 			caps.Groups = !absent || caps.ResourceType(scim.GroupSchema) != nil
 		}
-		switch complaint := judge(res); {
+		switch complaint := whyUnusable(res); {
 		case complaint == "":
 			usable++
 			p.keep(res)
@@ -200,7 +200,7 @@ func (s *session) discover(ctx context.Context, checks []Check) (problem string)
 			first = complaint
 		}
 	}
-	if problem := s.narrow(caps); problem != "" {
+	if problem := s.limitTypes(caps); problem != "" {
 		return problem
 	}
 	wantsUsers := false
@@ -255,8 +255,8 @@ func movedTo(location, path string) string {
 	return u.Scheme + "://" + u.Host + base
 }
 
-// judge returns why a response is not the response of a usable SCIM service provider, "" if it is.
-func judge(res *Response) string {
+// whyUnusable returns why a response is not the response of a usable SCIM service provider, "" if it is.
+func whyUnusable(res *Response) string {
 	object := res.Object()
 	html := strings.Contains(res.MediaType(), "html") || bytes.HasPrefix(bytes.TrimSpace(res.Body), []byte("<"))
 	switch {

@@ -45,11 +45,11 @@ func Cleanup(ctx context.Context, path string, target Target, opts Options) (*Cl
 	defer cancel()
 	result := &CleanupResult{Target: header.Target}
 	for _, entry := range open {
-		s.estate.finish(ctx, header.Run, entry, result)
+		s.created.finish(ctx, header.Run, entry, result)
 	}
-	result.Removed += s.estate.sweep(ctx, header.Run, places)
-	result.Removed -= s.estate.confirmDeletes(ctx, true)
-	result.Leftovers = s.estate.leftovers
+	result.Removed += s.created.sweep(ctx, header.Run, places)
+	result.Removed -= s.created.confirmDeletes(ctx, true)
+	result.Leftovers = s.created.leftovers
 	if len(result.Leftovers) > 0 {
 		return result, nil
 	}
@@ -68,7 +68,7 @@ const (
 // sweep removes objects that carry the run's marker although no response reported them as created: objects that a target stored in spite of
 // an error response, or stored twice. It returns the number of removed objects. It skips targets that do not support the filter operator
 // sw.
-func (e *estate) sweep(ctx context.Context, run string, places map[place]bool) (removed int) {
+func (e *createdObjects) sweep(ctx context.Context, run string, places map[place]bool) (removed int) {
 	for _, p := range slices.SortedFunc(maps.Keys(places), func(a, b place) int {
 		return strings.Compare(a.collection+a.attribute, b.collection+b.attribute)
 	}) {
@@ -98,7 +98,7 @@ func (e *estate) sweep(ctx context.Context, run string, places map[place]bool) (
 
 // resolve searches for objects that the run may have created although no response with an id said so: after no response, a server error or
 // a response without an id. After one failed lookup in a collection it does not look up the other names there.
-func (e *estate) resolve(ctx context.Context) {
+func (e *createdObjects) resolve(ctx context.Context) {
 	var result CleanupResult
 	blind, skipped := map[string]int{}, map[string]int{} // the leftover of the failed lookup; the number of names not looked up
 	for _, open := range e.journal.unsettled() {
@@ -118,7 +118,7 @@ func (e *estate) resolve(ctx context.Context) {
 }
 
 // finish removes the object of an open entry in a journal, if the object exists and carries the marker of the run.
-func (e *estate) finish(ctx context.Context, run string, open openEntry, result *CleanupResult) {
+func (e *createdObjects) finish(ctx context.Context, run string, open openEntry, result *CleanupResult) {
 	before := len(e.leftovers)
 	for _, found := range e.find(ctx, open) {
 		object := &Created{ID: found.Text("id"), Collection: open.collection, name: found.Text(open.attribute), entry: open.entry}
@@ -128,7 +128,7 @@ func (e *estate) finish(ctx context.Context, run string, open openEntry, result 
 		case !slices.ContainsFunc([]string{object.name, object.ID, found.Text(secondName)}, func(text string) bool {
 			return strings.HasPrefix(strings.ToLower(text), run)
 		}):
-			e.leave(object, "it no longer carries the marker of the run, so it was not deleted")
+			e.addLeftover(object, "it no longer carries the marker of the run, so it was not deleted")
 		default:
 			e.remove(ctx, []*Created{object})
 			if len(e.leftovers) == before {
@@ -145,7 +145,7 @@ func (e *estate) finish(ctx context.Context, run string, open openEntry, result 
 
 // find returns the objects that may be the one of an open entry: the object with its id, else those listed under its name. If the target
 // does not answer a lookup, the entry becomes a leftover.
-func (e *estate) find(ctx context.Context, open openEntry) []*scim.Object {
+func (e *createdObjects) find(ctx context.Context, open openEntry) []*scim.Object {
 	object := &Created{ID: cmp.Or(open.created, open.id), Collection: open.collection, name: open.name}
 	var lookups []Request
 	if object.ID != "" {
@@ -161,11 +161,11 @@ func (e *estate) find(ctx context.Context, open openEntry) []*scim.Object {
 		res, err := e.wire.call(ctx, lookup, true)
 		switch {
 		case err != nil:
-			e.leave(object, err.Error())
+			e.addLeftover(object, err.Error())
 			return nil
 		case res.Status == http.StatusNotFound:
 		case res.Status != http.StatusOK || res.Object() == nil:
-			e.leave(object, res.Name+" answered "+statusText(res.Status))
+			e.addLeftover(object, res.Name+" answered "+statusText(res.Status))
 			return nil
 		case len(lookup.Query) == 0:
 			return []*scim.Object{res.Object()}

@@ -21,7 +21,7 @@ type clientSession struct {
 	ledger  []*Created
 	saved   map[string]string
 	kept    map[string]*scim.Object
-	blamed  map[string]string // the step that saves each name
+	savedBy map[string]string // the step that saves each name
 	limits  []string
 	// membersSeen reports whether any response has shown members of a group. unseen are the steps whose response lacked expected members. If
 	// the target never shows members, they are not findings.
@@ -38,15 +38,15 @@ type unseen struct {
 func (s *session) runConversation(ctx context.Context, number int, p Profile, c ClientFlow, interrupted *string,
 	progress func(CheckResult)) ([]CheckResult, ProfileResult) {
 	t := &clientSession{
-		session: s, profile: p, outline: c, prefix: fmt.Sprintf("%s-p%d-", s.estate.run, number+1),
-		saved: map[string]string{}, kept: map[string]*scim.Object{}, blamed: map[string]string{},
+		session: s, profile: p, outline: c, prefix: fmt.Sprintf("%s-p%d-", s.created.run, number+1),
+		saved: map[string]string{}, kept: map[string]*scim.Object{}, savedBy: map[string]string{},
 	}
 	for _, step := range c.Steps {
 		for name := range step.Save {
-			t.blamed[name] = step.ID
+			t.savedBy[name] = step.ID
 		}
 		if step.Keep != "" {
-			t.blamed[step.Keep] = step.ID
+			t.savedBy[step.Keep] = step.ID
 		}
 	}
 	if *interrupted == "" && !s.opts.ReadOnly && s.rights.denied == "" {
@@ -75,7 +75,7 @@ func (s *session) runConversation(ctx context.Context, number int, p Profile, c 
 	}
 	cleanup, done := s.cleanupContext(ctx)
 	defer done()
-	s.estate.remove(cleanup, t.ledger)
+	s.created.remove(cleanup, t.ledger)
 	t.settleMembers(results)
 	return results, t.verdict(results, *interrupted)
 }
@@ -173,7 +173,7 @@ func (t *clientSession) runStep(ctx context.Context, number int, step Step, chec
 func (t *clientSession) within(c *T, step Step, req Request, res *Response) {
 	whole := t.kept[step.Within]
 	if whole == nil {
-		c.Skip("blocked: the step " + t.blamed[step.Within] + " received no list to compare with")
+		c.Skip("blocked: the step " + t.savedBy[step.Within] + " received no list to compare with")
 	}
 	start, err := strconv.Atoi(req.Query.Get("startIndex"))
 	if err != nil {
@@ -196,7 +196,7 @@ func (t *clientSession) request(c *T, step Step) Request {
 	case step.Base != "":
 		base := t.kept[step.Base]
 		if base == nil {
-			c.Skip("blocked: the step " + t.blamed[step.Base] + " received no resource to change")
+			c.Skip("blocked: the step " + t.savedBy[step.Base] + " received no resource to change")
 		}
 		body := base.Clone()
 		for name, value := range t.filled(c, step.Body).(Doc) {
@@ -233,7 +233,7 @@ func (t *clientSession) fill(c *T, text string) string {
 		default:
 			value, ok := t.saved[name]
 			if !ok {
-				c.Skip("blocked: the step " + t.blamed[name] + " did not save the required value")
+				c.Skip("blocked: the step " + t.savedBy[name] + " did not save the required value")
 			}
 			return value
 		}
@@ -319,14 +319,15 @@ func (t *clientSession) compare(c *T, number int, where string, want Expectation
 		what := d.path + " in " + where
 		if d.path == "members" && d.got == nil {
 			t.unseen = append(t.unseen,
-				unseen{number, Finding{Outcome: c.check.Level.Violation(), What: what, Want: wanted(d.want), Got: show(d.got), Exchange: c.last}})
+				unseen{number,
+					Finding{Outcome: c.check.Level.Violation(), What: what, Want: describeExpectation(d.want), Got: show(d.got), Exchange: c.last}})
 			continue
 		}
-		c.Holds(false, what, wanted(d.want), d.got)
+		c.Holds(false, what, describeExpectation(d.want), d.got)
 	}
 	keeps, _ := t.filled(c, want.Keeps).(Doc)
 	for _, d := range differences("", keeps, got) {
-		c.Inform(d.path+" in "+where, wanted(d.want), d.got)
+		c.Inform(d.path+" in "+where, describeExpectation(d.want), d.got)
 		t.limit(d.path + " is not in " + where + " with the value that was sent")
 	}
 }

@@ -11,13 +11,13 @@ import (
 //
 // The evidence of findings is the last response; [T.About] selects another one.
 func (t *T) CallConcurrently(ctx context.Context, requests ...Request) []*Response {
-	t.asked = append(t.asked, requests...)
+	t.sent = append(t.sent, requests...)
 	pending := make([][]prospect, len(requests))
 	for i, req := range requests {
 		if err := t.session.wire.admit(req, false); err != nil {
 			panic(noAnswer{err})
 		}
-		pending[i] = t.session.estate.expect(req)
+		pending[i] = t.session.created.expect(req)
 	}
 	answers, errs := make([]*Response, len(requests)), make([]error, len(requests))
 	var all sync.WaitGroup
@@ -40,7 +40,7 @@ func (t *T) CallConcurrently(ctx context.Context, requests ...Request) []*Respon
 		}
 		if res != nil {
 			t.last = res.exchange
-			t.session.estate.settle(t.ledger, pending[i], requests[i], res)
+			t.session.created.recordOutcome(t.ledger, pending[i], requests[i], res)
 		}
 	}
 	for _, err := range errs {

@@ -34,7 +34,7 @@ type prospect struct {
 }
 
 // expect announces in the journal the objects that a request may create.
-func (e *estate) expect(req Request) []prospect {
+func (e *createdObjects) expect(req Request) []prospect {
 	var expected []prospect
 	if req.Method == http.MethodPost && req.Path == bulkPath {
 		for _, op := range bulkOperations(req.Body) {
@@ -59,7 +59,7 @@ func (e *estate) expect(req Request) []prospect {
 
 // prospect returns the object that a request may create. A POST to a collection may create one on any target; a POST to another path, and a
 // PUT or PATCH of an absent object, may create one on a faulty target.
-func (e *estate) prospect(method, where string, body any) (p prospect, ok bool) {
+func (e *createdObjects) prospect(method, where string, body any) (p prospect, ok bool) {
 	if method == http.MethodPost && where == mePath {
 		where = "/Users"
 	}
@@ -93,21 +93,22 @@ func (e *estate) prospect(method, where string, body any) (p prospect, ok bool) 
 	return p, false
 }
 
-// settle enters what a response reports as created or deleted into the ledger and the journal. [estate.resolve] searches for the objects of
-// entries that stay open.
-func (e *estate) settle(ledger *[]*Created, expected []prospect, req Request, res *Response) {
+// recordOutcome enters what a response reports as created or deleted into the ledger and the journal. [createdObjects.resolve] searches for
+// the objects of entries that stay open.
+func (e *createdObjects) recordOutcome(ledger *[]*Created, expected []prospect, req Request, res *Response) {
 	if req.Method == http.MethodPost && req.Path == bulkPath {
-		e.settleBulk(ledger, expected, req, res)
+		e.recordBulkOutcome(ledger, expected, req, res)
 		return
 	}
 	for _, p := range expected {
 		switch id := cmp.Or(identify(res), p.id); {
-		case refuses(res.Status):
+		case nothingChanged(res.Status):
 			e.journaled(e.journal.gone(p.entry))
 		case res.OK() && id != "":
 			e.recordCreated(ledger, p, id, res.Object())
 		case res.OK() && p.name == "" && req.Method == http.MethodPost && req.Path == p.collection:
-			e.leave(&Created{Collection: p.collection}, res.Name+" returned "+statusText(res.Status)+" without an id, for a body without a name")
+			e.addLeftover(&Created{Collection: p.collection},
+				res.Name+" returned "+statusText(res.Status)+" without an id, for a body without a name")
 		}
 	}
 	if req.Method == http.MethodDelete && (res.OK() || res.Status == http.StatusNotFound) {
@@ -119,13 +120,13 @@ func (e *estate) settle(ledger *[]*Created, expected []prospect, req Request, re
 	}
 }
 
-// refuses reports whether a status means that the target changed nothing. A server error may occur after the write.
-func refuses(status int) bool {
+// nothingChanged reports whether a status means that the target changed nothing. A server error may occur after the write.
+func nothingChanged(status int) bool {
 	return status >= 300 && status < 500 || status == http.StatusNotImplemented
 }
 
 // recordCreated enters the created object of a prospect into the ledger and the journal.
-func (e *estate) recordCreated(ledger *[]*Created, p prospect, id string, resource any) {
+func (e *createdObjects) recordCreated(ledger *[]*Created, p prospect, id string, resource any) {
 	c := &Created{ID: id, Collection: p.collection, Sent: p.sent, Resource: object(resource), entry: p.entry, name: p.name}
 	e.owned[c.Path()] = true
 	e.wrote = true

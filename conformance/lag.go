@@ -38,7 +38,7 @@ func (s *session) visible(ctx context.Context, t *T, c *Created) bool {
 	if t.Get(ctx, c.Path()).Status == http.StatusNotFound {
 		return false
 	}
-	found := t.Get(ctx, c.Collection, "filter", s.estate.naming[c.Collection]+" eq "+strconv.Quote(c.name))
+	found := t.Get(ctx, c.Collection, "filter", s.created.naming[c.Collection]+" eq "+strconv.Quote(c.name))
 	return !found.OK() || found.Total() != 0 || slices.Contains(found.IDs(), c.ID)
 }
 

@@ -57,7 +57,7 @@ func Observe(base string, checks []Check, traffic []Observed) *Result {
 	}
 	concerned := 0
 	for _, w := range watches {
-		concerned += w.concerned
+		concerned += w.applicable
 		result.Checks = append(result.Checks, w.result())
 	}
 	m.maskResult(result, nil)

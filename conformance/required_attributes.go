@@ -24,15 +24,15 @@ func checkAttributes(attributes map[string]Doc) error {
 	return nil
 }
 
-// given returns an attribute of Options.Attributes that a check tests: one that its requests or findings name, apart from bodies with the
-// configured value. Such a check expects objects without the attribute, or with its own value, but all objects have the configured one. Its
-// findings are not an error of the target. given returns "" if there is no such attribute.
-func (s *session) given(requests []Request, findings []Finding) string {
+// configuredAttribute returns an attribute of Options.Attributes that a check tests: one that its requests or findings name, apart from
+// bodies with the configured value. Such a check expects objects without the attribute, or with its own value, but all objects have the
+// configured one. Its findings are not an error of the target. It returns "" if there is no such attribute.
+func (s *session) configuredAttribute(requests []Request, findings []Finding) string {
 	for _, resourceType := range slices.Sorted(maps.Keys(s.opts.Attributes)) {
 		attributes := s.opts.Attributes[resourceType]
 		var mentioned []string
 		for _, req := range requests {
-			mentioned = append(mentioned, named(plain(req, attributes))...)
+			mentioned = append(mentioned, attributeWords(withoutConfigured(req, attributes))...)
 		}
 		for _, f := range findings {
 			mentioned = append(mentioned, word.FindAllString(f.What, -1)...)
@@ -59,8 +59,8 @@ func inside(value any) []string {
 	return nil
 }
 
-// plain returns a request without the configured attributes in its body.
-func plain(req Request, attributes Doc) Request {
+// withoutConfigured returns a request without the configured attributes in its body.
+func withoutConfigured(req Request, attributes Doc) Request {
 	body, ok := req.Body.(Doc)
 	if !ok {
 		return req

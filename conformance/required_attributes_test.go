@@ -30,7 +30,7 @@ func TestGiven_NamesRelevantAttribute(t *testing.T) {
 			"urn:x"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, tt.want, s.given([]Request{tt.req}, []Finding{{What: tt.found}}))
+			require.Equal(t, tt.want, s.configuredAttribute([]Request{tt.req}, []Finding{{What: tt.found}}))
 		})
 	}
 }

@@ -67,7 +67,7 @@ type CheckResult struct {
 	Requests int
 	Duration time.Duration
 
-	outside bool // it sent requests, and was skipped because it does not apply
+	notApplicable bool // it sent requests, and was skipped because it does not apply
 }
 
 // Waived reports whether there are findings with the outcome Fail or Warn, and all of them are waived.

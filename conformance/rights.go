@@ -11,15 +11,15 @@ import (
 // Without it, every check that writes would report its 403. After a rejected write the run tries once to create a minimal object. If the
 // target rejects that too, the run stops writing.
 type rights struct {
-	refused bool   // the target rejected a write with the run's own credentials (401 or 403)
-	probed  bool   // the run has tried to create a plain object
-	denied  string // why the run no longer writes: the credentials do not permit it
+	rejected bool   // the target rejected a write with the run's own credentials (401 or 403)
+	probed   bool   // the run has tried to create a plain object
+	denied   string // why the run no longer writes: the credentials do not permit it
 }
 
 // observe records a write that the target rejected because of the run's own credentials.
 func (r *rights) observe(req Request, res *Response) {
 	if req.Method != http.MethodGet && req.Credentials == (Credentials{}) && forbids(res.Status) {
-		r.refused = true
+		r.rejected = true
 	}
 }
 
@@ -30,7 +30,7 @@ func forbids(status int) bool {
 // probePermission creates a plain object, once in a run and only if the target rejected a write before any succeeded. It reports whether
 // the credentials may not write.
 func (s *session) probePermission(ctx context.Context) (denied bool) {
-	if !s.rights.refused || s.estate.wrote || s.rights.probed || s.opts.ReadOnly || !s.caps.Users && !s.caps.Groups {
+	if !s.rights.rejected || s.created.wrote || s.rights.probed || s.opts.ReadOnly || !s.caps.Users && !s.caps.Groups {
 		return s.rights.denied != ""
 	}
 	s.rights.probed = true

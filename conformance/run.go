@@ -113,13 +113,13 @@ func Run(ctx context.Context, target Target, opts Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.estate.journal.probe(); err != nil {
+	if err := s.created.journal.probe(); err != nil {
 		return nil, err
 	}
-	result := &Result{Target: s.wire.base.String(), Run: s.estate.run, Seed: opts.Seed, Started: opts.Now()}
+	result := &Result{Target: s.wire.base.String(), Run: s.created.run, Seed: opts.Seed, Started: opts.Now()}
 	deadline, cancel := context.WithTimeout(ctx, opts.Timeout-min(maxCleanup, opts.Timeout/cleanupShare))
 	defer cancel()
-	s.watching.watches = watchesOf(opts.Checks)
+	s.watchers.watches = watchesOf(opts.Checks)
 	if problem := s.discover(deadline, opts.Checks); problem != "" {
 		result.Verdict, result.Reason = Untested, problem
 	} else {
@@ -128,22 +128,22 @@ func Run(ctx context.Context, target Target, opts Options) (*Result, error) {
 		interrupted := s.runChecks(deadline, result)
 		interrupted = s.runProfiles(deadline, result, interrupted)
 		cleanup, done := s.cleanupContext(ctx)
-		s.estate.remove(cleanup, s.estate.shared)
-		s.estate.resolve(cleanup)
-		s.estate.sweep(cleanup, s.estate.run, s.estate.journal.places)
-		s.estate.confirmDeletes(cleanup, deletesFail(result))
+		s.created.remove(cleanup, s.created.shared)
+		s.created.resolve(cleanup)
+		s.created.sweep(cleanup, s.created.run, s.created.journal.places)
+		s.created.confirmDeletes(cleanup, deletesFail(result))
 		done()
 		s.fillWatched(result)
 		s.conclude(result, interrupted)
 	}
 	result.Requests = s.wire.requests
-	result.Leftovers = s.estate.leftovers
+	result.Leftovers = s.created.leftovers
 	result.Lag = s.lag
 	result.Traffic = s.wire.traffic
 	s.wire.masker.maskResult(result, s.wire.secrets.all())
-	journal, err := s.estate.journal.close(len(s.estate.leftovers) > 0)
-	if s.estate.broken != nil {
-		return result, s.estate.broken
+	journal, err := s.created.journal.close(len(s.created.leftovers) > 0)
+	if s.created.broken != nil {
+		return result, s.created.broken
 	}
 	result.Journal = journal
 	result.Duration = opts.Now().Sub(result.Started)
@@ -179,7 +179,8 @@ func (s *session) runChecks(ctx context.Context, result *Result) (interrupted st
 			} else {
 				r = s.runCheck(ctx, i, p.Check)
 				if p.Check.needs(NeedWrite) && s.probePermission(ctx) {
-					r = CheckResult{Check: p.Check, Outcome: Skip, Reason: s.rights.denied, Requests: r.Requests, Duration: r.Duration, outside: true}
+					r = CheckResult{Check: p.Check, Outcome: Skip, Reason: s.rights.denied, Requests: r.Requests, Duration: r.Duration,
+						notApplicable: true}
 				}
 			}
 		}
@@ -199,8 +200,8 @@ func (s *session) interruption(ctx context.Context) string {
 	switch {
 	case ctx.Err() != nil:
 		return s.overtime(ctx)
-	case s.estate.broken != nil:
-		return s.estate.broken.Error()
+	case s.created.broken != nil:
+		return s.created.broken.Error()
 	case s.wire.unanswered >= maxUnanswered:
 		return fmt.Sprintf("the target stopped responding: %d consecutive requests got no response", s.wire.unanswered)
 	case s.wire.requests >= s.opts.MaxRequests:
@@ -241,7 +242,7 @@ func (s *session) runCheck(ctx context.Context, number int, check Check) CheckRe
 	defer func() { s.wire.checking = "" }()
 	start, before := s.opts.Now(), s.wire.requests
 	var ledger []*Created
-	t := &T{Capabilities: s.caps, session: s, check: &check, prefix: fmt.Sprintf("%s-%d-", s.estate.run, number+1), ledger: &ledger,
+	t := &T{Capabilities: s.caps, session: s, check: &check, prefix: fmt.Sprintf("%s-%d-", s.created.run, number+1), ledger: &ledger,
 		outcome: Pass}
 	if check.Fixture != nil {
 		var blocked string
@@ -252,14 +253,14 @@ func (s *session) runCheck(ctx context.Context, number int, check Check) CheckRe
 	}
 	if t.outcome == Pass {
 		t.run(func() { check.Run(ctx, t) })
-		t.excuse()
+		t.skipUnsupported()
 	}
 	cleanup, done := s.cleanupContext(ctx)
 	defer done()
-	s.estate.remove(cleanup, ledger)
+	s.created.remove(cleanup, ledger)
 	return CheckResult{
 		Check: check, Outcome: t.outcome, Reason: t.reason, Findings: t.findings, Notes: t.notes,
-		Requests: s.wire.requests - before, Duration: s.opts.Now().Sub(start), outside: t.outside,
+		Requests: s.wire.requests - before, Duration: s.opts.Now().Sub(start), notApplicable: t.notApplicable,
 	}
 }
 
@@ -363,7 +364,7 @@ func (s *session) caution(result *Result) {
 	}
 	var blocked []string
 	for _, c := range result.Checks {
-		if c.ran() && c.Outcome == Skip && !c.outside {
+		if c.ran() && c.Outcome == Skip && !c.notApplicable {
 			blocked = append(blocked, c.Check.ID)
 		}
 	}

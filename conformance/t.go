@@ -27,17 +27,17 @@ type T struct {
 	// Fixture contains the objects of the check's fixture by label, nil if it has no fixture.
 	Fixture map[string]*Created
 
-	session  *session
-	check    *Check
-	prefix   string
-	ledger   *[]*Created
-	last     *wirelog.Exchange
-	asked    []Request
-	outcome  Outcome
-	reason   string
-	outside  bool // the check was skipped because it does not apply
-	findings []Finding
-	notes    []string
+	session       *session
+	check         *Check
+	prefix        string
+	ledger        *[]*Created
+	last          *wirelog.Exchange
+	sent          []Request
+	outcome       Outcome
+	reason        string
+	notApplicable bool // the check was skipped because it does not apply
+	findings      []Finding
+	notes         []string
 }
 
 // The reasons for a check to end early. They are passed as panics to run, the only function that recovers.
@@ -57,7 +57,7 @@ func (t *T) run(fn func()) {
 		case nil, stopped:
 		case skipped:
 			if t.outcome == Pass {
-				t.outcome, t.reason, t.outside = Skip, v.reason, v.outside
+				t.outcome, t.reason, t.notApplicable = Skip, v.reason, v.outside
 			}
 		case noAnswer:
 			t.outcome, t.reason = graver(t.outcome, Error), v.err.Error()
@@ -75,14 +75,14 @@ func (t *T) run(fn func()) {
 // Call sends a request and returns the response, whatever its status. Objects that the response reports as created are removed when the
 // check ends. Without a response, the check ends with the outcome Error.
 func (t *T) Call(ctx context.Context, req Request) *Response {
-	t.asked = append(t.asked, req)
-	pending := t.session.estate.expect(req)
+	t.sent = append(t.sent, req)
+	pending := t.session.created.expect(req)
 	res, err := t.session.wire.call(ctx, req, false)
 	if err != nil {
 		panic(noAnswer{err})
 	}
 	t.last = res.exchange
-	t.session.estate.settle(t.ledger, pending, req, res)
+	t.session.created.recordOutcome(t.ledger, pending, req, res)
 	t.session.waitForLag(ctx, req, res)
 	return res
 }
@@ -119,7 +119,7 @@ func (t *T) Base() string { return t.session.wire.base.String() }
 func (t *T) Prefix() string { return t.prefix }
 
 // AbsentID returns an id that no resource has. It contains the run's marker, in case the target creates an object with it.
-func (t *T) AbsentID() string { return t.session.estate.run + "-no-such-id" }
+func (t *T) AbsentID() string { return t.session.created.run + "-no-such-id" }
 
 // UserName returns the userName that [T.User] gives to a label.
 func (t *T) UserName(label string) string { return t.prefix + label + "@" + t.session.opts.UserDomain }
@@ -134,7 +134,7 @@ func (t *T) Rounds() int { return t.session.opts.OracleRounds }
 // replaces the default of the same name; [Omit] removes it.
 func (t *T) User(label string, extra Doc) Doc {
 	name := t.UserName(label)
-	return t.recognisable("userName", label, merge(t.session.addRequired("User", Doc{
+	return t.withMarker("userName", label, merge(t.session.addRequired("User", Doc{
 		"schemas":  []string{scim.UserSchema},
 		"userName": name,
 		"name":     Doc{"givenName": "Conformance", "familyName": "Check"},
@@ -145,13 +145,13 @@ func (t *T) User(label string, extra Doc) Doc {
 
 // Group returns a group to create, named after the label. See [T.User].
 func (t *T) Group(label string, extra Doc) Doc {
-	return t.recognisable("displayName", label,
+	return t.withMarker("displayName", label,
 		merge(t.session.addRequired("Group", Doc{"schemas": []string{scim.GroupSchema}, "displayName": t.prefix + label}), extra))
 }
 
-// recognisable puts the run's marker into another attribute of a body that omits its name on purpose, in case the target accepts it.
-func (t *T) recognisable(name, label string, body Doc) Doc {
-	if _, given := body[secondName]; !given && !t.session.estate.marked(nameOf(body, name)) {
+// withMarker puts the run's marker into another attribute of a body that omits its name on purpose, in case the target accepts it.
+func (t *T) withMarker(name, label string, body Doc) Doc {
+	if _, given := body[secondName]; !given && !t.session.created.marked(nameOf(body, name)) {
 		body[secondName] = t.prefix + label
 	}
 	return body
@@ -337,4 +337,4 @@ func show(v any) string {
 
 // Names registers a collection other than /Users and /Groups. The given attribute of the base schema contains the names of its objects,
 // which start with [T.Prefix]. Objects that a POST creates in an unregistered collection are not removed, so a check calls Names first.
-func (t *T) Names(collection, attribute string) { t.session.estate.naming[collection] = attribute }
+func (t *T) Names(collection, attribute string) { t.session.created.naming[collection] = attribute }

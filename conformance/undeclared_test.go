@@ -31,7 +31,7 @@ func TestNamed_RequestAttributes(t *testing.T) {
 			[]string{"nickName", "title"}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			names := named(c.req)
+			names := attributeWords(c.req)
 			require.Subset(t, names, c.mentions)
 			for _, name := range c.not {
 				require.False(t, slices.Contains(names, name), "%s is a value", name)

@@ -22,7 +22,7 @@ type ObservedExchange struct {
 	// Secrets are the credentials and passwords that the run has sent so far. Short ones are omitted, because they may occur by chance.
 	Secrets []string
 
-	watch *watch
+	watch *watchState
 }
 
 // Exchange returns the recorded exchange: redacted, with its times.
@@ -60,7 +60,7 @@ func (w *ObservedExchange) Projected() bool {
 }
 
 // MarkApplicable records that the check applies to the exchange. A check without an applicable exchange is skipped.
-func (w *ObservedExchange) MarkApplicable() { w.watch.concerned++ }
+func (w *ObservedExchange) MarkApplicable() { w.watch.applicable++ }
 
 // Holds records a finding of the check's level unless ok. It records the same finding once per method, collection and status.
 func (w *ObservedExchange) Holds(ok bool, what, want string, got any) bool {
@@ -74,16 +74,16 @@ func (w *ObservedExchange) Holds(ok bool, what, want string, got any) bool {
 // maxWatched is the maximum number of stored findings of a check with Watch; further ones are counted.
 const maxWatched = 5
 
-// A watch is the state of a check with Watch during a run.
-type watch struct {
-	check     Check
-	concerned int // number of applicable exchanges
-	seen      map[string]bool
-	findings  []Finding
-	more      int
+// watchState is the state of a check with Watch during a run.
+type watchState struct {
+	check      Check
+	applicable int // number of applicable exchanges
+	seen       map[string]bool
+	findings   []Finding
+	more       int
 }
 
-func (w *watch) find(x *ObservedExchange, what, want string, got any) {
+func (w *watchState) find(x *ObservedExchange, what, want string, got any) {
 	kind := fmt.Sprintf("%s %s %d %s", x.Request.Method, x.Collection(), x.Status, what)
 	if w.seen[kind] || len(w.findings) == maxWatched {
 		w.more++
@@ -96,12 +96,12 @@ func (w *watch) find(x *ObservedExchange, what, want string, got any) {
 }
 
 // result returns the result of the check at the end of the run.
-func (w *watch) result() CheckResult {
+func (w *watchState) result() CheckResult {
 	r := CheckResult{Check: w.check, Outcome: Pass, Findings: w.findings}
 	switch {
 	case len(w.findings) > 0:
 		r.Outcome = w.check.Level.Violation()
-	case w.concerned == 0:
+	case w.applicable == 0:
 		r.Outcome, r.Reason = Skip, "the check applies to no response of the run"
 	}
 	if w.more > 0 {
@@ -110,24 +110,24 @@ func (w *watch) result() CheckResult {
 	return r
 }
 
-// watching passes the exchanges of a run to the checks with Watch.
-type watching struct {
-	watches []*watch
+// watchers passes the exchanges of a run to the checks with Watch.
+type watchers struct {
+	watches []*watchState
 	sent    []string // the secrets that requests have contained
 }
 
-func watchesOf(checks []Check) []*watch {
-	var out []*watch
+func watchesOf(checks []Check) []*watchState {
+	var out []*watchState
 	for _, c := range checks {
 		if c.Watch != nil {
-			out = append(out, &watch{check: c, seen: map[string]bool{}})
+			out = append(out, &watchState{check: c, seen: map[string]bool{}})
 		}
 	}
 	return out
 }
 
 // observe passes an exchange to the checks with Watch.
-func (v *watching) observe(x *ObservedExchange, credentials *secrets) {
+func (v *watchers) observe(x *ObservedExchange, credentials *secrets) {
 	if len(v.watches) == 0 {
 		return
 	}
@@ -143,7 +143,7 @@ func (v *watching) observe(x *ObservedExchange, credentials *secrets) {
 const minSecret = 8
 
 // remember stores the secrets of a request.
-func (v *watching) remember(req Request, credentials *secrets) {
+func (v *watchers) remember(req Request, credentials *secrets) {
 	if v.sent == nil {
 		for _, secret := range credentials.all() {
 			if len(secret) >= minSecret {
@@ -169,7 +169,7 @@ func (v *watching) remember(req Request, credentials *secrets) {
 }
 
 // passwords stores the passwords in a body.
-func (v *watching) passwords(body any) {
+func (v *watchers) passwords(body any) {
 	switch body := body.(type) {
 	case []any:
 		for _, item := range body {
@@ -195,7 +195,7 @@ func (s *session) fillWatched(result *Result) {
 		if r.Check.Watch == nil {
 			continue
 		}
-		for _, w := range s.watching.watches {
+		for _, w := range s.watchers.watches {
 			if w.check.ID == r.Check.ID {
 				result.Checks[i] = w.result()
 				if s.opts.Progress != nil {
@@ -206,8 +206,8 @@ func (s *session) fillWatched(result *Result) {
 	}
 }
 
-// asked reports whether the URL of the request contains a string: a target may repeat it in the response.
-func (w *ObservedExchange) asked(text string) bool {
+// urlContains reports whether the URL of the request contains a string: a target may repeat it in the response.
+func (w *ObservedExchange) urlContains(text string) bool {
 	return strings.Contains(w.Request.Path, text) ||
 		slices.ContainsFunc(queryValues(w.Request.Query), func(v string) bool { return strings.Contains(v, text) })
 }
@@ -223,7 +223,7 @@ func queryValues(q url.Values) []string {
 // Leaks returns the first secret of the run that a text contains, "" if there is none. Secrets in the URL of the request do not count.
 func (w *ObservedExchange) Leaks(text string) string {
 	for _, secret := range w.Secrets {
-		if strings.Contains(text, secret) && !w.asked(secret) {
+		if strings.Contains(text, secret) && !w.urlContains(secret) {
 			return secret
 		}
 	}

@@ -93,7 +93,7 @@ func Lint(data []byte, opts Options) Report {
 	switch {
 	case root == nil:
 	case root.kind != kindObject:
-		l.broken(root, "json.object", "an object", root)
+		l.addFinding(root, "json.object", "an object", root)
 	default:
 		l.document(root, opts.As, opts.From)
 	}
@@ -147,8 +147,8 @@ type linter struct {
 	report  Report
 }
 
-// broken records that a node violates a rule.
-func (l *linter) broken(place *node, rule, want string, got *node) {
+// addFinding records that a node violates a rule.
+func (l *linter) addFinding(place *node, rule, want string, got *node) {
 	l.at(place.at, place.path, rule, want, got.show())
 }
 
@@ -241,14 +241,14 @@ func (l *linter) document(n *node, as string, from Side) {
 	if meant != nil {
 		l.named(meant.name)
 		if !slices.ContainsFunc(urns, func(u string) bool { return scim.EqualName(u, meant.urn) }) && len(urns) > 0 {
-			l.broken(n.get("schemas"), "schemas.base", meant.urn, n.get("schemas").first())
+			l.addFinding(n.get("schemas"), "schemas.base", meant.urn, n.get("schemas").first())
 		}
 		meant.judge(l, n)
 		return
 	}
 	for i, u := range urns {
 		if strings.HasPrefix(strings.ToLower(u), "urn:ietf:params:scim:api:messages:") {
-			l.broken(n.get("schemas").items[i], "schemas.message", "one of the six registered messages", n.get("schemas").items[i])
+			l.addFinding(n.get("schemas").items[i], "schemas.message", "one of the six registered messages", n.get("schemas").items[i])
 			return
 		}
 	}
@@ -304,7 +304,7 @@ func (l *linter) readSchemas(n *node) []string {
 		}
 		return nil
 	case list.kind != kindArray || len(list.items) == 0:
-		l.broken(list, "schemas.missing", "an array of one or more URNs", list)
+		l.addFinding(list, "schemas.missing", "an array of one or more URNs", list)
 		return nil
 	}
 	seen := map[string]bool{}
@@ -312,9 +312,9 @@ func (l *linter) readSchemas(n *node) []string {
 		folded := strings.ToLower(item.text)
 		switch {
 		case item.kind != kindString || item.text == "":
-			l.broken(item, "schemas.missing", "a URN", item)
+			l.addFinding(item, "schemas.missing", "a URN", item)
 		case seen[folded]:
-			l.broken(item, "schemas.duplicate", "each URN once", item)
+			l.addFinding(item, "schemas.duplicate", "each URN once", item)
 		}
 		seen[folded] = true
 	}

@@ -16,7 +16,7 @@ import (
 func (l *linter) list(n *node) {
 	resources := n.given("Resources")
 	if resources != nil && resources.kind != kindArray {
-		l.broken(resources, "list.resources", "an array", resources)
+		l.addFinding(resources, "list.resources", "an array", resources)
 		resources = nil
 	}
 	count := 0
@@ -31,16 +31,16 @@ func (l *linter) list(n *node) {
 	case n.given("totalResults") == nil:
 		l.missing(n, "totalResults", "list.total-results", "an integer")
 	case !whole || total < count:
-		l.broken(n.get("totalResults"), "list.total-results", fmt.Sprintf("an integer of %d or more", count), n.get("totalResults"))
+		l.addFinding(n.get("totalResults"), "list.total-results", fmt.Sprintf("an integer of %d or more", count), n.get("totalResults"))
 	case resources == nil && n.get("Resources") == nil && total > 0 && (!counted || perPage > 0):
 		l.missing(n, "Resources", "list.resources", "an array")
 	}
 	if v := n.given("itemsPerPage"); v != nil && (!counted || perPage != count) {
-		l.broken(v, "list.items-per-page", strconv.Itoa(count), v)
+		l.addFinding(v, "list.items-per-page", strconv.Itoa(count), v)
 	}
 	if v := n.given("startIndex"); v != nil {
 		if first, ok := v.integer(); !ok || first < 1 {
-			l.broken(v, "list.start-index", "an integer from 1", v)
+			l.addFinding(v, "list.start-index", "an integer from 1", v)
 		}
 	}
 	if resources == nil {
@@ -49,12 +49,12 @@ func (l *linter) list(n *node) {
 	ids := map[string]bool{}
 	for _, item := range resources.items {
 		if item.kind != kindObject {
-			l.broken(item, "list.resources", "an object", item)
+			l.addFinding(item, "list.resources", "an object", item)
 			continue
 		}
 		if id := item.given("id"); id.string() != "" {
 			if ids[id.text] {
-				l.broken(id, "list.ids", "an id that no earlier resource has", id)
+				l.addFinding(id, "list.ids", "an id that no earlier resource has", id)
 			}
 			ids[id.text] = true
 		}
@@ -80,19 +80,19 @@ func (l *linter) error(n *node) {
 	case status == nil:
 		l.missing(n, "status", "error.status", "a string of three digits")
 	case !threeDigits.MatchString(status.string()):
-		l.broken(status, "error.status", "a string of three digits", status)
+		l.addFinding(status, "error.status", "a string of three digits", status)
 	}
 	if kind := n.given("scimType"); kind != nil {
 		statuses, known := scimTypes[kind.string()]
 		switch {
 		case !known:
-			l.broken(kind, "error.scim-type", "a registered keyword", kind)
+			l.addFinding(kind, "error.scim-type", "a registered keyword", kind)
 		case status != nil && !slices.Contains(statuses, status.text):
-			l.broken(kind, "error.scim-type", "a keyword for status "+status.show(), kind)
+			l.addFinding(kind, "error.scim-type", "a keyword for status "+status.show(), kind)
 		}
 	}
 	if detail := n.given("detail"); detail != nil && detail.kind != kindString {
-		l.broken(detail, "error.detail", "a text", detail)
+		l.addFinding(detail, "error.detail", "a text", detail)
 	}
 }
 
@@ -100,7 +100,7 @@ func (l *linter) error(n *node) {
 func (l *linter) search(n *node) {
 	for _, name := range []string{"filter", "sortBy", "sortOrder", "cursor"} {
 		if v := n.given(name); v != nil && v.kind != kindString {
-			l.broken(v, "search.member", "a text", v)
+			l.addFinding(v, "search.member", "a text", v)
 		}
 	}
 	for name, least := range map[string]int{"startIndex": 1, "count": 0} {
@@ -109,9 +109,9 @@ func (l *linter) search(n *node) {
 			continue
 		}
 		if got, ok := v.integer(); !ok {
-			l.broken(v, "search.member", "an integer", v)
+			l.addFinding(v, "search.member", "an integer", v)
 		} else if got < least {
-			l.broken(v, "search.paging", strconv.Itoa(least)+" or more", v)
+			l.addFinding(v, "search.paging", strconv.Itoa(least)+" or more", v)
 		}
 	}
 	for _, name := range []string{"attributes", "excludedAttributes"} {
@@ -120,30 +120,30 @@ func (l *linter) search(n *node) {
 			continue
 		}
 		if v.kind != kindArray {
-			l.broken(v, "search.member", "an array of strings", v)
+			l.addFinding(v, "search.member", "an array of strings", v)
 			continue
 		}
 		for _, item := range v.items {
 			if item.kind != kindString {
-				l.broken(item, "search.member", "a text", item)
+				l.addFinding(item, "search.member", "a text", item)
 			} else if _, err := scim.ParseAttrPath(item.text); err != nil {
-				l.broken(item, "search.attribute", "attribute notation", item)
+				l.addFinding(item, "search.attribute", "attribute notation", item)
 			}
 		}
 	}
 	if both := n.given("excludedAttributes"); both != nil && n.given("attributes") != nil {
-		l.broken(both, "search.both-projections", "attributes or excludedAttributes", both)
+		l.addFinding(both, "search.both-projections", "attributes or excludedAttributes", both)
 	}
 	if v := n.given("filter"); v.is(kindString) {
 		l.filter(v)
 	}
 	if v := n.given("sortBy"); v.is(kindString) {
 		if _, err := scim.ParseAttrPath(v.text); err != nil {
-			l.broken(v, "search.attribute", "attribute notation", v)
+			l.addFinding(v, "search.attribute", "attribute notation", v)
 		}
 	}
 	if v := n.given("sortOrder"); v.is(kindString) && !strings.EqualFold(v.text, "ascending") && !strings.EqualFold(v.text, "descending") {
-		l.broken(v, "search.sort-order", "ascending or descending", v)
+		l.addFinding(v, "search.sort-order", "ascending or descending", v)
 	}
 }
 

@@ -17,12 +17,12 @@ func (l *linter) patch(n *node) {
 		l.missing(n, "Operations", "patch.operations", "an array of one or more operations")
 		return
 	case operations.kind != kindArray || len(operations.items) == 0:
-		l.broken(operations, "patch.operations", "an array of one or more operations", operations)
+		l.addFinding(operations, "patch.operations", "an array of one or more operations", operations)
 		return
 	}
 	for _, o := range operations.items {
 		if o.kind != kindObject {
-			l.broken(o, "patch.operations", "an object", o)
+			l.addFinding(o, "patch.operations", "an object", o)
 			continue
 		}
 		l.operation(o)
@@ -40,15 +40,15 @@ func (l *linter) operation(o *node) {
 	case op == nil:
 		l.missing(o, "op", "patch.op", "add, remove or replace")
 	case !slices.Contains([]string{scim.OpAdd, scim.OpRemove, scim.OpReplace}, name):
-		l.broken(op, "patch.op-known", "add, remove or replace", op)
+		l.addFinding(op, "patch.op-known", "add, remove or replace", op)
 	case op.text != name:
-		l.broken(op, "patch.op-case", name, op)
+		l.addFinding(op, "patch.op-case", name, op)
 	}
 	switch {
 	case path == nil && name == scim.OpRemove:
 		l.missing(o, "path", "patch.remove-path", "a path")
 	case path != nil && path.kind != kindString:
-		l.broken(path, "patch.path", "a text", path)
+		l.addFinding(path, "patch.path", "a text", path)
 		return
 	case path != nil:
 		if err := grammar.Path(path.text); err != nil {
@@ -62,10 +62,10 @@ func (l *linter) operation(o *node) {
 	case value == nil && name == scim.OpReplace:
 		l.missing(o, "value", "patch.replace-value", "a value")
 	case value.isGiven() && name == scim.OpRemove:
-		l.broken(value, "patch.remove-value", "no value", value)
+		l.addFinding(value, "patch.remove-value", "no value", value)
 	case value == nil || name == scim.OpRemove:
 	case path == nil && value.kind != kindObject:
-		l.broken(value, "patch.value-object", "an object of attributes", value)
+		l.addFinding(value, "patch.value-object", "an object of attributes", value)
 	case path == nil:
 		l.patchObject(value)
 	}
@@ -130,14 +130,14 @@ func (l *linter) target(path, value *node, op string) {
 	if a == nil {
 		if p, err := scim.ParseAttrPath(name); l.schema(name) == nil &&
 			(err != nil || !slices.ContainsFunc(commonNames, func(c string) bool { return scim.EqualName(c, p.Name) })) {
-			l.broken(path, "patch.unknown-attribute", "an attribute of a known schema", path)
+			l.addFinding(path, "patch.unknown-attribute", "an attribute of a known schema", path)
 		} else if err == nil && (scim.EqualName(p.Name, "id") || scim.EqualName(p.Name, "meta")) {
-			l.broken(path, "patch.read-only", "an attribute that clients may change", path)
+			l.addFinding(path, "patch.read-only", "an attribute that clients may change", path)
 		}
 		return
 	}
 	if a.Mutability == schema.ReadOnly || sub != nil && sub.Mutability == schema.ReadOnly {
-		l.broken(path, "patch.read-only", "an attribute that clients may change", path)
+		l.addFinding(path, "patch.read-only", "an attribute that clients may change", path)
 	}
 	if !value.isGiven() || op == scim.OpRemove {
 		return

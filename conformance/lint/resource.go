@@ -19,24 +19,24 @@ func (l *linter) resource(n *node, base string, urns []string, from Side) {
 	}
 	for i, item := range n.get("schemas").textNodes() {
 		if l.schema(urns[i]) == nil && !scim.EqualName(urns[i], base) {
-			l.broken(item, "schemas.unknown", "a known schema", item)
+			l.addFinding(item, "schemas.unknown", "a known schema", item)
 		}
 	}
 	core := l.schema(base)
 	switch {
 	case core == nil && base == "":
 		if len(urns) > 0 && !slices.ContainsFunc(urns, func(u string) bool { return l.schema(u) == nil }) {
-			l.broken(n.get("schemas"), "schemas.base", "the base schema of a resource type", n.get("schemas").first())
+			l.addFinding(n.get("schemas"), "schemas.base", "the base schema of a resource type", n.get("schemas").first())
 		}
 		return
 	case core == nil:
 		l.named(base)
-		l.broken(n, "schemas.unknown", "a known schema", &node{kind: kindString, text: base})
+		l.addFinding(n, "schemas.unknown", "a known schema", &node{kind: kindString, text: base})
 		return
 	}
 	l.named(core.Name)
 	if len(urns) > 0 && !slices.ContainsFunc(urns, func(u string) bool { return scim.EqualName(u, base) }) {
-		l.broken(n.get("schemas"), "schemas.base", base, n.get("schemas").first())
+		l.addFinding(n.get("schemas"), "schemas.base", base, n.get("schemas").first())
 	}
 	l.extensions(n, core, urns)
 	l.attributes(n, core, from)
@@ -97,16 +97,16 @@ func (l *linter) extensions(n *node, core *schema.Schema, urns []string) {
 			l.at(m.at, m.value.path, "resource.core-container", "attributes at the top level", "an object named by the base schema")
 		case s == nil && m.value.kind == kindObject:
 			if len(m.value.members) > 0 && len(urns) > 0 && !listed(m.name) {
-				l.broken(m.value, "schemas.extension-unnamed", m.name+" in schemas", nil)
+				l.addFinding(m.value, "schemas.extension-unnamed", m.name+" in schemas", nil)
 			}
 		case s == nil:
 			// Some clients send a path such as urn:...:User:department in place of an object.
 			l.at(m.at, m.value.path, "resource.extension-container", "an object named by the URN of the extension", m.value.show())
 		case m.value.kind != kindObject:
-			l.broken(m.value, "resource.kind", "an object", m.value)
+			l.addFinding(m.value, "resource.kind", "an object", m.value)
 		default:
 			if len(m.value.members) > 0 && len(urns) > 0 && !listed(m.name) {
-				l.broken(m.value, "schemas.extension-unnamed", s.ID+" in schemas", nil)
+				l.addFinding(m.value, "schemas.extension-unnamed", s.ID+" in schemas", nil)
 			}
 			l.members(m.value, s.Attributes, nil)
 			l.requiredOf(m.value, s.Attributes, nil)
@@ -118,7 +118,7 @@ func (l *linter) extensions(n *node, core *schema.Schema, urns []string) {
 	}
 	for i, item := range n.get("schemas").textNodes() {
 		if !scim.EqualName(urns[i], core.ID) && l.schema(urns[i]) != nil && n.given(urns[i]) == nil {
-			l.broken(item, "schemas.extension-empty", "data of the extension", nil)
+			l.addFinding(item, "schemas.extension-empty", "data of the extension", nil)
 		}
 	}
 }
@@ -156,13 +156,13 @@ func (l *linter) attributes(n *node, core *schema.Schema, from Side) {
 		}
 		switch {
 		case a.Secret() && from == Server:
-			l.broken(v, "resource.no-password", "nothing", &node{kind: kindString, secret: true})
+			l.addFinding(v, "resource.no-password", "nothing", &node{kind: kindString, secret: true})
 		case a.Secret() && from == Unknown:
-			l.broken(v, "resource.password-here", "no password in a response", &node{kind: kindString, secret: true})
+			l.addFinding(v, "resource.password-here", "no password in a response", &node{kind: kindString, secret: true})
 		case a.Mutability == schema.ReadOnly && from == Client && a.Name == "groups" && len(v.items) > 0:
-			l.broken(v, "resource.membership", "nothing", v)
+			l.addFinding(v, "resource.membership", "nothing", v)
 		case a.Mutability == schema.ReadOnly && from == Client && a.Name != "groups":
-			l.broken(v, "resource.read-only", "nothing", v)
+			l.addFinding(v, "resource.read-only", "nothing", v)
 		}
 	}
 }
@@ -205,12 +205,12 @@ func (l *linter) attribute(v *node, a *schema.Attribute) {
 	case v.kind == kindNull, v.kind == kindBroken:
 	case !a.MultiValued:
 		if v.kind == kindArray {
-			l.broken(v, "resource.multi-valued", "one value", v)
+			l.addFinding(v, "resource.multi-valued", "one value", v)
 			return
 		}
 		l.element(v, a)
 	case v.kind != kindArray:
-		l.broken(v, "resource.multi-valued", "an array", v)
+		l.addFinding(v, "resource.multi-valued", "an array", v)
 	default:
 		l.elements(v, a)
 	}
@@ -226,13 +226,13 @@ func (l *linter) elements(v *node, a *schema.Attribute) {
 		}
 		if p := item.get("primary"); p.is(kindBool) && p.text == "true" {
 			if primary++; primary == 2 {
-				l.broken(p, "resource.one-primary", "at most one primary element", p)
+				l.addFinding(p, "resource.one-primary", "at most one primary element", p)
 			}
 		}
 		if key := item.get("value").string(); key != "" {
 			key += "\x00" + strings.ToLower(item.get("type").string())
 			if seen[key] {
-				l.broken(item, "resource.repeated-element", "each pair of type and value once", item)
+				l.addFinding(item, "resource.repeated-element", "each pair of type and value once", item)
 			}
 			seen[key] = true
 		}
@@ -270,7 +270,7 @@ func (l *linter) element(v *node, a *schema.Attribute) {
 	}
 	if a.Type == schema.Complex {
 		if v.kind != kindObject {
-			l.broken(v, "resource.kind", "an object", v)
+			l.addFinding(v, "resource.kind", "an object", v)
 			return
 		}
 		l.members(v, a.SubAttributes, nil)
@@ -283,11 +283,11 @@ func (l *linter) element(v *node, a *schema.Attribute) {
 	}
 	switch {
 	case v.kind != s.kind:
-		l.broken(v, s.rule, s.want, v)
+		l.addFinding(v, s.rule, s.want, v)
 	case s.text != nil && !s.text.MatchString(v.text):
-		l.broken(v, s.form, s.want, v)
+		l.addFinding(v, s.form, s.want, v)
 	case a.Type == schema.DateTime && !isDateTime(v.text), a.Type == schema.Binary && !isBase64(v.text):
-		l.broken(v, s.rule, s.want, v)
+		l.addFinding(v, s.rule, s.want, v)
 	default:
 		l.syntax(v, a)
 	}
@@ -320,15 +320,15 @@ func (l *linter) syntax(v *node, a *schema.Attribute) {
 	}
 	if r, has := syntaxRules[a.Syntax]; has {
 		if _, err := a.CleanElement(v.value(), scim.AttrPath{Name: a.Name}, schema.CleanOptions{}); err != nil {
-			l.broken(v, r.rule, r.want, v)
+			l.addFinding(v, r.rule, r.want, v)
 			return
 		}
 	}
 	if strings.Contains(v.path, ".emails[") && a.Name == "value" && !isAddress(v.text) {
-		l.broken(v, "resource.email", "an address such as ann@example.com", v)
+		l.addFinding(v, "resource.email", "an address such as ann@example.com", v)
 	}
 	if len(a.CanonicalValues) > 0 && !slices.ContainsFunc(a.CanonicalValues, func(c string) bool { return strings.EqualFold(c, v.text) }) {
-		l.broken(v, "resource.canonical-value", "one of "+strings.Join(a.CanonicalValues, ", "), v)
+		l.addFinding(v, "resource.canonical-value", "one of "+strings.Join(a.CanonicalValues, ", "), v)
 	}
 }
 
@@ -361,7 +361,7 @@ func (l *linter) requiredOf(n *node, defined []*schema.Attribute, rule func(*sch
 		case v == nil:
 			l.missing(n, a.Name, id, "a value")
 		case v.kind == kindString && strings.TrimSpace(v.text) == "":
-			l.broken(v, id, "a non-empty value", v)
+			l.addFinding(v, id, "a non-empty value", v)
 		}
 	}
 }
@@ -373,21 +373,21 @@ func (l *linter) common(n *node, core *schema.Schema, from Side) {
 	case id == nil && from == Server:
 		l.missing(n, "id", "resource.id", "a text")
 	case id != nil && (id.kind != kindString || id.text == "" && from != Client):
-		l.broken(id, "resource.id", "a non-empty string", id)
+		l.addFinding(id, "resource.id", "a non-empty string", id)
 	case id != nil && strings.Contains(id.text, "bulkId") && from != Client:
-		l.broken(id, "resource.id-bulkid", "an id without the word bulkId", id)
+		l.addFinding(id, "resource.id-bulkid", "an id without the word bulkId", id)
 	case id != nil && id.text != "" && from == Client:
-		l.broken(id, "resource.client-id", "no id in a new resource", id)
+		l.addFinding(id, "resource.client-id", "no id in a new resource", id)
 	}
 	if e := n.given("externalId"); e != nil && e.kind != kindString {
-		l.broken(e, "resource.kind", "a text", e)
+		l.addFinding(e, "resource.kind", "a text", e)
 	}
 	meta := n.given("meta")
 	if meta == nil {
 		return
 	}
 	if meta.kind != kindObject {
-		l.broken(meta, "resource.kind", "an object", meta)
+		l.addFinding(meta, "resource.kind", "an object", meta)
 		return
 	}
 	l.meta(meta, id, core, from)
@@ -396,7 +396,7 @@ func (l *linter) common(n *node, core *schema.Schema, from Side) {
 func (l *linter) meta(meta, id *node, core *schema.Schema, from Side) {
 	for _, name := range []string{"created", "lastModified"} {
 		if v := meta.given(name); v != nil && (v.kind != kindString || !isDateTime(v.text)) {
-			l.broken(v, "resource.date-time", shapes[schema.DateTime].want, v)
+			l.addFinding(v, "resource.date-time", shapes[schema.DateTime].want, v)
 		}
 	}
 	if from == Client {
@@ -404,21 +404,21 @@ func (l *linter) meta(meta, id *node, core *schema.Schema, from Side) {
 	}
 	if kind := meta.given("resourceType"); kind != nil &&
 		(scim.EqualName(core.ID, scim.UserSchema) || scim.EqualName(core.ID, scim.GroupSchema)) && kind.string() != core.Name {
-		l.broken(kind, "resource.meta-type", core.Name, kind)
+		l.addFinding(kind, "resource.meta-type", core.Name, kind)
 	}
 	created, err1 := schema.ParseDateTime(meta.given("created").string())
 	modified, err2 := schema.ParseDateTime(meta.given("lastModified").string())
 	if err1 == nil && err2 == nil && modified.Before(created) {
-		l.broken(meta.get("lastModified"), "resource.meta-times", "not before "+meta.get("created").text, meta.get("lastModified"))
+		l.addFinding(meta.get("lastModified"), "resource.meta-times", "not before "+meta.get("created").text, meta.get("lastModified"))
 	}
 	if location := meta.given("location"); location != nil {
 		u, err := url.Parse(location.string())
 		if location.string() == "" || err != nil || id.string() != "" && !strings.HasSuffix(u.Path, "/"+id.text) {
-			l.broken(location, "resource.meta-location", "a URI that ends in the id", location)
+			l.addFinding(location, "resource.meta-location", "a URI that ends in the id", location)
 		}
 	}
 	if version := meta.given("version"); version != nil && !entityTag.MatchString(version.string()) {
-		l.broken(version, "resource.meta-version", `"..." or W/"..."`, version)
+		l.addFinding(version, "resource.meta-version", `"..." or W/"..."`, version)
 	}
 }
 

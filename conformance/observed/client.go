@@ -35,7 +35,7 @@ const (
 // ClientChecks returns the checks of clients: of their requests, of the bodies (the rules of package lint) and of their behavior over
 // several exchanges. The checks have state, so each verdict needs a new list.
 func ClientChecks() []conformance.Check {
-	return slices.Concat(headers(), queries(), bodies(), manners())
+	return slices.Concat(headers(), queries(), bodies(), behavior())
 }
 
 func reqs(ids ...string) []string { return ids }

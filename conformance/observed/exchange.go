@@ -152,7 +152,8 @@ func (c capture) redact(secrets []string) Exchange {
 	x.At, x.Millis, x.Method = c.at, float64(c.took)/float64(time.Millisecond), c.method
 	x.Path, x.Query = redactor.Text(c.path), withoutOperands(query)
 	x.Secret = x.Query != c.query || x.Path != c.path
-	x.RequestHeader, x.RequestBody, x.Status, x.ResponseHeader, x.ResponseBody, x.Err = e.RequestHeader, e.RequestBody, c.status, e.ResponseHeader, e.ResponseBody, e.Err
+	x.RequestHeader, x.RequestBody = e.RequestHeader, e.RequestBody
+	x.Status, x.ResponseHeader, x.ResponseBody, x.Err = c.status, e.ResponseHeader, e.ResponseBody, e.Err
 	return x
 }
 

@@ -33,9 +33,9 @@ const Absent conformance.Outcome = "absent"
 
 // A Difference lists the checks with different results in two runs, each in one group, in the order of the later run.
 type Difference struct {
-	// The checks with more severe findings than before; with findings before that now pass; with findings before that the later run has
-	// not tested; with the same findings as before.
-	New, Mended, Unobserved, Still []Change
+	// New checks have more severe findings than before. Fixed ones had findings and now pass. Unobserved ones had findings, and the later run
+	// has not tested them. Still ones have the same findings as before.
+	New, Fixed, Unobserved, Still []Change
 }
 
 // Compare returns the differences between two runs, by check. Waived findings do not count.
@@ -53,7 +53,7 @@ func Compare(before, after Document) Difference {
 		if ran {
 			change.Before = old.Outcome
 		}
-		then, now := gravity(old), gravity(c)
+		then, now := severity(old), severity(c)
 		switch {
 		case now > then:
 			d.New = append(d.New, change)
@@ -64,11 +64,11 @@ func Compare(before, after Document) Difference {
 			change.Reason = c.Reason
 			d.Unobserved = append(d.Unobserved, change)
 		default:
-			d.Mended = append(d.Mended, change)
+			d.Fixed = append(d.Fixed, change)
 		}
 	}
 	for _, c := range before.Checks {
-		if gravity(c) > 0 && !seen[c.ID] {
+		if severity(c) > 0 && !seen[c.ID] {
 			d.Unobserved = append(d.Unobserved, Change{
 				ID:     c.ID,
 				Title:  c.Title,
@@ -81,8 +81,8 @@ func Compare(before, after Document) Difference {
 	return d
 }
 
-// gravity returns the severity of a check's result: 0 without a finding that counts.
-func gravity(c Check) int {
+// severity returns the severity of a check's result: 0 without a finding that counts.
+func severity(c Check) int {
 	switch {
 	case c.Waived:
 		return 0

@@ -148,7 +148,7 @@ func TestHTML_LoadsNothingExternal(t *testing.T) {
 func TestHTML_LinksResolve(t *testing.T) {
 	page := write(t, "html", mixed())
 	for _, m := range regexp.MustCompile(`href="#([^"]*)"`).FindAllStringSubmatch(page, -1) {
-		if m[1] == "check-okta.catalogue-deactivate" {
+		if m[1] == "check-okta.catalog-deactivate" {
 			continue // a step of a profile; the synthetic result has the verdict without the steps
 		}
 		require.Contains(t, page, `id="`+m[1]+`"`)

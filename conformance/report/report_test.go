@@ -72,8 +72,8 @@ func mixed() *conformance.Result {
 		Complaints: []string{"the waiver of create.status expired on 2026-01-30: no longer needed after release 4.2"},
 		Lag:        800 * time.Millisecond,
 		Profiles: []conformance.ProfileResult{
-			{Profile: "okta", Conversation: "catalogue", Client: "Okta", Title: "an app of the catalog", Fit: conformance.Breaks,
-				Step: "okta.catalogue-deactivate", Action: "A user is deactivated with a PATCH without path",
+			{Profile: "okta", Conversation: "catalog", Client: "Okta", Title: "an app of the catalog", Fit: conformance.Breaks,
+				Step: "okta.catalog-deactivate", Action: "A user is deactivated with a PATCH without path",
 				Why: "Okta marks the task as failed and does not repeat it.", Fix: "Accept operations without path.",
 				Finding: &conformance.Finding{Outcome: conformance.Warn, What: "status of PATCH /Users/42", Want: "200 or 204", Got: "400",
 					Exchange: exchange}},

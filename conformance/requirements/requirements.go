@@ -12,8 +12,8 @@ import (
 	"sync"
 )
 
-//go:embed catalogue.json
-var catalogue []byte
+//go:embed catalog.json
+var catalog []byte
 
 // Level is the strength of a statement in the words of RFC 2119. SHALL and REQUIRED are listed as MUST, RECOMMENDED as SHOULD, OPTIONAL as
 // MAY.
@@ -68,7 +68,7 @@ type Requirement struct {
 // entries parses the embedded catalog once. A damaged file is a build error; the test of this package detects it.
 var entries = sync.OnceValue(func() []Requirement {
 	var all []Requirement
-	if err := json.Unmarshal(catalogue, &all); err != nil {
+	if err := json.Unmarshal(catalog, &all); err != nil {
 		panic(fmt.Sprintf("requirements: the embedded catalog is damaged: %v", err))
 	}
 	return all

@@ -23,8 +23,8 @@ type Generator struct {
 	lists      []Name // multi-valued complex attributes
 }
 
-// NewDrawer returns a generator for the stored objects of a target. It uses the carrier and the free attributes of t.
-func NewDrawer(r *rand.Rand, t Type, population []*scim.Object) *Generator {
+// NewGenerator returns a generator for the stored objects of a target. It uses the carrier and the free attributes of t.
+func NewGenerator(r *rand.Rand, t Type, population []*scim.Object) *Generator {
 	d := &Generator{rand: r, population: population}
 	for i := range t.Attributes {
 		a := &t.Attributes[i]
@@ -73,8 +73,8 @@ func spell(r *rand.Rand, t Type, path string) string {
 // Useful reports whether there is an attribute to compare.
 func (d *Generator) Useful() bool { return len(d.names) > 0 }
 
-// drawTries is the number of generated filters from which Filter selects one.
-const drawTries = 30
+// filterTries is the number of generated filters from which Filter selects one.
+const filterTries = 30
 
 // Filter generates a filter with at most the given depth of junctions and negations. There must be an attribute to compare
 // ([Generator.Useful]). Of several filters it returns the most significant one: if the omission of any part changes the result, a target
@@ -82,21 +82,21 @@ const drawTries = 30
 func (d *Generator) Filter(depth int) Filter {
 	var best Filter = Condition{Name: d.names[0], Operator: "pr"}
 	most := -1
-	for range drawTries {
+	for range filterTries {
 		f := d.tree(depth)
 		if !Unambiguous(f, d.population) {
 			continue
 		}
-		if telling := d.telling(f); telling > most {
+		if telling := d.score(f); telling > most {
 			best, most = f, telling
 		}
 	}
 	return best
 }
 
-// telling returns the score of a filter: 0 if it matches no object or all objects. Otherwise each part that changes the result adds points,
+// score returns the score of a filter: 0 if it matches no object or all objects. Otherwise each part that changes the result adds points,
 // and each part that does not subtracts points.
-func (d *Generator) telling(f Filter) int {
+func (d *Generator) score(f Filter) int {
 	own := d.finds(f)
 	if !slices.Contains(own, true) || !slices.Contains(own, false) {
 		return 0

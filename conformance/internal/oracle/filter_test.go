@@ -171,7 +171,7 @@ func TestRandomFilters_ObeyLogicLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
 		p, population := populated(seed)
-		d := NewDrawer(Rand(seed, "laws"), p, population)
+		d := NewGenerator(Rand(seed, "laws"), p, population)
 		require.True(t, d.Useful())
 		a, b := d.tree(2), d.tree(2)
 		same := func(f, g Filter) { require.Equal(t, d.finds(f), d.finds(g), "%s\n%s", f, g) }
@@ -213,7 +213,7 @@ func weight(f Filter) int {
 func TestRandomFilters_ReproducibleBySeed(t *testing.T) {
 	draw := func(seed uint64) (out []string) {
 		p, population := populated(seed)
-		d := NewDrawer(Rand(seed, "again"), p, population)
+		d := NewGenerator(Rand(seed, "again"), p, population)
 		for range 5 {
 			out = append(out, d.Filter(3).String())
 		}
@@ -225,7 +225,7 @@ func TestRandomFilters_ReproducibleBySeed(t *testing.T) {
 
 func TestRandomFilters_DistinguishObjects(t *testing.T) {
 	p, population := populated(3)
-	d := NewDrawer(Rand(3, "apart"), p, population)
+	d := NewGenerator(Rand(3, "apart"), p, population)
 	for range 20 {
 		f := d.Filter(3)
 		found := d.finds(f)

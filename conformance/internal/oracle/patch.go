@@ -161,7 +161,7 @@ func assignMulti(o *scim.Object, a *Attribute, op string, values []any) (defined
 			list = append(list, scim.CloneValue(e))
 		}
 		if slices.ContainsFunc(values, primary) {
-			demote(list)
+			clearPrimary(list)
 		}
 	}
 	for _, v := range values {
@@ -183,8 +183,8 @@ func (a *Attribute) distinct(list []any) bool {
 
 func primary(e any) bool { p, _ := object(e).Bool("primary"); return p }
 
-// demote removes primary from all elements: only one can have it (RFC 7643 section 2.4).
-func demote(list []any) {
+// clearPrimary removes primary from all elements: only one can have it (RFC 7643 section 2.4).
+func clearPrimary(list []any) {
 	for _, e := range list {
 		object(e).Delete("primary")
 	}
@@ -247,7 +247,7 @@ func (op Operation) applyFiltered(o *scim.Object) (defined bool) {
 		if len(chosen) > 1 || op.Value != true {
 			return false
 		}
-		demote(list)
+		clearPrimary(list)
 	}
 	for _, e := range chosen {
 		object(e).Set(op.Sub.Name, op.Value)

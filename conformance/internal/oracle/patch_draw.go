@@ -56,7 +56,7 @@ func (p *Patcher) operation(o *scim.Object) Operation {
 		return op
 	}
 	a := p.target()
-	d := NewDrawer(p.rand, p.kind, []*scim.Object{o})
+	d := NewGenerator(p.rand, p.kind, []*scim.Object{o})
 	op.Attribute, op.Spelled = a, spell(p.rand, p.kind, a.Path())
 	parts := a.parts()
 	switch {

@@ -131,9 +131,9 @@ func (a Attribute) visible() bool {
 	return (a.Returned == "default" || a.Returned == "always") && a.Mutability != "writeOnly"
 }
 
-// ruled are attributes for which values cannot be generated from a schema. Their values have a special syntax or meaning (RFC 7643 sections
-// 3.1, 4 and 8.7), are derived by servers, or refer to other resources.
-var ruled = []string{
+// specialAttributes are attributes for which values cannot be generated from a schema. Their values have a special syntax or meaning (RFC
+// 7643 sections 3.1, 4 and 8.7), are derived by servers, or refer to other resources.
+var specialAttributes = []string{
 	"id", "meta", "schemas", "password", "groups", "members", "manager", "formatted", "display", "$ref",
 	"profileUrl", "preferredLanguage", "locale", "timezone", "phoneNumbers", "ims", "photos", "x509Certificates", "country",
 }
@@ -143,7 +143,7 @@ func (a Attribute) Free() bool {
 	if a.Mutability != "readWrite" || !a.visible() || a.Uniqueness != "none" && a.Uniqueness != "" {
 		return false
 	}
-	if slices.ContainsFunc(ruled, func(name string) bool { return scim.EqualName(name, a.Name) }) {
+	if slices.ContainsFunc(specialAttributes, func(name string) bool { return scim.EqualName(name, a.Name) }) {
 		return false
 	}
 	if scim.EqualName(a.Name, "type") && a.Canonical != nil && len(a.Canonical) == 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// manners are the checks of the client's behavior over several exchanges.
-func manners() []check {
+// behavior are the checks of the client's behavior over several exchanges.
+func behavior() []check {
 	return slices.Concat([]check{
 		lookup(), retryAfter(), repeatedFailure(), repeatedCreate(), ifMatch(), ifMatchKnown(),
 		{
@@ -159,10 +159,10 @@ func lookup() check {
 }
 
 const (
-	// impatience is how much earlier than requested a client may retry, because clocks differ and responses take time.
-	impatience = time.Second
-	// underWay is how long other requests of the client may arrive after a 429: they may have been in flight when the response was sent.
-	underWay = time.Second
+	// retryTolerance is how much earlier than requested a client may retry, because clocks differ and responses take time.
+	retryTolerance = time.Second
+	// inFlight is the time after a 429 in which other requests of the client may arrive: they may have been in flight when the response was sent.
+	inFlight = time.Second
 )
 
 // retryAfter checks whether the client honors Retry-After.
@@ -177,8 +177,8 @@ func retryAfter() check {
 		Fix:   "Stop all requests to the server until the time in Retry-After is over.",
 		Watch: func(w *watched) {
 			at, request := w.Exchange().At, w.Request.Method+" "+w.Request.Path+"\x00"+string(sent(w))
-			if !until.IsZero() && (request == refused || at.Sub(since) > underWay) {
-				early := at.Before(until.Add(-impatience)) || request == refused && at.Before(until) && at.Sub(since) < until.Sub(since)/2
+			if !until.IsZero() && (request == refused || at.Sub(since) > inFlight) {
+				early := at.Before(until.Add(-retryTolerance)) || request == refused && at.Before(until) && at.Sub(since) < until.Sub(since)/2
 				w.Holds(!early, "time", "not before "+until.UTC().Format(time.TimeOnly)+", by Retry-After", at.UTC().Format(time.TimeOnly))
 			}
 			if at.After(until) {
@@ -206,8 +206,8 @@ func waitOf(w *watched) (time.Time, bool) {
 	return when, err == nil
 }
 
-// tolerated is the maximum number of times that a client may send a rejected request.
-const tolerated = 3
+// maxRepeats is the maximum number of times that a client may send a rejected request.
+const maxRepeats = 3
 
 // repeatedFailure checks whether the client repeats requests that cannot succeed.
 func repeatedFailure() check {
@@ -224,7 +224,7 @@ func repeatedFailure() check {
 			}
 			key := w.Request.Method + " " + w.Request.Path + "\x00" + string(sent(w))
 			if refused[key] > 0 {
-				w.Holds(refused[key] < tolerated, "request", "a change after the rejection",
+				w.Holds(refused[key] < maxRepeats, "request", "a change after the rejection",
 					fmt.Sprintf("the same request for the %dth time", refused[key]+1))
 			}
 			final := []int{400, 403, 404, 405, 409, 412, 413, 415, 422, 501}
