@@ -61,7 +61,7 @@ func (l *linter) bulkOperation(o *node) {
 	}
 	creates := method.string() == "POST"
 	if creates && o.given("bulkId").string() == "" {
-		l.missing(o, "bulkId", "bulk.bulk-id", "a text")
+		l.missing(o, "bulkId", "bulk.bulk-id", "a string")
 	}
 	path := o.given("path")
 	segments := strings.Count(strings.Trim(path.string(), "/"), "/") + 1
@@ -127,7 +127,7 @@ func (l *linter) bulkResponse(n *node) {
 			l.addFinding(status, "bulkresponse.status", "an HTTP status", status)
 			continue
 		case status.kind != kindString:
-			l.addFinding(status, "bulkresponse.status-text", "a text", status)
+			l.addFinding(status, "bulkresponse.status-text", "a string", status)
 		}
 		failed := code.text[0] != '2'
 		// A rejected operation may lack a location, because its resource may not exist. With 409 or 412 the resource exists.

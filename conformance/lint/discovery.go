@@ -77,9 +77,9 @@ func (l *linter) serviceProviderConfig(n *node) {
 	default:
 		for _, s := range schemes.items {
 			for _, name := range []string{"name", "description"} {
-				l.textual(s, name, "config.scheme", "a text")
+				l.textual(s, name, "config.scheme", "a string")
 			}
-			if kind := l.textual(s, "type", "config.scheme", "a text"); kind != nil && !slices.Contains(schemeTypes, kind.text) {
+			if kind := l.textual(s, "type", "config.scheme", "a string"); kind != nil && !slices.Contains(schemeTypes, kind.text) {
 				l.addFinding(kind, "config.scheme-type", strings.Join(schemeTypes, ", "), kind)
 			}
 		}
@@ -102,7 +102,7 @@ func (l *linter) serviceProviderConfig(n *node) {
 
 // resourceType validates a ResourceType (RFC 7643 section 6).
 func (l *linter) resourceType(n *node) {
-	l.textual(n, "name", "resourcetype.name", "a text")
+	l.textual(n, "name", "resourcetype.name", "a string")
 	if endpoint := l.textual(n, "endpoint", "resourcetype.endpoint", "a path such as /Users"); endpoint != nil &&
 		strings.Contains(endpoint.text, "://") {
 		l.addFinding(endpoint, "resourcetype.endpoint", "a path such as /Users", endpoint)
@@ -153,7 +153,7 @@ func (l *linter) definitions(list *node, nested, inside bool) {
 			l.addFinding(d, "schema.attributes", "an object", d)
 			continue
 		}
-		if name := l.textual(d, "name", "schema.attribute-name", "a text"); name != nil {
+		if name := l.textual(d, "name", "schema.attribute-name", "a string"); name != nil {
 			if !attributeName.MatchString(name.text) && name.text != "$ref" {
 				l.addFinding(name, "schema.attribute-grammar", "a name", name)
 			}

@@ -27,7 +27,7 @@ type kind string
 const (
 	kindObject kind = "an object"
 	kindArray  kind = "an array"
-	kindString kind = "a text"
+	kindString kind = "a string"
 	kindNumber kind = "a number"
 	kindBool   kind = "a boolean"
 	kindNull   kind = "null"

@@ -92,7 +92,7 @@ func (l *linter) error(n *node) {
 		}
 	}
 	if detail := n.given("detail"); detail != nil && detail.kind != kindString {
-		l.addFinding(detail, "error.detail", "a text", detail)
+		l.addFinding(detail, "error.detail", "a string", detail)
 	}
 }
 
@@ -100,7 +100,7 @@ func (l *linter) error(n *node) {
 func (l *linter) search(n *node) {
 	for _, name := range []string{"filter", "sortBy", "sortOrder", "cursor"} {
 		if v := n.given(name); v != nil && v.kind != kindString {
-			l.addFinding(v, "search.member", "a text", v)
+			l.addFinding(v, "search.member", "a string", v)
 		}
 	}
 	for name, least := range map[string]int{"startIndex": 1, "count": 0} {
@@ -125,7 +125,7 @@ func (l *linter) search(n *node) {
 		}
 		for _, item := range v.items {
 			if item.kind != kindString {
-				l.addFinding(item, "search.member", "a text", item)
+				l.addFinding(item, "search.member", "a string", item)
 			} else if _, err := scim.ParseAttrPath(item.text); err != nil {
 				l.addFinding(item, "search.attribute", "attribute notation", item)
 			}

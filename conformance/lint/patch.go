@@ -48,7 +48,7 @@ func (l *linter) operation(o *node) {
 	case path == nil && name == scim.OpRemove:
 		l.missing(o, "path", "patch.remove-path", "a path")
 	case path != nil && path.kind != kindString:
-		l.addFinding(path, "patch.path", "a text", path)
+		l.addFinding(path, "patch.path", "a string", path)
 		return
 	case path != nil:
 		if err := grammar.Path(path.text); err != nil {

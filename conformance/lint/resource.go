@@ -252,7 +252,7 @@ type shape struct {
 }
 
 var shapes = map[schema.Type]shape{
-	schema.String:  {kind: kindString, rule: "resource.kind", want: "a text"},
+	schema.String:  {kind: kindString, rule: "resource.kind", want: "a string"},
 	schema.Boolean: {kind: kindBool, rule: "resource.boolean", want: "true or false, without quotation marks"},
 	schema.Decimal: {kind: kindNumber, rule: "resource.kind", want: "a number"},
 	schema.Integer: {kind: kindNumber, rule: "resource.integer", want: "a number without fraction and exponent",
@@ -371,7 +371,7 @@ func (l *linter) common(n *node, core *schema.Schema, from Side) {
 	id := n.given("id")
 	switch {
 	case id == nil && from == Server:
-		l.missing(n, "id", "resource.id", "a text")
+		l.missing(n, "id", "resource.id", "a string")
 	case id != nil && (id.kind != kindString || id.text == "" && from != Client):
 		l.addFinding(id, "resource.id", "a non-empty string", id)
 	case id != nil && strings.Contains(id.text, "bulkId") && from != Client:
@@ -380,7 +380,7 @@ func (l *linter) common(n *node, core *schema.Schema, from Side) {
 		l.addFinding(id, "resource.client-id", "no id in a new resource", id)
 	}
 	if e := n.given("externalId"); e != nil && e.kind != kindString {
-		l.addFinding(e, "resource.kind", "a text", e)
+		l.addFinding(e, "resource.kind", "a string", e)
 	}
 	meta := n.given("meta")
 	if meta == nil {
