@@ -50,7 +50,7 @@ func TestSettle_ToleratesBoundedLag(t *testing.T) {
 		outcome       conformance.Outcome
 		lag           time.Duration
 	}{
-		"immediate":                            {0, 5 * time.Second, conformance.Pass, 0},
+		"immediate":                          {0, 5 * time.Second, conformance.Pass, 0},
 		"after a short delay":                {700 * time.Millisecond, 5 * time.Second, conformance.Pass, 750 * time.Millisecond},
 		"after a short delay without Settle": {700 * time.Millisecond, 0, conformance.Fail, 0},
 		"too late":                           {time.Minute, 5 * time.Second, conformance.Fail, 0},
