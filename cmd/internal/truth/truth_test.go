@@ -142,7 +142,7 @@ func TestChecks_Complete(t *testing.T) {
 		require.NotEmpty(t, c.Requirements, c.ID)
 		for _, id := range c.Requirements {
 			_, ok := requirements.Lookup(id)
-			require.True(t, ok, "%s cites %s, which is not in conformance/requirements/catalogue.json", c.ID, id)
+			require.True(t, ok, "%s cites %s, which is not in conformance/requirements/catalog.json", c.ID, id)
 		}
 		principal, _ := requirements.Lookup(c.Requirements[0])
 		if strong := principal.Level == requirements.Must || principal.Level == requirements.MustNot; !strong || principal.Basis == "reading" {

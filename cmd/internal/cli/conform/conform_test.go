@@ -47,11 +47,11 @@ func TestRun_UntestedOnHostileTarget(t *testing.T) {
 		"returns HTML":         {handler(200, "text/html", "<!doctype html><title>Welcome</title>"), "web site"},
 		"returns HTML as JSON": {handler(200, "application/json", "<html>login</html>"), "web site"},
 		"always returns 401": {handler(401, "application/scim+json", `{"schemas":["urn:ietf:params:scim:api:messages:2.0:Error"],`+
-			`"status":"401"}`), "refuses the credentials"},
-		"always returns 403":    {handler(403, "text/plain", "no"), "refuses the credentials"},
+			`"status":"401"}`), "rejects the credentials"},
+		"always returns 403":    {handler(403, "text/plain", "no"), "rejects the credentials"},
 		"always returns 404":    {handler(404, "application/json", `{}`), "no SCIM endpoint"},
 		"always returns 500":    {handler(500, "text/plain", "boom"), "broken or not ready"},
-		"always returns 400":    {handler(400, "text/plain", "no"), "does not let itself be read"},
+		"always returns 400":    {handler(400, "text/plain", "no"), "does not permit reading"},
 		"returns no JSON":       {handler(200, "application/scim+json", `{"schemas":`), "without a JSON object"},
 		"returns an array":      {handler(200, "application/scim+json", `[]`), "without a JSON object"},
 		"returns other JSON":    {handler(200, "application/json", `{"hello":"world"}`), "not SCIM"},
@@ -70,12 +70,12 @@ func TestRun_UntestedOnHostileTarget(t *testing.T) {
 		"sends megabytes": {func(w http.ResponseWriter, _ *http.Request) { endless(w) }, "larger than 8 MiB"},
 		"closes half-way": {func(w http.ResponseWriter, _ *http.Request) {
 			hangUp(w, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"sch")
-		}, "closed half-way"},
-		"closes at once":          {func(w http.ResponseWriter, _ *http.Request) { hangUp(w, "") }, "closed half-way"},
+		}, "closed before the end of the response"},
+		"closes at once":          {func(w http.ResponseWriter, _ *http.Request) { hangUp(w, "") }, "closed before the end of the response"},
 		"speaks another protocol": {func(w http.ResponseWriter, _ *http.Request) { hangUp(w, "SSH-2.0-OpenSSH_9.9\r\n") }, "cannot be reached"},
-		"hangs":                   {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "no complete answer within"},
+		"hangs":                   {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "no complete response within"},
 		"hangs after the header": {func(w http.ResponseWriter, r *http.Request) { w.(http.Flusher).Flush(); <-r.Context().Done() },
-			"no complete answer within"},
+			"no complete response within"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -171,10 +171,10 @@ func TestArguments_UsageErrors(t *testing.T) {
 		"a word that is not a URL": {[]string{"run", "localhost"}, "not an absolute http or https URL"},
 		"a URL with a query":       {[]string{"run", "http://localhost?x=1"}, "query"},
 		"an unknown check": {[]string{"run", "http://localhost", "--only", "filter.equal"},
-			"no check, area, level, section or clause"},
+			"unknown check, area, level, section or clause"},
 		"an unknown area to skip": {[]string{"run", "http://localhost", "--skip", "filters"},
-			"no check, area, level, section or clause"},
-		"an unknown level":                   {[]string{"run", "http://localhost", "--level", "severe"}, "no level"},
+			"unknown check, area, level, section or clause"},
+		"an unknown level":                   {[]string{"run", "http://localhost", "--level", "severe"}, "unknown level"},
 		"nothing selected":                   {[]string{"run", "http://localhost", "--only", "auth", "--skip", "auth"}, "no check to run"},
 		"writes without consent":             {[]string{"run", "https://scim.example.com/v2"}, "--yes-write"},
 		"a header without colon":             {[]string{"run", "http://localhost", "--header", "X-Tenant"}, "--header"},
@@ -187,7 +187,7 @@ func TestArguments_UsageErrors(t *testing.T) {
 		"an unknown format":                  {[]string{"run", "http://localhost", "--format", "xml"}, "--format"},
 		"a command without its URL":          {[]string{"run"}, `Try "scim-conformance run --help".`},
 		"an unknown clause":                  {[]string{"explain", "RFC9999-1"}, "no clause has this id"},
-		"an unknown check to explain":        {[]string{"explain", "nothing.at-all"}, "no check, area, level, section or clause"},
+		"an unknown check to explain":        {[]string{"explain", "nothing.at-all"}, "unknown check, area, level, section or clause"},
 		"a missing journal":                  {[]string{"cleanup", filepath.Join(dir, "none.journal")}, "journal"},
 		"a token with a line break":          {[]string{"run", "http://localhost", "--token", "abc\n"}, "line break"},
 		"a file that is not a journal":       {[]string{"cleanup", noCertificate}, "not a journal"},
@@ -312,7 +312,7 @@ func TestRun_NamesCauseOfUntested(t *testing.T) {
 	for says, args := range map[string][]string{
 		"allow more requests":         {url, "--max-requests", "3"},
 		"The target cannot be tested": {big.URL},
-		"The credentials cannot be had": {url, "--oauth-token-url", dead.URL, "--oauth-client-id", "a", "--oauth-client-secret",
+		"The credentials cannot be obtained": {url, "--oauth-token-url", dead.URL, "--oauth-client-id", "a", "--oauth-client-secret",
 			"secret-of-the-client"},
 	} {
 		code, stdout, stderr := execute(t, append([]string{"run"}, args...)...)

@@ -26,7 +26,7 @@ func (c *diffCommand) Run(in *invocation) error {
 	for _, group := range []struct {
 		title   string
 		changes []report.Change
-	}{{"new", d.New}, {"fixed", d.Mended}, {"no longer observed", d.Unobserved}, {"remaining", d.Still}} {
+	}{{"new", d.New}, {"fixed", d.Fixed}, {"no longer observed", d.Unobserved}, {"remaining", d.Still}} {
 		fmt.Fprintf(in.stdout, "%s: %d\n", group.title, len(group.changes))
 		for _, change := range group.changes {
 			fmt.Fprintf(in.stdout, "  %s (%s, was %s): %s\n", change.ID, change.After, change.Before, change.Title)

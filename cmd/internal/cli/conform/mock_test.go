@@ -58,7 +58,7 @@ func TestMock_ListsQuirks(t *testing.T) {
 	require.Contains(t, stdout, "PROFILE")
 	code, stdout, stderr = execute(t, "explain", "cope.no-duplicates")
 	require.Equal(t, ExitClean, code, stderr)
-	require.Contains(t, stdout, "Two accounts of one person")
+	require.Contains(t, stdout, "Two accounts of one user")
 }
 
 func TestMock_RejectsInvalidArguments(t *testing.T) {

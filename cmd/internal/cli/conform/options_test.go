@@ -95,7 +95,7 @@ func TestAuthentication_EveryMethod(t *testing.T) {
 			require.Equal(t, ExitClean, code, stdout+stderr)
 			code, stdout, _ = runOne(t, url)
 			require.Equal(t, ExitUntested, code)
-			require.Contains(t, stdout, "wants credentials")
+			require.Contains(t, stdout, "requires credentials")
 		})
 	}
 }
@@ -331,16 +331,16 @@ func TestOptions_UsageErrors(t *testing.T) {
 		"a missing file of attributes":     {[]string{"--attributes", "/no/such/file"}, "--attributes cannot be read"},
 		"attributes of an unknown type":    {[]string{"--attributes", write(t, "a.yaml", "Printer: {a: b}")}, "neither User nor Group"},
 		"attributes with a user name": {[]string{"--attributes", write(t, "a.yaml", "User: {username: fixed}")},
-			"the attribute username of User cannot be given"},
+			"the attribute username of User cannot be configured"},
 		"invalid attributes":        {[]string{"--attributes", write(t, "a.yaml", "User: staff")}, "does not map names"},
 		"a missing file of waivers": {[]string{"--waivers", "/no/such/file"}, "the waivers cannot be read"},
 		"waivers of an unknown check": {[]string{"--waivers", write(t, "w.yaml", "waivers: [{check: a.b, reason: c}]")},
-			"no check has this id"},
+			"unknown check"},
 		"strict without waivers":    {[]string{"--waivers-strict"}, "--waivers-strict requires --waivers"},
 		"a negative rate":           {[]string{"--rate=-1"}, "--rate"},
 		"no concurrency":            {[]string{"--concurrency", "0"}, "--concurrency"},
 		"an address for a domain":   {[]string{"--user-domain", "a@b"}, "--user-domain"},
-		"a section without checks":  {[]string{"--skip", "RFC7644-99"}, "no check, area, level, section or clause"},
+		"a section without checks":  {[]string{"--skip", "RFC7644-99"}, "unknown check, area, level, section or clause"},
 		"a header without its name": {[]string{"--header", ": x"}, "--header"},
 	} {
 		t.Run(name, func(t *testing.T) {
