@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// lent answers matching requests that carry no accepted credentials as if they carried those of an earlier request.
+// lent returns a wrapper that sends rejected matching requests again with the credentials of an earlier accepted request.
 func lent(m match) wrap {
 	return func(next http.Handler) http.Handler {
 		var mu sync.Mutex

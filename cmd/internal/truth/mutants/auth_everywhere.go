@@ -7,12 +7,12 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// authorizedAs tells whether the Authorization header of a request begins with a text.
+// authorizedAs matches requests whose Authorization header starts with prefix.
 func authorizedAs(prefix string) match {
 	return func(r *http.Request) bool { return strings.HasPrefix(r.Header.Get("Authorization"), prefix) }
 }
 
-// both narrows a match.
+// both matches requests that match a and b.
 func both(a, b match) match { return func(r *http.Request) bool { return a(r) && b(r) } }
 
 func below(part string) match {

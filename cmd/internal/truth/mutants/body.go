@@ -8,7 +8,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// texted narrows a match to requests whose body satisfies when, JSON or not.
+// texted matches the requests of m whose body satisfies when. The body need not be JSON.
 //
 //go:noinline
 func texted(m match, when func(text []byte) bool) match {
@@ -23,7 +23,7 @@ func typed(part string) match {
 	return headed(createUser, "Content-Type", func(v string) bool { return strings.Contains(v, part) })
 }
 
-// swallowed answers 201 with a user that nobody keeps.
+// swallowed returns a wrapper that answers matching requests with 201 and a user that is not stored.
 func swallowed(m match) wrap {
 	return instead(m, func(http.Handler, *http.Request) *reply {
 		return answer(201,
@@ -31,7 +31,8 @@ func swallowed(m match) wrap {
 	})
 }
 
-// corrupted takes a user that the server would perhaps refuse, with another nickName in the text, and shows a broken one.
+// corrupted returns a wrapper that replaces part in the body of a POST, so that the server accepts the user. Later reads of the user
+// contain shown instead of the nickName.
 func corrupted(part, shown string) wrap {
 	return func(next http.Handler) http.Handler {
 		kept := &memory{}

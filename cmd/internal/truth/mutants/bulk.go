@@ -14,7 +14,7 @@ var postBulk match = func(r *http.Request) bool {
 	return collection == "Bulk" && r.Method == http.MethodPost
 }
 
-// jobs changes the operations of a bulk job; fn returns what becomes of them.
+// jobs returns a wrapper that replaces the operations of a bulk request by the result of fn.
 func jobs(fn func(o *scim.Object, operations []*scim.Object) []*scim.Object) wrap {
 	return before(postBulk, func(o *scim.Object) {
 		var list []*scim.Object
@@ -34,7 +34,7 @@ func jobs(fn func(o *scim.Object, operations []*scim.Object) []*scim.Object) wra
 	})
 }
 
-// jobResults changes the results of a bulk job.
+// jobResults returns a wrapper that changes the results of a bulk request with fn.
 func jobResults(fn func(op *scim.Object)) wrap {
 	return afterBody(postBulk, func(o *scim.Object) {
 		for _, v := range o.Array("Operations") {
@@ -45,7 +45,7 @@ func jobResults(fn func(op *scim.Object)) wrap {
 
 func method(op *scim.Object, name string) bool { return op.Text("method") == name }
 
-// jobHides answers jobs with an operation that satisfies when as if it had succeeded.
+// jobHides returns a wrapper that returns a success without processing for bulk requests that have an operation that satisfies when.
 func jobHides(when func(op *scim.Object) bool) wrap {
 	return refuse(postBulk, anyOp(when), func() *reply {
 		done := scim.NewObject(scim.Member{Name: "method", Value: "DELETE"}, scim.Member{Name: "status", Value: "204"})
@@ -55,7 +55,7 @@ func jobHides(when func(op *scim.Object) bool) wrap {
 	})
 }
 
-// references changes all texts of a job that refer to a bulkId, path included.
+// references returns a wrapper that replaces each string of a bulk request that starts with "bulkId:" by the result of fn.
 func references(fn func(text string) any) wrap {
 	var walk func(v any) any
 	walk = func(v any) any {
@@ -78,7 +78,7 @@ func references(fn func(text string) any) wrap {
 	return before(postBulk, func(o *scim.Object) { walk(o) })
 }
 
-// withoutMembers drops members that refer to a bulkId from the data of the operations that satisfy when.
+// withoutMembers returns a wrapper that removes the members from the data of the operations that satisfy when.
 func withoutMembers(when func(op *scim.Object) bool) wrap {
 	return jobs(func(_ *scim.Object, list []*scim.Object) []*scim.Object {
 		for _, op := range list {

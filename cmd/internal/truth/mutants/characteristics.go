@@ -10,8 +10,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// The mutants of these areas break a type of the reference server: devices, which have every characteristic and every data
-// type, with the required extension asset.
+// The mutants of the areas characteristics and types change the devices of the reference server. This resource type has every
+// characteristic, every data type and the required extension asset.
 const (
 	assetURN    = "urn:example:schemas:Asset"
 	warrantyURN = "urn:example:schemas:Warranty"
@@ -26,7 +26,7 @@ var (
 	deleteDevice = on("DELETE", "Devices", true)
 )
 
-// remembered shows a member of the requests' bodies in later reads of the same object, whatever the server made of it.
+// remembered returns a wrapper that stores the member name of request bodies, and returns it in later reads of the same object.
 func remembered(m match, name string, mask func(next http.Handler, r *http.Request, sent *scim.Object) *reply) wrap {
 	return func(next http.Handler) http.Handler {
 		kept := &memory{}
@@ -50,12 +50,12 @@ func remembered(m match, name string, mask func(next http.Handler, r *http.Reque
 	}
 }
 
-// as sends a request with another body.
+// as sends the request r with another body.
 func as(next http.Handler, r *http.Request, body *scim.Object) *reply {
 	return ask(next, alike(r, r.Method, r.URL.Path, r.URL.RawQuery, body.AppendJSON(nil)))
 }
 
-// untyped stores whatever comes as the value of an attribute.
+// untyped returns a wrapper that accepts any value of an attribute of a device.
 func untyped(name string) wrap {
 	return remembered(createDevice, name, func(next http.Handler, r *http.Request, sent *scim.Object) *reply {
 		rep := as(next, r, sent)
@@ -67,7 +67,8 @@ func untyped(name string) wrap {
 	})
 }
 
-// quietDevice answers 204 to PATCH requests of devices with an operation on the path, and shows the value when asked to.
+// quietDevice returns a wrapper that returns 204 without effect for PATCH requests of devices that have an operation on path. If shown is
+// set, later reads contain the value.
 func quietDevice(path string, shown bool) wrap {
 	return func(next http.Handler) http.Handler {
 		return stained(bodied(patchDevice, anyOp(pathHas(path))), func(_ *http.Request, sent *scim.Object, rep *reply) any {
@@ -80,7 +81,8 @@ func quietDevice(path string, shown bool) wrap {
 	}
 }
 
-// sharing lets devices share what has to be unique when allowed says so of a value that is in use, as it was sent.
+// sharing returns a wrapper that accepts a device with a unique value in use if allowed(known) is true. known reports whether the value was
+// sent before in the same case.
 func sharing(allowed func(known bool) bool) wrap {
 	return func(next http.Handler) http.Handler {
 		seen := &names{}

@@ -9,9 +9,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// Incompatible returns faults that break the conversations of known provisioning clients. Many are permitted by the RFCs:
-// the checks of the RFCs need not notice them, the profiles of the clients do. The areas are parts of a conversation. The
-// caller may change the slice.
+// Incompatible returns faults that break the client flows of known provisioning clients. The RFCs permit many of them: the checks of the
+// RFCs need not notice these faults, but the client profiles must. The areas are parts of a client flow. The caller may change the slice.
 func Incompatible() []Mutant {
 	return []Mutant{
 		{"lookup.empty-404", "a lookup without a match returns 404", afterList("userName", func(list *scim.Object, rep *reply) {
@@ -268,12 +267,12 @@ func Incompatible() []Mutant {
 	}
 }
 
-// refusePatch answers 400 to a PATCH with an operation that satisfies when.
+// refusePatch returns a wrapper that rejects with 400 each PATCH that has an operation that satisfies when.
 func refusePatch(when func(op *scim.Object) bool) wrap {
 	return refuse(either(patchUser, patchGroup), anyOp(when), func() *reply { return failure(400, scim.InvalidValue) })
 }
 
-// afterList changes the answer to a lookup of users by an attribute.
+// afterList returns a wrapper that changes the response to a lookup of users by an attribute.
 func afterList(attribute string, fn func(list *scim.Object, rep *reply)) wrap {
 	return after(with(listUsers, "filter"), func(r *http.Request, rep *reply) {
 		if o := rep.object(); rep.ok() && o != nil && strings.HasPrefix(r.URL.Query().Get("filter"), attribute) {

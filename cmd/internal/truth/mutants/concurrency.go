@@ -7,7 +7,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// The mutants of this area do at every request what a race does now and then: a test must not depend on luck.
+// The mutants of this area return the results of a race condition in every request, so that tests are deterministic.
 var concurrency = []Mutant{
 	{"concurrency.duplicates", "concurrent POST requests with the same userName all create a user",
 		duplicates(func(bool) bool { return true })},

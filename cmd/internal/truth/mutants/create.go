@@ -9,13 +9,13 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// names remembers the userNames that were posted.
+// names is a set of the names in POST requests.
 type names struct {
 	mu   sync.Mutex
 	seen map[string]bool
 }
 
-// add remembers a name and says whether it was known.
+// add adds a name and reports whether it was known.
 func (n *names) add(name string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -27,7 +27,8 @@ func (n *names) add(name string) bool {
 	return known
 }
 
-// duplicates lets a second user of a name in when allowed says so: under another name, which the answer hides.
+// duplicates returns a wrapper that accepts a user with a userName in use if allowed(known) is true. The server stores the user with
+// another userName. The response contains the userName of the request.
 func duplicates(allowed func(known bool) bool) wrap {
 	return func(next http.Handler) http.Handler {
 		posted := &names{}
@@ -53,7 +54,7 @@ func duplicates(allowed func(known bool) bool) wrap {
 	}
 }
 
-// echo puts a member of the request's body into the successful answer.
+// echo returns a wrapper that calls put with the request body and the body of the successful response.
 func echo(m match, put func(sent, got *scim.Object)) wrap {
 	return instead(m, func(next http.Handler, r *http.Request) *reply {
 		sent, err := scim.Decode(readBody(r))

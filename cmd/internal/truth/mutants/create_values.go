@@ -8,7 +8,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// untypedUser stores whatever comes as the value of an attribute of a new user.
+// untypedUser returns a wrapper that accepts any value of an attribute of a new user.
 func untypedUser(name string) wrap {
 	return func(next http.Handler) http.Handler {
 		kept := &memory{}
@@ -33,7 +33,7 @@ func untypedUser(name string) wrap {
 	}
 }
 
-// lost keeps members of a new user's body from the server.
+// lost returns a wrapper that removes members from the body of a POST of a user.
 func lost(names ...string) wrap {
 	return before(createUser, func(o *scim.Object) {
 		for _, name := range names {

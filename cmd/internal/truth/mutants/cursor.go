@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// byCursor matches lists of users that are paged by cursor; after the first page only when later is set.
+// byCursor matches lists of users with a cursor. If later is set, it does not match the first page.
 func byCursor(later bool) match {
 	return func(r *http.Request) bool {
 		q := r.URL.Query()
@@ -29,7 +29,7 @@ func count(m match, n string) wrap {
 	return query(m, func(q url.Values) { q.Set("count", n) })
 }
 
-// badCursor answers what the server refuses because of its cursor.
+// badCursor returns a wrapper that replaces responses with scimType invalidCursor by the result of fn.
 func badCursor(fn func(next http.Handler, r *http.Request) *reply) wrap {
 	return instead(cursorPage, func(next http.Handler, r *http.Request) *reply {
 		rep := ask(next, r)
@@ -40,14 +40,14 @@ func badCursor(fn func(next http.Handler, r *http.Request) *reply) wrap {
 	})
 }
 
-// begin answers with the first page.
+// begin returns the response with the first page.
 func begin(next http.Handler, r *http.Request) *reply {
 	q := r.URL.Query()
 	q.Set("cursor", "")
 	return ask(next, alike(r, http.MethodGet, r.URL.Path, q.Encode(), nil))
 }
 
-// retext changes what a member of an answer holds.
+// retext returns a wrapper that changes a string member of a response.
 func retext(m match, name string, fn func(text string) any) wrap {
 	return afterBody(m, func(o *scim.Object) {
 		if text := o.Text(name); text != "" {
@@ -56,7 +56,7 @@ func retext(m match, name string, fn func(text string) any) wrap {
 	})
 }
 
-// unpage undoes what retext did to cursors.
+// unpage returns a wrapper that reverses the change of retext in the cursors of requests.
 func unpage(fn func(cursor string) string) wrap {
 	return query(laterPage, func(q url.Values) { q.Set("cursor", fn(q.Get("cursor"))) })
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// graves remembers what was deleted, by path.
+// graves stores deleted users by path.
 type graves struct {
 	mu   sync.Mutex
 	dead map[string]*scim.Object
@@ -30,7 +30,7 @@ func (g *graves) at(path string) *scim.Object {
 
 func (g *graves) named(name string) *scim.Object { return g.with("userName", name) }
 
-// with returns what was deleted with the given text.
+// with returns the deleted user with this value of an attribute, or nil.
 func (g *graves) with(attribute, text string) *scim.Object {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -42,7 +42,7 @@ func (g *graves) with(attribute, text string) *scim.Object {
 	return nil
 }
 
-// trackDeleted remembers every user that is deleted and lets fn answer later requests.
+// trackDeleted returns a wrapper that stores each deleted user and lets fn handle all other requests and each repeated DELETE.
 //
 //go:noinline
 func trackDeleted(fn func(next http.Handler, r *http.Request, g *graves) *reply) wrap {

@@ -16,7 +16,7 @@ var (
 	readDiscovery = func(collection string) match { return on("GET", collection, true) }
 )
 
-// find returns the element of an array whose member has the given text, or nil.
+// find returns the element of an array that has a member with this string value, or nil.
 func find(o *scim.Object, array, member, text string) *scim.Object {
 	for _, item := range o.Array(array) {
 		if e, ok := item.(*scim.Object); ok && e.Text(member) == text {
@@ -26,7 +26,7 @@ func find(o *scim.Object, array, member, text string) *scim.Object {
 	return nil
 }
 
-// page cuts a list by the request's startIndex and count.
+// page reduces a list to the page given by startIndex and count of the request.
 func page(r *http.Request, rep *reply) {
 	o := rep.object()
 	start, err1 := strconv.Atoi(r.URL.Query().Get("startIndex"))

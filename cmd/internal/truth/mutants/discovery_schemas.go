@@ -29,7 +29,7 @@ func schemaSays(urn, attribute, sub, member string, v any) wrap {
 	})
 }
 
-// defines adds a definition to the User schema.
+// defines returns a wrapper that adds an attribute definition to the User schema.
 func defines(members ...scim.Member) wrap {
 	return afterEach(listSchemas, func(o *scim.Object) {
 		if userSchema(o) {

@@ -7,7 +7,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// failing changes the body of errors.
+// failing returns a wrapper that changes the body of error responses.
 func failing(fn func(o *scim.Object)) wrap {
 	return after(everything, func(_ *http.Request, rep *reply) {
 		if o := rep.object(); rep.status >= 400 && o != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// unchecked lets requests through without a precondition.
+// unchecked returns a wrapper that removes a precondition header from matching requests.
 func unchecked(m match, header string) wrap {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -22,7 +22,7 @@ func unchecked(m match, header string) wrap {
 	}
 }
 
-// tagged changes the entity tag of matching answers, header and meta.version alike.
+// tagged returns a wrapper that changes the entity tag of matching responses, in the ETag header and in meta.version.
 func tagged(m match, fn func(tag string) string) wrap {
 	return func(next http.Handler) http.Handler {
 		inBody := afterEach(m, func(o *scim.Object) {
@@ -38,19 +38,19 @@ func tagged(m match, fn func(tag string) string) wrap {
 	}
 }
 
-// headed narrows a match to requests with a header that satisfies when.
+// headed matches the requests of m with a header whose value satisfies when.
 func headed(m match, header string, when func(value string) bool) match {
 	return func(r *http.Request) bool { return m(r) && r.Header.Get(header) != "" && when(r.Header.Get(header)) }
 }
 
 func anyValue(string) bool { return true }
 
-// refusing answers matching requests with an error.
+// refusing returns a wrapper that rejects matching requests with a status.
 func refusing(m match, status int) wrap {
 	return instead(m, func(http.Handler, *http.Request) *reply { return failure(status, "") })
 }
 
-// turned gives errors of one status another one.
+// turned returns a wrapper that replaces the error status from by to.
 func turned(m match, from, to int) wrap {
 	return after(m, func(_ *http.Request, rep *reply) {
 		if rep.status == from {

@@ -8,18 +8,18 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// swap replaces an operator by another one in the filters on users.
+// swap returns a wrapper that replaces an operator by another one in filters on users.
 func swap(operator, other string) wrap {
 	return filtering(listUsers, func(f string) string { return strings.ReplaceAll(f, " "+operator+" ", " "+other+" ") })
 }
 
-// sub replaces what a pattern matches in the filters on users.
+// sub returns a wrapper that replaces the matches of a pattern in filters on users.
 func sub(pattern, replacement string) wrap {
 	re := regexp.MustCompile(pattern)
 	return filtering(listUsers, func(f string) string { return re.ReplaceAllString(f, replacement) })
 }
 
-// filterAnswer answers filters on users that satisfy when.
+// filterAnswer returns a wrapper that answers filters on users that satisfy when with the response rep.
 func filterAnswer(when func(filter string) bool, rep func() *reply) wrap {
 	return instead(listUsers, func(next http.Handler, r *http.Request) *reply {
 		if f := r.URL.Query().Get("filter"); f != "" && when(f) {
@@ -35,13 +35,13 @@ func contains(part string) func(string) bool {
 
 func invalidFilter() *reply { return failure(400, scim.InvalidFilter) }
 
-// nobody is an empty list.
+// nobody returns an empty list.
 func nobody() *reply {
 	return answer(200,
 		scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.ListResponseMessage}}, scim.Member{Name: "totalResults", Value: 0}))
 }
 
-// invalid replaces the answer to what the server refuses as an invalid filter.
+// invalid returns a wrapper that replaces responses with scimType invalidFilter by the result of rep.
 func invalid(rep func(next http.Handler, r *http.Request) *reply) wrap {
 	return instead(with(listUsers, "filter"), func(next http.Handler, r *http.Request) *reply {
 		answered := ask(next, r)
@@ -52,7 +52,7 @@ func invalid(rep func(next http.Handler, r *http.Request) *reply) wrap {
 	})
 }
 
-// keep leaves only the items of a list that satisfy when; it knows the request.
+// keep returns a wrapper that removes the items of a list that do not satisfy when.
 func keep(m match, when func(r *http.Request, o *scim.Object) bool) wrap {
 	return after(m, func(r *http.Request, rep *reply) {
 		o := rep.object()

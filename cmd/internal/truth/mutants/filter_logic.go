@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// rewriteFilter replaces the filters that hold a part.
+// rewriteFilter returns a wrapper that changes the filters that contain part.
 func rewriteFilter(part string, fn func(filter string) string) wrap {
 	return filtering(listUsers, func(f string) string {
 		if strings.Contains(f, part) {
@@ -15,7 +15,7 @@ func rewriteFilter(part string, fn func(filter string) string) wrap {
 	})
 }
 
-// sides splits a filter at the last " word " that stands outside of parentheses, brackets and texts.
+// sides splits a filter at the last occurrence of word outside parentheses, brackets and strings.
 func sides(filter, word string) (left, right string, ok bool) {
 	depth, quoted := 0, false
 	at := -1

@@ -2,7 +2,7 @@ package mutants
 
 import "regexp"
 
-// subOwn replaces what a pattern matches in filters on any type.
+// subOwn returns a wrapper that replaces the matches of a pattern in filters on any resource type.
 func subOwn(pattern, replacement string) wrap {
 	re := regexp.MustCompile(pattern)
 	return filtering(either(listDevices, listUsers), func(f string) string { return re.ReplaceAllString(f, replacement) })

@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// taken makes a mutant that takes filters outside of the grammar, and finds nobody by them.
+// taken returns a mutant that returns an empty list for invalid filters that match the pattern.
 func taken(id, does, pattern string) Mutant {
 	return Mutant{"filter." + id, does, filterAnswer(regexp.MustCompile(pattern).MatchString, nobody)}
 }
 
-// breaking makes a mutant that a filter breaks.
+// breaking returns a mutant that returns 500 for filters that match the pattern.
 func breaking(id, does, pattern string) Mutant {
 	return Mutant{"filter." + id, does, filterAnswer(regexp.MustCompile(pattern).MatchString, func() *reply { return failure(500, "") })}
 }
 
-// dropped makes a mutant that leaves a condition out where an unknown name is in it.
+// dropped returns a mutant that replaces the matches of the pattern in filters by rest.
 func dropped(id, does, pattern, rest string) Mutant {
 	return Mutant{"filter." + id, does, sub(pattern, rest)}
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// filterOperand is what stands behind an operator in a filter.
+// filterOperand matches the operand of a filter condition.
 const filterOperand = `("(?:\\.|[^"\\])*"|true|false|null|-?[\d.]+)`
 
-// mistakes are what a broken operator is taken for: another operator, or "" where its condition is always true.
+// mistakes maps each operator to the operator that replaces it, or to "" if its condition becomes always true.
 var mistakes = map[string]string{
 	"eq": "co", "ne": "", "co": "sw", "sw": "co", "ew": "co", "pr": "", "gt": "ge", "ge": "gt", "lt": "le", "le": "lt",
 }
 
-// mistaken makes a mutant for each of the operators, which are wrong on what the pattern names, and only there.
+// mistaken returns one mutant per operator. The operator is wrong only on attributes that match the pattern.
 func mistaken(kind, noun, attribute string, operators ...string) []Mutant {
 	var out []Mutant
 	for _, operator := range operators {
@@ -37,7 +37,7 @@ func mistaken(kind, noun, attribute string, operators ...string) []Mutant {
 	return out
 }
 
-// without makes a mutant for each of the operators, which are never true on what the pattern names.
+// without returns one mutant per operator. The operator is never true on attributes that match the pattern.
 func without(kind, noun, attribute string, operators ...string) []Mutant {
 	var out []Mutant
 	for _, operator := range operators {
@@ -52,7 +52,7 @@ func without(kind, noun, attribute string, operators ...string) []Mutant {
 	return out
 }
 
-// inBrackets replaces an operator within the brackets of a value path.
+// inBrackets returns a wrapper that replaces an operator inside the brackets of a value path.
 func inBrackets(operator, other string) wrap {
 	brackets := regexp.MustCompile(`\[.*\]`)
 	word := regexp.MustCompile(`\b` + operator + `\b`)

@@ -10,13 +10,13 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// filteringGroups changes the filters on groups.
+// filteringGroups returns a wrapper that replaces the matches of a pattern in filters on groups.
 func filteringGroups(pattern, replacement string) wrap {
 	re := regexp.MustCompile(pattern)
 	return filtering(listGroups, func(f string) string { return re.ReplaceAllString(f, replacement) })
 }
 
-// rawQuery answers lists of users whose undecoded query satisfies when with an empty list.
+// rawQuery returns a wrapper that returns an empty list of users if the encoded query matches the pattern.
 func rawQuery(pattern string) wrap {
 	re := regexp.MustCompile(pattern)
 	return instead(listUsers, func(next http.Handler, r *http.Request) *reply {
@@ -27,9 +27,9 @@ func rawQuery(pattern string) wrap {
 	})
 }
 
-// stale answers filters on displayName from the names with which users were created.
+// stale wraps next so that filters on displayName use the values that users had at creation.
 func stale(next http.Handler) http.Handler {
-	var ids sync.Map // by displayName
+	var ids sync.Map // ids by displayName
 	return instead(either(createUser, listUsers), func(next http.Handler, r *http.Request) *reply {
 		if m := displayNameOperand.FindStringSubmatch(r.URL.Query().Get("filter")); m != nil {
 			if id, ok := ids.Load(m[1]); ok {

@@ -11,7 +11,7 @@ import (
 
 var deleteGroup = on("DELETE", "Groups", true)
 
-// withMembers changes the members of matching answers.
+// withMembers returns a wrapper that changes the members in matching responses.
 func withMembers(m match, fn func(members []any) []any) wrap {
 	return afterEach(m, func(o *scim.Object) {
 		if members := o.Array("members"); len(members) > 0 {
@@ -20,7 +20,7 @@ func withMembers(m match, fn func(members []any) []any) wrap {
 	})
 }
 
-// groupApart sends every operation on a group as a request of its own and answers with the last one's answer.
+// groupApart sends each operation on a group as a separate request. It returns the first error response, or else the last response.
 func groupApart(next http.Handler, r *http.Request) *reply {
 	o, err := scim.Decode(readBody(r))
 	if err != nil || length(o) == 0 {
@@ -36,7 +36,8 @@ func groupApart(next http.Handler, r *http.Request) *reply {
 	return rep
 }
 
-// prunedMembers takes unknown members out of the values of a PATCH.
+// prunedMembers returns a wrapper that removes unknown members from the values of a PATCH. If all is set, a value with an unknown member
+// becomes an empty list.
 func prunedMembers(all bool) wrap {
 	return edit(patchGroup, func(o *scim.Object) {
 		list := o.Array("value")
@@ -267,7 +268,7 @@ var groupMembers = []Mutant{
 	})},
 }
 
-// echoedMembers shows the members of a new group as often as they were sent.
+// echoedMembers wraps next so that the members of a new group are returned as they were sent, including duplicates.
 func echoedMembers(next http.Handler) http.Handler {
 	kept := &memory{}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -9,10 +9,10 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// pretendMembers remembers deleted users and leaves them in the members of their groups.
+// pretendMembers wraps next so that deleted users stay members of their groups.
 func pretendMembers(next http.Handler) http.Handler {
 	var mu sync.Mutex
-	former := map[string][]any{} // by the id of the group
+	former := map[string][]any{} // deleted members by group id
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		base, _, id := place(r)
 		switch {

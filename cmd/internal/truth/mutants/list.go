@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// integerOf reads a query parameter; absent and unreadable ones are -1 and false.
+// integerOf returns the value of an integer query parameter. It returns -1 and false for an absent or invalid value.
 func integerOf(r *http.Request, parameter string) (int, bool) {
 	n, err := strconv.Atoi(r.URL.Query().Get(parameter))
 	return n, err == nil

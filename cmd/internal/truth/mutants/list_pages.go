@@ -10,12 +10,12 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// lacking matches requests that lack a query parameter.
+// lacking matches the requests of m without a query parameter.
 func lacking(m match, parameter string) match {
 	return func(r *http.Request) bool { return m(r) && !r.URL.Query().Has(parameter) }
 }
 
-// shiftStart adds to startIndex where it names a later page than the first.
+// shiftStart returns a wrapper that adds a number to a startIndex greater than 1.
 func shiftStart(m match, by int) wrap {
 	return query(m, func(q url.Values) {
 		if n, err := strconv.Atoi(q.Get("startIndex")); err == nil && n > 1 {
@@ -24,7 +24,7 @@ func shiftStart(m match, by int) wrap {
 	})
 }
 
-// totalOf returns totalResults of a list, -1 when there is none.
+// totalOf returns totalResults of a list, or -1 if absent.
 func totalOf(rep *reply) int {
 	v, _ := rep.object().Get("totalResults")
 	n, err := strconv.Atoi(string(scim.AppendValue(nil, v)))
@@ -34,7 +34,7 @@ func totalOf(rep *reply) int {
 	return n
 }
 
-// remembers answers the same address the same way for ever.
+// remembers returns a wrapper that returns the first response for a URL to all later requests for the same URL.
 func remembers(m match) wrap {
 	return func(next http.Handler) http.Handler {
 		var mu sync.Mutex
@@ -119,9 +119,9 @@ var listPages = []Mutant{
 	{"list.items-elsewhere", "items of lists have another location than single resources",
 		afterEach(listUsers, func(o *scim.Object) { o.Complex("meta").Set("location", "/"+o.Text("id")) })},
 	{"list.items-mixed", "a list of users ends with a group", afterBody(listUsers, func(o *scim.Object) {
-		stranger := scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.GroupSchema}}, scim.Member{Name: "id", Value: "a-group"},
+		extra := scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.GroupSchema}}, scim.Member{Name: "id", Value: "a-group"},
 			scim.Member{Name: "displayName", Value: "A group"})
-		o.Set("Resources", append(o.Array("Resources"), stranger))
+		o.Set("Resources", append(o.Array("Resources"), extra))
 	})},
 	{"list.doubled", "the first item of a page is returned twice", afterBody(listUsers, func(o *scim.Object) {
 		if items := o.Array("Resources"); len(items) > 0 {

@@ -11,13 +11,12 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// The mutants of this area break what only shows in requests that nobody thought of: each of them passes all checks but those
-// of the area.
+// The mutants of this area have faults that only generated requests detect: each of them passes the checks of all other areas.
 
-// group matches a group in parentheses that has no further group in it.
+// group matches parentheses without inner parentheses.
 var group = regexp.MustCompile(`\((?:[^()"]|"(?:\\.|[^"\\])*")*\)`)
 
-// doubled tells whether the last two conditions that and joins are the same.
+// doubled reports whether the last two conditions joined by and are equal.
 func doubled(filter string) bool {
 	left, last, ok := sides(filter, "and")
 	if !ok || !strings.HasPrefix(filter, "userName sw ") {
@@ -108,16 +107,16 @@ var oracle = []Mutant{
 	})},
 }
 
-// afterDot matches a sub-attribute behind an attribute.
+// afterDot matches an attribute name with a sub-attribute.
 var afterDot = regexp.MustCompile(`([A-Za-z]+)\.[A-Za-z$]+`)
 
-// otherList tells whether the path of an operation begins with a multi-valued attribute other than emails.
+// otherList reports whether the path of an operation starts with a multi-valued attribute other than emails.
 func otherList(op *scim.Object) bool {
 	path := strings.ToLower(strings.TrimPrefix(op.Text("path"), scim.UserSchema+":"))
 	return slices.ContainsFunc([]string{"roles", "entitlements", "addresses"}, func(list string) bool { return strings.HasPrefix(path, list) })
 }
 
-// rewriting changes the operations that satisfy when, and nothing in other requests.
+// rewriting returns a wrapper that changes the operations that satisfy when. It does not modify other requests.
 func rewriting(m match, when func(op *scim.Object) bool, fn func(op *scim.Object)) wrap {
 	return edit(bodied(m, anyOp(when)), func(op *scim.Object) {
 		if when(op) {
@@ -126,7 +125,7 @@ func rewriting(m match, when func(op *scim.Object) bool, fn func(op *scim.Object
 	})
 }
 
-// sticking stores the operations that satisfy when, one by one, although the request as a whole is refused.
+// sticking returns a wrapper that applies each operation of a rejected PATCH that satisfies when.
 func sticking(when func(op *scim.Object) bool) wrap {
 	return instead(patchUser, func(next http.Handler, r *http.Request) *reply {
 		sent, err := scim.Decode(readBody(r))

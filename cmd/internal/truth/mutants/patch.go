@@ -8,19 +8,19 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// quiet answers 204 to PATCH requests with an operation that satisfies when, and does nothing.
+// quiet returns a wrapper that returns 204 without effect for PATCH requests with an operation that satisfies when.
 func quiet(when func(op *scim.Object) bool) wrap {
 	return instead(bodied(patchUser, anyOp(when)), func(http.Handler, *http.Request) *reply {
 		return &reply{status: 204, header: http.Header{}}
 	})
 }
 
-// refuseOp answers an error to PATCH requests with an operation that satisfies when.
+// refuseOp returns a wrapper that rejects PATCH requests with an operation that satisfies when.
 func refuseOp(when func(op *scim.Object) bool, kind scim.Type) wrap {
 	return instead(bodied(patchUser, anyOp(when)), func(http.Handler, *http.Request) *reply { return failure(400, kind) })
 }
 
-// apart sends every operation as a request of its own, in the given order, and stops at the first error.
+// apart returns a wrapper that sends each operation as a separate request, in the order set by order, and stops at the first error.
 func apart(order func(operations []any)) wrap {
 	return instead(patchUser, func(next http.Handler, r *http.Request) *reply {
 		o, err := scim.Decode(readBody(r))
@@ -49,7 +49,7 @@ func pathHas(part string) func(op *scim.Object) bool {
 
 func pathless(op *scim.Object) bool { _, ok := op.Get("path"); return !ok }
 
-// removedFirst unassigns the attribute of an operation before the operation, so that nothing of it survives.
+// removedFirst returns a wrapper that removes the attribute of an operation before the operation.
 func removedFirst(kind, path string) wrap {
 	return operations(patchUser, func(o *scim.Object) []*scim.Object {
 		if is(o, kind, path) {

@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// renewed runs another operation before each one that satisfies when.
+// renewed returns a wrapper that adds the operation first before each operation that satisfies when.
 func renewed(when func(op *scim.Object) bool, first *scim.Object) wrap {
 	return operations(patchUser, func(o *scim.Object) []*scim.Object {
 		if when(o) {
@@ -20,7 +20,7 @@ func renewed(when func(op *scim.Object) bool, first *scim.Object) wrap {
 	})
 }
 
-// repath changes the paths of operations.
+// repath returns a wrapper that changes the paths of operations. An empty kind means all operations.
 func repath(kind string, fn func(path string) string) wrap {
 	return edit(patchUser, func(o *scim.Object) {
 		if path := o.Text("path"); path != "" && (kind == "" || o.Text("op") == kind) {
@@ -29,7 +29,7 @@ func repath(kind string, fn func(path string) string) wrap {
 	})
 }
 
-// cutAt cuts a filter in a path after its first condition.
+// cutAt returns a function that truncates the filter in a path at word.
 func cutAt(word string) func(string) string {
 	return func(path string) string {
 		if before, _, ok := strings.Cut(path, word); ok && strings.Contains(path, "[") {
@@ -39,7 +39,7 @@ func cutAt(word string) func(string) string {
 	}
 }
 
-// A memory keeps something per path of a resource.
+// A memory stores one value per path of a resource.
 type memory struct {
 	mu   sync.Mutex
 	kept map[string]any
@@ -60,8 +60,8 @@ func (m *memory) at(path string) any {
 	return m.kept[path]
 }
 
-// stained lets requests through which change what later reads of the same path show: notice says what is remembered of a
-// request and its answer (nil for nothing), show puts it into the resource.
+// stained returns a wrapper that changes responses for a path after a matching request. notice returns the value to store for a request and
+// its response, or nil. show adds the stored value to the resource in this and later responses.
 func stained(m match, notice func(r *http.Request, sent *scim.Object, rep *reply) any, show func(o *scim.Object, kept any)) wrap {
 	return func(next http.Handler) http.Handler {
 		kept := &memory{}
@@ -86,11 +86,11 @@ func stained(m match, notice func(r *http.Request, sent *scim.Object, rep *reply
 	}
 }
 
-// late is a time after every change of a test.
+// late is a time later than every change in a test.
 const late = "2099-12-31T23:59:59.999Z"
 
-// took answers 204 to PATCH requests with an operation that satisfies when, does nothing else, and shows something of its own
-// in later reads.
+// took returns a wrapper that returns 204 without effect for PATCH requests with an operation that satisfies when. Later responses for the
+// same path are changed by show.
 //
 //go:noinline
 func took(when func(op *scim.Object) bool, show func(o *scim.Object)) wrap {

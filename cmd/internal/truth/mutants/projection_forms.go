@@ -11,7 +11,7 @@ import (
 
 const enterpriseURN = scim.EnterpriseUserSchema
 
-// renamed replaces the whole value of a projection parameter in matching requests; an empty new value drops it.
+// renamed returns a wrapper that replaces the value old of a query parameter by now. An empty now removes the parameter.
 func renamed(m match, parameter, old, now string) wrap {
 	return query(m, func(q url.Values) {
 		if q.Get(parameter) == old {
@@ -26,7 +26,7 @@ func renamed(m match, parameter, old, now string) wrap {
 func attributesAs(old, now string) wrap { return renamed(readUser, "attributes", old, now) }
 func excludedAs(old, now string) wrap   { return renamed(readUser, "excludedAttributes", old, now) }
 
-// untrimmed drops the names behind a blank.
+// untrimmed returns a wrapper that removes names with a leading space from a query parameter.
 func untrimmed(parameter string) wrap {
 	return query(with(readUser, parameter), func(q url.Values) {
 		names := slices.DeleteFunc(strings.Split(q.Get(parameter), ","), func(name string) bool { return strings.HasPrefix(name, " ") })
@@ -34,20 +34,20 @@ func untrimmed(parameter string) wrap {
 	})
 }
 
-// asking matches requests with a parameter of exactly this value.
+// asking matches the requests of m with exactly this value of a query parameter.
 func asking(m match, parameter, value string) match {
 	return func(r *http.Request) bool { return m(r) && r.URL.Query().Get(parameter) == value }
 }
 
-// ignoring takes a parameter out of matching requests.
+// ignoring returns a wrapper that removes a query parameter from matching requests.
 func ignoring(m match, parameter string) wrap {
 	return query(m, func(q url.Values) { q.Del(parameter) })
 }
 
-// plain matches reading a user without a projection.
+// plain matches reads of a user without a query.
 var plain match = func(r *http.Request) bool { return readUser(r) && r.URL.RawQuery == "" }
 
-// firstOnly keeps the first element of a multi-valued attribute.
+// firstOnly returns a function that removes all elements of a multi-valued attribute except the first.
 func firstOnly(attribute string) func(o *scim.Object) {
 	return func(o *scim.Object) {
 		if list := o.Array(attribute); len(list) > 1 {
@@ -56,14 +56,14 @@ func firstOnly(attribute string) func(o *scim.Object) {
 	}
 }
 
-// showsPassword adds a password to what matching requests are answered with, when they ask for it.
+// showsPassword returns a wrapper that adds a password to matching responses if attributes names it.
 func showsPassword(m match) wrap {
 	return afterEach(func(r *http.Request) bool {
 		return m(r) && strings.Contains(strings.ToLower(r.URL.Query().Get("attributes")), "password")
 	}, func(o *scim.Object) { o.Set("password", "$2a$10$hash") })
 }
 
-// projectsStored takes out of a body what the answer is not to show.
+// projectsStored returns a wrapper that removes emails and name from the body of matching requests with the parameter attributes.
 func projectsStored(m match) wrap {
 	return before(with(m, "attributes"), func(o *scim.Object) {
 		o.Delete("emails")

@@ -6,7 +6,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// stored returns what the server has at the path of a request, nil when it has nothing.
+// stored returns the stored resource at the path of a request, or nil if absent.
 func stored(next http.Handler, r *http.Request) *scim.Object {
 	rep := ask(next, alike(r, http.MethodGet, r.URL.Path, "", nil))
 	if !rep.ok() {
@@ -15,7 +15,7 @@ func stored(next http.Handler, r *http.Request) *scim.Object {
 	return rep.object()
 }
 
-// merging changes the body of a matching request, knowing what is stored.
+// merging returns a wrapper that changes the body of a matching request. fn receives the body and the stored resource.
 func merging(m match, fn func(sent, has *scim.Object)) wrap {
 	return instead(m, func(next http.Handler, r *http.Request) *reply {
 		if sent, err := scim.Decode(readBody(r)); err == nil {
@@ -28,7 +28,7 @@ func merging(m match, fn func(sent, has *scim.Object)) wrap {
 	})
 }
 
-// unchanged answers 200 with what is stored, and changes nothing.
+// unchanged returns the stored resource without processing the request.
 func unchanged(next http.Handler, r *http.Request) *reply {
 	return ask(next, alike(r, http.MethodGet, r.URL.Path, "", nil))
 }

@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	// queryRoot matches queries on the root, by which this package means any path that ends above the collections.
+	// queryRoot matches queries on the root: any path without a collection.
 	queryRoot match = func(r *http.Request) bool {
 		_, c, _ := place(r)
 		return c == "" && r.Method == http.MethodGet && r.URL.Query().Has("filter")
@@ -21,7 +21,7 @@ var (
 	}
 )
 
-// atRoot replaces what a pattern matches in the filters of queries on the root.
+// atRoot returns a wrapper that replaces the matches of a pattern in the filters of queries on the root.
 func atRoot(pattern, replacement string) wrap {
 	re := regexp.MustCompile(pattern)
 	return filtering(queryRoot, func(f string) string { return re.ReplaceAllString(f, replacement) })

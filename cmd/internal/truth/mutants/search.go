@@ -7,7 +7,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// searchAt matches searches below a collection.
+// searchAt matches searches in a collection.
 func searchAt(collection string) match {
 	return func(r *http.Request) bool {
 		_, c, id := place(r)
@@ -20,7 +20,7 @@ var (
 	searchGroups = searchAt("Groups")
 )
 
-// searchWithout takes members out of the message.
+// searchWithout returns a wrapper that removes members from the search message.
 func searchWithout(names ...string) wrap {
 	return before(searchUsers, func(o *scim.Object) {
 		for _, name := range names {
@@ -123,5 +123,5 @@ var search = []Mutant{
 		refuse(searchUsers, func(o *scim.Object) bool { return len(o.Text("filter")) > 4096 }, func() *reply { return failure(500, "") })},
 }
 
-// first is the first of two results.
+// first returns the first of two results.
 func first[T any](v T, _ bool) T { return v }

@@ -10,7 +10,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// sortedBy matches lists of users that are sorted by an attribute, in any letter case; "" stands for any.
+// sortedBy matches lists of users sorted by an attribute, compared case-insensitively. An empty name matches any attribute.
 func sortedBy(attribute string) match {
 	return func(r *http.Request) bool {
 		by := r.URL.Query().Get("sortBy")
@@ -18,7 +18,7 @@ func sortedBy(attribute string) match {
 	}
 }
 
-// rearrange changes the order of the items in the answers to matching requests.
+// rearrange returns a wrapper that changes the order of the items in matching responses.
 func rearrange(m match, fn func(r *http.Request, items []*scim.Object)) wrap {
 	return after(m, func(r *http.Request, rep *reply) {
 		o := rep.object()
@@ -41,7 +41,7 @@ func rearrange(m match, fn func(r *http.Request, items []*scim.Object)) wrap {
 
 func isDescending(r *http.Request) bool { return r.URL.Query().Get("sortOrder") == "descending" }
 
-// absentAt moves the items without an attribute to the beginning or the end.
+// absentAt returns a wrapper that moves the items without an attribute to the start if front is set, and to the end otherwise.
 func absentAt(attribute string, front bool, when func(*http.Request) bool) wrap {
 	return rearrange(sortedBy(attribute), func(r *http.Request, items []*scim.Object) {
 		if !when(r) {
@@ -61,12 +61,12 @@ func absentAt(attribute string, front bool, when func(*http.Request) bool) wrap 
 	})
 }
 
-// unsortedBy ignores sortBy where it names an attribute.
+// unsortedBy returns a wrapper that ignores sortBy for one attribute.
 func unsortedBy(attribute string) wrap {
 	return query(sortedBy(attribute), func(q url.Values) { q.Del("sortBy") })
 }
 
-// sortBreaks answers 500 to lists with a parameter that satisfies when.
+// sortBreaks returns a wrapper that returns 500 for lists of users with a query parameter that satisfies when.
 func sortBreaks(parameter string, when func(string) bool) wrap {
 	return instead(listUsers, func(next http.Handler, r *http.Request) *reply {
 		if when(r.URL.Query().Get(parameter)) {
@@ -76,7 +76,7 @@ func sortBreaks(parameter string, when func(string) bool) wrap {
 	})
 }
 
-// everyOther reverses every second answer to a matching request.
+// everyOther returns a wrapper that reverses the items of every second matching response.
 func everyOther(m match) wrap {
 	return func(next http.Handler) http.Handler {
 		var n atomic.Int64
@@ -88,7 +88,7 @@ func everyOther(m match) wrap {
 	}
 }
 
-// The mutants of sorting work on servers that sort.
+// The mutants of this area require a server that supports sorting.
 var sort = []Mutant{
 	{"sort.ignored", "sortBy is ignored", query(listUsers, func(q url.Values) { q.Del("sortBy") })},
 	{"sort.order-ignored", "sortOrder is ignored", query(listUsers, func(q url.Values) { q.Del("sortOrder") })},
@@ -183,7 +183,7 @@ var sort = []Mutant{
 	{"sort.groups-ignored", "groups cannot be sorted", query(listGroups, func(q url.Values) { q.Del("sortBy") })},
 }
 
-// byAddress sorts users by one of their e-mail addresses; who has none comes last.
+// byAddress sorts users by the email address that choose returns. Users without an email address come last.
 func byAddress(items []*scim.Object, choose func(emails []string) string) {
 	key := func(o *scim.Object) string {
 		var emails []string

@@ -8,7 +8,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// afterError changes the answers of errors.
+// afterError returns a wrapper that changes error responses.
 func afterError(fn func(rep *reply)) wrap {
 	return after(everything, func(_ *http.Request, rep *reply) {
 		if rep.status >= 400 {
@@ -17,7 +17,7 @@ func afterError(fn func(rep *reply)) wrap {
 	})
 }
 
-// errorMember sets a member of every Error.
+// errorMember returns a wrapper that sets a member of every error response.
 func errorMember(name string, value any) wrap {
 	return afterError(func(rep *reply) {
 		if o := rep.object(); o != nil {
@@ -27,7 +27,7 @@ func errorMember(name string, value any) wrap {
 	})
 }
 
-// raw serves a matching answer byte for byte, its header included.
+// raw returns a wrapper that sends matching responses with exactly the header and body that fn sets.
 func raw(m match, fn func(rep *reply)) wrap {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -46,7 +46,7 @@ func raw(m match, fn func(rep *reply)) wrap {
 	}
 }
 
-// loose lets the first user answer for every other one.
+// loose wraps next so that all users in responses to POST and GET have the id of the first user.
 func loose(next http.Handler) http.Handler {
 	var mu sync.Mutex
 	var first *scim.Object
@@ -200,7 +200,7 @@ var traffic = []Mutant{
 		afterEach(readUser, func(o *scim.Object) { o.Set("internalState", "x") })},
 }
 
-// afterBodyBytes changes the bytes of a matching request's successful answer.
+// afterBodyBytes returns a wrapper that changes the bytes of successful matching responses.
 func afterBodyBytes(m match, fn func(body []byte) []byte) wrap {
 	return after(m, func(_ *http.Request, rep *reply) {
 		if rep.ok() && len(rep.body) > 0 {

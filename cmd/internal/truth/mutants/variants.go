@@ -247,7 +247,8 @@ func Variants() []Variant {
 
 var quoted = regexp.MustCompile(`"(\\.|[^"\\])*"`)
 
-// undeclared takes attributes out of users and out of their schema.
+// undeclared returns a wrapper that removes support for attributes of users: not in the schema, ignored in bodies, rejected in paths and
+// filters.
 func undeclared(names ...string) wrap {
 	drop := func(o *scim.Object) {
 		for _, name := range names {
@@ -282,7 +283,7 @@ func undeclared(names ...string) wrap {
 	}
 }
 
-// typedTwice tells whether a list in a body, or in a value of an operation, has two elements of one type.
+// typedTwice reports whether a list in a body, or in the value of an operation, has two elements with the same type.
 func typedTwice(o *scim.Object) bool {
 	for _, v := range o.All() {
 		if inner, ok := v.(*scim.Object); ok && typedTwice(inner) {
@@ -305,7 +306,7 @@ func typedTwice(o *scim.Object) bool {
 	return false
 }
 
-// typedRole tells whether a body, or an operation, gives a role a type.
+// typedRole reports whether a body, or an operation, sets the type of a role.
 func typedRole(o *scim.Object) bool {
 	roles := slices.Concat(o.Array("roles"), o.Complex("value").Array("roles"))
 	if path := strings.ToLower(o.Text("path")); strings.HasPrefix(strings.TrimPrefix(path, strings.ToLower(scim.UserSchema)+":"), "roles") {
@@ -320,7 +321,7 @@ func typedRole(o *scim.Object) bool {
 	})
 }
 
-// untypedRoles says in the schema of users that roles have no types.
+// untypedRoles sets the canonical values of the type of roles to an empty list in the User schema.
 func untypedRoles(o *scim.Object) {
 	for _, a := range o.Array("attributes") {
 		attribute, ok := a.(*scim.Object)
@@ -335,13 +336,13 @@ func untypedRoles(o *scim.Object) {
 	}
 }
 
-// isAbsent tells whether a reference is one to the id that no target hands out.
+// isAbsent reports whether a reference contains the id that no target assigns.
 func isAbsent(v any) bool {
 	m, ok := v.(*scim.Object)
 	return ok && strings.HasSuffix(m.Text("value"), "no-such-id")
 }
 
-// namesAbsent tells whether a body refers to somebody who does not exist.
+// namesAbsent reports whether a body refers to an unknown id.
 func namesAbsent(o *scim.Object) bool {
 	if slices.ContainsFunc(o.Array("members"), isAbsent) {
 		return true
@@ -349,7 +350,7 @@ func namesAbsent(o *scim.Object) bool {
 	return anyOp(func(op *scim.Object) bool { return slices.ContainsFunc(op.Array("value"), isAbsent) })(o)
 }
 
-// dropAbsent takes references to nobody out of a list.
+// dropAbsent removes references to unknown ids from a list.
 func dropAbsent(o *scim.Object, list string) {
 	if all := o.Array(list); slices.ContainsFunc(all, isAbsent) {
 		o.Set(list, slices.DeleteFunc(slices.Clone(all), isAbsent))
@@ -359,7 +360,7 @@ func dropAbsent(o *scim.Object, list string) {
 func jsonInteger(n int) any {
 	v, err := scim.Value(n)
 	if err != nil {
-		panic(err) // an integer always has a JSON form
+		panic(err) // unreachable: an integer is always valid JSON
 	}
 	return v
 }
