@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// lent answers matching requests that carry no accepted credentials as if they carried those of an earlier request.
+// lent returns a wrapper that sends rejected matching requests again with the credentials of an earlier accepted request.
 func lent(m match) wrap {
 	return func(next http.Handler) http.Handler {
 		var mu sync.Mutex
@@ -39,16 +39,17 @@ var auth = []Mutant{
 	{"auth.deleting-open", "users can be deleted without credentials",
 		lent(func(r *http.Request) bool { return unauthenticated(r) && r.Method == http.MethodDelete })},
 	{"auth.any-token", "any token is accepted", lent(func(r *http.Request) bool { return !unauthenticated(r) })},
-	{"auth.forbidden", "missing credentials answer 403", after(unauthenticated, func(_ *http.Request, rep *reply) { rep.status = 403 })},
-	{"auth.no-challenge", "a 401 has no WWW-Authenticate",
+	{"auth.forbidden", "a request without credentials is rejected with 403",
+		after(unauthenticated, func(_ *http.Request, rep *reply) { rep.status = 403 })},
+	{"auth.no-challenge", "a 401 response has no WWW-Authenticate header",
 		after(everything, func(_ *http.Request, rep *reply) { rep.header.Del("WWW-Authenticate") })},
-	{"auth.plain-body", "the body of a 401 is plain text", after(everything, func(_ *http.Request, rep *reply) {
+	{"auth.plain-body", "the body of a 401 response is plain text", after(everything, func(_ *http.Request, rep *reply) {
 		if rep.status == http.StatusUnauthorized {
 			rep.header.Set("Content-Type", "text/plain")
 			rep.body = []byte("unauthorized")
 		}
 	})},
-	{"auth.id-oracle", "without credentials unknown ids answer 404 and known ones 401", func(next http.Handler) http.Handler {
+	{"auth.id-oracle", "without credentials, unknown ids return 404 and known ids 401", func(next http.Handler) http.Handler {
 		open := lent(unauthenticated)(next)
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			rep := ask(open, r)

@@ -14,7 +14,7 @@ var postBulk match = func(r *http.Request) bool {
 	return collection == "Bulk" && r.Method == http.MethodPost
 }
 
-// jobs changes the operations of a bulk job; fn returns what becomes of them.
+// jobs returns a wrapper that replaces the operations of a bulk request by the result of fn.
 func jobs(fn func(o *scim.Object, operations []*scim.Object) []*scim.Object) wrap {
 	return before(postBulk, func(o *scim.Object) {
 		var list []*scim.Object
@@ -34,7 +34,7 @@ func jobs(fn func(o *scim.Object, operations []*scim.Object) []*scim.Object) wra
 	})
 }
 
-// jobResults changes the results of a bulk job.
+// jobResults returns a wrapper that changes the results of a bulk request with fn.
 func jobResults(fn func(op *scim.Object)) wrap {
 	return afterBody(postBulk, func(o *scim.Object) {
 		for _, v := range o.Array("Operations") {
@@ -45,7 +45,7 @@ func jobResults(fn func(op *scim.Object)) wrap {
 
 func method(op *scim.Object, name string) bool { return op.Text("method") == name }
 
-// jobHides answers jobs with an operation that satisfies when as if it had succeeded.
+// jobHides returns a wrapper that returns a success without processing for bulk requests that have an operation that satisfies when.
 func jobHides(when func(op *scim.Object) bool) wrap {
 	return refuse(postBulk, anyOp(when), func() *reply {
 		done := scim.NewObject(scim.Member{Name: "method", Value: "DELETE"}, scim.Member{Name: "status", Value: "204"})
@@ -55,7 +55,7 @@ func jobHides(when func(op *scim.Object) bool) wrap {
 	})
 }
 
-// references changes all texts of a job that refer to a bulkId, path included.
+// references returns a wrapper that replaces each string of a bulk request that starts with "bulkId:" by the result of fn.
 func references(fn func(text string) any) wrap {
 	var walk func(v any) any
 	walk = func(v any) any {
@@ -78,7 +78,7 @@ func references(fn func(text string) any) wrap {
 	return before(postBulk, func(o *scim.Object) { walk(o) })
 }
 
-// withoutMembers drops members that refer to a bulkId from the data of the operations that satisfy when.
+// withoutMembers returns a wrapper that removes the members from the data of the operations that satisfy when.
 func withoutMembers(when func(op *scim.Object) bool) wrap {
 	return jobs(func(_ *scim.Object, list []*scim.Object) []*scim.Object {
 		for _, op := range list {
@@ -91,14 +91,14 @@ func withoutMembers(when func(op *scim.Object) bool) wrap {
 }
 
 var bulk = []Mutant{
-	{"bulk.not-there", "/Bulk answers 501 though it is advertised",
+	{"bulk.not-there", "/Bulk returns 501 although it is advertised",
 		instead(postBulk, func(http.Handler, *http.Request) *reply { return failure(501, "") })},
-	{"bulk.status-201", "a job answers 201", after(postBulk, func(_ *http.Request, rep *reply) {
+	{"bulk.status-201", "a bulk request returns 201", after(postBulk, func(_ *http.Request, rep *reply) {
 		if rep.ok() {
 			rep.status = 201
 		}
 	})},
-	{"bulk.fails-whole", "a job with a failed operation answers 400", after(postBulk, func(_ *http.Request, rep *reply) {
+	{"bulk.fails-whole", "a bulk request with a failed operation returns 400", after(postBulk, func(_ *http.Request, rep *reply) {
 		for _, v := range rep.object().Array("Operations") {
 			if strings.HasPrefix(v.(*scim.Object).Text("status"), "4") {
 				*rep = *failure(400, scim.InvalidValue)
@@ -106,8 +106,8 @@ var bulk = []Mutant{
 			}
 		}
 	})},
-	{"bulk.schema-missing", "the answer has no schemas", afterBody(postBulk, func(o *scim.Object) { o.Delete("schemas") })},
-	{"bulk.fail-on-errors-echoed", "the answer repeats failOnErrors", echo(postBulk, echoMember("failOnErrors"))},
+	{"bulk.schema-missing", "the bulk response has no schemas", afterBody(postBulk, func(o *scim.Object) { o.Delete("schemas") })},
+	{"bulk.fail-on-errors-echoed", "the bulk response repeats failOnErrors", echo(postBulk, echoMember("failOnErrors"))},
 	{"bulk.errors-only", "only failed operations have results", afterBody(postBulk, func(o *scim.Object) {
 		o.Set("Operations",
 			slices.DeleteFunc(slices.Clone(o.Array("Operations")), func(v any) bool {
@@ -130,7 +130,7 @@ var bulk = []Mutant{
 		}
 	})},
 	{"bulk.response-lost", "failed operations have no response", jobResults(func(op *scim.Object) { op.Delete("response") })},
-	{"bulk.response-text", "the response of a failed operation is a text", jobResults(func(op *scim.Object) {
+	{"bulk.response-text", "the response of a failed operation is a string", jobResults(func(op *scim.Object) {
 		if op.Complex("response") != nil {
 			op.Set("response", "it failed")
 		}
@@ -140,7 +140,7 @@ var bulk = []Mutant{
 			e.Set("status", 400)
 		}
 	})},
-	{"bulk.put-skipped", "PUT operations are reported and not executed", jobs(func(_ *scim.Object, list []*scim.Object) []*scim.Object {
+	{"bulk.put-skipped", "PUT operations are reported but not executed", jobs(func(_ *scim.Object, list []*scim.Object) []*scim.Object {
 		for _, op := range list {
 			if name := op.Complex("data").Complex("name"); method(op, "PUT") && name != nil {
 				name.Set("givenName", "Conformance")
@@ -148,7 +148,7 @@ var bulk = []Mutant{
 		}
 		return list
 	})},
-	{"bulk.patch-skipped", "PATCH operations are reported and not executed", jobs(func(_ *scim.Object, list []*scim.Object) []*scim.Object {
+	{"bulk.patch-skipped", "PATCH operations are reported but not executed", jobs(func(_ *scim.Object, list []*scim.Object) []*scim.Object {
 		for _, op := range list {
 			if method(op, "PATCH") {
 				op.Complex("data").Set("Operations",
@@ -162,7 +162,7 @@ var bulk = []Mutant{
 			op.Set("status", "200")
 		}
 	})},
-	{"bulk.groups-refused", "groups cannot be created by a job", jobResults(func(op *scim.Object) {
+	{"bulk.groups-refused", "groups cannot be created in a bulk request", jobResults(func(op *scim.Object) {
 		if strings.Contains(op.Text("location"), "/Groups/") && method(op, "POST") {
 			op.Set("status", "400")
 		}
@@ -180,19 +180,19 @@ var bulk = []Mutant{
 				return again
 			})
 		})},
-	{"bulk.conflict-400", "a duplicate in a job reports 400", jobResults(func(op *scim.Object) {
+	{"bulk.conflict-400", "a duplicate in a bulk request reports 400", jobResults(func(op *scim.Object) {
 		if op.Text("status") == "409" {
 			op.Set("status", "400")
 		}
 	})},
-	{"bulk.stops", "a job ends with its first error", before(postBulk, func(o *scim.Object) { o.Set("failOnErrors", 1) })},
+	{"bulk.stops", "a bulk request stops at its first error", before(postBulk, func(o *scim.Object) { o.Set("failOnErrors", 1) })},
 	{"bulk.never-stops", "failOnErrors is ignored", before(postBulk, func(o *scim.Object) { o.Delete("failOnErrors") })},
-	{"bulk.fail-on-errors-one-more", "failOnErrors stops one error too late", before(postBulk, func(o *scim.Object) {
+	{"bulk.fail-on-errors-one-more", "with failOnErrors, processing stops one error too late", before(postBulk, func(o *scim.Object) {
 		if v, ok := o.Get("failOnErrors"); ok && scim.Equal(v, jsonInteger(2)) {
 			o.Set("failOnErrors", 3)
 		}
 	})},
-	{"bulk.references-kept", "references become somebody else", references(func(string) any { return "scimconf-nobody" })},
+	{"bulk.references-kept", "references are replaced by an unknown id", references(func(string) any { return "scimconf-nobody" })},
 	{"bulk.references-dropped", "members that refer to a bulkId are dropped",
 		withoutMembers(func(op *scim.Object) bool { return method(op, "POST") })},
 	{"bulk.forward-dropped", "references to later operations are dropped", jobs(func(_ *scim.Object, list []*scim.Object) []*scim.Object {
@@ -208,7 +208,7 @@ var bulk = []Mutant{
 		}
 		return list
 	})},
-	{"bulk.extension-reference-dropped", "references in extensions stay as they are", afterEach(readUser, func(o *scim.Object) {
+	{"bulk.extension-reference-dropped", "bulkId references in extensions are not resolved", afterEach(readUser, func(o *scim.Object) {
 		if m := o.Complex(scim.EnterpriseUserSchema).Complex("manager"); m != nil {
 			m.Set("value", "bulkId:boss")
 		}
@@ -219,7 +219,7 @@ var bulk = []Mutant{
 				return method(op, "PATCH") && strings.Contains(string(op.AppendJSON(nil)), "bulkId:")
 			})
 		})},
-	{"bulk.not-atomic", "the operations of a PATCH before the failing one stay applied",
+	{"bulk.not-atomic", "PATCH operations before the failing one stay applied",
 		jobs(func(_ *scim.Object, list []*scim.Object) []*scim.Object {
 			var out []*scim.Object
 			for _, op := range list {
@@ -244,25 +244,25 @@ var bulk = []Mutant{
 		return list
 	})},
 	{"bulk.version-lost", "results have no version", jobResults(func(op *scim.Object) { op.Delete("version") })},
-	{"bulk.limit-ignored", "too many operations answer 200", after(postBulk, func(_ *http.Request, rep *reply) {
+	{"bulk.limit-ignored", "a request with too many operations returns 200", after(postBulk, func(_ *http.Request, rep *reply) {
 		if rep.status == 413 {
 			*rep = *answer(200,
 				scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.BulkResponseMessage}}, scim.Member{Name: "Operations", Value: []any{}}))
 		}
 	})},
-	{"bulk.limit-unnamed", "a 413 does not name the limit", after(postBulk, func(_ *http.Request, rep *reply) {
+	{"bulk.limit-unnamed", "a 413 response does not name the limit", after(postBulk, func(_ *http.Request, rep *reply) {
 		if rep.status == 413 {
 			*rep = *failure(413, "")
 		}
 	})},
-	{"bulk.schema-not-needed", "a job of another schema is processed",
+	{"bulk.schema-not-needed", "a bulk request with another message schema is processed",
 		before(postBulk, func(o *scim.Object) { o.Set("schemas", []any{scim.BulkRequestMessage}) })},
-	{"bulk.operations-not-needed", "a job without Operations answers 200", before(postBulk, func(o *scim.Object) {
+	{"bulk.operations-not-needed", "a bulk request without Operations returns 200", before(postBulk, func(o *scim.Object) {
 		if _, ok := o.Get("Operations"); !ok {
 			o.Set("Operations", []any{})
 		}
 	})},
-	{"bulk.get-hidden", "GET in a job succeeds", jobHides(func(op *scim.Object) bool { return method(op, "GET") })},
+	{"bulk.get-hidden", "GET in a bulk request succeeds", jobHides(func(op *scim.Object) bool { return method(op, "GET") })},
 	{"bulk.method-guessed", "an operation without a method succeeds", jobHides(func(op *scim.Object) bool { return op.Text("method") == "" })},
 	{"bulk.path-guessed", "an operation without a path succeeds", jobHides(func(op *scim.Object) bool { return op.Text("path") == "" })},
 	{"bulk.data-guessed", "a PUT without data succeeds",
@@ -284,5 +284,6 @@ var bulk = []Mutant{
 		}
 		return list
 	})},
-	{"bulk.dependents-created", "what refers to a failed POST is created without it", references(func(string) any { return nil })},
+	{"bulk.dependents-created", "a resource that refers to a failed POST is created without the reference",
+		references(func(string) any { return nil })},
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// graves remembers what was deleted, by path.
+// graves stores deleted users by path.
 type graves struct {
 	mu   sync.Mutex
 	dead map[string]*scim.Object
@@ -30,7 +30,7 @@ func (g *graves) at(path string) *scim.Object {
 
 func (g *graves) named(name string) *scim.Object { return g.with("userName", name) }
 
-// with returns what was deleted with the given text.
+// with returns the deleted user with this value of an attribute, or nil.
 func (g *graves) with(attribute, text string) *scim.Object {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -42,7 +42,7 @@ func (g *graves) with(attribute, text string) *scim.Object {
 	return nil
 }
 
-// trackDeleted remembers every user that is deleted and lets fn answer later requests.
+// trackDeleted returns a wrapper that stores each deleted user and lets fn handle all other requests and each repeated DELETE.
 //
 //go:noinline
 func trackDeleted(fn func(next http.Handler, r *http.Request, g *graves) *reply) wrap {
@@ -67,14 +67,14 @@ func trackDeleted(fn func(next http.Handler, r *http.Request, g *graves) *reply)
 }
 
 var del = []Mutant{
-	{"delete.status-200", "DELETE answers 200 with the user", instead(deleteUser, func(next http.Handler, r *http.Request) *reply {
+	{"delete.status-200", "DELETE returns 200 with the user", instead(deleteUser, func(next http.Handler, r *http.Request) *reply {
 		was := stored(next, r)
 		if rep := ask(next, r); !rep.ok() {
 			return rep
 		}
 		return answer(200, was)
 	})},
-	{"delete.keeps", "DELETE answers 204 and keeps the user", instead(deleteUser, func(next http.Handler, r *http.Request) *reply {
+	{"delete.keeps", "DELETE returns 204 without deleting the user", instead(deleteUser, func(next http.Handler, r *http.Request) *reply {
 		if stored(next, r) == nil {
 			return ask(next, r)
 		}
@@ -86,19 +86,19 @@ var del = []Mutant{
 		}
 		return ask(next, r)
 	})},
-	{"delete.twice-204", "a second DELETE answers 204", trackDeleted(func(next http.Handler, r *http.Request, g *graves) *reply {
+	{"delete.twice-204", "a second DELETE returns 204", trackDeleted(func(next http.Handler, r *http.Request, g *graves) *reply {
 		if g.at(r.URL.Path) != nil && r.Method == http.MethodDelete {
 			return &reply{status: 204, header: http.Header{}}
 		}
 		return ask(next, r)
 	})},
-	{"delete.patch-200", "PATCH of a deleted user answers 200", trackDeleted(func(next http.Handler, r *http.Request, g *graves) *reply {
+	{"delete.patch-200", "PATCH of a deleted user returns 200", trackDeleted(func(next http.Handler, r *http.Request, g *graves) *reply {
 		if o := g.at(r.URL.Path); o != nil && r.Method == http.MethodPatch {
 			return answer(200, o)
 		}
 		return ask(next, r)
 	})},
-	{"delete.still-listed", "a deleted user is still found by its name",
+	{"delete.still-listed", "a deleted user is still found by its userName",
 		trackDeleted(func(next http.Handler, r *http.Request, g *graves) *reply {
 			rep := ask(next, r)
 			if m := userNameOperand.FindStringSubmatch(r.URL.Query().Get("filter")); m != nil && listUsers(r) && rep.ok() {
@@ -111,16 +111,17 @@ var del = []Mutant{
 			}
 			return rep
 		})},
-	{"delete.still-counted", "a deleted user is still counted", trackDeleted(func(next http.Handler, r *http.Request, g *graves) *reply {
-		rep := ask(next, r)
-		if m := userNameOperand.FindStringSubmatch(r.URL.Query().Get("filter")); m != nil && listUsers(r) && rep.ok() && g.named(m[1]) != nil {
-			list := rep.object()
-			list.Set("totalResults", 1)
-			rep.body = list.AppendJSON(nil)
-		}
-		return rep
-	})},
-	{"delete.name-taken", "the userName of a deleted user stays taken",
+	{"delete.still-counted", "a deleted user is still counted in totalResults",
+		trackDeleted(func(next http.Handler, r *http.Request, g *graves) *reply {
+			rep := ask(next, r)
+			if m := userNameOperand.FindStringSubmatch(r.URL.Query().Get("filter")); m != nil && listUsers(r) && rep.ok() && g.named(m[1]) != nil {
+				list := rep.object()
+				list.Set("totalResults", 1)
+				rep.body = list.AppendJSON(nil)
+			}
+			return rep
+		})},
+	{"delete.name-taken", "the userName of a deleted user stays reserved",
 		trackDeleted(func(next http.Handler, r *http.Request, g *graves) *reply {
 			if createUser(r) {
 				if sent, err := scim.Decode(readBody(r)); err == nil && g.named(sent.Text("userName")) != nil {
@@ -129,7 +130,7 @@ var del = []Mutant{
 			}
 			return ask(next, r)
 		})},
-	{"delete.unknown-500", "DELETE of an unknown id answers 500", after(deleteUser, func(_ *http.Request, rep *reply) {
+	{"delete.unknown-500", "DELETE of an unknown id causes 500", after(deleteUser, func(_ *http.Request, rep *reply) {
 		if rep.status == 404 {
 			*rep = *failure(500, "")
 		}

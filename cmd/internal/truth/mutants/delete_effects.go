@@ -10,7 +10,7 @@ import (
 )
 
 var deleteEffects = []Mutant{
-	{"delete.takes-alike", "DELETE takes the users of the same externalId along",
+	{"delete.takes-alike", "DELETE also deletes users with the same externalId",
 		instead(deleteUser, func(next http.Handler, r *http.Request) *reply {
 			was := stored(next, r)
 			base, _, _ := place(r)
@@ -23,7 +23,7 @@ var deleteEffects = []Mutant{
 			}
 			return ask(next, r)
 		})},
-	{"delete.takes-reports", "DELETE of a manager takes the reports along",
+	{"delete.takes-reports", "DELETE of a manager also deletes the direct reports",
 		instead(deleteUser, func(next http.Handler, r *http.Request) *reply {
 			base, _, id := place(r)
 			filter := url.Values{"filter": {scim.EnterpriseUserSchema + `:manager.value eq "` + id + `"`}}
