@@ -43,7 +43,7 @@ func (m *killMatrix) killed(mutant mutants.Mutant, r *conformance.Result) {
 func (m *killMatrix) tolerated(v mutants.Variant, r *conformance.Result) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.blames[v.ID] = count(r, blamed)
+	m.blames[v.ID] = count(r, complains)
 }
 
 // complete reports whether all mutants and variants were run and every mutant was detected.

@@ -19,8 +19,8 @@ import (
 	"github.com/scimwright/scimwright/scimserver/quirks"
 )
 
-// talk runs the client flows of profiles against a handler.
-func talk(t *testing.T, h http.Handler, selected ...conformance.Profile) *conformance.Result {
+// runProfiles runs the client flows of profiles against a handler.
+func runProfiles(t *testing.T, h http.Handler, selected ...conformance.Profile) *conformance.Result {
 	t.Helper()
 	target := conformance.Target{URL: "http://127.0.0.1/scim/v2", Token: referenceToken, Transport: inProcess{h}}
 	r, err := conformance.Run(t.Context(), target, conformance.Options{Profiles: selected})
@@ -42,7 +42,7 @@ func TestProfiles_PassOnReferenceServer(t *testing.T) {
 	t.Parallel()
 	for _, p := range profiles.All() {
 		t.Run(p.ID, func(t *testing.T) {
-			r := talk(t, newReferenceServer(t), p)
+			r := runProfiles(t, newReferenceServer(t), p)
 			for _, c := range r.Checks {
 				require.Equal(t, conformance.Pass, c.Outcome, "%s", describe(c))
 				require.LessOrEqual(t, c.Requests, c.Check.Requests, c.Check.ID)
@@ -70,7 +70,7 @@ func TestProfiles_AcceptPermittedVariants(t *testing.T) {
 	for _, v := range alltest.Sample(mutants.Variants(), 10) {
 		t.Run(v.ID, func(t *testing.T) {
 			t.Parallel()
-			for _, verdict := range talk(t, v.Wrap(newReferenceServer(t)), profiles.All()...).Profiles {
+			for _, verdict := range runProfiles(t, v.Wrap(newReferenceServer(t)), profiles.All()...).Profiles {
 				if verdict.Profile != wantsMore[v.ID] {
 					require.NotEqual(t, conformance.Breaks, verdict.Fit, "%s\n%+v\n%+v", v.Permits, verdict, verdict.Finding)
 				}
@@ -89,7 +89,7 @@ func TestProfiles_EveryStepCanFail(t *testing.T) {
 		for _, m := range mutants.Incompatible() {
 			t.Run(m.ID, func(t *testing.T) {
 				t.Parallel()
-				r := talk(t, m.Wrap(newReferenceServer(t)), profiles.All()...)
+				r := runProfiles(t, m.Wrap(newReferenceServer(t)), profiles.All()...)
 				hurt := slices.ContainsFunc(r.Profiles, func(v conformance.ProfileResult) bool { return v.Fit != conformance.Works })
 				require.True(t, hurt, "no client flow fails although %s", m.Breaks)
 				mu.Lock()
@@ -126,7 +126,7 @@ func TestProfiles_BreakOnListedQuirks(t *testing.T) {
 			names = append(names, q.Name)
 			t.Run(q.Name, func(t *testing.T) {
 				t.Parallel()
-				verdicts := talk(t, withQuirk(t, newReferenceServer(t), q.Name), profiles.All()...).Profiles
+				verdicts := runProfiles(t, withQuirk(t, newReferenceServer(t), q.Name), profiles.All()...).Profiles
 				mu.Lock()
 				defer mu.Unlock()
 				rows[q.Name] = row(q, verdicts)

@@ -40,8 +40,8 @@ const (
 	mutantsPerTest = 40
 )
 
-// leftOut reports whether this run omits the i-th mutant or variant.
-func leftOut(i int) bool {
+// omitted reports whether this run omits the i-th mutant or variant.
+func omitted(i int) bool {
 	switch {
 	case raceDetector:
 		return i%mutantsPerRace != 0
@@ -55,7 +55,7 @@ func leftOut(i int) bool {
 func TestSuite_KillMatrix(t *testing.T) {
 	m := newKillMatrix()
 	t.Run("every check passes on the reference server", func(t *testing.T) {
-		r := tidy(t, func(h http.Handler) http.Handler { return h })
+		r := suiteAndCompare(t, func(h http.Handler) http.Handler { return h })
 		for _, c := range r.Checks {
 			if provedElsewhere[c.Check.ID] != "" {
 				require.Equal(t, conformance.Skip, c.Outcome, c.Check.ID)
@@ -69,14 +69,14 @@ func TestSuite_KillMatrix(t *testing.T) {
 	})
 	t.Run("no check complains about a variant", func(t *testing.T) {
 		for i, v := range mutants.Variants() {
-			if leftOut(i) {
+			if omitted(i) {
 				continue
 			}
 			t.Run(v.ID, func(t *testing.T) {
 				t.Parallel()
-				r := tidy(t, v.Wrap)
+				r := suiteAndCompare(t, v.Wrap)
 				for _, c := range r.Checks {
-					assert.False(t, blamed(c), "%s\n%s", v.Permits, describe(c))
+					assert.False(t, complains(c), "%s\n%s", v.Permits, describe(c))
 				}
 				m.tolerated(v, r)
 			})
@@ -84,12 +84,12 @@ func TestSuite_KillMatrix(t *testing.T) {
 	})
 	t.Run("every mutant is detected by a check of its area", func(t *testing.T) {
 		for i, mutant := range mutants.All() {
-			if leftOut(i) {
+			if omitted(i) {
 				continue
 			}
 			t.Run(mutant.ID, func(t *testing.T) {
 				t.Parallel()
-				r := tidy(t, mutant.Wrap, areaOf(mutant.ID))
+				r := suiteAndCompare(t, mutant.Wrap, areaOf(mutant.ID))
 				require.True(t, slices.ContainsFunc(r.Checks, noticed), "no check of the area %s detects the fault: %s", areaOf(mutant.ID),
 					mutant.Breaks)
 				m.killed(mutant, r)
@@ -149,8 +149,8 @@ func TestChecks_Complete(t *testing.T) {
 	}
 }
 
-// blamed reports whether a check has a finding that blames the target, or an error.
-func blamed(c conformance.CheckResult) bool {
+// complains reports whether a check has a finding that blames the target, or an error.
+func complains(c conformance.CheckResult) bool {
 	return slices.Contains([]conformance.Outcome{conformance.Fail, conformance.Warn, conformance.Error}, c.Outcome)
 }
 
@@ -187,9 +187,9 @@ func suite(t *testing.T, h http.Handler, only ...string) *conformance.Result {
 	return r
 }
 
-// tidy runs suite on the reference server with a fault or a variant. After the run, the server has the same objects as before, and the
-// reported leftovers.
-func tidy(t *testing.T, wrap func(http.Handler) http.Handler, only ...string) *conformance.Result {
+// suiteAndCompare runs suite on the reference server with a fault or a variant. After the run, the server has the same objects as before,
+// and the reported leftovers.
+func suiteAndCompare(t *testing.T, wrap func(http.Handler) http.Handler, only ...string) *conformance.Result {
 	t.Helper()
 	reference := newReferenceServer(t)
 	before := holdings(reference)
@@ -241,8 +241,8 @@ func (o *ownedTokens) VerifyToken(ctx context.Context, token string) (scimserver
 	return grant, err
 }
 
-// rising returns a clock that never returns the same millisecond twice, so that two writes always have different timestamps.
-func rising() func() time.Time {
+// risingClock returns a clock that never returns the same millisecond twice, so that two writes always have different timestamps.
+func risingClock() func() time.Time {
 	var mu sync.Mutex
 	var last time.Time
 	return func() time.Time {
@@ -264,7 +264,7 @@ func newReferenceServer(t *testing.T) http.Handler {
 	types, err := schema.Load(os.DirFS(filepath.Join("testdata", "referencetypes")))
 	require.NoError(t, err)
 	layout := scimstore.NewLayout("scim", types...)
-	docs, err := docstore.Open(t.Context(), sqldbtest.SQLite(t), rising(), layout.Tables()...)
+	docs, err := docstore.Open(t.Context(), sqldbtest.SQLite(t), risingClock(), layout.Tables()...)
 	require.NoError(t, err)
 	owner := &ownedTokens{TokenVerifier: scimserver.StaticTokens(referenceToken)}
 	h, err := scimserver.New(scimserver.Options{

@@ -26,8 +26,8 @@ var (
 	deleteDevice = on("DELETE", "Devices", true)
 )
 
-// remembered returns a wrapper that stores the member name of request bodies, and returns it in later reads of the same object.
-func remembered(m match, name string, mask func(next http.Handler, r *http.Request, sent *scim.Object) *reply) wrap {
+// rememberMember returns a wrapper that stores the member name of request bodies, and returns it in later reads of the same object.
+func rememberMember(m match, name string, mask func(next http.Handler, r *http.Request, sent *scim.Object) *reply) wrap {
 	return func(next http.Handler) http.Handler {
 		kept := &memory{}
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -39,7 +39,7 @@ func remembered(m match, name string, mask func(next http.Handler, r *http.Reque
 					kept.put(id, v)
 				}
 			} else {
-				rep = ask(next, r)
+				rep = serve(next, r)
 			}
 			if o := rep.object(); readDevice(r) && rep.ok() && kept.at(o.Text("id")) != nil {
 				o.Set(name, kept.at(o.Text("id")))
@@ -52,12 +52,12 @@ func remembered(m match, name string, mask func(next http.Handler, r *http.Reque
 
 // as sends the request r with another body.
 func as(next http.Handler, r *http.Request, body *scim.Object) *reply {
-	return ask(next, alike(r, r.Method, r.URL.Path, r.URL.RawQuery, body.AppendJSON(nil)))
+	return serve(next, derivedRequest(r, r.Method, r.URL.Path, r.URL.RawQuery, body.AppendJSON(nil)))
 }
 
 // untyped returns a wrapper that accepts any value of an attribute of a device.
 func untyped(name string) wrap {
-	return remembered(createDevice, name, func(next http.Handler, r *http.Request, sent *scim.Object) *reply {
+	return rememberMember(createDevice, name, func(next http.Handler, r *http.Request, sent *scim.Object) *reply {
 		rep := as(next, r, sent)
 		if rep.status == http.StatusBadRequest {
 			sent.Delete(name)
@@ -67,11 +67,11 @@ func untyped(name string) wrap {
 	})
 }
 
-// quietDevice returns a wrapper that returns 204 without effect for PATCH requests of devices that have an operation on path. If shown is
-// set, later reads contain the value.
-func quietDevice(path string, shown bool) wrap {
+// ignoreDevicePatch returns a wrapper that returns 204 without effect for PATCH requests of devices that have an operation on path. If
+// shown is set, later reads contain the value.
+func ignoreDevicePatch(path string, shown bool) wrap {
 	return func(next http.Handler) http.Handler {
-		return stained(bodied(patchDevice, anyOp(pathHas(path))), func(_ *http.Request, sent *scim.Object, rep *reply) any {
+		return rememberAndShow(withJSON(patchDevice, anyOp(pathHas(path))), func(_ *http.Request, sent *scim.Object, rep *reply) any {
 			*rep = reply{status: http.StatusNoContent, header: http.Header{}}
 			if !shown {
 				return nil
@@ -81,20 +81,20 @@ func quietDevice(path string, shown bool) wrap {
 	}
 }
 
-// sharing returns a wrapper that accepts a device with a unique value in use if allowed(known) is true. known reports whether the value was
-// sent before in the same case.
-func sharing(allowed func(known bool) bool) wrap {
+// allowSharedValues returns a wrapper that accepts a device with a unique value in use if allowed(known) is true. known reports whether the
+// value was sent before in the same case.
+func allowSharedValues(allowed func(known bool) bool) wrap {
 	return func(next http.Handler) http.Handler {
 		seen := &names{}
 		return instead(createDevice, func(next http.Handler, r *http.Request) *reply {
 			sent, err := scim.Decode(readBody(r))
 			if err != nil {
-				return ask(next, r)
+				return serve(next, r)
 			}
 			asset := sent.Complex(assetURN)
 			tagKnown := sent.Text("tag") != "" && seen.add("tag "+sent.Text("tag"))
 			known := seen.add("number "+asset.Text("number")) || tagKnown
-			rep := ask(next, r)
+			rep := serve(next, r)
 			if rep.status == http.StatusConflict && allowed(known) {
 				sent.Delete("tag")
 				asset.Set("number", rand.Text())
@@ -125,10 +125,10 @@ var characteristics = []Mutant{
 			o.Set("schemas", append(o.Array("schemas"), assetURN))
 		}
 	})},
-	{"characteristics.read-only-created", "POST stores a readOnly attribute", remembered(createDevice, "status", as)},
-	{"characteristics.read-only-replaced", "PUT stores a readOnly attribute", remembered(putDevice, "status", as)},
-	{"characteristics.read-only-patched", "PATCH stores a readOnly attribute", quietDevice("status", true)},
-	{"characteristics.read-only-hidden", "PATCH of a readOnly attribute returns 204", quietDevice("status", false)},
+	{"characteristics.read-only-created", "POST stores a readOnly attribute", rememberMember(createDevice, "status", as)},
+	{"characteristics.read-only-replaced", "PUT stores a readOnly attribute", rememberMember(putDevice, "status", as)},
+	{"characteristics.read-only-patched", "PATCH stores a readOnly attribute", ignoreDevicePatch("status", true)},
+	{"characteristics.read-only-hidden", "PATCH of a readOnly attribute returns 204", ignoreDevicePatch("status", false)},
 	{"characteristics.read-only-refused", "a readOnly attribute in POST and PUT is rejected with 400",
 		refuse(either(createDevice, putDevice), func(o *scim.Object) bool { return o.Text("status") != "" }, func() *reply {
 			return failure(400, scim.Mutability)
@@ -136,7 +136,7 @@ var characteristics = []Mutant{
 	{"characteristics.immutable-same-refused", "a PUT with an unchanged immutable attribute is rejected with 400",
 		refuse(putDevice, func(o *scim.Object) bool { return o.Text("vendor") != "" }, func() *reply { return failure(400, scim.Mutability) })},
 	{"characteristics.immutable-replaced", "PUT changes an immutable attribute",
-		remembered(putDevice, "vendor", func(next http.Handler, r *http.Request, sent *scim.Object) *reply {
+		rememberMember(putDevice, "vendor", func(next http.Handler, r *http.Request, sent *scim.Object) *reply {
 			rep := as(next, r, sent)
 			if rep.status == http.StatusBadRequest {
 				sent.Delete("vendor")
@@ -144,17 +144,17 @@ var characteristics = []Mutant{
 			}
 			return rep
 		})},
-	{"characteristics.immutable-patched", "PATCH changes an immutable attribute", quietDevice("vendor", true)},
-	{"characteristics.immutable-hidden", "PATCH of an immutable attribute returns 204", quietDevice("vendor", false)},
+	{"characteristics.immutable-patched", "PATCH changes an immutable attribute", ignoreDevicePatch("vendor", true)},
+	{"characteristics.immutable-hidden", "PATCH of an immutable attribute returns 204", ignoreDevicePatch("vendor", false)},
 	{"characteristics.immutable-never-set", "PUT does not set an immutable attribute", merging(putDevice, func(sent, has *scim.Object) {
 		if has.Text("vendor") == "" {
 			sent.Delete("vendor")
 		}
 	})},
 	{"characteristics.immutable-first-refused", "PATCH of an unassigned immutable attribute is rejected with 400",
-		refusing(bodied(patchDevice, anyOp(pathHas("vendor"))), 400)},
+		refusing(withJSON(patchDevice, anyOp(pathHas("vendor"))), 400)},
 	{"characteristics.immutable-cleared", "a PUT without an immutable attribute removes it",
-		stained(putDevice, func(_ *http.Request, sent *scim.Object, rep *reply) any {
+		rememberAndShow(putDevice, func(_ *http.Request, sent *scim.Object, rep *reply) any {
 			if rep.ok() && sent.Text("vendor") == "" {
 				return true
 			}
@@ -173,14 +173,14 @@ var characteristics = []Mutant{
 		afterEach(readDevice, func(o *scim.Object) { o.Delete("notes") })},
 	{"characteristics.request-unwritten", "the POST response lacks attributes with returned \"request\"",
 		afterEach(createDevice, func(o *scim.Object) { o.Delete("notes") })},
-	{"characteristics.unique-shared", "two devices may have the same unique value", sharing(func(bool) bool { return true })},
-	{"characteristics.unique-exact", "uniqueness is checked case-sensitively", sharing(func(known bool) bool { return !known })},
+	{"characteristics.unique-shared", "two devices may have the same unique value", allowSharedValues(func(bool) bool { return true })},
+	{"characteristics.unique-exact", "uniqueness is checked case-sensitively", allowSharedValues(func(known bool) bool { return !known })},
 	{"characteristics.unique-own", "a device conflicts with itself", instead(putDevice, func(next http.Handler, r *http.Request) *reply {
 		sent, err := scim.Decode(readBody(r))
 		if has := stored(next, r); err == nil && has != nil && has.Complex(assetURN).Text("number") == sent.Complex(assetURN).Text("number") {
 			return failure(409, scim.Uniqueness)
 		}
-		return ask(next, r)
+		return serve(next, r)
 	})},
 	{"characteristics.case-lost", "caseExact values are stored in lower case", before(createDevice, func(o *scim.Object) {
 		if code := o.Text("code"); code != "" {
@@ -204,7 +204,7 @@ var characteristics = []Mutant{
 	{"characteristics.string-unchecked", "any value is accepted as a string", untyped("nickname")},
 	{"characteristics.complex-unchecked", "any value is accepted as complex", untyped("owner")},
 	{"characteristics.reference-unchecked", "any value is accepted as a reference", untyped("site")},
-	{"characteristics.wrong-type-500", "a value of the wrong type causes 500", turned(createDevice, 400, 500)},
+	{"characteristics.wrong-type-500", "a value of the wrong type causes 500", changeStatus(createDevice, 400, 500)},
 	{"characteristics.zone-cut", "the time zone of a dateTime is dropped", before(createDevice, func(o *scim.Object) {
 		if at := o.Text("bought"); at != "" {
 			o.Set("bought", strings.Replace(at, "+02:00", "Z", 1))
@@ -218,7 +218,7 @@ var characteristics = []Mutant{
 		}
 	})},
 	{"characteristics.primary-twice", "two values have primary true", untyped("disks")},
-	{"characteristics.duplicates-returned", "a repeated value is returned twice", remembered(createDevice, "aliases", as)},
+	{"characteristics.duplicates-returned", "a repeated value is returned twice", rememberMember(createDevice, "aliases", as)},
 	{"characteristics.extension-lost", "data of an optional extension is not stored",
 		before(createDevice, func(o *scim.Object) { o.Delete(warrantyURN) })},
 	{"characteristics.decimal-rounded", "decimals are truncated to integers", afterEach(readDevice, func(o *scim.Object) {
@@ -239,7 +239,7 @@ var customTypes = []Mutant{
 	{"types.resource-type-wrong", "meta.resourceType of a device is device",
 		afterEach(either(createDevice, readDevice), func(o *scim.Object) { o.Complex("meta").Set("resourceType", "device") })},
 	{"types.unreadable", "devices cannot be read by id", refusing(readDevice, 404)},
-	{"types.unknown-500", "an unknown device id causes 500", turned(readDevice, 404, 500)},
+	{"types.unknown-500", "an unknown device id causes 500", changeStatus(readDevice, 404, 500)},
 	{"types.put-ignored", "PUT of a device changes nothing", instead(putDevice, unchanged)},
 	{"types.patch-501", "PATCH of a device returns 501", refusing(patchDevice, 501)},
 	{"types.patch-ignored", "PATCH of a device changes nothing", instead(patchDevice, unchanged)},
@@ -249,5 +249,5 @@ var customTypes = []Mutant{
 		})},
 	{"types.filter-ignored", "filters on devices are ignored", query(listDevices, func(q url.Values) { q.Del("filter") })},
 	{"types.filter-refused", "filters on devices are rejected with 400", refusing(with(listDevices, "filter"), 400)},
-	{"types.malformed-500", "malformed JSON for a device causes 500", turned(createDevice, 400, 500)},
+	{"types.malformed-500", "malformed JSON for a device causes 500", changeStatus(createDevice, 400, 500)},
 }

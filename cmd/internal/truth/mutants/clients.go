@@ -135,7 +135,7 @@ func Incompatible() []Mutant {
 					return failure(400, scim.NoTarget)
 				}
 				setBody(r, body)
-				return ask(next, r)
+				return serve(next, r)
 			})},
 		{"update.manager-object-only", "a manager given as a bare id is rejected", refusePatch(func(op *scim.Object) bool {
 			return strings.HasSuffix(op.Text("path"), ":manager") && op.Text("value") != ""
@@ -166,7 +166,7 @@ func Incompatible() []Mutant {
 						setBody(r, o.AppendJSON(nil))
 					}
 				}
-				return ask(next, r)
+				return serve(next, r)
 			})},
 		{"update.password-refused", "a password in a PATCH is rejected",
 			refusePatch(func(op *scim.Object) bool { _, has := op.Complex("value").Get("password"); return has })},
@@ -202,7 +202,7 @@ func Incompatible() []Mutant {
 					return failure(409, "")
 				}
 				setBody(r, body)
-				return ask(next, r)
+				return serve(next, r)
 			})},
 		{"groups.references-refused", "a $ref of null is rejected", refuse(patchGroup, anyOp(func(op *scim.Object) bool {
 			return slices.ContainsFunc(op.Array("value"), func(item any) bool {
@@ -254,7 +254,7 @@ func Incompatible() []Mutant {
 					o.Set("members", group.Array("members"))
 					setBody(r, o.AppendJSON(nil))
 				}
-				return ask(next, r)
+				return serve(next, r)
 			})},
 		{"delete.refused", "DELETE is not supported",
 			instead(either(deleteUser, on("DELETE", "Groups", true)), func(http.Handler, *http.Request) *reply { return failure(405, "") })},

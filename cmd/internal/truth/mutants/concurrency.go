@@ -11,7 +11,7 @@ import (
 var concurrency = []Mutant{
 	{"concurrency.duplicates", "concurrent POST requests with the same userName all create a user",
 		duplicates(func(bool) bool { return true })},
-	{"concurrency.conflict-500", "a concurrent POST with a userName in use causes 500", turned(createUser, 409, 500)},
+	{"concurrency.conflict-500", "a concurrent POST with a userName in use causes 500", changeStatus(createUser, 409, 500)},
 	{"concurrency.ids-shared", "two users have the same id", afterBody(createUser, func(o *scim.Object) { o.Set("id", "1") })},
 	{"concurrency.members-lost", "a concurrent change of members overwrites the other changes", edit(patchGroup, func(o *scim.Object) {
 		if is(o, "add", "members") {
@@ -34,20 +34,21 @@ var concurrency = []Mutant{
 		}
 	})},
 	{"concurrency.put-loses-all", "none of several concurrent PUTs is stored", instead(putUser, unchanged)},
-	{"concurrency.delete-500", "DELETE of a deleted user causes 500", turned(deleteUser, 404, 500)},
-	{"concurrency.still-there", "a deleted user can still be read", trackDeleted(func(next http.Handler, r *http.Request, g *graves) *reply {
-		if o := g.at(r.URL.Path); o != nil && r.Method == http.MethodGet {
-			return answer(200, o)
-		}
-		return ask(next, r)
-	})},
+	{"concurrency.delete-500", "DELETE of a deleted user causes 500", changeStatus(deleteUser, 404, 500)},
+	{"concurrency.still-there", "a deleted user can still be read",
+		trackDeleted(func(next http.Handler, r *http.Request, g *deletedUsers) *reply {
+			if o := g.at(r.URL.Path); o != nil && r.Method == http.MethodGet {
+				return newReply(200, o)
+			}
+			return serve(next, r)
+		})},
 	{"concurrency.index-lags", "the first query after a POST does not find the new user", func(next http.Handler) http.Handler {
 		var news atomic.Bool
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if createUser(r) {
 				news.Store(true)
 			}
-			rep := ask(next, r)
+			rep := serve(next, r)
 			if o := rep.object(); listUsers(r) && rep.ok() && news.Swap(false) {
 				o.Set("Resources", []any{})
 				o.Set("totalResults", 0)
@@ -66,7 +67,7 @@ var concurrency = []Mutant{
 			}
 			if was, _ := old.at(r.URL.Path).(*scim.Object); was != nil && readUser(r) {
 				old.put(r.URL.Path, nil)
-				answer(200, was).send(w)
+				newReply(200, was).send(w)
 				return
 			}
 			next.ServeHTTP(w, r)

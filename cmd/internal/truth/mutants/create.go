@@ -35,16 +35,16 @@ func duplicates(allowed func(known bool) bool) wrap {
 		return instead(createUser, func(next http.Handler, r *http.Request) *reply {
 			o, err := scim.Decode(readBody(r))
 			if err != nil {
-				return ask(next, r)
+				return serve(next, r)
 			}
 			name := o.Text("userName")
 			known := posted.add(name)
-			rep := ask(next, r)
+			rep := serve(next, r)
 			if rep.status != http.StatusConflict || !allowed(known) {
 				return rep
 			}
 			o.Set("userName", name+"."+rand.Text()[:6])
-			rep = ask(next, alike(r, http.MethodPost, r.URL.Path, r.URL.RawQuery, o.AppendJSON(nil)))
+			rep = serve(next, derivedRequest(r, http.MethodPost, r.URL.Path, r.URL.RawQuery, o.AppendJSON(nil)))
 			if created := rep.object(); created != nil {
 				created.Set("userName", name)
 				rep.body = created.AppendJSON(nil)
@@ -58,7 +58,7 @@ func duplicates(allowed func(known bool) bool) wrap {
 func echo(m match, put func(sent, got *scim.Object)) wrap {
 	return instead(m, func(next http.Handler, r *http.Request) *reply {
 		sent, err := scim.Decode(readBody(r))
-		rep := ask(next, r)
+		rep := serve(next, r)
 		if got := rep.object(); err == nil && rep.ok() && got != nil {
 			put(sent, got)
 			rep.body = got.AppendJSON(nil)
@@ -168,7 +168,7 @@ var create = []Mutant{
 		if _, err := scim.Decode(readBody(r)); err != nil {
 			return failure(500, "")
 		}
-		return ask(next, r)
+		return serve(next, r)
 	})},
 	{"create.type-ignored", "a name that is a string is dropped", before(createUser, func(o *scim.Object) {
 		if o.Text("name") != "" {
@@ -197,6 +197,6 @@ var create = []Mutant{
 		if strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
 			return failure(415, "")
 		}
-		return ask(next, r)
+		return serve(next, r)
 	})},
 }

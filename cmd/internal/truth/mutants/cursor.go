@@ -32,7 +32,7 @@ func count(m match, n string) wrap {
 // badCursor returns a wrapper that replaces responses with scimType invalidCursor by the result of fn.
 func badCursor(fn func(next http.Handler, r *http.Request) *reply) wrap {
 	return instead(cursorPage, func(next http.Handler, r *http.Request) *reply {
-		rep := ask(next, r)
+		rep := serve(next, r)
 		if rep.status == 400 && rep.object().Text("scimType") == string(scim.InvalidCursor) {
 			return fn(next, r)
 		}
@@ -40,15 +40,15 @@ func badCursor(fn func(next http.Handler, r *http.Request) *reply) wrap {
 	})
 }
 
-// begin returns the response with the first page.
-func begin(next http.Handler, r *http.Request) *reply {
+// firstCursorPage returns the response with the first page.
+func firstCursorPage(next http.Handler, r *http.Request) *reply {
 	q := r.URL.Query()
 	q.Set("cursor", "")
-	return ask(next, alike(r, http.MethodGet, r.URL.Path, q.Encode(), nil))
+	return serve(next, derivedRequest(r, http.MethodGet, r.URL.Path, q.Encode(), nil))
 }
 
-// retext returns a wrapper that changes a string member of a response.
-func retext(m match, name string, fn func(text string) any) wrap {
+// changeString returns a wrapper that changes a string member of a response.
+func changeString(m match, name string, fn func(text string) any) wrap {
 	return afterBody(m, func(o *scim.Object) {
 		if text := o.Text(name); text != "" {
 			o.Set(name, fn(text))
@@ -56,15 +56,15 @@ func retext(m match, name string, fn func(text string) any) wrap {
 	})
 }
 
-// unpage returns a wrapper that reverses the change of retext in the cursors of requests.
-func unpage(fn func(cursor string) string) wrap {
+// restoreCursor returns a wrapper that reverses the change of changeString in the cursors of requests.
+func restoreCursor(fn func(cursor string) string) wrap {
 	return query(laterPage, func(q url.Values) { q.Set("cursor", fn(q.Get("cursor"))) })
 }
 
 var cursor = []Mutant{
 	{"cursor.no-next", "nextCursor is never returned", afterBody(cursorPage, func(o *scim.Object) { o.Delete("nextCursor") })},
 	{"cursor.next-null", "nextCursor is an object",
-		retext(cursorPage, "nextCursor", func(text string) any { return scim.NewObject(scim.Member{Name: "value", Value: text}) })},
+		changeString(cursorPage, "nextCursor", func(text string) any { return scim.NewObject(scim.Member{Name: "value", Value: text}) })},
 	{"cursor.bare-list", "a page by cursor has no schemas", afterBody(cursorPage, func(o *scim.Object) { o.Delete("schemas") })},
 	{"cursor.items-per-page-wrong", "itemsPerPage of a page by cursor is always 100",
 		afterBody(cursorPage, func(o *scim.Object) { o.Set("itemsPerPage", 100) })},
@@ -76,10 +76,10 @@ var cursor = []Mutant{
 			o.Set("itemsPerPage", len(items)-1)
 		}
 	})},
-	{"cursor.repeats-first", "every cursor returns the first page", instead(laterPage, begin)},
+	{"cursor.repeats-first", "every cursor returns the first page", instead(laterPage, firstCursorPage)},
 	{"cursor.never-ends", "nextCursor of the last page points to the same page",
 		instead(cursorPage, func(next http.Handler, r *http.Request) *reply {
-			rep := ask(next, r)
+			rep := serve(next, r)
 			if o := rep.object(); rep.ok() && !hasMember(o, "nextCursor") {
 				given := r.URL.Query().Get("cursor")
 				if given == "" {
@@ -104,7 +104,7 @@ var cursor = []Mutant{
 	})},
 	{"cursor.count-garbage-500", "a nonnumeric count with a cursor causes 500",
 		instead(cursorPage, func(next http.Handler, r *http.Request) *reply {
-			rep := ask(next, r)
+			rep := serve(next, r)
 			if rep.object().Text("scimType") == string(scim.InvalidCount) {
 				return failure(500, "")
 			}
@@ -126,22 +126,23 @@ var cursor = []Mutant{
 		})(next)
 	}},
 	{"cursor.reserved-characters", "cursors contain characters that are reserved in URLs", func(next http.Handler) http.Handler {
-		marked := retext(cursorPage, "nextCursor", func(text string) any { return text + "==" })
-		return marked(unpage(func(c string) string { return strings.TrimSuffix(c, "==") })(next))
+		marked := changeString(cursorPage, "nextCursor", func(text string) any { return text + "==" })
+		return marked(restoreCursor(func(c string) string { return strings.TrimSuffix(c, "==") })(next))
 	}},
 	{"cursor.total-of-page", "totalResults of a page by cursor is the size of the page",
 		afterBody(cursorPage, func(o *scim.Object) { o.Set("totalResults", len(o.Array("Resources"))) })},
-	{"cursor.invalid-begins", "an unknown cursor returns the first page", badCursor(begin)},
+	{"cursor.invalid-begins", "an unknown cursor returns the first page", badCursor(firstCursorPage)},
 	{"cursor.invalid-500", "an unknown cursor causes 500",
 		badCursor(func(http.Handler, *http.Request) *reply { return failure(500, "") })},
 	{"cursor.invalid-untyped", "an unknown cursor is rejected without scimType",
 		badCursor(func(http.Handler, *http.Request) *reply { return failure(400, "") })},
-	{"cursor.any-filter", "a cursor is accepted with another filter", badCursor(func(http.Handler, *http.Request) *reply { return nobody() })},
+	{"cursor.any-filter", "a cursor is accepted with another filter",
+		badCursor(func(http.Handler, *http.Request) *reply { return emptyList() })},
 	{"cursor.any-endpoint", "a cursor of /Users is accepted on /Groups", instead(listGroups, func(next http.Handler, r *http.Request) *reply {
 		if r.URL.Query().Has("cursor") {
-			return nobody()
+			return emptyList()
 		}
-		return ask(next, r)
+		return serve(next, r)
 	})},
 	{"cursor.once", "a cursor can be used only once", func(next http.Handler) http.Handler {
 		var used sync.Map
@@ -149,7 +150,7 @@ var cursor = []Mutant{
 			if _, again := used.LoadOrStore(r.URL.Query().Get("cursor"), true); again {
 				return failure(400, scim.InvalidCursor)
 			}
-			return ask(next, r)
+			return serve(next, r)
 		})(next)
 	}},
 	{"cursor.previous-wrong", "previousCursor points to the current page", after(laterPage, func(r *http.Request, rep *reply) {
@@ -167,7 +168,7 @@ var cursor = []Mutant{
 		q := r.URL.Query()
 		start := q.Get("startIndex")
 		q.Del("startIndex")
-		rep := ask(next, alike(r, http.MethodGet, r.URL.Path, q.Encode(), nil))
+		rep := serve(next, derivedRequest(r, http.MethodGet, r.URL.Path, q.Encode(), nil))
 		if o := rep.object(); rep.ok() && start != "" {
 			o.Set("startIndex", 2)
 			rep.body = o.AppendJSON(nil)

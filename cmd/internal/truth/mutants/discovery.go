@@ -105,6 +105,6 @@ var discovery = []Mutant{
 	{"discovery.paged", "/Schemas is paged by startIndex and count", after(listSchemas, page)},
 	{"discovery.writable", "PUT on the ServiceProviderConfig succeeds",
 		instead(on("PUT", "ServiceProviderConfig", false), func(next http.Handler, r *http.Request) *reply {
-			return ask(next, alike(r, http.MethodGet, r.URL.Path, "", nil))
+			return serve(next, derivedRequest(r, http.MethodGet, r.URL.Path, "", nil))
 		})},
 }

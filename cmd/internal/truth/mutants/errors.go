@@ -45,5 +45,5 @@ var errors = []Mutant{
 	{"errors.wrong-method-500", "PUT on a collection causes 500",
 		instead(on("PUT", "Users", false), func(http.Handler, *http.Request) *reply { return failure(500, "") })},
 	{"errors.wrong-method-200", "POST on a resource returns 200",
-		instead(on("POST", "Users", true), func(http.Handler, *http.Request) *reply { return answer(200, scim.NewObject()) })},
+		instead(on("POST", "Users", true), func(http.Handler, *http.Request) *reply { return newReply(200, scim.NewObject()) })},
 }

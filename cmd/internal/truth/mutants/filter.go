@@ -25,7 +25,7 @@ func filterAnswer(when func(filter string) bool, rep func() *reply) wrap {
 		if f := r.URL.Query().Get("filter"); f != "" && when(f) {
 			return rep()
 		}
-		return ask(next, r)
+		return serve(next, r)
 	})
 }
 
@@ -35,16 +35,16 @@ func contains(part string) func(string) bool {
 
 func invalidFilter() *reply { return failure(400, scim.InvalidFilter) }
 
-// nobody returns an empty list.
-func nobody() *reply {
-	return answer(200,
+// emptyList returns an empty list.
+func emptyList() *reply {
+	return newReply(200,
 		scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.ListResponseMessage}}, scim.Member{Name: "totalResults", Value: 0}))
 }
 
 // invalid returns a wrapper that replaces responses with scimType invalidFilter by the result of rep.
 func invalid(rep func(next http.Handler, r *http.Request) *reply) wrap {
 	return instead(with(listUsers, "filter"), func(next http.Handler, r *http.Request) *reply {
-		answered := ask(next, r)
+		answered := serve(next, r)
 		if o := answered.object(); answered.status == 400 && o.Text("scimType") == string(scim.InvalidFilter) {
 			return rep(next, r)
 		}
@@ -117,10 +117,10 @@ var filter = []Mutant{
 			return re.ReplaceAllString(f, `(externalId sw ${1}Ext" or externalId sw ${1}ext")`)
 		})(next)
 	}},
-	{"filter.names-case-exact", "attribute names are case-sensitive", filterAnswer(contains("USERNAME"), nobody)},
+	{"filter.names-case-exact", "attribute names are case-sensitive", filterAnswer(contains("USERNAME"), emptyList)},
 	{"filter.operators-case-exact", "operators are case-sensitive", filterAnswer(contains(" EQ "), invalidFilter)},
 	{"filter.urn-unknown", "an attribute name with a URN matches no user",
-		filterAnswer(contains("urn:ietf:params:scim:schemas:core:2.0:User:"), nobody)},
+		filterAnswer(contains("urn:ietf:params:scim:schemas:core:2.0:User:"), emptyList)},
 	{"filter.escapes-raw", "JSON escapes are not decoded", sub(`\\`, `\\`)},
 	{"filter.wildcards", "% and _ are wildcards", sub(`nickName sw ("[^"]*?)([%_ ]?)(50)[%]?"`, `nickName co "$3"`)},
 	{"filter.no-match-404", "a filter that matches nothing returns 404", after(with(listUsers, "filter"), func(_ *http.Request, rep *reply) {
@@ -137,15 +137,16 @@ var filter = []Mutant{
 	{"filter.ignored", "filters are ignored", filtering(listUsers, func(string) string { return "" })},
 	{"filter.total-of-page", "with a filter totalResults is the size of the page",
 		afterBody(with(listUsers, "filter"), func(o *scim.Object) { o.Set("totalResults", len(o.Array("Resources"))) })},
-	{"filter.invalid-empty", "an invalid filter returns an empty list", invalid(func(http.Handler, *http.Request) *reply { return nobody() })},
+	{"filter.invalid-empty", "an invalid filter returns an empty list",
+		invalid(func(http.Handler, *http.Request) *reply { return emptyList() })},
 	{"filter.invalid-all", "an invalid filter returns all users", invalid(func(next http.Handler, r *http.Request) *reply {
-		return ask(next, alike(r, http.MethodGet, r.URL.Path, "", nil))
+		return serve(next, derivedRequest(r, http.MethodGet, r.URL.Path, "", nil))
 	})},
 	{"filter.invalid-500", "an invalid filter causes 500", invalid(func(http.Handler, *http.Request) *reply { return failure(500, "") })},
 	{"filter.invalid-without-type", "an invalid filter is rejected with 400 without scimType",
 		invalid(func(http.Handler, *http.Request) *reply { return failure(400, "") })},
 	{"filter.unknown-operator-taken", "an unknown operator acts as eq", swap("xx", "eq")},
-	{"filter.boolean-ordered", "gt on a boolean is evaluated", filterAnswer(contains("active gt"), nobody)},
+	{"filter.boolean-ordered", "gt on a boolean is evaluated", filterAnswer(contains("active gt"), emptyList)},
 	{"filter.quote-500", "a quote in the operand causes 500", filterAnswer(contains("'"), func() *reply { return failure(500, "") })},
 	{"filter.percent-all", "% matches every user", sub(`userName eq "%"`, "userName pr")},
 }

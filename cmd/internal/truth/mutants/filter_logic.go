@@ -85,10 +85,10 @@ var filterLogic = []Mutant{
 		return regexp.MustCompile(` or \([^()]*\)`).ReplaceAllString(f, "")
 	})},
 	{"filter.group-refused", "a filter that ends with a group in parentheses matches no user",
-		filterAnswer(regexp.MustCompile(` and \([^()]* or [^()]*\)$`).MatchString, nobody)},
+		filterAnswer(regexp.MustCompile(` and \([^()]* or [^()]*\)$`).MatchString, emptyList)},
 	{"filter.groups-nested-500", "three consecutive parentheses cause 500",
 		filterAnswer(contains("((("), func() *reply { return failure(500, "") })},
-	{"filter.blank-required", "not( without a space matches no user", filterAnswer(contains("not("), nobody)},
+	{"filter.blank-required", "not( without a space matches no user", filterAnswer(contains("not("), emptyList)},
 	{"filter.and-order", "only the first condition is evaluated if it uses co", sub(`^(title co "[^"]*") and .*$`, `$1`)},
 	{"filter.or-order", "the right operand of or is dropped if the left one is on userType", sub(`^(userType eq "[^"]*") or .*$`, `$1`)},
 	{"filter.group-left-only", "only the left operand of or in parentheses is evaluated after and",

@@ -21,22 +21,22 @@ func rawQuery(pattern string) wrap {
 	re := regexp.MustCompile(pattern)
 	return instead(listUsers, func(next http.Handler, r *http.Request) *reply {
 		if re.MatchString(r.URL.RawQuery) {
-			return nobody()
+			return emptyList()
 		}
-		return ask(next, r)
+		return serve(next, r)
 	})
 }
 
-// stale wraps next so that filters on displayName use the values that users had at creation.
-func stale(next http.Handler) http.Handler {
+// staleDisplayNames wraps next so that filters on displayName use the values that users had at creation.
+func staleDisplayNames(next http.Handler) http.Handler {
 	var ids sync.Map // ids by displayName
 	return instead(either(createUser, listUsers), func(next http.Handler, r *http.Request) *reply {
 		if m := displayNameOperand.FindStringSubmatch(r.URL.Query().Get("filter")); m != nil {
 			if id, ok := ids.Load(m[1]); ok {
-				r = alike(r, http.MethodGet, r.URL.Path, url.Values{"filter": {`id eq "` + id.(string) + `"`}}.Encode(), nil)
+				r = derivedRequest(r, http.MethodGet, r.URL.Path, url.Values{"filter": {`id eq "` + id.(string) + `"`}}.Encode(), nil)
 			}
 		}
-		rep := ask(next, r)
+		rep := serve(next, r)
 		if o := rep.object(); createUser(r) && rep.ok() {
 			ids.Store(o.Text("displayName"), o.Text("id"))
 		}
@@ -49,7 +49,7 @@ var displayNameOperand = regexp.MustCompile(`^displayName eq "([^"\\]*)"$`)
 var filterValues = []Mutant{
 	{"filter.ascii-only", "filters with non-ASCII characters match no user", filterAnswer(func(f string) bool {
 		return strings.ContainsFunc(f, func(r rune) bool { return r > 127 })
-	}, nobody)},
+	}, emptyList)},
 	{"filter.surrogates-lost", "escaped surrogate pairs are not decoded", sub(`\\ud83d\\ude80`, `?`)},
 	{"filter.escapes-beyond-ascii-lost", "escaped non-ASCII characters are not decoded", sub(`\\u00eb`, `?`)},
 	{"filter.folds-ascii-only", "only ASCII letters are compared case-insensitively", sub(`ÅSTRÖM ÇELIK`, `?`)},
@@ -64,15 +64,15 @@ var filterValues = []Mutant{
 		}
 		return f
 	})},
-	{"filter.stale", "filters on displayName also match the value at creation", stale},
+	{"filter.stale", "filters on displayName also match the value at creation", staleDisplayNames},
 	{"filter.stale-removals", "removed email addresses are still found",
 		sub(`emails\.value eq "([^"]*)goes@`, `emails.value eq "${1}stays@`)},
 	{"filter.of-shown-only", "filters evaluate only the attributes that the response contains",
 		instead(with(listUsers, "attributes"), func(next http.Handler, r *http.Request) *reply {
 			if q := r.URL.Query(); q.Get("attributes") == "userName" && strings.Contains(q.Get("filter"), "userType") {
-				return nobody()
+				return emptyList()
 			}
-			return ask(next, r)
+			return serve(next, r)
 		})},
 	{"filter.password-compared", "sw and co on password are evaluated", sub(`password (sw|co) "(Scimconf-|Probe)"`, `id pr`)},
 	{"filter.password-ordered", "gt on password is evaluated", sub(`password gt "S"`, `id pr`)},
@@ -82,12 +82,12 @@ var filterValues = []Mutant{
 	{"filter.group-members-none", "groups cannot be found by their members",
 		instead(with(listGroups, "filter"), func(next http.Handler, r *http.Request) *reply {
 			if strings.Contains(r.URL.Query().Get("filter"), "members") {
-				return nobody()
+				return emptyList()
 			}
-			return ask(next, r)
+			return serve(next, r)
 		})},
 	{"filter.group-members-all", "a condition on members is always true", filteringGroups(`members(\.value eq "[^"]*"|\[.*\])`, `id pr`)},
-	{"filter.user-groups-none", "users cannot be found by their groups", filterAnswer(contains("groups.value"), nobody)},
+	{"filter.user-groups-none", "users cannot be found by their groups", filterAnswer(contains("groups.value"), emptyList)},
 	{"filter.user-groups-all", "a condition on groups is always true", sub(`groups\.value eq "[^"]*"`, `id pr`)},
 	{"filter.user-groups-unread", "users found by a filter on groups have no id", afterEach(func(r *http.Request) bool {
 		return listUsers(r) && strings.Contains(r.URL.Query().Get("filter"), "groups.value")

@@ -20,16 +20,16 @@ func withMembers(m match, fn func(members []any) []any) wrap {
 	})
 }
 
-// groupApart sends each operation on a group as a separate request. It returns the first error response, or else the last response.
-func groupApart(next http.Handler, r *http.Request) *reply {
+// groupSeparately sends each operation on a group as a separate request. It returns the first error response, or else the last response.
+func groupSeparately(next http.Handler, r *http.Request) *reply {
 	o, err := scim.Decode(readBody(r))
 	if err != nil || length(o) == 0 {
-		return ask(next, r)
+		return serve(next, r)
 	}
 	var rep *reply
 	for _, single := range o.Array("Operations") {
 		o.Set("Operations", []any{single})
-		if rep = ask(next, alike(r, http.MethodPatch, r.URL.Path, "", o.AppendJSON(nil))); !rep.ok() {
+		if rep = serve(next, derivedRequest(r, http.MethodPatch, r.URL.Path, "", o.AppendJSON(nil))); !rep.ok() {
 			return rep
 		}
 	}
@@ -65,10 +65,10 @@ var groupMembers = []Mutant{
 				sent, err := scim.Decode(readBody(r))
 				if err == nil && sent.Text("displayName") != "" {
 					if old, _ := first.at(sent.Text("displayName")).(*scim.Object); old != nil {
-						return answer(201, old)
+						return newReply(201, old)
 					}
 				}
-				rep := ask(next, r)
+				rep := serve(next, r)
 				if o := rep.object(); rep.ok() {
 					first.put(o.Text("displayName"), o)
 				}
@@ -76,7 +76,7 @@ var groupMembers = []Mutant{
 			})(next)
 		}},
 	{"groups.add-again-touches", "adding an existing member changes lastModified",
-		stained(patchGroup, func(_ *http.Request, _ *scim.Object, rep *reply) any {
+		rememberAndShow(patchGroup, func(_ *http.Request, _ *scim.Object, rep *reply) any {
 			if rep.ok() {
 				return late
 			}
@@ -84,14 +84,14 @@ var groupMembers = []Mutant{
 		}, func(o *scim.Object, kept any) { o.Complex("meta").Set("lastModified", kept) })},
 	{"groups.unknown-drops-all", "a PATCH with an unknown member succeeds and drops the known members", prunedMembers(true)},
 	{"groups.unknown-half-way", "a PATCH with an unknown member is rejected with 400, but the known members are added",
-		instead(bodied(patchGroup, func(o *scim.Object) bool {
+		instead(withJSON(patchGroup, func(o *scim.Object) bool {
 			return strings.Contains(string(o.AppendJSON(nil)), "no-such-id")
 		}), func(next http.Handler, r *http.Request) *reply {
-			ask(prunedMembers(false)(next), r)
+			serve(prunedMembers(false)(next), r)
 			return failure(400, scim.InvalidValue)
 		})},
 	{"groups.unknown-creates-empty", "a POST with an unknown member is rejected with 400, but the group is created",
-		instead(bodied(createGroup, func(o *scim.Object) bool {
+		instead(withJSON(createGroup, func(o *scim.Object) bool {
 			return strings.Contains(string(o.AppendJSON(nil)), "no-such-id")
 		}), func(next http.Handler, r *http.Request) *reply {
 			sent, _ := scim.Decode(readBody(r))
@@ -118,7 +118,7 @@ var groupMembers = []Mutant{
 				failure(500, "").send(w)
 				return
 			}
-			rep := ask(next, r)
+			rep := serve(next, r)
 			for _, v := range rep.object().Array("members") {
 				if createGroup(r) && v.(*scim.Object).Text("type") == "Group" {
 					nested.put("group", rep.object().Text("id"))
@@ -145,15 +145,15 @@ var groupMembers = []Mutant{
 			if err == nil {
 				for _, v := range sent.Array("members") {
 					m, _ := v.(*scim.Object)
-					u := ask(next, alike(r, http.MethodGet, base+"/Users/"+m.Text("value"), "", nil)).object()
+					u := serve(next, derivedRequest(r, http.MethodGet, base+"/Users/"+m.Text("value"), "", nil)).object()
 					for _, g := range u.Array("groups") {
 						body := scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.PatchOpMessage}},
 							scim.Member{Name: "Operations", Value: []any{op("remove", "members", nil)}})
-						ask(next, alike(r, http.MethodPatch, base+"/Groups/"+g.(*scim.Object).Text("value"), "", body.AppendJSON(nil)))
+						serve(next, derivedRequest(r, http.MethodPatch, base+"/Groups/"+g.(*scim.Object).Text("value"), "", body.AppendJSON(nil)))
 					}
 				}
 			}
-			return ask(next, r)
+			return serve(next, r)
 		})},
 	{"groups.members-cut", "at most 30 members are returned",
 		withMembers(readGroup, func(members []any) []any { return members[:min(30, len(members))] })},
@@ -162,7 +162,7 @@ var groupMembers = []Mutant{
 			*rep = reply{status: http.StatusNoContent, header: http.Header{}}
 		}
 	})},
-	{"groups.gone-500", "PATCH of an unknown group causes 500", turned(patchGroup, 404, 500)},
+	{"groups.gone-500", "PATCH of an unknown group causes 500", changeStatus(patchGroup, 404, 500)},
 	{"groups.exclusion-ignored", "excludedAttributes is ignored on groups",
 		query(either(readGroup, listGroups), func(q url.Values) { q.Del("excludedAttributes") })},
 	{"groups.exclusion-ignored-in-lists", "excludedAttributes is ignored in lists of groups",
@@ -180,7 +180,7 @@ var groupMembers = []Mutant{
 		}
 		return f
 	})},
-	{"groups.members-text-500", "members that are not a list cause 500", turned(createGroup, 400, 500)},
+	{"groups.members-text-500", "members that are not a list cause 500", changeStatus(createGroup, 400, 500)},
 	{"groups.put-name-ignored", "PUT does not rename a group", merging(putGroup, func(sent, has *scim.Object) {
 		if sent.Text("displayName") != "" {
 			sent.Set("displayName", has.Text("displayName"))
@@ -196,7 +196,7 @@ var groupMembers = []Mutant{
 			sent.Set("displayName", has.Text("displayName"))
 		}
 	})},
-	{"groups.not-atomic", "operations on a group before the failing one stay applied", instead(patchGroup, groupApart)},
+	{"groups.not-atomic", "operations on a group before the failing one stay applied", instead(patchGroup, groupSeparately)},
 	{"groups.member-exchanged", "PATCH replaces the value of a member", operations(patchGroup, func(o *scim.Object) []*scim.Object {
 		if member, ok := strings.CutSuffix(o.Text("path"), ".value"); ok && o.Text("op") == "replace" {
 			return []*scim.Object{op("remove", member, nil),
@@ -205,10 +205,10 @@ var groupMembers = []Mutant{
 		return []*scim.Object{o}
 	})},
 	{"groups.one-namespace", "a group can also be read below /Users", instead(readUser, func(next http.Handler, r *http.Request) *reply {
-		rep := ask(next, r)
+		rep := serve(next, r)
 		base, _, id := place(r)
 		if rep.status == 404 {
-			return ask(next, alike(r, http.MethodGet, base+"/Groups/"+id, "", nil))
+			return serve(next, derivedRequest(r, http.MethodGet, base+"/Groups/"+id, "", nil))
 		}
 		return rep
 	})},
@@ -231,7 +231,7 @@ var groupMembers = []Mutant{
 				}
 				return as(next, r, sent)
 			}
-			return ask(next, r)
+			return serve(next, r)
 		})},
 	{"groups.pathless-ignored", "members in a value without a path are ignored",
 		edit(patchGroup, func(o *scim.Object) { o.Complex("value").Delete("members") })},
@@ -246,7 +246,7 @@ var groupMembers = []Mutant{
 		}
 	})},
 	{"groups.urn-unknown", "the path members with its URN is rejected with 400",
-		refusing(bodied(patchGroup, anyOp(pathHas(scim.GroupSchema))), 400)},
+		refusing(withJSON(patchGroup, anyOp(pathHas(scim.GroupSchema))), 400)},
 	{"groups.empty-list-ignored", "replace of members with an empty list is ignored",
 		drop(patchGroup, func(o *scim.Object) bool { v, ok := o.Get("value"); return ok && empty(v) })},
 	{"groups.patch-empties", "a PATCH of another attribute removes all members", operations(patchGroup, func(o *scim.Object) []*scim.Object {
@@ -273,7 +273,7 @@ func echoedMembers(next http.Handler) http.Handler {
 	kept := &memory{}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		sent, err := scim.Decode(readBody(r))
-		rep := ask(next, r)
+		rep := serve(next, r)
 		o := rep.object()
 		if id := o.Text("id"); createGroup(r) && err == nil && rep.ok() {
 			kept.put(id, sent.Array("members"))

@@ -103,9 +103,9 @@ var groups = []Mutant{
 			was := stored(next, r)
 			base, _, _ := place(r)
 			for _, item := range was.Array("members") {
-				ask(next, alike(r, http.MethodDelete, base+"/Users/"+item.(*scim.Object).Text("value"), "", nil))
+				serve(next, derivedRequest(r, http.MethodDelete, base+"/Users/"+item.(*scim.Object).Text("value"), "", nil))
 			}
-			return ask(next, r)
+			return serve(next, r)
 		})},
 	{"groups.delete-keeps", "DELETE of a group returns 204 without deleting it",
 		instead(on("DELETE", "Groups", true), func(http.Handler, *http.Request) *reply {

@@ -43,13 +43,13 @@ var list = []Mutant{
 		if n, ok := integerOf(r, "count"); ok && n < 0 {
 			return failure(400, scim.InvalidValue)
 		}
-		return ask(next, r)
+		return serve(next, r)
 	})},
 	{"list.start-zero-400", "startIndex=0 is rejected with 400", instead(listUsers, func(next http.Handler, r *http.Request) *reply {
 		if n, ok := integerOf(r, "startIndex"); ok && n < 1 {
 			return failure(400, scim.InvalidValue)
 		}
-		return ask(next, r)
+		return serve(next, r)
 	})},
 	{"list.start-ignored", "startIndex is ignored", query(listUsers, func(q url.Values) { q.Del("startIndex") })},
 	{"list.start-from-zero", "startIndex counts from 0", query(listUsers, func(q url.Values) {
@@ -84,6 +84,6 @@ var list = []Mutant{
 		if _, ok := integerOf(r, "count"); !ok && r.URL.Query().Get("count") != "" {
 			return failure(500, "")
 		}
-		return ask(next, r)
+		return serve(next, r)
 	})},
 }

@@ -34,8 +34,8 @@ func totalOf(rep *reply) int {
 	return n
 }
 
-// remembers returns a wrapper that returns the first response for a URL to all later requests for the same URL.
-func remembers(m match) wrap {
+// cacheFirst returns a wrapper that returns the first response for a URL to all later requests for the same URL.
+func cacheFirst(m match) wrap {
 	return func(next http.Handler) http.Handler {
 		var mu sync.Mutex
 		answers := map[string]reply{}
@@ -44,7 +44,7 @@ func remembers(m match) wrap {
 			defer mu.Unlock()
 			old, known := answers[r.URL.String()]
 			if !known {
-				old = *ask(next, r)
+				old = *serve(next, r)
 				answers[r.URL.String()] = old
 			}
 			return &old
@@ -65,7 +65,7 @@ var listPages = []Mutant{
 	{"list.pages-leave-out", "every page after the first omits its first item", shiftStart(listUsers, 1)},
 	{"list.last-page-filled", "the last page is filled up with items of the previous page",
 		instead(with(listUsers, "startIndex"), func(next http.Handler, r *http.Request) *reply {
-			rep := ask(next, r)
+			rep := serve(next, r)
 			start, hasStart := integerOf(r, "startIndex")
 			count, hasCount := integerOf(r, "count")
 			total := totalOf(rep)
@@ -74,7 +74,7 @@ var listPages = []Mutant{
 			}
 			q := r.URL.Query()
 			q.Set("startIndex", strconv.Itoa(max(1, total-count+1)))
-			return ask(next, alike(r, http.MethodGet, r.URL.Path, q.Encode(), nil))
+			return serve(next, derivedRequest(r, http.MethodGet, r.URL.Path, q.Encode(), nil))
 		})},
 	{"list.start-needs-count", "startIndex is ignored without count",
 		query(lacking(listUsers, "count"), func(q url.Values) { q.Del("startIndex") })},
@@ -84,26 +84,26 @@ var listPages = []Mutant{
 		if n, ok := integerOf(r, "count"); ok && n > 10000 {
 			return failure(400, scim.InvalidValue)
 		}
-		return ask(next, r)
+		return serve(next, r)
 	})},
 	{"list.overflow-500", "a startIndex or count out of integer range causes 500",
 		instead(listUsers, func(next http.Handler, r *http.Request) *reply {
 			if q := r.URL.Query(); max(len(q.Get("startIndex")), len(q.Get("count"))) > 18 {
 				return failure(500, "")
 			}
-			return ask(next, r)
+			return serve(next, r)
 		})},
 	{"list.fraction-500", "a fractional count causes 500", instead(listUsers, func(next http.Handler, r *http.Request) *reply {
 		if strings.Contains(r.URL.Query().Get("count"), ".") {
 			return failure(500, "")
 		}
-		return ask(next, r)
+		return serve(next, r)
 	})},
 	{"list.empty-parameter-500", "an empty startIndex causes 500", instead(listUsers, func(next http.Handler, r *http.Request) *reply {
 		if q := r.URL.Query(); q.Has("startIndex") && q.Get("startIndex") == "" {
 			return failure(500, "")
 		}
-		return ask(next, r)
+		return serve(next, r)
 	})},
 	{"list.sort-drops-filter", "a sorted list evaluates only the left operand of and",
 		query(with(listUsers, "sortBy"), func(q url.Values) {
@@ -128,10 +128,10 @@ var listPages = []Mutant{
 			o.Set("Resources", append(items, items[0]))
 		}
 	})},
-	{"list.remembered", "lists are served from a cache that is never updated", remembers(with(listUsers, "filter"))},
+	{"list.remembered", "lists are served from a cache that is never updated", cacheFirst(with(listUsers, "filter"))},
 	{"list.past-the-end-500", "a startIndex past the end causes 500",
 		instead(with(listUsers, "startIndex"), func(next http.Handler, r *http.Request) *reply {
-			rep := ask(next, r)
+			rep := serve(next, r)
 			if start, ok := integerOf(r, "startIndex"); ok && start > totalOf(rep) {
 				return failure(500, "")
 			}

@@ -40,7 +40,7 @@ var oracle = []Mutant{
 		sub(`(?i)\b(roles|entitlements)\.(type|value) (\w\w "(?:\\.|[^"\\])*")`, `$1[primary eq true and $2 $3]`)},
 	{"oracle.one-case-in-extension", "operands entirely in upper or lower case do not match attributes of an extension",
 		sub(`(?i:(extension:enterprise:2\.0:User:\w+ (?:eq|sw|ew|co))) "([A-Z ]*[A-Z]|[a-z ]*[a-z])"`, `$1 "no such value"`)},
-	{"oracle.same-twice", "two equal conditions joined by and cancel each other", filterAnswer(doubled, nobody)},
+	{"oracle.same-twice", "two equal conditions joined by and cancel each other", filterAnswer(doubled, emptyList)},
 	{"oracle.search-without-groups", "a search drops conditions in parentheses from its filter",
 		before(on("POST", "Users", true), func(o *scim.Object) {
 			if f := o.Text("filter"); strings.Contains(f, "(") {
@@ -58,7 +58,7 @@ var oracle = []Mutant{
 			op.Set("path", list)
 		})},
 	{"oracle.parts-stick", "changes of a rejected PATCH to an extension, or to a list other than emails, stay applied",
-		sticking(func(op *scim.Object) bool {
+		applyRejected(func(op *scim.Object) bool {
 			return strings.Contains(op.Text("path"), "extension:") || otherList(op)
 		})},
 	{"oracle.members-replaced-late", "a replace of members after another operation adds to the members", func(next http.Handler) http.Handler {
@@ -67,7 +67,7 @@ var oracle = []Mutant{
 				return is(item.(*scim.Object), "replace", "members")
 			})
 		}
-		return before(bodied(patchGroup, late), func(o *scim.Object) {
+		return before(withJSON(patchGroup, late), func(o *scim.Object) {
 			for _, item := range o.Array("Operations")[1:] {
 				if op := item.(*scim.Object); is(op, "replace", "members") {
 					op.Set("op", "add")
@@ -118,25 +118,25 @@ func otherList(op *scim.Object) bool {
 
 // rewriting returns a wrapper that changes the operations that satisfy when. It does not modify other requests.
 func rewriting(m match, when func(op *scim.Object) bool, fn func(op *scim.Object)) wrap {
-	return edit(bodied(m, anyOp(when)), func(op *scim.Object) {
+	return edit(withJSON(m, anyOp(when)), func(op *scim.Object) {
 		if when(op) {
 			fn(op)
 		}
 	})
 }
 
-// sticking returns a wrapper that applies each operation of a rejected PATCH that satisfies when.
-func sticking(when func(op *scim.Object) bool) wrap {
+// applyRejected returns a wrapper that applies each operation of a rejected PATCH that satisfies when.
+func applyRejected(when func(op *scim.Object) bool) wrap {
 	return instead(patchUser, func(next http.Handler, r *http.Request) *reply {
 		sent, err := scim.Decode(readBody(r))
-		rep := ask(next, r)
+		rep := serve(next, r)
 		if err != nil || rep.status != 400 {
 			return rep
 		}
 		for _, item := range sent.Array("Operations") {
 			if op, ok := item.(*scim.Object); ok && when(op) {
 				sent.Set("Operations", []any{op})
-				ask(next, alike(r, http.MethodPatch, r.URL.Path, "", sent.AppendJSON(nil)))
+				serve(next, derivedRequest(r, http.MethodPatch, r.URL.Path, "", sent.AppendJSON(nil)))
 			}
 		}
 		return rep

@@ -8,36 +8,36 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// quiet returns a wrapper that returns 204 without effect for PATCH requests with an operation that satisfies when.
-func quiet(when func(op *scim.Object) bool) wrap {
-	return instead(bodied(patchUser, anyOp(when)), func(http.Handler, *http.Request) *reply {
+// ignorePatch returns a wrapper that returns 204 without effect for PATCH requests with an operation that satisfies when.
+func ignorePatch(when func(op *scim.Object) bool) wrap {
+	return instead(withJSON(patchUser, anyOp(when)), func(http.Handler, *http.Request) *reply {
 		return &reply{status: 204, header: http.Header{}}
 	})
 }
 
 // refuseOp returns a wrapper that rejects PATCH requests with an operation that satisfies when.
 func refuseOp(when func(op *scim.Object) bool, kind scim.Type) wrap {
-	return instead(bodied(patchUser, anyOp(when)), func(http.Handler, *http.Request) *reply { return failure(400, kind) })
+	return instead(withJSON(patchUser, anyOp(when)), func(http.Handler, *http.Request) *reply { return failure(400, kind) })
 }
 
-// apart returns a wrapper that sends each operation as a separate request, in the order set by order, and stops at the first error.
-func apart(order func(operations []any)) wrap {
+// separately returns a wrapper that sends each operation as a separate request, in the order set by order, and stops at the first error.
+func separately(order func(operations []any)) wrap {
 	return instead(patchUser, func(next http.Handler, r *http.Request) *reply {
 		o, err := scim.Decode(readBody(r))
 		if err != nil {
-			return ask(next, r)
+			return serve(next, r)
 		}
 		operations := slices.Clone(o.Array("Operations"))
 		order(operations)
 		var rep *reply
 		for _, single := range operations {
 			o.Set("Operations", []any{single})
-			if rep = ask(next, alike(r, http.MethodPatch, r.URL.Path, "", o.AppendJSON(nil))); !rep.ok() {
+			if rep = serve(next, derivedRequest(r, http.MethodPatch, r.URL.Path, "", o.AppendJSON(nil))); !rep.ok() {
 				return rep
 			}
 		}
 		if rep == nil {
-			return ask(next, r)
+			return serve(next, r)
 		}
 		return rep
 	})
@@ -133,7 +133,7 @@ var patch = []Mutant{
 			o.Set("path", "emails[value pr].value")
 		}
 	})},
-	{"patch.no-target-hidden", "replace with a value filter that matches nothing returns 204", quiet(pathHas("scimconf-none"))},
+	{"patch.no-target-hidden", "replace with a value filter that matches nothing returns 204", ignorePatch(pathHas("scimconf-none"))},
 	{"patch.no-target-without-type", "replace with a value filter that matches nothing is rejected without scimType",
 		after(patchUser, func(_ *http.Request, rep *reply) {
 			if rep.status == 400 && rep.object().Text("scimType") == string(scim.NoTarget) {
@@ -162,14 +162,14 @@ var patch = []Mutant{
 		}
 	})},
 	{"patch.remove-pathless-hidden", "remove without a path returns 204",
-		quiet(func(o *scim.Object) bool { return o.Text("op") == "remove" && pathless(o) })},
+		ignorePatch(func(o *scim.Object) bool { return o.Text("op") == "remove" && pathless(o) })},
 	{"patch.remove-required-hidden", "remove of userName returns 204",
-		quiet(func(o *scim.Object) bool { return is(o, "remove", "userName") })},
+		ignorePatch(func(o *scim.Object) bool { return is(o, "remove", "userName") })},
 	{"patch.answer-stale", "PATCH returns the old state", instead(patchUser, func(next http.Handler, r *http.Request) *reply {
 		old := stored(next, r)
-		rep := ask(next, r)
+		rep := serve(next, r)
 		if rep.ok() && old != nil {
-			return answer(200, old)
+			return newReply(200, old)
 		}
 		return rep
 	})},
@@ -183,28 +183,29 @@ var patch = []Mutant{
 			o.Set("Operations", all[:1])
 		}
 	})},
-	{"patch.last-first", "operations are applied from the last to the first", apart(func(operations []any) { slices.Reverse(operations) })},
-	{"patch.not-atomic", "operations before the failing one stay applied", apart(func([]any) {})},
-	{"patch.read-only-hidden", "PATCH of id returns 204", quiet(func(o *scim.Object) bool { return is(o, "replace", "id") })},
+	{"patch.last-first", "operations are applied from the last to the first",
+		separately(func(operations []any) { slices.Reverse(operations) })},
+	{"patch.not-atomic", "operations before the failing one stay applied", separately(func([]any) {})},
+	{"patch.read-only-hidden", "PATCH of id returns 204", ignorePatch(func(o *scim.Object) bool { return is(o, "replace", "id") })},
 	{"patch.created-hidden", "PATCH of meta.created returns 204",
-		quiet(func(o *scim.Object) bool { return is(o, "replace", "meta.created") })},
+		ignorePatch(func(o *scim.Object) bool { return is(o, "replace", "meta.created") })},
 	{"patch.unknown-204", "PATCH of an unknown id returns 204", after(patchUser, func(_ *http.Request, rep *reply) {
 		if rep.status == 404 {
 			*rep = reply{status: 204, header: http.Header{}}
 		}
 	})},
-	{"patch.path-guessed", "a PATCH with a malformed path returns 204", quiet(func(o *scim.Object) bool {
+	{"patch.path-guessed", "a PATCH with a malformed path returns 204", ignorePatch(func(o *scim.Object) bool {
 		path := o.Text("path")
 		return strings.Contains(path, "..") || strings.Count(path, "[") != strings.Count(path, "]")
 	})},
 	{"patch.schema-not-needed", "a PATCH without the PatchOp schema is accepted",
 		before(patchUser, func(o *scim.Object) { o.Set("schemas", []any{scim.PatchOpMessage}) })},
 	{"patch.unknown-operation-hidden", "a PATCH with an unknown op returns 204",
-		quiet(func(o *scim.Object) bool { return o.Text("op") == "move" })},
+		ignorePatch(func(o *scim.Object) bool { return o.Text("op") == "move" })},
 	{"patch.op-case-exact", "an op with an upper-case letter is rejected with 400",
 		refuseOp(func(o *scim.Object) bool { return o.Text("op") != strings.ToLower(o.Text("op")) }, scim.InvalidSyntax)},
 	{"patch.wrong-type-hidden", "a PATCH that sets name to a string returns 204",
-		quiet(func(o *scim.Object) bool { return is(o, "replace", "name") && o.Text("value") != "" })},
+		ignorePatch(func(o *scim.Object) bool { return is(o, "replace", "name") && o.Text("value") != "" })},
 	{"patch.password-echoed", "the PATCH response contains the password", echo(patchUser, func(sent, got *scim.Object) {
 		for _, item := range sent.Array("Operations") {
 			if password := item.(*scim.Object).Complex("value").Text("password"); password != "" {

@@ -10,8 +10,8 @@ import (
 	"github.com/scimwright/scimwright/scim"
 )
 
-// renewed returns a wrapper that adds the operation first before each operation that satisfies when.
-func renewed(when func(op *scim.Object) bool, first *scim.Object) wrap {
+// precededBy returns a wrapper that adds the operation first before each operation that satisfies when.
+func precededBy(when func(op *scim.Object) bool, first *scim.Object) wrap {
 	return operations(patchUser, func(o *scim.Object) []*scim.Object {
 		if when(o) {
 			return []*scim.Object{first.Clone(), o}
@@ -60,9 +60,9 @@ func (m *memory) at(path string) any {
 	return m.kept[path]
 }
 
-// stained returns a wrapper that changes responses for a path after a matching request. notice returns the value to store for a request and
-// its response, or nil. show adds the stored value to the resource in this and later responses.
-func stained(m match, notice func(r *http.Request, sent *scim.Object, rep *reply) any, show func(o *scim.Object, kept any)) wrap {
+// rememberAndShow returns a wrapper that changes responses for a path after a matching request. notice returns the value to store for a
+// request and its response, or nil. show adds the stored value to the resource in this and later responses.
+func rememberAndShow(m match, notice func(r *http.Request, sent *scim.Object, rep *reply) any, show func(o *scim.Object, kept any)) wrap {
 	return func(next http.Handler) http.Handler {
 		kept := &memory{}
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -71,7 +71,7 @@ func stained(m match, notice func(r *http.Request, sent *scim.Object, rep *reply
 			if m(r) {
 				sent, _ = scim.Decode(readBody(r))
 			}
-			rep := ask(next, r)
+			rep := serve(next, r)
 			if sent != nil {
 				if v := notice(r, sent, rep); v != nil {
 					kept.put(path, v)
@@ -89,14 +89,14 @@ func stained(m match, notice func(r *http.Request, sent *scim.Object, rep *reply
 // late is a time later than every change in a test.
 const late = "2099-12-31T23:59:59.999Z"
 
-// took returns a wrapper that returns 204 without effect for PATCH requests with an operation that satisfies when. Later responses for the
-// same path are changed by show.
+// pretendStored returns a wrapper that returns 204 without effect for PATCH requests with an operation that satisfies when. Later responses
+// for the same path are changed by show.
 //
 //go:noinline
-func took(when func(op *scim.Object) bool, show func(o *scim.Object)) wrap {
+func pretendStored(when func(op *scim.Object) bool, show func(o *scim.Object)) wrap {
 	return func(next http.Handler) http.Handler {
-		quieted := quiet(when)(next)
-		return stained(patchUser, func(_ *http.Request, sent *scim.Object, _ *reply) any {
+		quieted := ignorePatch(when)(next)
+		return rememberAndShow(patchUser, func(_ *http.Request, sent *scim.Object, _ *reply) any {
 			if !anyOp(when)(sent) {
 				return nil
 			}
@@ -121,9 +121,10 @@ func withKey(o *scim.Object, part string) bool {
 func length(o *scim.Object) int { return len(o.Array("Operations")) }
 
 var patchPaths = []Mutant{
-	{"patch.sub-path-replaces-parent", "an operation on a sub-attribute removes the other sub-attributes", renewed(func(o *scim.Object) bool {
-		return o.Text("op") != "remove" && strings.HasPrefix(o.Text("path"), "name.")
-	}, op("remove", "name", nil))},
+	{"patch.sub-path-replaces-parent", "an operation on a sub-attribute removes the other sub-attributes",
+		precededBy(func(o *scim.Object) bool {
+			return o.Text("op") != "remove" && strings.HasPrefix(o.Text("path"), "name.")
+		}, op("remove", "name", nil))},
 	{"patch.absent-complex-ignored", "operations on an unassigned complex attribute are ignored",
 		instead(patchUser, func(next http.Handler, r *http.Request) *reply {
 			if has := stored(next, r); has != nil && has.Complex("name") == nil {
@@ -132,7 +133,7 @@ var patchPaths = []Mutant{
 					return unchanged(next, r)
 				}
 			}
-			return ask(next, r)
+			return serve(next, r)
 		})},
 	{"patch.add-filter-ignored", "a value filter in an add is ignored", repath("add", func(path string) string {
 		if strings.HasPrefix(path, "emails[") && strings.HasSuffix(path, "].value") {
@@ -146,18 +147,18 @@ var patchPaths = []Mutant{
 		}
 	})},
 	{"patch.add-no-match-hidden", "add with a value filter that matches nothing returns 204",
-		quiet(func(o *scim.Object) bool { return o.Text("op") == "add" && strings.Contains(o.Text("path"), `"other"`) })},
+		ignorePatch(func(o *scim.Object) bool { return o.Text("op") == "add" && strings.Contains(o.Text("path"), `"other"`) })},
 	{"patch.core-urn-unknown", "a path with the URN of the User schema is rejected with 400",
 		refuseOp(pathHas(scim.UserSchema+":"), scim.InvalidPath)},
 	{"patch.urn-dot-splits", "the dot in 2.0 of a URN is read as a path separator",
 		refuseOp(func(o *scim.Object) bool { return strings.Contains(o.Text("path"), ":User:name.") }, scim.InvalidPath)},
 	{"patch.extension-no-path-ignored", "extension data in a value without a path is ignored",
 		edit(patchUser, func(o *scim.Object) { o.Complex("value").Delete(scim.EnterpriseUserSchema) })},
-	{"patch.extension-whole", "a change of one extension attribute removes the others", renewed(func(o *scim.Object) bool {
+	{"patch.extension-whole", "a change of one extension attribute removes the others", precededBy(func(o *scim.Object) bool {
 		return o.Text("op") != "remove" && strings.HasPrefix(o.Text("path"), scim.EnterpriseUserSchema+":")
 	}, op("remove", scim.EnterpriseUserSchema, nil))},
 	{"patch.extension-object-ignored", "operations on the bare URN of an extension return 204",
-		quiet(func(o *scim.Object) bool { return o.Text("path") == scim.EnterpriseUserSchema })},
+		ignorePatch(func(o *scim.Object) bool { return o.Text("path") == scim.EnterpriseUserSchema })},
 	{"patch.remove-extension-whole", "remove of one extension attribute removes the whole extension",
 		repath("remove", func(path string) string {
 			if strings.HasPrefix(path, scim.EnterpriseUserSchema+":") {
@@ -197,7 +198,7 @@ var patchPaths = []Mutant{
 		}
 	})},
 	{"patch.no-path-complex-whole", "replace without a path removes sub-attributes that a complex value omits",
-		renewed(func(o *scim.Object) bool {
+		precededBy(func(o *scim.Object) bool {
 			return o.Text("op") == "replace" && pathless(o) && o.Complex("value").Complex("name") != nil
 		}, op("remove", "name", nil))},
 	{"patch.primary-path-ignored", "primary set by a path is ignored",
@@ -241,7 +242,7 @@ var patchPaths = []Mutant{
 				anyOp(func(o *scim.Object) bool { return is(o, "remove", "nickName") })(sent) && length(sent) == 1 {
 				return failure(500, "")
 			}
-			return ask(next, r)
+			return serve(next, r)
 		})},
 	{"patch.remove-no-match-all", "remove with a value filter that matches nothing removes all", repath("remove", func(path string) string {
 		if strings.Contains(path, "scimconf-none") {
@@ -260,11 +261,11 @@ var patchPaths = []Mutant{
 	{"patch.filter-escapes-unknown", "an escaped quote in a value filter is rejected with 400", refuseOp(pathHas(`\"`), scim.InvalidPath)},
 	{"patch.filter-cut-at-bracket", "a bracket inside a string ends the value filter", refuseOp(pathHas("a].value[b"), scim.InvalidPath)},
 	{"patch.dotted-keys-stored", "a key with a dot is stored as an attribute name",
-		took(func(o *scim.Object) bool { return pathless(o) && withKey(o, "name.") }, func(o *scim.Object) {
+		pretendStored(func(o *scim.Object) bool { return pathless(o) && withKey(o, "name.") }, func(o *scim.Object) {
 			o.Set("name.familyName", "Lovelace")
 		})},
 	{"patch.extension-keys-stored", "a key with a URN is stored as an attribute name",
-		took(func(o *scim.Object) bool { return pathless(o) && withKey(o, ":User:") }, func(o *scim.Object) {
+		pretendStored(func(o *scim.Object) bool { return pathless(o) && withKey(o, ":User:") }, func(o *scim.Object) {
 			o.Set(scim.EnterpriseUserSchema+":department", "New")
 		})},
 	{"patch.first-ten-only", "only the first ten operations are applied", before(patchUser, func(o *scim.Object) {
@@ -293,17 +294,17 @@ var patchPaths = []Mutant{
 		}
 	})},
 	{"patch.add-no-value-hidden", "add without a value returns 204",
-		quiet(func(o *scim.Object) bool { return o.Text("op") == "add" && valueless(o) })},
+		ignorePatch(func(o *scim.Object) bool { return o.Text("op") == "add" && valueless(o) })},
 	{"patch.replace-no-value-clears", "replace without a value acts as remove", edit(patchUser, func(o *scim.Object) {
 		if o.Text("op") == "replace" && valueless(o) {
 			o.Set("op", "remove")
 		}
 	})},
 	{"patch.no-path-text-hidden", "an operation with a string value and no path returns 204",
-		quiet(func(o *scim.Object) bool { return pathless(o) && !valueless(o) && o.Complex("value") == nil })},
+		ignorePatch(func(o *scim.Object) bool { return pathless(o) && !valueless(o) && o.Complex("value") == nil })},
 	{"patch.remove-value-hidden", "remove with a value and no path returns 204",
-		quiet(func(o *scim.Object) bool { return o.Text("op") == "remove" && pathless(o) && !valueless(o) })},
-	{"patch.unknown-stored", "an attribute that no schema defines is stored", took(func(o *scim.Object) bool {
+		ignorePatch(func(o *scim.Object) bool { return o.Text("op") == "remove" && pathless(o) && !valueless(o) })},
+	{"patch.unknown-stored", "an attribute that no schema defines is stored", pretendStored(func(o *scim.Object) bool {
 		return o.Text("path") == "scimconfUnknown" || withKey(o, "scimconfUnknown")
 	}, func(o *scim.Object) { o.Set("scimconfUnknown", "x") })},
 	{"patch.index-is-path", "an index in a path is accepted", edit(patchUser, func(o *scim.Object) {
@@ -311,33 +312,33 @@ var patchPaths = []Mutant{
 			o.Set("path", "emails")
 		}
 	})},
-	{"patch.pointer-hidden", "a JSON Pointer as path returns 204", quiet(pathHas("/"))},
+	{"patch.pointer-hidden", "a JSON Pointer as path returns 204", ignorePatch(pathHas("/"))},
 	{"patch.three-names-hidden", "a path of three names returns 204",
-		quiet(func(o *scim.Object) bool { return o.Text("path") == "name.familyName.value" })},
+		ignorePatch(func(o *scim.Object) bool { return o.Text("path") == "name.familyName.value" })},
 	{"patch.urn-dropped", "an unknown URN in a path is ignored",
 		repath("", func(path string) string { return strings.TrimPrefix(path, "urn:example:scimconf:2.0:Unknown:") })},
 	{"patch.read-only-taken", "meta in a value without a path is stored",
-		took(func(o *scim.Object) bool { return withKey(o, "meta") }, func(o *scim.Object) {
+		pretendStored(func(o *scim.Object) bool { return withKey(o, "meta") }, func(o *scim.Object) {
 			o.Complex("meta").Set("created", "1999-12-31T23:59:59Z")
 		})},
 	{"patch.groups-written", "groups of a user can be written",
-		took(func(o *scim.Object) bool { return o.Text("path") == "groups" || withKey(o, "groups") }, func(o *scim.Object) {
+		pretendStored(func(o *scim.Object) bool { return o.Text("path") == "groups" || withKey(o, "groups") }, func(o *scim.Object) {
 			o.Set("groups", []any{scim.NewObject(scim.Member{Name: "value", Value: "scimconf-no-such-id"})})
 		})},
 	{"patch.remove-read-only-hidden", "remove of id or meta.created returns 204",
-		quiet(func(o *scim.Object) bool { return is(o, "remove", "id") || is(o, "remove", "meta.created") })},
-	{"patch.null-required-hidden", "null for userName returns 204", quiet(func(o *scim.Object) bool {
+		ignorePatch(func(o *scim.Object) bool { return is(o, "remove", "id") || is(o, "remove", "meta.created") })},
+	{"patch.null-required-hidden", "null for userName returns 204", ignorePatch(func(o *scim.Object) bool {
 		name, ok := o.Complex("value").Get("userName")
 		return ok && name == nil || o.Text("path") == "userName" && !valueless(o) && valueOf(o) == nil
 	})},
 	{"patch.empty-name-hidden", "an empty userName returns 204",
-		quiet(func(o *scim.Object) bool { return o.Text("path") == "userName" && valueOf(o) == "" })},
+		ignorePatch(func(o *scim.Object) bool { return o.Text("path") == "userName" && valueOf(o) == "" })},
 	{"patch.active-guessed", "a value of active that is not a boolean deactivates the user", edit(patchUser, func(o *scim.Object) {
 		if _, isBool := valueOf(o).(bool); o.Text("path") == "active" && !isBool {
 			o.Set("value", false)
 		}
 	})},
-	{"patch.number-list-hidden", "a number as value of emails returns 204", quiet(func(o *scim.Object) bool {
+	{"patch.number-list-hidden", "a number as value of emails returns 204", ignorePatch(func(o *scim.Object) bool {
 		list, isList := valueOf(o).([]any)
 		_, isObject := valueOf(o).(*scim.Object)
 		return o.Text("path") == "emails" && o.Text("op") != "remove" && !isObject &&
@@ -345,19 +346,19 @@ var patchPaths = []Mutant{
 				len(list) > 0 && !scim.Equal(list[0], scim.NewObject()) &&
 					!slices.ContainsFunc(list, func(v any) bool { _, ok := v.(*scim.Object); return ok }))
 	})},
-	{"patch.object-text-hidden", "an object as value of a string attribute returns 204", quiet(func(o *scim.Object) bool {
+	{"patch.object-text-hidden", "an object as value of a string attribute returns 204", ignorePatch(func(o *scim.Object) bool {
 		_, isText := valueOf(o).(string)
 		return o.Text("path") == "displayName" && !valueless(o) && !isText
 	})},
 	{"patch.refused-touches", "a rejected PATCH changes lastModified",
-		stained(patchUser, func(_ *http.Request, _ *scim.Object, rep *reply) any {
+		rememberAndShow(patchUser, func(_ *http.Request, _ *scim.Object, rep *reply) any {
 			if rep.status == 400 {
 				return late
 			}
 			return nil
 		}, func(o *scim.Object, kept any) { o.Complex("meta").Set("lastModified", kept) })},
 	{"patch.always-touches", "a PATCH without effect changes lastModified",
-		stained(patchUser, func(_ *http.Request, _ *scim.Object, rep *reply) any {
+		rememberAndShow(patchUser, func(_ *http.Request, _ *scim.Object, rep *reply) any {
 			if rep.ok() {
 				return late
 			}
@@ -374,7 +375,7 @@ var patchPaths = []Mutant{
 	{"patch.empty-operations-500", "an empty list of operations causes 500",
 		refuse(patchUser, func(o *scim.Object) bool { return length(o) == 0 }, func() *reply { return failure(500, "") })},
 	{"patch.null-stored", "add of null stores null",
-		took(func(o *scim.Object) bool { return is(o, "add", "nickName") && !valueless(o) && valueOf(o) == nil }, func(o *scim.Object) {
+		pretendStored(func(o *scim.Object) bool { return is(o, "add", "nickName") && !valueless(o) && valueOf(o) == nil }, func(o *scim.Object) {
 			o.Set("nickName", nil)
 		})},
 	{"patch.attributes-204", "PATCH with attributes returns 204", after(with(patchUser, "attributes"), func(_ *http.Request, rep *reply) {

@@ -16,7 +16,7 @@ var plainHTTP = []Mutant{
 	})},
 	{"read.options-500", "OPTIONS causes 500", refusing(on("OPTIONS", "Users", false), 500)},
 	{"read.accept-html", "a request that does not accept SCIM gets an HTML page",
-		instead(headed(readUser, "Accept", func(v string) bool { return v == "image/png" }), func(http.Handler, *http.Request) *reply {
+		instead(withHeader(readUser, "Accept", func(v string) bool { return v == "image/png" }), func(http.Handler, *http.Request) *reply {
 			return &reply{status: 200, header: http.Header{"Content-Type": {"text/html"}}, body: []byte("<html></html>")}
 		})},
 }

@@ -50,7 +50,7 @@ var projection = []Mutant{
 			if strings.Contains(r.URL.Query().Get("attributes"), "NoSuchAttribute") {
 				return failure(400, scim.InvalidValue)
 			}
-			return ask(next, r)
+			return serve(next, r)
 		})},
 	{"projection.members-stay", "members cannot be excluded", query(readGroup, func(q url.Values) { q.Del("excludedAttributes") })},
 }

@@ -11,8 +11,8 @@ import (
 
 const enterpriseURN = scim.EnterpriseUserSchema
 
-// renamed returns a wrapper that replaces the value old of a query parameter by now. An empty now removes the parameter.
-func renamed(m match, parameter, old, now string) wrap {
+// replaceParameter returns a wrapper that replaces the value old of a query parameter by now. An empty now removes the parameter.
+func replaceParameter(m match, parameter, old, now string) wrap {
 	return query(m, func(q url.Values) {
 		if q.Get(parameter) == old {
 			q.Set(parameter, now)
@@ -23,8 +23,10 @@ func renamed(m match, parameter, old, now string) wrap {
 	})
 }
 
-func attributesAs(old, now string) wrap { return renamed(readUser, "attributes", old, now) }
-func excludedAs(old, now string) wrap   { return renamed(readUser, "excludedAttributes", old, now) }
+func attributesAs(old, now string) wrap { return replaceParameter(readUser, "attributes", old, now) }
+func excludedAs(old, now string) wrap {
+	return replaceParameter(readUser, "excludedAttributes", old, now)
+}
 
 // untrimmed returns a wrapper that removes names with a leading space from a query parameter.
 func untrimmed(parameter string) wrap {
@@ -117,7 +119,7 @@ var projectionForms = []Mutant{
 				return failure(400, scim.InvalidValue)
 			}
 		}
-		return ask(next, r)
+		return serve(next, r)
 	})},
 	{"projection.extension-unknown", "attributes of extensions are not returned on request", attributesAs(enterpriseURN+":department", "id")},
 	{"projection.extension-opens", "naming one attribute of an extension returns the whole extension",
@@ -142,9 +144,9 @@ var projectionForms = []Mutant{
 	})},
 	{"projection.ignored-on-patch", "attributes and excludedAttributes are ignored on PATCH", func(next http.Handler) http.Handler {
 		return instead(patchUser, func(next http.Handler, r *http.Request) *reply {
-			rep := ask(next, r)
+			rep := serve(next, r)
 			if rep.ok() {
-				return ask(next, alike(r, http.MethodGet, r.URL.Path, "", nil))
+				return serve(next, derivedRequest(r, http.MethodGet, r.URL.Path, "", nil))
 			}
 			return rep
 		})(next)
@@ -153,10 +155,11 @@ var projectionForms = []Mutant{
 	{"projection.post-stores-less", "POST stores only the attributes that its response contains", projectsStored(createUser)},
 	{"projection.excluded-ignored-in-lists", "excludedAttributes is ignored in lists", ignoring(listUsers, "excludedAttributes")},
 	{"projection.members-stay-in-lists", "members cannot be excluded from lists", ignoring(listGroups, "excludedAttributes")},
-	{"projection.members-lost", "members are not returned when attributes names them", renamed(readGroup, "attributes", "members", "id")},
-	{"projection.members-with-more", "attributes=members returns the whole group", renamed(readGroup, "attributes", "members", "")},
+	{"projection.members-lost", "members are not returned when attributes names them",
+		replaceParameter(readGroup, "attributes", "members", "id")},
+	{"projection.members-with-more", "attributes=members returns the whole group", replaceParameter(readGroup, "attributes", "members", "")},
 	{"projection.member-ids-with-more", "attributes=members.value returns all sub-attributes of members",
-		renamed(readGroup, "attributes", "members.value", "members")},
+		replaceParameter(readGroup, "attributes", "members.value", "members")},
 	{"projection.password-on-demand", "GET returns a password when attributes names it", showsPassword(readUser)},
 	{"projection.password-on-write", "POST and PUT return a password when attributes names it", showsPassword(either(createUser, putUser))},
 	{"projection.both-500", "attributes together with excludedAttributes causes 500",

@@ -8,7 +8,7 @@ import (
 
 // stored returns the stored resource at the path of a request, or nil if absent.
 func stored(next http.Handler, r *http.Request) *scim.Object {
-	rep := ask(next, alike(r, http.MethodGet, r.URL.Path, "", nil))
+	rep := serve(next, derivedRequest(r, http.MethodGet, r.URL.Path, "", nil))
 	if !rep.ok() {
 		return nil
 	}
@@ -24,13 +24,13 @@ func merging(m match, fn func(sent, has *scim.Object)) wrap {
 				setBody(r, sent.AppendJSON(nil))
 			}
 		}
-		return ask(next, r)
+		return serve(next, r)
 	})
 }
 
 // unchanged returns the stored resource without processing the request.
 func unchanged(next http.Handler, r *http.Request) *reply {
-	return ask(next, alike(r, http.MethodGet, r.URL.Path, "", nil))
+	return serve(next, derivedRequest(r, http.MethodGet, r.URL.Path, "", nil))
 }
 
 func empty(v any) bool {
@@ -42,7 +42,7 @@ var put = []Mutant{
 	{"put.ignored", "PUT has no effect", instead(putUser, unchanged)},
 	{"put.answer-stale", "PUT returns the old state", instead(putUser, func(next http.Handler, r *http.Request) *reply {
 		old := stored(next, r)
-		rep := ask(next, r)
+		rep := serve(next, r)
 		if rep.ok() {
 			rep.body = old.AppendJSON(nil)
 		}
@@ -93,10 +93,10 @@ var put = []Mutant{
 	{"put.creates", "PUT of an unknown id creates a user", func(next http.Handler) http.Handler {
 		return instead(putUser, func(next http.Handler, r *http.Request) *reply {
 			body := readBody(r)
-			rep := ask(next, r)
+			rep := serve(next, r)
 			if rep.status == 404 {
 				base, collection, _ := place(r)
-				return ask(next, alike(r, http.MethodPost, base+"/"+collection, "", body))
+				return serve(next, derivedRequest(r, http.MethodPost, base+"/"+collection, "", body))
 			}
 			return rep
 		})(next)
@@ -113,7 +113,7 @@ var put = []Mutant{
 			if has := stored(next, r); err == nil && has != nil && has.Text("userName") == sent.Text("userName") {
 				return failure(409, scim.Uniqueness)
 			}
-			return ask(next, r)
+			return serve(next, r)
 		})(next)
 	}},
 	{"put.password-echoed", "the PUT response contains the password", echo(putUser, echoMember("password"))},

@@ -9,7 +9,7 @@ import (
 
 var putEffects = []Mutant{
 	{"put.echo-refused", "a PUT with meta is rejected with 400",
-		refusing(bodied(putUser, func(o *scim.Object) bool { return o.Complex("meta") != nil }), 400)},
+		refusing(withJSON(putUser, func(o *scim.Object) bool { return o.Complex("meta") != nil }), 400)},
 	{"put.echo-clears", "a PUT of an unmodified GET response removes emails", before(putUser, func(o *scim.Object) {
 		if o.Complex("meta") != nil {
 			o.Delete("emails")
@@ -30,12 +30,13 @@ var putEffects = []Mutant{
 			}
 		}
 	})},
-	{"put.takes-id", "a PUT changes the id to the id in the body", stained(putUser, func(_ *http.Request, sent *scim.Object, rep *reply) any {
-		if id := sent.Text("id"); rep.ok() && id != "" {
-			return id
-		}
-		return nil
-	}, func(o *scim.Object, kept any) { o.Set("id", kept) })},
+	{"put.takes-id", "a PUT changes the id to the id in the body",
+		rememberAndShow(putUser, func(_ *http.Request, sent *scim.Object, rep *reply) any {
+			if id := sent.Text("id"); rep.ok() && id != "" {
+				return id
+			}
+			return nil
+		}, func(o *scim.Object, kept any) { o.Set("id", kept) })},
 	{"put.extension-ignored", "a PUT does not change the extension", merging(putUser, func(sent, has *scim.Object) {
 		if e := has.Complex(scim.EnterpriseUserSchema); e != nil {
 			sent.Set(scim.EnterpriseUserSchema, e)
@@ -81,11 +82,11 @@ var putEffects = []Mutant{
 			o.Delete("name")
 		}
 	})},
-	{"put.text-name-stored", "a string as name is stored", stained(putUser, func(_ *http.Request, sent *scim.Object, rep *reply) any {
+	{"put.text-name-stored", "a string as name is stored", rememberAndShow(putUser, func(_ *http.Request, sent *scim.Object, rep *reply) any {
 		if sent.Text("name") == "" {
 			return nil
 		}
-		*rep = *answer(200, sent)
+		*rep = *newReply(200, sent)
 		return sent.Text("name")
 	}, func(o *scim.Object, kept any) { o.Set("name", kept) })},
 	{"put.all-primary", "every email address in a PUT becomes primary", afterEach(readUser, func(o *scim.Object) {

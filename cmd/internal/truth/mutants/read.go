@@ -43,6 +43,6 @@ var read = []Mutant{
 					return failure(400, scim.InvalidValue)
 				}
 			}
-			return ask(next, r)
+			return serve(next, r)
 		})},
 }

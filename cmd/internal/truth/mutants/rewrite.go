@@ -62,15 +62,15 @@ func (r *reply) send(w http.ResponseWriter) {
 	_, _ = w.Write(r.body) // the test's client sees a short body
 }
 
-// ask passes a request to next and returns the response.
-func ask(next http.Handler, r *http.Request) *reply {
+// serve passes a request to next and returns the response.
+func serve(next http.Handler, r *http.Request) *reply {
 	rep := &reply{header: http.Header{}}
 	next.ServeHTTP(rep, r)
 	return rep
 }
 
-// alike returns a request with the credentials and host of r.
-func alike(r *http.Request, method, path, query string, body []byte) *http.Request {
+// derivedRequest returns a request with the credentials and host of r.
+func derivedRequest(r *http.Request, method, path, query string, body []byte) *http.Request {
 	out := r.Clone(r.Context())
 	out.Method = method
 	out.URL = &url.URL{Path: path, RawQuery: query}
@@ -80,8 +80,8 @@ func alike(r *http.Request, method, path, query string, body []byte) *http.Reque
 	return out
 }
 
-// answer returns a reply with a JSON body. A nil object means an empty body.
-func answer(status int, o *scim.Object) *reply {
+// newReply returns a reply with a JSON body. A nil object means an empty body.
+func newReply(status int, o *scim.Object) *reply {
 	rep := &reply{status: status, header: http.Header{"Content-Type": {scim.MediaType}}}
 	if o != nil {
 		rep.body = o.AppendJSON(nil)
@@ -164,7 +164,7 @@ func instead(m match, fn func(next http.Handler, r *http.Request) *reply) wrap {
 //go:noinline
 func after(m match, fn func(r *http.Request, rep *reply)) wrap {
 	return instead(m, func(next http.Handler, r *http.Request) *reply {
-		rep := ask(next, r)
+		rep := serve(next, r)
 		fn(r, rep)
 		return rep
 	})
@@ -234,7 +234,7 @@ func refuse(m match, when func(o *scim.Object) bool, rep func() *reply) wrap {
 		if o, err := scim.Decode(readBody(r)); err == nil && when(o) {
 			return rep()
 		}
-		return ask(next, r)
+		return serve(next, r)
 	})
 }
 
@@ -332,16 +332,16 @@ func is(o *scim.Object, kind, path string) bool {
 // the client.
 func pretend(m match, status int) wrap {
 	return instead(m, func(next http.Handler, r *http.Request) *reply {
-		rep := ask(next, r)
+		rep := serve(next, r)
 		if rep.status != status {
 			return rep
 		}
-		return ask(next, alike(r, http.MethodGet, r.URL.Path, "", nil))
+		return serve(next, derivedRequest(r, http.MethodGet, r.URL.Path, "", nil))
 	})
 }
 
-// bodied matches the requests of m whose JSON body satisfies when.
-func bodied(m match, when func(o *scim.Object) bool) match {
+// withJSON matches the requests of m whose JSON body satisfies when.
+func withJSON(m match, when func(o *scim.Object) bool) match {
 	return func(r *http.Request) bool {
 		if !m(r) {
 			return false

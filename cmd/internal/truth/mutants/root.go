@@ -42,9 +42,9 @@ var root = []Mutant{
 	{"root.equal-400", "eq on an attribute that groups do not have returns no resources",
 		instead(queryRoot, func(next http.Handler, r *http.Request) *reply {
 			if strings.Contains(r.URL.Query().Get("filter"), "userName eq") {
-				return answer(200, scim.NewObject(scim.Member{Name: "totalResults", Value: 0}))
+				return newReply(200, scim.NewObject(scim.Member{Name: "totalResults", Value: 0}))
 			}
-			return ask(next, r)
+			return serve(next, r)
 		})},
 	{"root.unknown-dropped", "a condition on an unknown attribute is dropped", atRoot(` and scimconfNoSuchAttribute.*`, ``)},
 	{"root.filter-ignored", "filters on the root are ignored", filtering(queryRoot, func(string) string { return "id pr" })},
@@ -62,13 +62,13 @@ var root = []Mutant{
 	{"root.attributes-ignored", "attributes is ignored on the root", query(queryRoot, func(q url.Values) { q.Del("attributes") })},
 	{"root.broken-filter-taken", "an invalid filter on the root returns an empty list", after(queryRoot, func(_ *http.Request, rep *reply) {
 		if rep.status == 400 {
-			*rep = *nobody()
+			*rep = *emptyList()
 		}
 	})},
 	{"root.sort-ignored", "sortBy is ignored on the root", query(queryRoot, func(q url.Values) { q.Del("sortBy") })},
 	{"root.search-unfiltered", "a search on the root ignores its filter", before(searchRoot, func(o *scim.Object) { o.Delete("filter") })},
 	{"root.search-users", "a search on the root covers users only", instead(searchRoot, func(next http.Handler, r *http.Request) *reply {
-		return ask(next, alike(r, http.MethodPost, strings.TrimSuffix(r.URL.Path, ".search")+"Users/.search", "", readBody(r)))
+		return serve(next, derivedRequest(r, http.MethodPost, strings.TrimSuffix(r.URL.Path, ".search")+"Users/.search", "", readBody(r)))
 	})},
 	{"root.search-count-ignored", "a search on the root ignores count", before(searchRoot, func(o *scim.Object) { o.Delete("count") })},
 }

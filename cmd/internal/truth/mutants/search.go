@@ -56,8 +56,8 @@ var search = []Mutant{
 		}
 	})},
 	{"search.filter-required", "a search without a filter returns an empty list",
-		instead(bodied(searchUsers, func(o *scim.Object) bool { return o.Text("filter") == "" }), func(http.Handler, *http.Request) *reply {
-			return nobody()
+		instead(withJSON(searchUsers, func(o *scim.Object) bool { return o.Text("filter") == "" }), func(http.Handler, *http.Request) *reply {
+			return emptyList()
 		})},
 	{"search.attributes-ignored", "attributes of a search is ignored", searchWithout("attributes")},
 	{"search.excluded-ignored", "excludedAttributes of a search is ignored", searchWithout("excludedAttributes")},
@@ -68,7 +68,7 @@ var search = []Mutant{
 		}
 	})},
 	{"search.password-shown", "a search returns the password when attributes names it",
-		afterEach(bodied(searchUsers, func(o *scim.Object) bool { return len(o.Array("attributes")) > 0 }), func(o *scim.Object) {
+		afterEach(withJSON(searchUsers, func(o *scim.Object) bool { return len(o.Array("attributes")) > 0 }), func(o *scim.Object) {
 			o.Set("password", "$2a$10$hash")
 		})},
 	{"search.count-ignored", "count of a search is ignored", searchWithout("count")},
@@ -94,29 +94,29 @@ var search = []Mutant{
 			o.Set("schemas", []any{scim.SearchRequestMessage})
 		}
 	})},
-	{"search.broken-filter-taken", "an invalid search filter returns an empty list", refuse(searchUsers, searchBroken, nobody)},
+	{"search.broken-filter-taken", "an invalid search filter returns an empty list", refuse(searchUsers, searchBroken, emptyList)},
 	{"search.not-json-taken", "a search that is not JSON returns an empty list",
 		instead(searchUsers, func(next http.Handler, r *http.Request) *reply {
 			if _, err := scim.Decode(readBody(r)); err != nil {
-				return nobody()
+				return emptyList()
 			}
-			return ask(next, r)
+			return serve(next, r)
 		})},
 	{"search.creates", "a search with a userName creates that user",
-		instead(bodied(searchUsers, func(o *scim.Object) bool { return o.Text("userName") != "" }),
+		instead(withJSON(searchUsers, func(o *scim.Object) bool { return o.Text("userName") != "" }),
 			func(next http.Handler, r *http.Request) *reply {
 				o, _ := scim.Decode(readBody(r))
 				user := scim.NewObject(scim.Member{Name: "schemas", Value: []any{scim.UserSchema}},
 					scim.Member{Name: "userName", Value: o.Text("userName")})
-				return ask(next, alike(r, http.MethodPost, strings.TrimSuffix(r.URL.Path, "/.search"), "", user.AppendJSON(nil)))
+				return serve(next, derivedRequest(r, http.MethodPost, strings.TrimSuffix(r.URL.Path, "/.search"), "", user.AppendJSON(nil)))
 			})},
 	{"search.by-get", "GET on /.search lists users",
 		instead(func(r *http.Request) bool { return readUser(r) && strings.HasSuffix(r.URL.Path, "/.search") },
 			func(next http.Handler, r *http.Request) *reply {
-				return ask(next, alike(r, http.MethodGet, strings.TrimSuffix(r.URL.Path, "/.search"), "", nil))
+				return serve(next, derivedRequest(r, http.MethodGet, strings.TrimSuffix(r.URL.Path, "/.search"), "", nil))
 			})},
 	{"search.groups-are-users", "a search for groups returns users", instead(searchGroups, func(next http.Handler, r *http.Request) *reply {
-		return ask(next, alike(r, http.MethodPost, strings.Replace(r.URL.Path, "/Groups/", "/Users/", 1), "", readBody(r)))
+		return serve(next, derivedRequest(r, http.MethodPost, strings.Replace(r.URL.Path, "/Groups/", "/Users/", 1), "", readBody(r)))
 	})},
 	{"search.groups-unfiltered", "a search for groups ignores its filter", before(searchGroups, func(o *scim.Object) { o.Delete("filter") })},
 	{"search.long-500", "a long search causes 500",

@@ -72,7 +72,7 @@ func sortBreaks(parameter string, when func(string) bool) wrap {
 		if when(r.URL.Query().Get(parameter)) {
 			return failure(500, "")
 		}
-		return ask(next, r)
+		return serve(next, r)
 	})
 }
 
@@ -151,7 +151,7 @@ var sort = []Mutant{
 		instead(with(sortedBy(""), "attributes"), func(next http.Handler, r *http.Request) *reply {
 			q := r.URL.Query()
 			q.Del("sortBy")
-			return ask(next, alike(r, http.MethodGet, r.URL.Path, q.Encode(), nil))
+			return serve(next, derivedRequest(r, http.MethodGet, r.URL.Path, q.Encode(), nil))
 		})},
 	{"sort.date-disordered", "a list sorted by date is not in chronological order",
 		rearrange(sortedBy("meta.created"), func(_ *http.Request, items []*scim.Object) {
@@ -162,7 +162,7 @@ var sort = []Mutant{
 	{"sort.unknown-500", "an unknown name in sortBy causes 500",
 		sortBreaks("sortBy", func(v string) bool { return strings.Contains(v, "NoSuchAttribute") })},
 	{"sort.unknown-nobody", "an unknown name in sortBy returns an empty list",
-		instead(sortedBy("scimconfNoSuchAttribute"), func(http.Handler, *http.Request) *reply { return nobody() })},
+		instead(sortedBy("scimconfNoSuchAttribute"), func(http.Handler, *http.Request) *reply { return emptyList() })},
 	{"sort.hostile-500", "code in sortBy causes 500",
 		sortBreaks("sortBy", func(v string) bool { return strings.ContainsAny(v, "';(") })},
 	{"sort.unknown-order-500", "an unknown sortOrder causes 500",

@@ -35,7 +35,7 @@ func raw(m match, fn func(rep *reply)) wrap {
 				next.ServeHTTP(w, r)
 				return
 			}
-			rep := ask(next, r)
+			rep := serve(next, r)
 			fn(rep)
 			for name, values := range rep.header {
 				w.Header()[name] = values
@@ -46,8 +46,8 @@ func raw(m match, fn func(rep *reply)) wrap {
 	}
 }
 
-// loose wraps next so that all users in responses to POST and GET have the id of the first user.
-func loose(next http.Handler) http.Handler {
+// mixUpUsers wraps next so that all users in responses to POST and GET have the id of the first user.
+func mixUpUsers(next http.Handler) http.Handler {
 	var mu sync.Mutex
 	var first *scim.Object
 	return afterBody(either(createUser, readUser), func(o *scim.Object) {
@@ -62,7 +62,7 @@ func loose(next http.Handler) http.Handler {
 	})(next)
 }
 
-var people = either(users, createGroup, readGroup, listGroups, putGroup, patchGroup)
+var usersAndGroups = either(users, createGroup, readGroup, listGroups, putGroup, patchGroup)
 
 var traffic = []Mutant{
 	{"traffic.list-500", "a malformed filter causes 500", after(with(listUsers, "filter"), func(_ *http.Request, rep *reply) {
@@ -81,11 +81,11 @@ var traffic = []Mutant{
 		after(patchUser, func(_ *http.Request, rep *reply) { rep.header.Set("Content-Type", "") })},
 	{"traffic.error-text", "error responses have the Content-Type text/plain",
 		afterError(func(rep *reply) { rep.header.Set("Content-Type", "text/plain") })},
-	{"traffic.latin-1-everywhere", "strings are encoded as ISO 8859-1", afterBodyBytes(people, func(body []byte) []byte {
+	{"traffic.latin-1-everywhere", "strings are encoded as ISO 8859-1", afterBodyBytes(usersAndGroups, func(body []byte) []byte {
 		return []byte(strings.Replace(string(body), "Conformance", "Conformit\xe4t", 1))
 	})},
 	{"traffic.byte-order-mark", "bodies start with a byte order mark",
-		afterBodyBytes(people, func(body []byte) []byte { return append([]byte("\uFEFF"), body...) })},
+		afterBodyBytes(usersAndGroups, func(body []byte) []byte { return append([]byte("\uFEFF"), body...) })},
 	{"traffic.two-values", "a newline and a second value follow the body",
 		afterBodyBytes(readUser, func(body []byte) []byte { return append(body, "\nnull"...) })},
 	{"traffic.no-schemas", "items of lists have no schemas", afterBody(listUsers, func(o *scim.Object) {
@@ -100,7 +100,7 @@ var traffic = []Mutant{
 	{"traffic.password-echo", "a conflict error repeats the request body",
 		instead(createUser, func(next http.Handler, r *http.Request) *reply {
 			body := string(readBody(r))
-			rep := ask(next, r)
+			rep := serve(next, r)
 			if o := rep.object(); rep.status == 409 && o != nil {
 				o.Set("detail", "cannot store "+body)
 				rep.body = o.AppendJSON(nil)
@@ -137,11 +137,11 @@ var traffic = []Mutant{
 			rep.header.Set("Content-Location", r.URL.Path)
 		}
 	})},
-	{"traffic.location-of-another", "meta.location ends in 1", afterEach(people, func(o *scim.Object) {
+	{"traffic.location-of-another", "meta.location ends in 1", afterEach(usersAndGroups, func(o *scim.Object) {
 		location := o.Complex("meta").Text("location")
 		o.Complex("meta").Set("location", location[:strings.LastIndex(location, "/")]+"/1")
 	})},
-	{"traffic.inner-host", "meta.location contains another host", afterEach(people, func(o *scim.Object) {
+	{"traffic.inner-host", "meta.location contains another host", afterEach(usersAndGroups, func(o *scim.Object) {
 		if _, path, ok := strings.Cut(o.Complex("meta").Text("location"), "/scim/"); ok {
 			o.Complex("meta").Set("location", "http://inner.example:8080/scim/"+path)
 		}
@@ -151,7 +151,7 @@ var traffic = []Mutant{
 			item.(*scim.Object).Delete("id")
 		}
 	})},
-	{"traffic.another-user", "reading a user returns another user", loose},
+	{"traffic.another-user", "reading a user returns another user", mixUpUsers},
 	{"traffic.type-in-lower-case", "meta.resourceType of items of lists is in lower case", afterBody(listUsers, func(o *scim.Object) {
 		for _, item := range o.Array("Resources") {
 			meta := item.(*scim.Object).Complex("meta")

@@ -22,9 +22,9 @@ func Variants() []Variant {
 			})},
 		{"patch-200", "PATCH returns 200 with the resource",
 			instead(either(patchUser, patchGroup), func(next http.Handler, r *http.Request) *reply {
-				rep := ask(next, r)
+				rep := serve(next, r)
 				if rep.ok() {
-					return ask(next, alike(r, http.MethodGet, r.URL.Path, r.URL.RawQuery, nil))
+					return serve(next, derivedRequest(r, http.MethodGet, r.URL.Path, r.URL.RawQuery, nil))
 				}
 				return rep
 			})},
@@ -56,7 +56,7 @@ func Variants() []Variant {
 						r.Header.Set("Authorization", good)
 					}
 				}
-				rep := ask(next, r)
+				rep := serve(next, r)
 				if rep.ok() && credentials != "" {
 					known.put(once, credentials)
 				}
@@ -73,7 +73,7 @@ func Variants() []Variant {
 			})},
 		{"me-not-implemented", "/Me returns 501", refusing(ofMe, 501)},
 		{"me-redirects", "/Me redirects to the resource of the token", instead(reads(ofMe), func(next http.Handler, r *http.Request) *reply {
-			rep := ask(next, r)
+			rep := serve(next, r)
 			if location := rep.object().Complex("meta").Text("location"); rep.ok() && location != "" {
 				return &reply{status: http.StatusPermanentRedirect, header: http.Header{"Location": {location}}}
 			}
@@ -185,7 +185,7 @@ func Variants() []Variant {
 						return invalidFilter()
 					}
 				}
-				return ask(next, r)
+				return serve(next, r)
 			})},
 		{"page-of-three", "pages have at most three items", query(either(listUsers, listGroups), func(q url.Values) {
 			if c := q.Get("count"); len(c) > 1 && c[0] != '-' || c > "3" || c == "" {
@@ -227,7 +227,7 @@ func Variants() []Variant {
 					if !slices.ContainsFunc(
 						[]string{"title", "usertype", "displayname", "nickname", "active", "name.", "meta.", "emails", "schemas", "urn:"},
 						func(a string) bool { return strings.Contains(bare, a) }) {
-						return ask(next, r)
+						return serve(next, r)
 					}
 				}
 				return invalidFilter()
