@@ -29,7 +29,7 @@ const (
 	HookInactive HookStatus = "INACTIVE"
 )
 
-// HookChannelType is how the calls of an inline hook authenticate.
+// HookChannelType is the authentication of the calls of an inline hook.
 type HookChannelType string
 
 // The types of channels: with a secret in a header, or with an access token.
@@ -38,7 +38,7 @@ const (
 	HookOAuth HookChannelType = "OAUTH"
 )
 
-// HookAuthType is how a hook authenticates at the token endpoint for its access tokens.
+// HookAuthType is the authentication of a hook at the token endpoint for its access tokens.
 type HookAuthType string
 
 // The ways to authenticate at a token endpoint.

@@ -87,9 +87,9 @@ type AppOAuthSettings struct {
 	LogoURI                *string  `json:"logo_uri" empty:"absent" max:"1024" doc:"Logo of the client."`
 	TOSURI                 *string  `json:"tos_uri,omitempty" empty:"absent" max:"1024" doc:"Terms of service of the client."`
 	PolicyURI              *string  `json:"policy_uri,omitempty" empty:"absent" max:"1024" doc:"Privacy policy of the client."`
-	InitiateLoginURI       *string  `json:"initiate_login_uri,omitempty" empty:"absent" max:"1024" doc:"Page of the client that starts a sign-in."`
-	RedirectURIs           []string `json:"redirect_uris,omitempty" max:"100" doc:"URIs that users may be redirected to after the authorization."`
-	PostLogoutRedirectURIs []string `json:"post_logout_redirect_uris,omitempty" max:"100" doc:"URIs that users may be redirected to after the sign-out."`
+	InitiateLoginURI       *string  `json:"initiate_login_uri,omitempty" empty:"absent" max:"1024" doc:"Page that starts a sign-in."`
+	RedirectURIs           []string `json:"redirect_uris,omitempty" max:"100" doc:"Redirect URIs of the client."`
+	PostLogoutRedirectURIs []string `json:"post_logout_redirect_uris,omitempty" max:"100" doc:"Redirect URIs after a sign-out."`
 	ResponseTypes          []string `json:"response_types" doc:"Response types of the authorization endpoint: code, token, id_token."`
 	GrantTypes             []string `json:"grant_types" doc:"Grant types that the client may use."`
 	ApplicationType        string   `json:"application_type" doc:"Type of the client: service, web, native or browser."`
@@ -159,7 +159,7 @@ func (s *AppOAuthSettings) modeProblems(method AuthMethod, report func(member, f
 	case s.ApplicationType == OAuthService && (has(GrantAuthorizationCode) || has(GrantImplicit)):
 		report("grant_types", "Clients of the type service cannot use grant types that redirect users")
 	case has(GrantClientCredentials) && (s.ApplicationType == OAuthBrowser || method == AuthNone):
-		report("grant_types", "%s requires a confidential client: not the type browser, not the authentication method none", GrantClientCredentials)
+		report("grant_types", "%s requires a confidential client, not the type browser or the method none", GrantClientCredentials)
 	case has(GrantAuthorizationCode) && !answers("code"):
 		report("response_types", "The grant type %s requires code", GrantAuthorizationCode)
 	case has(GrantImplicit) && !answers("token") && !answers("id_token"):
