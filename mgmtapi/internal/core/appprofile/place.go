@@ -17,8 +17,8 @@ type AttributePath struct {
 	element   []scim.Member // values that select the element, nil if unset
 }
 
-// taken lists the attributes of users that do not come from a profile.
-var taken = []string{"id", "meta", "schemas", "active", "groups", "password", "externalId", "userName"}
+// reserved lists the attributes of users that do not come from a profile.
+var reserved = []string{"id", "meta", "schemas", "active", "groups", "password", "externalId", "userName"}
 
 // ParsePlace parses the path from a namespace and a name: a URN, empty for the core schema of users, and a path of RFC 7644 section 3.10.
 // The error is shown to the caller.
@@ -40,7 +40,7 @@ func ParsePlace(namespace, name string) (AttributePath, error) {
 	if p.extension != "" && !strings.HasPrefix(strings.ToLower(p.extension), "urn:") {
 		return p, errors.New("the namespace must be a URN")
 	}
-	if p.extension == "" && slices.ContainsFunc(taken, func(t string) bool { return scim.EqualName(t, p.name) }) {
+	if p.extension == "" && slices.ContainsFunc(reserved, func(t string) bool { return scim.EqualName(t, p.name) }) {
 		return p, errors.New("a profile cannot set the attribute " + p.name)
 	}
 	if path.Filter == nil {
@@ -125,7 +125,7 @@ func (p AttributePath) Get(r *scim.Resource) any {
 	}
 	if p.element != nil {
 		elements := o.Array(p.name)
-		i := slices.IndexFunc(elements, p.like)
+		i := slices.IndexFunc(elements, p.selects)
 		if i < 0 {
 			return nil
 		}
@@ -152,18 +152,18 @@ func (p AttributePath) putElement(o *scim.Object, value any) {
 		elements = []any{}
 	}
 	if value != nil {
-		i := slices.IndexFunc(elements, p.like)
+		i := slices.IndexFunc(elements, p.selects)
 		if i < 0 {
 			i = len(elements)
 			elements = append(elements, scim.NewObject(p.element...))
 		}
-		elements[i].(*scim.Object).Set(p.sub, value) // like only returns true for objects
+		elements[i].(*scim.Object).Set(p.sub, value) // selects only returns true for objects
 	}
 	o.Set(p.name, elements)
 }
 
-// like reports whether the path selects the element.
-func (p AttributePath) like(element any) bool {
+// selects reports whether the path selects the element.
+func (p AttributePath) selects(element any) bool {
 	o, ok := element.(*scim.Object)
 	return ok && !slices.ContainsFunc(p.element, func(m scim.Member) bool {
 		have, there := o.Get(m.Name)

@@ -25,10 +25,10 @@ func names(direction model.MappingDirection, source map[string]expression.Kind) 
 	return expression.Names{own: source, "source": source, "app": appKinds, "org": orgKinds}
 }
 
-// open allows all attributes, for evaluations: attributes that were removed since are null.
-var open = func() expression.Names {
-	whatever := map[string]expression.Kind{expression.AnyAttribute: expression.Any}
-	return expression.Names{"user": whatever, "appuser": whatever, "source": whatever, "app": whatever, "org": whatever}
+// anyNames allows all attributes, for evaluations: attributes that were removed since are null.
+var anyNames = func() expression.Names {
+	everything := map[string]expression.Kind{expression.AnyAttribute: expression.Any}
+	return expression.Names{"user": everything, "appuser": everything, "source": everything, "app": everything, "org": everything}
 }()
 
 // reference matches an expression that consists of one attribute of the source.
@@ -80,7 +80,7 @@ func (p *Programs) expression(text string) *program {
 		if m := reference.FindStringSubmatch(text); m != nil {
 			return &program{attribute: m[1]}
 		}
-		if compiled, err := expression.Compile(text, open); err == nil {
+		if compiled, err := expression.Compile(text, anyNames); err == nil {
 			return &program{compiled: compiled}
 		}
 		return &program{}
@@ -94,7 +94,7 @@ func (p *Programs) template(text string) *program {
 				return &program{attribute: m[1]}
 			}
 		}
-		if compiled, err := expression.CompileTemplate(text, open); err == nil {
+		if compiled, err := expression.CompileTemplate(text, anyNames); err == nil {
 			return &program{compiled: template{compiled}}
 		}
 		return &program{}

@@ -61,8 +61,8 @@ func WriteAlone(ctx context.Context, d model.Deps, logger *slog.Logger, entries 
 	}
 }
 
-// Refused logs the entry as a failure if err rejects an invalid change, and returns err. It does not log missing permissions, missing objects
-// or temporary errors. It ignores errors of the log.
+// Refused logs the entry as a failure if err rejects an invalid change, and returns err. It does not log missing permissions, missing
+// objects or temporary errors. It ignores errors of the log.
 func Refused(ctx context.Context, d model.Deps, e Entry, err error) error {
 	refused, ok := errors.AsType[*rest.Error](err)
 	if !ok || refused.Code == rest.CodeForbidden {
@@ -85,7 +85,7 @@ func origin(ctx context.Context) (*model.LogRequest, string) {
 		return nil, "job" + model.NewSecret(jobLength)
 	}
 	return &model.LogRequest{
-		Path: short(harmlessPath(r.Path)), Query: short(harmless(r.Query)), IP: r.IP, UserAgent: short(r.UserAgent),
+		Path: short(redactPath(r.Path)), Query: short(redactQuery(r.Query)), IP: r.IP, UserAgent: short(r.UserAgent),
 		TokenID: rest.Caller(ctx).TokenID,
 	}, r.ID
 }
@@ -120,21 +120,21 @@ const (
 	service = "svc"
 )
 
-// secretive lists parts of the names of parameters whose values must not be logged.
-var secretive = []string{"token", "secret", "password", "passcode", "assertion", "answer", "code", "key"}
+// sensitiveParameters lists parts of the names of parameters whose values must not be logged.
+var sensitiveParameters = []string{"token", "secret", "password", "passcode", "assertion", "answer", "code", "key"}
 
-// sessions is the prefix of the paths with the id of a session, which is a secret.
-const sessions = "/api/v1/sessions/"
+// sessionPath is the prefix of the paths with the id of a session, which is a secret.
+const sessionPath = "/api/v1/sessions/"
 
-// pictures precedes the token of a QR code at the end of a path. The token is a secret.
-const pictures = "/qr/"
+// qrCodePath precedes the token of a QR code at the end of a path. The token is a secret.
+const qrCodePath = "/qr/"
 
-// harmlessPath returns a path without the id of a session and without the token of a QR code.
-func harmlessPath(path string) string {
-	if at := strings.LastIndex(path, pictures); at >= 0 {
-		return path[:at+len(pictures)] + "redacted"
+// redactPath returns a path without the id of a session and without the token of a QR code.
+func redactPath(path string) string {
+	if at := strings.LastIndex(path, qrCodePath); at >= 0 {
+		return path[:at+len(qrCodePath)] + "redacted"
 	}
-	id, found := strings.CutPrefix(path, sessions)
+	id, found := strings.CutPrefix(path, sessionPath)
 	if !found {
 		return path
 	}
@@ -142,15 +142,15 @@ func harmlessPath(path string) string {
 	if id == "me" {
 		return path
 	}
-	return strings.TrimSuffix(sessions+"redacted/"+rest, "/")
+	return strings.TrimSuffix(sessionPath+"redacted/"+rest, "/")
 }
 
-// harmless returns a query without the values of sensitive parameters.
-func harmless(query url.Values) string {
+// redactQuery returns a query without the values of sensitive parameters.
+func redactQuery(query url.Values) string {
 	query = maps.Clone(query)
 	for name := range query {
 		lower := strings.ToLower(name)
-		if slices.ContainsFunc(secretive, func(part string) bool { return strings.Contains(lower, part) }) {
+		if slices.ContainsFunc(sensitiveParameters, func(part string) bool { return strings.Contains(lower, part) }) {
 			query[name] = []string{"redacted"}
 		}
 	}

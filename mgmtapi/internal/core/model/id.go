@@ -73,20 +73,20 @@ func newID(kind Kind, at time.Time) string {
 	for i, ms := timeLength-1, at.UnixMilli(); i >= 0; i, ms = i-1, ms/62 {
 		text[i] = idAlphabet[ms%62]
 	}
-	return spell(kind+Kind(text[:]), func(random *[sha256.Size]byte) { _, _ = rand.Read(random[:]) }) // never fails
+	return encodeID(kind+Kind(text[:]), func(random *[sha256.Size]byte) { _, _ = rand.Read(random[:]) }) // never fails
 }
 
 // derivedID returns the id of an object without a document. It is always the same for the same string.
 func derivedID(kind Kind, text string) string {
 	next := []byte(text)
-	return spell(kind, func(random *[sha256.Size]byte) {
+	return encodeID(kind, func(random *[sha256.Size]byte) {
 		*random = sha256.Sum256(next)
 		next = random[:]
 	})
 }
 
-// spell encodes an id from the bytes that draw returns.
-func spell(kind Kind, draw func(*[sha256.Size]byte)) string {
+// encodeID encodes an id from the bytes that draw returns.
+func encodeID(kind Kind, draw func(*[sha256.Size]byte)) string {
 	id := make([]byte, 0, idLength)
 	id = append(id, kind...)
 	var random [sha256.Size]byte

@@ -116,7 +116,7 @@ func (a Attribute[T]) sortKey(doc *docstore.Doc[T]) sortKey {
 	case time.Time:
 		key.Text = v.UTC().Format("2006-01-02T15:04:05Z")
 	case float64:
-		key.Text = ordered(v)
+		key.Text = sortableNumber(v)
 	case bool:
 		key.Text = strconv.FormatBool(v)
 	case string:
@@ -128,8 +128,8 @@ func (a Attribute[T]) sortKey(doc *docstore.Doc[T]) sortKey {
 	return key
 }
 
-// ordered encodes a number as a string with the same order.
-func ordered(n float64) string {
+// sortableNumber encodes a number as a string with the same order.
+func sortableNumber(n float64) string {
 	bits := math.Float64bits(n)
 	if n < 0 {
 		bits = ^bits
